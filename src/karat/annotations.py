@@ -1,0 +1,232 @@
+"""Annotations: every vote as integers, grouped into cells.
+
+A cell is the set of votes of one task for one class. Nearly everything that a method computes depends on the
+task and the class voted for, not on who voted, so it is computed once per cell.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from karat.encoding import MISSING, Codes, Names, as_column, encode, look_up
+from karat.errors import InputError, KaratWarning
+from karat.kernels import group
+
+__all__ = ["Annotations", "Counts", "Repeated"]
+
+Repeated = Literal["first", "last", "all", "error"]
+POLICY = {"first": group.FIRST, "last": group.LAST, "all": group.KEEP_ALL, "error": group.FIRST}
+MOST_CLASSES = 65_536
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What was read and what was left out; nothing is dropped in silence."""
+
+    rows: int = 0
+    missing: int = 0  # rows without a label
+    repeated: int = 0  # further votes of an annotator on the same task, left out
+    gold_unused: int = 0  # gold truths of tasks that have no votes
+
+
+@dataclass(frozen=True, eq=False)
+class Annotations:
+    """Votes sorted by task, class and annotator: the same votes in any order give the same arrays."""
+
+    task_ptr: NDArray[np.int64]  # [T+1] first cell of each task
+    cell_ptr: NDArray[np.int64]  # [C+1] first vote of each cell
+    cell_class: NDArray[np.uint8] | NDArray[np.uint16]  # [C] the class of each cell
+    annotator: Codes  # [L] who cast each vote
+    gold: Codes  # [T] the known truth, MISSING where there is none
+    task_names: Names
+    annotator_names: Names
+    class_names: Names
+    unlabelled: Names = field(default_factory=lambda: np.empty(0, dtype=object))  # tasks with missing votes only
+    counts: Counts = Counts()
+
+    @property
+    def n_tasks(self) -> int:
+        return len(self.task_ptr) - 1
+
+    @property
+    def n_annotators(self) -> int:
+        return len(self.annotator_names)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.class_names)
+
+    @property
+    def n_votes(self) -> int:
+        return len(self.annotator)
+
+    @property
+    def votes_per_task(self) -> NDArray[np.int64]:
+        return np.diff(self.cell_ptr[self.task_ptr])
+
+    def __repr__(self) -> str:
+        return (
+            f"Annotations({self.n_votes:,} votes, {self.n_tasks:,} tasks, "
+            f"{self.n_annotators:,} annotators, {self.n_classes:,} classes)"
+        )
+
+    def votes(self) -> tuple[Codes, Codes, Codes]:
+        """The codes (task, annotator, label) of every vote, in the order of the cells."""
+        per_cell = np.diff(self.cell_ptr)
+        cell_task = np.repeat(np.arange(self.n_tasks, dtype=np.int32), np.diff(self.task_ptr))
+        return (
+            np.repeat(cell_task, per_cell),
+            self.annotator,
+            np.repeat(self.cell_class.astype(np.int32), per_cell),
+        )
+
+    @classmethod
+    def from_arrays(
+        cls,
+        task: ArrayLike,
+        annotator: ArrayLike,
+        label: ArrayLike,
+        *,
+        classes: Sequence[Any] | None = None,
+        gold: Mapping[Any, Any] | None = None,
+        repeated: Repeated = "first",
+    ) -> Annotations:
+        """One entry per vote. Names may be of any kind; a label of None or NaN is no vote.
+
+        >>> from karat import Annotations
+        >>> Annotations.from_arrays(["a", "a", "b"], ["ann", "bob", "ann"], ["cat", "dog", "cat"])
+        Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
+        """
+        columns = [as_column(task), as_column(annotator), as_column(label)]
+        if len({len(column) for column in columns}) != 1:
+            lengths = ", ".join(f"{len(column):,}" for column in columns)
+            raise InputError(f"task, annotator and label must be equally long, but have {lengths} entries")
+        gold = dict(gold or {})
+        task_codes, task_names = encode(columns[0])
+        annotator_codes, annotator_names = encode(columns[1])
+        label_codes, class_names = _encode_labels(columns[2], list(gold.values()), classes)
+        return cls.from_codes(
+            task_codes,
+            annotator_codes,
+            label_codes[: len(columns[2])],
+            task_names,
+            annotator_names,
+            class_names,
+            gold=(look_up(list(gold), task_names), label_codes[len(columns[2]) :]),
+            repeated=repeated,
+        )
+
+    @classmethod
+    def from_codes(
+        cls,
+        task: Codes,
+        annotator: Codes,
+        label: Codes,
+        task_names: Names,
+        annotator_names: Names,
+        class_names: Names,
+        *,
+        gold: tuple[Codes, Codes] | None = None,
+        repeated: Repeated = "first",
+    ) -> Annotations:
+        """The one door: every reader ends here. A MISSING label is no vote; unused names are left out."""
+        _check(task, annotator, class_names, repeated)
+        voted = label != MISSING
+        has_vote = np.bincount(task[voted], minlength=len(task_names)) > 0
+        was_asked = np.bincount(task, minlength=len(task_names)) > 0
+        if not has_vote.any():
+            raise InputError("there is not a single vote: every label is missing")
+        seen = np.bincount(annotator[voted], minlength=len(annotator_names)) > 0
+        start, by_annotator, by_label = group.group_by_task(
+            _renumber(has_vote)[task[voted]],
+            _renumber(seen)[annotator[voted]],
+            label[voted],
+            int(has_vote.sum()),
+        )
+        kept = group.sort_tasks(start, by_annotator, by_label, POLICY[repeated])
+        left_out = len(by_label) - kept
+        if repeated == "error" and left_out:
+            raise InputError(
+                f"{left_out:,} votes repeat an earlier vote of the same annotator on the same task; "
+                'choose repeated="first", "last" or "all" (--repeated)'
+            )
+        task_ptr, cell_ptr, cell_class = group.cells(start, by_label[:kept])
+        truths, gold_unused = _gold_of(gold, has_vote)
+        return cls(
+            task_ptr=task_ptr,
+            cell_ptr=cell_ptr,
+            cell_class=cell_class.astype(np.uint8 if len(class_names) <= 256 else np.uint16),
+            annotator=by_annotator[:kept],
+            gold=truths,
+            task_names=_take(task_names, has_vote),
+            annotator_names=_take(annotator_names, seen),
+            class_names=class_names,
+            unlabelled=task_names[np.flatnonzero(was_asked & ~has_vote)],
+            counts=Counts(len(label), int((~voted).sum()), left_out, gold_unused),
+        )
+
+
+def _check(task: Codes, annotator: Codes, class_names: Names, repeated: str) -> None:
+    if repeated not in get_args(Repeated):
+        raise InputError(f'repeated must be "first", "last", "all" or "error", not "{repeated}"')
+    if len(class_names) > MOST_CLASSES:
+        raise InputError(f"{len(class_names):,} different labels: is this the right column? (at most {MOST_CLASSES:,})")
+    for name, codes in (("task", task), ("annotator", annotator)):
+        if (codes == MISSING).any():
+            row = int(np.argmax(codes == MISSING))
+            raise InputError(f"row {row + 1} has a label but no {name}; {(codes == MISSING).sum():,} rows are like that")
+
+
+def _take(names: Names, used: NDArray[np.bool_]) -> Names:
+    taken: Names = names if used.all() else names[np.flatnonzero(used)]
+    return taken
+
+
+def _renumber(used: NDArray[np.bool_]) -> Codes:
+    numbers: Codes = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    return numbers
+
+
+def _encode_labels(
+    labels: NDArray[Any], truths: list[Any], classes: Sequence[Any] | None
+) -> tuple[Codes, NDArray[Any]]:
+    """Codes of the labels, then of the gold truths, into one vocabulary of classes."""
+    if classes is None and not truths:
+        return encode(labels)
+    both = _join(labels, as_column(truths) if truths else labels[:0])
+    if classes is None:
+        return encode(both)
+    given = as_column(list(classes))
+    present, names = encode(both)
+    codes = look_up(names, given)
+    if (codes == MISSING).any():
+        raise InputError(f"label {names[codes == MISSING][0]!r} is not among the given classes {given.tolist()}")
+    return np.append(codes, np.int32(MISSING))[present], given
+
+
+def _join(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
+    if first.dtype.kind != second.dtype.kind:  # NumPy would turn 1 into "1" here
+        first, second = first.astype(object), second.astype(object)
+    return np.concatenate([first, second])
+
+
+def _gold_of(gold: tuple[Codes, Codes] | None, has_vote: NDArray[np.bool_]) -> tuple[Codes, int]:
+    """The truth of each task with votes, and how many truths belong to no such task."""
+    truths = np.full(int(has_vote.sum()), MISSING, dtype=np.int32)
+    if gold is None:
+        return truths, 0
+    task, truth = gold
+    known = (task != MISSING) & (truth != MISSING)
+    usable = known.copy()
+    usable[known] = has_vote[task[known]]
+    truths[_renumber(has_vote)[task[usable]]] = truth[usable]
+    unused = len(task) - int(usable.sum())
+    if unused:
+        warnings.warn(f"{unused:,} gold truths belong to tasks without votes and are not used", KaratWarning, stacklevel=3)
+    return truths, unused
