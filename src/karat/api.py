@@ -1,0 +1,71 @@
+"""The two lines that most users need: `aggregate` and `load`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from karat.errors import InputError
+from karat.methods import Method, method_class
+from karat.result import Result
+from karat.solve import fit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from karat.result import Step
+
+__all__ = ["aggregate", "make_method"]
+
+
+def aggregate(
+    votes: Any,
+    method: str | Method = "ptbcc",
+    *,
+    gold: Any = None,
+    threads: int | None = None,
+    watch: Callable[[Step], None] | None = None,
+    task: str | None = None,
+    annotator: str | None = None,
+    label: str | None = None,
+    wide: bool = False,
+    classes: list[Any] | None = None,
+    repeated: str = "first",
+    **settings: Any,
+) -> Result:
+    """Votes -> labels one can trust.
+
+    votes: a path, several paths or a glob, a data frame of any library, or Annotations.
+    method: a name from `karat methods`, or a method with its settings, e.g. `PTBCC(n_prototypes=3)`.
+    gold: known truths of some tasks (a path, a data frame or a mapping); they are kept, and teach the method.
+    Further keywords are settings of the method.
+    """
+    from karat.readers import read
+
+    chosen = make_method(method, settings)
+    annotations = read(
+        votes,
+        task=task,
+        annotator=annotator,
+        label=label,
+        wide=wide,
+        gold=gold,
+        classes=classes,
+        repeated=repeated,
+    )
+    return fit(chosen, annotations, threads=threads, watch=watch)
+
+
+def make_method(method: str | Method, settings: dict[str, Any]) -> Method:
+    """The method of this name with these settings; a finished method takes no more of them."""
+    if isinstance(method, Method):
+        if settings:
+            raise InputError(f"give {', '.join(settings)} to {type(method).__name__}(...), not to aggregate")
+        return method
+    chosen = method_class(method)
+    try:
+        return chosen(**settings)
+    except TypeError:
+        raise InputError(
+            f"{method} has no setting {', '.join(sorted(set(settings) - set(chosen().settings)))}; "
+            f"it has {', '.join(chosen().settings)}"
+        ) from None

@@ -1,0 +1,58 @@
+"""The threads of this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.annotations import Annotations
+from karat.engines.blocks import Block, add_up, split
+from karat.errors import InputError
+
+__all__ = ["LocalEngine", "thread_count"]
+
+Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
+
+
+def thread_count(threads: int | None = None) -> int:
+    """The number asked for, else that of KARAT_THREADS, else one per core that this process may use."""
+    asked = threads if threads is not None else os.environ.get("KARAT_THREADS")
+    if asked is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        number = int(asked)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise InputError(f"the number of threads must be a whole number from 1, not {asked!r}")
+    return number
+
+
+class LocalEngine:
+    """`scatter` cuts the votes into blocks, `sum` adds what a step yields on each; kernels run unlocked."""
+
+    def __init__(self, threads: int | None = None) -> None:
+        self.threads = thread_count(threads)
+        self.blocks: list[Block] = []
+        self.posterior = np.empty((0, 0))
+
+    def scatter(self, annotations: Annotations) -> None:
+        self.posterior = np.zeros((annotations.n_tasks, annotations.n_classes))
+        self.blocks = split(annotations, self.posterior)
+
+    def sum(self, step: Callable[..., Statistics], *arguments: Any) -> Statistics:
+        if self.threads == 1 or len(self.blocks) == 1:
+            return add_up(step(block, *arguments) for block in self.blocks)
+        with ThreadPoolExecutor(self.threads) as pool:
+            return add_up(list(pool.map(lambda block: step(block, *arguments), self.blocks)))
+
+    def gather(self, name: str = "posterior") -> NDArray[Any]:
+        """What the blocks keep under this name, task by task."""
+        if name == "posterior":
+            return self.posterior
+        return np.concatenate([block.state[name] for block in self.blocks])

@@ -1,0 +1,53 @@
+"""What every method needs from the votes: shares of each task's votes, and how annotators fare."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.kernels.jit import ONE, kernel
+
+__all__ = ["agreement", "vote_shares"]
+
+
+@kernel
+def vote_shares(
+    task_ptr: NDArray[np.uint64],
+    cell_ptr: NDArray[np.uint64],
+    cell_class: NDArray[np.uint8],
+    gold: NDArray[np.int32],
+    phi: NDArray[np.float64],  # OUT [T, K]
+) -> None:
+    """phi_ik = share of task i's votes for class k; a known truth has all of it."""
+    phi[:] = 0.0
+    for i in range(np.uint64(task_ptr.size) - ONE):
+        if gold[i] >= 0:
+            phi[i, gold[i]] = 1.0
+            continue
+        first, end = task_ptr[i], task_ptr[i + ONE]
+        votes = np.float64(cell_ptr[end] - cell_ptr[first])
+        for c in range(first, end):
+            phi[i, cell_class[c]] = np.float64(cell_ptr[c + ONE] - cell_ptr[c]) / votes
+
+
+@kernel
+def agreement(
+    task_ptr: NDArray[np.uint64],
+    cell_ptr: NDArray[np.uint64],
+    cell_class: NDArray[np.uint8],
+    annotator: NDArray[np.uint32],
+    phi: NDArray[np.float64],
+    label: NDArray[np.int32],
+    votes: NDArray[np.int64],  # OUT [W] votes cast
+    agreed: NDArray[np.int64],  # OUT [W] votes for the label that the task received
+    expected: NDArray[np.float64],  # OUT [W] sum of the posterior of the classes voted for
+) -> None:
+    for i in range(np.uint64(task_ptr.size) - ONE):
+        for c in range(task_ptr[i], task_ptr[i + ONE]):
+            right = np.int64(label[i] == np.int32(cell_class[c]))
+            probability = phi[i, cell_class[c]]
+            for v in range(cell_ptr[c], cell_ptr[c + ONE]):
+                j = annotator[v]
+                votes[j] += 1
+                agreed[j] += right
+                expected[j] += probability

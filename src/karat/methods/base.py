@@ -1,0 +1,84 @@
+"""What a method is: a few short functions around additive statistics.
+
+    start(block)             first posteriors of the block's tasks, and their statistics
+    begin(statistics)        priors and first parameters, from the sum over all blocks
+    sweep(block, parameters) new posteriors of the block, and their statistics
+    expect(statistics, ...)  parameters for the next sweep, from the sum over all blocks
+    bound(...)               what the method maximises, if it has such a thing
+    knowledge(parameters)    what it has learned of annotators
+
+`solve` owns the loop, an engine owns the blocks; a method only says what happens on each.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.engines.blocks import Block
+from karat.errors import InputError
+from karat.kernels.votes import vote_shares
+from karat.result import Knowledge, Step
+
+__all__ = ["Knowledge", "Method", "Step", "start_from_shares"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(kw_only=True)
+class Method(ABC):
+    """Settings are fields; a method keeps no state of a fit."""
+
+    name: ClassVar[str]
+    takes_gold: ClassVar[bool] = True
+    has_bound: ClassVar[bool] = False  # whether `bound` never falls
+
+    tolerance: float = 1e-3  # stop when no posterior moves by as much
+    max_iterations: int = 500
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.max_iterations < 1:
+            raise InputError(f"max_iterations must be at least 1, not {self.max_iterations}")
+        if not self.tolerance >= 0:
+            raise InputError(f"tolerance must not be negative, but is {self.tolerance}")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {setting.name: getattr(self, setting.name) for setting in fields(self)}
+
+    @property
+    def n_restarts(self) -> int:
+        return 1
+
+    @abstractmethod
+    def start(self, block: Block, restart: int) -> Any: ...
+
+    @abstractmethod
+    def begin(self, statistics: Any) -> Any: ...
+
+    @abstractmethod
+    def sweep(self, block: Block, parameters: Any) -> Any: ...
+
+    @abstractmethod
+    def expect(self, statistics: Any, before: Any) -> Any: ...
+
+    def bound(self, parameters: Any, statistics: Any) -> float:
+        return math.nan
+
+    def converged(self, steps: list[Step]) -> bool:
+        return steps[-1].change < self.tolerance
+
+    @abstractmethod
+    def knowledge(self, parameters: Any) -> Knowledge: ...
+
+
+def start_from_shares(block: Block) -> None:
+    """The first posterior of most methods: vote shares, and certainty where the truth is known."""
+    task_ptr, cell_ptr, cell_class, _ = block.votes
+    vote_shares(task_ptr, cell_ptr, cell_class, block.gold, block.posterior)

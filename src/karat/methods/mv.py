@@ -1,0 +1,47 @@
+"""Majority vote: the share of a task's votes for a class is the probability of that class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from karat.engines.blocks import Block
+from karat.methods.base import Floats, Knowledge, Method, start_from_shares
+
+__all__ = ["MajorityVote"]
+
+
+class Statistics(NamedTuple):
+    change: float
+    phi: Floats  # [K] sum of the posteriors
+
+
+@dataclass(kw_only=True)
+class MajorityVote(Method):
+    """The plain vote: every annotator counts the same.
+
+    Use it as the yardstick, or where annotators are alike and plentiful. One pass, no parameters.
+
+    >>> import karat
+    >>> votes = karat.Annotations.from_arrays([1, 1, 1], ["ann", "bob", "eve"], ["cat", "cat", "dog"])
+    >>> karat.aggregate(votes, "mv").label.tolist()
+    ['cat']
+    """
+
+    name: ClassVar[str] = "mv"
+
+    def start(self, block: Block, restart: int) -> Statistics:
+        start_from_shares(block)
+        return Statistics(0.0, block.posterior.sum(axis=0))
+
+    def begin(self, statistics: Statistics) -> Statistics:
+        return statistics
+
+    def sweep(self, block: Block, parameters: Statistics) -> Statistics:
+        return Statistics(0.0, block.posterior.sum(axis=0))  # the shares stay what they are
+
+    def expect(self, statistics: Statistics, before: Statistics) -> Statistics:
+        return statistics
+
+    def knowledge(self, parameters: Statistics) -> Knowledge:
+        return Knowledge(class_prior=parameters.phi / parameters.phi.sum())

@@ -1,0 +1,213 @@
+"""Result: what a method says of every task and every annotator, the same for all methods and all surfaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv
+
+from karat.annotations import Annotations, Counts
+from karat.encoding import Codes, Names, look_up
+from karat.errors import InputError
+from karat.kernels.labels import decide
+from karat.kernels.votes import agreement
+
+__all__ = ["Knowledge", "Result", "Step", "beta_interval", "summarise"]
+
+Floats = NDArray[np.float64]
+
+
+class Step(NamedTuple):
+    """What one sweep did; the record of a fit is a list of these."""
+
+    restart: int
+    iteration: int
+    change: float  # biggest change of a posterior
+    bound: float  # NaN where the method has none
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What a method learned beside the truth. All of it is optional but the class shares."""
+
+    class_prior: Floats  # [K] the share of each class among the tasks
+    prototypes: Floats | None = None  # [S, K, K] truth in rows, vote in columns
+    weights: Floats | None = None  # [W, S] each annotator's mixture of prototypes
+    confusion: Floats | None = None  # [W, K, K]
+    accuracy: tuple[Floats, Floats, Floats] | None = None  # [W] mean, low and high ends of a 95 % interval
+    more: dict[str, Floats] = field(default_factory=dict)  # by name: abilities, difficulties, communities, ...
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """Labels one can trust, and why.
+
+    Ties: where several classes are exactly as probable, the label is the one that is most frequent over all
+    tasks (by summed posterior), then the first in the order of the classes; `tied` marks such tasks.
+    """
+
+    method: str
+    settings: dict[str, Any]
+    task_names: Names
+    annotator_names: Names
+    class_names: Names
+    unlabelled: Names  # tasks without any vote: they are listed, but get no label
+    posterior: Floats  # [T, K]
+    label_codes: Codes  # [T]
+    tied: NDArray[np.bool_]  # [T]
+    votes_per_task: NDArray[np.int64]  # [T]
+    gold: Codes  # [T]
+    votes_per_annotator: NDArray[np.int64]  # [W]
+    agreement: Floats  # [W] share of an annotator's votes that equal the label
+    accuracy: Floats  # [W] expected chance of being right
+    accuracy_low: Floats  # [W] 95 % credible interval
+    accuracy_high: Floats  # [W]
+    knowledge: Knowledge
+    steps: list[Step]
+    counts: Counts = Counts()
+    converged: bool = True
+    stopped: str = ""
+    seconds: float = 0.0
+
+    @property
+    def label(self) -> Any:
+        """The name of each task's label, in the order of `task_names`."""
+        return self.class_names[self.label_codes]
+
+    @property
+    def confidence(self) -> Floats:
+        """The probability of each task's label."""
+        best: Floats = np.take_along_axis(self.posterior, self.label_codes[:, None].astype(np.int64), axis=1)[:, 0]
+        return best
+
+    @property
+    def iterations(self) -> int:
+        return self.steps[-1].iteration
+
+    @property
+    def bound(self) -> Floats:
+        """What the method maximises, after each iteration (NaN where it has no such thing)."""
+        return np.array([step.bound for step in self.steps])
+
+    @property
+    def change(self) -> Floats:
+        """The biggest change of a posterior in each iteration."""
+        return np.array([step.change for step in self.steps])
+
+    def confusion(self, annotator: Any) -> Floats:
+        """[K, K]: how this annotator votes (columns) when the truth is given (rows)."""
+        code = int(look_up([annotator], self.annotator_names)[0])
+        if code < 0:
+            raise InputError(f"there is no annotator {annotator!r}")
+        known = self.knowledge
+        if known.confusion is not None:
+            return known.confusion[code]
+        if known.weights is not None and known.prototypes is not None:
+            mixture: Floats = np.tensordot(known.weights[code], known.prototypes, axes=1)
+            return mixture
+        raise InputError(f"{self.method} has no confusion matrices")
+
+    def labels(self, *, probabilities: bool = False) -> Any:
+        """A data frame, a row a task: task, label, confidence, n_votes, tied (and a column a class)."""
+        from karat.tables import labels_table
+
+        return labels_table(self, probabilities=probabilities)
+
+    def annotators(self) -> Any:
+        """A data frame, a row an annotator: votes, accuracy with its interval, agreement, prototype weights."""
+        from karat.tables import annotators_table
+
+        return annotators_table(self)
+
+    def save(self, path: str | Path) -> None:
+        """Keep everything in one file, whole or not at all; `karat.load` reads it."""
+        from karat.archive import save
+
+        save(self, Path(path))
+
+    def __repr__(self) -> str:
+        return (
+            f"Result({self.method}: {len(self.label_codes):,} tasks, {len(self.accuracy):,} annotators, "
+            f"{len(self.class_names):,} classes; {self.stopped})"
+        )
+
+
+def summarise(
+    method: str,
+    settings: dict[str, Any],
+    annotations: Annotations,
+    posterior: Floats,
+    steps: list[Step],
+    knowledge: Knowledge,
+) -> Result:
+    """Labels, ties and annotators' records, computed alike for every method."""
+    label_codes, tied = _labels(posterior)
+    votes, agreed, expected = _records(annotations, posterior, label_codes)
+    accuracy, low, high = knowledge.accuracy or _from_counts(votes, expected)
+    return Result(
+        method=method,
+        settings=settings,
+        task_names=annotations.task_names,
+        annotator_names=annotations.annotator_names,
+        class_names=annotations.class_names,
+        unlabelled=annotations.unlabelled,
+        posterior=posterior,
+        label_codes=label_codes,
+        tied=tied,
+        votes_per_task=annotations.votes_per_task,
+        gold=annotations.gold,
+        votes_per_annotator=votes,
+        agreement=agreed / votes,
+        accuracy=accuracy,
+        accuracy_low=low,
+        accuracy_high=high,
+        knowledge=knowledge,
+        steps=steps,
+        counts=annotations.counts,
+    )
+
+
+def beta_interval(mean: Floats, variance: Floats, mass: float = 0.95) -> tuple[Floats, Floats]:
+    """The central interval of the Beta distribution that has this mean and variance."""
+    inside = np.clip(mean, 1e-9, 1 - 1e-9)
+    strength = np.maximum(inside * (1 - inside) / np.maximum(variance, 1e-18) - 1, 1e-3)
+    a, b = inside * strength, (1 - inside) * strength
+    tail = (1 - mass) / 2
+    return np.minimum(betaincinv(a, b, tail), mean), np.maximum(betaincinv(a, b, 1 - tail), mean)
+
+
+def _labels(posterior: Floats) -> tuple[Codes, NDArray[np.bool_]]:
+    preference = np.argsort(-posterior.sum(axis=0), kind="stable")
+    label, tied = np.empty(len(posterior), np.int32), np.empty(len(posterior), np.bool_)
+    decide(posterior, preference, label, tied)
+    return label, tied
+
+
+def _records(
+    annotations: Annotations, posterior: Floats, label: Codes
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    n = annotations.n_annotators
+    votes, agreed, expected = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n)
+    agreement(
+        annotations.task_ptr.view(np.uint64),
+        annotations.cell_ptr.view(np.uint64),
+        annotations.cell_class,  # type: ignore[arg-type]  # a kernel takes either width
+        annotations.annotator.view(np.uint32),
+        posterior,
+        label,
+        votes,
+        agreed,
+        expected,
+    )
+    return votes, agreed, expected
+
+
+def _from_counts(votes: NDArray[np.int64], expected: Floats) -> tuple[Floats, Floats, Floats]:
+    """Accuracy from expected right votes, with a uniform prior: Beta(1 + right, 1 + wrong)."""
+    right, n = 1 + expected, 2 + votes
+    mean = right / n
+    return (mean, *beta_interval(mean, mean * (1 - mean) / (n + 1)))
