@@ -7,6 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from karat.annotations import Annotations as Annotations
+    from karat.api import aggregate as aggregate
+    from karat.archive import load as load
+    from karat.errors import InputError as InputError
+    from karat.errors import KaratError as KaratError
+    from karat.errors import KaratWarning as KaratWarning
+    from karat.errors import OutputError as OutputError
+    from karat.readers import read as read
+    from karat.result import Result as Result
+    from karat.simulate import simulate as simulate
 
 __version__ = "0.1.0"
 
@@ -17,18 +26,31 @@ _HOME = {
     "KaratError": "karat.errors",
     "KaratWarning": "karat.errors",
     "OutputError": "karat.errors",
+    "Result": "karat.result",
+    "aggregate": "karat.api",
+    "load": "karat.archive",
+    "read": "karat.readers",
+    "simulate": "karat.simulate",
 }
-
-__all__ = [*_HOME, "__version__"]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+    elif not name.startswith("_") and (method := _method_of_class(name)):
+        value = import_module("karat.estimators").estimator(method)
+    else:
         raise AttributeError(f"module 'karat' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
 
 
+def _method_of_class(class_name: str) -> str | None:
+    """The registered method whose class has this name, e.g. ptbcc for PTBCC."""
+    registry: dict[str, str] = import_module("karat.registry").REGISTRY
+    return next((method for method, home in registry.items() if home.endswith(f":{class_name}")), None)
+
+
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME])
+    registry: dict[str, str] = import_module("karat.registry").REGISTRY
+    return sorted({*globals(), *_HOME, *(home.partition(":")[2] for home in registry.values())})

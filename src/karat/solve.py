@@ -8,9 +8,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from karat.annotations import Annotations
 from karat.encoding import MISSING
+from karat.engines import Engine
 from karat.engines.local import LocalEngine
 from karat.errors import InputError
 from karat.methods.base import Method, Step
@@ -25,22 +27,29 @@ class Run(NamedTuple):
     """One descent from one start."""
 
     parameters: Any
-    posterior: np.ndarray[Any, Any]
+    posterior: NDArray[np.float64]
+    per_task: dict[str, NDArray[Any]]
     steps: list[Step]
     converged: bool
 
 
 def fit(
-    method: Method, annotations: Annotations, *, threads: int | None = None, watch: Watch | None = None
+    method: Method,
+    annotations: Annotations,
+    *,
+    threads: int | None = None,
+    engine: Engine | None = None,
+    watch: Watch | None = None,
 ) -> Result:
     """Run the method to its end on these annotations. `watch` is called after each sweep; it may raise to stop."""
     if not method.takes_gold and (annotations.gold != MISSING).any():
         raise InputError(f"{method.name} cannot use gold truths; leave them out or choose another method")
     began = time.perf_counter()
-    engine = LocalEngine(threads)
-    engine.scatter(annotations)
+    engine = engine or LocalEngine(threads)
+    engine.scatter(annotations, divisible=method.divisible)
     best = _best_of(method, engine, watch)
     knowledge = method.knowledge(best.parameters)
+    knowledge.more.update(best.per_task)
     result = summarise(method.name, method.settings, annotations, best.posterior, best.steps, knowledge)
     return replace(
         result,
@@ -50,7 +59,7 @@ def fit(
     )
 
 
-def _best_of(method: Method, engine: LocalEngine, watch: Watch | None) -> Run:
+def _best_of(method: Method, engine: Engine, watch: Watch | None) -> Run:
     """The restart with the highest bound."""
     best = _descend(method, engine, 0, watch)
     for restart in range(1, method.n_restarts):
@@ -61,7 +70,7 @@ def _best_of(method: Method, engine: LocalEngine, watch: Watch | None) -> Run:
     return best
 
 
-def _descend(method: Method, engine: LocalEngine, restart: int, watch: Watch | None) -> Run:
+def _descend(method: Method, engine: Engine, restart: int, watch: Watch | None) -> Run:
     """Ends with parameters that belong to the posterior returned."""
     parameters = method.begin(engine.sum(method.start, restart))
     steps: list[Step] = []
@@ -70,11 +79,12 @@ def _descend(method: Method, engine: LocalEngine, restart: int, watch: Watch | N
         statistics = engine.sum(method.sweep, parameters)
         bound = method.bound(parameters, statistics)
         steps.append(Step(restart, len(steps) + 1, float(statistics.change), bound))
-        parameters = method.expect(statistics, parameters)
+        parameters = method.advance(engine, statistics, parameters)
         done = method.converged(steps)
         if watch is not None:
             watch(steps[-1])
-    return Run(parameters, engine.gather(), steps, done)
+    per_task = {name: engine.gather(name) for name in method.task_knowledge()}
+    return Run(parameters, engine.gather(), per_task, steps, done)
 
 
 def _reason(method: Method, run: Run) -> str:

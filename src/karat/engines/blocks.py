@@ -55,9 +55,11 @@ class Block:
         return self.task_ptr, self.cell_ptr, self.cell_class, self.annotator
 
 
-def split(annotations: Annotations, posterior: NDArray[np.float64]) -> list[Block]:
+def split(
+    annotations: Annotations, posterior: NDArray[np.float64], fewest_votes: int = FEWEST_VOTES
+) -> list[Block]:
     """Blocks of about equally many votes, all views of the same arrays."""
-    bounds = _bounds(annotations)
+    bounds = _bounds(annotations, fewest_votes)
     return [
         Block(
             index=index,
@@ -73,8 +75,8 @@ def split(annotations: Annotations, posterior: NDArray[np.float64]) -> list[Bloc
     ]
 
 
-def _bounds(annotations: Annotations) -> list[int]:
-    smallest = max(FEWEST_VOTES, VOTES_PER_ANNOTATOR * annotations.n_annotators)
+def _bounds(annotations: Annotations, fewest_votes: int) -> list[int]:
+    smallest = max(fewest_votes, VOTES_PER_ANNOTATOR * annotations.n_annotators)
     n_blocks = min(max(annotations.n_votes // smallest, 1), MOST_BLOCKS, annotations.n_tasks)
     first_vote = annotations.cell_ptr[annotations.task_ptr]
     targets = np.linspace(0, annotations.n_votes, n_blocks + 1)[1:-1]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.annotations import Annotations
-from karat.engines.blocks import Block, add_up, split
+from karat.engines.blocks import FEWEST_VOTES, Block, add_up, split
 from karat.errors import InputError
 
 __all__ = ["LocalEngine", "thread_count"]
@@ -34,16 +34,18 @@ def thread_count(threads: int | None = None) -> int:
 
 
 class LocalEngine:
-    """`scatter` cuts the votes into blocks, `sum` adds what a step yields on each; kernels run unlocked."""
+    """Blocks on the threads of this machine; kernels run without the interpreter lock."""
 
-    def __init__(self, threads: int | None = None) -> None:
+    def __init__(self, threads: int | None = None, *, fewest_votes: int = FEWEST_VOTES) -> None:
         self.threads = thread_count(threads)
+        self.fewest_votes = fewest_votes  # in a block
         self.blocks: list[Block] = []
         self.posterior = np.empty((0, 0))
 
-    def scatter(self, annotations: Annotations) -> None:
+    def scatter(self, annotations: Annotations, *, divisible: bool = True) -> None:
         self.posterior = np.zeros((annotations.n_tasks, annotations.n_classes))
-        self.blocks = split(annotations, self.posterior)
+        fewest_votes = self.fewest_votes if divisible else annotations.n_votes
+        self.blocks = split(annotations, self.posterior, fewest_votes)
 
     def sum(self, step: Callable[..., Statistics], *arguments: Any) -> Statistics:
         if self.threads == 1 or len(self.blocks) == 1:

@@ -5,12 +5,13 @@ With d = 1..S-1 standing for the other prototypes, j for an annotator, i for a t
 task for one class l):
 
     q_cd     = sum_k phi_ik D_ldk,  D_ldk = E log v_dkl - E log v_0kl          log-odds of the cell
-    r        = exp(E log pi_jd - E log pi_j0) exp(q_cd)                         odds of the vote
+    r_d      = exp(E log pi_jd - E log pi_j0) exp(q_cd)                         odds of the vote
     theta_d  = r_d / (1 + sum_d r_d)                                            (11)
     score_ik = E log tau_k + sum_c n_c E log v_0kl + Theta_cd D_ldk             (12) before normalising
 
 where Theta_cd sums theta over the votes of a cell. No exponential per vote is needed. Tasks are taken in short
-runs, so that each exponential is part of a long buffer and all scratch stays in the cache.
+runs, so that each exponential is part of a long buffer and all scratch stays in the cache. Loops go over the
+cells (votes) of a run, not over the cells of a task: short inner loops cost a mispredicted branch each.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from numpy.typing import NDArray
 
 from karat.kernels.exponential import exp_buffer
 from karat.kernels.jit import ONE, ZERO, kernel
+from karat.kernels.softmax import LARGE, fill_scores, normalise, subtract_largest
 
 __all__ = ["start", "sweep"]
 
 Floats = NDArray[np.float64]
 
-WIDE_ODDS = 200.0  # cells whose log-odds are beyond it are worked out in logs, vote by vote
-LARGE = 1e90  # a running product is turned into a logarithm when it grows beyond this
+WIDE_ODDS = 200.0  # runs with log-odds beyond it are worked out in logs, vote by vote
 
 
 @kernel
@@ -47,66 +48,106 @@ def start(
 ) -> None:
     """theta_s = sum_k phi_ik v_skl, the same for all votes of a cell (the paper's initialisation)."""
     n_prototypes, n_classes = v.shape[1], v.shape[2]
+    theta = np.empty(n_prototypes)
     for i in range(np.uint64(task_ptr.size) - ONE):
         for c in range(task_ptr[i], task_ptr[i + ONE]):
             label = cell_class[c]
             n = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
-            total = 0.0
             for s in range(n_prototypes):
+                theta[s] = 0.0
                 for k in range(n_classes):
-                    total += phi[i, k] * v[label, s, k]
+                    theta[s] += phi[i, k] * v[label, s, k]
+            total = theta.sum()
             for s in range(n_prototypes):
-                theta = 0.0
+                share = theta[s] / total if total > 0.0 else 1.0 / n_prototypes
                 for k in range(n_classes):
-                    theta += phi[i, k] * v[label, s, k]
-                share = theta / total if total > 0.0 else 1.0 / n_prototypes
-                for k in range(n_classes):
-                    raw_v[label, s, k] += n * theta * phi[i, k]
+                    raw_v[label, s, k] += n * theta[s] * phi[i, k]
                     confusion[label, s, k] += n * share * phi[i, k]
                 for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
-                    raw_pi[annotator[vote], s] += theta
+                    raw_pi[annotator[vote], s] += theta[s]
                     pi[annotator[vote], s] += share
 
 
 @kernel
-def log_odds(
-    K: Any, D: Any, first: int, end: int, task_ptr: Any, cell_class: Any, phi: Floats, diff: Floats, q: Floats
-) -> bool:
-    """q_cd = sum_k phi_ik D_ldk for the cells of tasks first..end. -> whether all are of moderate size."""
-    moderate = True
+def find_rows(task_ptr: Any, row: NDArray[np.uint32]) -> None:
+    """row[c] = the task, counted within the run, of the c-th cell of the run."""
     at = ZERO
-    for i in range(first, end):
-        for c in range(task_ptr[i], task_ptr[i + ONE]):
-            label = np.uint64(cell_class[c])
-            for d in range(np.uint64(len(D))):
-                total = 0.0
-                for k in range(np.uint64(len(K))):
-                    total += phi[i, k] * diff[label, d, k]
-                q[at] = total
-                moderate &= abs(total) < WIDE_ODDS
-                at += ONE
-    return moderate
+    for i in range(np.uint64(task_ptr.size) - ONE):
+        for _ in range(task_ptr[i], task_ptr[i + ONE]):
+            row[at] = i
+            at += ONE
+
+
+@kernel
+def log_odds(K: Any, D: Any, label: Any, row: Any, phi: Floats, diff: Floats, q: Floats) -> float:
+    """q_cd = sum_k phi_ik D_ldk. -> the largest of them in size."""
+    largest = 0.0
+    at = ZERO
+    for c in range(np.uint64(label.size)):
+        i, voted = np.uint64(row[c]), np.uint64(label[c])
+        for d in range(np.uint64(len(D))):
+            total = 0.0
+            for k in range(np.uint64(len(K))):
+                total += phi[i, k] * diff[voted, d, k]
+            q[at] = total
+            largest = max(largest, abs(total))
+            at += ONE
+    return largest
+
+
+@kernel
+def weigh_votes_of_two(
+    cell_ptr: Any, annotator: Any, odds_pi: Floats, q: Floats, odds: Floats, opens: Any, theta: Floats, pi: Floats
+) -> float:
+    """(11) for two prototypes, votes in one flat loop: `opens` marks the first vote of each cell but the first.
+
+    theta[c] first holds the running sum at the end of cell c; differences of these are the sums of the cells.
+    -> sum of log(1 + r) - theta q, the votes' part of the entropy.
+    """
+    n_cells = np.uint64(cell_ptr.size) - ONE
+    first, n_votes = cell_ptr[ZERO], cell_ptr[n_cells] - cell_ptr[ZERO]
+    opens[:n_votes] = 0
+    for c in range(ONE, n_cells):
+        opens[cell_ptr[c] - first] = 1
+    log_sum, product, running = 0.0, 1.0, 0.0
+    c = ZERO
+    for vote in range(n_votes):
+        c += np.uint64(opens[vote])
+        j = np.uint64(annotator[first + vote])
+        total = 1.0 + odds_pi[j, ZERO] * odds[c]
+        share = 1.0 - 1.0 / total
+        running += share
+        theta[c] = running
+        pi[j, ZERO] += share
+        product *= total
+        if product > LARGE:
+            log_sum += math.log(product)
+            product = 1.0
+    before = 0.0
+    for c in range(n_cells):
+        running = theta[c]
+        theta[c] = running - before
+        before = running
+        log_sum -= theta[c] * q[c]
+    return log_sum + math.log(product)
 
 
 @kernel
 def weigh_votes(
     D: Any,
-    first: int,
-    end: int,
     cell_ptr: Any,
     annotator: Any,
     odds_pi: Floats,
     q: Floats,
     odds: Floats,
-    theta: Floats,  # OUT [cells, D]
+    theta: Floats,  # OUT [cells * D]
     pi: Floats,  # OUT [W, D]
 ) -> float:
-    """(11) for the votes of cells first..end. -> sum of log(1 + r) - theta q, their part of the entropy."""
+    """(11) for any number of prototypes. -> the votes' part of the entropy."""
     log_sum, product = 0.0, 1.0
     at = ZERO
-    for c in range(first, end):
-        for d in range(np.uint64(len(D))):
-            theta[at + d] = 0.0
+    for c in range(np.uint64(cell_ptr.size) - ONE):
+        theta[at : at + np.uint64(len(D))] = 0.0
         for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
             j = np.uint64(annotator[vote])
             total = 1.0
@@ -129,22 +170,13 @@ def weigh_votes(
 
 @kernel
 def weigh_votes_in_logs(
-    D: Any,
-    first: int,
-    end: int,
-    cell_ptr: Any,
-    annotator: Any,
-    log_odds_pi: Floats,
-    q: Floats,
-    theta: Floats,
-    pi: Floats,
+    D: Any, cell_ptr: Any, annotator: Any, log_odds_pi: Floats, q: Floats, theta: Floats, pi: Floats
 ) -> float:
     """The same, safe for odds that no float can hold."""
     log_sum = 0.0
     at = ZERO
-    for c in range(first, end):
-        for d in range(np.uint64(len(D))):
-            theta[at + d] = 0.0
+    for c in range(np.uint64(cell_ptr.size) - ONE):
+        theta[at : at + np.uint64(len(D))] = 0.0
         for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
             j = np.uint64(annotator[vote])
             largest = 0.0
@@ -164,119 +196,46 @@ def weigh_votes_in_logs(
 
 
 @kernel
-def score_classes(
-    K: Any,
-    D: Any,
-    first: int,
-    end: int,
-    task_ptr: Any,
-    cell_ptr: Any,
-    cell_class: Any,
-    log_tau: Floats,
-    base: Floats,
-    diff: Floats,
-    theta: Floats,
-    score: Floats,  # OUT [tasks, K]
+def add_votes(
+    K: Any, D: Any, cell_ptr: Any, label: Any, row: Any, base: Floats, diff: Floats, theta: Floats, score: Floats
 ) -> None:
-    """score_ik = E log tau_k + sum over the votes of sum_s theta_s E log v_skl."""
-    at, row = ZERO, ZERO
-    for i in range(first, end):
+    """score_ik += sum over the votes of sum_s theta_s E log v_skl: the sum in (12)."""
+    for c in range(np.uint64(label.size)):
+        at, voted = np.uint64(row[c]) * np.uint64(len(K)), np.uint64(label[c])
+        n = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
         for k in range(np.uint64(len(K))):
-            score[row + k] = log_tau[k]
-        for c in range(task_ptr[i], task_ptr[i + ONE]):
-            label = np.uint64(cell_class[c])
-            n = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
-            for k in range(np.uint64(len(K))):
-                score[row + k] += n * base[label, k]
+            total = n * base[voted, k]
             for d in range(np.uint64(len(D))):
-                for k in range(np.uint64(len(K))):
-                    score[row + k] += theta[at + d] * diff[label, d, k]
-            at += np.uint64(len(D))
-        row += np.uint64(len(K))
-
-
-@kernel
-def subtract_largest(K: Any, tasks: int, score: Floats, known: NDArray[np.int32]) -> float:
-    """score - max, so that exp cannot overflow. -> sum of the maxima (for a known truth: of its score)."""
-    total = 0.0
-    row = ZERO
-    for i in range(tasks):
-        largest = score[row]
-        for k in range(ONE, np.uint64(len(K))):
-            largest = max(largest, score[row + k])
-        total += largest if known[i] < 0 else score[row + np.uint64(known[i])]
-        for k in range(np.uint64(len(K))):
-            score[row + k] -= largest
-        row += np.uint64(len(K))
-    return total
-
-
-@kernel
-def normalise(
-    K: Any,
-    tasks: int,
-    weight: Floats,
-    known: NDArray[np.int32],
-    phi: Floats,  # OUT [tasks, K]
-    tau: Floats,  # OUT [K]
-) -> tuple[float, float]:
-    """phi_ik = weight / sum; a known truth stays as it is. -> biggest change, sum of log(sum of weights)."""
-    change, log_sum, product = 0.0, 0.0, 1.0
-    row = ZERO
-    for i in range(tasks):
-        if known[i] >= 0:
-            tau[known[i]] += 1.0
-            row += np.uint64(len(K))
-            continue
-        total = 0.0
-        for k in range(np.uint64(len(K))):
-            total += weight[row + k]
-        product *= total
-        if product > LARGE:
-            log_sum += math.log(product)
-            product = 1.0
-        scale = 1.0 / total
-        for k in range(np.uint64(len(K))):
-            p = weight[row + k] * scale
-            change = max(change, abs(p - phi[i, k]))
-            phi[i, k] = p
-            tau[k] += p
-        row += np.uint64(len(K))
-    return change, log_sum + math.log(product)
+                total += theta[c * np.uint64(len(D)) + d] * diff[voted, d, k]
+            score[at + k] += total
 
 
 @kernel
 def count_confusions(
     K: Any,
     D: Any,
-    first: int,
-    end: int,
-    task_ptr: Any,
     cell_ptr: Any,
-    cell_class: Any,
+    label: Any,
+    row: Any,
     phi: Floats,
     theta: Floats,
     total: Floats,  # OUT [L, K] sums over all prototypes
     confusion: Floats,  # OUT [L, D, K]
 ) -> None:
-    """The sum in (10): phi_ik theta_s of every vote for l, by cell."""
-    at = ZERO
-    for i in range(first, end):
-        for c in range(task_ptr[i], task_ptr[i + ONE]):
-            label = np.uint64(cell_class[c])
-            n = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
-            for k in range(np.uint64(len(K))):
-                total[label, k] += n * phi[i, k]
+    """The sum in (10): phi_ik theta_s of every vote for l."""
+    for c in range(np.uint64(label.size)):
+        i, voted = np.uint64(row[c]), np.uint64(label[c])
+        n = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
+        for k in range(np.uint64(len(K))):
+            total[voted, k] += n * phi[i, k]
             for d in range(np.uint64(len(D))):
-                for k in range(np.uint64(len(K))):
-                    confusion[label, d, k] += theta[at + d] * phi[i, k]
-            at += np.uint64(len(D))
+                confusion[voted, d, k] += theta[c * np.uint64(len(D)) + d] * phi[i, k]
 
 
 @kernel
 def sweep(
-    K: Any,  # a tuple or array as long as there are classes (fixed_length)
-    D: Any,  # and one as long as there are prototypes but the first
+    K: Any,  # as long as there are classes (fixed_length)
+    D: Any,  # as long as there are prototypes but the first
     task_ptr: NDArray[np.uint64],
     cell_ptr: NDArray[np.uint64],
     cell_class: NDArray[np.uint8],
@@ -292,35 +251,38 @@ def sweep(
     pi: Floats,  # OUT [W, D]
     total: Floats,  # OUT [L, K]
     confusion: Floats,  # OUT [L, D, K]
-    tasks_at_once: int,
+    step: int,  # tasks in a run
+    most_votes: int,  # in a run
 ) -> tuple[float, float, float]:
     """-> biggest change of phi, sum of log-normalisers of phi, theta's part of the entropy."""
     change, log_norm, entropy = 0.0, 0.0, 0.0
-    n_tasks = np.uint64(task_ptr.size) - ONE
-    step = np.uint64(tasks_at_once)
-    q = np.empty(tasks_at_once * len(K) * len(D))
-    odds, theta = np.empty_like(q), np.empty_like(q)
-    score = np.empty(tasks_at_once * len(K))
+    most_cells = step * len(K)
+    q, odds, theta = np.empty(most_cells * len(D)), np.empty(most_cells * len(D)), np.empty(most_cells * len(D))
+    score, row, opens = np.empty(most_cells), np.empty(most_cells, np.uint32), np.empty(most_votes, np.uint8)
     bits = np.empty(max(q.size, score.size), np.int64)
     power = bits.view(np.float64)
-    for first in range(ZERO, n_tasks, step):
-        end = min(first + step, n_tasks)
-        cells, last = task_ptr[first], task_ptr[end]
-        moderate = log_odds(K, D, first, end, task_ptr, cell_class, phi, diff, q)
-        if moderate:
-            n = np.int64(last - cells) * len(D)
+    n_tasks = np.uint64(task_ptr.size) - ONE
+    for first in range(ZERO, n_tasks, np.uint64(step)):
+        end = min(first + np.uint64(step), n_tasks)
+        tasks, first_cell, end_cell = end - first, task_ptr[first], task_ptr[end]
+        label, cells = cell_class[first_cell:end_cell], cell_ptr[first_cell : end_cell + ONE]
+        find_rows(task_ptr[first : end + ONE], row)
+        n = label.size * len(D)
+        if log_odds(K, D, label, row, phi[first:end], diff, q) > WIDE_ODDS:
+            entropy += weigh_votes_in_logs(D, cells, annotator, log_odds_pi, q, theta, pi)
+        else:
             odds[:n] = q[:n]
             exp_buffer(odds, n, bits, power)
-            entropy += weigh_votes(D, cells, last, cell_ptr, annotator, odds_pi, q, odds, theta, pi)
-        else:
-            entropy += weigh_votes_in_logs(D, cells, last, cell_ptr, annotator, log_odds_pi, q, theta, pi)
-        score_classes(K, D, first, end, task_ptr, cell_ptr, cell_class, log_tau, base, diff, theta, score)
-        log_norm += subtract_largest(K, end - first, score, known[first:end])
-        exp_buffer(score, np.int64(end - first) * len(K), bits, power)
-        moved, log_sum = normalise(K, end - first, score, known[first:end], phi[first:end], tau)
+            if len(D) == 1:
+                entropy += weigh_votes_of_two(cells, annotator, odds_pi, q, odds, opens, theta, pi)
+            else:
+                entropy += weigh_votes(D, cells, annotator, odds_pi, q, odds, theta, pi)
+        fill_scores(K, tasks, log_tau, score)
+        add_votes(K, D, cells, label, row, base, diff, theta, score)
+        log_norm += subtract_largest(K, tasks, score, known[first:end])
+        exp_buffer(score, np.int64(tasks) * len(K), bits, power)
+        moved, log_sum = normalise(K, tasks, score, known[first:end], phi[first:end], tau)
         log_norm += log_sum
         change = max(change, moved)
-        count_confusions(
-            K, D, first, end, task_ptr, cell_ptr, cell_class, phi, theta, total, confusion
-        )
+        count_confusions(K, D, cells, label, row, phi[first:end], theta, total, confusion)
     return change, log_norm, entropy

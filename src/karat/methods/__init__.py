@@ -1,8 +1,4 @@
-"""The maths, one file per method, in the symbols of its paper.
-
-REGISTRY is the only list of methods: a line here brings the command-line choice, the class in `karat`, the laws
-and the benchmark row.
-"""
+"""The maths, one file per method, in the symbols of its paper. `karat.registry` lists them."""
 
 from __future__ import annotations
 
@@ -10,13 +6,9 @@ from importlib import import_module
 
 from karat.errors import InputError
 from karat.methods.base import Method
+from karat.registry import REGISTRY
 
-__all__ = ["REGISTRY", "Method", "method_class"]
-
-REGISTRY = {
-    "mv": "karat.methods.mv:MajorityVote",
-    "ptbcc": "karat.methods.ptbcc:PTBCC",
-}
+__all__ = ["Method", "method_class"]
 
 
 def method_class(name: str) -> type[Method]:

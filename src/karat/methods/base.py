@@ -4,6 +4,7 @@
     begin(statistics)        priors and first parameters, from the sum over all blocks
     sweep(block, parameters) new posteriors of the block, and their statistics
     expect(statistics, ...)  parameters for the next sweep, from the sum over all blocks
+    advance(engine, ...)     the same for the few methods whose update needs further passes over the votes
     bound(...)               what the method maximises, if it has such a thing
     knowledge(parameters)    what it has learned of annotators
 
@@ -20,6 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from karat.engines import Engine
 from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.kernels.votes import vote_shares
@@ -37,6 +39,9 @@ class Method(ABC):
     name: ClassVar[str]
     takes_gold: ClassVar[bool] = True
     has_bound: ClassVar[bool] = False  # whether `bound` never falls
+    divisible: ClassVar[bool] = True  # whether blocks of tasks can be worked on apart
+    random_start: ClassVar[bool] = False  # whether the seed decides where it starts
+    rounding: ClassVar[float] = 1e-6  # how far another order of the same sums may move a posterior
 
     tolerance: float = 1e-3  # stop when no posterior moves by as much
     max_iterations: int = 500
@@ -65,8 +70,11 @@ class Method(ABC):
     @abstractmethod
     def sweep(self, block: Block, parameters: Any) -> Any: ...
 
-    @abstractmethod
-    def expect(self, statistics: Any, before: Any) -> Any: ...
+    def expect(self, statistics: Any, before: Any) -> Any:
+        raise TypeError(f"{type(self).__name__} must have expect or advance")
+
+    def advance(self, engine: Engine, statistics: Any, before: Any) -> Any:
+        return self.expect(statistics, before)
 
     def bound(self, parameters: Any, statistics: Any) -> float:
         return math.nan
@@ -76,6 +84,10 @@ class Method(ABC):
 
     @abstractmethod
     def knowledge(self, parameters: Any) -> Knowledge: ...
+
+    def task_knowledge(self) -> tuple[str, ...]:
+        """Names of what the blocks keep for each task that belongs into the result, e.g. difficulties."""
+        return ()
 
 
 def start_from_shares(block: Block) -> None:

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import digamma, gammaln
 
-__all__ = ["expected_log", "log_beta", "mean"]
+from karat.kernels.dirichlet import expected_logs
+
+__all__ = ["Dirichlets", "dirichlets", "mean"]
 
 Floats = NDArray[np.float64]
 
 
-def expected_log(counts: Floats) -> Floats:
-    """E log p for p ~ Dirichlet(counts), along the last axis: equations (5)-(7)."""
-    result: Floats = digamma(counts) - digamma(counts.sum(axis=-1, keepdims=True))
-    return result
+class Dirichlets(NamedTuple):
+    """Dirichlet distributions along the last axis."""
+
+    counts: Floats
+    log: Floats  # E log p, equations (5)-(7)
+    log_beta: float  # sum of the log-normalisers log B(counts)
 
 
-def log_beta(counts: Floats) -> Floats:
-    """log B(counts), the normaliser of a Dirichlet, along the last axis."""
-    result: Floats = gammaln(counts).sum(axis=-1) - gammaln(counts.sum(axis=-1))
-    return result
+def dirichlets(counts: Floats) -> Dirichlets:
+    rows = np.ascontiguousarray(counts).reshape(-1, counts.shape[-1])
+    logs = np.empty_like(rows)
+    log_beta = expected_logs(rows, logs)
+    return Dirichlets(counts, logs.reshape(counts.shape), log_beta)
 
 
 def mean(counts: Floats) -> Floats:

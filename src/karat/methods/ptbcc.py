@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.kernels import ptbcc as kernels
 from karat.kernels.jit import fixed_length
 from karat.methods.base import Floats, Knowledge, Method, start_from_shares
-from karat.methods.dirichlet import expected_log, log_beta, mean
+from karat.methods.dirichlet import Dirichlets, dirichlets, mean
 from karat.result import beta_interval
 
 __all__ = ["PTBCC"]
@@ -62,17 +62,15 @@ class Priors(NamedTuple):
     u: Floats  # [K]
     beta: Floats  # [W, S]
     a: Floats  # [S, K, L]
+    log_beta: float  # of all three
     votes: Floats  # [W] votes of each annotator
 
 
 class Parameters(NamedTuple):
     priors: Priors
-    nu: Floats  # [K]
-    eta: Floats  # [W, S]
-    mu: Floats  # [S, K, L]
-    log_tau: Floats  # E log tau, and so on
-    log_pi: Floats
-    log_v: Floats
+    tau: Dirichlets  # nu [K]
+    pi: Dirichlets  # eta [W, S]
+    v: Dirichlets  # mu [S, K, L]
 
 
 @dataclass(kw_only=True)
@@ -131,27 +129,26 @@ class PTBCC(Method):
         return sums
 
     def begin(self, first: First) -> Parameters:
-        priors = Priors(
-            u=np.maximum(first.tau, LEAST_COUNT),
-            beta=np.maximum(self.pi_strength * first.raw_pi, LEAST_COUNT),
-            a=np.maximum(self.v_strength * first.raw_v, LEAST_COUNT).transpose(1, 2, 0),
-            votes=first.pi.sum(axis=1).round(),
-        )
+        u = np.maximum(first.tau, LEAST_COUNT)
+        beta = np.maximum(self.pi_strength * first.raw_pi, LEAST_COUNT)
+        a = np.maximum(self.v_strength * first.raw_v, LEAST_COUNT).transpose(1, 2, 0)
+        log_beta = sum(dirichlets(prior).log_beta for prior in (u, beta, a))
+        priors = Priors(u, beta, a, log_beta, votes=first.pi.sum(axis=1).round())
         return _parameters(priors, first.tau, first.pi, first.confusion.transpose(1, 2, 0))
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         """(11), (12) and the sums of (8)-(10) for the tasks of a block."""
-        log_odds_pi = _against_first(parameters.log_pi, axis=1)
-        log_v = parameters.log_v.transpose(2, 0, 1)  # [L, S, K], as the kernel walks through it
-        base, diff = np.ascontiguousarray(log_v[:, 0]), _against_first(log_v, axis=1)
-        tau, pi, total, confusion = map(np.zeros_like, (parameters.log_tau, log_odds_pi, base, diff))
+        log_odds_pi = _against_first(parameters.pi.log)
+        log_v = parameters.v.log.transpose(2, 0, 1)  # [L, S, K], as the kernel walks through it
+        base, diff = np.ascontiguousarray(log_v[:, 0]), _against_first(log_v)
+        tau, pi, total, confusion = map(np.zeros_like, (parameters.tau.log, log_odds_pi, base, diff))
         n_labels, n_others, n_classes = diff.shape
         change, log_norm, entropy = kernels.sweep(
             fixed_length(n_classes),
             fixed_length(n_others),
             *block.votes,
             block.gold,
-            parameters.log_tau,
+            parameters.tau.log,
             log_odds_pi,
             np.exp(np.clip(log_odds_pi, -300, 300)),
             base,
@@ -161,7 +158,7 @@ class PTBCC(Method):
             pi,
             total,
             confusion,
-            max(SCRATCH // (n_classes * max(n_others, 1)), 1),
+            *_run_length(block),
         )
         return Statistics(change, tau, pi, total, confusion, log_norm, entropy)
 
@@ -170,27 +167,26 @@ class PTBCC(Method):
 
     def bound(self, parameters: Parameters, statistics: Statistics) -> float:
         """Equation (4), with the constants: parameters as the sweep used them, phi and theta as it left them."""
-        p, (u, beta, a, _) = parameters, parameters.priors
-        pi, confusion = _with_first(statistics, p)
+        (u, beta, a, prior_log_beta, _), tau, pi, v = parameters
+        pi_sums, confusion = _with_first(statistics, parameters)
         expectations = (
-            np.vdot(u - p.nu + statistics.tau, p.log_tau)
-            + np.vdot(beta - p.eta + pi, p.log_pi)
-            + np.vdot(a - p.mu + confusion, p.log_v)
+            np.vdot(u - tau.counts + statistics.tau, tau.log)
+            + np.vdot(beta - pi.counts + pi_sums, pi.log)
+            + np.vdot(a - v.counts + confusion, v.log)
         )
-        pairs = ((p.nu, u), (p.eta, beta), (p.mu, a))
-        normalisers = sum(np.sum(log_beta(counts) - log_beta(prior)) for counts, prior in pairs)
-        phi_entropy = statistics.log_norm - np.vdot(statistics.tau, p.log_tau) - np.vdot(confusion, p.log_v)
-        theta_entropy = statistics.entropy - np.vdot(statistics.pi, _against_first(p.log_pi, axis=1))
+        normalisers = tau.log_beta + pi.log_beta + v.log_beta - prior_log_beta
+        phi_entropy = statistics.log_norm - np.vdot(statistics.tau, tau.log) - np.vdot(confusion, v.log)
+        theta_entropy = statistics.entropy - np.vdot(statistics.pi, _against_first(pi.log))
         return float(expectations + normalisers + phi_entropy + theta_entropy)
 
     def knowledge(self, parameters: Parameters) -> Knowledge:
-        prototypes, weights, tau = mean(parameters.mu), mean(parameters.eta), mean(parameters.nu)
+        eta, mu, nu = parameters.pi.counts, parameters.v.counts, parameters.tau.counts
         return Knowledge(
-            class_prior=tau,
-            prototypes=prototypes,
-            weights=weights,
-            accuracy=_accuracy(parameters, prototypes, weights, tau),
-            more={"eta": parameters.eta, "mu": parameters.mu, "nu": parameters.nu},
+            class_prior=mean(nu),
+            prototypes=mean(mu),
+            weights=mean(eta),
+            accuracy=_accuracy(eta, mu, mean(nu)),
+            more={"eta": eta, "mu": mu, "nu": nu},
         )
 
 
@@ -205,17 +201,28 @@ def _checked(prototypes: Floats, n_classes: int) -> Floats:
     return prototypes
 
 
+def _run_length(block: Block) -> NDArray[np.int64]:
+    """How many tasks the kernel takes at once, and the most votes that so many have; worked out once."""
+    if "run" not in block.state:
+        tasks = max(SCRATCH // block.n_classes, 1)
+        first_vote = block.cell_ptr[block.task_ptr].astype(np.int64)
+        votes = np.diff(np.append(first_vote[:-1:tasks], first_vote[-1])).max()
+        block.state["run"] = np.array([tasks, votes])
+    return block.state["run"]
+
+
 def _parameters(priors: Priors, tau: Floats, pi: Floats, confusion: Floats) -> Parameters:
-    nu = priors.u + tau  # (8)
-    eta = priors.beta + pi  # (9)
-    mu = priors.a + confusion  # (10)
-    return Parameters(priors, nu, eta, mu, expected_log(nu), expected_log(eta), expected_log(mu))  # (5)-(7)
+    return Parameters(
+        priors,
+        tau=dirichlets(priors.u + tau),  # (8)
+        pi=dirichlets(priors.beta + pi),  # (9)
+        v=dirichlets(priors.a + confusion),  # (10)
+    )
 
 
-def _against_first(log_p: Floats, axis: int) -> Floats:
-    """Log-odds of the other prototypes against the first."""
-    first, others = np.split(log_p, [1], axis=axis)
-    return np.ascontiguousarray(others - first)
+def _against_first(log_p: Floats) -> Floats:
+    """Log-odds of the other prototypes (second axis) against the first."""
+    return np.ascontiguousarray(log_p[:, 1:] - log_p[:, :1])
 
 
 def _with_first(statistics: Statistics, parameters: Parameters) -> tuple[Floats, Floats]:
@@ -226,15 +233,15 @@ def _with_first(statistics: Statistics, parameters: Parameters) -> tuple[Floats,
     return np.maximum(pi, 0.0), np.maximum(confusion, 0.0)
 
 
-def _accuracy(p: Parameters, prototypes: Floats, weights: Floats, tau: Floats) -> tuple[Floats, Floats, Floats]:
+def _accuracy(eta: Floats, mu: Floats, tau: Floats) -> tuple[Floats, Floats, Floats]:
     """Each annotator's chance to be right on a task like these: mean and 95 % interval under q.
 
     Accuracy is sum_s pi_js r_s with r_s = sum_k tau_k v_skk; its variance follows from those of the Dirichlets.
     """
-    diagonal = np.diagonal(prototypes, axis1=1, axis2=2)  # [S, K]
+    weights, diagonal = mean(eta), np.diagonal(mean(mu), axis1=1, axis2=2)  # [W, S], [S, K]
     right = diagonal @ tau
-    right_variance = (diagonal * (1 - diagonal) / (p.mu.sum(axis=2) + 1)) @ tau**2
+    right_variance = (diagonal * (1 - diagonal) / (mu.sum(axis=2) + 1)) @ tau**2
     accuracy = weights @ right
-    spread = (weights @ right**2 - accuracy**2) / (p.eta.sum(axis=1) + 1)
+    spread = (weights @ right**2 - accuracy**2) / (eta.sum(axis=1) + 1)
     variance = np.maximum(spread, 0.0) + weights**2 @ right_variance
     return (accuracy, *beta_interval(accuracy, variance))

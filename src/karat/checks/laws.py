@@ -1,0 +1,180 @@
+"""Each law takes a function that makes the method, and raises AssertionError where the method breaks it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from karat.annotations import Annotations
+from karat.archive import load
+from karat.engines.local import LocalEngine
+from karat.methods.base import Method
+from karat.result import Result
+from karat.solve import fit
+
+__all__ = ["LAWS"]
+
+Make = Callable[[], Method]
+Votes = tuple[np.ndarray, np.ndarray, np.ndarray]  # type: ignore[type-arg]  # of any kind of name
+
+
+def sample_votes(n_tasks: int = 60, n_annotators: int = 9, n_classes: int = 3, seed: int = 1) -> Votes:
+    """Votes of annotators who are right in 40 to 90 % of the cases; three to six of them see a task."""
+    rng = np.random.default_rng(seed)
+    skill = np.linspace(0.4, 0.9, n_annotators)
+    truth = rng.integers(n_classes, size=n_tasks)
+    asked = rng.random((n_tasks, n_annotators)).argsort(axis=1) < rng.integers(3, 7, size=(n_tasks, 1))
+    task, annotator = np.nonzero(asked)
+    right = rng.random(len(task)) < skill[annotator]
+    label = np.where(right, truth[task], rng.integers(n_classes, size=len(task)))
+    return task, annotator, label
+
+
+def fit_arrays(make: Make, votes: Votes, **keywords: object) -> Result:
+    return fit(make(), Annotations.from_arrays(*votes, **keywords), threads=1)  # type: ignore[arg-type]
+
+
+def posterior_rows_sum_to_one(make: Make) -> None:
+    result = fit_arrays(make, sample_votes())
+    assert np.allclose(result.posterior.sum(axis=1), 1, atol=1e-9)
+    assert (result.posterior >= 0).all()
+
+
+def the_bound_never_falls(make: Make) -> None:
+    if not make().has_bound:
+        return
+    bound = fit_arrays(make, sample_votes()).bound
+    assert np.isfinite(bound).all()
+    assert (np.diff(bound) >= -1e-9 * np.abs(bound[1:])).all(), bound
+
+
+def the_order_of_votes_does_not_matter(make: Make) -> None:
+    votes = sample_votes()
+    order = np.random.default_rng(2).permutation(len(votes[0]))
+    shuffled = tuple(column[order] for column in votes)
+    assert same_bits(fit_arrays(make, votes), fit_arrays(make, shuffled))  # type: ignore[arg-type]
+
+
+def the_names_of_tasks_and_annotators_do_not_matter(make: Make) -> None:
+    if make().random_start:
+        return  # its random numbers go to the tasks in their order
+    task, annotator, label = sample_votes()
+    there, back = _renaming(int(task.max()) + 1, 3)
+    other, _ = _renaming(int(annotator.max()) + 1, 4)
+    plain = fit_arrays(make, (task, annotator, label))
+    renamed = fit_arrays(make, (there[task], other[annotator], label))
+    assert np.allclose(plain.posterior, renamed.posterior[there], atol=make().rounding), back
+
+
+def renaming_classes_permutes_the_answer(make: Make) -> None:
+    if make().random_start:
+        return
+    task, annotator, label = sample_votes()
+    there, _ = _renaming(int(label.max()) + 1, 5)
+    plain = fit_arrays(make, (task, annotator, label))
+    renamed = fit_arrays(make, (task, annotator, there[label]))
+    assert np.allclose(plain.posterior, renamed.posterior[:, there], atol=make().rounding)
+
+
+def the_same_seed_gives_the_same_bits(make: Make) -> None:
+    assert same_bits(fit_arrays(make, sample_votes()), fit_arrays(make, sample_votes()))
+
+
+def the_input_is_untouched(make: Make) -> None:
+    annotations = Annotations.from_arrays(*sample_votes(), gold={0: 1} if make().takes_gold else None)
+    arrays = ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold")
+    before = [getattr(annotations, name).copy() for name in arrays]
+    fit(make(), annotations, threads=1)
+    assert all(np.array_equal(old, getattr(annotations, name)) for old, name in zip(before, arrays, strict=True))
+
+
+def any_number_of_threads_gives_the_same_bits(make: Make) -> None:
+    annotations = Annotations.from_arrays(*sample_votes(n_tasks=400, n_annotators=5))
+    one, two, four = (
+        fit(make(), annotations, engine=LocalEngine(threads, fewest_votes=100)) for threads in (1, 2, 4)
+    )
+    assert same_bits(one, two)
+    assert same_bits(one, four)
+
+
+def blocks_do_not_change_the_answer(make: Make) -> None:
+    if make().random_start:
+        return  # each block draws its own numbers
+    annotations = Annotations.from_arrays(*sample_votes(n_tasks=400, n_annotators=5))
+    many = fit(make(), annotations, engine=LocalEngine(1, fewest_votes=100))
+    one = fit(make(), annotations, engine=LocalEngine(1, fewest_votes=10**9))
+    assert np.allclose(many.posterior, one.posterior, atol=make().rounding)
+
+
+def small_data_behave(make: Make) -> None:
+    cases: dict[str, tuple[list[int], list[int], list[str], list[str] | None]] = {
+        "one vote": ([0], [0], ["a"], ["a"]),
+        "one task": ([0, 0, 0], [0, 1, 2], ["a", "a", "b"], None),
+        "one annotator": ([0, 1, 2], [0, 0, 0], ["a", "b", "b"], None),
+        "one class": ([0, 0, 1], [0, 1, 0], ["a", "a", "a"], ["a", "a"]),
+        "unanimous": ([0, 0, 1, 1], [0, 1, 0, 1], ["a", "a", "b", "b"], ["a", "b"]),
+    }
+    for name, (task, annotator, label, expected) in cases.items():
+        result = fit(make(), Annotations.from_arrays(task, annotator, label), threads=1)
+        assert np.allclose(result.posterior.sum(axis=1), 1), name
+        assert np.isfinite(result.accuracy).all(), name
+        assert expected is None or result.label.tolist() == expected, name
+
+
+def a_class_that_nobody_voted_for_behaves(make: Make) -> None:
+    task, annotator, label = sample_votes()
+    result = fit_arrays(make, (task, annotator, label), classes=[0, 1, 2, 9])
+    assert result.posterior.shape[1] == 4
+    assert np.allclose(result.posterior.sum(axis=1), 1)
+    assert (result.label != 9).all()
+
+
+def gold_truths_are_kept(make: Make) -> None:
+    if not make().takes_gold:
+        return
+    votes = sample_votes()
+    against = {i: (int(np.bincount(votes[2][votes[0] == i]).argmax()) + 1) % 3 for i in range(10)}
+    result = fit_arrays(make, votes, gold=against)
+    assert result.label[:10].tolist() == list(against.values())
+    assert np.allclose(result.confidence[:10], 1)
+
+
+def saving_and_loading_round_trips(make: Make) -> None:
+    result = fit_arrays(make, sample_votes())
+    with TemporaryDirectory() as folder:
+        result.save(Path(folder) / "model.karat")
+        again = load(Path(folder) / "model.karat")
+    assert same_bits(result, again)
+    assert again.method == result.method
+    assert again.steps == result.steps or not np.isfinite(result.bound).all()
+    assert set(again.knowledge.more) == set(result.knowledge.more)
+
+
+def same_bits(one: Result, other: Result) -> bool:
+    return np.array_equal(one.posterior, other.posterior) and np.array_equal(one.accuracy, other.accuracy)
+
+
+def _renaming(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+    """A permutation and its inverse."""
+    there = np.random.default_rng(seed).permutation(n)
+    return there, np.argsort(there)
+
+
+LAWS: list[Callable[[Make], None]] = [
+    posterior_rows_sum_to_one,
+    the_bound_never_falls,
+    the_order_of_votes_does_not_matter,
+    the_names_of_tasks_and_annotators_do_not_matter,
+    renaming_classes_permutes_the_answer,
+    the_same_seed_gives_the_same_bits,
+    the_input_is_untouched,
+    any_number_of_threads_gives_the_same_bits,
+    blocks_do_not_change_the_answer,
+    small_data_behave,
+    a_class_that_nobody_voted_for_behaves,
+    gold_truths_are_kept,
+    saving_and_loading_round_trips,
+]

@@ -1,0 +1,60 @@
+"""The estimator style that the field knows: `PTBCC().fit(votes)`, then `labels_` and `probas_`.
+
+Each registered method becomes such a class. Tables with columns task, worker, label work as they are, and what
+comes back is of the kind of data frame that went in.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from karat.frames import make_frame, to_list
+from karat.methods import method_class
+from karat.result import Result
+
+__all__ = ["estimator"]
+
+
+class Estimator:
+    """Adds `fit`, `fit_predict` and `fit_predict_proba` to a method."""
+
+    result_: Result
+
+    def fit(self, votes: Any, **reading: Any) -> Any:
+        """Fit to votes (as in `karat.aggregate`) and return this very object."""
+        from karat.api import aggregate
+
+        self.result_ = aggregate(votes, self, **reading)  # type: ignore[arg-type]  # mixed into a Method
+        return self
+
+    def fit_predict(self, votes: Any, **reading: Any) -> Any:
+        """The label of every task: a series indexed by task (pandas), else a frame of task and label."""
+        return self.fit(votes, **reading).labels_
+
+    def fit_predict_proba(self, votes: Any, **reading: Any) -> Any:
+        """The probability of every class for every task."""
+        return self.fit(votes, **reading).probas_
+
+    @property
+    def labels_(self) -> Any:
+        frame = make_frame({"task": self.result_.task_names, "agg_label": self.result_.label}, self.result_.task_names)
+        return frame.set_index("task")["agg_label"] if hasattr(frame, "set_index") else frame
+
+    @property
+    def probas_(self) -> Any:
+        names = to_list(self.result_.class_names)
+        columns = {str(name): self.result_.posterior[:, k].copy() for k, name in enumerate(names)}
+        frame = make_frame({"task": self.result_.task_names, **columns}, self.result_.task_names)
+        if not hasattr(frame, "set_index"):
+            return frame
+        frame = frame.set_index("task")
+        frame.columns = type(frame.columns)(names, name="label")
+        return frame
+
+
+@cache
+def estimator(name: str) -> type:
+    """The estimator class of a registered method."""
+    chosen = method_class(name)
+    return type(chosen.__name__, (Estimator, chosen), {"__doc__": chosen.__doc__, "__module__": "karat"})

@@ -1,0 +1,147 @@
+"""Data frames of any kind: what came in as pandas goes out as pandas. Narwhals speaks all the dialects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import narwhals as nw
+import numpy as np
+
+from karat.encoding import MISSING, Codes, Names, as_column
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    Series = nw.Series[Any]
+
+__all__ = ["kind_of", "make_frame", "series_like", "take", "to_list", "to_polars"]
+
+Kind = Any  # a narwhals Implementation of which series can be made; Narwhals' own type for it is not public
+
+
+def kind_of(names: Names) -> Kind:
+    """The data-frame library that these names belong to; Polars where they belong to none."""
+    return names.implementation if isinstance(names, nw.Series) else nw.Implementation.POLARS
+
+
+def make_frame(columns: Mapping[str, Any], like: Names) -> Any:
+    """A native data frame of the kind of `like`. Columns may be NumPy arrays, Names or lists."""
+    kind = kind_of(like)
+    return nw.from_dict(
+        {name: _column(values, kind) for name, values in columns.items()}, backend=kind
+    ).to_native()
+
+
+def take(names: Names, codes: Codes) -> Names:
+    """The name of every code, in the dtype of the names; null where the code is MISSING."""
+    known = np.asarray(codes) != MISSING
+    if known.all():
+        return cast(Names, plain_rows(names[codes]))
+    if len(names) == 0:
+        return series_of([None] * len(codes), kind_of(names))
+    if not isinstance(names, nw.Series):
+        taken = np.empty(len(codes), dtype=object)  # None where the code is MISSING
+        taken[known] = np.asarray(names, dtype=object)[codes[known]]
+        return taken
+    return _hide(_nullable(names)[np.where(known, codes, 0)], known)
+
+
+def to_list(names: Names) -> list[Any]:
+    """Plain Python values."""
+    if isinstance(names, nw.Series):
+        return list(names.to_list())
+    return list(np.asarray(names).tolist())
+
+
+def series_of(values: Sequence[Any], kind: Kind) -> Series:
+    """A series of the given library, of whatever dtype that library finds fit."""
+    return nw.new_series("", list(values), backend=kind)
+
+
+def series_like(values: Sequence[Any], like: Names) -> Names:
+    """Values in the kind of `like`, and in its dtype if that can hold them all."""
+    values = list(values)
+    if not isinstance(like, nw.Series):
+        return as_column(values) if values else np.empty(0, dtype=object)
+    for attempt in (_in_native_dtype, _in_dtype):
+        try:
+            series = attempt(values, like)
+            if series.to_list() == values:  # a dtype that cannot hold a value may turn it into null
+                return series
+        except Exception:  # each library has its own ways to refuse a value
+            continue
+    return series_of(values, like.implementation)
+
+
+def plain_rows(names: Any) -> Any:
+    """Rows numbered from zero: pandas keeps the old row labels when rows are picked, and aligns by them."""
+    return nw.maybe_reset_index(names) if isinstance(names, nw.Series) else names
+
+
+def to_polars(frame: Any) -> pl.DataFrame:
+    """Any data frame as Polars, without asking for pyarrow as pandas' own conversion would."""
+    import polars as pl
+
+    table = nw.from_native(frame)
+    eager = table.collect() if isinstance(table, nw.LazyFrame) else table
+    if eager.implementation.is_polars():
+        native: pl.DataFrame = eager.to_native()
+        return native
+    return pl.DataFrame({str(name): polars_column(eager.get_column(name)) for name in eager.columns})
+
+
+def polars_column(series: Series) -> pl.Series:
+    """One column as Polars; values of mixed kinds become text."""
+    import polars as pl
+
+    if series.implementation.is_polars() or series.implementation.is_pyarrow():
+        return pl.Series(series.name, series.to_native())
+    empty = series.is_null().to_numpy()
+    if (series.dtype.is_numeric() or series.dtype == nw.Boolean) and not empty.any():
+        return pl.Series(str(series.name), series.to_numpy())
+    values = [None if gone else value for value, gone in zip(series.to_list(), empty.tolist(), strict=True)]
+    try:
+        return pl.Series(str(series.name), values, strict=True)
+    except (TypeError, ValueError, pl.exceptions.PolarsError):
+        return pl.Series(str(series.name), [None if value is None else str(value) for value in values])
+
+
+def _column(values: Any, kind: Kind) -> Any:
+    if isinstance(values, nw.Series):
+        return plain_rows(values).to_native() if values.implementation is kind else values.to_list()
+    if isinstance(values, np.ndarray) and values.dtype.kind != "O":
+        return values
+    return to_list(values) if isinstance(values, np.ndarray) else list(values)
+
+
+def _hide(series: Series, known: np.ndarray[Any, np.dtype[np.bool_]]) -> Series:
+    """Null where not known."""
+    frame = nw.from_dict(
+        {"name": _column(series, series.implementation), "known": known}, backend=series.implementation
+    )
+    return frame.select(nw.when(nw.col("known")).then(nw.col("name"))).get_column("name")
+
+
+def _nullable(series: Series) -> Series:
+    """pandas would make floats of NumPy integers beside a null; their nullable twins stay integers."""
+    dtype = str(getattr(series.to_native(), "dtype", ""))
+    if not series.implementation.is_pandas_like() or not dtype.startswith(("int", "uint", "bool")):
+        return series
+    twin = {"bool": "boolean"}.get(dtype, dtype.replace("int", "Int").replace("u", "U"))
+    return series if "[" in dtype or dtype == twin else _wrap(series.to_native().astype(twin))
+
+
+def _in_native_dtype(values: list[Any], like: Series) -> Series:
+    native = like.to_native()
+    if not like.implementation.is_pandas_like():
+        return _in_dtype(values, like)
+    return _wrap(type(native)(values, dtype=native.dtype))
+
+
+def _in_dtype(values: list[Any], like: Series) -> Series:
+    return nw.new_series("", values, dtype=like.dtype, backend=like.implementation)
+
+
+def _wrap(native: Any) -> Series:
+    return nw.from_native(native, series_only=True)

@@ -1,0 +1,11 @@
+"""The only list of methods. A line here brings the command-line choice, the class in `karat`, the laws, the
+documentation's row and the benchmark's row. Loading it loads no method."""
+
+from __future__ import annotations
+
+__all__ = ["REGISTRY"]
+
+REGISTRY = {
+    "mv": "karat.methods.mv:MajorityVote",
+    "ptbcc": "karat.methods.ptbcc:PTBCC",
+}

@@ -1,0 +1,13 @@
+"""Every registered method against every law, without anyone asking."""
+
+import pytest
+
+from karat.checks import LAWS
+from karat.methods import method_class
+from karat.registry import REGISTRY
+
+
+@pytest.mark.parametrize("method", REGISTRY)
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+def test_law(law, method):
+    law(method_class(method))
