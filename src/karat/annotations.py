@@ -161,7 +161,7 @@ class Annotations:
         return cls(
             task_ptr=task_ptr,
             cell_ptr=cell_ptr,
-            cell_class=cell_class.astype(np.uint8 if len(class_names) <= 256 else np.uint16),
+            cell_class=_narrow(cell_class, len(class_names)),
             annotator=by_annotator[:kept],
             gold=truths,
             task_names=_take(task_names, has_vote),
@@ -176,11 +176,19 @@ def _check(task: Codes, annotator: Codes, class_names: Names, repeated: str) -> 
     if repeated not in get_args(Repeated):
         raise InputError(f'repeated must be "first", "last", "all" or "error", not "{repeated}"')
     if len(class_names) > MOST_CLASSES:
-        raise InputError(f"{len(class_names):,} different labels: is this the right column? (at most {MOST_CLASSES:,})")
+        raise InputError(
+            f"{len(class_names):,} different labels: is this the right column? (at most {MOST_CLASSES:,})"
+        )
     for name, codes in (("task", task), ("annotator", annotator)):
         if (codes == MISSING).any():
             row = int(np.argmax(codes == MISSING))
-            raise InputError(f"row {row + 1} has a label but no {name}; {(codes == MISSING).sum():,} rows are like that")
+            raise InputError(
+                f"row {row + 1} has a label but no {name}; {(codes == MISSING).sum():,} rows are like that"
+            )
+
+
+def _narrow(cell_class: Codes, n_classes: int) -> NDArray[np.uint8] | NDArray[np.uint16]:
+    return cell_class.astype(np.uint8) if n_classes <= 256 else cell_class.astype(np.uint16)
 
 
 def _take(names: Names, used: NDArray[np.bool_]) -> Names:
@@ -228,5 +236,9 @@ def _gold_of(gold: tuple[Codes, Codes] | None, has_vote: NDArray[np.bool_]) -> t
     truths[_renumber(has_vote)[task[usable]]] = truth[usable]
     unused = len(task) - int(usable.sum())
     if unused:
-        warnings.warn(f"{unused:,} gold truths belong to tasks without votes and are not used", KaratWarning, stacklevel=3)
+        warnings.warn(
+            f"{unused:,} gold truths belong to tasks without votes and are not used",
+            KaratWarning,
+            stacklevel=3,
+        )
     return truths, unused

@@ -12,6 +12,7 @@ from karat.solve import fit
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from karat.annotations import Repeated
     from karat.result import Step
 
 __all__ = ["aggregate", "make_method"]
@@ -29,7 +30,7 @@ def aggregate(
     label: str | None = None,
     wide: bool = False,
     classes: list[Any] | None = None,
-    repeated: str = "first",
+    repeated: Repeated = "first",
     **settings: Any,
 ) -> Result:
     """Votes -> labels one can trust.

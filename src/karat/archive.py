@@ -70,7 +70,9 @@ def load(path: str | Path) -> Result:
             manifest = json.loads(archive.read("manifest.json"))
             _check(manifest, path)
             arrays = {
-                name.removesuffix(".npy"): _read(archive, name) for name in archive.namelist() if name.endswith(".npy")
+                name.removesuffix(".npy"): _read(archive, name)
+                for name in archive.namelist()
+                if name.endswith(".npy")
             }
         return _assemble(manifest, arrays)
     except FileNotFoundError:
@@ -97,7 +99,7 @@ def _names_to_save(names: Names) -> NDArray[Any] | list[Any]:
     column = np.asarray(names)
     if column.dtype.kind in "iubfmM":
         return column
-    items = column.tolist()
+    items: list[Any] = column.tolist()
     odd = next((item for item in items if not isinstance(item, str | int | float | bool)), None)
     if odd is not None:
         raise InputError(f"names of type {type(odd).__name__} cannot be saved; turn them into text first")
@@ -120,16 +122,15 @@ def _read(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
 
 
 def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Result:
-    names = {name: as_column(manifest[name]) if name in manifest else arrays[name] for name in NAMES}
-    known = {name: arrays.get(f"known.{name}") for name in KNOWN}
+    values: dict[str, Any] = {name: manifest[name] for name in PLAIN}
+    values |= {name: as_column(manifest[name]) if name in manifest else arrays[name] for name in NAMES}
+    values |= {name: arrays[name] for name in ARRAYS}
+    known: dict[str, Any] = {name: arrays.get(f"known.{name}") for name in KNOWN}
     more = {name: arrays[f"more.{name}"] for name in manifest["more"]}
-    steps = [Step(int(row[0]), int(row[1]), float(row[2]), float(row[3])) for row in arrays["steps"]]
     return Result(
-        **{name: manifest[name] for name in PLAIN},
-        **names,
-        **{name: arrays[name] for name in ARRAYS},
-        knowledge=Knowledge(**known, more=more),  # type: ignore[arg-type]  # class_prior is always there
-        steps=steps,
+        **values,
+        knowledge=Knowledge(**known, more=more),
+        steps=[Step(int(row[0]), int(row[1]), float(row[2]), float(row[3])) for row in arrays["steps"]],
         counts=Counts(**{count.name: manifest["counts"][count.name] for count in fields(Counts)}),
     )
 

@@ -83,10 +83,8 @@ def _encode_objects(column: NDArray[Any]) -> tuple[Codes, NDArray[Any]]:
 
 
 def _is_missing(column: NDArray[Any]) -> NDArray[np.bool_]:
-    if column.dtype.kind == "f":
-        return np.isnan(column)
-    if column.dtype.kind in "mM":
-        return np.isnat(column)
+    if column.dtype.kind in "fmM":
+        return np.asarray(column != column)  # NaN and NaT differ from themselves
     return np.zeros(column.size, dtype=bool)
 
 

@@ -105,7 +105,7 @@ class Result:
             raise InputError(f"there is no annotator {annotator!r}")
         known = self.knowledge
         if known.confusion is not None:
-            return known.confusion[code]
+            return np.asarray(known.confusion[code])
         if known.weights is not None and known.prototypes is not None:
             mixture: Floats = np.tensordot(known.weights[code], known.prototypes, axes=1)
             return mixture

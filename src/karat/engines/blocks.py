@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -47,7 +48,7 @@ class Block:
 
     @property
     def n_classes(self) -> int:
-        return self.posterior.shape[1]
+        return int(self.posterior.shape[1])
 
     @property
     def votes(self) -> tuple[Any, Any, Any, Any]:
@@ -71,7 +72,7 @@ def split(
             n_annotators=annotations.n_annotators,
             posterior=posterior[first:end],
         )
-        for index, (first, end) in enumerate(zip(bounds[:-1], bounds[1:], strict=True))
+        for index, (first, end) in enumerate(pairwise(bounds))
     ]
 
 

@@ -3,6 +3,8 @@ compiler turns it into vector instructions (about a fifth of the time). Accurate
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,7 +26,7 @@ def exponent_buffer(n: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
 @kernel
 def exp_buffer(
     x: NDArray[np.float64],  # IN/OUT: x becomes exp(x), for x up to 700
-    n: int,
+    n: Any,
     bits: NDArray[np.int64],  # scratch
     power: NDArray[np.float64],  # the same scratch as floats
 ) -> None:

@@ -97,7 +97,14 @@ def log_odds(K: Any, D: Any, label: Any, row: Any, phi: Floats, diff: Floats, q:
 
 @kernel
 def weigh_votes_of_two(
-    cell_ptr: Any, annotator: Any, odds_pi: Floats, q: Floats, odds: Floats, opens: Any, theta: Floats, pi: Floats
+    cell_ptr: Any,
+    annotator: Any,
+    odds_pi: Floats,
+    q: Floats,
+    odds: Floats,
+    opens: Any,
+    theta: Floats,
+    pi: Floats,
 ) -> float:
     """(11) for two prototypes, votes in one flat loop: `opens` marks the first vote of each cell but the first.
 
@@ -107,8 +114,8 @@ def weigh_votes_of_two(
     n_cells = np.uint64(cell_ptr.size) - ONE
     first, n_votes = cell_ptr[ZERO], cell_ptr[n_cells] - cell_ptr[ZERO]
     opens[:n_votes] = 0
-    for c in range(ONE, n_cells):
-        opens[cell_ptr[c] - first] = 1
+    for cell in range(ONE, n_cells):
+        opens[cell_ptr[cell] - first] = 1
     log_sum, product, running = 0.0, 1.0, 0.0
     c = ZERO
     for vote in range(n_votes):
@@ -124,11 +131,11 @@ def weigh_votes_of_two(
             log_sum += math.log(product)
             product = 1.0
     before = 0.0
-    for c in range(n_cells):
-        running = theta[c]
-        theta[c] = running - before
+    for cell in range(n_cells):
+        running = theta[cell]
+        theta[cell] = running - before
         before = running
-        log_sum -= theta[c] * q[c]
+        log_sum -= theta[cell] * q[cell]
     return log_sum + math.log(product)
 
 
@@ -197,7 +204,15 @@ def weigh_votes_in_logs(
 
 @kernel
 def add_votes(
-    K: Any, D: Any, cell_ptr: Any, label: Any, row: Any, base: Floats, diff: Floats, theta: Floats, score: Floats
+    K: Any,
+    D: Any,
+    cell_ptr: Any,
+    label: Any,
+    row: Any,
+    base: Floats,
+    diff: Floats,
+    theta: Floats,
+    score: Floats,
 ) -> None:
     """score_ik += sum over the votes of sum_s theta_s E log v_skl: the sum in (12)."""
     for c in range(np.uint64(label.size)):
@@ -257,7 +272,11 @@ def sweep(
     """-> biggest change of phi, sum of log-normalisers of phi, theta's part of the entropy."""
     change, log_norm, entropy = 0.0, 0.0, 0.0
     most_cells = step * len(K)
-    q, odds, theta = np.empty(most_cells * len(D)), np.empty(most_cells * len(D)), np.empty(most_cells * len(D))
+    q, odds, theta = (
+        np.empty(most_cells * len(D)),
+        np.empty(most_cells * len(D)),
+        np.empty(most_cells * len(D)),
+    )
     score, row, opens = np.empty(most_cells), np.empty(most_cells, np.uint32), np.empty(most_votes, np.uint8)
     bits = np.empty(max(q.size, score.size), np.int64)
     power = bits.view(np.float64)

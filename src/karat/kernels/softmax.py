@@ -18,7 +18,7 @@ LARGE = 1e90  # a running product is turned into a logarithm when it grows beyon
 
 
 @kernel
-def fill_scores(K: Any, tasks: int, log_tau: Floats, score: Floats) -> None:
+def fill_scores(K: Any, tasks: Any, log_tau: Floats, score: Floats) -> None:
     """score_ik = log tau_k, to which the votes are added."""
     row = ZERO
     for _ in range(tasks):
@@ -28,7 +28,7 @@ def fill_scores(K: Any, tasks: int, log_tau: Floats, score: Floats) -> None:
 
 
 @kernel
-def subtract_largest(K: Any, tasks: int, score: Floats, known: NDArray[np.int32]) -> float:
+def subtract_largest(K: Any, tasks: Any, score: Floats, known: NDArray[np.int32]) -> float:
     """score - max, so that exp cannot overflow. -> sum of the maxima (for a known truth: of its score)."""
     total = 0.0
     row = ZERO
@@ -46,7 +46,7 @@ def subtract_largest(K: Any, tasks: int, score: Floats, known: NDArray[np.int32]
 @kernel
 def normalise(
     K: Any,
-    tasks: int,
+    tasks: Any,
     weight: Floats,  # IN [tasks * K] exponentials of the scores
     known: NDArray[np.int32],
     phi: Floats,  # IN/OUT [tasks, K]

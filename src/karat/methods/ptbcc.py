@@ -142,7 +142,7 @@ class PTBCC(Method):
         log_v = parameters.v.log.transpose(2, 0, 1)  # [L, S, K], as the kernel walks through it
         base, diff = np.ascontiguousarray(log_v[:, 0]), _against_first(log_v)
         tau, pi, total, confusion = map(np.zeros_like, (parameters.tau.log, log_odds_pi, base, diff))
-        n_labels, n_others, n_classes = diff.shape
+        _, n_others, n_classes = diff.shape
         change, log_norm, entropy = kernels.sweep(
             fixed_length(n_classes),
             fixed_length(n_others),
