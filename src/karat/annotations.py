@@ -214,7 +214,7 @@ def _encode_labels(
     present, names = encode(both)
     codes = look_up(names, given)
     if (codes == MISSING).any():
-        raise InputError(f"label {names[codes == MISSING][0]!r} is not among the given classes {given.tolist()}")
+        raise InputError(f"label {names[codes == MISSING].tolist()[0]!r} is not among the given classes {given.tolist()}")
     return np.append(codes, np.int32(MISSING))[present], given
 
 

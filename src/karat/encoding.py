@@ -22,13 +22,13 @@ class Names(Protocol):
 
 
 def as_column(values: ArrayLike) -> NDArray[Any]:
-    """A one-dimensional array that keeps what is in it: [1, "a"] must not become ["1", "a"]."""
+    """A one-dimensional array that keeps what is in it: NumPy's own strings would turn [1, "a"] into
+    ["1", "a"], and drop zeros at the end of a text."""
     column = np.asarray(values)
     if column.dtype.kind == "U" and not isinstance(values, np.ndarray):
         items = list(values)  # type: ignore[arg-type]  # a sequence, or NumPy would not have made strings of it
-        if not all(isinstance(item, str) for item in items):
-            column = np.empty(len(items), dtype=object)
-            column[:] = items
+        column = np.empty(len(items), dtype=object)
+        column[:] = items
     return column.reshape(-1)
 
 
@@ -54,7 +54,8 @@ def encode_integers(column: NDArray[Any]) -> tuple[Codes, NDArray[Any]]:
     if column.dtype.kind == "b" or high - low > 4 * column.size + 1000:
         names, inverse = np.unique(column, return_inverse=True)
         return inverse.astype(np.int32), names
-    offset = (column - column.dtype.type(low)).astype(np.int64, copy=False)
+    wide = column.astype(np.int64) if column.dtype.itemsize < 8 else column  # int8: 100 - -100 overflows
+    offset = (wide - wide.dtype.type(low)).astype(np.int64, copy=False)
     present = np.zeros(high - low + 1, dtype=bool)
     present[offset] = True
     code_of = np.cumsum(present, dtype=np.int32) - np.int32(1)

@@ -234,14 +234,15 @@ def _with_first(statistics: Statistics, parameters: Parameters) -> tuple[Floats,
 
 
 def _accuracy(eta: Floats, mu: Floats, tau: Floats) -> tuple[Floats, Floats, Floats]:
-    """Each annotator's chance to be right on a task like these: mean and 95 % interval under q.
+    """Each annotator's chance to be right on a task like these: mean and 95 % interval.
 
-    Accuracy is sum_s pi_js r_s with r_s = sum_k tau_k v_skk; its variance follows from those of the Dirichlets.
+    The mean is sum_s pi_js r_s with r_s = sum_k tau_k v_skk. The variance of pi under q takes the prototype of
+    every vote as seen and is far too small (mean field); that of a share of right votes, p (1 - p) / (n + 1),
+    is honest, to which the uncertainty of r is added.
     """
     weights, diagonal = mean(eta), np.diagonal(mean(mu), axis1=1, axis2=2)  # [W, S], [S, K]
     right = diagonal @ tau
     right_variance = (diagonal * (1 - diagonal) / (mu.sum(axis=2) + 1)) @ tau**2
     accuracy = weights @ right
-    spread = (weights @ right**2 - accuracy**2) / (eta.sum(axis=1) + 1)
-    variance = np.maximum(spread, 0.0) + weights**2 @ right_variance
+    variance = accuracy * (1 - accuracy) / (eta.sum(axis=1) + 1) + weights**2 @ right_variance
     return (accuracy, *beta_interval(accuracy, variance))

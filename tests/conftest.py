@@ -1,0 +1,58 @@
+"""Where the public data sets are: beside the project, never inside it."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+from karat import Annotations
+
+# The first example of a test may compile a kernel, which takes seconds.
+settings.register_profile("karat", deadline=None)
+settings.load_profile("karat")
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+DATA_SETS = ["adult", "aircr", "cf", "dog", "face", "fact", "ms", "val5", "val7", "web"]
+
+
+def read_integers(path):
+    if not path.exists():
+        pytest.skip(f"{path.parent.name}/{path.name} is not in ../shared/datasets; put the data set there to run this")
+    with path.open(newline="") as handle:
+        return np.array(list(csv.reader(handle))[1:], dtype=np.int64)
+
+
+class DataSet:
+    """Votes and truths as 0-based integers, and the same votes as Annotations."""
+
+    def __init__(self, name):
+        self.folder = SHARED / "datasets" / name
+        self.votes = read_integers(self.folder / "label.csv")
+        self.truth = read_integers(self.folder / "truth.csv")
+        self.annotations = Annotations.from_arrays(*self.votes.T)
+
+    def accuracy(self, posterior):
+        """A truth that shares the maximum with m - 1 other classes earns 1/m."""
+        best = posterior == posterior.max(axis=1, keepdims=True)
+        credit = best / best.sum(axis=1, keepdims=True)
+        return credit[self.truth[:, 0], self.truth[:, 1]].mean()
+
+
+@pytest.fixture(scope="session")
+def data_set():
+    """data_set("val5"): loaded once a session."""
+    loaded = {}
+
+    def load(name):
+        if name not in loaded:
+            loaded[name] = DataSet(name)
+        return loaded[name]
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def shared():
+    return SHARED

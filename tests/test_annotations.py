@@ -1,0 +1,161 @@
+"""Votes in, cells out: nothing lost, nothing invented, the order of rows without meaning."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karat import Annotations, InputError, KaratWarning
+
+NAMES = st.one_of(
+    st.integers(-(2**40), 2**40), st.text(min_size=1, max_size=4), st.booleans(), st.floats(0, 1), st.dates()
+)
+
+
+@st.composite
+def votes(draw, kinds=NAMES):
+    """Rows (task, annotator, label) with few distinct names of one kind each."""
+    pools = [draw(st.lists(kinds, min_size=1, max_size=6, unique=True)) for _ in range(3)]
+    pools = [[name for name in pool if type(name) is type(pool[0])] for pool in pools]
+    row = st.tuples(*(st.sampled_from(pool) for pool in pools))
+    return draw(st.lists(row, min_size=1, max_size=40))
+
+
+def columns(rows):
+    return ([row[i] for row in rows] for i in range(3))
+
+
+def back(annotations):
+    """The votes as names again."""
+    task, annotator, label = annotations.votes()
+    return list(
+        zip(
+            np.asarray(annotations.task_names, dtype=object)[task],
+            np.asarray(annotations.annotator_names, dtype=object)[annotator],
+            np.asarray(annotations.class_names, dtype=object)[label],
+            strict=True,
+        )
+    )
+
+
+@given(votes())
+def test_every_vote_comes_back_exactly_as_it_went_in(rows):
+    annotations = Annotations.from_arrays(*columns(rows), repeated="all")
+    assert sorted(map(repr, back(annotations))) == sorted(map(repr, ((a, b, c) for a, b, c in rows)))
+
+
+@given(votes(), st.randoms(use_true_random=False))
+def test_the_order_of_rows_does_not_matter(rows, random):
+    shuffled = random.sample(rows, len(rows))
+    one, other = (Annotations.from_arrays(*columns(each), repeated="all") for each in (rows, shuffled))
+    for name in ("task_ptr", "cell_ptr", "cell_class", "annotator"):
+        assert np.array_equal(getattr(one, name), getattr(other, name))
+
+
+@given(votes())
+def test_the_arrays_form_cells(rows):
+    a = Annotations.from_arrays(*columns(rows))
+    assert a.task_ptr[0] == 0
+    assert a.task_ptr[-1] == len(a.cell_class) == len(a.cell_ptr) - 1
+    assert a.cell_ptr[-1] == a.n_votes
+    assert (np.diff(a.task_ptr) >= 1).all()
+    assert (np.diff(a.cell_ptr) >= 1).all()
+    for first, end in zip(a.task_ptr[:-1], a.task_ptr[1:], strict=True):
+        assert (np.diff(a.cell_class[first:end].astype(int)) > 0).all()  # each class once, in order
+    assert a.votes_per_task.sum() == a.n_votes
+
+
+@given(votes(), st.sampled_from(["first", "last"]))
+def test_of_repeated_votes_the_first_or_the_last_is_kept(rows, policy):
+    a = Annotations.from_arrays(*columns(rows), repeated=policy)
+    ordered = rows if policy == "last" else rows[::-1]
+    expected = {(task, annotator): label for task, annotator, label in ordered}
+    assert sorted(map(repr, back(a))) == sorted(repr((*key, label)) for key, label in expected.items())
+    assert a.counts.repeated == len(rows) - len(expected)
+    assert a.counts.rows == len(rows)
+
+
+def test_repeated_votes_can_be_an_error():
+    with pytest.raises(InputError, match="1 votes repeat"):
+        Annotations.from_arrays([1, 1], ["a", "a"], ["x", "y"], repeated="error")
+
+
+def test_a_task_with_many_votes_is_sorted_like_a_small_one():
+    rng = np.random.default_rng(0)
+    annotator, label = rng.permutation(500), rng.integers(3, size=500)
+    a = Annotations.from_arrays(np.zeros(500), annotator, label)
+    for c in range(3):
+        assert np.array_equal(a.annotator[a.cell_ptr[c] : a.cell_ptr[c + 1]], np.sort(annotator[label == c]))
+
+
+def test_missing_labels_are_no_votes_and_their_tasks_are_listed():
+    a = Annotations.from_arrays(["a", "a", "b", "c"], [1, 2, 1, 3], ["x", None, None, "y"])
+    assert a.n_votes == 2
+    assert a.counts.missing == 2
+    assert list(a.unlabelled) == ["b"]
+    assert list(a.task_names) == ["a", "c"]
+    assert list(a.annotator_names) == [1, 3]
+    nan = Annotations.from_arrays([1, 1], [1, 2], [0.0, np.nan])
+    assert nan.n_votes == 1
+
+
+def test_names_of_mixed_kinds_are_kept_apart():
+    a = Annotations.from_arrays([1, "1", 2.5], ["a"] * 3, [True, False, True])
+    assert set(map(repr, a.task_names)) == {"1", "'1'", "2.5"}
+
+
+def test_integers_of_a_wide_range_and_of_small_types_are_encoded():
+    wide = Annotations.from_arrays([-(2**60), 2**60, 0], [1, 2, 3], [0, 1, 0])
+    assert wide.task_names.tolist() == [-(2**60), 0, 2**60]
+    small = Annotations.from_arrays(np.array([-100, 100, 0], np.int8), [1, 2, 3], np.array([0, 255, 0], np.uint8))
+    assert small.task_names.tolist() == [-100, 0, 100]
+    assert small.task_names.dtype == np.int8
+    assert small.class_names.tolist() == [0, 255]
+
+
+def test_classes_may_be_given_and_keep_their_order():
+    a = Annotations.from_arrays([1, 2], ["a", "a"], ["good", "bad"], classes=["good", "fair", "bad"])
+    assert a.class_names.tolist() == ["good", "fair", "bad"]
+    assert a.cell_class.tolist() == [0, 2]
+    with pytest.raises(InputError, match="'ugly' is not among the given classes"):
+        Annotations.from_arrays([1], ["a"], ["ugly"], classes=["good", "bad"])
+
+
+def test_many_classes_use_wider_integers():
+    n = 300
+    a = Annotations.from_arrays(np.arange(n), np.zeros(n, int), np.arange(n))
+    assert a.cell_class.dtype == np.uint16
+    assert a.cell_class.tolist() == list(range(n))
+
+
+def test_gold_may_bring_a_class_that_nobody_voted_for():
+    a = Annotations.from_arrays(["t", "u"], [1, 1], ["x", "y"], gold={"u": "z"})
+    assert a.class_names.tolist() == ["x", "y", "z"]
+    assert a.gold.tolist() == [-1, 2]
+
+
+def test_gold_of_tasks_without_votes_is_counted_and_said():
+    with pytest.warns(KaratWarning, match="2 gold truths"):
+        a = Annotations.from_arrays(["t"], [1], ["x"], gold={"u": "x", "v": "x", "t": "x"})
+    assert a.counts.gold_unused == 2
+    assert a.gold.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (([1, 2], [1], ["a", "b"]), "equally long"),
+        (([], [], []), "not a single vote"),
+        (([1], [1], [None]), "not a single vote"),
+        (([1, None], [1, 1], ["a", "b"]), "row 2 .* no task"),
+        (([1, 2], [None, 1], ["a", "b"]), "row 1 .* no annotator"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(arguments, words):
+    with pytest.raises(InputError, match=words):
+        Annotations.from_arrays(*arguments)
+
+
+def test_an_unknown_policy_is_refused():
+    with pytest.raises(InputError, match="repeated must be"):
+        Annotations.from_arrays([1], [1], ["a"], repeated="newest")
