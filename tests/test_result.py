@@ -1,0 +1,177 @@
+"""What every method returns: labels, ties, annotators, tables of the user's kind, and a file that keeps it all."""
+
+import datetime
+import json
+import zipfile
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import karat
+from karat import Annotations, InputError, KaratError, OutputError
+from karat.checks.laws import sample_votes
+from karat.methods.mv import MajorityVote
+from karat.methods.ptbcc import PTBCC
+from karat.solve import fit
+
+
+@pytest.fixture
+def result():
+    return fit(PTBCC(), Annotations.from_arrays(*sample_votes()), threads=1)
+
+
+def test_ties_go_to_the_class_that_is_most_frequent_and_are_marked():
+    votes = Annotations.from_arrays([1, 1, 2, 3], ["a", "b", "a", "a"], ["x", "y", "y", "z"])
+    result = fit(MajorityVote(), votes)
+    assert result.label.tolist() == ["y", "y", "z"]
+    assert result.tied.tolist() == [True, False, False]
+    assert result.confidence.tolist() == [0.5, 1.0, 1.0]
+
+
+def test_annotators_are_described(result):
+    votes = sample_votes()
+    assert result.votes_per_annotator.tolist() == np.bincount(votes[1]).tolist()
+    agreed = [(result.label[votes[0]] == votes[2])[votes[1] == j].mean() for j in range(9)]
+    assert np.allclose(result.agreement, agreed)
+    assert (result.accuracy_low <= result.accuracy).all()
+    assert (result.accuracy <= result.accuracy_high).all()
+    assert result.confusion(3).shape == (3, 3)
+    assert np.allclose(result.confusion(3).sum(axis=1), 1)
+
+
+def test_more_votes_make_the_interval_of_accuracy_narrower():
+    few, many = (fit(MajorityVote(), Annotations.from_arrays(*sample_votes(n_tasks=n))) for n in (30, 600))
+    assert (many.accuracy_high - many.accuracy_low).mean() < (few.accuracy_high - few.accuracy_low).mean() / 2
+
+
+def test_the_confusion_of_an_unknown_annotator_or_method_is_refused(result):
+    with pytest.raises(InputError, match="no annotator 'zoe'"):
+        result.confusion("zoe")
+    with pytest.raises(InputError, match="mv has no confusion"):
+        fit(MajorityVote(), Annotations.from_arrays(*sample_votes())).confusion(0)
+
+
+def test_tables_have_the_documented_columns(result):
+    labels, annotators = result.labels(probabilities=True), result.annotators()
+    assert isinstance(labels, pl.DataFrame)
+    assert labels.columns == ["task", "label", "confidence", "n_votes", "tied", "0", "1", "2"]
+    assert annotators.columns == [
+        *["annotator", "n_votes", "accuracy", "accuracy_low", "accuracy_high", "agreement"],
+        *["prototype_1", "prototype_2"],
+    ]
+    assert np.allclose(labels.select("0", "1", "2").sum_horizontal(), 1)
+
+
+def test_a_class_that_is_called_like_a_column_does_not_replace_it():
+    votes = Annotations.from_arrays([1, 2], ["a", "b"], ["label", "task"])
+    columns = fit(MajorityVote(), votes).labels(probabilities=True).columns
+    assert columns == ["task", "label", "confidence", "n_votes", "tied", "p(label)", "p(task)"]
+
+
+def test_a_task_whose_votes_are_all_missing_is_listed_without_a_label():
+    votes = Annotations.from_arrays(["a", "b"], [1, 1], ["x", None])
+    table = fit(PTBCC(), votes).labels(probabilities=True)
+    assert table.rows() == [("a", "x", 1.0, 1, False, 1.0), ("b", None, None, 0, False, None)]
+
+
+def test_a_pandas_user_gets_pandas_back():
+    frame = pd.DataFrame({"task": ["t", "t", "u"], "worker": [1, 2, 1], "label": pd.Categorical(["x", "y", "x"])})
+    result = karat.aggregate(frame)
+    assert isinstance(result.labels(), pd.DataFrame)
+    assert result.labels()["label"].dtype == "category"
+    assert result.annotators()["annotator"].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["a", "ü", "c\x00"],
+        [3, 1, 2],
+        [1.5, 2.5, 3.5],
+        [True, False, True],
+        [1, "a", 2.5],
+        np.array(["2024-01-01", "2024-01-02", "2024-01-03"], dtype="datetime64[D]"),
+    ],
+)
+def test_names_of_many_kinds_survive_saving(tmp_path, names):
+    result = fit(PTBCC(), Annotations.from_arrays(names, ["w"] * 3, ["x", "y", "x"]))
+    result.save(tmp_path / "model")
+    again = karat.load(tmp_path / "model")
+    assert list(again.task_names) == list(result.task_names)
+    assert again.label.tolist() == result.label.tolist()
+    assert again.counts == result.counts
+    assert again.settings == result.settings
+    assert again.stopped == result.stopped
+    assert np.array_equal(again.knowledge.prototypes, result.knowledge.prototypes)
+    assert again.knowledge.confusion is None
+
+
+def test_names_that_no_file_can_hold_are_refused_and_nothing_is_written(tmp_path):
+    names = [datetime.time(1), datetime.time(2)]
+    result = fit(PTBCC(), Annotations.from_arrays(names, ["w"] * 2, ["x", "y"]))
+    with pytest.raises(InputError, match="type time cannot be saved"):
+        result.save(tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_of_another_version_or_kind_is_refused(tmp_path, result):
+    path = tmp_path / "model"
+    for manifest, words in (
+        ({"format": "karat-result", "version": 99}, "version 99"),
+        ({"format": "other"}, "not a result saved by Karat"),
+        ({"format": "karat-result", "version": 1}, "damaged"),
+    ):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("manifest.json", json.dumps(manifest))
+        with pytest.raises(InputError, match=words):
+            karat.load(path)
+
+
+def test_damaged_and_absent_files_are_refused(tmp_path, result):
+    path = tmp_path / "model"
+    with pytest.raises(InputError, match="no file"):
+        karat.load(path)
+    path.write_bytes(b"rubbish")
+    with pytest.raises(InputError, match="damaged"):
+        karat.load(path)
+    with pytest.raises(InputError, match="folder"):
+        karat.load(tmp_path)
+    result.save(path)
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(InputError, match="damaged"):
+        karat.load(path)
+
+
+def test_a_pickle_inside_a_model_is_never_loaded(tmp_path, result):
+    path = tmp_path / "model"
+    result.save(path)
+    with zipfile.ZipFile(path, "a") as archive, archive.open("evil.npy", "w") as handle:
+        np.lib.format.write_array(handle, np.array([{}], dtype=object), allow_pickle=True)
+    with pytest.raises(InputError, match="damaged"):
+        karat.load(path)
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path, result, monkeypatch):
+    path = tmp_path / "model"
+    path.write_text("old")
+
+    def full(*arguments, **keywords):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np.lib.format, "write_array", full)
+    with pytest.raises(OutputError, match="disk is full"):
+        result.save(path)
+    assert path.read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_folder_that_does_not_exist_is_said(tmp_path, result):
+    with pytest.raises(OutputError, match="folder does not exist"):
+        result.save(tmp_path / "nowhere" / "model")
+
+
+def test_every_error_of_a_user_is_a_karat_error():
+    assert issubclass(InputError, KaratError)
+    assert issubclass(OutputError, KaratError)
