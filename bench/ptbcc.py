@@ -20,18 +20,20 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from machine import keep, peak_memory
 
 from karat.annotations import Annotations
 from karat.methods.ptbcc import PTBCC
 from karat.solve import fit
+from machine import keep, peak_memory
 
 
 def main() -> None:
     options = _options()
     reference = _load(options.reference)
     figures = []
-    print(f"{'':6} {'votes':>8} {'it.':>4} {'reference':>12} {'karat':>12} {'ratio':>7} {'compile':>8} {'accuracy':>9}  bits")
+    print(
+        f"{'':6} {'votes':>8} {'it.':>4} {'reference':>12} {'karat':>12} {'ratio':>7} {'compile':>8} {'accuracy':>9}  bits"
+    )
     for folder in sorted(options.data.iterdir()):
         if (folder / "label.csv").exists() and (not options.only or folder.name in options.only):
             figures.append(compare(folder, reference, options.repeats))

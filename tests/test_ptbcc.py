@@ -13,20 +13,31 @@ from karat.solve import fit
 from tests.conftest import DATA_SETS
 from tests.reference import ptbcc as twin
 
-ITERATIONS = dict(adult=38, aircr=83, cf=74, dog=59, face=38, fact=31, ms=33, val5=57, val7=69, web=53)
+ITERATIONS = {
+    "adult": 38,
+    "aircr": 83,
+    "cf": 74,
+    "dog": 59,
+    "face": 38,
+    "fact": 31,
+    "ms": 33,
+    "val5": 57,
+    "val7": 69,
+    "web": 53,
+}
 # Bounds after the first and the last iteration, and ten-set means of the ablation: shared/METHODS.md, section 12.
-BOUNDS = dict(
-    adult=(-58972.91, -56282.67),
-    aircr=(-1942.20, -1898.15),
-    cf=(-2257.60, -1887.11),
-    dog=(-6297.57, -6106.99),
-    face=(-4745.69, -4661.26),
-    fact=(-87435.72, -86036.14),
-    ms=(-5838.38, -5219.66),
-    val5=(-1300.02, -1229.53),
-    val7=(-1633.00, -1503.11),
-    web=(-22123.20, -21540.37),
-)
+BOUNDS = {
+    "adult": (-58972.91, -56282.67),
+    "aircr": (-1942.20, -1898.15),
+    "cf": (-2257.60, -1887.11),
+    "dog": (-6297.57, -6106.99),
+    "face": (-4745.69, -4661.26),
+    "fact": (-87435.72, -86036.14),
+    "ms": (-5838.38, -5219.66),
+    "val5": (-1300.02, -1229.53),
+    "val7": (-1633.00, -1503.11),
+    "web": (-22123.20, -21540.37),
+}
 PAPER_F = {2: 0.7358, 3: 0.7443, 4: 0.7447, 5: 0.7472, 6: 0.7469, 7: 0.7464, 8: 0.7467}
 PAPER_M = {1.1: 0.7445, 1.15: 0.7439, 1.2: 0.7447, 1.25: 0.7447, 1.3: 0.7467, 1.35: 0.7472, 1.4: 0.7461}
 SENTI = (0.864, 0.870)  # the accuracies on Senti that the paper's rounding leaves open
@@ -99,7 +110,10 @@ def test_one_two_and_four_threads_give_the_same_bits(name, data_set):
 def test_simulated_prototypes_are_recovered():
     rng = np.random.default_rng(3)
     prototypes = np.array(
-        [[[0.9, 0.05, 0.05], [0.1, 0.8, 0.1], [0.05, 0.05, 0.9]], [[0.2, 0.6, 0.2], [0.3, 0.3, 0.4], [0.6, 0.3, 0.1]]]
+        [
+            [[0.9, 0.05, 0.05], [0.1, 0.8, 0.1], [0.05, 0.05, 0.9]],
+            [[0.2, 0.6, 0.2], [0.3, 0.3, 0.4], [0.6, 0.3, 0.1]],
+        ]
     )
     weights = rng.dirichlet([2.0, 1.0], size=60)
     truth = rng.integers(3, size=4000)

@@ -168,7 +168,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, result, monkeypatch):
 
 
 def test_a_folder_that_does_not_exist_is_said(tmp_path, result):
-    with pytest.raises(OutputError, match="folder does not exist"):
+    with pytest.raises(OutputError, match="there is no folder"):
         result.save(tmp_path / "nowhere" / "model")
 
 

@@ -176,9 +176,7 @@ def _check(task: Codes, annotator: Codes, class_names: Names, repeated: str) -> 
     if repeated not in get_args(Repeated):
         raise InputError(f'repeated must be "first", "last", "all" or "error", not "{repeated}"')
     if len(class_names) > MOST_CLASSES:
-        raise InputError(
-            f"{len(class_names):,} different labels: is this the right column? (at most {MOST_CLASSES:,})"
-        )
+        raise InputError(f"{len(class_names):,} different labels: is this the right column? (at most {MOST_CLASSES:,})")
     for name, codes in (("task", task), ("annotator", annotator)):
         if (codes == MISSING).any():
             row = int(np.argmax(codes == MISSING))
@@ -214,7 +212,9 @@ def _encode_labels(
     present, names = encode(both)
     codes = look_up(names, given)
     if (codes == MISSING).any():
-        raise InputError(f"label {names[codes == MISSING].tolist()[0]!r} is not among the given classes {given.tolist()}")
+        raise InputError(
+            f"label {names[codes == MISSING].tolist()[0]!r} is not among the given classes {given.tolist()}"
+        )
     return np.append(codes, np.int32(MISSING))[present], given
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from karat.checkpoint import Checkpoint
 from karat.errors import InputError
 from karat.methods import Method, method_class
 from karat.result import Result
@@ -11,6 +12,7 @@ from karat.solve import fit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from karat.annotations import Repeated
     from karat.result import Step
@@ -25,12 +27,15 @@ def aggregate(
     gold: Any = None,
     threads: int | None = None,
     watch: Callable[[Step], None] | None = None,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
     task: str | None = None,
-    annotator: str | None = None,
+    annotator: str | list[str] | None = None,
     label: str | None = None,
     wide: bool = False,
     classes: list[Any] | None = None,
     repeated: Repeated = "first",
+    missing: list[Any] | None = None,
     **settings: Any,
 ) -> Result:
     """Votes -> labels one can trust.
@@ -38,6 +43,8 @@ def aggregate(
     votes: a path, several paths or a glob, a data frame of any library, or Annotations.
     method: a name from `karat methods`, or a method with its settings, e.g. `PTBCC(n_prototypes=3)`.
     gold: known truths of some tasks (a path, a data frame or a mapping); they are kept, and teach the method.
+    checkpoint: a file that Ctrl-C leaves behind, and that `resume` goes on from, to the same bits.
+    task, annotator, label, wide, classes, repeated, missing: how to read the votes, as in `karat.read`.
     Further keywords are settings of the method.
     """
     from karat.readers import read
@@ -52,8 +59,10 @@ def aggregate(
         gold=gold,
         classes=classes,
         repeated=repeated,
+        missing=missing,
     )
-    return fit(chosen, annotations, threads=threads, watch=watch)
+    kept = Checkpoint(checkpoint, resume=resume) if checkpoint is not None else None
+    return fit(chosen, annotations, threads=threads, watch=watch, checkpoint=kept)
 
 
 def make_method(method: str | Method, settings: dict[str, Any]) -> Method:

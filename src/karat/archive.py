@@ -21,7 +21,7 @@ from karat.errors import InputError
 from karat.files import replacing
 from karat.result import Knowledge, Result, Step
 
-__all__ = ["load", "save"]
+__all__ = ["load", "read_arrays", "save", "to_json", "write_archive"]
 
 FORMAT, VERSION = "karat-result", 1
 NAMES = ("task_names", "annotator_names", "class_names", "unlabelled")
@@ -56,11 +56,22 @@ def save(result: Result, path: Path) -> None:
             manifest[name] = values
         else:
             arrays[name] = values
+    write_archive(path, manifest, arrays)
+
+
+def write_archive(path: Path, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    """manifest.json and one NPY an array, whole or not at all."""
     with replacing(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr("manifest.json", json.dumps(manifest, default=_plain))
+        archive.writestr("manifest.json", json.dumps(manifest, default=to_json))
         for name, values in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as handle:
                 np.lib.format.write_array(handle, np.ascontiguousarray(values), allow_pickle=False)
+
+
+def read_arrays(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
+    """Every array of an archive; one that holds Python objects is refused, not unpickled."""
+    names = [name for name in archive.namelist() if name.endswith(".npy")]
+    return {name.removesuffix(".npy"): _read(archive, name) for name in names}
 
 
 def load(path: str | Path) -> Result:
@@ -69,11 +80,7 @@ def load(path: str | Path) -> Result:
         with zipfile.ZipFile(path) as archive:
             manifest = json.loads(archive.read("manifest.json"))
             _check(manifest, path)
-            arrays = {
-                name.removesuffix(".npy"): _read(archive, name)
-                for name in archive.namelist()
-                if name.endswith(".npy")
-            }
+            arrays = read_arrays(archive)
         return _assemble(manifest, arrays)
     except FileNotFoundError:
         raise InputError(f"there is no file {path}") from None
@@ -135,7 +142,7 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
     )
 
 
-def _plain(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """NumPy values in settings, as JSON knows them."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()

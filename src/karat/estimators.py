@@ -38,9 +38,7 @@ class Estimator:
 
     @property
     def labels_(self) -> Any:
-        frame = make_frame(
-            {"task": self.result_.task_names, "agg_label": self.result_.label}, self.result_.task_names
-        )
+        frame = make_frame({"task": self.result_.task_names, "agg_label": self.result_.label}, self.result_.task_names)
         return frame.set_index("task")["agg_label"] if hasattr(frame, "set_index") else frame
 
     @property

@@ -1,81 +1,119 @@
-"""Files that appear whole or not at all."""
+"""Files that are replaced as a whole."""
 
 from __future__ import annotations
 
 import errno
 import os
+import secrets
+import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from karat.errors import OutputError
+from karat.errors import KaratError, OutputError
 
-__all__ = ["check_writable", "replacing"]
+__all__ = ["STANDARD_OUTPUT", "check_writable", "replacing", "write_bytes"]
 
-REMEDY = {
+STANDARD_OUTPUT = "-"
+
+REMEDIES = {
     errno.ENOSPC: "the disk is full; free some space or write elsewhere",
-    errno.EDQUOT: "your quota is used up; free some space or write elsewhere",
-    errno.EACCES: "permission denied; choose a folder that you may write to",
-    errno.EPERM: "permission denied; choose a folder that you may write to",
-    errno.EROFS: "the file system is read-only; choose another folder",
-    errno.ENOENT: "the folder does not exist; create it first",
-    errno.ENOTDIR: "its folder is a file; choose another path",
-    errno.EISDIR: "it is a folder; name a file in it",
+    errno.EDQUOT: "your disk quota is used up; free some space or write elsewhere",
+    errno.EFBIG: "the file grows too big for this disk; write elsewhere",
+    errno.EACCES: "there is no permission to write there; choose another folder or change the permissions",
+    errno.EPERM: "there is no permission to write there; choose another folder or change the permissions",
+    errno.EROFS: "that disk is read-only; write elsewhere",
+    errno.ENAMETOOLONG: "the name is too long; choose a shorter one",
 }
 
 
 @contextmanager
-def replacing(path: str | Path) -> Iterator[Path]:
-    """A temporary file beside `path` that takes its place on success, and vanishes on failure."""
-    target = Path(path)
-    temporary = None
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary path to write to: it takes the place of `path` if the block ends well, else it is gone."""
+    target = Path(path).expanduser()
     try:
-        if target.is_dir():
-            raise IsADirectoryError(errno.EISDIR, "is a directory")
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-        os.close(handle)
-        temporary = Path(name)
-        yield temporary
-        _settle(temporary, target)
+        _refuse_wrong_place(target)
+        temporary = _reserve(target)
+        try:
+            yield temporary
+            _put_in_place(temporary, target)
+        finally:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise explain(target, error) from error
+        if isinstance(error, KaratError):
+            raise
+        raise OutputError(_explain(target, error)) from error
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """All of the data or nothing; "-" is standard output."""
+    if os.fspath(path) == STANDARD_OUTPUT:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Find out before the long work, not after it, that the result cannot be written."""
+    if os.fspath(path) == STANDARD_OUTPUT:
+        return
+    target = Path(path).expanduser()
+    try:
+        _refuse_wrong_place(target)
+        _reserve(target).unlink()  # the one sure way to know
+    except OSError as error:
+        if isinstance(error, KaratError):
+            raise
+        raise OutputError(_explain(target, error)) from error
+
+
+def _refuse_wrong_place(target: Path) -> None:
+    if target.is_dir():
+        raise OutputError(f"{target} is a folder; name a file")
+    if not target.parent.is_dir():
+        raise OutputError(f"{target} cannot be written: there is no folder {target.parent}; create it first")
+
+
+def _reserve(target: Path) -> Path:
+    """An empty file beside the target: moves are atomic only within one disk. Devices stay as they are."""
+    folder = target.resolve().parent if _is_replaceable(target) else Path(tempfile.gettempdir())
+    temporary = folder / f".{target.name[:100]}.{secrets.token_hex(6)}.part"
+    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # the user's umask applies
+    return temporary
+
+
+def _put_in_place(temporary: Path, target: Path) -> None:
+    if not _is_replaceable(target):
+        with temporary.open("rb") as source, target.open("wb") as device:
+            shutil.copyfileobj(source, device)
+        return
+    final = target.resolve()  # a link stays a link, to the new content
+    if final.exists():
+        shutil.copymode(final, temporary)
+    _to_disk(temporary)
+    temporary.replace(final)
+    with suppress(OSError):  # some file systems cannot do this for folders
+        _to_disk(final.parent)
+
+
+def _is_replaceable(target: Path) -> bool:
+    return target.is_file() or not target.exists()
+
+
+def _to_disk(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
     finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
+        os.close(handle)
 
 
-def check_writable(path: str | Path) -> None:
-    """Fail before long work rather than after it."""
-    target = Path(path)
-    folder = target.parent
-    problem = (
-        errno.EISDIR
-        if target.is_dir()
-        else errno.ENOENT
-        if not folder.exists()
-        else errno.ENOTDIR
-        if not folder.is_dir()
-        else errno.EACCES
-        if not os.access(folder, os.W_OK)
-        else 0
-    )
-    if problem:
-        raise explain(target, OSError(problem, os.strerror(problem)))
-
-
-def explain(path: Path, error: OSError) -> OutputError:
-    if isinstance(error, OutputError):
-        return error
-    remedy = REMEDY.get(error.errno or 0, str(error))
-    return OutputError(f"cannot write {path}: {remedy}. Nothing was changed.")
-
-
-def _settle(temporary: Path, target: Path) -> None:
-    """On the disk first, then under its name: a crash in between leaves the old file."""
-    with temporary.open("rb") as handle:
-        os.fsync(handle.fileno())
-    umask = os.umask(0)
-    os.umask(umask)
-    temporary.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~umask)
-    temporary.replace(target)
+def _explain(target: Path, error: OSError) -> str:
+    number = error.errno or (errno.ENOSPC if "No space left" in str(error) else 0)
+    remedy = REMEDIES.get(number, error.strerror or str(error))
+    return f"{target} cannot be written: {remedy}"

@@ -28,9 +28,7 @@ def kind_of(names: Names) -> Kind:
 def make_frame(columns: Mapping[str, Any], like: Names) -> Any:
     """A native data frame of the kind of `like`. Columns may be NumPy arrays, Names or lists."""
     kind = kind_of(like)
-    return nw.from_dict(
-        {name: _column(values, kind) for name, values in columns.items()}, backend=kind
-    ).to_native()
+    return nw.from_dict({name: _column(values, kind) for name, values in columns.items()}, backend=kind).to_native()
 
 
 def take(names: Names, codes: Codes) -> Names:

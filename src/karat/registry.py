@@ -7,5 +7,11 @@ __all__ = ["REGISTRY"]
 
 REGISTRY = {
     "mv": "karat.methods.mv:MajorityVote",
+    "ds": "karat.methods.ds:DS",
+    "glad": "karat.methods.glad:GLAD",
+    "ibcc": "karat.methods.ibcc:IBCC",
+    "fgbcc": "karat.methods.fgbcc:FGBCC",
+    "catd": "karat.methods.catd:CATD",
+    "bwa": "karat.methods.bwa:BWA",
     "ptbcc": "karat.methods.ptbcc:PTBCC",
 }

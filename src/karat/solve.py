@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from karat.accelerate import Strides
 from karat.annotations import Annotations
+from karat.checkpoint import Checkpoint, interruptible
 from karat.encoding import MISSING
 from karat.engines import Engine
 from karat.engines.local import LocalEngine
@@ -40,14 +42,19 @@ def fit(
     threads: int | None = None,
     engine: Engine | None = None,
     watch: Watch | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Result:
-    """Run the method to its end on these annotations. `watch` is called after each sweep; it may raise to stop."""
-    if not method.takes_gold and (annotations.gold != MISSING).any():
-        raise InputError(f"{method.name} cannot use gold truths; leave them out or choose another method")
+    """Run the method to its end on these annotations.
+
+    `watch` is called after each sweep; it may raise to stop. With a checkpoint, Ctrl-C leaves one behind.
+    """
+    _check(method, annotations, checkpoint)
     began = time.perf_counter()
     engine = engine or LocalEngine(threads)
     engine.scatter(annotations, divisible=method.divisible)
-    best = _best_of(method, engine, watch)
+    if checkpoint is not None:
+        checkpoint.bind(annotations, method.name, method.settings)
+    best = _best_of(method, engine, watch, checkpoint)
     knowledge = method.knowledge(best.parameters)
     knowledge.more.update(best.per_task)
     result = summarise(method.name, method.settings, annotations, best.posterior, best.steps, knowledge)
@@ -59,30 +66,53 @@ def fit(
     )
 
 
-def _best_of(method: Method, engine: Engine, watch: Watch | None) -> Run:
+def _check(method: Method, annotations: Annotations, checkpoint: Checkpoint | None) -> None:
+    if not method.takes_gold and (annotations.gold != MISSING).any():
+        raise InputError(f"{method.name} cannot use gold truths; leave them out or choose another method")
+    if checkpoint is not None and (method.n_restarts > 1 or method.accelerated):
+        raise InputError("a fit with restarts or with accelerate cannot be resumed from a checkpoint")
+
+
+def _best_of(method: Method, engine: Engine, watch: Watch | None, checkpoint: Checkpoint | None) -> Run:
     """The restart with the highest bound."""
-    best = _descend(method, engine, 0, watch)
+    best = _descend(method, engine, 0, watch, checkpoint)
     for restart in range(1, method.n_restarts):
         best = best._replace(posterior=best.posterior.copy())  # the next run works in the same memory
-        run = _descend(method, engine, restart, watch)
+        run = _descend(method, engine, restart, watch, None)
         if run.steps[-1].bound > best.steps[-1].bound:
             best = run
     return best
 
 
-def _descend(method: Method, engine: Engine, restart: int, watch: Watch | None) -> Run:
+def _descend(method: Method, engine: Engine, restart: int, watch: Watch | None, checkpoint: Checkpoint | None) -> Run:
     """Ends with parameters that belong to the posterior returned."""
     parameters = method.begin(engine.sum(method.start, restart))
     steps: list[Step] = []
-    done = False
-    while not done and len(steps) < method.max_iterations:
-        statistics = engine.sum(method.sweep, parameters)
-        bound = method.bound(parameters, statistics)
-        steps.append(Step(restart, len(steps) + 1, float(statistics.change), bound))
-        parameters = method.advance(engine, statistics, parameters)
-        done = method.converged(steps)
-        if watch is not None:
-            watch(steps[-1])
+    if checkpoint is not None and (found := checkpoint.load(parameters)) is not None:
+        parameters, state, steps = found
+        engine.restore(state)
+    strides = Strides(method, engine) if method.accelerated else None
+    done = bool(steps) and method.converged(steps)
+    with interruptible() as interrupted:
+        while not done and len(steps) < method.max_iterations:
+            statistics = engine.sum(method.sweep, parameters)
+            bound = method.bound(parameters, statistics)
+            parameters = method.advance(engine, statistics, parameters)
+            taken_back = strides is not None and strides.too_long(bound)
+            if strides is not None and taken_back:
+                parameters, bound = strides.take_back()
+            steps.append(Step(restart, len(steps) + 1, float(statistics.change), bound))
+            done = not taken_back and method.converged(steps)
+            if strides is not None and not (taken_back or done or len(steps) == method.max_iterations):
+                parameters = strides.onward(parameters, bound, steps[-1].change)
+            if watch is not None:
+                watch(steps[-1])
+            if checkpoint is not None and (interrupted.is_set() or checkpoint.due()):
+                checkpoint.save(parameters, engine.state(), steps)
+            if interrupted.is_set():
+                raise KeyboardInterrupt
+    if checkpoint is not None:
+        checkpoint.done()
     per_task = {name: engine.gather(name) for name in method.task_knowledge()}
     return Run(parameters, engine.gather(), per_task, steps, done)
 

@@ -58,7 +58,7 @@ def the_order_of_votes_does_not_matter(make: Make) -> None:
     votes = sample_votes()
     order = np.random.default_rng(2).permutation(len(votes[0]))
     shuffled = (votes[0][order], votes[1][order], votes[2][order])
-    assert same_bits(fit_arrays(make, votes), fit_arrays(make, shuffled))
+    assert same(make, fit_arrays(make, votes), fit_arrays(make, shuffled))
 
 
 def the_names_of_tasks_and_annotators_do_not_matter(make: Make) -> None:
@@ -82,7 +82,7 @@ def renaming_classes_permutes_the_answer(make: Make) -> None:
 
 
 def the_same_seed_gives_the_same_bits(make: Make) -> None:
-    assert same_bits(fit_arrays(make, sample_votes()), fit_arrays(make, sample_votes()))
+    assert same(make, fit_arrays(make, sample_votes()), fit_arrays(make, sample_votes()))
 
 
 def the_input_is_untouched(make: Make) -> None:
@@ -95,11 +95,9 @@ def the_input_is_untouched(make: Make) -> None:
 
 def any_number_of_threads_gives_the_same_bits(make: Make) -> None:
     annotations = Annotations.from_arrays(*sample_votes(n_tasks=400, n_annotators=5))
-    one, two, four = (
-        fit(make(), annotations, engine=LocalEngine(threads, fewest_votes=100)) for threads in (1, 2, 4)
-    )
-    assert same_bits(one, two)
-    assert same_bits(one, four)
+    one, two, four = (fit(make(), annotations, engine=LocalEngine(threads, fewest_votes=100)) for threads in (1, 2, 4))
+    assert same(make, one, two)
+    assert same(make, one, four)
 
 
 def blocks_do_not_change_the_answer(make: Make) -> None:
@@ -153,6 +151,13 @@ def saving_and_loading_round_trips(make: Make) -> None:
     assert again.method == result.method
     assert again.steps == result.steps or not np.isfinite(result.bound).all()
     assert set(again.knowledge.more) == set(result.knowledge.more)
+
+
+def same(make: Make, one: Result, other: Result) -> bool:
+    """To the bit; to rounding for methods that use an optimiser whose sums depend on where memory lies."""
+    return same_bits(one, other) or (
+        not make().exact_bits and np.allclose(one.posterior, other.posterior, atol=make().rounding)
+    )
 
 
 def same_bits(one: Result, other: Result) -> bool:

@@ -22,6 +22,14 @@ class Engine(Protocol):
         """step(block, *arguments) of every block, added up in the order of the blocks."""
         ...
 
+    def state(self) -> dict[str, NDArray[Any]]:
+        """A copy of all that the blocks keep between sweeps."""
+        ...
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Make the blocks keep what they kept then."""
+        ...
+
     def gather(self, name: str = "posterior") -> NDArray[Any]:
         """What the blocks keep under this name, task by task."""
         ...

@@ -56,9 +56,7 @@ class Block:
         return self.task_ptr, self.cell_ptr, self.cell_class, self.annotator
 
 
-def split(
-    annotations: Annotations, posterior: NDArray[np.float64], fewest_votes: int = FEWEST_VOTES
-) -> list[Block]:
+def split(annotations: Annotations, posterior: NDArray[np.float64], fewest_votes: int = FEWEST_VOTES) -> list[Block]:
     """Blocks of about equally many votes, all views of the same arrays."""
     bounds = _bounds(annotations, fewest_votes)
     return [

@@ -53,6 +53,15 @@ class LocalEngine:
         with ThreadPoolExecutor(self.threads) as pool:
             return add_up(list(pool.map(lambda block: step(block, *arguments), self.blocks)))
 
+    def state(self) -> dict[str, NDArray[Any]]:
+        kept = {f"{b.index}.{name}": values.copy() for b in self.blocks for name, values in b.state.items()}
+        return {"posterior": self.posterior.copy(), **kept}
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        self.posterior[:] = state["posterior"]
+        for block in self.blocks:
+            block.state = {name: state[f"{block.index}.{name}"].copy() for name in block.state}
+
     def gather(self, name: str = "posterior") -> NDArray[Any]:
         """What the blocks keep under this name, task by task."""
         if name == "posterior":

@@ -41,6 +41,7 @@ class Method(ABC):
     has_bound: ClassVar[bool] = False  # whether `bound` never falls
     divisible: ClassVar[bool] = True  # whether blocks of tasks can be worked on apart
     random_start: ClassVar[bool] = False  # whether the seed decides where it starts
+    exact_bits: ClassVar[bool] = True  # False where an optimiser's sums depend on where memory lies
     rounding: ClassVar[float] = 1e-6  # how far another order of the same sums may move a posterior
 
     tolerance: float = 1e-3  # stop when no posterior moves by as much
@@ -60,6 +61,19 @@ class Method(ABC):
     @property
     def n_restarts(self) -> int:
         return 1
+
+    @property
+    def accelerated(self) -> bool:
+        """Whether sweeps are taken in longer strides, for which `coordinates` and `at` are needed."""
+        return False
+
+    def coordinates(self, parameters: Any) -> Floats:
+        """The parameters as one vector in which any point makes sense (logs of positive numbers)."""
+        raise InputError(f"{self.name} cannot be accelerated")
+
+    def at(self, coordinates: Floats, parameters: Any) -> Any:
+        """The parameters of these coordinates; what they leave open is as in `parameters`."""
+        raise InputError(f"{self.name} cannot be accelerated")
 
     @abstractmethod
     def start(self, block: Block, restart: int) -> Any: ...

@@ -97,6 +97,7 @@ class PTBCC(Method):
     v_strength: float = 0.5  # and in that of v
     further: Literal["dirichlet", "uniform"] = "dirichlet"  # how prototypes beyond the second start
     prototypes: ArrayLike | None = None  # [S, K, K] to start from, instead of all of the above
+    accelerate: bool = False  # fewer sweeps to the same fixed point; the paper's stopping rule is another one
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -178,6 +179,19 @@ class PTBCC(Method):
         phi_entropy = statistics.log_norm - np.vdot(statistics.tau, tau.log) - np.vdot(confusion, v.log)
         theta_entropy = statistics.entropy - np.vdot(statistics.pi, _against_first(pi.log))
         return float(expectations + normalisers + phi_entropy + theta_entropy)
+
+    @property
+    def accelerated(self) -> bool:
+        return self.accelerate
+
+    def coordinates(self, parameters: Parameters) -> Floats:
+        return np.log(np.concatenate([family.counts.ravel() for family in parameters[1:]]))
+
+    def at(self, coordinates: Floats, parameters: Parameters) -> Parameters:
+        families = parameters[1:]
+        parts = np.split(np.exp(coordinates), np.cumsum([family.counts.size for family in families])[:-1])
+        counts = (part.reshape(family.counts.shape) for part, family in zip(parts, families, strict=True))
+        return Parameters(parameters.priors, *map(dirichlets, counts))
 
     def knowledge(self, parameters: Parameters) -> Knowledge:
         eta, mu, nu = parameters.pi.counts, parameters.v.counts, parameters.tau.counts

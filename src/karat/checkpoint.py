@@ -1,0 +1,118 @@
+"""A fit that can be interrupted and goes on later, to the same bits.
+
+A checkpoint is a zip of a manifest and arrays, like a saved result, and holds what the next sweep depends on: the
+parameters, what the blocks keep, and the steps so far. It fits only the votes and the settings that it was made from.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import time
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.annotations import Annotations
+from karat.archive import read_arrays, to_json, write_archive
+from karat.errors import InputError
+from karat.result import Step
+from karat.trees import leaves, rebuild
+
+__all__ = ["Checkpoint", "interruptible"]
+
+FORMAT, VERSION = "karat-checkpoint", 1
+SECONDS_BETWEEN = 60.0  # a kill loses at most so much work
+
+State = dict[str, NDArray[Any]]
+
+
+class Checkpoint:
+    """Where a fit may be resumed from; `resume` says whether to look for an earlier one."""
+
+    def __init__(self, path: str | Path, *, resume: bool = False) -> None:
+        self.path = Path(path)
+        self.resume = resume
+        self.last = time.monotonic()
+
+    def bind(self, annotations: Annotations, method: str, settings: dict[str, Any]) -> None:
+        """Say what is about to be fitted."""
+        plain = json.loads(json.dumps({"method": method, "settings": settings}, default=to_json))
+        self.manifest: dict[str, Any] = {
+            "format": FORMAT,
+            "version": VERSION,
+            "votes": fingerprint(annotations),
+            **plain,
+        }
+
+    def due(self) -> bool:
+        return time.monotonic() - self.last > SECONDS_BETWEEN
+
+    def save(self, parameters: Any, state: State, steps: list[Step]) -> None:
+        arrays = {f"state.{name}": values for name, values in state.items()}
+        arrays |= {f"parameter.{i}": leaf for i, leaf in enumerate(leaves(parameters))}
+        arrays["steps"] = np.array([tuple(step) for step in steps], dtype=float)
+        write_archive(self.path, self.manifest, arrays)
+        self.last = time.monotonic()
+
+    def load(self, template: Any) -> tuple[Any, State, list[Step]] | None:
+        """Parameters (of the template's shape), state and steps; None where there is nothing to resume."""
+        if not self.resume or not self.path.exists():
+            return None
+        try:
+            with zipfile.ZipFile(self.path) as archive:
+                self._check(json.loads(archive.read("manifest.json")))
+                arrays = read_arrays(archive)
+        except (zipfile.BadZipFile, KeyError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"{self.path} is not a checkpoint of Karat, or it is damaged") from error
+        values = [arrays[f"parameter.{i}"] for i in range(len(leaves(template)))]
+        state = {name.removeprefix("state."): array for name, array in arrays.items() if name.startswith("state.")}
+        steps = [Step(int(row[0]), int(row[1]), float(row[2]), float(row[3])) for row in arrays["steps"]]
+        return rebuild(template, values), state, steps
+
+    def done(self) -> None:
+        """The work is finished: nothing is left to resume."""
+        self.path.unlink(missing_ok=True)
+
+    def _check(self, found: dict[str, Any]) -> None:
+        for name, expected in self.manifest.items():
+            if found.get(name) != expected:
+                raise InputError(
+                    f"{self.path} belongs to another fit ({name} differs); resume with the same votes and settings, "
+                    "or delete it"
+                )
+
+
+def fingerprint(annotations: Annotations) -> str:
+    """Sizes and checksums of the votes."""
+    names = ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold")
+    return "-".join(f"{zlib.crc32(np.ascontiguousarray(getattr(annotations, name))):08x}" for name in names)
+
+
+@contextmanager
+def interruptible() -> Iterator[threading.Event]:
+    """An event that Ctrl-C sets instead of raising at once: a sweep is never left half done. Twice means now."""
+    pressed = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield pressed
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def press(number: int, frame: Any) -> None:
+        signal.signal(signal.SIGINT, before)
+        pressed.set()
+
+    signal.signal(signal.SIGINT, press)
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,143 @@
+"""Which column is which: other tools' words are translated here."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from karat.errors import InputError
+
+__all__ = [
+    "ANNOTATOR",
+    "LABEL",
+    "TASK",
+    "TRUTH",
+    "WIDE_TASK",
+    "Role",
+    "columns_of",
+    "find_column",
+    "find_columns",
+    "truth_columns",
+]
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a column can be, the option that names it, and the words for it in other tools."""
+
+    name: str
+    option: str
+    words: frozenset[str]
+
+
+def _words(names: str) -> frozenset[str]:
+    """Each name, alone and with an id behind it: worker, worker_id, WorkerId."""
+    return _plain(names) | {name + "id" for name in names.split()}
+
+
+def _plain(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+TASK = Role("task", "task", _words("task item question unit hit example instance"))
+ANNOTATOR = Role(
+    "annotator",
+    "annotator",
+    _words("annotator worker user rater judge performer labeler labeller coder reviewer participant"),
+)
+LABEL = Role(
+    "label",
+    "label",
+    _plain("label answer response rating choice class verdict vote judgment judgement annotation"),
+)
+TRUTH = Role("truth", "label", _plain("truth gold groundtruth goldlabel truelabel"))
+# In a wide table, row ids would otherwise be taken for an annotator; pandas writes theirs without a name.
+WIDE_TASK = Role("task", "task", TASK.words | {"id", "index", "", "unnamed0"})
+
+
+@contextmanager
+def columns_of(name: str) -> Iterator[None]:
+    """Whatever is wrong with the columns is said of the table that has them."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+
+
+def find_columns(columns: Sequence[Any], chosen: dict[Role, str | None]) -> list[Any]:
+    """The column of each role: the one that the user names, else the only one with a usual name."""
+    named = {role: named_column(columns, name, role) for role, name in chosen.items() if name is not None}
+    free = [column for column in columns if column not in named.values()]
+    found = {role: candidates(free, role) for role in chosen if role not in named}
+    lost = [role for role, matches in found.items() if not matches]
+    if lost:
+        raise InputError(_nothing_found(columns, lost))
+    return [named[role] if role in named else the_only(found[role], role) for role in chosen]
+
+
+def find_column(columns: Sequence[Any], role: Role, name: str | None) -> Any:
+    """The column of one role, or None where no name fits."""
+    if name is not None:
+        return named_column(columns, name, role)
+    matches = candidates(columns, role)
+    return the_only(matches, role) if matches else None
+
+
+def truth_columns(columns: Iterable[Any]) -> list[Any]:
+    return candidates(columns, TRUTH)
+
+
+def candidates(columns: Iterable[Any], role: Role) -> list[Any]:
+    return [column for column in columns if _bare(column) in role.words]
+
+
+def named_column(columns: Sequence[Any], name: str, role: Role) -> Any:
+    """The column that the user asks for: to the letter, else regardless of case."""
+    if name in columns:
+        return name
+    matches = [column for column in columns if str(column).strip().casefold() == str(name).strip().casefold()]
+    if matches:
+        return the_only(matches, role)
+    near = difflib.get_close_matches(str(name), [str(column) for column in columns], n=1)
+    meant = f'; did you mean "{near[0]}"?' if near else ""
+    raise InputError(f'there is no column "{name}" for the {role.name}; the columns are {_listed(columns)}{meant}')
+
+
+def the_only(matches: list[Any], role: Role) -> Any:
+    """A guess between two would often be wrong, so we ask, even where one is plainly called "task"."""
+    if len(matches) > 1:
+        raise InputError(
+            f"the columns {_listed(matches)} could each be the {role.name}; "
+            f"say which with --{role.option} NAME ({role.option}= in Python)"
+        )
+    return matches[0]
+
+
+def _nothing_found(columns: Sequence[Any], lost: list[Role]) -> str:
+    roles = " and no ".join(role.name for role in lost)
+    options = " and ".join(f"--{role.option} NAME" for role in lost)
+    arguments = ", ".join(f"{role.option}=" for role in lost)
+    message = f"there is no {roles} column among {_listed(columns)}; name it with {options} ({arguments} in Python)"
+    return message + (_WIDE_HINT if _looks_wide(columns, lost) else "")
+
+
+_WIDE_HINT = ". If every annotator has a column of their own, use --wide (wide=True in Python)"
+
+
+def _looks_wide(columns: Sequence[Any], lost: list[Role]) -> bool:
+    return ANNOTATOR in lost and LABEL in lost and len(columns) >= 3
+
+
+def _bare(column: Any) -> str:
+    """Case, underscores, blanks and points do not matter: _unit_id, Unit ID and unitId are one name."""
+    return re.sub(r"[\s_.:-]+", "", str(column).casefold())
+
+
+def _listed(columns: Iterable[Any], most: int = 20) -> str:
+    names = [f'"{column}"' for column in columns]
+    more = [f"and {len(names) - most} more"] if len(names) > most else []
+    return ", ".join(names[:most] + more)

@@ -1,0 +1,30 @@
+"""Long tables: one row per vote."""
+
+from __future__ import annotations
+
+from karat.annotations import Annotations
+from karat.readers.assemble import Wishes, assemble, refuse_lost_ids
+from karat.readers.columns import ANNOTATOR, LABEL, TASK, columns_of, find_columns
+from karat.readers.labels import drop_missing
+from karat.readers.names import encode_column, encode_series
+from karat.readers.table import Opened
+from karat.readers.truth import gold_column, gold_truth
+
+__all__ = ["read_long"]
+
+
+def read_long(
+    opened: Opened, task: str | None, annotator: str | None, label: str | None, wishes: Wishes
+) -> Annotations:
+    with columns_of(opened.name):
+        gold = gold_column(wishes.gold, opened.columns)
+        free = [column for column in opened.columns if column != gold]
+        chosen = find_columns(free, {TASK: task, ANNOTATOR: annotator, LABEL: label})
+    table = opened.load(chosen if gold is None else list(dict.fromkeys([*chosen, gold])))
+    tasks = encode_column(table.column(chosen[0]), table.is_text)
+    annotators = encode_column(table.column(chosen[1]), table.is_text)
+    labels = drop_missing(encode_series(table.column(chosen[2])), wishes.missing)
+    refuse_lost_ids("task", tasks.codes, labels.codes, table.where)
+    refuse_lost_ids("annotator", annotators.codes, labels.codes, table.where)
+    truth = gold_truth(table, tasks, gold, wishes.gold, wishes.missing)
+    return assemble(tasks, annotators, labels, truth, wishes, table.is_text, table.where)

@@ -1,0 +1,191 @@
+"""Columns of names -> codes into the sorted distinct names, which keep the column's own library and dtype."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from karat.encoding import MISSING, Codes, Names, encode, encode_integers
+from karat.errors import InputError
+from karat.frames import plain_rows, polars_column, to_list
+
+__all__ = [
+    "Coded",
+    "encode_column",
+    "encode_series",
+    "integer_names",
+    "is_blank",
+    "match",
+    "text_of",
+    "without",
+]
+
+CANONICAL = r"^(0|-?[1-9][0-9]*)$"  # as Python writes an integer: 7, not 007 or +7
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A column as codes, MISSING where it is null, and the sorted names that the codes count."""
+
+    codes: Codes
+    names: Any  # a narwhals series
+
+    def rows_of(self, code: int) -> NDArray[np.int64]:
+        return np.flatnonzero(self.codes == code)
+
+
+def encode_column(series: nw.Series[Any], is_text: bool) -> Coded:
+    """A column of ids: null and blank are MISSING; in text, whole numbers become integers."""
+    if is_text:
+        series = _numbers_at_once(series)
+    coded = encode_series(series)
+    if not coded.names.dtype.is_numeric():
+        coded = without(coded, is_blank)
+    return integer_names(coded) if is_text else coded
+
+
+def encode_series(series: nw.Series[Any]) -> Coded:
+    """The codes of a column. Names are picked from its own rows, so they come back as they went in."""
+    present = ~_is_null(series)
+    if present.all():
+        return _encode_present(series)
+    rows = np.flatnonzero(present)
+    part = _encode_present(series[rows])
+    codes = np.full(len(series), MISSING, dtype=np.int32)
+    codes[rows] = part.codes
+    return Coded(codes, part.names)
+
+
+def without(coded: Coded, is_missing: Callable[[Any], bool]) -> Coded:
+    """The same column, MISSING where the name is one of those to leave out."""
+    keep = np.array([not is_missing(name) for name in to_list(coded.names)], dtype=bool)
+    if keep.all():
+        return coded
+    return Coded(renumber(coded.codes, np.where(keep, np.cumsum(keep) - 1, MISSING)), coded.names[np.flatnonzero(keep)])
+
+
+def renumber(codes: Codes, new_code: NDArray[Any]) -> Codes:
+    """New codes for old; MISSING stays MISSING."""
+    return np.append(new_code, MISSING).astype(np.int32)[codes]
+
+
+def integer_names(coded: Coded) -> Coded:
+    """Names that were read as text become integers, in numerical order, if every one is an integer."""
+    numbers = _as_integers(coded.names.to_native())
+    if numbers is None:
+        return coded
+    order = numbers.arg_sort().to_numpy()
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return Coded(renumber(coded.codes, rank), nw.from_native(numbers.gather(order), series_only=True))
+
+
+def is_blank(name: Any) -> bool:
+    return isinstance(name, str) and not name.strip()
+
+
+def text_of(name: Any) -> str:
+    """How a name is written in a text file: 2.0 that pandas made of 2 is 2 again."""
+    if isinstance(name, float | np.floating) and float(name).is_integer():
+        return str(int(name))
+    return str(name).lower() if isinstance(name, bool | np.bool_) else str(name)
+
+
+def match(values: Iterable[Any], names: Names) -> Codes:
+    """The code of each value among the names, MISSING where there is none: as it is, else as it is written.
+
+    So the task 7 of a data frame is found by the "7" of a text file, but 7 never by "007".
+    """
+    listed = to_list(names)
+    exact = {name: code for code, name in enumerate(listed)}
+    written: dict[str, int] = {}
+    for code, name in enumerate(listed):
+        written.setdefault(text_of(name), code)
+        if isinstance(name, bool):
+            written.setdefault(str(name), code)
+    try:
+        found = [exact[value] if value in exact else written.get(text_of(value), MISSING) for value in values]
+    except TypeError as error:  # a list or a dict is no name
+        raise InputError(f"{error}; expected text, numbers or truth values") from None
+    return np.array(found, dtype=np.int32)
+
+
+def is_integer_text(name: Any) -> bool:
+    return re.fullmatch(CANONICAL[1:-1], text_of(name)) is not None
+
+
+def _encode_present(series: nw.Series[Any]) -> Coded:
+    codes = _codes(series)
+    size = int(codes.max()) + 1 if len(codes) else 0
+    row = np.empty(size, dtype=np.int64)
+    row[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # the first row of each name: the last to be written
+    return Coded(codes, plain_rows(series[row]))
+
+
+def _codes(series: nw.Series[Any]) -> Codes:
+    dtype = series.dtype
+    if dtype.is_integer() and dtype not in (nw.Int128, nw.UInt128):
+        return encode_integers(series.to_numpy())[0]
+    if dtype == nw.Boolean or dtype.is_float():
+        return encode(series.to_numpy())[0]
+    text = _as_text(series)
+    return _codes_of_text(text) if text is not None else _codes_of_objects(series)
+
+
+def _codes_of_text(text: pl.Series) -> Codes:
+    """An Enum of the sorted names counts them in that order."""
+    names = text.unique().sort()
+    codes: Codes = text.cast(pl.Enum(names)).to_physical().cast(pl.Int32).to_numpy()
+    return codes
+
+
+def _codes_of_objects(series: nw.Series[Any]) -> Codes:
+    values = np.empty(len(series), dtype=object)
+    values[:] = series.to_list()
+    try:
+        return encode(values)[0]
+    except TypeError:  # a list or a dict has no place in a vocabulary
+        kind = type(
+            next(value for value in values if not hasattr(value, "__hash__") or value.__hash__ is None)
+        ).__name__
+        raise InputError(f'column "{series.name}" holds a {kind}; expected text, numbers or truth values') from None
+
+
+def _as_text(series: nw.Series[Any]) -> pl.Series | None:
+    """The column as Polars text, or None if it holds anything else."""
+    if series.dtype not in (nw.String, nw.Categorical, nw.Enum, nw.Object):
+        return None
+    if series.implementation.is_polars() or series.implementation.is_pyarrow():
+        column = polars_column(series)
+        return column.cast(pl.String) if column.dtype in (pl.String, pl.Categorical, pl.Enum) else None
+    try:
+        return pl.Series(series.to_list(), dtype=pl.String, strict=True)
+    except (TypeError, ValueError, pl.exceptions.PolarsError):
+        return None
+
+
+def _is_null(series: nw.Series[Any]) -> NDArray[np.bool_]:
+    null = np.asarray(series.is_null().to_numpy(), dtype=bool)
+    if series.dtype.is_float():
+        null = null | np.isnan(np.asarray(series.to_numpy(), dtype=np.float64))
+    return null
+
+
+def _numbers_at_once(series: nw.Series[Any]) -> nw.Series[Any]:
+    """Millions of integers are faster to count as numbers than to look up as text."""
+    numbers = _as_integers(series.to_native())
+    return series if numbers is None else nw.from_native(numbers, series_only=True)
+
+
+def _as_integers(text: pl.Series) -> pl.Series | None:
+    if text.dtype != pl.String or text.null_count() == len(text) or not text.str.contains(CANONICAL).all():
+        return None
+    numbers = text.cast(pl.Int64, strict=False)
+    return numbers if numbers.null_count() == text.null_count() else None  # too long for 64 bits

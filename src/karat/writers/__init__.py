@@ -1,0 +1,8 @@
+"""Writers: a file appears whole or not at all; what stood there before stays until the new one is whole."""
+
+from __future__ import annotations
+
+from karat.files import check_writable, replacing, write_bytes
+from karat.writers.tables import check_table_path, write_frame
+
+__all__ = ["check_table_path", "check_writable", "replacing", "write_bytes", "write_frame"]

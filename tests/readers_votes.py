@@ -1,0 +1,25 @@
+"""Small votes for the tests of the readers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from karat.annotations import Annotations
+from karat.frames import to_list
+
+CSV = "task,worker,label\nt2,ann,cat\nt1,bob,dog\nt1,ann,cat\n"
+VOTES = {("t2", "ann", "cat"), ("t1", "bob", "dog"), ("t1", "ann", "cat")}
+
+
+def votes_of(annotations: Annotations) -> set[tuple[Any, Any, Any]]:
+    """Every vote by its names."""
+    names = (annotations.task_names, annotations.annotator_names, annotations.class_names)
+    listed = [to_list(name) for name in names]
+    codes = zip(*(column.tolist() for column in annotations.votes()), strict=True)
+    return {tuple(name[code] for name, code in zip(listed, vote, strict=True)) for vote in codes}
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path

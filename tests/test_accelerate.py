@@ -1,0 +1,49 @@
+"""Longer strides end where the plain sweeps end, in fewer sweeps."""
+
+import numpy as np
+import pytest
+
+from karat import Annotations, InputError
+from karat.checkpoint import Checkpoint
+from karat.checks.laws import LAWS, sample_votes
+from karat.methods.ptbcc import PTBCC
+from karat.solve import fit
+from tests.conftest import DATA_SETS
+
+
+def both(annotations):
+    settings = {"tolerance": 1e-6, "max_iterations": 2000}
+    return fit(PTBCC(**settings), annotations), fit(PTBCC(accelerate=True, **settings), annotations)
+
+
+@pytest.mark.parametrize("name", DATA_SETS)
+def test_the_answer_is_the_same_on_every_data_set(name, data_set):
+    plain, strides = both(data_set(name).annotations)
+    assert strides.converged
+    assert np.abs(plain.posterior - strides.posterior).max() < 1e-4
+    assert np.array_equal(plain.label, strides.label)
+    assert (np.diff(strides.bound) >= -1e-9 * np.abs(strides.bound[1:])).all()
+
+
+def test_half_of_the_sweeps_are_enough_over_the_data_sets(data_set):
+    sweeps = np.array([[result.iterations for result in both(data_set(name).annotations)] for name in DATA_SETS])
+    plain, strides = sweeps.sum(axis=0)
+    assert strides <= plain / 2
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+def test_the_laws_hold(law):
+    law(lambda: PTBCC(accelerate=True))
+
+
+def test_parameters_belong_to_the_posterior_when_it_stops_before_a_stride():
+    votes = Annotations.from_arrays(*sample_votes())
+    for iterations in range(4, 10):
+        method = PTBCC(accelerate=True, tolerance=0.0, max_iterations=iterations)
+        result = fit(method, votes)
+        assert result.knowledge.more["nu"].sum() == pytest.approx(2 * 60, abs=1e-6)
+
+
+def test_a_checkpoint_is_refused(tmp_path):
+    with pytest.raises(InputError, match="cannot be resumed"):
+        fit(PTBCC(accelerate=True), Annotations.from_arrays(*sample_votes()), checkpoint=Checkpoint(tmp_path / "x"))

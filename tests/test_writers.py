@@ -1,0 +1,198 @@
+"""Outputs appear whole or not at all, and a failure leaves the old file and no litter."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from karat.errors import InputError, OutputError
+from karat.writers import check_table_path, check_writable, replacing, write_bytes, write_frame
+
+FRAME = pl.DataFrame({"task": ["t1", "t,2"], "confidence": [0.5, None]})
+READERS: dict[str, Any] = {
+    "out.csv": pl.read_csv,
+    "out.CSV": pl.read_csv,
+    "out.tsv": lambda path: pl.read_csv(path, separator="\t"),
+    "out.jsonl": pl.read_ndjson,
+    "out.ndjson": pl.read_ndjson,
+    "out.parquet": pl.read_parquet,
+    "out.pq": pl.read_parquet,
+    "out.csv.gz": pl.read_csv,
+    "out.tsv.gz": lambda path: pl.read_csv(path, separator="\t"),
+    "out.jsonl.gz": lambda path: pl.read_ndjson(gzip.decompress(Path(path).read_bytes())),
+}
+
+
+def names_in(folder: Path) -> list[str]:
+    return [entry.name for entry in folder.iterdir()]
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow", "lazy"])
+def test_every_frame_is_written_in_every_format(tmp_path: Path, name: str, kind: str) -> None:
+    columns = FRAME.to_dict(as_series=False)
+    frames = {"polars": FRAME, "lazy": FRAME.lazy(), "pandas": pd.DataFrame(columns), "pyarrow": pa.table(columns)}
+    write_frame(frames[kind], tmp_path / name)
+    assert READERS[name](tmp_path / name).rows() == FRAME.rows()
+    assert names_in(tmp_path) == [name]
+
+
+def test_the_same_frame_gives_the_same_gzip_bytes(tmp_path: Path) -> None:
+    write_frame(FRAME, tmp_path / "a.csv.gz")
+    write_frame(FRAME, tmp_path / "b.csv.gz")
+    assert (tmp_path / "a.csv.gz").read_bytes()[3:8] == bytes(5)  # no name, no time
+    assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()
+
+
+def test_a_dash_is_csv_on_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    write_frame(FRAME, "-")
+    write_bytes("-", b"more")
+    assert capfdbinary.readouterr().out == b'task,confidence\nt1,0.5\n"t,2",\nmore'
+
+
+@pytest.mark.parametrize("name", ["out", "out.xlsx", "out.parquet.gz", "out.gz", ".csv"])
+def test_an_unknown_extension_is_an_error_that_lists_the_known_ones(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=r"use one of \.csv, .*\.parquet, .*\.csv\.gz"):
+        write_frame(FRAME, tmp_path / name)
+    assert names_in(tmp_path) == []
+
+
+def test_the_format_can_be_checked_before_the_work() -> None:
+    assert check_table_path("x.tsv.gz") == ("tsv", True)
+    assert check_table_path("-") == ("csv", False)
+
+
+def test_an_old_file_is_replaced_and_keeps_its_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "out.bin"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    write_bytes(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_a_new_file_has_the_permissions_of_any_other(tmp_path: Path) -> None:
+    write_bytes(tmp_path / "ours", b"")
+    (tmp_path / "plain").write_bytes(b"")
+    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to("real.csv")
+    write_bytes(tmp_path / "link.csv", b"new")
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "real.csv").read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("trouble", [RuntimeError("bug"), KeyboardInterrupt(), OSError(errno.ENOSPC, "full")])
+def test_any_failure_leaves_the_old_file_and_no_litter(tmp_path: Path, trouble: BaseException) -> None:
+    path = tmp_path / "out.csv"
+    path.write_text("old")
+
+    def fail() -> None:
+        with replacing(path) as temporary:
+            temporary.write_text("half")
+            raise trouble
+
+    with pytest.raises((type(trouble), OutputError)):
+        fail()
+    assert path.read_text() == "old"
+    assert names_in(tmp_path) == ["out.csv"]
+
+
+def test_the_new_content_is_on_disk_before_it_takes_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    fsync, replace = os.fsync, Path.replace
+    monkeypatch.setattr(os, "fsync", lambda handle: (done.append("fsync"), fsync(handle))[1])
+    monkeypatch.setattr(Path, "replace", lambda self, to: (done.append("replace"), replace(self, to))[1])
+    write_bytes(tmp_path / "out", b"new")
+    assert done == ["fsync", "replace", "fsync"]
+
+
+FULL = [
+    OSError(errno.ENOSPC, "No space left on device"),
+    pl.exceptions.ComputeError("No space left on device (os error 28)"),
+]
+
+
+@pytest.mark.parametrize("trouble", FULL)
+@pytest.mark.parametrize("name", ["out.csv", "out.csv.gz"])
+def test_a_full_disk_is_named_and_the_old_file_untouched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trouble: Exception, name: str
+) -> None:
+    (tmp_path / name).write_text("old")
+
+    def half(_: pl.DataFrame, file: Any, **__: object) -> None:
+        file.write(b"half")
+        raise trouble
+
+    monkeypatch.setattr(pl.DataFrame, "write_csv", half)
+    with pytest.raises(OutputError, match=r"out\.csv.* cannot be written: the disk is full; free some space"):
+        write_frame(FRAME, tmp_path / name)
+    assert (tmp_path / name).read_text() == "old"
+    assert names_in(tmp_path) == [name]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
+def test_a_device_is_written_to_and_never_replaced() -> None:
+    with pytest.raises(OutputError, match="the disk is full"):
+        write_bytes("/dev/full", b"x" * 100_000)
+    write_bytes("/dev/null", b"x")
+    assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+@pytest.mark.parametrize("act", [check_writable, lambda path: write_bytes(path, b"x")])
+def test_a_folder_that_does_not_exist_is_an_error(tmp_path: Path, act: Any) -> None:
+    with pytest.raises(OutputError, match=r"there is no folder .*nowhere; create it first"):
+        act(tmp_path / "nowhere" / "out.csv")
+
+
+@pytest.mark.parametrize("act", [check_writable, lambda path: write_bytes(path, b"x")])
+def test_a_folder_is_no_file(tmp_path: Path, act: Any) -> None:
+    with pytest.raises(OutputError, match="is a folder; name a file"):
+        act(tmp_path)
+
+
+@pytest.mark.parametrize("act", [check_writable, lambda path: write_bytes(path, b"x")])
+def test_a_folder_without_permission_is_an_error(
+    tmp_path: Path, act: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "open", refuse)  # the tests may run as root, who may write everywhere
+    with pytest.raises(OutputError, match="there is no permission to write there"):
+        act(tmp_path / "out.csv")
+
+
+def test_a_check_leaves_nothing_behind(tmp_path: Path) -> None:
+    check_writable(tmp_path / "out.csv")
+    check_writable("-")
+    assert names_in(tmp_path) == []
+
+
+def test_a_frame_that_a_format_cannot_hold_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"out\.csv cannot be written as CSV"):
+        write_frame(pl.DataFrame({"x": [[1, 2]]}), tmp_path / "out.csv")
+    assert names_in(tmp_path) == []
+
+
+def test_writers_do_not_load_polars_until_a_frame_is_written() -> None:
+    import subprocess
+
+    program = "import karat.writers, sys; assert 'polars' not in sys.modules and 'narwhals' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True)
