@@ -31,9 +31,7 @@ def main() -> None:
     options = _options()
     reference = _load(options.reference)
     figures = []
-    print(
-        f"{'':6} {'votes':>8} {'it.':>4} {'reference':>12} {'karat':>12} {'ratio':>7} {'compile':>8} {'accuracy':>9}  bits"
-    )
+    print("          votes  it.    reference        karat   ratio  compile  accuracy  bits")
     for folder in sorted(options.data.iterdir()):
         if (folder / "label.csv").exists() and (not options.only or folder.name in options.only):
             figures.append(compare(folder, reference, options.repeats))

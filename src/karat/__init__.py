@@ -9,13 +9,14 @@ if TYPE_CHECKING:
     from karat.annotations import Annotations as Annotations
     from karat.api import aggregate as aggregate
     from karat.archive import load as load
+    from karat.datasets import load_dataset as load_dataset
     from karat.errors import InputError as InputError
     from karat.errors import KaratError as KaratError
     from karat.errors import KaratWarning as KaratWarning
     from karat.errors import OutputError as OutputError
     from karat.readers import read as read
     from karat.result import Result as Result
-    from karat.simulate import simulate as simulate
+    from karat.simulation import simulate as simulate
 
 __version__ = "0.1.0"
 
@@ -29,8 +30,9 @@ _HOME = {
     "Result": "karat.result",
     "aggregate": "karat.api",
     "load": "karat.archive",
+    "load_dataset": "karat.datasets",
     "read": "karat.readers",
-    "simulate": "karat.simulate",
+    "simulate": "karat.simulation",
 }
 
 

@@ -72,10 +72,7 @@ def make_method(method: str | Method, settings: dict[str, Any]) -> Method:
             raise InputError(f"give {', '.join(settings)} to {type(method).__name__}(...), not to aggregate")
         return method
     chosen = method_class(method)
-    try:
-        return chosen(**settings)
-    except TypeError:
-        raise InputError(
-            f"{method} has no setting {', '.join(sorted(set(settings) - set(chosen().settings)))}; "
-            f"it has {', '.join(chosen().settings)}"
-        ) from None
+    known = chosen().settings
+    if unknown := sorted(set(settings) - set(known)):
+        raise InputError(f"{method} has no setting {', '.join(unknown)}; it has {', '.join(known)}")
+    return chosen(**settings)

@@ -51,11 +51,18 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     """All of the data or nothing; "-" is standard output."""
     if os.fspath(path) == STANDARD_OUTPUT:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        _print_bytes(data)
         return
     with replacing(path) as temporary:
         temporary.write_bytes(data)
+
+
+def _print_bytes(data: bytes) -> None:
+    """An unbuffered standard output may take a part only."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[sys.stdout.buffer.write(rest) :]
+    sys.stdout.buffer.flush()
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

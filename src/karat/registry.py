@@ -10,8 +10,13 @@ REGISTRY = {
     "ds": "karat.methods.ds:DS",
     "glad": "karat.methods.glad:GLAD",
     "ibcc": "karat.methods.ibcc:IBCC",
+    "tiremge": "karat.methods.tiremge:TiReMGE",
     "fgbcc": "karat.methods.fgbcc:FGBCC",
     "catd": "karat.methods.catd:CATD",
     "bwa": "karat.methods.bwa:BWA",
+    "cbcc": "karat.methods.cbcc:CBCC",
+    "ebcc": "karat.methods.ebcc:EBCC",
     "ptbcc": "karat.methods.ptbcc:PTBCC",
+    "hds": "karat.methods.hds:HDS",
+    "hpt": "karat.methods.hpt:HPT",
 }

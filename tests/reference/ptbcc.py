@@ -20,7 +20,7 @@ def softmax(scores):
 def fit(task, annotator, label, v, iterations, gold=None):
     """-> phi, the bound after each iteration, and the parameters that belong to phi."""
     n_tasks, n_annotators = task.max() + 1, annotator.max() + 1
-    n_prototypes, n_classes, _ = v.shape
+    _n_prototypes, n_classes, _ = v.shape
     known = np.full(n_tasks, -1) if gold is None else gold
     one_task, one_annotator = np.eye(n_tasks)[task], np.eye(n_annotators)[annotator]
     vote = np.eye(n_classes)[label]  # [L, K]

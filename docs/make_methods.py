@@ -1,0 +1,58 @@
+"""Makes docs/methods.md from the docstrings of the registered methods: python docs/make_methods.py"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from pathlib import Path
+
+from karat.methods import Method, method_class
+from karat.registry import REGISTRY
+
+HEAD = """# The methods
+
+This page is made from the docstrings (`python docs/make_methods.py`). Names are those of `karat aggregate --method`,
+classes those of `karat`. Every class has `fit`, `fit_predict` and `fit_predict_proba`; `karat.aggregate(votes, name)`
+does the same. The defaults of the paper's methods are the rows of its tables, with their peculiarities; for work
+rather than for comparison, take the variant in the table.
+
+| method | class | in one line | gold truths | bound | for work, take |
+|---|---|---|---|---|---|
+"""
+# Which of the two to use for work rather than for comparison, where METHODS.md names a sounder variant.
+FOR_WORK = {
+    "mv": "as it is, as the yardstick",
+    "catd": '`CATD(ties="split")`: no random ties',
+    "ds": "`DS(max_iterations=500, tolerance=1e-3)`: to convergence",
+    "glad": "`GLAD(priors=True)`: abilities and difficulties stay finite",
+    "ibcc": '`IBCC(inference="vb")`: a bound to watch, every schedule ends alike',
+    "fgbcc": "`FGBCC(exact=True)`: does not depend on where an optimiser stops",
+}
+
+
+def page() -> str:
+    classes = {name: method_class(name) for name in REGISTRY}
+    rows = "".join(_row(name, made) for name, made in classes.items())
+    return HEAD + rows + "".join(_section(name, made) for name, made in classes.items())
+
+
+def _row(name: str, made: type[Method]) -> str:
+    line = inspect.getdoc(made).splitlines()[0].rstrip(".")  # type: ignore[union-attr]
+    gold = "kept, and teach it" if made.takes_gold else "no"
+    bound = "never falls" if made.has_bound else ""
+    return f"| `{name}` | `{made.__name__}` | {line} | {gold} | {bound} | {FOR_WORK.get(name, 'as it is')} |\n"
+
+
+def _section(name: str, made: type[Method]) -> str:
+    words, _, example = inspect.getdoc(made).partition(">>> ")  # type: ignore[union-attr]
+    module = inspect.getdoc(sys.modules[made.__module__]) or ""
+    settings = ", ".join(f"`{key} = {value!r}`" for key, value in made().settings.items())
+    return (
+        f"\n## `{name}`: {made.__name__}\n\n{words.strip()}\n\n"
+        f"```pycon\n>>> {example.strip()}\n```\n\nSettings: {settings}.\n\n"
+        f"<details><summary>Model and source</summary>\n\n```text\n{module.strip()}\n```\n\n</details>\n"
+    )
+
+
+if __name__ == "__main__":
+    (Path(__file__).parent / "methods.md").write_text(page())

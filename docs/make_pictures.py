@@ -1,0 +1,30 @@
+"""Makes the pictures of the documentation from what the commands really print: python docs/make_pictures.py"""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+IMAGES = Path(__file__).parent / "images"
+
+
+def picture_of(command: list[str], lines: slice, name: str) -> None:
+    """The chosen lines of what `karat ...` prints, as a terminal in SVG."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [sys.executable, "-m", "karat", *command], capture_output=True, text=True, check=True, cwd=folder
+        )
+    shown = "\n".join(done.stdout.splitlines()[lines])
+    console = Console(record=True, width=84, file=io.StringIO())
+    console.print(Text.from_ansi(shown))
+    (IMAGES / name).write_text(console.export_svg(title="karat " + " ".join(command), unique_id="karat"))
+
+
+if __name__ == "__main__":
+    picture_of(["demo"], slice(0, 38), "demo.svg")

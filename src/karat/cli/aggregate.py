@@ -1,0 +1,118 @@
+"""karat aggregate: votes -> labels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from karat.cli import options as o
+from karat.errors import InputError
+
+if TYPE_CHECKING:
+    from karat.annotations import Annotations
+    from karat.checkpoint import Checkpoint
+    from karat.methods import Method
+    from karat.result import Result
+
+__all__ = ["aggregate"]
+
+
+def aggregate(
+    files: o.Files,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="OUT", help="Labels: .csv, .tsv, .jsonl or .parquet; else CSV is printed."
+        ),
+    ] = None,
+    method: Annotated[str, typer.Option("--method", metavar="M", help=f"One of {o.METHODS}.")] = "ptbcc",
+    settings: o.Setting = None,
+    task: o.TaskColumn = None,
+    annotator: o.AnnotatorColumn = None,
+    label: o.LabelColumn = None,
+    wide: o.Wide = False,
+    gold: Annotated[
+        str | None,
+        typer.Option("--gold", metavar="FILE", help="Known truths of some tasks, or a column of FILE with them."),
+    ] = None,
+    classes: o.Classes = None,
+    missing: o.Missing = None,
+    repeated: o.Repeated = "first",
+    annotators: Annotated[
+        str | None, typer.Option("--annotators", metavar="OUT", help="Write what is known of each annotator.")
+    ] = None,
+    probabilities: Annotated[bool, typer.Option("--probabilities", help="Add the probability of every class.")] = False,
+    save: Annotated[
+        str | None, typer.Option("--save", metavar="MODEL", help="Keep the whole result; karat.load reads it.")
+    ] = None,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option("--checkpoint", metavar="FILE", help="Keep unfinished work there: on Ctrl-C, and every minute."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from --checkpoint, if it is there.")] = False,
+    threads: o.Threads = None,
+    seed: o.Seed = None,
+    json: o.Json = False,
+) -> None:
+    """Find the most probable label of every task, and how sure that is."""
+    from karat.cli.outputs import check_outputs
+    from karat.cli.summary import facts, tell
+
+    output = None if output == "-" else output
+    if resume and checkpoint is None:
+        raise InputError("--resume needs --checkpoint FILE, to know where to go on from")
+    check_outputs(_named(output, annotators), _named(save, checkpoint), [*files, *_named(gold)])
+    chosen = o.make(method, settings, seed)
+    votes = o.Reading(files, task, annotator, label, wide, classes, missing, repeated).read(gold)
+    result, majority = _fit(chosen, votes, threads, _checkpoint(checkpoint, resume))
+    found = facts(result, votes, majority)
+    found["files"] = {"labels": output, "annotators": annotators, "model": save}
+    _hand_over(result, found, probabilities, json)
+    tell(found, result)
+
+
+def _named(*paths: str | None) -> list[str]:
+    return [path for path in paths if path is not None]
+
+
+def _checkpoint(path: str | None, resume: bool) -> Checkpoint | None:
+    from karat.checkpoint import Checkpoint
+
+    return None if path is None else Checkpoint(path, resume=resume)
+
+
+def _fit(
+    method: Method, votes: Annotations, threads: int | None, checkpoint: Checkpoint | None
+) -> tuple[Result, Result]:
+    """The result, and the majority vote to compare it with."""
+    from karat.cli.words import progress
+    from karat.methods.mv import MajorityVote
+    from karat.solve import fit
+
+    with progress(method.name) as watch:
+        result = fit(method, votes, threads=threads, watch=watch, checkpoint=checkpoint)
+    return result, result if method.name == "mv" else fit(MajorityVote(), votes, threads=threads)
+
+
+def _hand_over(result: Result, found: dict[str, Any], probabilities: bool, as_json: bool) -> None:
+    """All tables are made before the first is written; what is printed comes last."""
+    from karat.cli.outputs import Write, write_all
+    from karat.cli.summary import print_json
+    from karat.writers import write_frame
+
+    paths = found["files"]
+    labels = result.labels(probabilities=probabilities)
+    files: dict[str, Write] = {}
+    if paths["labels"]:
+        files[paths["labels"]] = lambda path: write_frame(labels, path)
+    if paths["annotators"]:
+        annotators = result.annotators()
+        files[paths["annotators"]] = lambda path: write_frame(annotators, path)
+    if paths["model"]:
+        files[paths["model"]] = result.save
+    write_all(files)
+    if as_json:
+        print_json(found if paths["labels"] else {**found, "labels": labels.to_dicts()})
+    elif not paths["labels"]:
+        write_frame(labels, "-")

@@ -1,0 +1,52 @@
+"""The application: its commands and the options that all of them share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import karat
+from karat.cli.aggregate import aggregate
+from karat.cli.compare import compare
+from karat.cli.datasets import datasets
+from karat.cli.demo import demo
+from karat.cli.evaluate import evaluate
+from karat.cli.guard import Guarded
+from karat.cli.methods import methods
+from karat.cli.reproduce import reproduce
+from karat.cli.simulate import simulate
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    cls=Guarded,
+    name="karat",
+    help="Turns noisy annotations into labels one can trust.",
+    epilog="Begin with: karat demo",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (aggregate, evaluate, compare, simulate, methods, demo, reproduce):
+    app.command()(command)
+app.add_typer(datasets, name="datasets")
+
+
+def show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"karat {karat.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version.")
+    ] = False,
+    traceback: Annotated[
+        bool, typer.Option("--traceback", help="Show where an error arose (or set KARAT_DEBUG=1).")
+    ] = False,
+) -> None:
+    """Turns noisy annotations into labels one can trust."""

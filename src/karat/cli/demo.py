@@ -1,0 +1,119 @@
+"""karat demo: the whole job on the embedded sample."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from karat.annotations import Annotations
+    from karat.result import Result
+
+__all__ = ["demo"]
+
+
+def demo(
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="Where the files go.")] = "karat-demo",
+) -> None:
+    """Run everything on a small sample: read, aggregate, judge, show."""
+    from karat.cli.words import progress
+    from karat.methods.mv import MajorityVote
+    from karat.methods.ptbcc import PTBCC
+    from karat.readers import read
+    from karat.sample import VOTES
+    from karat.solve import fit
+
+    votes = read(VOTES)
+    with progress("ptbcc") as watch:
+        result = fit(PTBCC(), votes, watch=watch)
+    majority = fit(MajorityVote(), votes)
+    files = _write(result, Path(out))
+    _show_job(votes, result)
+    _show_accuracy(votes, result, majority)
+    _show_annotators(result)
+    _show_prototypes(result)
+    _show_files(files, Path(out))
+
+
+def _write(result: Result, folder: Path) -> dict[str, str]:
+    """The sample itself and what was made of it: all files or none. Each with the words that explain it."""
+    from karat.cli.outputs import Write, write_all
+    from karat.cli.stream import prepared
+    from karat.sample import TRUTH, VOTES
+    from karat.writers import write_bytes, write_frame
+
+    files: dict[str, tuple[str, Write]] = {
+        "votes.csv": ("the votes", lambda path: write_bytes(path, VOTES.read_bytes())),
+        "truth.csv": ("the truth", lambda path: write_bytes(path, TRUTH.read_bytes())),
+        "labels.csv": ("a label for every task", lambda path: write_frame(result.labels(), path)),
+        "annotators.csv": ("how good each annotator is", lambda path: write_frame(result.annotators(), path)),
+        "model.karat": ("everything, for karat.load", result.save),
+    }
+    with prepared(folder):
+        write_all({str(folder / name): write for name, (_, write) in files.items()})
+    return {name: words for name, (words, _) in files.items()}
+
+
+def _show_job(votes: Annotations, result: Result) -> None:
+    from karat.frames import to_list
+
+    typer.echo(
+        f"Read {votes.n_votes:,} votes by {votes.n_annotators} annotators on {votes.n_tasks} pictures: "
+        f"is it a {', '.join(to_list(votes.class_names)[:-1])} or {to_list(votes.class_names)[-1]}?"
+    )
+    typer.echo(f"PTBCC {result.stopped}, {result.seconds:.2f} s.")
+
+
+def _show_accuracy(votes: Annotations, result: Result, majority: Result) -> None:
+    from karat.metrics import accuracy
+    from karat.readers import match_truth
+    from karat.sample import TRUTH
+
+    truth = match_truth(votes, TRUTH).codes
+    heading("How many labels are right")
+    for name, found in (("majority vote", majority), ("PTBCC", result)):
+        share = accuracy(found.posterior, truth)
+        typer.echo(f"  {name:<14}{share:6.1%}  {'█' * round(40 * share)}")
+
+
+def _show_annotators(result: Result) -> None:
+    from karat.cli.summary import extremes
+    from karat.frames import to_list
+
+    names = to_list(result.annotator_names)
+    for title, codes in zip(("The best annotators", "The worst"), extremes(result), strict=True):
+        heading(f"{title} (expected accuracy, 95 % interval, votes)")
+        for code in codes:
+            typer.echo(
+                f"  {names[code]!s:>4}  {result.accuracy[code]:.2f}  "
+                f"[{result.accuracy_low[code]:.2f}, {result.accuracy_high[code]:.2f}]"
+                f"  {result.votes_per_annotator[code]:4d}"
+            )
+
+
+def _show_prototypes(result: Result) -> None:
+    from karat.cli.picture import heat_map
+    from karat.frames import to_list
+
+    known = result.knowledge
+    if known.prototypes is None or known.weights is None:
+        return
+    shares = result.votes_per_annotator @ known.weights / result.votes_per_annotator.sum()
+    for s, (matrix, share) in enumerate(zip(known.prototypes, shares, strict=True), start=1):
+        heading(f"Prototype {s}, behind {share:.0%} of the votes (in %)")
+        for line in heat_map(matrix, to_list(result.class_names)):
+            typer.echo(f"  {line}")
+
+
+def _show_files(files: dict[str, str], folder: Path) -> None:
+    heading("Written")
+    for name, words in files.items():
+        typer.echo(f"  {folder / name!s:<28}{words}")
+    typer.echo("\nNow with your own votes: karat aggregate votes.csv -o labels.csv")
+
+
+def heading(text: str) -> None:
+    typer.echo()
+    typer.secho(text, bold=True)

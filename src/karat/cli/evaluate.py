@@ -1,0 +1,152 @@
+"""karat evaluate: how good the labels are, judged by known truths."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from karat.cli import options as o
+from karat.errors import InputError
+
+if TYPE_CHECKING:
+    from karat.annotations import Annotations
+    from karat.encoding import Codes
+    from karat.methods import Method
+    from karat.result import Result
+
+__all__ = ["evaluate", "make_methods", "read_key"]
+
+
+class Key(NamedTuple):
+    """The truths in codes; a truth that nobody voted for has a code beyond those of the classes."""
+
+    codes: Codes  # [T]
+    n_classes: int
+    unused: int  # truths of tasks without votes
+
+
+def evaluate(
+    files: o.Files,
+    truth: Annotated[str, typer.Option("--truth", metavar="FILE", help="The truths: a table of task and truth.")],
+    method: Annotated[
+        list[str] | None,
+        typer.Option("--method", metavar="M", help=f"One of {o.METHODS}. Can be repeated.  [default: ptbcc]"),
+    ] = None,
+    settings: o.Setting = None,
+    task: o.TaskColumn = None,
+    annotator: o.AnnotatorColumn = None,
+    label: o.LabelColumn = None,
+    truth_task: Annotated[
+        str | None, typer.Option("--truth-task", metavar="NAME", help="The column of the tasks in --truth.")
+    ] = None,
+    truth_label: Annotated[
+        str | None, typer.Option("--truth-label", metavar="NAME", help="The column of the truths in --truth.")
+    ] = None,
+    wide: o.Wide = False,
+    classes: o.Classes = None,
+    missing: o.Missing = None,
+    repeated: o.Repeated = "first",
+    threads: o.Threads = None,
+    seed: o.Seed = None,
+    json: o.Json = False,
+) -> None:
+    """Judge the labels of one or more methods by known truths.
+
+    Accuracy gives 1/m to a truth that shares the highest probability with m - 1 other classes; macro-F1 is the
+    mean over the classes of the truth; log loss takes no probability for less than 1e-15; the calibration error
+    is the expected one, with 15 bins.
+    """
+    methods = make_methods(method or ["ptbcc"], settings, seed)
+    votes = o.Reading(files, task, annotator, label, wide, classes, missing, repeated).read()
+    key = read_key(votes, truth, truth_task, truth_label)
+    scores = [_score(chosen, votes, key, threads) for chosen in methods]
+    _show(scores, json, many=len(methods) > 1)
+
+
+def make_methods(names: list[str], settings: list[str] | None, seed: int | None) -> list[Method]:
+    """With several methods, a setting goes to those that have it."""
+    methods = [o.make(name, settings, seed, only_known=len(names) > 1) for name in names]
+    for setting in o.setting_names(settings):
+        if not any(setting in method.settings for method in methods):
+            raise InputError(f"none of {', '.join(names)} has a setting {setting}")
+    return methods
+
+
+def read_key(votes: Annotations, file: str, task: str | None, label: str | None) -> Key:
+    import numpy as np
+
+    from karat.cli.words import count, warn
+    from karat.encoding import MISSING, encode
+    from karat.frames import to_list
+    from karat.readers import read_truth
+    from karat.readers.names import match, text_of
+
+    tasks, truths = map(to_list, read_truth(file, task=task, label=label))
+    rows, codes = match(tasks, votes.task_names), match(truths, votes.class_names)
+    beyond, new = encode([text_of(truths[i]) for i in np.flatnonzero(codes == MISSING)])
+    codes[codes == MISSING] = votes.n_classes + beyond
+    there = rows != MISSING
+    if not there.any():
+        raise InputError(f"none of the {count(len(rows), 'truth')} in {file} belongs to a task with votes")
+    if not there.all():
+        warn(f"{count(int((~there).sum()), 'truth')} of tasks without votes cannot be judged and do not count")
+    of_task = np.full(votes.n_tasks, MISSING, dtype=np.int32)
+    of_task[rows[there]] = codes[there]
+    return Key(of_task, votes.n_classes + len(new), int((~there).sum()))
+
+
+def _score(method: Method, votes: Annotations, key: Key, threads: int | None) -> dict[str, Any]:
+    from karat.cli.words import progress
+    from karat.solve import fit
+
+    with progress(method.name) as watch:
+        result = fit(method, votes, threads=threads, watch=watch)
+    return _figures(result, key)
+
+
+def _figures(result: Result, key: Key) -> dict[str, Any]:
+    import numpy as np
+
+    from karat import metrics
+
+    # Classes that only the truth knows have no chance: every label there is wrong.
+    posterior = np.pad(result.posterior, ((0, 0), (0, key.n_classes - result.posterior.shape[1])))
+    return {
+        "method": result.method,
+        "accuracy": metrics.accuracy(posterior, key.codes),
+        "macro_f1": metrics.macro_f1(posterior, key.codes),
+        "log_loss": metrics.log_loss(posterior, key.codes),
+        "calibration_error": metrics.calibration_error(posterior, key.codes),
+        "iterations": result.iterations,
+        "converged": result.converged,
+        "seconds": result.seconds,
+        "n_tasks": len(posterior),
+        "n_truths": int((key.codes >= 0).sum()),
+        "n_truths_unused": key.unused,
+    }
+
+
+def _show(scores: list[dict[str, Any]], as_json: bool, many: bool) -> None:
+    from karat.cli.summary import print_json
+
+    if as_json:
+        print_json(scores if many else scores[0])
+        return
+    from rich.box import SIMPLE
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=SIMPLE, caption=f"{scores[0]['n_truths']:,} truths, {scores[0]['n_tasks']:,} tasks")
+    table.add_column("method")
+    for name in ("accuracy", "macro-F1", "log loss", "calibration error", "iterations", "seconds"):
+        table.add_column(name, justify="right")
+    for score in scores:
+        table.add_row(*_row(score))
+    Console().print(table)
+
+
+def _row(score: dict[str, Any]) -> list[str]:
+    figures = [f"{score[name]:.4f}" for name in ("accuracy", "macro_f1", "log_loss", "calibration_error")]
+    stopped = "" if score["converged"] else " (not converged)"
+    return [score["method"], *figures, f"{score['iterations']}{stopped}", f"{score['seconds']:.3f}"]

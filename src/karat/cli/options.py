@@ -1,0 +1,160 @@
+"""Options that several commands share, and what they mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from karat.errors import InputError
+from karat.registry import REGISTRY
+
+if TYPE_CHECKING:
+    from karat.annotations import Annotations
+    from karat.methods import Method
+
+__all__ = ["METHODS", "Reading", "listed", "make", "setting_names"]
+
+METHODS = ", ".join(REGISTRY)
+COLUMNS = "Columns and labels"
+
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE",
+        help="Votes: CSV, TSV, JSONL or Parquet (also .gz, .zst), a pattern or a folder; - is standard input.",
+        show_default=False,
+    ),
+]
+TaskColumn = Annotated[
+    str | None, typer.Option("--task", metavar="NAME", help="The column of the tasks.", rich_help_panel=COLUMNS)
+]
+AnnotatorColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--annotator",
+        metavar="NAME",
+        help="The column of the annotators (with --wide: several, with commas).",
+        rich_help_panel=COLUMNS,
+    ),
+]
+LabelColumn = Annotated[
+    str | None, typer.Option("--label", metavar="NAME", help="The column of the labels.", rich_help_panel=COLUMNS)
+]
+Wide = Annotated[bool, typer.Option("--wide", help="The table has one column per annotator.", rich_help_panel=COLUMNS)]
+Classes = Annotated[
+    str | None,
+    typer.Option(
+        "--classes",
+        metavar="A,B,C",
+        help="All classes, in the order wanted; any other label is an error.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+Missing = Annotated[
+    str | None,
+    typer.Option(
+        "--missing",
+        metavar="A,B",
+        help="Labels that mean 'no vote' beside blank; by default NA, null, NaN.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+Repeated = Annotated[
+    str,
+    typer.Option(
+        "--repeated",
+        metavar="first|last|all|error",
+        help="Which votes count if an annotator votes on a task more than once.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+Setting = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A setting of the method, e.g. n_prototypes=3. Can be repeated."),
+]
+Threads = Annotated[
+    int | None,
+    typer.Option("--threads", min=1, help="Threads to use; by default KARAT_THREADS, else one per core."),
+]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of methods that draw random numbers.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the votes are read."""
+
+    files: list[str]
+    task: str | None
+    annotator: str | None
+    label: str | None
+    wide: bool
+    classes: str | None
+    missing: str | None
+    repeated: str
+
+    def read(self, gold: str | None = None) -> Annotations:
+        from karat.readers import read
+
+        annotator: Any = self.annotator
+        return read(
+            self.files,
+            task=self.task,
+            annotator=listed(annotator) if self.wide and annotator else annotator,
+            label=self.label,
+            wide=self.wide,
+            gold=gold,
+            classes=listed(self.classes),
+            missing=listed(self.missing),
+            repeated=self.repeated,  # type: ignore[arg-type]  # checked by the reader
+        )
+
+
+def listed(text: str | None) -> list[str] | None:
+    return None if text is None else [part.strip() for part in text.split(",")]
+
+
+def make(name: str, given: list[str] | None, seed: int | None, *, only_known: bool = False) -> Method:
+    """The method with the settings from the command line; with only_known, those it does not have are left out."""
+    from karat.api import make_method
+    from karat.methods import method_class
+
+    defaults = method_class(name)().settings
+    settings = dict(_pair(text) for text in given or [])
+    unknown = [key for key in settings if key not in defaults]
+    if unknown and not only_known:
+        raise InputError(f"{name} has no setting {unknown[0]}; it has {', '.join(defaults)}")
+    values = {key: _value(key, text, defaults[key]) for key, text in settings.items() if key in defaults}
+    if seed is not None:
+        values["seed"] = seed
+    return make_method(name, values)
+
+
+def setting_names(given: list[str] | None) -> list[str]:
+    return [_pair(text)[0] for text in given or []]
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise InputError(f"--set takes NAME=VALUE, e.g. --set n_prototypes=3, not {text!r}")
+    return name.strip().replace("-", "_"), value.strip()
+
+
+def _value(name: str, text: str, default: Any) -> Any:
+    """The text as the kind of value that the setting has."""
+    import json
+
+    try:
+        if isinstance(default, str):
+            return text
+        if isinstance(default, bool):
+            return {"true": True, "false": False}[text.lower()]
+        if isinstance(default, int | float):
+            return type(default)(text)
+        return json.loads(text)
+    except (ValueError, KeyError):
+        kind = {bool: "true or false", int: "a whole number", float: "a number"}.get(type(default), "JSON")
+        raise InputError(f"--set {name}: expected {kind}, found {text!r}") from None

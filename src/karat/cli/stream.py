@@ -1,0 +1,109 @@
+"""Simulations -> tables, piece by piece, so that memory does not grow with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from karat.errors import InputError, OutputError
+from karat.simulation import Process, draw_truth, pieces
+from karat.writers import check_table_path, check_writable, replacing
+
+if TYPE_CHECKING:
+    from karat.encoding import Codes
+
+__all__ = ["places", "prepared", "write_simulation"]
+
+SINKS = {"csv": "sink_csv", "jsonl": "sink_ndjson", "parquet": "sink_parquet"}
+
+
+def places(out: str, kind: str | None) -> tuple[Path, Path, str]:
+    """The file of votes, that of truths, and the format; a name without a known extension is a folder."""
+    path = Path(out)
+    if path.is_dir() or path.suffix == "":
+        kind = kind or "csv"
+        return path / f"votes.{kind}", path / f"truth.{kind}", kind
+    found, is_packed = check_table_path(path)
+    if found not in SINKS or is_packed:
+        raise InputError(f"{out}: simulations are written as .csv, .jsonl or .parquet")
+    if kind not in (None, found):
+        raise InputError(f"--format is {kind} but {out} says {found}")
+    return path, path.with_name(f"{path.stem}-truth{path.suffix}"), found
+
+
+@contextmanager
+def prepared(folder: Path) -> Iterator[None]:
+    """The folder, made if need be; it does not outlive a failure."""
+    is_new = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"the folder {folder} cannot be made: {error.strerror}") from error
+    try:
+        yield
+    except BaseException:
+        if is_new and not any(folder.iterdir()):
+            folder.rmdir()
+        raise
+
+
+def write_simulation(
+    process: Process, n_tasks: int, names: list[str] | None, votes: Path, truth: Path, kind: str
+) -> int:
+    """Both tables or none; how many votes there are."""
+    for path in (votes, truth):
+        check_writable(path)
+    written = Counter()
+    with replacing(votes) as first, replacing(truth) as second:
+        _sink(written.watch(_vote_tables(process, n_tasks, names)), first, kind)
+        _sink(_truth_tables(process, n_tasks, names), second, kind)
+    return written.rows
+
+
+class Counter:
+    """Counts the rows that pass by."""
+
+    rows = 0
+
+    def watch(self, tables: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        for table in tables:
+            self.rows += table.height
+            yield table
+
+
+def _vote_tables(process: Process, n_tasks: int, names: list[str] | None) -> Iterator[pl.DataFrame]:
+    for piece in pieces(process, n_tasks):
+        columns = {"task": piece.task, "annotator": piece.annotator, "label": _named(piece.label, names)}
+        yield pl.DataFrame(columns)
+
+
+def _truth_tables(process: Process, n_tasks: int, names: list[str] | None) -> Iterator[pl.DataFrame]:
+    for first, truth in draw_truth(process, n_tasks):
+        task = np.arange(first, first + len(truth), dtype=np.int32)
+        yield pl.DataFrame({"task": task, "truth": _named(truth, names)})
+
+
+def _named(codes: Codes, names: list[str] | None) -> pl.Series:
+    known = pl.Series(codes).replace(-1, None)  # no label is null
+    return known if names is None else pl.Series(names).gather(known)
+
+
+def _sink(tables: Iterator[pl.DataFrame], path: Path, kind: str) -> None:
+    """Polars takes the tables one by one and writes them as they come."""
+    first = next(tables)
+
+    def source(*_: Any) -> Iterator[pl.DataFrame]:
+        yield first
+        yield from tables
+
+    frame = register_io_source(source, schema=first.schema)
+    try:
+        getattr(frame, SINKS[kind])(path)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise OSError(str(error)) from error  # `replacing` says what it means

@@ -1,0 +1,108 @@
+"""What a fit comes to: a few lines for people, or one JSON object for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import typer
+
+from karat.cli.words import count, say, warn
+from karat.encoding import MISSING
+from karat.frames import to_list
+
+if TYPE_CHECKING:
+    from karat.annotations import Annotations
+    from karat.result import Result
+
+__all__ = ["extremes", "facts", "print_json", "tell"]
+
+SHOWN = 3  # of the best and of the worst annotators
+
+
+def facts(result: Result, votes: Annotations, against: Result) -> dict[str, Any]:
+    """The figures of a result beside those of the majority vote."""
+    return {
+        "method": result.method,
+        "settings": result.settings,
+        "n_votes": votes.n_votes,
+        "n_tasks": votes.n_tasks,
+        "n_annotators": votes.n_annotators,
+        "classes": to_list(votes.class_names),
+        "iterations": result.iterations,
+        "converged": result.converged,
+        "stopped": result.stopped,
+        "bound": result.steps[-1].bound,
+        "seconds": result.seconds,
+        "tied": int(result.tied.sum()),
+        "differs_from_majority": _differences(result, against),
+        "gold": int((votes.gold != MISSING).sum()),
+        "unlabelled": len(votes.unlabelled),
+        "rows": asdict(votes.counts),
+    }
+
+
+def tell(found: dict[str, Any], result: Result) -> None:
+    """The same on standard error, in words."""
+    say(
+        f"{found['method']}: {count(found['n_votes'], 'vote')} by {count(found['n_annotators'], 'annotator')} "
+        f"on {count(found['n_tasks'], 'task')}, {count(len(found['classes']), 'class', 'es')}"
+    )
+    (say if found["converged"] else warn)(f"{found['stopped']}, {found['seconds']:.2f} s")
+    say(
+        f"{count(found['tied'], 'task')} tied, {found['differs_from_majority']:,} against the majority vote"
+        + (f", {found['gold']:,} given by gold truths" if found["gold"] else "")
+    )
+    if left_out := _left_out(found):
+        say(f"left out: {left_out}")
+    best, worst = extremes(result)
+    say(f"best annotators: {_named(result, best)}; worst: {_named(result, worst)}")
+
+
+def extremes(result: Result, shown: int = SHOWN) -> tuple[list[int], list[int]]:
+    """The annotators with the highest and the lowest expected accuracy, at most half of all each."""
+    order = np.argsort(-result.accuracy, kind="stable").tolist()
+    shown = max(min(shown, len(order) // 2), 1)
+    return order[:shown], order[::-1][:shown]
+
+
+def print_json(value: Any) -> None:
+    typer.echo(json.dumps(_without_nan(value), indent=2, ensure_ascii=False, default=_plain))
+
+
+def _differences(result: Result, majority: Result) -> int:
+    """Tasks whose label has fewer votes than another; how ties are broken plays no part."""
+    shares = majority.posterior
+    chosen = shares[np.arange(len(shares)), result.label_codes]
+    return int((chosen < shares.max(axis=1)).sum())
+
+
+def _left_out(found: dict[str, Any]) -> str:
+    rows = found["rows"]
+    parts = [
+        (rows["missing"], f"{count(rows['missing'], 'row')} without a label"),
+        (rows["repeated"], count(rows["repeated"], "repeated vote")),
+        (found["unlabelled"], f"{count(found['unlabelled'], 'task')} without any vote (listed without a label)"),
+    ]
+    return ", ".join(words for number, words in parts if number)
+
+
+def _named(result: Result, codes: list[int]) -> str:
+    names = to_list(result.annotator_names[np.array(codes)])
+    return ", ".join(f"{name} ({result.accuracy[code]:.2f})" for name, code in zip(names, codes, strict=True))
+
+
+def _without_nan(value: Any) -> Any:
+    """JSON has no NaN."""
+    if isinstance(value, dict):
+        return {str(key): _without_nan(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)

@@ -1,0 +1,112 @@
+"""One sweep of a method in which every annotator has a confusion matrix (DS, IBCC, ...) over a block of tasks:
+
+    score_ik = log tau_k + sum over the votes (j, l) of task i of log v_jkl
+    phi_i    = softmax(score_i)
+    n_jlk    = sum over the tasks i on which j voted l of phi_ik
+
+Both tables have the vote before the truth, [W, L, K], so that a vote reads and writes K neighbours. Tasks are
+taken in short runs whose scores stay in the cache and whose exponentials are one long buffer.
+
+log v may be -inf: such a class is impossible and gets exactly 0, as does one that is less probable than 1e-307.
+Where all classes of a task are impossible, none is preferred: phi_i is uniform.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.kernels.exponential import exp_buffer
+from karat.kernels.jit import ONE, ZERO, kernel
+from karat.kernels.softmax import fill_scores, normalise, subtract_largest
+
+__all__ = ["counts", "sweep"]
+
+Floats = NDArray[np.float64]
+
+SCRATCH = 2048  # numbers per buffer: small enough to stay in the first-level cache
+IMPOSSIBLE = -1e300  # stands for -inf in a score, so that the difference of two of them is 0
+NOTHING = 3.4e-308  # exp_buffer's answer to anything below -708
+
+
+@kernel
+def add_votes(
+    K: Any, task_ptr: Any, cell_ptr: Any, cell_class: Any, annotator: Any, log_v: Floats, score: Floats
+) -> None:
+    """score_ik += log v_jkl for every vote of the run."""
+    row = ZERO
+    for i in range(np.uint64(task_ptr.size) - ONE):
+        for c in range(task_ptr[i], task_ptr[i + ONE]):
+            label = np.uint64(cell_class[c])
+            for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
+                j = np.uint64(annotator[vote])
+                for k in range(np.uint64(len(K))):
+                    score[row + k] += log_v[j, label, k]
+        row += np.uint64(len(K))
+
+
+@kernel
+def counts(
+    K: Any,
+    task_ptr: NDArray[np.uint64],
+    cell_ptr: NDArray[np.uint64],
+    cell_class: NDArray[np.uint8],
+    annotator: NDArray[np.uint32],
+    phi: Floats,  # IN [T, K]
+    n: Floats,  # IN/OUT [W, L, K] to which the counts are added
+) -> None:
+    """n_jlk += phi_ik for every vote of j for l on task i."""
+    for i in range(np.uint64(task_ptr.size) - ONE):
+        for c in range(task_ptr[i], task_ptr[i + ONE]):
+            label = np.uint64(cell_class[c])
+            for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
+                j = np.uint64(annotator[vote])
+                for k in range(np.uint64(len(K))):
+                    n[j, label, k] += phi[i, k]
+
+
+@kernel
+def exponentials(score: Floats, n: Any, bits: NDArray[np.int64], power: Floats) -> None:
+    """score becomes exp(score), with an exact 0 where that is below 1e-307."""
+    exp_buffer(score, n, bits, power)
+    for at in range(n):
+        score[at] = score[at] if score[at] > NOTHING else 0.0
+
+
+@kernel
+def sweep(
+    K: Any,  # as long as there are classes (fixed_length)
+    task_ptr: NDArray[np.uint64],
+    cell_ptr: NDArray[np.uint64],
+    cell_class: NDArray[np.uint8],
+    annotator: NDArray[np.uint32],
+    known: NDArray[np.int32],  # [T] the truth, -1 where it is not known
+    log_tau: Floats,  # IN [K]
+    log_v: Floats,  # IN [W, L, K]
+    phi: Floats,  # IN/OUT [T, K]; rows of known truths stay as they are
+    tau: Floats,  # IN/OUT [K] to which sum_i phi_ik is added
+    n: Floats,  # IN/OUT [W, L, K] to which the counts are added
+) -> tuple[float, float]:
+    """-> biggest change of phi, sum of the log-normalisers of phi (of a known truth: its score)."""
+    change, log_norm = 0.0, 0.0
+    step = max(SCRATCH // len(K), 1)
+    score = np.empty(step * len(K))
+    bits = np.empty(score.size, np.int64)
+    power = bits.view(np.float64)
+    n_tasks = np.uint64(task_ptr.size) - ONE
+    for first in range(ZERO, n_tasks, np.uint64(step)):
+        end = min(first + np.uint64(step), n_tasks)
+        tasks, size = end - first, np.int64(end - first) * len(K)
+        run, truth, rows = task_ptr[first : end + ONE], known[first:end], phi[first:end]
+        fill_scores(K, tasks, log_tau, score)
+        add_votes(K, run, cell_ptr, cell_class, annotator, log_v, score)
+        for at in range(size):
+            score[at] = max(score[at], IMPOSSIBLE)
+        log_norm += subtract_largest(K, tasks, score, truth)
+        exponentials(score, size, bits, power)
+        moved, log_sum = normalise(K, tasks, score, truth, rows, tau)
+        change, log_norm = max(change, moved), log_norm + log_sum
+        counts(K, run, cell_ptr, cell_class, annotator, rows, n)
+    return change, log_norm

@@ -1,0 +1,204 @@
+"""One parallel sweep of expectation propagation for IBCC over a block of tasks.
+
+Each vote n of annotator j on task i for class l sends K pseudo-counts delta_nk to a_jkl, the Dirichlet of row k of
+j's confusion matrix; each task sends eps_ik to g_k, the Dirichlet of the class shares. A message is worked out
+from all others: what a vote sent itself is taken away from the totals first (the cavity), and all messages go out
+from the totals of the sweep before.
+
+    m_nk     = (a_jkl - delta_nk) / (A_jk - delta_nk),  A_jk = sum_l a_jkl        likelihood of the vote
+    phi_ik   proportional to (g_k - eps_ik) prod_n m_nk
+    delta_nk = phi_ik A' / (A' + 1 - phi_ik),  A' = A_jk - delta_nk               the mean of the mixture, matched
+
+A vote is known here by its `slot` j L + l, the row of a and A that it reads, and by its task. Tasks are taken in
+short runs, so that scratch stays in the cache and the divisions of a run are one long loop.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.kernels.jit import ONE, ZERO, kernel
+
+__all__ = ["index_votes", "sweep"]
+
+Floats = NDArray[np.float64]
+
+SCRATCH = 512  # classes times tasks in a run
+FULL = np.uint64(15)  # the product of 16 counts up to 1e19 is still a float
+
+
+@kernel
+def index_votes(
+    n_classes: int,
+    task_ptr: NDArray[np.uint64],
+    cell_ptr: NDArray[np.uint64],
+    cell_class: NDArray[np.uint8],
+    annotator: NDArray[np.uint32],
+    task: NDArray[np.uint32],  # OUT [votes of the block]
+    slot: NDArray[np.uint32],  # OUT [votes of the block]
+    first_vote: NDArray[np.uint64],  # OUT [T + 1]
+) -> None:
+    """The task and the slot of every vote of the block, and where each task's votes begin."""
+    n = ZERO
+    for i in range(np.uint64(task_ptr.size) - ONE):
+        first_vote[i] = n
+        for c in range(task_ptr[i], task_ptr[i + ONE]):
+            for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
+                task[n] = i
+                slot[n] = np.uint64(annotator[vote]) * np.uint64(n_classes) + np.uint64(cell_class[c])
+                n += ONE
+    first_vote[np.uint64(task_ptr.size) - ONE] = n
+
+
+@kernel
+def fold(K: Any, at: Any, over: Floats, under: Floats) -> None:
+    """over becomes over / under, divided by the largest: posteriors know ratios only."""
+    largest = 0.0
+    for k in range(np.uint64(len(K))):
+        over[at + k] /= under[at + k]
+        under[at + k] = 1.0
+        largest = max(largest, over[at + k])
+    scale = 1.0 / largest
+    for k in range(np.uint64(len(K))):
+        over[at + k] *= scale
+
+
+@kernel
+def likelihoods(
+    K: Any,
+    start: Any,
+    end: Any,
+    first_task: Any,
+    task: Any,
+    slot: Any,
+    a: Floats,
+    A: Floats,
+    delta: Floats,
+    others: Floats,  # OUT [votes of the run * K] A'
+    over: Floats,  # IN/OUT [tasks of the run * K] product of a - delta
+    under: Floats,  # IN/OUT [tasks of the run * K] product of A - delta
+) -> None:
+    """Dividends and divisors are multiplied apart, so that one division serves up to 16 votes."""
+    x, sent = ZERO, start * np.uint64(len(K))
+    for n in range(start, end):
+        at, s = (np.uint64(task[n]) - first_task) * np.uint64(len(K)), np.uint64(slot[n])
+        for k in range(np.uint64(len(K))):
+            rest = A[s, k] - delta[sent + x + k]
+            others[x + k] = rest
+            over[at + k] *= a[s, k] - delta[sent + x + k]
+            under[at + k] *= rest
+        x += np.uint64(len(K))
+        if n & FULL == FULL:
+            fold(K, at, over, under)
+
+
+@kernel
+def posterior(K: Any, i: Any, at: Any, g: Floats, lik: Floats, eps: Floats, prior: Floats, phi: Floats) -> float:
+    """phi_ik in proportion to g'_k lik_k with g' = g - eps, which goes into prior. -> biggest change."""
+    total, change = 0.0, 0.0
+    for k in range(np.uint64(len(K))):
+        prior[k] = g[k] - eps[i, k]
+        total += prior[k] * lik[at + k]
+    scale = 1.0 / total
+    for k in range(np.uint64(len(K))):
+        p = prior[k] * lik[at + k] * scale
+        change = max(change, abs(p - phi[i, k]))
+        phi[i, k] = p
+    return change
+
+
+@kernel
+def tell_classes(K: Any, i: Any, at: Any, phi: Floats, prior: Floats, lik: Floats, eps: Floats, total: Floats) -> None:
+    """eps_k = s m_k - g'_k, with the pseudo-count of the least likely class c left as it was.
+
+    As m is in proportion to phi + g' this is (g'_c phi_k - g'_k phi_c) / (g'_c + phi_c).
+    """
+    least: Any = ZERO
+    for k in range(ONE, np.uint64(len(K))):
+        least = k if lik[at + k] < lik[at + least] else least
+    scale = 1.0 / (prior[least] + phi[i, least])
+    for k in range(np.uint64(len(K))):
+        message = max((prior[least] * phi[i, k] - prior[k] * phi[i, least]) * scale, 0.0)
+        eps[i, k] = message
+        total[k] += message
+
+
+@kernel
+def tell_annotators(
+    K: Any,
+    start: Any,
+    end: Any,
+    task: Any,
+    slot: Any,
+    phi: Floats,
+    others: Floats,
+    delta: Floats,  # OUT
+    total: Floats,  # IN/OUT [W * L, K]
+) -> None:
+    """Spread phi over the votes, turn it into messages in one long loop, add these up by slot."""
+    sent = delta[start * np.uint64(len(K)) : end * np.uint64(len(K))]
+    x = ZERO
+    for n in range(start, end):
+        for k in range(np.uint64(len(K))):
+            sent[x + k] = phi[np.uint64(task[n]), k]
+        x += np.uint64(len(K))
+    for y in range(sent.size):
+        sent[y] = sent[y] * others[y] / (others[y] + (1.0 - sent[y]))
+    x = ZERO
+    for n in range(start, end):
+        for k in range(np.uint64(len(K))):
+            total[np.uint64(slot[n]), k] += sent[x + k]
+        x += np.uint64(len(K))
+
+
+@kernel
+def most_votes(first_vote: Any, step: Any) -> Any:
+    """Votes of the largest run."""
+    most: Any = 0
+    n_tasks = np.uint64(first_vote.size) - ONE
+    for first in range(ZERO, n_tasks, step):
+        most = max(most, np.int64(first_vote[min(first + step, n_tasks)] - first_vote[first]))
+    return most
+
+
+@kernel
+def sweep(
+    K: Any,  # as long as there are classes (fixed_length)
+    first_vote: NDArray[np.uint64],  # [T + 1]
+    task: NDArray[np.uint32],  # [votes]
+    slot: NDArray[np.uint32],  # [votes]
+    known: NDArray[np.int32],
+    g: Floats,  # IN [K]
+    a: Floats,  # IN [W * L, K]
+    A: Floats,  # IN [W * L, K] sum_l a, repeated
+    delta: Floats,  # IN/OUT [votes * K]
+    eps: Floats,  # IN/OUT [T, K]
+    phi: Floats,  # IN/OUT [T, K]
+    sum_eps: Floats,  # IN/OUT [K] to which the messages are added
+    sum_delta: Floats,  # IN/OUT [W * L, K]
+) -> float:
+    """-> biggest change of phi."""
+    change, prior = 0.0, np.empty(len(K))
+    step, n_tasks = np.uint64(max(SCRATCH // len(K), 1)), np.uint64(first_vote.size) - ONE
+    over, under = np.empty(np.int64(step) * len(K)), np.empty(np.int64(step) * len(K))
+    others = np.empty(most_votes(first_vote, step) * len(K))
+    for first in range(ZERO, n_tasks, step):
+        end = min(first + step, n_tasks)
+        start, stop = first_vote[first], first_vote[end]
+        over[:], under[:] = 1.0, 1.0
+        likelihoods(K, start, stop, first, task, slot, a, A, delta, others, over, under)
+        for x in range(over.size):
+            over[x] /= under[x]
+        at = ZERO
+        for i in range(first, end):
+            if known[i] >= 0:
+                sum_eps[np.uint64(known[i])] += 1.0
+            else:
+                change = max(change, posterior(K, i, at, g, over, eps, prior, phi))
+                tell_classes(K, i, at, phi, prior, over, eps, sum_eps)
+            at += np.uint64(len(K))
+        tell_annotators(K, start, stop, task, slot, phi, others, delta, sum_delta)
+    return change

@@ -1,0 +1,115 @@
+"""DS: maximum likelihood by expectation maximisation.
+
+A. P. Dawid, A. M. Skene: Maximum Likelihood Estimation of Observer Error-Rates Using the EM Algorithm.
+Applied Statistics 28 (1), 1979. The settings are those of Y. Zheng, G. Li, Y. Li, C. Shan, R. Cheng: Truth
+Inference in Crowdsourcing: Is the Problem Solved? PVLDB 10 (5), 2017, which the PTBCC paper compares.
+
+    z_i ~ p                       truth of task i
+    y_ij ~ v_{j, z_i}             the vote of annotator j: row z_i of j's confusion matrix
+
+    E:  phi_ik proportional to p_k prod_j v_{j, k, y_ij}
+    M:  p_k = mean_i phi_ik,  v_jkl = n_jkl / sum_l n_jkl,  n_jkl = sum over j's votes for l of phi_ik
+
+Nothing is smoothed: a vote that annotator j never cast where the truth is k has probability 0 from then on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from karat.engines.blocks import Block
+from karat.errors import InputError
+from karat.kernels import confusion
+from karat.kernels.jit import fixed_length
+from karat.methods.base import Floats, Knowledge, Method, start_from_shares
+
+__all__ = ["DS"]
+
+
+class Statistics(NamedTuple):
+    change: float
+    tau: Floats  # [K] sum_i phi_ik
+    n: Floats  # [W, L, K]
+    log_likelihood: float
+
+
+class Parameters(NamedTuple):
+    p: Floats  # [K]
+    v: Floats  # [W, L, K]: the vote before the truth, as the kernel walks through it
+    log_p: Floats
+    log_v: Floats
+
+
+@dataclass(kw_only=True)
+class DS(Method):
+    """Each annotator has a confusion matrix of their own, found by maximum likelihood (Dawid-Skene, EM).
+
+    Assumes that annotators err independently given the truth, each in their own way. Use it where annotators cast
+    many votes for every class (dozens at least): without a prior, K x K numbers are learned from each annotator's
+    votes alone. The default is the row of the paper, 20 iterations whether or not they have converged; for work
+    take `DS(max_iterations=500, tolerance=1e-3)`. Costs a few nanoseconds per vote and sweep, and K x K numbers
+    per annotator.
+
+    >>> import karat
+    >>> votes = karat.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
+    >>> karat.aggregate(votes, "ds").label.tolist()
+    ['x', 'y']
+    """
+
+    name: ClassVar[str] = "ds"
+    has_bound: ClassVar[bool] = True
+
+    tolerance: float = 0.0  # 0: as many iterations as there may be
+    max_iterations: int = 20
+    quality: float = 0.7  # the first chance of every annotator to be right, the paper's q0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.quality < 1:
+            raise InputError(f"quality must be between 0 and 1, but is {self.quality}")
+
+    def start(self, block: Block, restart: int) -> Statistics:
+        start_from_shares(block)  # the first sweep replaces them; known truths stay
+        K = block.n_classes
+        return Statistics(0.0, block.posterior.sum(axis=0), np.zeros((block.n_annotators, K, K)), 0.0)
+
+    def begin(self, statistics: Statistics) -> Parameters:
+        """All classes are equally likely at first, but for those that nobody voted for: they are no truths."""
+        n_annotators, _, K = statistics.n.shape
+        occurs = statistics.tau > 0
+        return _parameters(occurs / occurs.sum(), np.tile(self.first_confusion(K), (n_annotators, 1, 1)))
+
+    def sweep(self, block: Block, parameters: Parameters) -> Statistics:
+        tau, n = np.zeros_like(parameters.p), np.zeros_like(parameters.v)
+        K, log_p, log_v = fixed_length(block.n_classes), parameters.log_p, parameters.log_v
+        change, log_likelihood = confusion.sweep(K, *block.votes, block.gold, log_p, log_v, block.posterior, tau, n)
+        return Statistics(change, tau, n, log_likelihood)
+
+    def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
+        """The M step; where annotator j saw no task that may be k, row k is as it was in the beginning."""
+        p = statistics.tau / statistics.tau.sum()
+        total = statistics.n.sum(axis=1, keepdims=True)  # [W, 1, K]
+        v = np.divide(statistics.n, total, out=np.zeros_like(statistics.n), where=total > 0)
+        return _parameters(p, np.where(total > 0, v, self.first_confusion(len(p))))
+
+    def bound(self, parameters: Parameters, statistics: Statistics) -> float:
+        """The log-likelihood of votes and known truths, of the parameters that the sweep used."""
+        return statistics.log_likelihood
+
+    def knowledge(self, parameters: Parameters) -> Knowledge:
+        return Knowledge(class_prior=parameters.p, confusion=parameters.v.transpose(0, 2, 1).copy())
+
+    def first_confusion(self, n_classes: int) -> Floats:
+        """[K, K]: right with probability q0, every error equally likely."""
+        if n_classes == 1:
+            return np.ones((1, 1))
+        error = (1 - self.quality) / (n_classes - 1)
+        return error + (self.quality - error) * np.eye(n_classes)
+
+
+def _parameters(p: Floats, v: Floats) -> Parameters:
+    with np.errstate(divide="ignore"):  # log 0 = -inf is meant
+        return Parameters(p, v, np.log(p), np.log(v))

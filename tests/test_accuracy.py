@@ -1,0 +1,48 @@
+"""Every method on every data set against ../shared/reference/accuracy.csv, each within the tolerance given there."""
+
+import csv
+
+import pytest
+
+from karat.methods import method_class
+from karat.solve import fit
+from tests.conftest import DATA_SETS, SHARED
+
+# Names of the file -> registered name, settings and, for rows without one, the tolerance.
+VARIANTS = {
+    "CATD with split ties": ("catd", {"ties": "split"}, 1e-6),
+    "FGBCC with exact steps": ("fgbcc", {"exact": True}, 0.005),
+    "GLAD with priors on": ("glad", {"priors": True}, 0.005),
+    "IBCC-VB": ("ibcc", {"inference": "vb"}, 1e-6),
+}
+# What takes more than a few seconds is left to `make test-all`; every method keeps several data sets here.
+SMALL = ("aircr", "cf", "dog", "face", "ms", "val5", "val7")
+SLOW = {"ebcc": SMALL[:-2], "fgbcc": ("web", "dog"), "tiremge": ("web", "dog", "ms"), "cbcc": ("web",)}
+
+
+def rows():
+    path = SHARED / "reference" / "accuracy.csv"
+    if not path.exists():
+        return [pytest.param(None, marks=pytest.mark.skip("../shared/reference/accuracy.csv is not there"))]
+    with path.open(newline="") as handle:
+        found = [row for row in csv.DictReader(handle) if row["dataset"] in DATA_SETS]
+    return [pytest.param(row, id=f"{row['method']}-{row['dataset']}", marks=marks(row)) for row in found]
+
+
+def marks(row):
+    name, _, _ = variant(row)
+    slow = row["dataset"] in SLOW.get(name, ()) or (name in SLOW and row["dataset"] in ("fact", "adult", "web"))
+    return [pytest.mark.slow] if slow else []
+
+
+def variant(row):
+    name, settings, tolerance = VARIANTS.get(row["method"], (row["method"].lower(), {}, 0.0))
+    return name, settings, float(row["tolerance"] or tolerance)
+
+
+@pytest.mark.parametrize("row", rows())
+def test_accuracy(row, data_set):
+    name, settings, tolerance = variant(row)
+    data = data_set(row["dataset"])
+    result = fit(method_class(name)(**settings), data.annotations)
+    assert data.accuracy(result.posterior) == pytest.approx(float(row["accuracy"]), abs=tolerance + 1e-9)

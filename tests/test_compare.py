@@ -1,0 +1,83 @@
+"""All methods on one file, side by side."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from karat import Annotations
+from karat.checks.laws import sample_votes
+from karat.compare import compare
+from karat.methods import method_class
+from karat.registry import REGISTRY
+from karat.solve import fit
+from tests.cli_helpers import CSV, run, write
+
+QUICK = ["mv", "ds", "ptbcc"]
+
+
+@pytest.fixture
+def votes():
+    return Annotations.from_arrays(*sample_votes())
+
+
+def made(*names):
+    return [method_class(name)() for name in names]
+
+
+def test_agreement_and_flips_are_those_of_the_labels(votes):
+    found = compare(votes, made(*QUICK))
+    results = {name: fit(method_class(name)(), votes) for name in QUICK}
+    assert found.methods == QUICK
+    assert np.allclose(np.diag(found.agreement), 1)
+    assert found.agreement[1, 2] == np.mean(results["ds"].label == results["ptbcc"].label)
+    clear = ~results["mv"].tied
+    flips = np.sum((results["ds"].label != results["mv"].label) & clear)
+    assert [row["flips"] for row in found.rows()][:2] == [0, flips]
+    assert flips > 0
+
+
+def test_flips_are_judged_by_the_truth(votes):
+    truth = fit(method_class("ds")(), votes).label_codes.copy()
+    truth[:5] = -1
+    row = compare(votes, made("mv", "ds"), truth=truth).rows()[1]
+    assert row["accuracy"] == 1.0
+    assert row["flips_wrong"] == 0
+    assert 0 < row["flips_right"] <= row["flips"]
+
+
+def test_a_truth_that_nobody_voted_for_is_always_missed(votes):
+    truth = np.full(votes.n_tasks, -1, np.int32)
+    truth[:2] = [0, 7]
+    rows = compare(votes, made("mv"), truth=truth).rows()
+    assert rows[0]["accuracy"] <= 0.5
+
+
+def test_the_command_compares_every_registered_method(tmp_path):
+    path = write(tmp_path / "votes.csv", CSV)
+    result = run("compare", path, "--json", "--set", "n_restarts=2")
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert [row["method"] for row in found["methods"]] == list(REGISTRY)
+    assert found["agreement"]["mv"]["mv"] == 1.0
+
+
+def test_the_command_writes_its_tables(tmp_path):
+    path = write(tmp_path / "votes.csv", CSV)
+    truth = write(tmp_path / "truth.csv", "task,truth\nt1,x\nt2,y\n")
+    table, labels = tmp_path / "table.csv", tmp_path / "labels.csv"
+    result = run("compare", path, "--truth", truth, "--methods", "mv,ds", "-o", table, "--labels", labels)
+    assert result.exit_code == 0, result.stderr
+    assert "accuracy" in result.stdout
+    assert "label alike" in result.stdout
+    assert pl.read_csv(table)["method"].to_list() == ["mv", "ds"]
+    assert pl.read_csv(labels).columns == ["task", "mv", "ds"]
+    assert pl.read_csv(labels)["mv"].to_list()[:2] == ["x", "y"]
+
+
+def test_an_unknown_method_is_refused(tmp_path):
+    path = write(tmp_path / "votes.csv", CSV)
+    result = run("compare", path, "--methods", "mv,magic")
+    assert result.exit_code == 2
+    assert "no method 'magic'" in result.stderr

@@ -1,0 +1,108 @@
+"""What the documentation shows is what happens: every example is run, and its output compared.
+
+A ```python block is run in a folder with the embedded sample (votes.csv, truth.csv); a ```console block runs its
+lines that begin with "$ ". The output is what follows in the block, or in a ```text block right after it; "..." stands
+for anything.
+"""
+
+import doctest
+import importlib
+import io
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pytest
+
+import karat
+from karat.methods import method_class
+from karat.registry import REGISTRY
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CHECKER = doctest.OutputChecker()
+
+
+def examples():
+    for page in PAGES:
+        blocks = FENCE.findall(page.read_text())
+        for number, (kind, code) in enumerate(blocks):
+            follows = blocks[number + 1] if number + 1 < len(blocks) else ("", "")
+            expected = follows[1] if follows[0] == "text" else None
+            if kind in ("python", "console"):
+                yield pytest.param(kind, code, expected, id=f"{page.name}-{number + 1}")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    for name in ("votes.csv", "truth.csv"):
+        shutil.copy(Path(karat.__file__).parent / "sample" / name, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("kind", "code", "expected"), examples())
+def test_the_example_runs_and_prints_what_it_shows(kind, code, expected, folder):
+    if kind == "console":
+        for command, shown in commands(code):
+            same(shown, run(command))
+    else:
+        printed = io.StringIO()
+        with redirect_stdout(printed):
+            exec(compile(code, "example", "exec"), {"__name__": "example"})
+        if expected is not None:
+            same(expected, printed.getvalue())
+
+
+def commands(block):
+    """(command, the output shown below it)."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, _, shown = part.partition("\n")
+        yield command, shown
+
+
+def run(command):
+    words = shlex.split(command)
+    assert words[0] == "karat", f"only karat is run here, not {command}"
+    done = subprocess.run(
+        [sys.executable, "-m", "karat", *words[1:]], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def same(shown, found):
+    """Trailing blanks do not count; "..." in what is shown stands for anything."""
+    shown, found = ("\n".join(line.rstrip() for line in text.strip().splitlines()) for text in (shown, found))
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    assert CHECKER.check_output(shown + "\n", found + "\n", flags), found
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_every_method_is_documented_with_an_example_that_runs(name):
+    made = method_class(name)
+    module = importlib.import_module(made.__module__)
+    results = [
+        doctest.DocTestRunner().run(test) for test in doctest.DocTestFinder().find(made, module=module, name=name)
+    ]
+    assert sum(result.attempted for result in results) > 0, "the docstring has no example"
+    assert sum(result.failed for result in results) == 0
+
+
+def test_the_page_of_methods_is_made_from_their_docstrings():
+    sys.path.insert(0, str(ROOT / "docs"))
+    import make_methods
+
+    assert (ROOT / "docs" / "methods.md").read_text() == make_methods.page()
+
+
+def test_the_examples_of_the_package_run():
+    from karat import annotations
+
+    assert doctest.testmod(annotations).failed == 0

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import karat.simulation as module
+from karat.errors import InputError
+from karat.methods.ptbcc import PTBCC
+from karat.simulation import Simulation, draw_process, draw_truth, pieces, simulate
+from karat.solve import fit
+
+SKILLED = [[0.9, 0.05, 0.05], [0.05, 0.9, 0.05], [0.1, 0.1, 0.8]]
+MISTAKEN = [[0.1, 0.8, 0.1], [0.0, 1.0, 0.0], [0.3, 0.3, 0.4]]
+
+
+def votes_of(simulation: Simulation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return simulation.annotations.votes()
+
+
+def test_the_sizes_are_those_asked_for() -> None:
+    simulation = simulate(200, 12, 3, votes_per_task=4, seed=3)
+    annotations = simulation.annotations
+    assert (annotations.n_tasks, annotations.n_annotators, annotations.n_classes) == (200, 12, 3)
+    assert annotations.n_votes == 800
+    assert simulation.truth.shape == (200,)
+    assert simulation.weights.shape == (12, 2)
+    assert simulation.prototypes.shape == (2, 3, 3)
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_seed_others() -> None:
+    one, same, other = (simulate(300, 20, 4, seed=seed) for seed in (7, 7, 8))
+    assert all(np.array_equal(a, b) for a, b in zip(votes_of(one), votes_of(same), strict=True))
+    assert np.array_equal(one.truth, same.truth)
+    assert not np.array_equal(one.truth, other.truth)
+
+
+@pytest.mark.parametrize("n_annotators", [5, 300])
+def test_nobody_is_asked_twice_about_a_task(n_annotators: int) -> None:
+    simulation = simulate(400, n_annotators, 2, votes_per_task=5, activity_spread=2, seed=1)
+    assert simulation.annotations.counts.repeated == 0
+    assert simulation.annotations.n_votes == 2000
+
+
+def test_votes_per_task_may_lie_between_two_whole_numbers() -> None:
+    per_task = simulate(4000, 40, 2, votes_per_task=2.25).annotations.votes_per_task
+    assert set(per_task.tolist()) == {2, 3}
+    assert per_task.mean() == pytest.approx(2.25, abs=0.03)
+
+
+@pytest.mark.parametrize("n_annotators", [20, 200])
+def test_active_annotators_are_asked_more_often(n_annotators: int) -> None:
+    process = draw_process(n_annotators, 2, votes_per_task=4, activity_spread=1.0, seed=2)
+    votes = np.bincount(np.concatenate([piece.annotator for piece in pieces(process, 20_000)]), minlength=n_annotators)
+    assert np.corrcoef(votes, process.activity)[0, 1] > 0.9
+    alike = simulate(20_000, n_annotators, 2, votes_per_task=4, activity_spread=0).annotations
+    shares = np.bincount(alike.annotator) / alike.n_votes
+    assert shares.max() < 1.3 / n_annotators
+
+
+def test_votes_follow_the_prototypes_and_the_truth() -> None:
+    simulation = simulate(
+        40_000, 10, 3, votes_per_task=3, prototypes=[SKILLED, MISTAKEN], annotator_concentration=0.5, seed=5
+    )
+    task, annotator, label = votes_of(simulation)
+    counts = np.zeros((10, 3, 3))
+    np.add.at(counts, (annotator, simulation.truth[task], label), 1)
+    found = counts / counts.sum(axis=2, keepdims=True)
+    expected = np.tensordot(simulation.weights, simulation.prototypes, axes=1)
+    many = counts.sum(axis=2) > 1000
+    assert many.any()
+    assert np.abs(found - expected)[many].max() < 0.06
+    assert found[:, 1, 0].max() < 0.06  # a vote that both prototypes make impossible or rare
+
+
+def test_a_probability_of_zero_is_never_drawn() -> None:
+    simulation = simulate(3000, 5, 2, votes_per_task=3, prototypes=[[[0.0, 1.0], [1.0, 0.0]]], class_weights=[0, 1])
+    assert (simulation.truth == 1).all()
+    assert (votes_of(simulation)[2] == 0).all()
+
+
+def test_class_shares_are_kept_and_imbalance_sets_their_ratio() -> None:
+    given = simulate(20_000, 5, 3, votes_per_task=1, class_weights=[0.7, 0.2, 0.1])
+    assert np.bincount(given.truth) / 20_000 == pytest.approx([0.7, 0.2, 0.1], abs=0.02)
+    drawn = simulate(20_000, 5, 3, votes_per_task=1, imbalance=9)
+    assert drawn.tau[0] / drawn.tau[2] == pytest.approx(9, rel=0.4)
+    assert np.bincount(drawn.truth) / 20_000 == pytest.approx(drawn.tau, abs=0.02)
+
+
+def test_concentration_decides_whether_annotators_follow_one_prototype() -> None:
+    pure = simulate(100, 50, 3, annotator_concentration=0.05).weights.max(axis=1).mean()
+    mixed = simulate(100, 50, 3, annotator_concentration=500).weights.max(axis=1).mean()
+    assert pure > 0.95
+    assert mixed < 0.6
+
+
+def test_prototype_weights_say_how_common_prototypes_are() -> None:
+    weights = simulate(100, 2000, 3, prototype_weights=[0.9, 0.1], activity_spread=0).weights
+    assert weights.mean(axis=0) == pytest.approx([0.9, 0.1], abs=0.05)
+
+
+def test_missing_labels_are_rows_without_a_vote() -> None:
+    counts = simulate(2000, 10, 3, missing=0.25).annotations.counts
+    assert counts.missing / counts.rows == pytest.approx(0.25, abs=0.03)
+
+
+def test_the_truth_belongs_to_the_tasks_that_have_votes() -> None:
+    simulation = simulate(500, 400, 3, votes_per_task=1, missing=0.5, prototypes=[np.eye(3)], seed=4)
+    task, _, label = votes_of(simulation)
+    assert simulation.annotations.n_tasks < 500
+    assert np.array_equal(simulation.truth[task], label)
+    assert len(simulation.weights) == simulation.annotations.n_annotators < 400
+
+
+def test_pieces_cover_all_tasks_and_have_the_truths_of_the_truth_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "VOTES_PER_PIECE", 100)
+    process = draw_process(30, 3, votes_per_task=4.5)
+    parts = list(pieces(process, 203))
+    assert len(parts) == 11
+    assert np.unique(np.concatenate([part.task for part in parts])).tolist() == list(range(203))
+    truths = list(draw_truth(process, 203))
+    assert [part.first for part in parts] == [first for first, _ in truths]
+    assert all(np.array_equal(part.truth, truth) for part, (_, truth) in zip(parts, truths, strict=True))
+    assert not np.array_equal(parts[0].truth, parts[1].truth)
+
+
+def test_classes_may_have_names() -> None:
+    simulation = simulate(50, 5, 2, class_names=["no", "yes"])
+    assert simulation.annotations.class_names.tolist() == ["no", "yes"]
+    assert simulate(50, 5, 1).annotations.n_classes == 1
+
+
+def test_further_prototypes_are_drawn_at_random() -> None:
+    prototypes = simulate(50, 5, 3, n_prototypes=4).prototypes
+    assert prototypes.shape == (4, 3, 3)
+    assert np.allclose(prototypes.sum(axis=2), 1)
+    assert np.diagonal(prototypes[0]).min() > 0.6
+
+
+def test_ptbcc_finds_the_prototypes_again() -> None:
+    simulation = simulate(
+        3000, 60, 3, prototypes=[SKILLED, MISTAKEN], annotator_concentration=0.3, prototype_weights=[2, 1], seed=1
+    )
+    weak_priors = PTBCC(pi_strength=0.01, v_strength=0.01, tolerance=1e-4)  # let the votes speak
+    result = fit(weak_priors, simulation.annotations, threads=1)
+    assert result.knowledge.prototypes is not None
+    assert np.abs(result.knowledge.prototypes - simulation.prototypes).max() < 0.05
+    assert (result.label_codes == simulation.truth).mean() > 0.95
+
+
+@pytest.mark.parametrize(
+    ("sizes", "settings", "message"),
+    [
+        ((0, 5, 2), {}, "n_tasks must be from 1"),
+        ((9, 0, 2), {}, "n_annotators must be from 1"),
+        ((9, 5, 0), {}, "n_classes must be from 1"),
+        ((9, 5, 2), {"n_prototypes": 0}, "n_prototypes must be from 1"),
+        ((9, 5, 2), {"votes_per_task": 6}, "votes_per_task must be from 1 to 5, not 6"),
+        ((9, 5, 2), {"votes_per_task": float("nan")}, "votes_per_task"),
+        ((9, 5, 2), {"imbalance": 0.5}, "imbalance must be from 1"),
+        ((9, 5, 2), {"missing": 1.0}, "missing must be from 0"),
+        ((9, 5, 2), {"activity_spread": -1}, "activity_spread must be from 0"),
+        ((9, 5, 2), {"annotator_concentration": 0}, "annotator_concentration"),
+        ((9, 5, 2), {"seed": -1}, "seed must be from 0"),
+        ((9, 5, 2), {"class_weights": [1]}, "class_weights must be 2 numbers"),
+        ((9, 5, 2), {"prototype_weights": [1, -1]}, "prototype_weights must be 2 numbers"),
+        ((9, 5, 2), {"class_names": ["a"]}, "2 classes but 1 class names"),
+        ((9, 5, 2), {"prototypes": [[[1.0]]]}, "shape"),
+        ((9, 5, 2), {"prototypes": [[[0.5, 0.6], [0.5, 0.5]]]}, "sum 1"),
+        ((9, 5, 2), {"prototypes": "rubbish"}, "must be numbers"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(sizes: tuple[int, int, int], settings: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        simulate(*sizes, **settings)
+
+
+class Zero:
+    """A generator whose random numbers are all zero, the rarest and most awkward of them."""
+
+    def random(self, n: int) -> np.ndarray:
+        return np.zeros(n)
+
+
+def test_even_a_random_zero_does_not_draw_what_has_no_probability() -> None:
+    probabilities = np.array([[0.0, 1.0], [0.5, 0.5]])
+    drawn = module._draw(Zero(), probabilities, np.array([0, 1], dtype=np.int32))  # type: ignore[arg-type]
+    assert drawn.tolist() == [1, 0]
