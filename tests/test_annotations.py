@@ -159,3 +159,45 @@ def test_what_cannot_be_used_is_refused(arguments, words):
 def test_an_unknown_policy_is_refused():
     with pytest.raises(InputError, match="repeated must be"):
         Annotations.from_arrays([1], [1], ["a"], repeated="newest")
+
+
+@pytest.mark.parametrize("repeated", ["first", "last", "all"])
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_many_votes_on_several_threads_are_sorted_like_few(repeated, threads, monkeypatch):
+    """Against a plain twin: tasks of one vote and of hundreds, repeats, unused names, missing labels."""
+    monkeypatch.setenv("KARAT_THREADS", threads)
+    monkeypatch.setattr("karat.kernels.parallel.ranges.__defaults__", (2,))
+    rng = np.random.default_rng(7)
+    task = np.where(rng.random(5000) < 0.2, 3, rng.integers(0, 900, 5000)).astype(np.int32)
+    annotator, label = (rng.integers(0, n, 5000).astype(np.int32) for n in (300, 400))
+    annotator[annotator == 17] = 18
+    label[::7] = -1
+    before = task.copy(), annotator.copy(), label.copy()
+    found = Annotations.from_codes(
+        task, annotator, label, np.arange(1000), np.arange(300), np.arange(400), repeated=repeated
+    )
+    assert sorted(map(tuple, np.column_stack([np.asarray(x) for x in back_codes(found)]).tolist())) == plain(
+        *before, repeated
+    )
+    assert found.cell_class.dtype == np.uint16
+    assert all(np.array_equal(a, b) for a, b in zip(before, (task, annotator, label), strict=True))
+    assert 17 not in found.annotator_names
+    first_vote = found.cell_ptr[found.task_ptr]
+    for i in range(found.n_tasks):
+        of_task = found.votes()[2][first_vote[i] : first_vote[i + 1]]
+        assert np.array_equal(of_task, np.sort(of_task))
+
+
+def back_codes(annotations):
+    task, annotator, label = annotations.votes()
+    return annotations.task_names[task], annotations.annotator_names[annotator], label
+
+
+def plain(task, annotator, label, repeated):
+    """Row by row: what should be kept."""
+    votes = {}
+    for row, (t, j, k) in enumerate(zip(task.tolist(), annotator.tolist(), label.tolist(), strict=True)):
+        if k < 0 or (repeated == "first" and (t, j) in votes):
+            continue
+        votes[(t, j, row) if repeated == "all" else (t, j)] = (t, j, k)
+    return sorted(votes.values())

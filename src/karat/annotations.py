@@ -137,18 +137,23 @@ class Annotations:
     ) -> Annotations:
         """The one door: every reader ends here. A MISSING label is no vote; unused names are left out."""
         _check(task, annotator, class_names, repeated)
-        voted = label != MISSING
-        has_vote = np.bincount(task[voted], minlength=len(task_names)) > 0
-        was_asked = np.bincount(task, minlength=len(task_names)) > 0
-        if not has_vote.any():
+        n_rows, unlabelled = len(label), task_names[:0]
+        n_missing = n_rows - int(np.count_nonzero(label != MISSING))
+        if n_missing == n_rows:
             raise InputError("there is not a single vote: every label is missing")
-        seen = np.bincount(annotator[voted], minlength=len(annotator_names)) > 0
-        start, by_annotator, by_label = group.group_by_task(
-            _renumber(has_vote)[task[voted]],
-            _renumber(seen)[annotator[voted]],
-            label[voted],
-            int(has_vote.sum()),
-        )
+        asked = group.count(task, len(task_names)) if n_missing else None
+        if n_missing:
+            voted = np.flatnonzero(label != MISSING)
+            task, annotator, label = task[voted], annotator[voted], label[voted]
+            del voted
+        counts = group.count(task, len(task_names))
+        has_vote = counts > 0
+        if asked is not None:
+            unlabelled = task_names[np.flatnonzero((asked > 0) & ~has_vote)]
+        start, by_annotator, by_label = _grouped(task, annotator, label, counts, len(class_names))
+        del task, annotator, label, counts, asked
+        seen = _renumber_seen(by_annotator, len(annotator_names))
+        start = start if has_vote.all() else np.append(start[:-1][has_vote], start[-1])
         kept = group.sort_tasks(start, by_annotator, by_label, POLICY[repeated])
         left_out = len(by_label) - kept
         if repeated == "error" and left_out:
@@ -161,14 +166,14 @@ class Annotations:
         return cls(
             task_ptr=task_ptr,
             cell_ptr=cell_ptr,
-            cell_class=_narrow(cell_class, len(class_names)),
-            annotator=by_annotator[:kept],
+            cell_class=cell_class,
+            annotator=by_annotator[:kept] if left_out == 0 else by_annotator[:kept].copy(),
             gold=truths,
             task_names=_take(task_names, has_vote),
             annotator_names=_take(annotator_names, seen),
             class_names=class_names,
-            unlabelled=task_names[np.flatnonzero(was_asked & ~has_vote)],
-            counts=Counts(len(label), int((~voted).sum()), left_out, gold_unused),
+            unlabelled=unlabelled,
+            counts=Counts(n_rows, n_missing, left_out, gold_unused),
         )
 
 
@@ -178,15 +183,33 @@ def _check(task: Codes, annotator: Codes, class_names: Names, repeated: str) -> 
     if len(class_names) > MOST_CLASSES:
         raise InputError(f"{len(class_names):,} different labels: is this the right column? (at most {MOST_CLASSES:,})")
     for name, codes in (("task", task), ("annotator", annotator)):
-        if (codes == MISSING).any():
+        if codes.size and codes.min() == MISSING:
             row = int(np.argmax(codes == MISSING))
             raise InputError(
                 f"row {row + 1} has a label but no {name}; {(codes == MISSING).sum():,} rows are like that"
             )
 
 
-def _narrow(cell_class: Codes, n_classes: int) -> NDArray[np.uint8] | NDArray[np.uint16]:
-    return cell_class.astype(np.uint8) if n_classes <= 256 else cell_class.astype(np.uint16)
+def _grouped(
+    task: Codes, annotator: Codes, label: Codes, counts: NDArray[np.int64], n_classes: int
+) -> tuple[NDArray[np.int64], Codes, group.Labels]:
+    """Where the votes of each task begin, and (annotator, label) of the votes in that order."""
+    start = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=start[1:])
+    by_annotator = np.empty(len(task), np.int32)
+    by_label: group.Labels = np.empty(len(task), np.uint8)
+    if n_classes > 256:
+        by_label = np.empty(len(task), np.uint16)
+    group.group_by_task(task, annotator, label, start[:-1].copy(), by_annotator, by_label)
+    return start, by_annotator, by_label
+
+
+def _renumber_seen(annotator: Codes, n: int) -> NDArray[np.bool_]:
+    """Which annotators have votes; these are counted without the others, in place."""
+    seen: NDArray[np.bool_] = group.count(annotator, n) > 0
+    if not seen.all():
+        group.renumber(annotator, _renumber(seen))
+    return seen
 
 
 def _take(names: Names, used: NDArray[np.bool_]) -> Names:

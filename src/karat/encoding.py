@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["MISSING", "Codes", "Names", "as_column", "encode", "encode_integers", "look_up"]
+from karat.kernels import lookup
+from karat.kernels.group import renumber
+from karat.kernels.parallel import in_threads, ranges
+
+__all__ = [
+    "MISSING",
+    "Codes",
+    "Names",
+    "as_column",
+    "encode",
+    "encode_integers",
+    "encode_pieces",
+    "look_up",
+    "rank_of",
+]
 
 MISSING = -1
+SPARSE = 2  # integers that span more than so many times their number are hashed, not counted
+FIRST_BITS = 12  # of the hash table's size
 
 Codes = NDArray[np.int32]
 
@@ -47,20 +64,73 @@ def encode(values: ArrayLike) -> tuple[Codes, NDArray[Any]]:
 
 
 def encode_integers(column: NDArray[Any]) -> tuple[Codes, NDArray[Any]]:
-    """Integers of a narrow range are counted, not sorted."""
+    """Integers of a narrow range are counted, not sorted. Where they are codes already, they come back as they are."""
     if column.size == 0:
         return np.empty(0, np.int32), column
-    low, high = int(column.min()), int(column.max())
-    if column.dtype.kind == "b" or high - low > 4 * column.size + 1000:
+    if column.dtype.kind == "b":
         names, inverse = np.unique(column, return_inverse=True)
         return inverse.astype(np.int32), names
-    wide = column.astype(np.int64) if column.dtype.itemsize < 8 else column  # int8: 100 - -100 overflows
-    offset = (wide - wide.dtype.type(low)).astype(np.int64, copy=False)
+    codes, names = encode_pieces([column[first:end] for first, end in ranges(column.size)], column.dtype)
+    is_its_own_code = column.dtype == np.int32 and names[0] == 0 and names[-1] == len(names) - 1
+    return (column, names) if is_its_own_code else (codes, names)
+
+
+def encode_pieces(pieces: Sequence[NDArray[Any]], dtype: Any) -> tuple[Codes, NDArray[Any]]:
+    """The same for a column that comes in pieces of integers, none of them empty."""
+    low, high = min(int(piece.min()) for piece in pieces), max(int(piece.max()) for piece in pieces)
+    signed = [_signed(piece) for piece in pieces]
+    ends = np.cumsum([len(piece) for piece in pieces]).tolist()
+    codes = np.empty(ends[-1], dtype=np.int32)
+    parts = [codes[end - len(piece) : end] for end, piece in zip(ends, pieces, strict=True)]
+    if high - low > SPARSE * codes.size + 1000:
+        names = _hash(signed, parts).view(np.uint64).astype(dtype)
+        return _in_order(codes, names)
     present = np.zeros(high - low + 1, dtype=bool)
-    present[offset] = True
+    base = int(_wrapped(low).view(np.int64))
+    in_threads(lambda piece: lookup.mark(piece, base, present), signed)
     code_of = np.cumsum(present, dtype=np.int32) - np.int32(1)
-    names = (np.flatnonzero(present) + low).astype(column.dtype)
-    return code_of[offset], names
+    in_threads(lambda job: lookup.codes_in_range(job[0], base, code_of, job[1]), zip(signed, parts, strict=True))
+    return codes, (np.flatnonzero(present).astype(np.uint64) + _wrapped(low)).astype(dtype)
+
+
+def _hash(pieces: Sequence[NDArray[Any]], parts: Sequence[Codes]) -> NDArray[np.int64]:
+    """Codes by first appearance, and the names that they count."""
+    bits, n = FIRST_BITS, 0
+    names, table = np.empty(2 ** (bits - 1), np.int64), np.full(2**bits, lookup.EMPTY, np.int32)
+    for piece, codes in zip(pieces, parts, strict=True):
+        row = 0
+        while row < len(piece):
+            row, n = lookup.add_names(piece, row, table, names, n, 64 - bits, codes)
+            if n == len(names):
+                bits += 1
+                names, table = np.append(names, names), np.full(2**bits, lookup.EMPTY, np.int32)
+                lookup.refill(table, names, n, 64 - bits)
+    return names[:n]
+
+
+def _in_order(codes: Codes, names: NDArray[Any]) -> tuple[Codes, NDArray[Any]]:
+    order = np.argsort(names)
+    renumber(codes, rank_of(order))
+    return codes, names[order]
+
+
+def rank_of(order: NDArray[Any]) -> Codes:
+    """The place of each entry, from the entry at each place."""
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return rank
+
+
+def _wrapped(number: int) -> np.uint64:
+    """The 64 bits of a number: sums and differences of such bits are right for all kinds of integers."""
+    return np.uint64(number % 2**64)
+
+
+def _signed(piece: NDArray[Any]) -> NDArray[Any]:
+    """int32 or int64, the two kinds that kernels are compiled for."""
+    if piece.dtype == np.uint64:
+        return piece.view(np.int64)
+    return piece.astype(np.int32 if piece.dtype.itemsize < 4 or piece.dtype == np.int32 else np.int64, copy=False)
 
 
 def look_up(values: ArrayLike, names: Names) -> Codes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -12,25 +11,11 @@ from numpy.typing import NDArray
 
 from karat.annotations import Annotations
 from karat.engines.blocks import FEWEST_VOTES, Block, add_up, split
-from karat.errors import InputError
+from karat.kernels.parallel import thread_count
 
 __all__ = ["LocalEngine", "thread_count"]
 
 Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
-
-
-def thread_count(threads: int | None = None) -> int:
-    """The number asked for, else that of KARAT_THREADS, else one per core that this process may use."""
-    asked = threads if threads is not None else os.environ.get("KARAT_THREADS")
-    if asked is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    try:
-        number = int(asked)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise InputError(f"the number of threads must be a whole number from 1, not {asked!r}")
-    return number
 
 
 class LocalEngine:

@@ -1,15 +1,42 @@
-"""Votes in any order -> votes sorted by task, class and annotator, and the cells that they form."""
+"""Votes in any order -> votes sorted by task, class and annotator, and the cells that they form.
+
+Tasks are counted, not compared. What follows happens within tasks, so threads take runs of tasks.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from karat.kernels.jit import kernel
+from karat.kernels.parallel import in_threads, ranges
 
-__all__ = ["FIRST", "KEEP_ALL", "LAST", "cells", "group_by_task", "sort_tasks"]
+__all__ = ["FIRST", "KEEP_ALL", "LAST", "Labels", "cells", "count", "group_by_task", "renumber", "sort_tasks"]
 
 KEEP_ALL, FIRST, LAST = 0, 1, 2
+SHORT = 32  # votes that are sorted by insertion
+
+Labels = NDArray[np.uint8] | NDArray[np.uint16]
+
+
+@kernel
+def count(codes: NDArray[np.int32], n: int) -> NDArray[np.int64]:
+    """How often each of n codes occurs; negative ones are not counted."""
+    counts = np.zeros(n, np.int64)
+    for code in codes:
+        if code >= 0:
+            counts[code] += 1
+    return counts
+
+
+@kernel
+def renumber(codes: NDArray[np.int32], new_code: NDArray[np.int32]) -> None:
+    """Codes become new ones, in place; negative ones stay."""
+    for row in range(codes.size):
+        if codes[row] >= 0:
+            codes[row] = new_code[codes[row]]
 
 
 @kernel
@@ -17,52 +44,73 @@ def group_by_task(
     task: NDArray[np.int32],
     annotator: NDArray[np.int32],
     label: NDArray[np.int32],
-    n_tasks: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """Counting sort: where the votes of each task begin, and (annotator, label) in that order, rows in order."""
-    start = np.zeros(n_tasks + 1, np.int64)
-    for t in task:
-        start[t + 1] += 1
-    for t in range(n_tasks):
-        start[t + 1] += start[t]
-    place = start[:-1].copy()
-    by_annotator = np.empty(task.size, np.int32)
-    by_label = np.empty(task.size, np.int32)
+    place: NDArray[np.int64],  # IN/OUT [T] where the next vote of each task goes
+    by_annotator: NDArray[np.int32],  # OUT
+    by_label: Labels,  # OUT
+) -> None:
+    """The second half of a counting sort: votes of a task stay in the order of the rows."""
     for row in range(task.size):
         at = place[task[row]]
-        place[task[row]] += 1
+        place[task[row]] = at + 1
         by_annotator[at] = annotator[row]
         by_label[at] = label[row]
-    return start, by_annotator, by_label
 
 
 @kernel
-def sort_pair(key: NDArray[np.int32], other: NDArray[np.int32]) -> None:
-    """Sort both arrays by key, in place and stably. Most tasks have few votes, where insertion wins."""
-    if key.size > 32:
-        order = np.argsort(key, kind="mergesort")
-        key[:] = key[order]
-        other[:] = other[order]
-        return
-    for i in range(1, key.size):
+def insert_pair(key: Any, other: Any, first: int, end: int) -> None:
+    """Insertion sort of a short stretch."""
+    for i in range(first + 1, end):
         k, o, at = key[i], other[i], i
-        while at > 0 and key[at - 1] > k:
+        while at > first and key[at - 1] > k:
             key[at], other[at] = key[at - 1], other[at - 1]
             at -= 1
         key[at], other[at] = k, o
 
 
 @kernel
-def sort_tasks(
-    start: NDArray[np.int64],  # IN/OUT: where each task's votes begin, before and after leaving out repeats
+def merge_pair(key: Any, other: Any, key_to: Any, other_to: Any, width: int) -> None:
+    """Sorted stretches of this width -> sorted stretches of twice the width, elsewhere."""
+    for first in range(0, key.size, 2 * width):
+        middle, end = min(first + width, key.size), min(first + 2 * width, key.size)
+        i, j = first, middle
+        for at in range(first, end):
+            if i < middle and (j == end or key[i] <= key[j]):
+                key_to[at], other_to[at] = key[i], other[i]
+                i += 1
+            else:
+                key_to[at], other_to[at] = key[j], other[j]
+                j += 1
+
+
+@kernel
+def sort_pair(key: Any, other: Any) -> None:
+    """Sort both arrays by key, in place and stably. Most tasks have few votes, where insertion wins."""
+    if key.size <= SHORT:
+        insert_pair(key, other, 0, key.size)
+        return
+    for first in range(0, key.size, SHORT):
+        insert_pair(key, other, first, min(first + SHORT, key.size))
+    key_too, other_too = np.empty_like(key), np.empty_like(other)
+    width = SHORT
+    while width < key.size:
+        merge_pair(key, other, key_too, other_too, width)
+        for at in range(key.size):  # a slice would take seconds to compile
+            key[at], other[at] = key_too[at], other_too[at]
+        width *= 2
+
+
+@kernel
+def sort_run(
+    start: NDArray[np.int64],  # IN/OUT [n] where each task's votes begin, before and after leaving out repeats
+    end_vote: int,  # of the last task
     annotator: NDArray[np.int32],  # IN/OUT
-    label: NDArray[np.int32],  # IN/OUT
+    label: Labels,  # IN/OUT
     policy: int,
 ) -> int:
-    """Sort each task's votes by class, then annotator; keep one vote of each annotator. -> votes kept."""
-    kept = 0
-    for t in range(start.size - 1):
-        first, end = start[t], start[t + 1]
+    """Sort each task's votes by class, then annotator; keep one vote of each annotator. -> end of those kept."""
+    kept = int(start[0])
+    for t in range(start.size):
+        first, end = start[t], start[t + 1] if t + 1 < start.size else end_vote
         who, what = annotator[first:end], label[first:end]
         sort_pair(who, what)
         start[t] = kept
@@ -74,28 +122,62 @@ def sort_tasks(
                 annotator[kept], label[kept] = who[v], what[v]
                 kept += 1
         sort_pair(label[start[t] : kept], annotator[start[t] : kept])
+    return kept
+
+
+def sort_tasks(start: NDArray[np.int64], annotator: NDArray[np.int32], label: Labels, policy: int) -> int:
+    """`sort_run` on all tasks, start [T+1]. -> votes kept, which come first in all three arrays."""
+    runs = [(first, end, int(start[first]), int(start[end])) for first, end in ranges(len(start) - 1)]
+    ends = in_threads(lambda run: sort_run(start[run[0] : run[1]], run[3], annotator, label, policy), runs)
+    kept = 0
+    for (first, end, begin, _), stop in zip(runs, ends, strict=True):
+        if begin != kept:  # repeats were left out before: close the gap
+            annotator[kept : kept + stop - begin] = annotator[begin:stop]
+            label[kept : kept + stop - begin] = label[begin:stop]
+            start[first:end] -= begin - kept
+        kept += stop - begin
     start[-1] = kept
     return kept
 
 
 @kernel
-def cells(
-    start: NDArray[np.int64], label: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
-    """Runs of equal labels within a task -> task_ptr, cell_ptr, cell_class."""
+def count_cells(start: NDArray[np.int64], label: Labels) -> int:
     n_cells = 0
     for t in range(start.size - 1):
         for v in range(start[t], start[t + 1]):
             n_cells += v == start[t] or label[v] != label[v - 1]
-    task_ptr = np.zeros(start.size, np.int64)
-    cell_ptr = np.zeros(n_cells + 1, np.int64)
-    cell_class = np.empty(n_cells, np.int32)
-    c = 0
+    return n_cells
+
+
+@kernel
+def fill_cells(
+    start: NDArray[np.int64],
+    label: Labels,
+    c: int,  # the first cell
+    task_ptr: NDArray[np.int64],  # OUT [n] first cell of each task
+    cell_ptr: NDArray[np.int64],  # OUT
+    cell_class: Labels,  # OUT
+) -> None:
     for t in range(start.size - 1):
+        task_ptr[t] = c
         for v in range(start[t], start[t + 1]):
             if v == start[t] or label[v] != label[v - 1]:
                 cell_ptr[c], cell_class[c] = v, label[v]
                 c += 1
-        task_ptr[t + 1] = c
-    cell_ptr[n_cells] = start[-1]
+
+
+def cells(start: NDArray[np.int64], label: Labels) -> tuple[NDArray[np.int64], NDArray[np.int64], Labels]:
+    """Runs of equal labels within a task -> task_ptr, cell_ptr, cell_class."""
+    runs = ranges(len(start) - 1)
+    numbers = in_threads(lambda run: count_cells(start[run[0] : run[1] + 1], label), runs)
+    n_cells = sum(numbers)
+    task_ptr, cell_ptr = np.empty(start.size, np.int64), np.empty(n_cells + 1, np.int64)
+    cell_class = np.empty(n_cells, label.dtype)
+
+    def fill(job: tuple[tuple[int, int], int]) -> None:
+        (first, end), cell = job
+        fill_cells(start[first : end + 1], label, cell, task_ptr[first:end], cell_ptr, cell_class)
+
+    in_threads(fill, zip(runs, np.cumsum([0, *numbers[:-1]]).tolist(), strict=True))
+    task_ptr[-1], cell_ptr[-1] = n_cells, start[-1]
     return task_ptr, cell_ptr, cell_class

@@ -8,12 +8,13 @@ from typing import Any
 from karat.annotations import Annotations, Repeated
 from karat.errors import InputError
 from karat.readers.assemble import Wishes
+from karat.readers.batches import Progress, WatchReading
 from karat.readers.long import read_long
 from karat.readers.table import open_table
 from karat.readers.truth import Match, Truth, match_truth, read_truth, with_gold
 from karat.readers.wide import read_wide
 
-__all__ = ["Match", "Truth", "match_truth", "read", "read_truth"]
+__all__ = ["Match", "Progress", "Truth", "match_truth", "read", "read_truth"]
 
 
 def read(
@@ -27,6 +28,7 @@ def read(
     classes: Sequence[Any] | None = None,
     repeated: Repeated = "first",
     missing: Sequence[Any] | None = None,
+    watch: WatchReading | None = None,
 ) -> Annotations:
     """Votes of any source as Annotations.
 
@@ -39,11 +41,12 @@ def read(
     classes: all classes, in the order wanted; any other label is then an error.
     missing: labels that mean "no vote" beside null, NaN and blank; by default NA, null and NaN, and in wide
         tables of integers also -1.
+    watch: is called with the Progress of reading long tables from files, now and then.
     """
     if isinstance(votes, Annotations):
         _refuse_options(task=task, annotator=annotator, label=label, wide=wide, classes=classes, missing=missing)
         return votes if gold is None else with_gold(votes, gold)
-    wishes = Wishes(gold=gold, classes=classes, repeated=repeated, missing=_as_list(missing))
+    wishes = Wishes(gold=gold, classes=classes, repeated=repeated, missing=_as_list(missing), watch=watch)
     if wide:
         if label is not None:
             raise InputError("a wide table has no label column: leave out --label, or --wide if there is one")

@@ -12,6 +12,7 @@ from karat.annotations import Annotations, Repeated
 from karat.encoding import MISSING, Codes
 from karat.errors import InputError
 from karat.frames import to_list
+from karat.readers.batches import WatchReading
 from karat.readers.labels import settle
 from karat.readers.names import Coded, match
 from karat.readers.truth import Truth
@@ -27,6 +28,7 @@ class Wishes:
     classes: Sequence[Any] | None = None
     repeated: Repeated = "first"
     missing: Sequence[Any] | None = None
+    watch: WatchReading | None = None  # hears of a long reading's progress
 
 
 def assemble(
@@ -55,6 +57,8 @@ def assemble(
 
 def refuse_lost_ids(role: str, ids: Codes, labels: Codes, where: Callable[[int], str]) -> None:
     """A label without a task or an annotator is a mistake in the file that we cannot mend."""
+    if ids.size and ids.min() != MISSING:
+        return
     lost = np.flatnonzero((ids == MISSING) & (labels != MISSING))
     if lost.size:
         like_that = f" ({lost.size:,} rows are like that)" if lost.size > 1 else ""
@@ -69,7 +73,7 @@ def count_more(annotations: Annotations, rows: int, missing: int) -> Annotations
 
 def _with_ids(task: Codes, annotator: Codes, label: Codes) -> tuple[tuple[Codes, Codes, Codes], int]:
     """Rows without a label may lack an id too, as blank lines do; the core does not need to see them."""
-    whole = (task != MISSING) & (annotator != MISSING)
-    if whole.all():
+    if all(ids.size == 0 or ids.min() != MISSING for ids in (task, annotator)):
         return (task, annotator, label), 0
+    whole = (task != MISSING) & (annotator != MISSING)
     return (task[whole], annotator[whole], label[whole]), int((~whole).sum())

@@ -19,10 +19,8 @@ def scan_delimited(source: Source) -> pl.LazyFrame:
     return pl.scan_csv(source.data, separator=separator, infer_schema=False, glob=False)
 
 
-def check_short_rows(source: Source, last: pl.Series) -> None:
+def check_short_rows(source: Source) -> None:
     """Polars fills short rows with nulls in silence; so where the last column has nulls, we look closer."""
-    if last.null_count() == 0:
-        return
     separator = separator_of(source)
     width = len(_header(source, separator))
     if not _may_have_short_rows(source, separator, width):

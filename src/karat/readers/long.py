@@ -6,7 +6,6 @@ from karat.annotations import Annotations
 from karat.readers.assemble import Wishes, assemble, refuse_lost_ids
 from karat.readers.columns import ANNOTATOR, LABEL, TASK, columns_of, find_columns
 from karat.readers.labels import drop_missing
-from karat.readers.names import encode_column, encode_series
 from karat.readers.table import Opened
 from karat.readers.truth import gold_column, gold_truth
 
@@ -20,10 +19,10 @@ def read_long(
         gold = gold_column(wishes.gold, opened.columns)
         free = [column for column in opened.columns if column != gold]
         chosen = find_columns(free, {TASK: task, ANNOTATOR: annotator, LABEL: label})
-    table = opened.load(chosen if gold is None else list(dict.fromkeys([*chosen, gold])))
-    tasks = encode_column(table.column(chosen[0]), table.is_text)
-    annotators = encode_column(table.column(chosen[1]), table.is_text)
-    labels = drop_missing(encode_series(table.column(chosen[2])), wishes.missing)
+    values = [chosen[2]] if gold is None else [chosen[2], gold]
+    table = opened.encode(chosen[:2], values, wishes.watch)
+    tasks, annotators = table.ids(chosen[0]), table.ids(chosen[1])
+    labels = drop_missing(table.values(chosen[2]), wishes.missing)
     refuse_lost_ids("task", tasks.codes, labels.codes, table.where)
     refuse_lost_ids("annotator", annotators.codes, labels.codes, table.where)
     truth = gold_truth(table, tasks, gold, wishes.gold, wishes.missing)

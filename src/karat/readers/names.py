@@ -12,12 +12,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from karat.encoding import MISSING, Codes, Names, encode, encode_integers
+from karat.encoding import MISSING, Codes, Names, encode, encode_integers, rank_of
 from karat.errors import InputError
 from karat.frames import plain_rows, polars_column, to_list
 
 __all__ = [
     "Coded",
+    "as_integers",
     "encode_column",
     "encode_series",
     "integer_names",
@@ -25,9 +26,12 @@ __all__ = [
     "match",
     "text_of",
     "without",
+    "without_blanks",
 ]
 
 CANONICAL = r"^(0|-?[1-9][0-9]*)$"  # as Python writes an integer: 7, not 007 or +7
+
+NOT_BLANK = r"[^\s\x1c-\x1f]"  # these four are blank to Python, too
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ def encode_column(series: nw.Series[Any], is_text: bool) -> Coded:
         series = _numbers_at_once(series)
     coded = encode_series(series)
     if not coded.names.dtype.is_numeric():
-        coded = without(coded, is_blank)
+        coded = without_blanks(coded)
     return integer_names(coded) if is_text else coded
 
 
@@ -71,6 +75,14 @@ def without(coded: Coded, is_missing: Callable[[Any], bool]) -> Coded:
     return Coded(renumber(coded.codes, np.where(keep, np.cumsum(keep) - 1, MISSING)), coded.names[np.flatnonzero(keep)])
 
 
+def without_blanks(coded: Coded) -> Coded:
+    """MISSING where the name is blank. Millions of names are searched at once for one that may be."""
+    native = coded.names.to_native()
+    if isinstance(native, pl.Series) and native.dtype == pl.String and native.str.contains(NOT_BLANK).all():
+        return coded
+    return without(coded, is_blank)
+
+
 def renumber(codes: Codes, new_code: NDArray[Any]) -> Codes:
     """New codes for old; MISSING stays MISSING."""
     return np.append(new_code, MISSING).astype(np.int32)[codes]
@@ -78,13 +90,11 @@ def renumber(codes: Codes, new_code: NDArray[Any]) -> Codes:
 
 def integer_names(coded: Coded) -> Coded:
     """Names that were read as text become integers, in numerical order, if every one is an integer."""
-    numbers = _as_integers(coded.names.to_native())
+    numbers = as_integers(coded.names.to_native())
     if numbers is None:
         return coded
     order = numbers.arg_sort().to_numpy()
-    rank = np.empty(len(order), dtype=np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    return Coded(renumber(coded.codes, rank), nw.from_native(numbers.gather(order), series_only=True))
+    return Coded(renumber(coded.codes, rank_of(order)), nw.from_native(numbers.gather(order), series_only=True))
 
 
 def is_blank(name: Any) -> bool:
@@ -180,11 +190,11 @@ def _is_null(series: nw.Series[Any]) -> NDArray[np.bool_]:
 
 def _numbers_at_once(series: nw.Series[Any]) -> nw.Series[Any]:
     """Millions of integers are faster to count as numbers than to look up as text."""
-    numbers = _as_integers(series.to_native())
+    numbers = as_integers(series.to_native())
     return series if numbers is None else nw.from_native(numbers, series_only=True)
 
 
-def _as_integers(text: pl.Series) -> pl.Series | None:
+def as_integers(text: pl.Series) -> pl.Series | None:
     if text.dtype != pl.String or text.null_count() == len(text) or not text.str.contains(CANONICAL).all():
         return None
     numbers = text.cast(pl.Int64, strict=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,19 +11,21 @@ import polars as pl
 
 from karat.errors import InputError
 from karat.frames import series_of
-from karat.readers.delimited import check_short_rows, scan_delimited
+from karat.readers.batches import WatchReading, batches, expected_rows, watched
+from karat.readers.delimited import scan_delimited
 from karat.readers.files import is_files, sources_of
+from karat.readers.growing import Growing, growing
+from karat.readers.names import Coded, encode_column, encode_series
 from karat.readers.source import Source, separator_of
 from karat.readers.trouble import line_of_row, reading
 
-__all__ = ["Opened", "Table", "open_table"]
+__all__ = ["Loaded", "Opened", "Table", "open_table"]
 
 
 @dataclass(frozen=True)
 class Table:
-    """The chosen columns, and where each row came from."""
+    """Rows of which columns can be had as codes, and where each row came from."""
 
-    frame: nw.DataFrame[Any]
     is_text: bool = False  # every value was read as text, so numbers are still to be recognised
     sources: Sequence[Source] = ()
     lengths: Sequence[int] = ()
@@ -37,8 +39,42 @@ class Table:
             row -= length
         return f"the data frame, row {row + 1:,}"
 
+    def ids(self, column: Any) -> Coded:
+        """A column of names: blank ones are missing."""
+        raise NotImplementedError
+
+    def values(self, column: Any) -> Coded:
+        """A column of labels or truths."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loaded(Table):
+    """All rows in memory."""
+
+    frame: nw.DataFrame[Any]
+
     def column(self, name: Any) -> nw.Series[Any]:
         return self.frame.get_column(name)
+
+    def ids(self, column: Any) -> Coded:
+        return encode_column(self.column(column), self.is_text)
+
+    def values(self, column: Any) -> Coded:
+        return encode_series(self.column(column))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Streamed(Table):
+    """Codes only: the rows have passed by."""
+
+    coded: dict[tuple[Any, bool], Coded]
+
+    def ids(self, column: Any) -> Coded:
+        return self.coded[column, True]
+
+    def values(self, column: Any) -> Coded:
+        return self.coded[column, False]
 
 
 @dataclass(frozen=True)
@@ -54,19 +90,70 @@ class Opened:
     def name(self) -> str:
         return ", ".join(source.name for source in self.sources[:3]) or "the data frame"
 
-    def load(self, columns: Sequence[Any]) -> Table:
+    @property
+    def is_text(self) -> bool:
+        return any(source.is_delimited for source in self.sources)
+
+    def load(self, columns: Sequence[Any]) -> Loaded:
+        """All rows of these columns."""
         table = _load_frame(self.frame, columns) if self.frame is not None else self._load_files(columns)
-        if len(table.frame) == 0:
-            raise InputError(f"{self.name} has a header but no rows; expected at least one")
+        self._refuse_empty(len(table.frame))
         return table
 
-    def _load_files(self, columns: Sequence[Any]) -> Table:
-        parts = [_collect(source, scan, columns) for source, scan in zip(self.sources, self.scans, strict=True)]
-        is_text = any(source.is_delimited for source in self.sources)
-        if is_text:  # a CSV beside a Parquet file: text is what they have in common
-            parts = [part.with_columns(pl.all().cast(pl.String)) for part in parts]
-        frame = parts[0] if len(parts) == 1 else _stack(parts, self.name)
-        return Table(nw.from_native(frame), is_text, self.sources, [len(part) for part in parts])
+    def encode(self, ids: Sequence[Any], values: Sequence[Any], watch: WatchReading | None = None) -> Table:
+        """These columns as codes; files pass by in batches."""
+        if self.frame is not None:
+            return self.load([*ids, *values])
+        schema = self._schema(list(dict.fromkeys([*ids, *values])))
+        columns = {
+            (name, is_id): growing(schema[name], is_id=is_id, is_text=self.is_text)
+            for names, is_id in ((ids, True), (values, False))
+            for name in names
+        }
+        lengths = self._feed(columns, schema, watch)
+        self._refuse_empty(sum(lengths))
+        coded = {key: columns.pop(key).finish() for key in list(columns)}
+        return Streamed(self.is_text, self.sources, lengths, coded=coded)
+
+    def _feed(
+        self, columns: dict[tuple[Any, bool], Growing], schema: pl.Schema, watch: WatchReading | None
+    ) -> list[int]:
+        """Every batch to every column. -> the number of rows in each source"""
+        lengths = [0] * len(self.sources)
+        expected = expected_rows(self.sources, self.scans) if watch is not None else None
+        for number, batch in watched(self._batches(schema), expected, watch):
+            lengths[number] += batch.height
+            for (name, _), column in columns.items():
+                column.add(batch.get_column(name))
+        return lengths
+
+    def _batches(self, schema: pl.Schema) -> Iterator[tuple[int, pl.DataFrame]]:
+        for number, (source, scan) in enumerate(zip(self.sources, self.scans, strict=True)):
+            for batch in batches(source, scan, schema.names()):
+                yield number, batch.cast(schema)
+
+    def _load_files(self, columns: Sequence[Any]) -> Loaded:
+        schema = self._schema(columns)
+        parts: list[list[pl.DataFrame]] = [[pl.DataFrame(schema=schema)] for _ in self.sources]
+        for number, batch in self._batches(schema):
+            parts[number].append(batch)
+        lengths = [sum(map(len, part)) for part in parts]
+        frame = pl.concat([batch for part in parts for batch in part])
+        return Loaded(self.is_text, self.sources, lengths, frame=nw.from_native(frame))
+
+    def _schema(self, columns: Sequence[Any]) -> pl.Schema:
+        """What the files have in common: text, if one of them is a CSV."""
+        if self.is_text:
+            return pl.Schema(dict.fromkeys(columns, pl.String()))
+        schemas = []
+        for source, scan in zip(self.sources, self.scans, strict=True):
+            with reading(source):
+                schemas.append(scan.select(columns).collect_schema())
+        return _stack([pl.DataFrame(schema=schema) for schema in schemas], self.name).schema
+
+    def _refuse_empty(self, n_rows: int) -> None:
+        if n_rows == 0:
+            raise InputError(f"{self.name} has a header but no rows; expected at least one")
 
 
 def open_table(votes: Any) -> Opened:
@@ -124,18 +211,6 @@ def _is_arrow_stream(source: Source) -> bool:
         return file.read(4) == b"\xff" * 4
 
 
-def _collect(source: Source, scan: pl.LazyFrame, columns: Sequence[Any]) -> pl.DataFrame:
-    """Polars sees rows with too many fields only if it may not skip the columns that are not asked for."""
-    with reading(source):
-        if not source.is_delimited:
-            return scan.select(columns).collect()
-        last = scan.collect_schema().names()[-1]
-        chosen = list(dict.fromkeys([*columns, last]))
-        frame = scan.select(chosen).collect(optimizations=pl.QueryOptFlags(projection_pushdown=False))
-        check_short_rows(source, frame.get_column(last))
-        return frame.select(columns)
-
-
 def _stack(parts: list[pl.DataFrame], name: str) -> pl.DataFrame:
     try:
         return pl.concat(parts, how="vertical_relaxed")
@@ -144,11 +219,11 @@ def _stack(parts: list[pl.DataFrame], name: str) -> pl.DataFrame:
         raise InputError(f"{name}: the columns have different types from file to file ({detail})") from None
 
 
-def _load_frame(frame: Any, columns: Sequence[Any]) -> Table:
+def _load_frame(frame: Any, columns: Sequence[Any]) -> Loaded:
     if isinstance(frame, nw.DataFrame):
-        return Table(frame)
+        return Loaded(frame=frame)
     try:
-        return Table(frame.select(*columns).collect())
+        return Loaded(frame=frame.select(*dict.fromkeys(columns)).collect())
     except Exception as error:  # anything may be wrong with what the user's own lazy frame is to do
         said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise InputError(f"the lazy data frame cannot be collected: {said}") from error
@@ -171,6 +246,6 @@ def _not_a_table(votes: Any, error: Exception) -> str:
     )
 
 
-def row_numbers(table: Table) -> Any:
+def row_numbers(table: Loaded) -> Any:
     """1, 2, 3, ... in the kind of the table: the ids of tasks that have none."""
     return series_of(range(1, len(table.frame) + 1), table.frame.implementation)

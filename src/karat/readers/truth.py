@@ -14,7 +14,7 @@ from karat.errors import InputError
 from karat.frames import to_list
 from karat.readers.columns import LABEL, TASK, TRUTH, candidates, columns_of, find_columns, the_only, truth_columns
 from karat.readers.labels import drop_missing, is_missing
-from karat.readers.names import Coded, encode_column, encode_series, integer_names, match
+from karat.readers.names import Coded, integer_names, match
 from karat.readers.table import Table, open_table
 
 __all__ = ["Match", "Truth", "gold_column", "gold_truth", "match_truth", "read_truth", "with_gold"]
@@ -50,13 +50,13 @@ def read_truth(
     role = TRUTH if label is None and truth_columns(opened.columns) else LABEL
     with columns_of(opened.name):
         by_task, by_truth = find_columns(opened.columns, {TASK: task, role: label})
-    table = opened.load([by_task, by_truth])
-    return one_per_task(table, encode_column(table.column(by_task), table.is_text), by_truth, missing)
+    table = opened.encode([by_task], [by_truth])
+    return one_per_task(table, table.ids(by_task), by_truth, missing)
 
 
 def one_per_task(table: Table, tasks: Coded, column: Any, missing: Sequence[Any] | None) -> Truth:
     """The truth of each task of a table, where a task may stand in several rows."""
-    truths = drop_missing(encode_series(table.column(column)), missing)
+    truths = drop_missing(table.values(column), missing)
     if table.is_text:
         truths = integer_names(truths)
     rows = np.flatnonzero(truths.codes != MISSING)

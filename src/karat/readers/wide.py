@@ -17,8 +17,8 @@ from karat.frames import kind_of, series_of, to_list
 from karat.readers.assemble import Wishes, assemble, refuse_lost_ids
 from karat.readers.columns import ANNOTATOR, WIDE_TASK, columns_of, find_column, named_column, truth_columns
 from karat.readers.labels import drop_missing
-from karat.readers.names import Coded, encode_column, encode_series, integer_names, renumber, text_of
-from karat.readers.table import Opened, Table, row_numbers
+from karat.readers.names import Coded, encode_series, integer_names, renumber, text_of
+from karat.readers.table import Loaded, Opened, row_numbers
 from karat.readers.truth import gold_column, gold_truth
 
 __all__ = ["read_wide"]
@@ -75,19 +75,19 @@ def _annotator_columns(columns: list[Any], chosen: str | Sequence[str] | None, o
     return found
 
 
-def _tasks(table: Table, by_task: Any) -> Coded:
+def _tasks(table: Loaded, by_task: Any) -> Coded:
     if by_task is None:
         return encode_series(row_numbers(table))
-    return encode_column(table.column(by_task), table.is_text)
+    return table.ids(by_task)
 
 
-def _column_names(table: Table, columns: list[Any]) -> Coded:
+def _column_names(table: Loaded, columns: list[Any]) -> Coded:
     """The annotators: the names of their columns, in the kind of the table."""
     coded = encode_series(series_of(columns, kind_of(table.column(columns[0]))))
     return integer_names(coded) if table.is_text else coded
 
 
-def _cells(table: Table, columns: list[Any]) -> tuple[Coded, NDArray[np.int32], NDArray[np.int32]]:
+def _cells(table: Loaded, columns: list[Any]) -> tuple[Coded, NDArray[np.int32], NDArray[np.int32]]:
     """The labels of all cells that are not null, column by column, with the row and the column of each."""
     parts = [encode_series(table.column(column)) for column in columns]
     names = encode_series(_stack([part.names for part in parts]))

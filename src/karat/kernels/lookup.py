@@ -1,0 +1,69 @@
+"""Integers -> codes: by counting where they lie close together, by a hash table where they do not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.kernels.jit import kernel
+
+__all__ = ["EMPTY", "add_names", "codes_in_range", "mark", "refill"]
+
+EMPTY = -1
+SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: neighbours end up far apart
+
+Integers = NDArray[np.int32] | NDArray[np.int64]
+
+
+@kernel
+def mark(values: Integers, low: int, present: NDArray[np.bool_]) -> None:
+    """present[v - low] for every value v."""
+    for v in values:
+        present[v - low] = True
+
+
+@kernel
+def codes_in_range(values: Integers, low: int, code_of: NDArray[np.int32], codes: NDArray[np.int32]) -> None:
+    for row in range(values.size):
+        codes[row] = code_of[values[row] - low]
+
+
+@kernel
+def find_slot(value: Any, table: NDArray[np.int32], names: NDArray[np.int64], shift: int) -> Any:
+    """Where the value's code stands in the table, or where it may be put: the first free slot from its own on."""
+    slot = np.int64((np.uint64(value) * SPREAD) >> np.uint64(shift))
+    while table[slot] != EMPTY and names[table[slot]] != value:
+        slot = (slot + 1) & (table.size - 1)
+    return slot
+
+
+@kernel
+def refill(table: NDArray[np.int32], names: NDArray[np.int64], n: int, shift: int) -> None:
+    """Put n known names into an empty table of 2^(64 - shift) slots."""
+    for code in range(n):
+        table[find_slot(names[code], table, names, shift)] = code
+
+
+@kernel
+def add_names(
+    values: Integers,
+    first: int,
+    table: NDArray[np.int32],  # IN/OUT
+    names: NDArray[np.int64],  # IN/OUT half as long as the table, so that it never fills up
+    n: int,  # names so far
+    shift: int,
+    codes: NDArray[np.int32],  # OUT
+) -> tuple[int, int]:
+    """Codes by first appearance, from row `first` on. -> rows done, names now; stops when there is no more room."""
+    for row in range(first, values.size):
+        value = np.int64(values[row])
+        slot = find_slot(value, table, names, shift)
+        if table[slot] == EMPTY:
+            if n == names.size:
+                return row, n
+            table[slot], names[n] = n, value
+            n += 1
+        codes[row] = table[slot]
+    return values.size, n
