@@ -116,7 +116,7 @@ def test_several_files_of_different_types_in_batches(tmp_path: Path, monkeypatch
     streamed, simple = both_ways(tmp_path, monkeypatch, gold="gold")
     same(streamed, simple)
     assert str(streamed.task_names.dtype) == str(streamed.class_names.dtype) == "Int64"  # type: ignore[attr-defined]
-    pl.DataFrame({"task": ["x"], "worker": ["a"], "label": [0], "gold": [0]}).write_parquet(tmp_path / "c.parquet")
+    pl.DataFrame({"task": [[1]], "worker": ["a"], "label": [0], "gold": [0]}).write_parquet(tmp_path / "c.parquet")
     with pytest.raises(InputError, match="the columns have different types from file to file"):
         read(tmp_path)
 
