@@ -47,7 +47,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize(("kind", "code", "expected"), examples())
+@pytest.mark.parametrize(("kind", "code", "expected"), list(examples()))
 def test_the_example_runs_and_prints_what_it_shows(kind, code, expected, folder):
     if kind == "console":
         for command, shown in commands(code):

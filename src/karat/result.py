@@ -63,7 +63,7 @@ class Result:
     gold: Codes  # [T]
     votes_per_annotator: NDArray[np.int64]  # [W]
     agreement: Floats  # [W] share of an annotator's votes that equal the label
-    accuracy: Floats  # [W] expected chance of being right
+    accuracy: Floats  # [W] expected share of right votes, judged by the posterior
     accuracy_low: Floats  # [W] 95 % credible interval
     accuracy_high: Floats  # [W]
     knowledge: Knowledge
@@ -207,7 +207,8 @@ def _records(
 
 
 def _from_counts(votes: NDArray[np.int64], expected: Floats) -> tuple[Floats, Floats, Floats]:
-    """Accuracy from expected right votes, with a uniform prior: Beta(1 + right, 1 + wrong)."""
-    right, n = 1 + expected, 2 + votes
-    mean = right / n
+    """Accuracy from expected right votes: a Beta distribution whose prior is worth two votes of everybody's average."""
+    average = expected.sum() / votes.sum()
+    n = votes + 2
+    mean = (expected + 2 * average) / n
     return (mean, *beta_interval(mean, mean * (1 - mean) / (n + 1)))

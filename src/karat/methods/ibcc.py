@@ -33,7 +33,6 @@ from karat.kernels import ibcc as kernels
 from karat.kernels.jit import fixed_length
 from karat.methods.base import Floats, Knowledge, Method, start_from_shares
 from karat.methods.dirichlet import dirichlets, mean
-from karat.result import beta_interval
 
 __all__ = ["IBCC"]
 
@@ -139,9 +138,7 @@ class IBCC(Method):
 
     def knowledge(self, parameters: Parameters) -> Knowledge:
         tau, a = mean(parameters.g), parameters.a.transpose(0, 2, 1).copy()
-        return Knowledge(
-            class_prior=tau, confusion=mean(a), accuracy=_accuracy(a, tau), more={"a": a, "g": parameters.g}
-        )
+        return Knowledge(class_prior=tau, confusion=mean(a), more={"a": a, "g": parameters.g})
 
 
 def _messages(block: Block) -> dict[str, NDArray[Any]]:
@@ -186,11 +183,3 @@ def _expectations(b: Floats, g: Floats, a: Floats) -> Expectations:
     prior = dirichlets(np.ones_like(g)).log_beta + len(a) * dirichlets(b).log_beta
     log_v = np.ascontiguousarray(v.log.transpose(0, 2, 1))
     return Expectations(tau.log, log_v, tau.log_beta + v.log_beta - prior)
-
-
-def _accuracy(a: Floats, tau: Floats) -> tuple[Floats, Floats, Floats]:
-    """Each annotator's chance to be right on a task like these: mean and 95 % interval of sum_k tau_k v_jkk."""
-    right = np.diagonal(mean(a), axis1=1, axis2=2)  # [W, K]
-    variance = (right * (1 - right) / (a.sum(axis=2) + 1)) @ tau**2
-    accuracy = right @ tau
-    return (accuracy, *beta_interval(accuracy, variance))

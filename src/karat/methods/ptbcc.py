@@ -27,7 +27,6 @@ from karat.kernels import ptbcc as kernels
 from karat.kernels.jit import fixed_length
 from karat.methods.base import Floats, Knowledge, Method, start_from_shares
 from karat.methods.dirichlet import Dirichlets, dirichlets, mean
-from karat.result import beta_interval
 
 __all__ = ["PTBCC"]
 
@@ -185,7 +184,8 @@ class PTBCC(Method):
         return self.accelerate
 
     def coordinates(self, parameters: Parameters) -> Floats:
-        return np.log(np.concatenate([family.counts.ravel() for family in parameters[1:]]))
+        logs: Floats = np.log(np.concatenate([family.counts.ravel() for family in parameters[1:]]))
+        return logs
 
     def at(self, coordinates: Floats, parameters: Parameters) -> Parameters:
         families = parameters[1:]
@@ -199,7 +199,6 @@ class PTBCC(Method):
             class_prior=mean(nu),
             prototypes=mean(mu),
             weights=mean(eta),
-            accuracy=_accuracy(eta, mu, mean(nu)),
             more={"eta": eta, "mu": mu, "nu": nu},
         )
 
@@ -245,18 +244,3 @@ def _with_first(statistics: Statistics, parameters: Parameters) -> tuple[Floats,
     rest = statistics.total[:, None] - statistics.confusion.sum(axis=1, keepdims=True)
     confusion = np.concatenate([rest, statistics.confusion], axis=1).transpose(1, 2, 0)
     return np.maximum(pi, 0.0), np.maximum(confusion, 0.0)
-
-
-def _accuracy(eta: Floats, mu: Floats, tau: Floats) -> tuple[Floats, Floats, Floats]:
-    """Each annotator's chance to be right on a task like these: mean and 95 % interval.
-
-    The mean is sum_s pi_js r_s with r_s = sum_k tau_k v_skk. The variance of pi under q takes the prototype of
-    every vote as seen and is far too small (mean field); that of a share of right votes, p (1 - p) / (n + 1),
-    is honest, to which the uncertainty of r is added.
-    """
-    weights, diagonal = mean(eta), np.diagonal(mean(mu), axis1=1, axis2=2)  # [W, S], [S, K]
-    right = diagonal @ tau
-    right_variance = (diagonal * (1 - diagonal) / (mu.sum(axis=2) + 1)) @ tau**2
-    accuracy = weights @ right
-    variance = accuracy * (1 - accuracy) / (eta.sum(axis=1) + 1) + weights**2 @ right_variance
-    return (accuracy, *beta_interval(accuracy, variance))
