@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.encoding import MISSING
-from karat.frames import make_frame, series_like, take, to_list
+from karat.encoding import MISSING, Names
+from karat.frames import kind_of, make_frame, series_like, take, to_list, to_polars
 from karat.result import Result
 
-__all__ = ["annotators_table", "labels_table"]
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["annotators_table", "labels_pieces", "labels_table"]
+
+MOST_ROWS = 2**18  # in a piece
 
 
 def labels_table(result: Result, *, probabilities: bool = False) -> Any:
@@ -31,6 +38,17 @@ def labels_table(result: Result, *, probabilities: bool = False) -> Any:
     return make_frame(columns, like=result.task_names)
 
 
+def labels_pieces(result: Result, *, probabilities: bool = False) -> Iterator[pl.DataFrame]:
+    """The same table in Polars, piece by piece; tasks without any vote are in the last piece."""
+    n_tasks = len(result.label_codes)
+    rows = MOST_ROWS if _may_be_cut(result.task_names) else n_tasks
+    schema = None
+    for first in range(0, n_tasks, rows):
+        piece = to_polars(labels_table(_cut(result, first, first + rows), probabilities=probabilities))
+        schema = schema or piece.schema
+        yield piece.cast(schema)  # a column of nulls only has no type of its own
+
+
 def annotators_table(result: Result) -> Any:
     columns: dict[str, Any] = {
         "annotator": result.annotator_names,
@@ -44,6 +62,27 @@ def annotators_table(result: Result) -> Any:
     for s in range(0 if weights is None else weights.shape[1]):
         columns[f"prototype_{s + 1}"] = np.ascontiguousarray(weights[:, s])  # type: ignore[index]
     return make_frame(columns, like=result.annotator_names)
+
+
+def _may_be_cut(names: Names) -> bool:
+    """Whether parts of the names are of the same type as all of them: objects of Python may differ."""
+    if isinstance(names, np.ndarray):
+        return bool(names.dtype.kind != "O")
+    return bool(kind_of(names).is_polars())
+
+
+def _cut(result: Result, first: int, end: int) -> Result:
+    """The tasks from first to end; those without any vote stand behind the last."""
+    is_last = end >= len(result.label_codes)
+    return replace(
+        result,
+        task_names=result.task_names[first:end],
+        posterior=result.posterior[first:end],
+        label_codes=result.label_codes[first:end],
+        tied=result.tied[first:end],
+        votes_per_task=result.votes_per_task[first:end],
+        unlabelled=result.unlabelled if is_last else result.unlabelled[:0],
+    )
 
 
 def _joined(result: Result) -> Any:

@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 from karat.files import check_writable, replacing, write_bytes
-from karat.writers.tables import check_table_path, write_frame
+from karat.writers.tables import check_table_path, write_frame, write_labels, write_pieces
 
-__all__ = ["check_table_path", "check_writable", "replacing", "write_bytes", "write_frame"]
+__all__ = [
+    "check_table_path",
+    "check_writable",
+    "replacing",
+    "write_bytes",
+    "write_frame",
+    "write_labels",
+    "write_pieces",
+]

@@ -1,11 +1,12 @@
-"""Data frames -> CSV, TSV, JSONL (each also gzipped) and Parquet."""
+"""Data frames, whole or in pieces -> CSV, TSV, JSONL (each also gzipped) and Parquet."""
 
 from __future__ import annotations
 
 import gzip
 import os
-import shutil
 import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -15,7 +16,9 @@ from karat.files import STANDARD_OUTPUT, replacing
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["check_table_path", "write_frame"]
+    from karat.result import Result
+
+__all__ = ["check_table_path", "write_frame", "write_labels", "write_pieces"]
 
 FORMATS = {
     ".csv": "csv",
@@ -32,15 +35,31 @@ def write_frame(frame: Any, path: str | os.PathLike[str]) -> None:
     """Any data frame, in the format that the extension says; "-" is CSV on standard output."""
     from karat.frames import to_polars
 
+    check_table_path(path)
+    write_pieces([to_polars(frame)], path)
+
+
+def write_labels(result: Result, path: str | os.PathLike[str], *, probabilities: bool = False) -> None:
+    """The table of `Result.labels`, made and written piece by piece: it never is in memory as a whole."""
+    from karat.tables import labels_pieces
+
+    check_table_path(path)
+    write_pieces(labels_pieces(result, probabilities=probabilities), path)
+
+
+def write_pieces(pieces: Iterable[pl.DataFrame], path: str | os.PathLike[str]) -> None:
+    """Tables of the same columns, at least one, as one table; the second is made when the first is written."""
     kind, is_packed = check_table_path(path)
-    table = to_polars(frame)
     if os.fspath(path) == STANDARD_OUTPUT:
-        _write_standard_output(table)
+        _write_text(pieces, sys.stdout.buffer, kind)
+        sys.stdout.buffer.flush()
         return
-    with replacing(path) as temporary:
-        _guarded(table, temporary, kind, path)
-        if is_packed:
-            _pack(temporary)
+    with replacing(path) as temporary, _polars_errors(path, kind):
+        if kind == "parquet":
+            _sink_parquet(pieces, temporary)
+            return
+        with temporary.open("wb") as file, _packed(file, is_packed) as text:
+            _write_text(pieces, text, kind)
 
 
 def check_table_path(path: str | os.PathLike[str]) -> tuple[str, bool]:
@@ -57,13 +76,13 @@ def check_table_path(path: str | os.PathLike[str]) -> tuple[str, bool]:
     return kind, is_packed
 
 
-def _guarded(table: pl.DataFrame, temporary: Path, kind: str, path: str | os.PathLike[str]) -> None:
+@contextmanager
+def _polars_errors(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
     """Polars reports some troubles of the disk, and all of its own, as errors of its own."""
     import polars as pl
 
     try:
-        with temporary.open("wb") as file:
-            _write(table, file, kind)
+        yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         if "No space left" in str(error):
             raise OSError(str(error)) from error
@@ -71,31 +90,33 @@ def _guarded(table: pl.DataFrame, temporary: Path, kind: str, path: str | os.Pat
         raise OutputError(f"{path} cannot be written as {kind.upper()}: {said}") from error
 
 
-def _write(table: pl.DataFrame, file: BinaryIO, kind: str) -> None:
-    if kind == "parquet":
-        table.write_parquet(file)
-    elif kind == "jsonl":
-        table.write_ndjson(file)
-    else:
-        table.write_csv(file, separator="\t" if kind == "tsv" else ",")
+def _write_text(pieces: Iterable[pl.DataFrame], file: BinaryIO, kind: str) -> None:
+    for number, piece in enumerate(pieces):
+        if kind == "jsonl":
+            piece.write_ndjson(file)
+        else:
+            piece.write_csv(file, separator="\t" if kind == "tsv" else ",", include_header=number == 0)
 
 
-def _pack(temporary: Path) -> None:
+def _sink_parquet(pieces: Iterable[pl.DataFrame], path: Path) -> None:
+    """Polars takes the pieces one by one, and packs one while the next is made."""
+    from polars.io.plugins import register_io_source
+
+    rest = iter(pieces)
+    first = next(rest)
+
+    def source(*_: Any) -> Iterator[pl.DataFrame]:
+        yield first
+        yield from rest
+
+    register_io_source(source, schema=first.schema).sink_parquet(path)
+
+
+@contextmanager
+def _packed(file: BinaryIO, is_packed: bool) -> Iterator[BinaryIO]:
     """The same data give the same bytes: no name and no time in the header."""
-    packed = temporary.with_name(temporary.name + ".gz")
-    try:
-        with (
-            temporary.open("rb") as source,
-            packed.open("wb") as raw,
-            gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as target,
-        ):
-            shutil.copyfileobj(source, cast(BinaryIO, target))
-        packed.replace(temporary)
-    finally:
-        packed.unlink(missing_ok=True)
-
-
-def _write_standard_output(table: pl.DataFrame) -> None:
-    text = table.write_csv()
-    sys.stdout.buffer.write(text.encode())
-    sys.stdout.buffer.flush()
+    if not is_packed:
+        yield file
+        return
+    with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
+        yield cast(BinaryIO, packed)

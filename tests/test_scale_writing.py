@@ -1,0 +1,123 @@
+"""Tables that are written piece by piece are the tables; a kill leaves the old file or the new one."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import karat
+from karat.errors import OutputError
+from karat.result import Result
+from karat.writers import write_frame, write_labels, write_pieces
+
+ROWS = pl.DataFrame(
+    {
+        "task": ["t1", "t1", "t2", "t3", "t3", "t4", "t5", "t9"],
+        "worker": ["a", "b", "a", "b", "c", "a", "c", "a"],
+        "label": ["x", "y", "x", "y", "y", "x", "x", None],
+    }
+)
+KINDS = ["csv", "tsv", "jsonl", "parquet", "csv.gz"]
+
+
+def results() -> dict[str, Result]:
+    codes = {"task": "abcde", "annotator": "vwxyz", "label": "pqppq"}
+    return {
+        "polars": karat.aggregate(ROWS, "mv"),
+        "pandas": karat.aggregate(pd.DataFrame(ROWS.to_dict(as_series=False)), "mv"),
+        "integers": karat.aggregate(ROWS.with_columns(pl.col("task").str.slice(1).cast(pl.Int16)), "mv"),
+        "arrays": karat.aggregate(karat.Annotations.from_arrays(*(list(column) for column in codes.values())), "mv"),
+        "numbers": karat.aggregate(karat.Annotations.from_arrays(np.arange(5), [1] * 5, [0.5] * 5), "mv"),
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("which", results())
+@pytest.mark.parametrize("probabilities", [False, True])
+def test_pieces_make_the_same_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, which: str, probabilities: bool
+) -> None:
+    result = results()[which]
+    monkeypatch.setattr("karat.tables.MOST_ROWS", 2)
+    write_labels(result, tmp_path / f"pieces.{kind}", probabilities=probabilities)
+    write_frame(result.labels(probabilities=probabilities), tmp_path / f"whole.{kind}")
+    if kind != "parquet":
+        unpack = __import__("gzip").decompress if kind == "csv.gz" else bytes
+        one, other = (unpack((tmp_path / f"{name}.{kind}").read_bytes()) for name in ("pieces", "whole"))
+        assert one == other
+    else:
+        one, other = (pl.read_parquet(tmp_path / f"{name}.{kind}") for name in ("pieces", "whole"))
+        assert one.schema == other.schema
+        assert one.equals(other)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_pieces_go_to_standard_output(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.setattr("karat.tables.MOST_ROWS", 2)
+    result = results()["polars"]
+    write_labels(result, "-")
+    assert capfdbinary.readouterr().out == result.labels().write_csv().encode()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_piece_that_fails_leaves_the_old_file(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"out.{kind}"
+    write_frame(ROWS, path)
+    before = path.read_bytes()
+
+    def pieces() -> Any:
+        yield ROWS
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OutputError, match="the disk is full"):
+        write_pieces(pieces(), path)
+    assert path.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+
+
+WRITE_FOR_EVER = """
+import sys
+import numpy as np
+import karat, karat.tables
+from karat.writers import write_labels
+
+karat.tables.MOST_ROWS = 500
+votes = [karat.Annotations.from_arrays(np.arange(5000), [1] * 5000, np.full(5000, label)) for label in (0, 1)]
+results = [karat.aggregate(vote, "mv") for vote in votes]
+write_labels(results[0], sys.argv[1])
+print("ready", flush=True)
+while True:
+    for result in results[::-1]:
+        write_labels(result, sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_kill_leaves_the_old_output_or_the_new_one(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"labels.{kind}"
+    moments = random.Random(5)
+    seen = set()
+    for _ in range(4):
+        writer = subprocess.Popen([sys.executable, "-c", WRITE_FOR_EVER, path], stdout=subprocess.PIPE)
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        time.sleep(moments.uniform(0.0, 0.2))
+        writer.send_signal(signal.SIGKILL)
+        writer.communicate()
+        table = pl.read_csv(path) if kind == "csv" else pl.read_parquet(path)
+        assert table.get_column("task").to_list() == list(range(5000))
+        assert table.get_column("label").n_unique() == 1
+        seen.add(table.get_column("label")[0])
+    assert seen <= {0, 1}
