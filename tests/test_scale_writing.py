@@ -37,6 +37,9 @@ def results() -> dict[str, Result]:
         "pandas": karat.aggregate(pd.DataFrame(ROWS.to_dict(as_series=False)), "mv"),
         "integers": karat.aggregate(ROWS.with_columns(pl.col("task").str.slice(1).cast(pl.Int16)), "mv"),
         "arrays": karat.aggregate(karat.Annotations.from_arrays(*(list(column) for column in codes.values())), "mv"),
+        "classes_of_two_kinds": karat.aggregate(
+            karat.Annotations.from_arrays(np.arange(5), [1] * 5, [*"aaa", 1, 2]), "mv"
+        ),
         "numbers": karat.aggregate(karat.Annotations.from_arrays(np.arange(5), [1] * 5, [0.5] * 5), "mv"),
     }
 

@@ -99,10 +99,7 @@ def polars_column(series: Series) -> pl.Series:
     if (series.dtype.is_numeric() or series.dtype == nw.Boolean) and not empty.any():
         return pl.Series(str(series.name), series.to_numpy())
     values = [None if gone else value for value, gone in zip(series.to_list(), empty.tolist(), strict=True)]
-    try:
-        return pl.Series(str(series.name), values, strict=True)
-    except (TypeError, ValueError, pl.exceptions.PolarsError):
-        return pl.Series(str(series.name), [None if value is None else str(value) for value in values])
+    return _of_one_kind(values).alias(str(series.name))
 
 
 def _column(values: Any, kind: Kind) -> Any:
@@ -110,7 +107,18 @@ def _column(values: Any, kind: Kind) -> Any:
         return plain_rows(values).to_native() if values.implementation is kind else values.to_list()
     if isinstance(values, np.ndarray) and values.dtype.kind != "O":
         return values
-    return to_list(values) if isinstance(values, np.ndarray) else list(values)
+    items = to_list(values) if isinstance(values, np.ndarray) else list(values)
+    return _of_one_kind(items) if kind.is_polars() else items
+
+
+def _of_one_kind(values: list[Any]) -> pl.Series:
+    """Names of mixed kinds as text: Polars has no column for them."""
+    import polars as pl
+
+    try:
+        return pl.Series(values, strict=True)
+    except (TypeError, ValueError, pl.exceptions.PolarsError):
+        return pl.Series([None if value is None else str(value) for value in values])
 
 
 def _hide(series: Series, known: np.ndarray[Any, np.dtype[np.bool_]]) -> Series:

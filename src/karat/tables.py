@@ -41,12 +41,9 @@ def labels_table(result: Result, *, probabilities: bool = False) -> Any:
 def labels_pieces(result: Result, *, probabilities: bool = False) -> Iterator[pl.DataFrame]:
     """The same table in Polars, piece by piece; tasks without any vote are in the last piece."""
     n_tasks = len(result.label_codes)
-    rows = MOST_ROWS if _may_be_cut(result.task_names) else n_tasks
-    schema = None
+    rows = MOST_ROWS if _may_be_cut(result.task_names) and _may_be_cut(result.class_names) else n_tasks
     for first in range(0, n_tasks, rows):
-        piece = to_polars(labels_table(_cut(result, first, first + rows), probabilities=probabilities))
-        schema = schema or piece.schema
-        yield piece.cast(schema)  # a column of nulls only has no type of its own
+        yield to_polars(labels_table(_cut(result, first, first + rows), probabilities=probabilities))
 
 
 def annotators_table(result: Result) -> Any:
@@ -65,9 +62,9 @@ def annotators_table(result: Result) -> Any:
 
 
 def _may_be_cut(names: Names) -> bool:
-    """Whether parts of the names are of the same type as all of them: objects of Python may differ."""
+    """Whether every part of the names has the type of all of them."""
     if isinstance(names, np.ndarray):
-        return bool(names.dtype.kind != "O")
+        return names.dtype.kind != "O" or len({type(name) for name in names}) == 1
     return bool(kind_of(names).is_polars())
 
 
