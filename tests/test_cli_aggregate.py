@@ -165,3 +165,13 @@ def karat_sample() -> Path:
     from karat.sample import VOTES
 
     return VOTES
+
+
+def test_reading_progress_says_rows_rate_and_time_left() -> None:
+    from karat.cli.words import reading_line
+    from karat.readers import Progress
+
+    assert reading_line(Progress(3_000_000, 12_000_000, 2.0)) == (
+        "reading: 3,000,000 of about 12,000,000 rows, 1.5 million a second, 6 s left"
+    )
+    assert reading_line(Progress(3_000_000, None, 2.0)) == "reading: 3,000,000 rows, 1.5 million a second"

@@ -167,10 +167,10 @@ def test_an_error_while_staging_names_the_file_that_the_user_knows(
     votes = write(tmp_path / "votes.csv", CSV)
     from karat.errors import OutputError
 
-    def refuse(frame: object, path: Path) -> None:
+    def refuse(result: object, path: Path, probabilities: bool) -> None:
         raise OutputError(f"{path} cannot be written as CSV: too odd")
 
-    monkeypatch.setattr("karat.writers.write_frame", refuse)
+    monkeypatch.setattr("karat.writers.write_labels", refuse)
     message = assert_one_message(run("aggregate", votes, "-o", tmp_path / "labels.csv").stderr)
     assert f"{tmp_path / 'labels.csv'} cannot be written as CSV" in message
     assert ".part" not in message

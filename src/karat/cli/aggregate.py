@@ -65,8 +65,8 @@ def aggregate(
     check_outputs(_named(output, annotators), _named(save, checkpoint), [*files, *_named(gold)])
     chosen = o.make(method, settings, seed)
     votes = o.Reading(files, task, annotator, label, wide, classes, missing, repeated).read(gold)
-    result, majority = _fit(chosen, votes, threads, _checkpoint(checkpoint, resume))
-    found = facts(result, votes, majority)
+    result = _fit(chosen, votes, threads, _checkpoint(checkpoint, resume))
+    found = facts(result, votes)
     found["files"] = {"labels": output, "annotators": annotators, "model": save}
     _hand_over(result, found, probabilities, json)
     tell(found, result)
@@ -82,37 +82,31 @@ def _checkpoint(path: str | None, resume: bool) -> Checkpoint | None:
     return None if path is None else Checkpoint(path, resume=resume)
 
 
-def _fit(
-    method: Method, votes: Annotations, threads: int | None, checkpoint: Checkpoint | None
-) -> tuple[Result, Result]:
-    """The result, and the majority vote to compare it with."""
+def _fit(method: Method, votes: Annotations, threads: int | None, checkpoint: Checkpoint | None) -> Result:
     from karat.cli.words import progress
-    from karat.methods.mv import MajorityVote
     from karat.solve import fit
 
     with progress(method.name) as watch:
-        result = fit(method, votes, threads=threads, watch=watch, checkpoint=checkpoint)
-    return result, result if method.name == "mv" else fit(MajorityVote(), votes, threads=threads)
+        return fit(method, votes, threads=threads, watch=watch, checkpoint=checkpoint)
 
 
 def _hand_over(result: Result, found: dict[str, Any], probabilities: bool, as_json: bool) -> None:
-    """All tables are made before the first is written; what is printed comes last."""
+    """All files or none; what is printed comes last."""
     from karat.cli.outputs import Write, write_all
     from karat.cli.summary import print_json
-    from karat.writers import write_frame
+    from karat.writers import write_frame, write_labels
 
     paths = found["files"]
-    labels = result.labels(probabilities=probabilities)
     files: dict[str, Write] = {}
     if paths["labels"]:
-        files[paths["labels"]] = lambda path: write_frame(labels, path)
+        files[paths["labels"]] = lambda path: write_labels(result, path, probabilities=probabilities)
     if paths["annotators"]:
-        annotators = result.annotators()
-        files[paths["annotators"]] = lambda path: write_frame(annotators, path)
+        files[paths["annotators"]] = lambda path: write_frame(result.annotators(), path)
     if paths["model"]:
         files[paths["model"]] = result.save
     write_all(files)
     if as_json:
-        print_json(found if paths["labels"] else {**found, "labels": labels.to_dicts()})
+        labels = {} if paths["labels"] else {"labels": result.labels(probabilities=probabilities).to_dicts()}
+        print_json({**found, **labels})
     elif not paths["labels"]:
-        write_frame(labels, "-")
+        write_labels(result, "-", probabilities=probabilities)

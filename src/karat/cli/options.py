@@ -96,20 +96,23 @@ class Reading:
     repeated: str
 
     def read(self, gold: str | None = None) -> Annotations:
+        from karat.cli.words import reading_progress
         from karat.readers import read
 
         annotator: Any = self.annotator
-        return read(
-            self.files,
-            task=self.task,
-            annotator=listed(annotator) if self.wide and annotator else annotator,
-            label=self.label,
-            wide=self.wide,
-            gold=gold,
-            classes=listed(self.classes),
-            missing=listed(self.missing),
-            repeated=self.repeated,  # type: ignore[arg-type]  # checked by the reader
-        )
+        with reading_progress() as watch:
+            return read(
+                self.files,
+                task=self.task,
+                annotator=listed(annotator) if self.wide and annotator else annotator,
+                label=self.label,
+                wide=self.wide,
+                gold=gold,
+                classes=listed(self.classes),
+                missing=listed(self.missing),
+                repeated=self.repeated,  # type: ignore[arg-type]  # checked by the reader
+                watch=watch,
+            )
 
 
 def listed(text: str | None) -> list[str] | None:

@@ -13,6 +13,7 @@ import typer
 from karat.cli.words import count, say, warn
 from karat.encoding import MISSING
 from karat.frames import to_list
+from karat.kernels.votes import outvoted
 
 if TYPE_CHECKING:
     from karat.annotations import Annotations
@@ -23,8 +24,8 @@ __all__ = ["extremes", "facts", "print_json", "tell"]
 SHOWN = 3  # of the best and of the worst annotators
 
 
-def facts(result: Result, votes: Annotations, against: Result) -> dict[str, Any]:
-    """The figures of a result beside those of the majority vote."""
+def facts(result: Result, votes: Annotations) -> dict[str, Any]:
+    """The figures of a result."""
     return {
         "method": result.method,
         "settings": result.settings,
@@ -38,7 +39,7 @@ def facts(result: Result, votes: Annotations, against: Result) -> dict[str, Any]
         "bound": result.steps[-1].bound,
         "seconds": result.seconds,
         "tied": int(result.tied.sum()),
-        "differs_from_majority": _differences(result, against),
+        "differs_from_majority": _differences(result, votes),
         "gold": int((votes.gold != MISSING).sum()),
         "unlabelled": len(votes.unlabelled),
         "rows": asdict(votes.counts),
@@ -73,11 +74,15 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(_without_nan(value), indent=2, ensure_ascii=False, default=_plain))
 
 
-def _differences(result: Result, majority: Result) -> int:
+def _differences(result: Result, votes: Annotations) -> int:
     """Tasks whose label has fewer votes than another; how ties are broken plays no part."""
-    shares = majority.posterior
-    chosen = shares[np.arange(len(shares)), result.label_codes]
-    return int((chosen < shares.max(axis=1)).sum())
+    return outvoted(
+        votes.task_ptr.view(np.uint64),
+        votes.cell_ptr.view(np.uint64),
+        votes.cell_class,  # type: ignore[arg-type]  # a kernel takes either width
+        votes.gold,
+        result.label_codes,
+    )
 
 
 def _left_out(found: dict[str, Any]) -> str:

@@ -12,9 +12,10 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from karat.readers import Progress
     from karat.result import Step
 
-__all__ = ["complain", "count", "progress", "say", "warn"]
+__all__ = ["complain", "count", "progress", "reading_progress", "say", "warn"]
 
 
 def say(line: str) -> None:
@@ -50,3 +51,22 @@ def progress(name: str) -> Iterator[Callable[[Step], None] | None]:
             line.update(f"{name}: {restart}iteration {step.iteration}, change {step.change:.2g}{bound}")
 
         yield watch
+
+
+@contextmanager
+def reading_progress() -> Iterator[Callable[[Progress], None] | None]:
+    """One line that shows how far a long reading has come, where somebody is there to see it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("reading ...") as line:
+        yield lambda done: line.update(reading_line(done))
+
+
+def reading_line(done: Progress) -> str:
+    """reading: 12,000,000 of about 100,000,000 rows, 25.3 million a second, 4 s left"""
+    of_all = "" if done.expected is None else f" of about {done.expected:,}"
+    left = "" if done.seconds_left is None else f", {done.seconds_left:.0f} s left"
+    return f"reading: {done.rows:,}{of_all} rows, {done.rate / 1e6:.1f} million a second{left}"

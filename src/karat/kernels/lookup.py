@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from karat.kernels.jit import kernel
 
-__all__ = ["EMPTY", "add_names", "codes_in_range", "mark", "refill"]
+__all__ = ["EMPTY", "add_names", "codes_in_range", "first_rows", "mark", "refill"]
 
 EMPTY = -1
 SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: neighbours end up far apart
@@ -28,6 +28,13 @@ def mark(values: Integers, low: int, present: NDArray[np.bool_]) -> None:
 def codes_in_range(values: Integers, low: int, code_of: NDArray[np.int32], codes: NDArray[np.int32]) -> None:
     for row in range(values.size):
         codes[row] = code_of[values[row] - low]
+
+
+@kernel
+def first_rows(codes: NDArray[np.int32], rows: NDArray[np.int64]) -> None:
+    """rows[c] = the first row with the code c."""
+    for row in range(codes.size - 1, -1, -1):
+        rows[codes[row]] = row
 
 
 @kernel

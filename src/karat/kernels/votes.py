@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from karat.kernels.jit import ONE, kernel
 
-__all__ = ["agreement", "vote_shares"]
+__all__ = ["agreement", "outvoted", "vote_shares"]
 
 
 @kernel
@@ -51,3 +51,25 @@ def agreement(
                 votes[j] += 1
                 agreed[j] += right
                 expected[j] += probability
+
+
+@kernel
+def outvoted(
+    task_ptr: NDArray[np.uint64],
+    cell_ptr: NDArray[np.uint64],
+    cell_class: NDArray[np.uint8],
+    gold: NDArray[np.int32],
+    label: NDArray[np.int32],
+) -> int:
+    """How many tasks have a label with fewer votes than another class has; a known truth is never outvoted."""
+    found = 0
+    for i in range(np.uint64(task_ptr.size) - ONE):
+        most, own = np.uint64(0), np.uint64(0)
+        for c in range(task_ptr[i], task_ptr[i + ONE]):
+            votes = cell_ptr[c + ONE] - cell_ptr[c]
+            most = max(most, votes)
+            if np.int32(cell_class[c]) == label[i]:
+                own = votes
+        if own < most and gold[i] < 0:
+            found += 1
+    return found

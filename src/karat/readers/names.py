@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from karat.encoding import MISSING, Codes, Names, encode, encode_integers, rank_of
 from karat.errors import InputError
 from karat.frames import plain_rows, polars_column, to_list
+from karat.kernels.lookup import first_rows
 
 __all__ = [
     "Coded",
@@ -134,9 +135,9 @@ def is_integer_text(name: Any) -> bool:
 def _encode_present(series: nw.Series[Any]) -> Coded:
     codes = _codes(series)
     size = int(codes.max()) + 1 if len(codes) else 0
-    row = np.empty(size, dtype=np.int64)
-    row[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # the first row of each name: the last to be written
-    return Coded(codes, plain_rows(series[row]))
+    rows = np.empty(size, dtype=np.int64)
+    first_rows(codes, rows)
+    return Coded(codes, plain_rows(series[rows]))
 
 
 def _codes(series: nw.Series[Any]) -> Codes:

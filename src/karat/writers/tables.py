@@ -51,8 +51,7 @@ def write_pieces(pieces: Iterable[pl.DataFrame], path: str | os.PathLike[str]) -
     """Tables of the same columns, at least one, as one table; the second is made when the first is written."""
     kind, is_packed = check_table_path(path)
     if os.fspath(path) == STANDARD_OUTPUT:
-        _write_text(pieces, sys.stdout.buffer, kind)
-        sys.stdout.buffer.flush()
+        _print(pieces)
         return
     with replacing(path) as temporary, _polars_errors(path, kind):
         if kind == "parquet":
@@ -96,6 +95,13 @@ def _write_text(pieces: Iterable[pl.DataFrame], file: BinaryIO, kind: str) -> No
             piece.write_ndjson(file)
         else:
             piece.write_csv(file, separator="\t" if kind == "tsv" else ",", include_header=number == 0)
+
+
+def _print(pieces: Iterable[pl.DataFrame]) -> None:
+    """As bytes of ours: of a pipe that closes or a disk that is full, Polars would tell in its own way."""
+    for number, piece in enumerate(pieces):
+        sys.stdout.buffer.write(piece.write_csv(include_header=number == 0).encode())
+    sys.stdout.buffer.flush()
 
 
 def _sink_parquet(pieces: Iterable[pl.DataFrame], path: Path) -> None:
