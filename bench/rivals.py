@@ -1,0 +1,117 @@
+"""Karat and its rivals on the same files in one run: accuracy, time and peak memory.
+
+python bench/rivals.py --data ../shared/datasets [--only val5 ms] [--limit 120] [--out bench/results]
+
+The rivals live in bench/.venv-rivals, made here from bench/rivals.txt. Every fit has a process of its own, one thread
+and a time limit; what crashes or takes too long is shown as such, with its message.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from typing import Any
+
+from karat.datasets import data_sets, find
+from karat.registry import REGISTRY
+from machine import describe
+from rivals_page import write_page
+
+HERE = Path(__file__).resolve().parent
+ENVIRONMENT = HERE / ".venv-rivals"
+REQUIREMENTS = HERE / "rivals.txt"
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "KARAT_THREADS")
+
+RIVALS = {
+    "crowd-kit": ["MajorityVote", "Wawa", "ZeroBasedSkill", "DawidSkene", "OneCoinDawidSkene", "GLAD", "MACE", "MMSR"],
+    "peerannot": ["MajorityVoting", "IWMV", "DawidSkene", "WDS", "GLAD"],
+    "cleanlab": ["majority", "CROWDLAB on vote shares"],
+    "snorkel": ["LabelModel"],
+}
+PAPER = ["mv", "catd", "ds", "glad", "ibcc", "cbcc", "bwa", "tiremge", "ebcc", "fgbcc", "ptbcc"]
+
+
+def main() -> None:
+    options = _options()
+    python = rival_python()
+    names = [name for name in data_sets() if find(name, options.data) and (not options.only or name in options.only)]
+    figures = []
+    for library, methods in {"karat": [m for m in PAPER if m in REGISTRY], **RIVALS}.items():
+        for method in methods:
+            for name in names:
+                runner = Path(sys.executable) if library == "karat" else python
+                folder = find(name, options.data)
+                found = measure(runner, library, method, str(folder), options.limit)
+                figures.append({"library": library, "method": method, "data": name, **found})
+                print(_line(figures[-1]), flush=True)
+    options.out.mkdir(parents=True, exist_ok=True)
+    machine = {**describe(), "rivals": _versions(), "limit_seconds": options.limit}
+    kept = options.out / "rivals.json"
+    kept.write_text(json.dumps({"machine": machine, "figures": figures}, indent=1))
+    print(f"kept in {kept}; page: {write_page(kept, options.out)}")
+
+
+def rival_python() -> Path:
+    """The rivals' own environment, made if need be; torch first, so that its pinned version is what others find."""
+    python = ENVIRONMENT / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    done = ENVIRONMENT / ".ready"
+    if done.exists() and done.read_text() == REQUIREMENTS.read_text():
+        return python
+    if not python.exists():
+        venv.create(ENVIRONMENT, with_pip=True)
+    torch = next(line for line in REQUIREMENTS.read_text().splitlines() if line.startswith("torch=="))
+    for what in ([torch], ["-r", str(REQUIREMENTS)]):
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what], check=True)
+    done.write_text(REQUIREMENTS.read_text())
+    return python
+
+
+def measure(python: Path, library: str, method: str, folder: str, limit: float) -> dict[str, Any]:
+    command = [str(python), str(HERE / "rival.py"), library, method, folder]
+    environment = {**os.environ, **dict.fromkeys(THREADS, "1")}
+    try:
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=limit, env=environment)
+    except subprocess.TimeoutExpired:
+        return {"failed": f"longer than {limit:g} s"}
+    if ended.returncode:
+        return {"failed": _message(ended.stderr) or f"exit code {ended.returncode}"}
+    found: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
+    return found
+
+
+def _message(text: str) -> str:
+    """The exception and what follows it, without the way to it."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    raised = [number for number, line in enumerate(lines) if re.match(r"[\w.]+(Error|Exception)\b", line)]
+    return " ".join(lines[raised[-1] : raised[-1] + 3] if raised else lines[-1:])[:300]
+
+
+def _line(f: dict[str, Any]) -> str:
+    name = f"{f['library']:<10}{f['method']:<24}{f['data']:<7}"
+    if "failed" in f:
+        return f"{name}{f['failed']}"
+    return f"{name}{f['accuracy']:.4f} {f['seconds']:9.4f} s {f['peak_mib']:7.0f} MiB"
+
+
+def _versions() -> dict[str, str]:
+    lines = [line for line in REQUIREMENTS.read_text().splitlines() if "==" in line and not line.startswith("#")]
+    return dict(line.split("==") for line in lines)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=Path("../shared/datasets"))
+    parser.add_argument("--only", nargs="*")
+    parser.add_argument("--limit", type=float, default=120.0)
+    parser.add_argument("--out", type=Path, default=HERE / "results")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""The figures of rivals.py as a page: tables, plots, and what crashed.
+
+python bench/rivals_page.py bench/results/rivals.json OUT
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from karat.datasets import data_set
+from karat.reproduce.document import Block, Heading, Items, Picture, Table, Text, to_html, to_markdown
+
+TITLE = "Karat and other libraries on the same votes"
+COLOURS = ["#7a0c2e", "#3b76af", "#e08214", "#3f8f5f", "#8c6bb1", "#8c8c8c", "#f4a582", "#1b9e9e", "#c2a500", "#555555"]
+MARKERS = "os^vDPX*<>h"
+REFERENCE = ("karat", "ptbcc")
+
+
+def write_page(kept: Path, out: Path) -> Path:
+    """rivals.html, and rivals.md with its pictures in a folder beside it."""
+    found = json.loads(kept.read_text())
+    names = sorted({f["data"] for f in found["figures"]}, key=lambda name: data_set(name).n_labels)
+    pictures = {what: _plot(found["figures"], names, what) for what in ("seconds", "peak_mib")}
+    page = _blocks(found, names)
+    (out / "rivals").mkdir(parents=True, exist_ok=True)
+    for what, png in pictures.items():
+        (out / "rivals" / f"{what}.png").write_bytes(png)
+    (out / "rivals.html").write_text(to_html(TITLE, page, pictures))
+    (out / "rivals.md").write_text(to_markdown(TITLE, page, "rivals"))
+    return out / "rivals.html"
+
+
+def _blocks(found: dict[str, Any], names: list[str]) -> list[Block]:
+    figures, machine = found["figures"], found["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in machine["rivals"].items())
+    return [
+        Text(
+            "Each fit ran in a process of its own, with one thread, on the same files, in one run of bench/rivals.py. "
+            "Seconds are from arrays in memory to labels, the better of two fits where the first was short: compiled "
+            "code is loaded then. Memory is the peak of the whole process, libraries included."
+        ),
+        Text(f"Versions: {versions}. Settings are each library's defaults."),
+        _table(figures, names, "accuracy", "Accuracy; ties share their credit", 4),
+        _table(figures, names, "seconds", "Seconds of a fit", 4),
+        Picture("seconds", "Seconds of a fit by number of labels; Karat's PTBCC is the dark line in every panel."),
+        _table(figures, names, "peak_mib", "Peak memory of the process in MiB", 0),
+        Picture("peak_mib", "Peak memory of the process by number of labels."),
+        Heading("What failed"),
+        Items(_failures(figures) or ["nothing"]),
+        Heading("Notes"),
+        Items(
+            [
+                "cleanlab is made for votes beside a classifier. Without one, its consensus is a majority vote; "
+                "CROWDLAB is given the shares of the votes in the place of a classifier's predictions.",
+                "Snorkel's LabelModel takes every annotator for a labelling function that mostly abstains.",
+                "Some libraries return one label per task: ties are broken there, by lot or by order.",
+            ]
+        ),
+        Heading("Machine"),
+        Items([f"{name}: {value}" for name, value in machine.items() if name != "rivals"]),
+    ]
+
+
+def _table(figures: list[dict[str, Any]], names: list[str], what: str, caption: str, digits: int) -> Table:
+    rows = []
+    for library, method in _methods(figures):
+        of_set = {f["data"]: f for f in figures if (f["library"], f["method"]) == (library, method)}
+        cells = [of_set.get(name, {}).get(what, "failed") for name in names]
+        rows.append([f"{library} {method}", *cells, _mean(cells) if what == "accuracy" else _total(cells)])
+    last = "mean" if what == "accuracy" else "largest"
+    return Table(what, caption, ["", *(data_set(name).title for name in names), last], rows, digits=digits)
+
+
+def _mean(cells: list[Any]) -> Any:
+    return sum(cells) / len(cells) if all(isinstance(cell, float) for cell in cells) else ""
+
+
+def _total(cells: list[Any]) -> Any:
+    return max((cell for cell in cells if isinstance(cell, float)), default="")
+
+
+def _methods(figures: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return list(dict.fromkeys((f["library"], f["method"]) for f in figures))
+
+
+def _failures(figures: list[dict[str, Any]]) -> list[str]:
+    """Once per message, with the data sets that it befell."""
+    befell: dict[tuple[str, str, str], list[str]] = {}
+    for f in figures:
+        if "failed" in f:
+            befell.setdefault((f["library"], f["method"], f["failed"]), []).append(f["data"])
+    return [f"{library} {method} on {', '.join(names)}: {said}" for (library, method, said), names in befell.items()]
+
+
+def _plot(figures: list[dict[str, Any]], names: list[str], what: str) -> bytes:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    libraries = list(dict.fromkeys(f["library"] for f in figures))
+    figure = Figure(figsize=(12, 7.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(2, -(-len(libraries) // 2), sharex=True, sharey=True).ravel()
+    for panel, library in zip(panels, libraries, strict=False):
+        chosen = [pair for pair in _methods(figures) if pair[0] == library and pair != REFERENCE]
+        for number, pair in enumerate(chosen):
+            _line(panel, figures, names, pair, what, COLOURS[1 + number % 9], MARKERS[1 + number % 10], 1.2)
+        _line(panel, figures, names, REFERENCE, what, COLOURS[0], "o", 2.6)
+        panel.set_title(library, loc="left", fontweight="bold", fontsize=10)
+        panel.legend(fontsize=7, frameon=False)
+        panel.grid(color="#dddddd", linewidth=0.6)
+        panel.set(xscale="log", yscale="log")
+    for panel in panels[len(libraries) :]:
+        panel.set_axis_off()
+    figure.supxlabel("number of labels")
+    figure.supylabel({"seconds": "seconds of a fit", "peak_mib": "peak memory, MiB"}[what])
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=110)
+    return buffer.getvalue()
+
+
+def _line(
+    panel: Any,
+    figures: list[Any],
+    names: list[str],
+    pair: tuple[str, str],
+    what: str,
+    colour: str,
+    mark: str,
+    width: float,
+) -> None:
+    of_set = {f["data"]: f.get(what) for f in figures if (f["library"], f["method"]) == pair}
+    points = [(data_set(name).n_labels, of_set[name]) for name in names if of_set.get(name) is not None]
+    label = "karat PTBCC" if pair == REFERENCE else pair[1]
+    if points:
+        panel.plot(*zip(*points, strict=True), marker=mark, color=colour, lw=width, ms=5, label=label)
+
+
+if __name__ == "__main__":
+    print(write_page(Path(sys.argv[1]), Path(sys.argv[2])))
