@@ -1,0 +1,143 @@
+"""One measurement in a process of its own: prints a line of JSON with the seconds of each phase and the peak memory.
+
+python bench/scale_job.py JOB '{"key": "value"}'
+
+Started by scale.py. Jobs of Karat run in Karat's environment, those of crowd-kit in the rivals'.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+Figures = dict[str, Any]
+
+
+class Clock:
+    """Seconds spent in some functions, by the name of a phase."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    def wrap(self, owner: Any, function: str, phase: str) -> None:
+        plain = getattr(owner, function)
+
+        def timed(*arguments: Any, **options: Any) -> Any:
+            began = time.perf_counter()
+            try:
+                return plain(*arguments, **options)
+            finally:
+                self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - began
+
+        setattr(owner, function, timed)
+
+
+def aggregate(arguments: list[str]) -> Figures:
+    """`karat aggregate` as it is, with a stopwatch on its parts."""
+    import karat.readers
+    import karat.solve
+    import karat.writers
+    from karat.annotations import Annotations
+    from karat.cli import main
+    from karat.engines.local import LocalEngine
+
+    clock = Clock()
+    for owner, function, phase in (
+        (karat.readers, "read", "read and sort"),
+        (Annotations, "from_codes", "sort"),
+        (karat.solve, "fit", "fit"),
+        (LocalEngine, "sum", "sweeps"),
+        (karat.writers, "write_labels", "write"),
+    ):
+        clock.wrap(owner, function, phase)
+    began = time.perf_counter()
+    code = _exit_code(main, arguments)
+    whole = time.perf_counter() - began
+    reading = clock.seconds.pop("read and sort") - clock.seconds["sort"]
+    rest = whole - reading - sum(clock.seconds[phase] for phase in ("sort", "fit", "write"))
+    return {"exit_code": code, "seconds": whole, "phases": {"read": reading, **clock.seconds, "rest": rest}}
+
+
+def _exit_code(main: Callable[[], None], arguments: list[str]) -> int:
+    sys.argv = ["karat", "aggregate", *arguments]
+    try:
+        main()
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+def sweeps(votes: float, annotators: int, classes: int, prototypes: int, threads: list[int], sweeps: int) -> Figures:
+    """The time of a sweep, from the moments at which sweeps end; the first ones do not count."""
+    import karat
+    from karat.methods.ptbcc import PTBCC
+    from karat.solve import fit
+
+    annotations = karat.simulate(int(votes / 5), annotators, classes, votes_per_task=5, seed=1).annotations
+    method = PTBCC(n_prototypes=prototypes, tolerance=0.0, max_iterations=sweeps + 2)
+    found = {}
+    for n in threads:
+        ends: list[float] = []
+        fit(method, annotations, threads=n, watch=lambda step, ends=ends: ends.append(time.perf_counter()))
+        steps = sorted(b - a for a, b in pairwise(ends[1:]))
+        found[str(n)] = steps[len(steps) // 4] / annotations.n_votes * 1e9  # the quieter moments of the machine
+    return {"ns_per_vote_and_sweep": found}
+
+
+def frame(path: str, threads: int) -> Figures:
+    """PTBCC on a pandas data frame in memory, as crowd-kit gets it: what is not yet compiled is compiled before."""
+    import pandas as pd
+
+    import karat
+
+    table = pd.read_csv(path)
+    karat.aggregate(table.head(10_000), threads=threads)
+    began = time.perf_counter()
+    result = karat.aggregate(table, threads=threads)
+    return {"seconds": time.perf_counter() - began, "iterations": result.iterations}
+
+
+def whole(path: str, threads: int) -> Figures:
+    """PTBCC from a file to labels."""
+    import karat
+
+    began = time.perf_counter()
+    result = karat.aggregate(path, threads=threads)
+    return {"seconds": time.perf_counter() - began, "iterations": result.iterations}
+
+
+def crowd_kit(path: str, method: str) -> Figures:
+    """From a file to labels; the fit alone is what a data frame in memory takes."""
+    import crowdkit.aggregation as library
+    import pandas as pd
+
+    began = time.perf_counter()
+    table = pd.read_csv(path).rename(columns={"annotator": "worker"})
+    read = time.perf_counter()
+    getattr(library, method)().fit_predict(table)
+    end = time.perf_counter()
+    return {"seconds": end - began, "fit_seconds": end - read}
+
+
+JOBS: dict[str, Callable[..., Figures]] = {
+    "aggregate": aggregate,
+    "sweeps": sweeps,
+    "frame": frame,
+    "whole": whole,
+    "crowd-kit": crowd_kit,
+}
+
+
+def main(job: str, options: str) -> None:
+    figures = JOBS[job](**json.loads(options))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print("\n" + json.dumps({**figures, "peak_gib": peak}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,155 @@
+"""What Karat promises about a hundred million votes, each as one measurement of scale.py."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Figures = dict[str, Any]
+
+KARAT = [sys.executable, "-m", "karat"]
+
+
+def parquet_to_parquet(bench: Any) -> Figures:
+    """1. 100 million votes: under 10 GiB, and the sweeps take more than half of the time."""
+    votes = _sizes(bench, [1e8])[0]
+    path = bench.simulate(f"big-{votes:g}", tasks=int(votes / 5), annotators=int(votes / 1000), classes=5)
+    found = bench.karat("aggregate", arguments=[str(path), "-o", str(path.with_name("labels.parquet"))])
+    if "failed" in found:
+        return _said(1, f"{votes:,.0f} votes: {found['failed']}", found)
+    share = found["phases"]["sweeps"] / found["seconds"]
+    phases = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in found["phases"].items())
+    words = (
+        f"{votes:,.0f} votes in {found['seconds']:.1f} s ({phases}); sweeps {share:.0%}; {found['peak_gib']:.2f} GiB"
+    )
+    return _said(1, words, {**found, "votes": votes, "share_of_sweeps": share})
+
+
+def names_from_csv(bench: Any) -> Figures:
+    """2. 20 million votes with string ids from CSV: under 6 GiB."""
+    votes = _sizes(bench, [2e7])[0]
+    made = bench.simulate(f"big-{votes:g}", tasks=int(votes / 5), annotators=int(votes / 1000), classes=5)
+    path = bench.csv(made, names=True)
+    found = bench.karat("aggregate", arguments=[str(path), "-o", str(path.with_name("labels.csv"))])
+    words = found.get("failed") or (
+        f"{found['seconds']:.1f} s (read {found['phases']['read']:.1f} s), {found['peak_gib']:.2f} GiB"
+    )
+    return _said(2, f"{votes:,.0f} votes with names from CSV: {words}", {**found, "votes": votes})
+
+
+def constant_time(bench: Any) -> Figures:
+    """3. Time per vote and sweep within 1.3 times of constant; two threads at least 1.7 times one from 10 million."""
+    found = []
+    for votes in _sizes(bench, [1e6, 1e7, 1e8]):
+        sweeps = 40 if votes < 5e7 else 12
+        figures = bench.karat(
+            "sweeps", votes=votes, annotators=int(votes / 1000), classes=5, prototypes=2, threads=[1, 2], sweeps=sweeps
+        )
+        found.append({"votes": votes, **figures})
+        if "failed" in figures:
+            return _said(3, f"{votes:,.0f} votes: {figures['failed']}", {"sizes": found})
+        one, two = figures["ns_per_vote_and_sweep"].values()
+        print(f"   {votes:>12,.0f} votes: {one:.2f} ns with one thread, {two:.2f} ns with two ({one / two:.2f} times)")
+    times = [f["ns_per_vote_and_sweep"]["1"] for f in found]
+    return _said(3, f"slowest over fastest: {max(times) / min(times):.2f}", {"sizes": found})
+
+
+def against_crowd_kit(bench: Any) -> Figures:
+    """5. crowd-kit's MV and DS as far as they get, reading included; and from a data frame at 10 million votes."""
+    found = []
+    alive = ["MajorityVote", "DawidSkene"]
+    for votes in _sizes(bench, [1e6, 1e7, 1e8]):
+        made = bench.simulate(f"big-{votes:g}", tasks=int(votes / 5), annotators=int(votes / 1000), classes=5)
+        path = str(bench.csv(made, names=False))
+        karat = bench.karat("whole", path=path, threads=2)
+        figures: Figures = {"votes": votes, "karat": karat}
+        print(f"   {votes:>12,.0f} votes from CSV: karat PTBCC {_time(karat)}", flush=True)
+        for method in list(alive):
+            figures[method] = bench.rival(path=path, method=method)
+            print(
+                f"   {'':>12} crowd-kit {method} {_time(figures[method])}{_ratio(figures[method], karat)}", flush=True
+            )
+            if "failed" in figures[method]:
+                alive.remove(method)
+        if votes == 1e7:
+            figures["karat_frame"] = bench.karat("frame", path=path, threads=2)
+            rival, own = figures["MajorityVote"]["fit_seconds"], figures["karat_frame"]["seconds"]
+            print(f"   {'':>12} from a data frame: karat PTBCC {own:.2f} s, MV {rival:.2f} s ({rival / own:.2f} times)")
+        found.append(figures)
+    return _said(5, "as above", {"sizes": found})
+
+
+def killed_and_resumed(bench: Any) -> Figures:
+    """6. SIGKILL leaves the old output or the new one; a resumed run equals an uninterrupted one."""
+    votes = _sizes(bench, [2e6])[0]
+    path = bench.simulate(f"big-{votes:g}", tasks=int(votes / 5), annotators=int(votes / 1000), classes=5)
+    out, other = path.with_name("labels.parquet"), path.with_name("other.parquet")
+    began = time.perf_counter()
+    subprocess.run(
+        [*KARAT, "aggregate", str(path), "-o", str(other), "--method", "mv"], check=True, capture_output=True
+    )
+    subprocess.run([*KARAT, "aggregate", str(path), "-o", str(out)], check=True, capture_output=True)
+    new, old, seconds = out.read_bytes(), other.read_bytes(), time.perf_counter() - began
+    kept = {"old": 0, "new": 0, "part": 0}
+    moments = random.Random(1)
+    for _ in range(12):
+        out.write_bytes(old)
+        _interrupt([*KARAT, "aggregate", str(path), "-o", str(out)], moments.uniform(0, seconds), signal.SIGKILL)
+        content = out.read_bytes()
+        kept["old" if content == old else "new" if content == new else "part"] += 1
+    same, resumed = _resume(path, out, new, seconds)
+    return _said(6, f"after SIGKILL {kept}; resumed {resumed} times, same bytes: {same}", {**kept, "same": same})
+
+
+def _resume(path: Path, out: Path, new: bytes, seconds: float) -> tuple[bool, int]:
+    """Ctrl-C again and again, until the work is done. -> same output as at one go, and how often it went on"""
+    checkpoint = path.with_name("checkpoint")
+    checkpoint.unlink(missing_ok=True)
+    out.unlink()
+    command = [*KARAT, "aggregate", str(path), "-o", str(out), "--checkpoint", str(checkpoint), "--resume"]
+    resumed = 0
+    while not out.exists():
+        _interrupt(command, seconds * (0.3 + 0.1 * resumed), signal.SIGINT)
+        resumed += checkpoint.exists()
+    return out.read_bytes() == new, resumed
+
+
+def _interrupt(command: list[str], after: float, number: signal.Signals) -> None:
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        child.wait(after)
+    except subprocess.TimeoutExpired:
+        child.send_signal(number)
+        child.wait()
+
+
+def _sizes(bench: Any, usual: list[float]) -> list[float]:
+    return list(bench.options.votes or usual)
+
+
+def _said(number: int, words: str, figures: Figures) -> Figures:
+    print(f"{number}. {words}", flush=True)
+    return figures
+
+
+def _time(figures: Figures) -> str:
+    return str(figures.get("failed") or f"{figures['seconds']:.1f} s, {figures['peak_gib']:.2f} GiB")
+
+
+def _ratio(rival: Figures, karat: Figures) -> str:
+    return "" if "failed" in rival or "failed" in karat else f" ({rival['seconds'] / karat['seconds']:.1f} times)"
+
+
+SHOWS: dict[int, Callable[[Any], Figures]] = {
+    1: parquet_to_parquet,
+    2: names_from_csv,
+    3: constant_time,
+    5: against_crowd_kit,
+    6: killed_and_resumed,
+}
