@@ -95,7 +95,7 @@ class Checkpoint:
 def fingerprint(annotations: Annotations) -> str:
     """Sizes and checksums of the votes."""
     names = ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold")
-    return "-".join(f"{zlib.crc32(np.ascontiguousarray(getattr(annotations, name))):08x}" for name in names)
+    return "-".join(f"{zlib.crc32(np.ascontiguousarray(getattr(annotations, name)).data):08x}" for name in names)
 
 
 @contextmanager

@@ -67,7 +67,7 @@ def community_prior(K, iterations=50):
 
 def fit(task, annotator, label, r, n_classes, iterations, gold=None):
     """r: first memberships [W, M]. -> phi, (r, U)."""
-    K, I = n_classes, task.max() + 1
+    K, n_tasks = n_classes, task.max() + 1
     W, M = r.shape
     identity = np.eye(K)
     m0, V0 = community_prior(K)
@@ -99,7 +99,7 @@ def fit(task, annotator, label, r, n_classes, iterations, gold=None):
         # 5
         a = tangent(a, m, V)
         log_v = expected_log(a, m, V)
-        score = np.tile(digamma(nu) - digamma(nu.sum()), (I, 1))
+        score = np.tile(digamma(nu) - digamma(nu.sum()), (n_tasks, 1))
         np.add.at(score, task, log_v[annotator, :, label])
         phi = softmax(score)
         if gold is not None:

@@ -25,7 +25,7 @@ def first_rho(shares, seed, restart, block, n_subtypes):
 
 
 def fit(task, annotator, label, rho, alpha, iterations, gold=None, a_pi=0.1, correct=4.0, wrong=1.0):
-    """-> phi, the bound after each iteration, (nu, eta, mu) of the last one."""
+    """-> phi, the bound after each iteration, rho."""
     _, n_classes, n_subtypes = rho.shape
     b = wrong + (correct - wrong) * np.eye(n_classes)[:, None, :]  # [K, 1, L]
     bounds = []
@@ -50,7 +50,7 @@ def fit(task, annotator, label, rho, alpha, iterations, gold=None, a_pi=0.1, cor
         bounds.append(
             expected + entropy - divergence(eta, a_pi / n_subtypes) - divergence(nu, alpha) - divergence(mu, b)
         )
-    return rho.sum(axis=2), bounds, (nu, eta, mu), rho
+    return rho.sum(axis=2), bounds, rho
 
 
 def confusion(task, annotator, label, rho, eta, correct=4.0, wrong=1.0):

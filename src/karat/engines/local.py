@@ -21,22 +21,24 @@ Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
 class LocalEngine:
     """Blocks on the threads of this machine; kernels run without the interpreter lock."""
 
-    def __init__(self, threads: int | None = None, *, fewest_votes: int = FEWEST_VOTES) -> None:
+    def __init__(self, threads: int | None = None, *, fewest_votes: int = FEWEST_VOTES, single: bool = False) -> None:
         self.threads = thread_count(threads)
+        self.single = single  # posteriors are kept in 32 bits; sums never are
         self.fewest_votes = fewest_votes  # in a block
+        self.pool = ThreadPoolExecutor(self.threads)  # threads start when they are first needed
         self.blocks: list[Block] = []
-        self.posterior = np.empty((0, 0))
+        self.posterior: NDArray[Any] = np.empty((0, 0))
 
     def scatter(self, annotations: Annotations, *, divisible: bool = True) -> None:
-        self.posterior = np.zeros((annotations.n_tasks, annotations.n_classes))
+        dtype = np.float32 if self.single else np.float64
+        self.posterior = np.zeros((annotations.n_tasks, annotations.n_classes), dtype)
         fewest_votes = self.fewest_votes if divisible else annotations.n_votes
         self.blocks = split(annotations, self.posterior, fewest_votes)
 
     def sum(self, step: Callable[..., Statistics], *arguments: Any) -> Statistics:
         if self.threads == 1 or len(self.blocks) == 1:
             return add_up(step(block, *arguments) for block in self.blocks)
-        with ThreadPoolExecutor(self.threads) as pool:
-            return add_up(list(pool.map(lambda block: step(block, *arguments), self.blocks)))
+        return add_up(list(self.pool.map(lambda block: step(block, *arguments), self.blocks)))
 
     def state(self) -> dict[str, NDArray[Any]]:
         kept = {f"{b.index}.{name}": values.copy() for b in self.blocks for name, values in b.state.items()}
