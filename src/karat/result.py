@@ -181,7 +181,7 @@ def beta_interval(mean: Floats, variance: Floats, mass: float = 0.95) -> tuple[F
 
 
 def _labels(posterior: Floats) -> tuple[Codes, NDArray[np.bool_]]:
-    preference = np.argsort(-posterior.sum(axis=0), kind="stable")
+    preference = np.argsort(-posterior.sum(axis=0, dtype=np.float64), kind="stable")
     label, tied = np.empty(len(posterior), np.int32), np.empty(len(posterior), np.bool_)
     decide(posterior, preference, label, tied)
     return label, tied

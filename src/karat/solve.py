@@ -50,7 +50,7 @@ def fit(
     """
     _check(method, annotations, checkpoint)
     began = time.perf_counter()
-    engine = engine or LocalEngine(threads)
+    engine = engine or LocalEngine(threads, single=method.single)
     engine.scatter(annotations, divisible=method.divisible)
     if checkpoint is not None:
         checkpoint.bind(annotations, method.name, method.settings)

@@ -67,6 +67,11 @@ class Method(ABC):
         """Whether sweeps are taken in longer strides, for which `coordinates` and `at` are needed."""
         return False
 
+    @property
+    def single(self) -> bool:
+        """Whether posteriors are kept in 32 bits, half of the memory of 64."""
+        return False
+
     def coordinates(self, parameters: Any) -> Floats:
         """The parameters as one vector in which any point makes sense (logs of positive numbers)."""
         raise InputError(f"{self.name} cannot be accelerated")
