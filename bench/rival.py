@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import resource
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -52,7 +53,7 @@ def peerannot(method: str) -> Callable[[Votes], Any]:
         for task, annotator, label in votes.tolist():
             answers.setdefault(task, {})[annotator] = label
         sizes = {"n_classes": n_classes(votes), "n_workers": int(votes[:, 1].max()) + 1}
-        more = {"dataset": Path()} if method == "GLAD" else {}  # where it would save
+        more = {"dataset": Path(tempfile.mkdtemp())} if method == "GLAD" else {}  # it writes files there
         model = getattr(library, method)(answers, **sizes, **more)
         if hasattr(model, "run"):
             model.run()
