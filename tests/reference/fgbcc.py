@@ -11,12 +11,12 @@ def objective(lam, n, rate, mu, sig):
     return (n * lam - grown - (lam - mu) ** 2 / (2 * sig)).sum(), n - grown - (lam - mu) / sig
 
 
-def search(n, rate, mu, sig):
+def search(n, rate, mu, sig, iterations=35):
     def loss(flat):
         value, gradient = objective(flat.reshape(mu.shape), n, rate, mu, sig)
         return -value, -gradient.ravel()
 
-    best = minimize(loss, mu.ravel(), method="L-BFGS-B", jac=True, tol=1e-5, options={"maxiter": 35})
+    best = minimize(loss, mu.ravel(), method="L-BFGS-B", jac=True, tol=1e-5, options={"maxiter": iterations})
     return best.x.reshape(mu.shape)
 
 
