@@ -193,7 +193,7 @@ class PTBCC(Method):
     def single(self) -> bool:
         """In 32 bits a posterior is rounded by up to 3e-8 in each sweep. Sums, parameters and the bound stay in 64.
 
-        Measured on simulated votes, posteriors end within 1e-5 of those in 64 bits, after as many sweeps; what
+        Measured on simulated votes, posteriors end within 1e-6 of those in 64 bits, after as many sweeps; what
         differs by less than the rounding counts as tied.
         """
         return self.precision == "single"
