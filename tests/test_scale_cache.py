@@ -72,4 +72,5 @@ def test_where_nothing_can_be_written_kernels_still_work(tmp_path: Path) -> None
     package = read_only(tmp_path / "package")
     no_home = tmp_path / "home"
     no_home.write_text("a file")
-    assert count(package, no_home, cwd=tmp_path)[1] == [0, 0]
+    for _ in range(2):
+        assert count(package, no_home, cwd=tmp_path)[1] == [0, 1]

@@ -23,7 +23,7 @@ LONGEST_UNROLLED = 8
 
 def kernel(function: Function) -> Function:
     """Compile without the interpreter lock, keep the machine code on disk, divide as NumPy does."""
-    options = {"nogil": True, "error_model": "numpy", "fastmath": FAST_SUMS}
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": FAST_SUMS}
     try:
         compiled = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # neither beside the package nor in a home folder can anything be written
