@@ -15,7 +15,7 @@ from karat.methods.ptbcc import PTBCC
 from karat.registry import REGISTRY
 from karat.solve import fit
 
-RESUMABLE = [name for name in REGISTRY if method_class(name)().n_restarts == 1]
+RESUMABLE = [name for name in REGISTRY if method_class(name)().n_restarts == 1 and method_class(name)().resumable]
 
 
 def interrupt_at(iteration):
