@@ -8,6 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
@@ -17,6 +18,7 @@ from karat.encoding import encode_integers, encode_pieces
 from karat.errors import InputError
 from karat.frames import to_list
 from karat.readers import Progress, read, read_truth
+from karat.readers.names import match
 from karat.readers.table import Opened
 from tests.readers_votes import write
 
@@ -187,3 +189,27 @@ def test_many_sparse_integers_outgrow_the_first_hash_table() -> None:
 def test_integers_that_are_codes_already_are_not_copied() -> None:
     column = np.array([2, 0, 1, 0], dtype=np.int32)
     assert encode_integers(column)[0] is column
+
+
+@pytest.mark.parametrize(
+    ("names", "values"),
+    [
+        (pl.Series(["a", "b", "ä"]), ["ä", "c", "a", "a"]),
+        (pl.Series([3, 5, 9]), [9, 3, 4, 2**80]),
+        (pl.Series([3, 5, 9]), [9, 2**200]),
+        (pl.Series([3, 2**64 - 1], dtype=pl.UInt64), [2**64 - 1, -1]),
+        (pl.Series([3, 5, 9]), ["9", "03", 3]),
+        (pl.Series(["3", "5"]), [5, "3"]),
+        (pl.Series([0.5, 2.0]), [2, 3]),
+        (pl.Series([True, False]), [True, 0]),
+        (pl.Series([1, 2]), [True, False]),
+        (pl.Series([], dtype=pl.String), ["a"]),
+    ],
+)
+def test_many_names_are_matched_like_few(monkeypatch: pytest.MonkeyPatch, names: pl.Series, values: list[Any]) -> None:
+    vocabulary = nw.from_native(names, series_only=True)
+    few = match(values, vocabulary)
+    monkeypatch.setattr("karat.readers.names.MANY", 0)
+    many = match(values, vocabulary)
+    assert many.tolist() == few.tolist()
+    assert many.dtype == np.int32

@@ -137,43 +137,28 @@ class Annotations:
     ) -> Annotations:
         """The one door: every reader ends here. A MISSING label is no vote; unused names are left out."""
         _check(task, annotator, class_names, repeated)
-        n_rows, unlabelled = len(label), task_names[:0]
-        n_missing = n_rows - int(np.count_nonzero(label != MISSING))
-        if n_missing == n_rows:
-            raise InputError("there is not a single vote: every label is missing")
-        asked = group.count(task, len(task_names)) if n_missing else None
-        if n_missing:
-            voted = np.flatnonzero(label != MISSING)
-            task, annotator, label = task[voted], annotator[voted], label[voted]
-            del voted
+        n_rows, was_asked = len(label), group.count(task, len(task_names)) > 0
+        task, annotator, label = _votes_only(task, annotator, label)
         counts = group.count(task, len(task_names))
         has_vote = counts > 0
-        if asked is not None:
-            unlabelled = task_names[np.flatnonzero((asked > 0) & ~has_vote)]
         start, by_annotator, by_label = _grouped(task, annotator, label, counts, len(class_names))
-        del task, annotator, label, counts, asked
+        n_votes = len(label)
+        del task, annotator, label, counts
         seen = _renumber_seen(by_annotator, len(annotator_names))
-        start = start if has_vote.all() else np.append(start[:-1][has_vote], start[-1])
-        kept = group.sort_tasks(start, by_annotator, by_label, POLICY[repeated])
-        left_out = len(by_label) - kept
-        if repeated == "error" and left_out:
-            raise InputError(
-                f"{left_out:,} votes repeat an earlier vote of the same annotator on the same task; "
-                'choose repeated="first", "last" or "all" (--repeated)'
-            )
+        kept = _sort(start, by_annotator, by_label, repeated)
         task_ptr, cell_ptr, cell_class = group.cells(start, by_label[:kept])
         truths, gold_unused = _gold_of(gold, has_vote)
         return cls(
             task_ptr=task_ptr,
             cell_ptr=cell_ptr,
             cell_class=cell_class,
-            annotator=by_annotator[:kept] if left_out == 0 else by_annotator[:kept].copy(),
+            annotator=by_annotator[:kept],
             gold=truths,
             task_names=_take(task_names, has_vote),
             annotator_names=_take(annotator_names, seen),
             class_names=class_names,
-            unlabelled=unlabelled,
-            counts=Counts(n_rows, n_missing, left_out, gold_unused),
+            unlabelled=task_names[np.flatnonzero(was_asked & ~has_vote)],
+            counts=Counts(n_rows, n_rows - n_votes, n_votes - kept, gold_unused),
         )
 
 
@@ -190,10 +175,20 @@ def _check(task: Codes, annotator: Codes, class_names: Names, repeated: str) -> 
             )
 
 
+def _votes_only(task: Codes, annotator: Codes, label: Codes) -> tuple[Codes, Codes, Codes]:
+    """Rows that have a label: the very arrays, where all rows have one."""
+    if label.size and label.min() != MISSING:
+        return task, annotator, label
+    voted = np.flatnonzero(label != MISSING)
+    if not voted.size:
+        raise InputError("there is not a single vote: every label is missing")
+    return task[voted], annotator[voted], label[voted]
+
+
 def _grouped(
     task: Codes, annotator: Codes, label: Codes, counts: NDArray[np.int64], n_classes: int
 ) -> tuple[NDArray[np.int64], Codes, group.Labels]:
-    """Where the votes of each task begin, and (annotator, label) of the votes in that order."""
+    """Where the votes of each task that has any begin, and (annotator, label) of the votes in that order."""
     start = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=start[1:])
     by_annotator = np.empty(len(task), np.int32)
@@ -201,7 +196,20 @@ def _grouped(
     if n_classes > 256:
         by_label = np.empty(len(task), np.uint16)
     group.group_by_task(task, annotator, label, start[:-1].copy(), by_annotator, by_label)
-    return start, by_annotator, by_label
+    used = np.append(counts > 0, True)
+    return start if used.all() else start[used], by_annotator, by_label
+
+
+def _sort(start: NDArray[np.int64], annotator: Codes, label: group.Labels, repeated: Repeated) -> int:
+    """Sorts the votes of each task. -> how many are kept"""
+    kept = group.sort_tasks(start, annotator, label, POLICY[repeated])
+    left_out = len(label) - kept
+    if repeated == "error" and left_out:
+        raise InputError(
+            f"{left_out:,} votes repeat an earlier vote of the same annotator on the same task; "
+            'choose repeated="first", "last" or "all" (--repeated)'
+        )
+    return kept
 
 
 def _renumber_seen(annotator: Codes, n: int) -> NDArray[np.bool_]:

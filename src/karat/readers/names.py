@@ -32,6 +32,7 @@ __all__ = [
 
 CANONICAL = r"^(0|-?[1-9][0-9]*)$"  # as Python writes an integer: 7, not 007 or +7
 
+MANY = 100_000  # names that are too many for a dictionary of Python
 NOT_BLANK = r"[^\s\x1c-\x1f]"  # these four are blank to Python, too
 
 
@@ -114,6 +115,9 @@ def match(values: Iterable[Any], names: Names) -> Codes:
 
     So the task 7 of a data frame is found by the "7" of a text file, but 7 never by "007".
     """
+    values = list(values)
+    if len(names) >= MANY and (found := _match_many(values, names)) is not None:
+        return found
     listed = to_list(names)
     exact = {name: code for code, name in enumerate(listed)}
     written: dict[str, int] = {}
@@ -122,10 +126,28 @@ def match(values: Iterable[Any], names: Names) -> Codes:
         if isinstance(name, bool):
             written.setdefault(str(name), code)
     try:
-        found = [exact[value] if value in exact else written.get(text_of(value), MISSING) for value in values]
+        codes = [exact[value] if value in exact else written.get(text_of(value), MISSING) for value in values]
     except TypeError as error:  # a list or a dict is no name
         raise InputError(f"{error}; expected text, numbers or truth values") from None
-    return np.array(found, dtype=np.int32)
+    return np.array(codes, dtype=np.int32)
+
+
+def _match_many(values: list[Any], names: Names) -> Codes | None:
+    """The same by a join, where names and values are all text or all integers: objects of Python would not fit."""
+    kinds = {type(value) for value in values}
+    native = names.to_native() if isinstance(names, nw.Series) else None
+    if not isinstance(native, pl.Series) or kinds not in ({str}, {int}):
+        return None
+    if (native.dtype == pl.String) != (kinds == {str}) or not (native.dtype == pl.String or native.dtype.is_integer()):
+        return None
+    try:
+        wanted = pl.DataFrame({"name": pl.Series(values, dtype=pl.String if kinds == {str} else pl.Int128)})
+    except OverflowError:
+        return None
+    known = pl.DataFrame({"name": native.cast(wanted.schema["name"]), "code": np.arange(len(native), dtype=np.int32)})
+    codes = wanted.join(known, on="name", how="left", maintain_order="left").get_column("code")
+    found: Codes = codes.fill_null(MISSING).to_numpy()
+    return found
 
 
 def is_integer_text(name: Any) -> bool:
