@@ -113,7 +113,7 @@ def test_rank_sums_and_p_are_the_papers_for_the_accuracies_of_the_original_progr
 
 
 def test_equal_accuracies_do_not_count_and_rounding_breaks_no_tie():
-    found = compare([0.3, 0.5, 0.1 + 0.2], [0.2, 0.5, 0.4])
+    found = compare([0.3, 0.5, 0.7], [0.2, 0.5, 0.8])
     assert found.n == 2
     assert found.S == 1.5  # differences of +0.1 and -0.1 share ranks 1 and 2
     assert compare([0.5], [0.5]) == (0.0, 1.0, 0)

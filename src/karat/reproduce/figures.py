@@ -119,20 +119,23 @@ def _accuracies(results: Results) -> Any:
 
 
 def _bars(panel: Any, values: dict[str, float]) -> None:
-    places = np.arange(len(values))
+    from matplotlib.patheffects import withStroke
+
+    places, last = np.arange(len(values)), len(values) - 0.5
+    mean, low, high = float(np.mean(list(values.values()))), min(values.values()), max(values.values())
+    margin = max(high - low, 0.02)
+    panel.hlines(mean, -0.5, last, color="black", linestyle="--", linewidth=0.9)
+    panel.text(last + 0.1, mean, f"mean\n{mean:.3f}", fontsize=7.5, va="center", ha="left")
     for place, (method, value) in zip(places, values.items(), strict=True):
         look = LOOKS[method]
         panel.bar(place, value, 0.8, color=look.colour, hatch=look.hatch, edgecolor="#333333", linewidth=0.5)
-        panel.text(place, value, f"{value:.3f}"[1:], ha="center", va="bottom", fontsize=6.5)
-    mean = float(np.mean(list(values.values())))
-    panel.axhline(mean, color="black", linestyle="--", linewidth=0.9)
-    panel.text(len(values) - 0.4, mean, f" mean\n {mean:.3f}", fontsize=7, va="center", ha="left")
-    low, high = min(values.values()), max(values.values())
-    margin = max(high - low, 0.02)
+        number = panel.text(place, value + 0.01 * margin, f"{value:.3f}"[1:], ha="center", va="bottom", fontsize=7)
+        number.set_path_effects([withStroke(linewidth=2, foreground="white")])  # legible across the line
     panel.set_ylim(max(low - 0.6 * margin, 0), high + 0.25 * margin)
-    panel.set_xlim(-0.6, len(values) + 0.7)
-    panel.set_xticks(places, [METHODS[method] for method in values], rotation=50, ha="right", fontsize=7.5)
-    panel.tick_params(axis="x", length=0, pad=1)
+    panel.set_xlim(-0.6, last + 1.4)
+    names = [METHODS[method] for method in values]
+    panel.set_xticks(places, names, rotation=45, ha="right", rotation_mode="anchor", fontsize=7.5)
+    panel.tick_params(axis="x", length=0, pad=2)
 
 
 def _prototypes(case: Case, title: str) -> Any:
@@ -152,13 +155,8 @@ def _matrix(panel: Any, matrix: Any) -> None:
     panel.imshow(matrix, cmap="Blues", vmin=0, vmax=1)
     size = 9 if len(matrix) <= 6 else 7
     for (row, column), p in np.ndenumerate(matrix):
-        panel.text(
-            *(column, row, f"{p:.2f}".replace("0.", ".")),
-            ha="center",
-            va="center",
-            fontsize=size,
-            color="white" if p > 0.5 else "black",
-        )
+        colour, number = "white" if p > 0.5 else "black", f"{p:.2f}".replace("0.", ".")
+        panel.text(column, row, number, ha="center", va="center", fontsize=size, color=colour)
     ticks = range(len(matrix))
     panel.set_xticks(ticks, [str(k + 1) for k in ticks])
     panel.set_yticks(ticks, [str(k + 1) for k in ticks])
@@ -169,13 +167,13 @@ def _matrix(panel: Any, matrix: Any) -> None:
 def _mixtures(panel: Any, weights: Any) -> None:
     """A bar an annotator, in the order of their shares."""
     first = np.sort(weights[:, 0])[::-1]
-    places = np.arange(len(first))
+    places = np.arange(len(first)) + 1
     panel.bar(places, first, 1.0, color=LOOKS["ptbcc"].colour, label="prototype 1")
     panel.bar(places, 1 - first, 1.0, bottom=first, color="#e3d5d9", hatch="///", edgecolor="#8a6f77", linewidth=0.0)
-    panel.bar(0, 0, color="#e3d5d9", hatch="///", edgecolor="#8a6f77", label="prototype 2")
+    panel.bar(1, 0, color="#e3d5d9", hatch="///", edgecolor="#8a6f77", label="prototype 2")
     panel.axhline(first.mean(), color="black", linestyle="--", linewidth=0.9)
     panel.annotate(f"mean {first.mean():.2f}", (1, first.mean()), fontsize=8, va="bottom", color="white")
-    panel.set_xlim(-0.5, len(first) - 0.5)
+    panel.set_xlim(0.5, len(first) + 0.5)
     panel.set_ylim(0, 1)
     panel.set_xlabel(f"{len(first)} annotators, by share")
     panel.set_ylabel("share of prototypes")

@@ -11,7 +11,8 @@ __all__ = ["TITLE", "blocks"]
 
 TITLE = "The PTBCC paper, reproduced by Karat"
 CAPTIONS = {
-    "figure2": "Figure 2. Accuracy of each method on each data set; the dashed line is the mean of the bars.",
+    "figure2": "Figure 2. Accuracy of each method on each data set; the dashed line is the mean of the bars. "
+    "The axes do not begin at zero.",
     "figure3": "Figure 3. Prototype confusion matrices and the annotators' distribution over them, learned from Val5.",
     "figure4": "Figure 4. Prototype confusion matrices and the annotators' distribution over them, learned from MS.",
     "figure5": "Figure 5. Time of one fit, data sets in the order of their number of labels.",

@@ -135,7 +135,8 @@ def times_table(results: Results) -> Table:
         for method, row in results.scores.items()
     ]
     notes = [
-        "One thread, compiled code loaded; several fits ran at a time. Where a row is a mean of seeds: one of them."
+        "One thread, compiled code loaded, the shortest of five where a fit takes milliseconds; several fits ran at a "
+        "time. Where accuracies are means over seeds: the median of one fit's time."
     ]
     return Table("times", "Seconds of one fit, data sets by number of labels", header, rows, notes)
 
