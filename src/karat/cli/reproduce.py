@@ -70,5 +70,5 @@ def _progress() -> Iterator[Watch | None]:
 
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        bar = progress.add_task("starting")
+        bar = progress.add_task("reading", total=None)
         yield lambda done, total, words: progress.update(bar, completed=done, total=total, description=words)

@@ -12,7 +12,7 @@ from typing import Any
 
 from karat.datasets import Votes, cache_folder, data_sets, find, load_dataset
 from karat.errors import InputError
-from karat.reproduce.output import contents, place
+from karat.reproduce.output import check_place, contents, place
 from karat.reproduce.plan import FIGURES, check_methods, check_parts, jobs_of
 from karat.reproduce.results import Results, collect
 from karat.reproduce.runs import Watch, run
@@ -40,6 +40,7 @@ def reproduce(
         from karat.reproduce.figures import require_matplotlib
 
         require_matplotlib()  # before the long work, not after it
+    check_place(Path(out))
     there, lacking = check_methods(methods)
     folder = Path(data) if data is not None else cache_folder()
     votes, absent = _load(folder, verified)

@@ -33,6 +33,10 @@ WHY_MEAN = {
     "glad": "conjugate gradients that stop early do not repeat to the last digit from one program to the next",
 }
 WHY_S = {
+    "ebcc": (
+        "37 with the accuracies of the original program. The ranks of Web and Adult decide, where restarts end in "
+        "different optima: another seed, another rank"
+    ),
     "tiremge": "it is below MV on most data sets here and in the authors' program, see its mean",
     "glad": (
         "31 with the original program too: four of its differences from MV are below .003, and gradients that stop "

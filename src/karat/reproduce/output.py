@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import secrets
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from karat.reproduce.document import Block, Table, csv_cell, to_html, to_markdow
 from karat.reproduce.page import TITLE, blocks
 from karat.reproduce.results import Results
 
-__all__ = ["as_json", "contents", "place"]
+__all__ = ["as_json", "check_place", "contents", "place"]
 
 PAGE = "reproduction"
 
@@ -81,18 +82,35 @@ def as_json(results: Results) -> dict[str, Any]:
     }
 
 
+def check_place(out: Path) -> None:
+    """Find out before the long work, not after it, that the results cannot be written."""
+    if out.exists() and not out.is_dir():
+        raise OutputError(f"{out} is a file; name a folder for the results")
+    with _staged(out) as staged:
+        staged.mkdir()
+
+
 def place(files: dict[str, bytes], out: Path) -> list[Path]:
     """Written beside the folder first; a failure leaves what was there before."""
-    staged = out.absolute().parent / f".{out.name}.{secrets.token_hex(6)}.part"
-    try:
+    with _staged(out) as staged:
         for name, data in files.items():
             (staged / name).parent.mkdir(parents=True, exist_ok=True)
             (staged / name).write_bytes(data)
         for name in files:
             (out / name).parent.mkdir(parents=True, exist_ok=True)
             (staged / name).replace(out / name)
+    return [out / name for name in files]
+
+
+@contextmanager
+def _staged(out: Path) -> Iterator[Path]:
+    """A folder beside the one wanted, on the same disk; it is gone afterwards, come what may."""
+    folder = out.expanduser().absolute()
+    staged = folder.parent / f".{folder.name}.{secrets.token_hex(6)}.part"
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        yield staged
     except OSError as error:
         raise OutputError(f"the results cannot be written to {out}: {error.strerror or error}") from error
     finally:
         shutil.rmtree(staged, ignore_errors=True)
-    return [out / name for name in files]

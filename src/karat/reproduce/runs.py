@@ -65,6 +65,8 @@ def run(
     place = Place(folder, verified)
     ordered = sorted(set(jobs), key=lambda j: (-COST.get(j.method, 1.0) * sizes[j.data], j.method, j.data, str(j)))
     done: dict[Job, Outcome] = {}
+    if watch is not None:
+        watch(0, len(ordered), "the slowest first")
     for finished, outcome in _outcomes(ordered, place, workers):
         done[finished] = outcome
         if watch is not None:
