@@ -46,6 +46,7 @@ def save(result: Result, path: Path) -> None:
         "format": FORMAT,
         "version": VERSION,
         **{name: getattr(result, name) for name in PLAIN},
+        "notes": result.notes,
         "counts": asdict(result.counts),
         "more": list(result.knowledge.more),
     }
@@ -138,6 +139,7 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
         **values,
         knowledge=Knowledge(**known, more=more),
         steps=[Step(int(row[0]), int(row[1]), float(row[2]), float(row[3])) for row in arrays["steps"]],
+        notes=manifest.get("notes", []),  # files of the first Karat have none
         counts=Counts(**{count.name: manifest["counts"][count.name] for count in fields(Counts)}),
     )
 

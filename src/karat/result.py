@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from karat.annotations import Annotations, Counts
-from karat.encoding import Codes, Names, look_up
+from karat.encoding import Codes, Names, as_column, look_up
 from karat.errors import InputError
 from karat.kernels.labels import decide
 from karat.kernels.votes import agreement
@@ -72,6 +72,7 @@ class Result:
     converged: bool = True
     stopped: str = ""
     seconds: float = 0.0
+    notes: list[str] = field(default_factory=list)  # what a method wants its user to know, a sentence or two each
 
     @property
     def label(self) -> Any:
@@ -110,6 +111,16 @@ class Result:
             mixture: Floats = np.tensordot(known.weights[code], known.prototypes, axes=1)
             return mixture
         raise InputError(f"{self.method} has no confusion matrices")
+
+    def predict(self, task: Any, annotator: Any) -> Floats:
+        """[n, K]: how likely each label is, for pairs of a task and an annotator (names, one or many of each).
+
+        Somebody who has not voted is taken for the mean of all; a task without votes, for any.
+        """
+        from karat.predict import predictive
+
+        tasks, annotators = np.broadcast_arrays(as_column(np.atleast_1d(task)), as_column(np.atleast_1d(annotator)))
+        return predictive(self, look_up(tasks, self.task_names), look_up(annotators, self.annotator_names))
 
     def labels(self, *, probabilities: bool = False) -> Any:
         """A data frame, a row a task: task, label, confidence, n_votes, tied (and a column a class)."""

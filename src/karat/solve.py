@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,6 +53,8 @@ def fit(
     _check(method, annotations, checkpoint)
     began = time.perf_counter()
     engine = engine or LocalEngine(threads, single=method.single)
+    if (settled := method.settle(annotations, partial(fit, engine=engine, watch=watch))) is not None:
+        return replace(settled, seconds=time.perf_counter() - began)
     engine.scatter(annotations, divisible=method.divisible)
     if checkpoint is not None:
         checkpoint.bind(annotations, method.name, method.settings)
@@ -71,6 +75,8 @@ def _check(method: Method, annotations: Annotations, checkpoint: Checkpoint | No
         raise InputError(f"{method.name} cannot use gold truths; leave them out or choose another method")
     if checkpoint is not None and (method.n_restarts > 1 or method.accelerated):
         raise InputError("a fit with restarts or with accelerate cannot be resumed from a checkpoint")
+    if checkpoint is not None and not method.resumable:
+        raise InputError(f"{method.name} runs other methods first and cannot be resumed from a checkpoint")
 
 
 def _best_of(method: Method, engine: Engine, watch: Watch | None, checkpoint: Checkpoint | None) -> Run:
@@ -86,15 +92,17 @@ def _best_of(method: Method, engine: Engine, watch: Watch | None, checkpoint: Ch
 
 def _descend(method: Method, engine: Engine, restart: int, watch: Watch | None, checkpoint: Checkpoint | None) -> Run:
     """Ends with parameters that belong to the posterior returned."""
+    steps = _prelude(method, engine, restart, watch)
+    last = len(steps) + method.max_iterations
     parameters = method.begin(engine.sum(method.start, restart))
-    steps: list[Step] = []
+    done = False
     if checkpoint is not None and (found := checkpoint.load(parameters)) is not None:
         parameters, state, steps = found
         engine.restore(state)
+        done = bool(steps) and method.converged(steps)
     strides = Strides(method, engine) if method.accelerated else None
-    done = bool(steps) and method.converged(steps)
     with interruptible() as interrupted:
-        while not done and len(steps) < method.max_iterations:
+        while not done and len(steps) < last:
             statistics = engine.sum(method.sweep, parameters)
             bound = method.bound(parameters, statistics)
             parameters = method.advance(engine, statistics, parameters)
@@ -103,7 +111,7 @@ def _descend(method: Method, engine: Engine, restart: int, watch: Watch | None, 
                 parameters, bound = strides.take_back()
             steps.append(Step(restart, len(steps) + 1, float(statistics.change), bound))
             done = not taken_back and method.converged(steps)
-            if strides is not None and not (taken_back or done or len(steps) == method.max_iterations):
+            if strides is not None and not (taken_back or done or len(steps) == last):
                 parameters = strides.onward(parameters, bound, steps[-1].change)
             if watch is not None:
                 watch(steps[-1])
@@ -115,6 +123,14 @@ def _descend(method: Method, engine: Engine, restart: int, watch: Watch | None, 
         checkpoint.done()
     per_task = {name: engine.gather(name) for name in method.task_knowledge()}
     return Run(parameters, engine.gather(), per_task, steps, done)
+
+
+def _prelude(method: Method, engine: Engine, restart: int, watch: Watch | None) -> list[Step]:
+    """Leaves its posterior in the blocks. -> its steps, without their bounds: they are those of another model."""
+    if method.prelude is None:
+        return []
+    run = _descend(method.prelude, engine, restart, watch, None)
+    return [step._replace(bound=math.nan) for step in run.steps]
 
 
 def _reason(method: Method, run: Run) -> str:

@@ -46,10 +46,21 @@ def posterior_rows_sum_to_one(make: Make) -> None:
     assert (result.posterior >= 0).all()
 
 
+def predictions_sum_to_one(make: Make) -> None:
+    result = fit_arrays(make, sample_votes())
+    expected = result.predict([0, 1, 2, -9], [0, 5, -9, -9])  # -9: a task and an annotator that were not seen
+    assert expected.shape == (4, 3)
+    assert np.allclose(expected.sum(axis=1), 1, atol=1e-9)
+    assert (expected >= 0).all()
+
+
 def the_bound_never_falls(make: Make) -> None:
     if not make().has_bound:
         return
     bound = fit_arrays(make, sample_votes()).bound
+    if make().prelude is not None:
+        bound = bound[int(np.isnan(bound).sum()) :]  # the sweeps of the prelude have none, and come first
+    assert len(bound) > 0
     assert np.isfinite(bound).all()
     assert (np.diff(bound) >= -1e-9 * np.abs(bound[1:])).all(), bound
 
@@ -149,6 +160,7 @@ def saving_and_loading_round_trips(make: Make) -> None:
         again = load(Path(folder) / "model.karat")
     assert same_bits(result, again)
     assert again.method == result.method
+    assert again.notes == result.notes
     assert again.steps == result.steps or not np.isfinite(result.bound).all()
     assert set(again.knowledge.more) == set(result.knowledge.more)
 
@@ -170,6 +182,7 @@ def _renaming(n: int, seed: int) -> Column:
 
 LAWS: list[Callable[[Make], None]] = [
     posterior_rows_sum_to_one,
+    predictions_sum_to_one,
     the_bound_never_falls,
     the_order_of_votes_does_not_matter,
     the_names_of_tasks_and_annotators_do_not_matter,

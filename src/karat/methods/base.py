@@ -15,17 +15,19 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from karat.annotations import Annotations
 from karat.engines import Engine
 from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.kernels.votes import vote_shares
-from karat.result import Knowledge, Step
+from karat.result import Knowledge, Result, Step
 
 __all__ = ["Knowledge", "Method", "Step", "start_from_shares"]
 
@@ -40,6 +42,7 @@ class Method(ABC):
     takes_gold: ClassVar[bool] = True
     has_bound: ClassVar[bool] = False  # whether `bound` never falls
     divisible: ClassVar[bool] = True  # whether blocks of tasks can be worked on apart
+    resumable: ClassVar[bool] = True  # whether a checkpoint holds all that the next sweep needs
     random_start: ClassVar[bool] = False  # whether the seed decides where it starts
     exact_bits: ClassVar[bool] = True  # False where an optimiser's sums depend on where memory lies
     rounding: ClassVar[float] = 1e-6  # how far another order of the same sums may move a posterior
@@ -66,6 +69,15 @@ class Method(ABC):
     def accelerated(self) -> bool:
         """Whether sweeps are taken in longer strides, for which `coordinates` and `at` are needed."""
         return False
+
+    @property
+    def prelude(self) -> Method | None:
+        """A method that runs to its end first; `start` finds its posterior in the blocks."""
+        return None
+
+    def settle(self, annotations: Annotations, fit: Callable[[Method, Annotations], Result]) -> Result | None:
+        """The whole result, for a method that is made of fits of other methods; None: it has sweeps of its own."""
+        return None
 
     @property
     def single(self) -> bool:

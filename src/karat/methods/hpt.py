@@ -1,0 +1,48 @@
+"""HPT: prototypes first, then each annotator's own way.
+
+PTBCC is run to its end; from its posterior the updates of HDS go on. The prototypes, learned from everybody, find the
+right basin; then each annotator may leave them as far as their votes justify it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from karat.engines.blocks import Block
+from karat.kernels.votes import vote_shares
+from karat.methods.base import Method
+from karat.methods.hds import HDS, First
+from karat.methods.ptbcc import PTBCC
+
+__all__ = ["HPT"]
+
+
+@dataclass(kw_only=True)
+class HPT(HDS):
+    """PTBCC's prototypes to find the truth roughly, then each annotator's own confusion matrix (HDS) to refine it.
+
+    Assumes that annotators err independently given the truth. Use it where annotators differ in more ways than a few
+    prototypes can tell, and have cast enough votes to show it. The record holds the sweeps of PTBCC first, without a
+    bound: it is another model's. Costs a fit of PTBCC and one of HDS.
+
+    >>> import karat
+    >>> votes = karat.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
+    >>> karat.aggregate(votes, "hpt").label.tolist()
+    ['x', 'y']
+    """
+
+    name: ClassVar[str] = "hpt"
+    resumable: ClassVar[bool] = False
+
+    @property
+    def prelude(self) -> Method:
+        return PTBCC(seed=self.seed)
+
+    def start(self, block: Block, restart: int) -> First:
+        task_ptr, cell_ptr, cell_class, _ = block.votes
+        shares = np.empty_like(block.posterior)
+        vote_shares(task_ptr, cell_ptr, cell_class, block.gold, shares)
+        return self._count(block, shares)

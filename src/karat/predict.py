@@ -1,0 +1,72 @@
+"""How an annotator is expected to vote on a task: sum_k phi_ik c_j[k, l].
+
+c_j is what the method knows of annotator j: their confusion matrix (its posterior mean), their mixture of prototypes,
+or, for methods that know neither, a coin: right with the annotator's accuracy, every error equally likely. Somebody
+who has not voted is expected to be like the mean of those who have; a task without votes is as likely as all tasks
+to belong to each class.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.encoding import MISSING, Codes
+from karat.result import Knowledge, Result
+
+__all__ = ["log_scores", "predictive"]
+
+Floats = NDArray[np.float64]
+
+LEAST_PROBABILITY = 1e-9  # a vote that was thought impossible costs much, but not everything
+
+
+def predictive(result: Result, task: Codes, annotator: Codes) -> Floats:
+    """[n, K]: the probability of each label, for pairs of a task and an annotator (codes; MISSING: one not seen)."""
+    known = result.knowledge
+    phi = np.vstack([result.posterior, known.class_prior])[task]  # MISSING is -1, the last row
+    if known.confusion is not None:
+        return _by_confusion(phi, known.confusion, annotator)
+    if known.weights is not None and known.prototypes is not None:
+        return _by_prototypes(phi, known, annotator)
+    return _by_coin(phi, _with_mean(result.accuracy)[annotator])
+
+
+def log_scores(result: Result, task: Codes, annotator: Codes, label: Codes) -> Floats:
+    """[n]: the log-probability of each of these votes."""
+    p = predictive(result, task, annotator)[np.arange(len(label)), label]
+    scores: Floats = np.log(np.maximum(p, LEAST_PROBABILITY))
+    return scores
+
+
+def _by_confusion(phi: Floats, confusion: Floats, annotator: Codes) -> Floats:
+    matrices = _with_mean(confusion)
+    expected = np.zeros_like(phi)
+    for k in range(phi.shape[1]):  # class by class, so that no [n, K, K] is needed
+        expected += phi[:, k, None] * matrices[annotator, k]
+    return expected
+
+
+def _by_prototypes(phi: Floats, known: Knowledge, annotator: Codes) -> Floats:
+    assert known.weights is not None
+    assert known.prototypes is not None
+    weights = _with_mean(known.weights)[annotator]
+    expected = np.zeros_like(phi)
+    for s, prototype in enumerate(known.prototypes):
+        expected += weights[:, s, None] * (phi @ prototype)
+    return expected
+
+
+def _by_coin(phi: Floats, accuracy: Floats) -> Floats:
+    K = phi.shape[1]
+    if K == 1:
+        return phi
+    right = accuracy[:, None]
+    expected: Floats = right * phi + (1 - right) * (1 - phi) / (K - 1)
+    return expected
+
+
+def _with_mean(of_annotators: Floats) -> Floats:
+    """A last row is added, where the code MISSING (-1) finds the mean of all."""
+    assert MISSING == -1
+    return np.concatenate([of_annotators, of_annotators.mean(axis=0, keepdims=True)])
