@@ -19,4 +19,5 @@ REGISTRY = {
     "ptbcc": "karat.methods.ptbcc:PTBCC",
     "hds": "karat.methods.hds:HDS",
     "hpt": "karat.methods.hpt:HPT",
+    "auto": "karat.methods.auto:Auto",
 }

@@ -1,0 +1,166 @@
+"""Annotators who agree more than the model explains: copied answers, judges of one family.
+
+Every method here takes annotators as independent given the truth. Where some are not, the model takes their agreement
+for skill, and all become sure and wrong together. For two votes on a task, j's and j's, the model of prototypes expects
+them to agree with probability e = sum_k phi_ik sum_l c_jkl c_j'kl. Summed over the tasks that both have seen,
+
+    S = sum (agree - e),  V = sum e (1 - e),  E = sum (1 - e),  rho = S / E
+
+rho is the share of possible excess agreement that is there: 0 for independent annotators, 1 for copies. Groups are
+found on one half of the tasks, as those with the largest sum of S - LEAST_RHO E over their pairs, and count only if the
+other half confirms them. A vote of a group's member then counts w_j = 1 / (1 + rho g_j), with g_j the mean number of
+fellows who voted on the same task: Kish's design effect for clustered samples.
+
+Only pairs that share a task are ever formed, and of large data only those of some tasks.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.annotations import Annotations
+from karat.kernels.groups import move
+from karat.result import Knowledge, Result
+
+__all__ = ["Dependence", "dependence"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+MOST_PAIRS = 100_000  # of votes; beyond, some tasks stand for all
+LEAST_RHO = 0.4  # annotators who agree less beyond the model than this share are no group
+SURE = 3.0  # standard errors by which the other half must exceed it
+FEWEST_PAIRS = 20  # of votes, in the half that confirms
+LEVELS, SWEEPS = 6, 20
+
+
+class Dependence(NamedTuple):
+    """What was found of groups: -1 stands for no group."""
+
+    group: Integers  # [W]
+    rho: Floats  # [number of groups]
+    weights: Floats  # [W]
+
+    @property
+    def n_groups(self) -> int:
+        return len(self.rho)
+
+    def of(self, annotators: Integers) -> Dependence:
+        """The same for some annotators, by their codes."""
+        return Dependence(self.group[annotators], self.rho, self.weights[annotators])
+
+    @property
+    def effective(self) -> float:
+        """How many independent annotators they are worth."""
+        return float(self.weights.sum())
+
+
+class Pairs(NamedTuple):
+    """Pairs of votes on the same task."""
+
+    one: Integers  # annotators
+    other: Integers
+    excess: Floats  # agree - e
+    expected: Floats  # e
+    half: NDArray[np.bool_]  # of which half of the tasks
+
+
+def dependence(annotations: Annotations, result: Result, seed: int = 0) -> Dependence:
+    """Judged by a result that knows prototypes (PTBCC): they are shared, so that no group can make its own."""
+    pairs, share = _pairs(annotations, result, np.random.default_rng(seed))
+    found = _cluster(pairs, annotations.n_annotators)
+    group, rho = _confirm(pairs, found)
+    votes = np.bincount(annotations.annotator, minlength=annotations.n_annotators)
+    return Dependence(group, rho, _weights(pairs, group, rho, np.maximum(votes * share, 1.0)))
+
+
+def _pairs(annotations: Annotations, result: Result, rng: np.random.Generator) -> tuple[Pairs, float]:
+    """-> the pairs of all tasks, or of a random share of them."""
+    votes = annotations.votes_per_task
+    order = rng.permutation(len(votes))
+    chosen = order[: max(int(np.searchsorted(np.cumsum((votes * (votes - 1) // 2)[order]), MOST_PAIRS)), 1)]
+    share = len(chosen) / len(votes)
+    first = annotations.cell_ptr[annotations.task_ptr]
+    label = np.repeat(annotations.cell_class.astype(np.int64), np.diff(annotations.cell_ptr))
+    one, other, task = _couples(first[chosen], votes[chosen], chosen)
+    a, b = annotations.annotator[one].astype(np.int64), annotations.annotator[other].astype(np.int64)
+    expected = _expected_agreement(result.knowledge, result.posterior[task], a, b)
+    half = (rng.random(len(votes)) < 0.5)[task]
+    return Pairs(a, b, (label[one] == label[other]) - expected, expected, half), share
+
+
+def _couples(first: Integers, votes: Integers, task: Integers) -> tuple[Integers, Integers, Integers]:
+    """Every two votes of each of these tasks: their places, and the task."""
+    one, other, of_task = [], [], []
+    for size in np.unique(votes[votes > 1]):
+        rows = votes == size
+        i, j = np.triu_indices(int(size), 1)
+        one.append((first[rows][:, None] + i).ravel())
+        other.append((first[rows][:, None] + j).ravel())
+        of_task.append(np.repeat(task[rows], len(i)))
+    return _join(one), _join(other), _join(of_task)
+
+
+def _join(parts: list[Integers]) -> Integers:
+    return np.concatenate([*parts, np.empty(0, np.int64)])
+
+
+def _expected_agreement(known: Knowledge, phi: Floats, one: Integers, other: Integers) -> Floats:
+    assert known.weights is not None
+    assert known.prototypes is not None
+    expected = np.zeros(len(phi))
+    for s, v in enumerate(known.prototypes):
+        for t, w in enumerate(known.prototypes):
+            both = phi @ (v * w).sum(axis=1)  # sum_k phi_ik sum_l v_skl v_tkl
+            expected += known.weights[one, s] * known.weights[other, t] * both
+    return expected
+
+
+def _cluster(pairs: Pairs, n: int) -> Integers:
+    """Groups on the first half; groups of groups until nothing moves."""
+    a, b = pairs.one[pairs.half], pairs.other[pairs.half]
+    gain = (pairs.excess - LEAST_RHO * (1 - pairs.expected))[pairs.half]
+    group = np.arange(n)
+    for _ in range(LEVELS):
+        moved = _move(group[a], group[b], gain, n)
+        if np.array_equal(moved[group], group):
+            break
+        group = moved[group]
+    return group
+
+
+def _move(a: Integers, b: Integers, gain: Floats, n: int) -> Integers:
+    """One level: the pairs' gains are summed, then each node goes where it gains most."""
+    different = a != b
+    a, b, gain = a[different], b[different], gain[different]
+    key, place = np.unique(np.concatenate([a * n + b, b * n + a]), return_inverse=True)
+    total: Floats = np.bincount(place, np.concatenate([gain, gain]), minlength=len(key)).astype(np.float64)
+    ptr = np.searchsorted(key, np.arange(n + 1) * n)
+    group = np.arange(n)
+    move(ptr, key % n, total, group, SWEEPS)
+    return group
+
+
+def _confirm(pairs: Pairs, found: Integers) -> tuple[Integers, Floats]:
+    """Groups whose excess agreement the other half of the tasks shows too, numbered from 0."""
+    n = len(found)
+    inside = ~pairs.half & (found[pairs.one] == found[pairs.other])
+    of = found[pairs.one[inside]]
+    e = pairs.expected[inside]
+    room = np.bincount(of, 1 - e, minlength=n)
+    rho = np.bincount(of, pairs.excess[inside], minlength=n) / np.maximum(room, 1e-9)
+    error = np.sqrt(np.bincount(of, e * (1 - e), minlength=n)) / np.maximum(room, 1e-9)
+    sure = (np.bincount(of, minlength=n) >= FEWEST_PAIRS) & (rho - SURE * error > LEAST_RHO)
+    number = np.where(sure, np.cumsum(sure) - 1, -1)
+    return number[found], np.minimum(rho[sure], 1.0)
+
+
+def _weights(pairs: Pairs, group: Integers, rho: Floats, votes: Floats) -> Floats:
+    inside = (group[pairs.one] == group[pairs.other]) & (group[pairs.one] >= 0)
+    both = np.concatenate([pairs.one[inside], pairs.other[inside]])
+    fellows = np.bincount(both, minlength=len(group)) / votes
+    weights: Floats = 1 / (1 + np.append(rho, 0.0)[group] * fellows)
+    return weights

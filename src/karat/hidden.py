@@ -1,0 +1,149 @@
+"""How well methods predict votes that were hidden from them. No truth is needed.
+
+Votes are hidden in folds: each fold is left out once, the methods are fitted to the rest, and each hidden vote is
+scored by the probability that its method gave it. Votes of one group of annotators on a task are hidden together, else
+one would be read off from the others; and every task keeps some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.annotations import Annotations
+from karat.encoding import MISSING, look_up
+from karat.predict import LEAST_PROBABILITY, predictive
+from karat.result import Result
+
+__all__ = ["Hidden", "hide", "sample_tasks", "stack", "temper"]
+
+Floats = NDArray[np.float64]
+Fits = Mapping[str, Callable[[Annotations], Result]]
+
+TEMPERATURES = (1.0, 1.25, 1.5, 2.0, 3.0)
+ROUNDS = 100  # of the EM that finds the shares; small ones are left out, so that its slow tail does not matter
+
+
+class Hidden(NamedTuple):
+    """p[c, t, n]: what candidate c, its posterior tempered by TEMPERATURES[t], gave to hidden vote n."""
+
+    names: list[str]
+    p: Floats
+    weight: Floats  # [n] how much each vote counts
+
+    def score(self, name: str) -> tuple[float, float]:
+        """The mean log-probability of a vote, and its standard error."""
+        return self._mean(np.log(self.p[self.names.index(name), 0]))
+
+    def lead(self, name: str, over: str) -> tuple[float, float]:
+        """By how much one predicts better than another, and the standard error of that, vote by vote."""
+        one, other = (np.log(self.p[self.names.index(who), 0]) for who in (name, over))
+        return self._mean(one - other)
+
+    def temperature(self, shares: Mapping[str, float]) -> float:
+        """The temperature at which the blend predicts best."""
+        w = np.array([shares.get(name, 0.0) for name in self.names])[:, None]
+        scores = [self._mean(np.log((w * self.p[:, t]).sum(axis=0)))[0] for t in range(len(TEMPERATURES))]
+        return TEMPERATURES[int(np.argmax(scores))]
+
+    def _mean(self, values: Floats) -> tuple[float, float]:
+        total = self.weight.sum()
+        mean = float((self.weight * values).sum() / total)  # not by BLAS, whose threads cost more than they give here
+        error = float(np.sqrt(((self.weight * (values - mean)) ** 2).sum()) / total)
+        return mean, error
+
+
+def stack(hidden: Hidden) -> dict[str, float]:
+    """Shares of the candidates in the mixture that predicts the hidden votes best (EM; Yao et al. 2018)."""
+    p, weight = hidden.p[:, 0], hidden.weight / hidden.weight.sum()
+    shares = np.full(len(p), 1 / len(p))
+    for _ in range(ROUNDS):
+        joint = shares[:, None] * p
+        shares = (joint / joint.sum(axis=0) * weight).sum(axis=1)
+    return dict(zip(hidden.names, shares.tolist(), strict=True))
+
+
+def hide(
+    annotations: Annotations, fits: Fits, group: NDArray[np.int64], weights: Floats, folds: int, seed: int
+) -> Hidden:
+    """Fit every candidate to all folds but one, in turn, and score the votes of that one."""
+    fold = _folds(annotations, group, folds, np.random.default_rng(seed))
+    parts = [_score(annotations, fold == f, fits) for f in range(folds) if (fold == f).any()]
+    counted = [weights[annotations.annotator[fold == f]] for f in range(folds) if (fold == f).any()]
+    if not parts:
+        return Hidden(list(fits), np.ones((len(fits), len(TEMPERATURES), 0)), np.empty(0))
+    return Hidden(list(fits), np.concatenate(parts, axis=2), np.concatenate(counted))
+
+
+def temper(posterior: Floats, temperature: float) -> Floats:
+    """p^(1/T), normalised: above 1, less sure of the same label."""
+    if temperature == 1.0:
+        return posterior
+    powers = posterior ** (1 / temperature)
+    less_sure: Floats = powers / powers.sum(axis=1, keepdims=True)
+    return less_sure
+
+
+def sample_tasks(annotations: Annotations, most_votes: int, seed: int) -> tuple[Annotations, NDArray[np.int64]]:
+    """All of them, or as many random tasks as have so many votes. -> also the codes of the annotators left."""
+    if annotations.n_votes <= most_votes:
+        return annotations, np.arange(annotations.n_annotators)
+    order = np.random.default_rng(seed).permutation(annotations.n_tasks)
+    total = np.cumsum(annotations.votes_per_task[order])
+    chosen = np.zeros(annotations.n_tasks, np.bool_)
+    chosen[order[: max(int(np.searchsorted(total, most_votes)), 1)]] = True
+    some = _subset(annotations, np.repeat(chosen, annotations.votes_per_task))
+    return some, np.asarray(some.annotator_names)
+
+
+def _folds(
+    annotations: Annotations, group: NDArray[np.int64], folds: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """The fold of each vote, -1 where it is never hidden: units of a task are dealt out in turn, like cards."""
+    task, annotator, _ = annotations.votes()
+    of_group = group[annotator]
+    unit = np.where(of_group >= 0, of_group, len(group) + annotator.astype(np.int64))
+    _, unit_of_vote = np.unique(task * np.int64(2 * len(group) + 1) + unit, return_inverse=True)
+    unit_task = np.zeros(unit_of_vote.max() + 1, np.int64)
+    unit_task[unit_of_vote] = task
+    order = np.lexsort((rng.random(len(unit_task)), unit_task))
+    units = np.bincount(unit_task, minlength=annotations.n_tasks)
+    rank = np.empty(len(unit_task), np.int64)
+    rank[order] = np.arange(len(unit_task)) - (np.cumsum(units) - units)[unit_task[order]]
+    dealt = (rank + rng.integers(folds, size=annotations.n_tasks)[unit_task]) % folds
+    found: NDArray[np.int64] = np.where(units[unit_task] > 1, dealt, -1)[unit_of_vote]
+    return found
+
+
+def _score(annotations: Annotations, hidden: NDArray[np.bool_], fits: Fits) -> Floats:
+    """[candidates, temperatures, hidden votes]"""
+    task, annotator, label = (column[hidden] for column in annotations.votes())
+    rest = _subset(annotations, ~hidden)
+    at = np.arange(len(label))
+    scored = []
+    for fit in fits.values():
+        result = fit(rest)
+        seen = look_up(task, result.task_names), look_up(annotator, result.annotator_names)
+        tempered = (replace(result, posterior=temper(result.posterior, t)) for t in TEMPERATURES)
+        scored.append([np.maximum(predictive(one, *seen)[at, label], LEAST_PROBABILITY) for one in tempered])
+    return np.array(scored)
+
+
+def _subset(annotations: Annotations, kept: NDArray[np.bool_]) -> Annotations:
+    """Some of the votes; tasks and annotators are named by their codes."""
+    task, annotator, label = (column[kept] for column in annotations.votes())
+    known = np.flatnonzero((annotations.gold != MISSING) & (np.bincount(task, minlength=annotations.n_tasks) > 0))
+    return Annotations.from_codes(
+        task,
+        annotator,
+        label,
+        np.arange(annotations.n_tasks),
+        np.arange(annotations.n_annotators),
+        annotations.class_names,
+        gold=(known.astype(np.int32), annotations.gold[known]),
+        repeated="all",
+    )

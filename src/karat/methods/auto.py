@@ -1,0 +1,180 @@
+"""Auto: the votes decide which method suits them.
+
+1. PTBCC is fitted. Groups of annotators who agree more than it explains are looked for (karat.dependence).
+   In HDS and HPT their votes are discounted; in PTBCC prototypes are shared, so that no group can make its own.
+2. Some votes are hidden, and every candidate predicts them from the rest (karat.hidden): majority vote, PTBCC, HDS and
+   HPT.
+3. PTBCC stays unless another predicts clearly better: by two standard errors of the paired difference, and by .04 per
+   vote. Then the candidates are blended, each with the share that the best mixture of their predictions gives it
+   (stacking: Y. Yao, A. Vehtari, D. Simpson, A. Gelman: Using Stacking to Average Bayesian Predictive Distributions.
+   Bayesian Analysis 13, 2018). The posterior is the same blend of the posteriors.
+4. Mean-field posteriors are too sure; one temperature, chosen on the hidden votes, makes them less so.
+
+No truth is used in any of it. How the constants were set: docs/choosing.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+
+from karat.annotations import Annotations
+from karat.dependence import Dependence, dependence
+from karat.engines.blocks import Block
+from karat.errors import InputError
+from karat.hidden import Hidden, hide, sample_tasks, stack, temper
+from karat.methods.base import Knowledge, Method
+from karat.methods.hds import HDS
+from karat.methods.hpt import HPT
+from karat.methods.mv import MajorityVote
+from karat.methods.ptbcc import PTBCC
+from karat.result import Result, summarise
+
+__all__ = ["Auto"]
+
+Fit = Callable[[Method, Annotations], Result]
+
+LEAST_SHARE = 0.05  # a smaller share is not worth a fit
+SURE = 2.0  # standard errors by which another must predict better than PTBCC
+MARGIN = 0.04  # and by how much at least, per vote: a smaller lead does not show in the labels
+FEW_VOTES = 10_000  # up to so many, five folds; beyond, two
+CANDIDATES: dict[str, type[Method]] = {"ptbcc": PTBCC, "hpt": HPT, "hds": HDS, "mv": MajorityVote}
+OWN = ("hpt", "hds")  # those in which every annotator has a matrix of their own
+
+
+@dataclass(kw_only=True)
+class Auto(Method):
+    """Lets the votes decide: hides some, sees which methods predict them best, and blends those.
+
+    Use it where you do not know how alike the annotators are, how many votes each has cast, or whether some copy from
+    others: `notes` of the result says what was found. Costs the fits of the methods that are blended, and for choosing
+    fits to at most `most_votes` votes.
+
+    >>> import karat
+    >>> votes = karat.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
+    >>> karat.aggregate(votes, "auto").label.tolist()
+    ['x', 'y']
+    """
+
+    name: ClassVar[str] = "auto"
+    resumable: ClassVar[bool] = False
+    random_start: ClassVar[bool] = True  # the seed decides which votes are hidden
+
+    folds: int | None = None  # None: 5, or 2 where there are many votes
+    most_votes: int = 10_000  # that choosing looks at: those of random tasks
+    calibrate: bool = True  # whether the posterior is tempered
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.folds is not None and self.folds < 2:
+            raise InputError(f"folds must be at least 2, not {self.folds}")
+
+    def settle(self, annotations: Annotations, fit: Fit) -> Result:
+        first = fit(self._make(PTBCC), annotations)
+        found = dependence(annotations, first, self.seed)
+        hidden = self._hide(annotations, found, fit)
+        shares = _shares(hidden)
+        fitted = {name: fit(self._candidate(name, found), annotations) for name in shares if name != "ptbcc"}
+        fitted["ptbcc"] = first
+        temperature = hidden.temperature(shares) if self.calibrate and hidden.weight.size else 1.0
+        notes = [*_said(hidden, shares), *_said_of_groups(found, shares), *_said_of_temperature(temperature)]
+        return self._blend(annotations, fitted, shares, temperature, notes)
+
+    def _make(self, kind: type[Method], **settings: Any) -> Method:
+        return kind(seed=self.seed, tolerance=self.tolerance, max_iterations=self.max_iterations, **settings)
+
+    def _candidate(self, name: str, found: Dependence) -> Method:
+        """PTBCC and the majority vote as they are; in HPT and HDS the votes of groups are discounted."""
+        weights = found.weights if found.n_groups else None
+        if name == "mv":
+            return MajorityVote()
+        return self._make(CANDIDATES[name], **({"weights": weights} if name in OWN else {}))
+
+    def _hide(self, annotations: Annotations, found: Dependence, fit: Fit) -> Hidden:
+        some, code = sample_tasks(annotations, self.most_votes, self.seed)
+        folds = self.folds or (5 if annotations.n_votes <= FEW_VOTES else 2)
+        found = found.of(code)
+
+        def fit_named(name: str, rest: Annotations) -> Result:
+            return fit(self._candidate(name, found.of(np.asarray(rest.annotator_names))), rest)
+
+        fits = {name: partial(fit_named, name) for name in CANDIDATES}
+        return hide(some, fits, found.group, found.weights, folds, self.seed)
+
+    def _blend(
+        self,
+        annotations: Annotations,
+        fitted: dict[str, Result],
+        shares: dict[str, float],
+        temperature: float,
+        notes: list[str],
+    ) -> Result:
+        """The posteriors are averaged; what is known of annotators is that of the method with the largest share."""
+        main = fitted[max(shares, key=lambda name: shares[name])]
+        posterior = sum(share * temper(fitted[name].posterior, temperature) for name, share in shares.items())
+        settings = {**self.settings, "chosen": shares, "temperature": temperature}
+        result = summarise(self.name, settings, annotations, np.asarray(posterior), main.steps, main.knowledge)
+        converged = all(one.converged for one in fitted.values())
+        return replace(result, notes=notes, converged=converged, stopped=f"{main.method} {main.stopped}")
+
+    def start(self, block: Block, restart: int) -> NoReturn:
+        raise TypeError("auto has no sweeps of its own: it settles on other methods")
+
+    def begin(self, statistics: Any) -> NoReturn:
+        raise TypeError("auto has no parameters of its own")
+
+    def sweep(self, block: Block, parameters: Any) -> NoReturn:
+        raise TypeError("auto has no sweeps of its own")
+
+    def knowledge(self, parameters: Any) -> Knowledge:
+        raise TypeError("auto has no knowledge of its own")
+
+
+def _shares(hidden: Hidden) -> dict[str, float]:
+    """PTBCC alone, unless the best candidate predicts clearly better; then what stacking says."""
+    if not hidden.weight.size:
+        return {"ptbcc": 1.0}
+    best = max(hidden.names, key=lambda name: hidden.score(name)[0])
+    lead, error = hidden.lead(best, "ptbcc")
+    if best == "ptbcc" or not lead > max(SURE * error, MARGIN):
+        return {"ptbcc": 1.0}
+    shares = {name: share for name, share in stack(hidden).items() if share >= LEAST_SHARE}
+    total = sum(shares.values())
+    return {name: share / total for name, share in shares.items()}
+
+
+def _said(hidden: Hidden, shares: dict[str, float]) -> list[str]:
+    if not hidden.weight.size:
+        return ["No vote could be hidden to compare methods by, because no task has two; ptbcc was used."]
+    order = sorted(hidden.names, key=lambda name: -hidden.score(name)[0])
+    scores = ", ".join("{} {:.4f} (± {:.4f})".format(name, *hidden.score(name)) for name in order)
+    if list(shares) == ["ptbcc"]:
+        choice = "ptbcc was used, because no other method predicted hidden votes clearly better"
+    else:
+        parts = sorted(shares.items(), key=lambda part: -part[1])
+        choice = "The labels blend " + ", ".join(f"{name} ({share:.0%})" for name, share in parts)
+        choice += ", because together they predicted hidden votes best"
+    return [f"{choice}. Mean log-probability of {hidden.weight.size:,} hidden votes: {scores}."]
+
+
+def _said_of_groups(found: Dependence, shares: dict[str, float]) -> list[str]:
+    if not found.n_groups:
+        return []
+    members = int((found.group >= 0).sum())
+    groups = f"{found.n_groups:,} group{'s' if found.n_groups > 1 else ''}"
+    return [
+        f"{members:,} annotators in {groups} agree more than their skill explains, as "
+        f"if they copied (excess agreement {found.rho.min():.2f} to {found.rho.max():.2f}): the {len(found.group):,} "
+        f"annotators are worth about {found.effective:,.1f} independent ones"
+        + (", and votes of groups count less." if set(shares) & set(OWN) else ".")
+    ]
+
+
+def _said_of_temperature(temperature: float) -> list[str]:
+    if temperature == 1.0:
+        return []
+    return [f"Probabilities were made less extreme (temperature {temperature:g}), because hidden votes said so."]

@@ -1,0 +1,169 @@
+"""auto: the votes decide; it says what it chose and why; it is not fooled by groups who copy."""
+
+import numpy as np
+import pytest
+
+from karat import Annotations, InputError, aggregate, load, simulate
+from karat.checkpoint import Checkpoint
+from karat.checks.laws import sample_votes
+from karat.hidden import TEMPERATURES, hide, sample_tasks, stack, temper
+from karat.methods.auto import Auto
+from karat.methods.mv import MajorityVote
+from karat.methods.ptbcc import PTBCC
+from karat.metrics import accuracy, log_loss
+from karat.solve import fit
+from tests.conftest import DATA_SETS
+from tests.test_dependence import crowd
+
+
+@pytest.fixture(scope="module")
+def votes():
+    return Annotations.from_arrays(*sample_votes())
+
+
+def unlike_crowd(seed=0):
+    """Few annotators with many votes each, every one with confusions of their own."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(3, size=500)
+    alpha = 3 * (0.6 * np.eye(3) + 0.4 / 3)
+    matrices = np.array([[rng.dirichlet(row) for row in alpha] for _ in range(7)])
+    task, annotator = np.nonzero(np.ones((500, 7)))
+    label = (matrices[annotator, truth[task]].cumsum(axis=1) < rng.random((3500, 1))).sum(axis=1)
+    return Annotations.from_arrays(task, annotator, label), truth
+
+
+def test_prototypes_stay_where_nothing_predicts_clearly_better():
+    votes = simulate(300, 100, 4, votes_per_task=5, annotator_concentration=0.2, seed=1).annotations
+    result = fit(Auto(calibrate=False), votes)
+    assert result.settings["chosen"] == {"ptbcc": 1.0}
+    assert np.array_equal(result.posterior, fit(PTBCC(), votes).posterior)
+    assert "ptbcc was used" in result.notes[0]
+
+
+def test_matrices_of_their_own_are_chosen_where_annotators_differ():
+    votes, truth = unlike_crowd()
+    result = fit(Auto(), votes)
+    assert result.settings["chosen"].get("hpt", 0) + result.settings["chosen"].get("hds", 0) > 0.8
+    assert accuracy(result.posterior, truth) > accuracy(fit(PTBCC(), votes).posterior, truth)
+
+
+def test_the_note_says_what_was_chosen_with_every_candidate_s_score_and_its_error():
+    note = fit(Auto(), unlike_crowd()[0]).notes[0]
+    assert "blend" in note
+    assert "3,500 hidden votes" in note
+    for name in ("ptbcc", "hpt", "hds", "mv"):
+        assert f"{name} -" in note
+    assert note.count("±") == 4
+
+
+def test_a_group_that_copies_is_named_and_does_not_win():
+    votes, truth = crowd(n_tasks=600, n_annotators=12, votes=12, copiers=5, seed=3)
+    result, vote = fit(Auto(), votes), fit(MajorityVote(), votes)
+    assert any("5 annotators in 1 group agree more" in note and "count less" in note for note in result.notes)
+    assert accuracy(result.posterior, truth) > accuracy(vote.posterior, truth) + 0.05
+
+
+def test_a_temperature_lowers_the_log_loss_and_keeps_the_labels():
+    votes, truth = unlike_crowd(seed=2)
+    plain, tempered = fit(Auto(calibrate=False), votes), fit(Auto(), votes)
+    assert tempered.settings["temperature"] in TEMPERATURES
+    assert log_loss(tempered.posterior, truth) <= log_loss(plain.posterior, truth) + 1e-9
+    assert (tempered.label == plain.label).mean() > 0.98
+
+
+def test_the_posterior_is_the_blend_of_the_posteriors(votes):
+    votes, _ = unlike_crowd()
+    result = fit(Auto(calibrate=False), votes)
+    shares = result.settings["chosen"]
+    assert sum(shares.values()) == pytest.approx(1)
+    parts = sum(share * aggregate(votes, name).posterior for name, share in shares.items())
+    assert np.allclose(result.posterior, parts)
+
+
+def test_without_a_task_of_two_votes_nothing_can_be_hidden():
+    result = fit(Auto(), Annotations.from_arrays([0, 1, 2], [0, 1, 0], ["a", "b", "a"]))
+    assert "No vote could be hidden" in result.notes[0]
+    assert result.label.tolist() == ["a", "b", "a"]
+
+
+def test_notes_and_choice_survive_saving(votes, tmp_path):
+    result = fit(Auto(), votes)
+    result.save(tmp_path / "model.karat")
+    again = load(tmp_path / "model.karat")
+    assert again.notes == result.notes
+    assert again.settings["chosen"] == result.settings["chosen"]
+
+
+def test_a_checkpoint_is_refused(votes, tmp_path):
+    with pytest.raises(InputError, match="auto runs other methods first"):
+        fit(Auto(), votes, checkpoint=Checkpoint(tmp_path / "x"))
+
+
+def test_a_single_fold_is_refused():
+    with pytest.raises(InputError, match="folds must be at least 2"):
+        Auto(folds=1)
+
+
+def test_every_task_keeps_a_vote_and_every_other_vote_is_hidden_once(votes):
+    seen = []
+
+    def watch(rest):
+        seen.append(rest)
+        return fit(MajorityVote(), rest)
+
+    hidden = hide(votes, {"mv": watch}, np.full(9, -1), np.ones(9), folds=5, seed=0)
+    assert all(rest.n_tasks == votes.n_tasks for rest in seen)
+    assert hidden.weight.size == votes.n_votes
+    assert sum(votes.n_votes - rest.n_votes for rest in seen) == votes.n_votes
+
+
+def test_votes_of_a_group_on_a_task_are_hidden_together(votes):
+    group = np.array([0, 0, 0, 0, -1, -1, -1, -1, -1])
+
+    def check(rest):
+        task, annotator, _ = rest.votes()
+        names = np.asarray(rest.annotator_names)[annotator]
+        for i in np.unique(task):
+            mine = set(annotators_of(votes, int(rest.task_names[i]))) & {0, 1, 2, 3}
+            left = set(names[task == i].tolist()) & {0, 1, 2, 3}
+            assert left in (set(), mine)
+        return fit(MajorityVote(), rest)
+
+    hide(votes, {"mv": check}, group, np.ones(9), folds=3, seed=1)
+
+
+def annotators_of(votes, i):
+    task, annotator, _ = votes.votes()
+    return annotator[task == i].tolist()
+
+
+def test_stacking_prefers_who_predicts_better():
+    votes, _ = unlike_crowd()
+    fits = {method.name: lambda rest, method=method: fit(method, rest) for method in (MajorityVote(), PTBCC())}
+    hidden = hide(votes, fits, np.full(7, -1), np.ones(7), folds=2, seed=0)
+    better, worse = sorted(hidden.names, key=lambda name: -hidden.score(name)[0])
+    shares = stack(hidden)
+    assert shares[better] > shares[worse]
+    assert hidden.lead(better, worse)[0] > 0
+
+
+def test_of_large_data_random_tasks_stand_for_all():
+    votes, _ = unlike_crowd()
+    some, code = sample_tasks(votes, 700, seed=0)
+    assert some.n_votes <= 700
+    assert some.n_votes > 600
+    assert code.tolist() == list(range(7))
+
+
+def test_tempering_keeps_the_order_of_the_classes():
+    p = np.array([[0.9, 0.09, 0.01], [1.0, 0.0, 0.0]])
+    assert np.allclose(temper(p, 2.0).sum(axis=1), 1)
+    assert np.array_equal(np.argsort(temper(p, 2.0)), np.argsort(p))
+    assert temper(p, 2.0)[0, 0] < 0.9
+
+
+@pytest.mark.slow
+def test_over_the_ten_data_sets_it_is_as_good_as_ptbcc(data_set):
+    """The figure that makes it fit to be a default: mean accuracy at least .7353."""
+    found = [data_set(name).accuracy(fit(Auto(), data_set(name).annotations).posterior) for name in DATA_SETS]
+    assert np.mean(found) >= 0.7353

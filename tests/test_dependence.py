@@ -1,0 +1,87 @@
+"""Groups who copy are found, independent annotators are not; the effective number follows Kish."""
+
+import numpy as np
+import pytest
+
+from karat import Annotations
+from karat.dependence import MOST_PAIRS, dependence
+from karat.methods.hpt import HPT
+from karat.methods.ptbcc import PTBCC
+from karat.metrics import accuracy
+from karat.solve import fit
+
+
+def crowd(n_tasks=300, n_annotators=12, votes=8, copiers=5, K=3, copy=0.95, skill=0.6, seed=0):
+    """Everybody is right as often; the first `copiers` nearly always give the answer of one of them."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(K, size=n_tasks)
+    wrong = rng.integers(K, size=(n_tasks, n_annotators))
+    answers = np.where(rng.random((n_tasks, n_annotators)) < skill, truth[:, None], wrong)
+    copied = rng.random((n_tasks, copiers)) < copy
+    answers[:, :copiers] = np.where(copied, answers[:, :1], answers[:, :copiers])
+    asked = rng.random((n_tasks, n_annotators)).argsort(axis=1) < votes
+    task, annotator = np.nonzero(asked)
+    return Annotations.from_arrays(task, annotator, answers[task, annotator]), truth
+
+
+def found_in(votes, seed=0):
+    return dependence(votes, fit(PTBCC(), votes, threads=1), seed)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_those_who_copy_are_one_group_and_nobody_else_is_in_it(seed):
+    votes, _ = crowd(seed=seed)
+    found = found_in(votes)
+    assert found.n_groups == 1
+    assert np.flatnonzero(found.group >= 0).tolist() == [0, 1, 2, 3, 4]
+    assert found.rho[0] > 0.6
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_independent_annotators_form_no_group(seed):
+    votes, _ = crowd(copiers=0, seed=seed)
+    found = found_in(votes)
+    assert found.n_groups == 0
+    assert (found.weights == 1).all()
+    assert found.effective == 12
+
+
+def test_a_sparse_crowd_that_copies_is_found_although_no_two_share_many_tasks():
+    votes, _ = crowd(n_tasks=400, n_annotators=200, votes=20, copiers=80, seed=1)
+    found = found_in(votes)
+    members = found.group >= 0
+    assert members[:80].mean() > 0.8
+    assert members[80:].mean() < 0.1
+
+
+def test_chance_groups_of_sparse_votes_are_not_confirmed_by_the_other_half_of_the_tasks():
+    votes, _ = crowd(n_tasks=400, n_annotators=300, votes=8, copiers=0, seed=2)
+    assert found_in(votes).n_groups == 0
+
+
+def test_copies_of_one_annotator_weigh_as_much_as_one():
+    votes, _ = crowd(votes=12, copy=1.0)
+    found = found_in(votes)
+    assert found.weights[:5].sum() == pytest.approx(1 / found.rho[0], rel=0.3)
+    assert found.effective == pytest.approx(8, abs=0.5)
+
+
+def test_discounting_the_group_finds_the_truth_that_it_hides():
+    votes, truth = crowd(n_tasks=600, n_annotators=12, votes=12, copiers=5, seed=3)
+    found = found_in(votes)
+    plain, discounted = fit(HPT(), votes), fit(HPT(weights=found.weights), votes)
+    assert accuracy(discounted.posterior, truth) > accuracy(plain.posterior, truth) + 0.1
+
+
+def test_of_large_data_some_tasks_stand_for_all():
+    votes, _ = crowd(n_tasks=6000, votes=12)
+    assert votes.n_tasks * 12 * 11 // 2 > 3 * MOST_PAIRS
+    found = found_in(votes)
+    assert np.flatnonzero(found.group >= 0).tolist() == [0, 1, 2, 3, 4]
+    assert found.effective == pytest.approx(8, abs=1)
+
+
+def test_tasks_with_one_vote_have_no_pairs():
+    found = found_in(Annotations.from_arrays([0, 1, 2], [0, 1, 0], ["a", "b", "a"]))
+    assert found.n_groups == 0
+    assert found.weights.tolist() == [1, 1]
