@@ -137,13 +137,14 @@ class Annotations:
     ) -> Annotations:
         """The one door: every reader ends here. A MISSING label is no vote; unused names are left out."""
         _check(task, annotator, class_names, repeated)
-        n_rows, was_asked = len(label), group.count(task, len(task_names)) > 0
+        n_rows, asked = len(label), task
         task, annotator, label = _votes_only(task, annotator, label)
         counts = group.count(task, len(task_names))
+        was_asked = group.count(asked, len(task_names)) > 0 if asked is not task else counts > 0
         has_vote = counts > 0
         start, by_annotator, by_label = _grouped(task, annotator, label, counts, len(class_names))
         n_votes = len(label)
-        del task, annotator, label, counts
+        del task, annotator, label, counts, asked
         seen = _renumber_seen(by_annotator, len(annotator_names))
         kept = _sort(start, by_annotator, by_label, repeated)
         task_ptr, cell_ptr, cell_class = group.cells(start, by_label[:kept])
