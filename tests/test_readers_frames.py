@@ -30,13 +30,14 @@ def arrow_of(dictionary: bool) -> pa.Table:
     return pa.table({name: array.dictionary_encode() if dictionary else array for name, array in arrays.items()})
 
 
+TEXT = str(pd.Series(["a"]).dtype)  # object in pandas 2, str in pandas 3
 FRAMES: dict[str, tuple[Any, str]] = {
-    "pandas str": (pd.DataFrame(COLUMNS), "str"),
+    "pandas str": (pd.DataFrame(COLUMNS), TEXT),
     "pandas object": (pandas_of("object"), "object"),
     "pandas string": (pandas_of("string"), "string"),
     "pandas python string": (pandas_of("string[python]"), "string"),
     "pandas category": (pandas_of("category"), "category"),
-    "pandas odd index": (pd.DataFrame(COLUMNS, index=[7, 7, 3]), "str"),
+    "pandas odd index": (pd.DataFrame(COLUMNS, index=[7, 7, 3]), TEXT),
     "polars": (pl.DataFrame(COLUMNS), "String"),
     "polars categorical": (pl.DataFrame(COLUMNS).cast(pl.Categorical), "Categorical"),
     "polars enum": (pl.DataFrame(COLUMNS).cast({"label": pl.Enum(["dog", "cat", "x"])}), "Enum"),
