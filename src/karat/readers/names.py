@@ -198,10 +198,21 @@ def _as_text(series: nw.Series[Any]) -> pl.Series | None:
     if series.implementation.is_polars() or series.implementation.is_pyarrow():
         column = polars_column(series)
         return column.cast(pl.String) if column.dtype in (pl.String, pl.Categorical, pl.Enum) else None
+    if series.dtype == nw.String and (text := _through_arrow(series.to_native())) is not None:
+        return text
     try:
         return pl.Series(series.to_list(), dtype=pl.String, strict=True)
     except (TypeError, ValueError, pl.exceptions.PolarsError):
         return None
+
+
+def _through_arrow(native: Any) -> pl.Series | None:
+    """Text without making objects of Python, where the library can hand it over so."""
+    try:
+        column = pl.Series(native)
+    except Exception:  # pandas needs pyarrow for it, and its absence shows in many ways
+        return None
+    return column if column.dtype == pl.String and column.null_count() == 0 else None
 
 
 def _is_null(series: nw.Series[Any]) -> NDArray[np.bool_]:
