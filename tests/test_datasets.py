@@ -107,6 +107,16 @@ def test_fetch_from_a_folder_without_the_data_set_says_what_it_expected(tmp_path
     assert "val5/ or valence5/ with label.csv and truth.csv" in result.stderr
 
 
+def test_fetch_without_names_takes_what_is_on_disk_and_says_what_is_not(tmp_path, cache):
+    copied("val5", tmp_path)
+    copied("ms", tmp_path, "MS")
+    result = run("datasets", "fetch", "--from", tmp_path)
+    assert result.exit_code == 0
+    assert sorted(path.name for path in cache.iterdir()) == ["ms", "val5"]
+    assert "val7, aircr, cf, fact, dog, face, adult, senti, web" in result.stderr
+    assert run("datasets", "fetch", "--from", cache / "ms").exit_code == 2
+
+
 def test_a_whole_file_in_the_cache_is_not_fetched_again(tmp_path, cache):
     copied("val5", tmp_path)
     datasets.fetch(["val5"], source=tmp_path)

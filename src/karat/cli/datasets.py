@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["datasets"]
 
+EXPECTED = "val5/ with label.csv and truth.csv"
+
 datasets = typer.Typer(help="The public data sets of the paper: list, fetch, verify.", no_args_is_help=True)
 
 
@@ -56,7 +58,7 @@ def info(name: Annotated[str, typer.Argument(metavar="NAME", help="As in `karat 
 @datasets.command()
 def fetch(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Which; all if none is named.", show_default=False)
+        list[str] | None, typer.Argument(metavar="NAME", help="Which; all if none is named.", show_default=False)
     ] = None,
     source: Annotated[
         str | None, typer.Option("--from", metavar="DIR", help="Take files that are on disk already.")
@@ -66,10 +68,17 @@ def fetch(
     from karat import datasets as library
     from karat.cli.words import say
 
+    wanted = names or list(library.data_sets())
+    absent = [] if names or source is None else [name for name in wanted if library.find(name, source) is None]
+    if len(absent) == len(wanted):
+        raise InputError(f"there is no data set in {source}; expected folders such as {EXPECTED}")
     with _bars() as bar:
-        for name in names or library.data_sets():
-            place = library.fetch([name], source=source, bar=bar)[library.data_set(name).name]
-            say(f"{name}: {place}")
+        for name in wanted:
+            if name not in absent:
+                place = library.fetch([name], source=source, bar=bar)[name.lower()]
+                say(f"{name}: {place}")
+    if absent:
+        say(f"not in {source}: {', '.join(absent)}")
 
 
 @datasets.command()
@@ -81,9 +90,7 @@ def verify(folder: Annotated[str, typer.Argument(metavar="DIR", help="A folder w
 
     findings = look(folder)
     if not findings:
-        raise InputError(
-            f"there is no data set in {folder}; expected folders such as val5/ with label.csv and truth.csv"
-        )
+        raise InputError(f"there is no data set in {folder}; expected folders such as {EXPECTED}")
     wrong = [finding for finding in findings if not finding.is_good]
     for finding in findings:
         state = "ok" if finding.is_good else "WRONG" if finding.found else "absent"

@@ -17,11 +17,11 @@ __all__ = ["reproduce"]
 
 def reproduce(
     parts: Annotated[
-        list[str] | None, typer.Argument(metavar="[PART]...", help="The same as --only.", show_default=False)
+        list[str] | None, typer.Argument(metavar="PART", help="The same as --only.", show_default=False)
     ] = None,
     data: Annotated[
         str | None,
-        typer.Option("--data", metavar="DIR", help="A folder with a folder per data set.  [default: the cache]"),
+        typer.Option("--data", metavar="DIR", help="A folder with a folder per data set; by default the cache."),
     ] = None,
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="Where the files go.")] = "karat-paper",
     only: Annotated[

@@ -11,7 +11,7 @@ from typing import Any
 
 __all__ = ["Block", "Heading", "Items", "Picture", "Table", "Text", "csv_cell", "to_html", "to_markdown"]
 
-DIFFERENCE = "difference"  # columns of this name show a sign
+DIFFERENCE = "difference"  # columns whose names end so show a sign
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def shown(value: Any, heading: str, digits: int) -> str:
         return ""
     if isinstance(value, bool | str):
         return str(value)
-    sign = "+" if heading == DIFFERENCE else ""
+    sign = "+" if heading.endswith(DIFFERENCE) else ""
     if isinstance(value, int):
         return f"{value:{sign},}"
     text = f"{value:{sign}.{digits}f}"

@@ -40,7 +40,17 @@ def table_3(results: Results) -> Table:
 def table_4(results: Results) -> Table:
     n = len(results.data)
     header = ["Method", "paper mean", "Karat mean", DIFFERENCE, "Senti", f"mean of {n} present"]
-    header += ["paper S", "S", DIFFERENCE, "paper p", "p", DIFFERENCE, "paper sig.", "sig.", "sets tested"]
+    header += [
+        "paper S",
+        "S",
+        f"S {DIFFERENCE}",
+        "paper p",
+        "p",
+        f"p {DIFFERENCE}",
+        "paper sig.",
+        "sig.",
+        "sets tested",
+    ]
     rows = [_row_4(results, method) for method in METHODS if method in results.means]
     notes = [
         "S: sum of the ranks of the data sets where the method is below MV. p: one-sided Wilcoxon signed-rank test, "
