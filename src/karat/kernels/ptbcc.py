@@ -70,12 +70,16 @@ def start(
 
 @kernel
 def find_rows(task_ptr: Any, row: NDArray[np.uint32]) -> None:
-    """row[c] = the task, counted within the run, of the c-th cell of the run."""
-    at = ZERO
-    for i in range(np.uint64(task_ptr.size) - ONE):
-        for _ in range(task_ptr[i], task_ptr[i + ONE]):
-            row[at] = i
-            at += ONE
+    """row[c] = the task, counted within the run, of the c-th cell of the run: a sum of marks, as no task is empty."""
+    n_tasks = np.uint64(task_ptr.size) - ONE
+    first, n_cells = task_ptr[ZERO], task_ptr[n_tasks] - task_ptr[ZERO]
+    row[:n_cells] = 0
+    for i in range(ONE, n_tasks):
+        row[task_ptr[i] - first] = 1
+    at = np.uint32(0)
+    for c in range(n_cells):
+        at += row[c]
+        row[c] = at
 
 
 @kernel
