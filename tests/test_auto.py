@@ -6,7 +6,8 @@ import pytest
 from karat import Annotations, InputError, aggregate, load, simulate
 from karat.checkpoint import Checkpoint
 from karat.checks.laws import sample_votes
-from karat.hidden import TEMPERATURES, hide, sample_tasks, stack, temper
+from karat.hidden import TEMPERATURES, Hidden, hide, sample_tasks, stack, temper
+from karat.methods import auto
 from karat.methods.auto import Auto
 from karat.methods.mv import MajorityVote
 from karat.methods.ptbcc import PTBCC
@@ -38,6 +39,24 @@ def test_prototypes_stay_where_nothing_predicts_clearly_better():
     assert result.settings["chosen"] == {"ptbcc": 1.0}
     assert np.array_equal(result.posterior, fit(PTBCC(), votes).posterior)
     assert "ptbcc was used" in result.notes[0]
+
+
+@pytest.mark.parametrize(("lead", "stays"), [(-0.1, True), (0.02, True), (0.1, False)])
+def test_a_small_lead_is_not_enough_even_where_it_is_certain(lead, stays):
+    p = np.exp(-1 + np.array([0.0, lead]))[:, None, None] * np.ones((2, len(TEMPERATURES), 5000))
+    hidden = Hidden(["ptbcc", "hds"], p, np.ones(5000))
+    assert hidden.lead("hds", "ptbcc")[0] == pytest.approx(lead)
+    assert (auto._shares(hidden, 5.0) == {"ptbcc": 1.0}) is stays
+    assert auto._shares(hidden, 2.0) != {"ptbcc": 1.0} or lead < 0
+
+
+def test_a_large_lead_is_not_enough_where_it_may_be_chance():
+    values = np.tile([3.1, -2.9], 200)
+    p = np.exp(-9 + np.stack([np.zeros(400), values]))[:, None] * np.ones((1, len(TEMPERATURES), 1))
+    hidden = Hidden(["ptbcc", "hds"], p, np.ones(400))
+    lead, error = hidden.lead("hds", "ptbcc")
+    assert 0.04 < lead < 2 * error
+    assert auto._shares(hidden, 5.0) == {"ptbcc": 1.0}
 
 
 def test_matrices_of_their_own_are_chosen_where_annotators_differ():

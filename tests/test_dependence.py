@@ -25,7 +25,7 @@ def crowd(n_tasks=300, n_annotators=12, votes=8, copiers=5, K=3, copy=0.95, skil
 
 
 def found_in(votes, seed=0):
-    return dependence(votes, fit(PTBCC(), votes, threads=1), seed)
+    return dependence(votes, fit(PTBCC(), votes, threads=1).posterior, seed)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -44,6 +44,14 @@ def test_independent_annotators_form_no_group(seed):
     assert found.n_groups == 0
     assert (found.weights == 1).all()
     assert found.effective == 12
+
+
+def test_annotators_who_always_vote_alike_whatever_the_task_do_not_copy():
+    """Their agreement follows from their own habits."""
+    votes, _ = crowd(copiers=0, seed=4)
+    task, annotator, label = votes.votes()
+    lazy = np.where(annotator < 4, 1, label)
+    assert found_in(Annotations.from_arrays(task, annotator, lazy)).n_groups == 0
 
 
 def test_a_sparse_crowd_that_copies_is_found_although_no_two_share_many_tasks():

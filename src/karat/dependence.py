@@ -1,13 +1,13 @@
 """Annotators who agree more than the model explains: copied answers, judges of one family.
 
 Every method here takes annotators as independent given the truth. Where some are not, the model takes their agreement
-for skill, and all become sure and wrong together. For two votes on a task, j's and j's, the model of prototypes expects
-them to agree with probability e = sum_k phi_ik sum_l c_jkl c_j'kl. Summed over the tasks that both have seen,
+for skill, and all become sure and wrong together. By the posterior phi and their own confusion matrices c, two
+annotators j and j' agree on task i with probability e = sum_k phi_ik sum_l c_jkl c_j'kl. Over the tasks that both saw,
 
     S = sum (agree - e),  V = sum e (1 - e),  E = sum (1 - e),  rho = S / E
 
 rho is the share of possible excess agreement that is there: 0 for independent annotators, 1 for copies. Groups are
-found on one half of the tasks, as those with the largest sum of S - LEAST_RHO E over their pairs, and count only if the
+found on one half of the tasks, as those with the largest sum of S - FORM E over their pairs, and count only if the
 other half confirms them. A vote of a group's member then counts w_j = 1 / (1 + rho g_j), with g_j the mean number of
 fellows who voted on the same task: Kish's design effect for clustered samples.
 
@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from karat.annotations import Annotations
 from karat.kernels.groups import move
-from karat.result import Knowledge, Result
 
 __all__ = ["Dependence", "dependence"]
 
@@ -31,10 +30,13 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 MOST_PAIRS = 100_000  # of votes; beyond, some tasks stand for all
-LEAST_RHO = 0.4  # annotators who agree less beyond the model than this share are no group
+FORM = 0.4  # a pair pulls together if its rho is above, and apart if below: halfway between copies and none
+LEAST_RHO = 0.25  # a group must show more on the half of the tasks that it was not formed on
 SURE = 3.0  # standard errors by which the other half must exceed it
 FEWEST_PAIRS = 20  # of votes, in the half that confirms
 LEVELS, SWEEPS = 6, 20
+ADDED = 2.0  # votes of the pooled matrix that are added to those of an annotator, for each truth
+LEAST_COUNT = 1e-9  # where a class has no votes
 
 
 class Dependence(NamedTuple):
@@ -68,16 +70,16 @@ class Pairs(NamedTuple):
     half: NDArray[np.bool_]  # of which half of the tasks
 
 
-def dependence(annotations: Annotations, result: Result, seed: int = 0) -> Dependence:
-    """Judged by a result that knows prototypes (PTBCC): they are shared, so that no group can make its own."""
-    pairs, share = _pairs(annotations, result, np.random.default_rng(seed))
+def dependence(annotations: Annotations, posterior: Floats, seed: int = 0) -> Dependence:
+    """Judged by the posterior of PTBCC: its prototypes are shared, so that no group can make the truth its own."""
+    pairs, share = _pairs(annotations, posterior, np.random.default_rng(seed))
     found = _cluster(pairs, annotations.n_annotators)
     group, rho = _confirm(pairs, found)
     votes = np.bincount(annotations.annotator, minlength=annotations.n_annotators)
     return Dependence(group, rho, _weights(pairs, group, rho, np.maximum(votes * share, 1.0)))
 
 
-def _pairs(annotations: Annotations, result: Result, rng: np.random.Generator) -> tuple[Pairs, float]:
+def _pairs(annotations: Annotations, posterior: Floats, rng: np.random.Generator) -> tuple[Pairs, float]:
     """-> the pairs of all tasks, or of a random share of them."""
     votes = annotations.votes_per_task
     order = rng.permutation(len(votes))
@@ -87,7 +89,7 @@ def _pairs(annotations: Annotations, result: Result, rng: np.random.Generator) -
     label = np.repeat(annotations.cell_class.astype(np.int64), np.diff(annotations.cell_ptr))
     one, other, task = _couples(first[chosen], votes[chosen], chosen)
     a, b = annotations.annotator[one].astype(np.int64), annotations.annotator[other].astype(np.int64)
-    expected = _expected_agreement(result.knowledge, result.posterior[task], a, b)
+    expected = _expected_agreement(_matrices(annotations, posterior), posterior[task], a, b)
     half = (rng.random(len(votes)) < 0.5)[task]
     return Pairs(a, b, (label[one] == label[other]) - expected, expected, half), share
 
@@ -108,21 +110,31 @@ def _join(parts: list[Integers]) -> Integers:
     return np.concatenate([*parts, np.empty(0, np.int64)])
 
 
-def _expected_agreement(known: Knowledge, phi: Floats, one: Integers, other: Integers) -> Floats:
-    assert known.weights is not None
-    assert known.prototypes is not None
+def _matrices(annotations: Annotations, posterior: Floats) -> Floats:
+    """[W, K, K]: how each annotator votes by these posteriors, with a few votes of the pooled matrix added."""
+    n_annotators, K = annotations.n_annotators, annotations.n_classes
+    task, annotator, label = annotations.votes()
+    n = np.zeros((n_annotators, K, K))
+    for k in range(K):
+        at = annotator.astype(np.int64) * K + label
+        n[:, k] = np.bincount(at, posterior[task, k], minlength=n_annotators * K).reshape(n_annotators, K)
+    pooled = n.sum(axis=0) + LEAST_COUNT
+    n += ADDED * pooled / pooled.sum(axis=1, keepdims=True)
+    matrices: Floats = n / n.sum(axis=2, keepdims=True)
+    return matrices
+
+
+def _expected_agreement(matrices: Floats, phi: Floats, one: Integers, other: Integers) -> Floats:
     expected = np.zeros(len(phi))
-    for s, v in enumerate(known.prototypes):
-        for t, w in enumerate(known.prototypes):
-            both = phi @ (v * w).sum(axis=1)  # sum_k phi_ik sum_l v_skl v_tkl
-            expected += known.weights[one, s] * known.weights[other, t] * both
+    for k in range(phi.shape[1]):
+        expected += phi[:, k] * (matrices[one, k] * matrices[other, k]).sum(axis=1)
     return expected
 
 
 def _cluster(pairs: Pairs, n: int) -> Integers:
     """Groups on the first half; groups of groups until nothing moves."""
     a, b = pairs.one[pairs.half], pairs.other[pairs.half]
-    gain = (pairs.excess - LEAST_RHO * (1 - pairs.expected))[pairs.half]
+    gain = (pairs.excess - FORM * (1 - pairs.expected))[pairs.half]
     group = np.arange(n)
     for _ in range(LEVELS):
         moved = _move(group[a], group[b], gain, n)

@@ -5,9 +5,10 @@
 2. Some votes are hidden, and every candidate predicts them from the rest (karat.hidden): majority vote, PTBCC, HDS and
    HPT.
 3. PTBCC stays unless another predicts clearly better: by two standard errors of the paired difference, and by .04 per
-   vote. Then the candidates are blended, each with the share that the best mixture of their predictions gives it
-   (stacking: Y. Yao, A. Vehtari, D. Simpson, A. Gelman: Using Stacking to Average Bayesian Predictive Distributions.
-   Bayesian Analysis 13, 2018). The posterior is the same blend of the posteriors.
+   vote; with fewer than three votes per task it has no such head start. Then the candidates are blended, each with the
+   share that the best mixture of their predictions gives it (stacking: Y. Yao, A. Vehtari, D. Simpson, A. Gelman: Using
+   Stacking to Average Bayesian Predictive Distributions. Bayesian Analysis 13, 2018). The posterior is the same blend
+   of the posteriors.
 4. Mean-field posteriors are too sure; one temperature, chosen on the hidden votes, makes them less so.
 
 No truth is used in any of it. How the constants were set: docs/choosing.md.
@@ -41,6 +42,7 @@ Fit = Callable[[Method, Annotations], Result]
 LEAST_SHARE = 0.05  # a smaller share is not worth a fit
 SURE = 2.0  # standard errors by which another must predict better than PTBCC
 MARGIN = 0.04  # and by how much at least, per vote: a smaller lead does not show in the labels
+ENOUGH = 3.0  # votes per task; below, prototypes have no head start
 FEW_VOTES = 10_000  # up to so many, five folds; beyond, two
 CANDIDATES: dict[str, type[Method]] = {"ptbcc": PTBCC, "hpt": HPT, "hds": HDS, "mv": MajorityVote}
 OWN = ("hpt", "hds")  # those in which every annotator has a matrix of their own
@@ -75,9 +77,9 @@ class Auto(Method):
 
     def settle(self, annotations: Annotations, fit: Fit) -> Result:
         first = fit(self._make(PTBCC), annotations)
-        found = dependence(annotations, first, self.seed)
+        found = dependence(annotations, first.posterior, self.seed)
         hidden = self._hide(annotations, found, fit)
-        shares = _shares(hidden)
+        shares = _shares(hidden, annotations.n_votes / annotations.n_tasks)
         fitted = {name: fit(self._candidate(name, found), annotations) for name in shares if name != "ptbcc"}
         fitted["ptbcc"] = first
         temperature = hidden.temperature(shares) if self.calibrate and hidden.weight.size else 1.0
@@ -134,13 +136,14 @@ class Auto(Method):
         raise TypeError("auto has no knowledge of its own")
 
 
-def _shares(hidden: Hidden) -> dict[str, float]:
+def _shares(hidden: Hidden, votes_per_task: float) -> dict[str, float]:
     """PTBCC alone, unless the best candidate predicts clearly better; then what stacking says."""
     if not hidden.weight.size:
         return {"ptbcc": 1.0}
     best = max(hidden.names, key=lambda name: hidden.score(name)[0])
     lead, error = hidden.lead(best, "ptbcc")
-    if best == "ptbcc" or not lead > max(SURE * error, MARGIN):
+    clearly = best != "ptbcc" and lead > max(SURE * error, MARGIN)
+    if votes_per_task >= ENOUGH and not clearly:
         return {"ptbcc": 1.0}
     shares = {name: share for name, share in stack(hidden).items() if share >= LEAST_SHARE}
     total = sum(shares.values())
