@@ -17,6 +17,7 @@ from karat.annotations import Annotations
 from karat.checkpoint import Checkpoint, interruptible
 from karat.encoding import MISSING
 from karat.engines import Engine
+from karat.engines.blas import one_blas_thread
 from karat.engines.local import LocalEngine
 from karat.errors import InputError
 from karat.methods.base import Method, Step
@@ -58,8 +59,9 @@ def fit(
     engine.scatter(annotations, divisible=method.divisible)
     if checkpoint is not None:
         checkpoint.bind(annotations, method.name, method.settings)
-    best = _best_of(method, engine, watch, checkpoint)
-    knowledge = method.knowledge(best.parameters)
+    with one_blas_thread():
+        best = _best_of(method, engine, watch, checkpoint)
+        knowledge = method.knowledge(best.parameters)
     knowledge.more.update(best.per_task)
     result = summarise(method.name, method.settings, annotations, best.posterior, best.steps, knowledge)
     return replace(

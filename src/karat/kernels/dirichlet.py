@@ -29,9 +29,7 @@ def digamma_and_gammaln(x: float) -> tuple[float, float]:
     z = y * y
     # Bernoulli numbers B_2n / 2n, then B_2n / (2n (2n - 1)).
     psi = 1 / 12 - z * (1 / 120 - z * (1 / 252 - z * (1 / 240 - z * (1 / 132 - z * (691 / 32760 - z / 12)))))
-    gamma = 1 / 12 - z * (
-        1 / 360 - z * (1 / 1260 - z * (1 / 1680 - z * (1 / 1188 - z * (691 / 360360 - z / 156))))
-    )
+    gamma = 1 / 12 - z * (1 / 360 - z * (1 / 1260 - z * (1 / 1680 - z * (1 / 1188 - z * (691 / 360360 - z / 156)))))
     log_gamma = (x - 0.5) * log_x - x + HALF_LOG_2PI + y * gamma
     if product != 1.0:
         log_gamma -= math.log(product)
