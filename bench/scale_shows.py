@@ -55,7 +55,12 @@ def constant_time(bench: Any) -> Figures:
         if "failed" in figures:
             return _said(3, f"{votes:,.0f} votes: {figures['failed']}", {"sizes": found})
         one, two = figures["ns_per_vote_and_sweep"].values()
-        print(f"   {votes:>12,.0f} votes: {one:.2f} ns with one thread, {two:.2f} ns with two ({one / two:.2f} times)")
+        cpu = figures["cpu_ns_per_vote_and_sweep"]["1"]
+        print(
+            f"   {votes:>12,.0f} votes: {one:.2f} ns with one thread ({cpu:.2f} of the processor), "
+            f"{two:.2f} ns with two ({one / two:.2f} times)",
+            flush=True,
+        )
     times = [f["ns_per_vote_and_sweep"]["1"] for f in found]
     return _said(3, f"slowest over fastest: {max(times) / min(times):.2f}", {"sizes": found})
 
