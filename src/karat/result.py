@@ -16,7 +16,7 @@ from karat.errors import InputError
 from karat.kernels.labels import decide
 from karat.kernels.votes import agreement
 
-__all__ = ["Knowledge", "Result", "Step", "beta_interval", "summarise"]
+__all__ = ["Knowledge", "Result", "Step", "summarise"]
 
 Floats = NDArray[np.float64]
 
@@ -38,7 +38,6 @@ class Knowledge:
     prototypes: Floats | None = None  # [S, K, K] truth in rows, vote in columns
     weights: Floats | None = None  # [W, S] each annotator's mixture of prototypes
     confusion: Floats | None = None  # [W, K, K]
-    accuracy: tuple[Floats, Floats, Floats] | None = None  # [W] mean, low and high ends of a 95 % interval
     more: dict[str, Floats] = field(default_factory=dict)  # by name: abilities, difficulties, communities, ...
 
 
@@ -158,7 +157,7 @@ def summarise(
     """Labels, ties and annotators' records, computed alike for every method."""
     label_codes, tied = _labels(posterior)
     votes, agreed, expected = _records(annotations, posterior, label_codes)
-    accuracy, low, high = knowledge.accuracy or _from_counts(votes, expected)
+    accuracy, low, high = _accuracies(votes, expected)
     return Result(
         method=method,
         settings=settings,
@@ -180,15 +179,6 @@ def summarise(
         steps=steps,
         counts=annotations.counts,
     )
-
-
-def beta_interval(mean: Floats, variance: Floats, mass: float = 0.95) -> tuple[Floats, Floats]:
-    """The central interval of the Beta distribution that has this mean and variance."""
-    inside = np.clip(mean, 1e-9, 1 - 1e-9)
-    strength = np.maximum(inside * (1 - inside) / np.maximum(variance, 1e-18) - 1, 1e-3)
-    a, b = inside * strength, (1 - inside) * strength
-    tail = (1 - mass) / 2
-    return np.minimum(betaincinv(a, b, tail), mean), np.maximum(betaincinv(a, b, 1 - tail), mean)
 
 
 def _labels(posterior: Floats) -> tuple[Codes, NDArray[np.bool_]]:
@@ -217,9 +207,13 @@ def _records(
     return votes, agreed, expected
 
 
-def _from_counts(votes: NDArray[np.int64], expected: Floats) -> tuple[Floats, Floats, Floats]:
-    """Accuracy from expected right votes: a Beta distribution whose prior is worth two votes of everybody's average."""
+def _accuracies(votes: NDArray[np.int64], expected: Floats) -> tuple[Floats, Floats, Floats]:
+    """The expected share of right votes, and the central 95 % of its Beta distribution.
+
+    The prior is worth two votes of everybody's average.
+    """
     average = expected.sum() / votes.sum()
-    n = votes + 2
-    mean = (expected + 2 * average) / n
-    return (mean, *beta_interval(mean, mean * (1 - mean) / (n + 1)))
+    mean = (expected + 2 * average) / (votes + 2)
+    right, wrong = mean * (votes + 2), (1 - mean) * (votes + 2)
+    low, high = (betaincinv(np.maximum(right, 1e-9), np.maximum(wrong, 1e-9), tail) for tail in (0.025, 0.975))
+    return mean, np.minimum(low, mean), np.maximum(high, mean)

@@ -31,7 +31,6 @@ from karat.kernels import hds as kernels
 from karat.kernels.jit import fixed_length
 from karat.methods.base import Floats, Knowledge, Method, start_from_shares
 from karat.methods.dirichlet import Dirichlets, dirichlets, mean
-from karat.result import beta_interval
 
 __all__ = ["HDS"]
 
@@ -131,7 +130,6 @@ class HDS(Method):
         return Knowledge(
             class_prior=tau,
             confusion=mean(a),
-            accuracy=_accuracy(a, tau),
             more={"alpha": alpha, "nu": parameters.tau.counts},
         )
 
@@ -170,11 +168,3 @@ def _evidence(n: Floats, alpha: Floats) -> tuple[Floats, Floats, Floats]:
     value, up, down = np.empty(alpha.shape[1]), np.empty_like(alpha), np.empty(alpha.shape[1])
     kernels.evidence(n, alpha, value, up, down)
     return value, up, down
-
-
-def _accuracy(a: Floats, tau: Floats) -> tuple[Floats, Floats, Floats]:
-    """Each annotator's chance to be right on a task like these: mean and 95 % interval of sum_k tau_k v_jkk."""
-    right = np.diagonal(mean(a), axis1=1, axis2=2)  # [W, K]
-    variance = (right * (1 - right) / (a.sum(axis=2) + 1)) @ tau**2
-    accuracy = right @ tau
-    return (accuracy, *beta_interval(accuracy, variance))
