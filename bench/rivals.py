@@ -9,6 +9,7 @@ and a time limit; what crashes or takes too long is shown as such, with its mess
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import re
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from karat.datasets import data_sets, find
+from karat.files import write_bytes
 from karat.registry import REGISTRY
 from machine import describe
 from rivals_page import write_page
@@ -41,20 +43,23 @@ def main() -> None:
     options = _options()
     python = rival_python()
     names = [name for name in data_sets() if find(name, options.data) and (not options.only or name in options.only)]
-    figures = []
+    figures: list[dict[str, Any]] = []
     for library, methods in {"karat": [m for m in PAPER if m in REGISTRY], **RIVALS}.items():
-        for method in methods:
-            for name in names:
-                runner = Path(sys.executable) if library == "karat" else python
-                folder = find(name, options.data)
-                found = measure(runner, library, method, str(folder), options.limit)
-                figures.append({"library": library, "method": method, "data": name, **found})
-                print(_line(figures[-1]), flush=True)
-    options.out.mkdir(parents=True, exist_ok=True)
-    machine = {**describe(), "rivals": _versions(), "limit_seconds": options.limit}
-    kept = options.out / "rivals.json"
-    kept.write_text(json.dumps({"machine": machine, "figures": figures}, indent=1))
+        runner = Path(sys.executable) if library == "karat" else python
+        for method, name in itertools.product(methods, names):
+            found = measure(runner, library, method, str(find(name, options.data)), options.limit)
+            figures.append({"library": library, "method": method, "data": name, **found})
+            print(_line(figures[-1]), flush=True)
+        kept = _keep(options, figures)  # after every library: an interruption loses one at most
     print(f"kept in {kept}; page: {write_page(kept, options.out)}")
+
+
+def _keep(options: argparse.Namespace, figures: list[dict[str, Any]]) -> Path:
+    machine = {**describe(), "rivals": _versions(), "limit_seconds": options.limit}
+    options.out.mkdir(parents=True, exist_ok=True)
+    kept: Path = options.out / "rivals.json"
+    write_bytes(kept, json.dumps({"machine": machine, "figures": figures}, indent=1).encode())
+    return kept
 
 
 def rival_python() -> Path:
