@@ -5,7 +5,7 @@ RUN := $(VENV)/bin/python
 READY := $(VENV)/.ready
 DATA ?= ../shared/datasets
 
-.PHONY: demo test test-all lint bench clean
+.PHONY: demo test test-all lint bench rivals clean
 
 $(READY): pyproject.toml requirements-dev.txt
 	$(PYTHON) -m venv $(VENV)
@@ -30,6 +30,9 @@ test-all: lint
 bench: $(READY)
 	$(RUN) bench/ptbcc.py --data $(DATA)
 	$(RUN) bench/start_up.py
+
+rivals: $(READY)
+	$(RUN) bench/rivals.py --data $(DATA)
 
 clean:
 	rm -rf $(VENV) karat-demo
