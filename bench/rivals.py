@@ -1,6 +1,7 @@
 """Karat and its rivals on the same files in one run: accuracy, time and peak memory.
 
-python bench/rivals.py --data ../shared/datasets [--only val5 ms] [--limit 120] [--out bench/results]
+python bench/rivals.py --data ../shared/datasets [--only val5 ms] [--libraries karat crowd-kit] [--limit 120]
+    [--out bench/results]
 
 The rivals live in bench/.venv-rivals, made here from bench/rivals.txt. Every fit has a process of its own, one thread
 and a time limit; what crashes or takes too long is shown as such, with its message.
@@ -45,6 +46,8 @@ def main() -> None:
     names = [name for name in data_sets() if find(name, options.data) and (not options.only or name in options.only)]
     figures: list[dict[str, Any]] = []
     for library, methods in {"karat": [m for m in PAPER if m in REGISTRY], **RIVALS}.items():
+        if options.libraries and library not in options.libraries:
+            continue
         runner = Path(sys.executable) if library == "karat" else python
         for method, name in itertools.product(methods, names):
             found = measure(runner, library, method, str(find(name, options.data)), options.limit)
@@ -112,7 +115,8 @@ def _versions() -> dict[str, str]:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/datasets"))
-    parser.add_argument("--only", nargs="*")
+    parser.add_argument("--only", nargs="*", help="data sets")
+    parser.add_argument("--libraries", nargs="*", choices=["karat", *RIVALS])
     parser.add_argument("--limit", type=float, default=120.0)
     parser.add_argument("--out", type=Path, default=HERE / "results")
     return parser.parse_args()
