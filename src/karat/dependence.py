@@ -22,7 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.annotations import Annotations
+from karat.kernels.confusion import counts
 from karat.kernels.groups import move
+from karat.kernels.jit import fixed_length
 
 __all__ = ["Dependence", "dependence"]
 
@@ -112,14 +114,14 @@ def _join(parts: list[Integers]) -> Integers:
 
 def _matrices(annotations: Annotations, posterior: Floats) -> Floats:
     """[W, K, K]: how each annotator votes by these posteriors, with a few votes of the pooled matrix added."""
-    n_annotators, K = annotations.n_annotators, annotations.n_classes
-    task, annotator, label = annotations.votes()
-    n = np.zeros((n_annotators, K, K))
-    for k in range(K):
-        at = annotator.astype(np.int64) * K + label
-        n[:, k] = np.bincount(at, posterior[task, k], minlength=n_annotators * K).reshape(n_annotators, K)
+    K = annotations.n_classes
+    votes = (annotations.task_ptr.view(np.uint64), annotations.cell_ptr.view(np.uint64))
+    who = annotations.annotator.view(np.uint32)
+    by_vote = np.zeros((annotations.n_annotators, K, K))  # the vote before the truth
+    counts(fixed_length(K), *votes, annotations.cell_class, who, posterior, by_vote)  # type: ignore[arg-type]
+    n = by_vote.transpose(0, 2, 1)
     pooled = n.sum(axis=0) + LEAST_COUNT
-    n += ADDED * pooled / pooled.sum(axis=1, keepdims=True)
+    n = n + ADDED * pooled / pooled.sum(axis=1, keepdims=True)
     matrices: Floats = n / n.sum(axis=2, keepdims=True)
     return matrices
 

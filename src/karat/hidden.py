@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.annotations import Annotations
-from karat.encoding import MISSING, look_up
+from karat.encoding import MISSING, Codes, Names
 from karat.predict import LEAST_PROBABILITY, predictive
 from karat.result import Result
 
@@ -127,10 +127,19 @@ def _score(annotations: Annotations, hidden: NDArray[np.bool_], fits: Fits) -> F
     scored = []
     for fit in fits.values():
         result = fit(rest)
-        seen = look_up(task, result.task_names), look_up(annotator, result.annotator_names)
+        seen = _places(result.task_names, task), _places(result.annotator_names, annotator)
         tempered = (replace(result, posterior=temper(result.posterior, t)) for t in TEMPERATURES)
         scored.append([np.maximum(predictive(one, *seen)[at, label], LEAST_PROBABILITY) for one in tempered])
     return np.array(scored)
+
+
+def _places(names: Names, codes: Codes) -> Codes:
+    """Where the codes are among the names, which are codes too; MISSING where they are not."""
+    known = np.asarray(names)
+    place = np.full(max(int(known.max()), int(codes.max())) + 1, MISSING, np.int32)
+    place[known] = np.arange(len(known))
+    found: Codes = place[codes]
+    return found
 
 
 def _subset(annotations: Annotations, kept: NDArray[np.bool_]) -> Annotations:
