@@ -97,9 +97,7 @@ def test_other_dtypes_come_back_as_they_went_in(kind: str, role: str) -> None:
     values = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
     assert to_list(names) == sorted(set(values))
     assert native_dtype(names).startswith(dtype)
-    expected = {
-        (*vote[:position], value, *vote[position + 1 :]) for vote, value in zip(rows(), values, strict=True)
-    }
+    expected = {(*vote[:position], value, *vote[position + 1 :]) for vote, value in zip(rows(), values, strict=True)}
     assert votes_of(annotations) == expected
 
 
@@ -161,9 +159,7 @@ def test_a_frame_without_rows_is_an_error() -> None:
 
 def test_a_lazy_frame_that_fails_is_an_error() -> None:
     frame = pl.LazyFrame(COLUMNS).with_columns(pl.col("label").cast(pl.Int64))
-    with pytest.raises(
-        InputError, match="the lazy data frame cannot be collected: conversion from `str` to `i64`"
-    ):
+    with pytest.raises(InputError, match="the lazy data frame cannot be collected: conversion from `str` to `i64`"):
         read(frame)
 
 

@@ -67,9 +67,7 @@ def test_gold_of_a_class_without_votes_is_a_new_class(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("truth", "classes"), [("7", [0, 1, 7]), (7, [0, 1, 7]), ("x", ["0", "1", "x"])])
-def test_a_new_class_is_written_as_the_labels_of_a_text_file(
-    tmp_path: Path, truth: Any, classes: list[Any]
-) -> None:
+def test_a_new_class_is_written_as_the_labels_of_a_text_file(tmp_path: Path, truth: Any, classes: list[Any]) -> None:
     annotations = read(write(tmp_path / "v.csv", "task,worker,label\n1,1,0\n1,2,1\n"), gold={1: truth})
     assert to_list(annotations.class_names) == classes
     assert list(gold_of(annotations).values()) == [classes[2]]
@@ -106,9 +104,7 @@ def test_007_is_not_7(tmp_path: Path) -> None:
 
 
 def test_contradicting_truths_are_an_error(tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError, match=r"row 1 \(line 2\): task 't1' has the truth 'a' here and 'b' in another row"
-    ):
+    with pytest.raises(InputError, match=r"row 1 \(line 2\): task 't1' has the truth 'a' here and 'b' in another row"):
         read_truth(write(tmp_path / "gold.csv", "task,truth\nt1,a\nt1,b\n"))
 
 

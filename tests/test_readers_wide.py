@@ -85,9 +85,7 @@ def test_numbered_annotators_become_integers(tmp_path: Path) -> None:
 
 
 def test_a_label_outside_the_classes_is_named_with_row_and_column(tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError, match=r"row 2 \(line 3\), column \"b\": label 'z' is not among the classes x, y"
-    ):
+    with pytest.raises(InputError, match=r"row 2 \(line 3\), column \"b\": label 'z' is not among the classes x, y"):
         read(write(tmp_path / "v.csv", "task,a,b\n1,x,y\n2,x,z\n"), wide=True, classes=["x", "y"])
 
 

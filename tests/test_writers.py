@@ -111,9 +111,7 @@ def test_any_failure_leaves_the_old_file_and_no_litter(tmp_path: Path, trouble: 
     assert names_in(tmp_path) == ["out.csv"]
 
 
-def test_the_new_content_is_on_disk_before_it_takes_the_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_new_content_is_on_disk_before_it_takes_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
     fsync, replace = os.fsync, Path.replace
     monkeypatch.setattr(os, "fsync", lambda handle: (done.append("fsync"), fsync(handle))[1])
@@ -168,9 +166,7 @@ def test_a_folder_is_no_file(tmp_path: Path, act: Any) -> None:
 
 
 @pytest.mark.parametrize("act", [check_writable, lambda path: write_bytes(path, b"x")])
-def test_a_folder_without_permission_is_an_error(
-    tmp_path: Path, act: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_without_permission_is_an_error(tmp_path: Path, act: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> int:
         raise PermissionError(errno.EACCES, "Permission denied")
 

@@ -38,6 +38,7 @@ def facts(result: Result, votes: Annotations) -> dict[str, Any]:
         "stopped": result.stopped,
         "bound": result.steps[-1].bound,
         "seconds": result.seconds,
+        "notes": result.notes,
         "tied": int(result.tied.sum()),
         "differs_from_majority": _differences(result, votes),
         "gold": int((votes.gold != MISSING).sum()),
@@ -57,6 +58,8 @@ def tell(found: dict[str, Any], result: Result) -> None:
         f"{count(found['tied'], 'task')} tied, {found['differs_from_majority']:,} against the majority vote"
         + (f", {found['gold']:,} given by gold truths" if found["gold"] else "")
     )
+    for note in result.notes:
+        say(note)
     if left_out := _left_out(found):
         say(f"left out: {left_out}")
     best, worst = extremes(result)
