@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ def _blocks(found: dict[str, Any], names: list[str]) -> list[Block]:
     versions = ", ".join(f"{name} {version}" for name, version in machine["rivals"].items())
     return [
         Text(
-            "Each fit ran in a process of its own, with one thread, on the same files, in one run of bench/rivals.py. "
+            "Each fit ran in a process of its own, with one thread, on the same files, by bench/rivals.py. "
             "Seconds are from arrays in memory to labels, the better of two fits where the first was short: compiled "
             "code is loaded then. Memory is the peak of the whole process, libraries included."
         ),
@@ -92,7 +93,8 @@ def _failures(figures: list[dict[str, Any]]) -> list[str]:
     befell: dict[tuple[str, str, str], list[str]] = {}
     for f in figures:
         if "failed" in f:
-            befell.setdefault((f["library"], f["method"], f["failed"]), []).append(f["data"])
+            said = re.sub(r"input_value=\d+", "input_value=...", f["failed"])
+            befell.setdefault((f["library"], f["method"], said), []).append(f["data"])
     return [f"{library} {method} on {', '.join(names)}: {said}" for (library, method, said), names in befell.items()]
 
 
@@ -110,7 +112,7 @@ def _plot(figures: list[dict[str, Any]], names: list[str], what: str) -> bytes:
             _line(panel, figures, names, pair, what, COLOURS[1 + number % 9], MARKERS[1 + number % 10], 1.2)
         _line(panel, figures, names, REFERENCE, what, COLOURS[0], "o", 2.6)
         panel.set_title(library, loc="left", fontweight="bold", fontsize=10)
-        panel.legend(fontsize=7, frameon=False)
+        panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=3, fontsize=7, frameon=False)
         panel.grid(color="#dddddd", linewidth=0.6)
         panel.set(xscale="log", yscale="log")
     for panel in panels[len(libraries) :]:
