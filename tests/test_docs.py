@@ -1,6 +1,6 @@
 """What the documentation shows is what happens: every example is run, and its output compared.
 
-A ```python block is run in a folder with the embedded sample (votes.csv, truth.csv); a ```console block runs its
+A ```python block is run in a folder with the embedded sample (votes.csv, truth.csv, and as sets/mine); a ```console block runs its
 lines that begin with "$ ". The output is what follows in the block, or in a ```text block right after it; "..." stands
 for anything.
 """
@@ -21,6 +21,7 @@ import pytest
 import karat
 from karat.methods import method_class
 from karat.registry import REGISTRY
+from tests.conftest import SHARED
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -40,8 +41,12 @@ def examples():
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
+    sample = Path(karat.__file__).parent / "sample"
     for name in ("votes.csv", "truth.csv"):
-        shutil.copy(Path(karat.__file__).parent / "sample" / name, tmp_path)
+        shutil.copy(sample / name, tmp_path)
+    (tmp_path / "sets" / "mine").mkdir(parents=True)
+    shutil.copy(sample / "votes.csv", tmp_path / "sets" / "mine" / "label.csv")
+    shutil.copy(sample / "truth.csv", tmp_path / "sets" / "mine" / "truth.csv")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     return tmp_path
@@ -49,6 +54,10 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("kind", "code", "expected"), list(examples()))
 def test_the_example_runs_and_prints_what_it_shows(kind, code, expected, folder):
+    if "my/sets" in code:  # where a reader keeps the public data sets
+        if not (SHARED / "datasets").exists():
+            pytest.skip("the public data sets are not in ../shared/datasets")
+        shutil.copytree(SHARED / "datasets" / "val5", folder / "my" / "sets" / "val5")
     if kind == "console":
         for command, shown in commands(code):
             same(shown, run(command))
