@@ -1,8 +1,8 @@
 """What the documentation shows is what happens: every example is run, and its output compared.
 
-A ```python block is run in a folder with the embedded sample (votes.csv, truth.csv, and as sets/mine); a ```console block runs its
-lines that begin with "$ ". The output is what follows in the block, or in a ```text block right after it; "..." stands
-for anything.
+A ```python block is run in a folder with the embedded sample (votes.csv, truth.csv, and as sets/mine); a ```console
+block runs its lines that begin with "$ ". The output is what follows in the block, or in a ```text block right after
+it; "..." stands for anything.
 """
 
 import doctest
