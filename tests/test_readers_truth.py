@@ -149,3 +149,11 @@ def test_annotations_can_be_given_gold() -> None:
 def test_gold_of_an_unknown_class_is_refused_for_annotations() -> None:
     with pytest.raises(InputError, match="1 gold truths are not among the classes"):
         read(Annotations.from_arrays(["a", "b"], ["x", "x"], [0, 1]), gold={"b": 5})
+
+
+def test_gold_for_tasks_that_annotations_do_not_have_is_counted_and_said() -> None:
+    votes = Annotations.from_arrays([1, 2], ["a", "a"], ["x", "y"])
+    with pytest.warns(KaratWarning, match="1 gold truths belong to tasks without votes"):
+        found = read(votes, gold={2: "x", 3: "y"})
+    assert found.counts.gold_unused == 1
+    assert found.gold.tolist() == [-1, 0]

@@ -267,10 +267,11 @@ def _gold_of(gold: tuple[Codes, Codes] | None, has_vote: NDArray[np.bool_]) -> t
     usable[known] = has_vote[task[known]]
     truths[_renumber(has_vote)[task[usable]]] = truth[usable]
     unused = len(task) - int(usable.sum())
-    if unused:
-        warnings.warn(
-            f"{unused:,} gold truths belong to tasks without votes and are not used",
-            KaratWarning,
-            stacklevel=3,
-        )
+    warn_of_unused_gold(unused)
     return truths, unused
+
+
+def warn_of_unused_gold(count: int) -> None:
+    if count:
+        text = f"{count:,} gold truths belong to tasks without votes and are not used"
+        warnings.warn(text, KaratWarning, stacklevel=4)

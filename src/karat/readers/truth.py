@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from karat.annotations import Annotations
+from karat.annotations import Annotations, warn_of_unused_gold
 from karat.encoding import MISSING, Codes, Names
 from karat.errors import InputError
 from karat.frames import to_list
@@ -116,6 +116,7 @@ def with_gold(annotations: Annotations, gold: Any) -> Annotations:
             f"{found.unvoted:,} gold truths are not among the classes {to_list(annotations.class_names)}; "
             "give the classes when the annotations are read (classes=)"
         )
+    warn_of_unused_gold(found.unmatched)
     return replace(annotations, gold=found.codes, counts=replace(annotations.counts, gold_unused=found.unmatched))
 
 
