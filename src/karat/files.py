@@ -14,7 +14,7 @@ from pathlib import Path
 
 from karat.errors import KaratError, OutputError
 
-__all__ = ["STANDARD_OUTPUT", "check_writable", "replacing", "write_bytes"]
+__all__ = ["STANDARD_OUTPUT", "check_writable", "prepared", "replacing", "write_bytes"]
 
 STANDARD_OUTPUT = "-"
 
@@ -46,6 +46,22 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         if isinstance(error, KaratError):
             raise
         raise OutputError(_explain(target, error)) from error
+
+
+@contextmanager
+def prepared(folder: Path) -> Iterator[None]:
+    """The folder, made if need be; if it is new, it does not outlive a failure."""
+    is_new = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"the folder {folder} cannot be made: {error.strerror}") from error
+    try:
+        yield
+    except BaseException:
+        if is_new and not any(folder.iterdir()):
+            folder.rmdir()
+        raise
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:

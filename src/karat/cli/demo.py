@@ -40,7 +40,7 @@ def demo(
 def _write(result: Result, folder: Path) -> dict[str, str]:
     """The sample itself and what was made of it: all files or none. Each with the words that explain it."""
     from karat.cli.outputs import Write, write_all
-    from karat.cli.stream import prepared
+    from karat.files import prepared
     from karat.sample import TRUTH, VOTES
     from karat.writers import write_bytes, write_frame
 

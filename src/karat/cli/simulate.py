@@ -111,8 +111,9 @@ def _numbers(text: str | None) -> list[float] | None:
 
 
 def _write(process: Any, n_tasks: int, names: list[str] | None, out: str, format: Format | None) -> None:
-    from karat.cli.stream import places, prepared, write_simulation
+    from karat.cli.stream import places, write_simulation
     from karat.cli.words import count, say
+    from karat.files import prepared
 
     votes, truth, kind = places(out, format.value if format else None)
     with prepared(votes.parent):

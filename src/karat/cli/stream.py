@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +10,14 @@ import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from karat.errors import InputError, OutputError
+from karat.errors import InputError
 from karat.simulation import Process, draw_truth, pieces
 from karat.writers import check_table_path, check_writable, replacing
 
 if TYPE_CHECKING:
     from karat.encoding import Codes
 
-__all__ = ["places", "prepared", "write_simulation"]
+__all__ = ["places", "write_simulation"]
 
 SINKS = {"csv": "sink_csv", "jsonl": "sink_ndjson", "parquet": "sink_parquet"}
 
@@ -35,22 +34,6 @@ def places(out: str, kind: str | None) -> tuple[Path, Path, str]:
     if kind not in (None, found):
         raise InputError(f"--format is {kind} but {out} says {found}")
     return path, path.with_name(f"{path.stem}-truth{path.suffix}"), found
-
-
-@contextmanager
-def prepared(folder: Path) -> Iterator[None]:
-    """The folder, made if need be; it does not outlive a failure."""
-    is_new = not folder.exists()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"the folder {folder} cannot be made: {error.strerror}") from error
-    try:
-        yield
-    except BaseException:
-        if is_new and not any(folder.iterdir()):
-            folder.rmdir()
-        raise
 
 
 def write_simulation(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from karat.errors import InputError, KaratError, OutputError
-from karat.files import replacing
+from karat.errors import InputError, KaratError
+from karat.files import prepared, replacing
 
 __all__ = ["Bar", "copy", "download", "sha256"]
 
@@ -26,7 +25,7 @@ def sha256(path: Path) -> str:
 
 
 def copy(source: Path, target: Path, check: Check) -> None:
-    with made(target.parent), replacing(target) as temporary:
+    with prepared(target.parent), replacing(target) as temporary:
         shutil.copyfile(source, temporary)
         check(temporary)
 
@@ -34,7 +33,7 @@ def copy(source: Path, target: Path, check: Check) -> None:
 def download(address: str, target: Path, check: Check, bar: Bar | None = None) -> None:
     """Through Pooch, which knows about proxies, certificates and time limits."""
     get = _downloader(bar(target.name) if bar else False)
-    with made(target.parent), replacing(target) as temporary:
+    with prepared(target.parent), replacing(target) as temporary:
         _get(get, address, temporary)
         check(temporary)
 
@@ -61,18 +60,3 @@ def _get(downloader: Any, address: str, path: Path) -> None:
             f"{address} cannot be downloaded: {reason}; check the network and try again, "
             "or get the file by other means and give its folder with --from DIR"
         ) from error
-
-
-@contextmanager
-def made(folder: Path) -> Iterator[None]:
-    """The folder, made if need be; if it is empty after a failure it goes again."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"the folder {folder} cannot be made: {error.strerror}") from error
-    try:
-        yield
-    except BaseException:
-        with suppress(OSError):  # there is something in it
-            folder.rmdir()
-        raise
