@@ -14,7 +14,7 @@ from pathlib import Path
 
 from karat.errors import KaratError, OutputError
 
-__all__ = ["STANDARD_OUTPUT", "check_writable", "prepared", "replacing", "write_bytes"]
+__all__ = ["STANDARD_OUTPUT", "check_writable", "prepared", "print_bytes", "replacing", "write_bytes"]
 
 STANDARD_OUTPUT = "-"
 
@@ -67,13 +67,13 @@ def prepared(folder: Path) -> Iterator[None]:
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     """All of the data or nothing; "-" is standard output."""
     if os.fspath(path) == STANDARD_OUTPUT:
-        _print_bytes(data)
+        print_bytes(data)
         return
     with replacing(path) as temporary:
         temporary.write_bytes(data)
 
 
-def _print_bytes(data: bytes) -> None:
+def print_bytes(data: bytes) -> None:
     """An unbuffered standard output may take a part only."""
     rest = memoryview(data)
     while rest:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import gzip
 import os
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from karat.errors import InputError, OutputError
-from karat.files import STANDARD_OUTPUT, replacing
+from karat.files import STANDARD_OUTPUT, print_bytes, replacing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -100,8 +99,7 @@ def _write_text(pieces: Iterable[pl.DataFrame], file: BinaryIO, kind: str) -> No
 def _print(pieces: Iterable[pl.DataFrame]) -> None:
     """As bytes of ours: of a pipe that closes or a disk that is full, Polars would tell in its own way."""
     for number, piece in enumerate(pieces):
-        sys.stdout.buffer.write(piece.write_csv(include_header=number == 0).encode())
-    sys.stdout.buffer.flush()
+        print_bytes(piece.write_csv(include_header=number == 0).encode())
 
 
 def _sink_parquet(pieces: Iterable[pl.DataFrame], path: Path) -> None:
