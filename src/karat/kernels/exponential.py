@@ -10,17 +10,11 @@ from numpy.typing import NDArray
 
 from karat.kernels.jit import kernel
 
-__all__ = ["exp_buffer", "exponent_buffer"]
+__all__ = ["exp_buffer"]
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 LEAST = -708.0  # below it exp is not a normal number; a posterior of 1e-308 serves as zero
-
-
-def exponent_buffer(n: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The same n numbers seen as integers and as floats: 2**e is written as bits and read as a number."""
-    bits = np.empty(n, np.int64)
-    return bits, bits.view(np.float64)
 
 
 @kernel
@@ -28,7 +22,7 @@ def exp_buffer(
     x: NDArray[np.float64],  # IN/OUT: x becomes exp(x), for x up to 700
     n: Any,
     bits: NDArray[np.int64],  # scratch
-    power: NDArray[np.float64],  # the same scratch as floats
+    power: NDArray[np.float64],  # the same scratch seen as floats: 2**e is written as bits and read as a number
 ) -> None:
     """exp(x) = 2**e exp(r), with e whole and |r| <= ln(2)/2, where a polynomial of degree 13 is exact enough."""
     for i in range(n):
