@@ -3,6 +3,7 @@
 import datetime
 import json
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -106,6 +107,30 @@ def test_names_of_many_kinds_survive_saving(tmp_path, names):
     assert again.stopped == result.stopped
     assert np.array_equal(again.knowledge.prototypes, result.knowledge.prototypes)
     assert again.knowledge.confusion is None
+
+
+def test_the_votes_are_kept_in_the_file(tmp_path, result):
+    result.save(tmp_path / "model")
+    before, again = result.annotations, karat.load(tmp_path / "model").annotations
+    for name in ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold"):
+        ours, theirs = getattr(before, name), getattr(again, name)
+        assert ours.dtype == theirs.dtype
+        assert np.array_equal(ours, theirs)
+    assert list(again.annotator_names) == list(before.annotator_names)
+    assert again.counts == before.counts
+
+
+def test_a_file_of_the_first_karat_has_no_votes(tmp_path, result):
+    replace(result, annotations=None).save(tmp_path / "model")
+    assert karat.load(tmp_path / "model").annotations is None
+
+
+def test_votes_that_do_not_belong_together_are_refused(tmp_path, result):
+    votes = result.annotations
+    for wrong in (replace(votes, annotator=votes.annotator + 9), replace(votes, annotator=votes.annotator[:-1])):
+        replace(result, annotations=wrong).save(tmp_path / "model")
+        with pytest.raises(InputError, match="damaged"):
+            karat.load(tmp_path / "model")
 
 
 def test_names_that_no_file_can_hold_are_refused_and_nothing_is_written(tmp_path):

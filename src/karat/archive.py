@@ -1,6 +1,7 @@
 """Result <-> one file: a zip of a manifest (JSON) and arrays (NPY). No pickle, versioned.
 
-Names are kept as NPY where they are numbers, dates or truth values, and as JSON where they are text or mixed.
+Names are kept as NPY where they are numbers, dates or truth values, and as JSON where they are text or mixed. The votes
+are kept too, two to six bytes each: `karat update`, `karat next` and the report need them.
 """
 
 from __future__ import annotations
@@ -8,14 +9,15 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.annotations import Counts
+from karat.annotations import Annotations, Counts
 from karat.encoding import Names, as_column
 from karat.errors import InputError
 from karat.files import replacing
@@ -39,6 +41,8 @@ ARRAYS = (
 )
 PLAIN = ("method", "settings", "converged", "stopped", "seconds")
 KNOWN = ("class_prior", "prototypes", "weights", "confusion")
+VOTES = ("votes.cells_per_task", "votes.votes_per_cell", "votes.cell_class", "votes.annotator")
+PIECE = 2**20  # numbers that are made narrower at a time, so that no second copy of the votes is needed
 
 
 def save(result: Result, path: Path) -> None:
@@ -57,16 +61,40 @@ def save(result: Result, path: Path) -> None:
             manifest[name] = values
         else:
             arrays[name] = values
-    write_archive(path, manifest, arrays)
+    write_archive(path, manifest, arrays | _votes_to_save(result.annotations))
 
 
-def write_archive(path: Path, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+class Narrow(NamedTuple):
+    """Numbers that are not negative, to be kept in as few bytes as the largest of them needs."""
+
+    values: NDArray[Any]
+    steps: bool = False  # keep the differences instead
+
+    def pieces(self) -> Iterator[NDArray[Any]]:
+        size = len(self.values) - self.steps
+        for first in range(0, size, PIECE):
+            piece = self.values[first : min(first + PIECE, size) + self.steps]
+            yield np.diff(piece) if self.steps else piece
+
+    def write(self, handle: IO[bytes]) -> None:
+        dtype = np.min_scalar_type(max((int(piece.max()) for piece in self.pieces()), default=0))
+        shape = (len(self.values) - self.steps,)
+        header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(handle, header)
+        for piece in self.pieces():
+            handle.write(piece.astype(dtype).tobytes())
+
+
+def write_archive(path: Path, manifest: dict[str, Any], arrays: Mapping[str, NDArray[Any] | Narrow]) -> None:
     """manifest.json and one NPY an array, whole or not at all."""
     with replacing(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr("manifest.json", json.dumps(manifest, default=to_json))
         for name, values in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as handle:
-                np.lib.format.write_array(handle, np.ascontiguousarray(values), allow_pickle=False)
+                if isinstance(values, Narrow):
+                    values.write(handle)
+                else:
+                    np.lib.format.write_array(handle, np.ascontiguousarray(values), allow_pickle=False)
 
 
 def read_arrays(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
@@ -102,6 +130,14 @@ def _arrays(result: Result) -> dict[str, NDArray[Any]]:
     return arrays
 
 
+def _votes_to_save(votes: Annotations | None) -> dict[str, NDArray[Any] | Narrow]:
+    """Names and gold are the result's own."""
+    if votes is None:
+        return {}
+    kept = (Narrow(votes.task_ptr, steps=True), Narrow(votes.cell_ptr, steps=True), votes.cell_class)
+    return dict(zip(VOTES, (*kept, Narrow(votes.annotator)), strict=True))
+
+
 def _names_to_save(names: Names) -> NDArray[Any] | list[Any]:
     """An array NumPy can keep without pickle, else a list JSON can."""
     column = np.asarray(names)
@@ -135,13 +171,50 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
     values |= {name: arrays[name] for name in ARRAYS}
     known: dict[str, Any] = {name: arrays.get(f"known.{name}") for name in KNOWN}
     more = {name: arrays[f"more.{name}"] for name in manifest["more"]}
+    counts = Counts(**{count.name: manifest["counts"][count.name] for count in fields(Counts)})
     return Result(
         **values,
         knowledge=Knowledge(**known, more=more),
         steps=[Step(int(row[0]), int(row[1]), float(row[2]), float(row[3])) for row in arrays["steps"]],
         notes=manifest.get("notes", []),  # files of the first Karat have none
-        counts=Counts(**{count.name: manifest["counts"][count.name] for count in fields(Counts)}),
+        counts=counts,
+        annotations=_votes(arrays, values, counts) if VOTES[0] in arrays else None,  # nor these
     )
+
+
+def _votes(arrays: dict[str, NDArray[Any]], values: dict[str, Any], counts: Counts) -> Annotations:
+    cells_per_task, votes_per_cell, cell_class, annotator = (arrays[name] for name in VOTES)
+    votes = Annotations(
+        task_ptr=_pointers(cells_per_task),
+        cell_ptr=_pointers(votes_per_cell),
+        cell_class=cell_class,
+        annotator=annotator.astype(np.int32),
+        gold=values["gold"],
+        counts=counts,
+        **{name: values[name] for name in NAMES},
+    )
+    _check_votes(votes)
+    return votes
+
+
+def _check_votes(votes: Annotations) -> None:
+    """Kernels trust the votes: numbers that point nowhere must not reach them."""
+    fits = (
+        (votes.n_tasks, len(votes.cell_class), votes.n_votes)
+        == (len(votes.task_names), votes.task_ptr[-1], votes.cell_ptr[-1])
+        and len(votes.cell_ptr) == len(votes.cell_class) + 1
+        and min(np.diff(votes.task_ptr).min(), np.diff(votes.cell_ptr).min()) > 0
+        and votes.cell_class.max(initial=0) < votes.n_classes
+        and votes.annotator.max(initial=0) < votes.n_annotators
+    )
+    if not fits:
+        raise ValueError("votes that do not belong together")
+
+
+def _pointers(lengths: NDArray[Any]) -> NDArray[np.int64]:
+    pointers = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=pointers[1:])
+    return pointers
 
 
 def to_json(value: Any) -> Any:

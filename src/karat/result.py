@@ -72,6 +72,7 @@ class Result:
     stopped: str = ""
     seconds: float = 0.0
     notes: list[str] = field(default_factory=list)  # what a method wants its user to know, a sentence or two each
+    annotations: Annotations | None = None  # the votes it was computed from; None in files of the first Karat
 
     @property
     def label(self) -> Any:
@@ -178,6 +179,7 @@ def summarise(
         knowledge=knowledge,
         steps=steps,
         counts=annotations.counts,
+        annotations=annotations,
     )
 
 
