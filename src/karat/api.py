@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from karat.checkpoint import Checkpoint
+from karat.engines import opened
 from karat.errors import InputError
 from karat.methods import Method, method_class
 from karat.result import Result
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from karat.annotations import Repeated
+    from karat.engines import Engine
     from karat.result import Step
 
 __all__ = ["aggregate", "make_method"]
@@ -26,6 +28,7 @@ def aggregate(
     *,
     gold: Any = None,
     threads: int | None = None,
+    engine: str | Engine = "local",
     watch: Callable[[Step], None] | None = None,
     checkpoint: str | Path | None = None,
     resume: bool = False,
@@ -43,6 +46,8 @@ def aggregate(
     votes: a path, several paths or a glob, a data frame of any library, or Annotations.
     method: a name from `karat methods`, or a method with its settings, e.g. `PTBCC(n_prototypes=3)`.
     gold: known truths of some tasks (a path, a data frame or a mapping); they are kept, and teach the method.
+    engine: where the work is done: "local" (the threads of this machine), "dask" (a cluster), or an engine that you
+        made yourself, such as `DaskEngine("tcp://scheduler:8786")` of karat.engines.dask.
     checkpoint: a file that Ctrl-C leaves behind, and that `resume` goes on from, to the same bits.
     task, annotator, label, wide, classes, repeated, missing: how to read the votes, as in `karat.read`.
     Further keywords are settings of the method.
@@ -50,19 +55,20 @@ def aggregate(
     from karat.readers import read
 
     chosen = make_method(method, settings)
-    annotations = read(
-        votes,
-        task=task,
-        annotator=annotator,
-        label=label,
-        wide=wide,
-        gold=gold,
-        classes=classes,
-        repeated=repeated,
-        missing=missing,
-    )
     kept = Checkpoint(checkpoint, resume=resume) if checkpoint is not None else None
-    return fit(chosen, annotations, threads=threads, watch=watch, checkpoint=kept)
+    with opened(engine, threads=threads, single=chosen.single) as where:
+        annotations = read(
+            votes,
+            task=task,
+            annotator=annotator,
+            label=label,
+            wide=wide,
+            gold=gold,
+            classes=classes,
+            repeated=repeated,
+            missing=missing,
+        )
+        return fit(chosen, annotations, engine=where, watch=watch, checkpoint=kept)
 
 
 def make_method(method: str | Method, settings: dict[str, Any]) -> Method:

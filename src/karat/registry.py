@@ -1,9 +1,9 @@
 """The only list of methods. A line here brings the command-line choice, the class in `karat`, the laws, the
-documentation's row and the benchmark's row. Loading it loads no method."""
+documentation's row and the benchmark's row. Beside it, the list of engines. Loading it loads none of them."""
 
 from __future__ import annotations
 
-__all__ = ["REGISTRY"]
+__all__ = ["ENGINES", "REGISTRY"]
 
 REGISTRY = {
     "mv": "karat.methods.mv:MajorityVote",
@@ -20,4 +20,8 @@ REGISTRY = {
     "hds": "karat.methods.hds:HDS",
     "hpt": "karat.methods.hpt:HPT",
     "auto": "karat.methods.auto:Auto",
+}
+
+ENGINES = {
+    "local": "karat.engines.local:LocalEngine",
 }

@@ -12,6 +12,7 @@ from karat.errors import InputError
 if TYPE_CHECKING:
     from karat.annotations import Annotations
     from karat.checkpoint import Checkpoint
+    from karat.engines import Engine
     from karat.methods import Method
     from karat.result import Result
 
@@ -52,20 +53,28 @@ def aggregate(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from --checkpoint, if it is there.")] = False,
     threads: o.Threads = None,
+    engine: o.Engine = "local",
+    scheduler: o.Scheduler = None,
     seed: o.Seed = None,
     json: o.Json = False,
 ) -> None:
     """Find the most probable label of every task, and how sure that is."""
     from karat.cli.outputs import check_outputs
     from karat.cli.summary import facts, tell
+    from karat.engines import opened
 
     output = None if output == "-" else output
     if resume and checkpoint is None:
         raise InputError("--resume needs --checkpoint FILE, to know where to go on from")
+    if scheduler is not None and engine != "dask":
+        raise InputError("--scheduler is the address of a Dask cluster; add --engine dask")
     check_outputs(_named(output, annotators), _named(save, checkpoint), [*files, *_named(gold)])
     chosen = o.make(method, settings, seed)
-    votes = o.Reading(files, task, annotator, label, wide, classes, missing, repeated).read(gold)
-    result = _fit(chosen, votes, threads, _checkpoint(checkpoint, resume))
+    reading = o.Reading(files, task, annotator, label, wide, classes, missing, repeated)
+    options = {"threads": threads, "single": chosen.single, **({"scheduler": scheduler} if scheduler else {})}
+    with opened(engine, **options) as where:  # a cluster that is not there is told before the votes are read
+        votes = reading.read(gold)
+        result = _fit(chosen, votes, where, _checkpoint(checkpoint, resume))
     found = facts(result, votes)
     found["files"] = {"labels": output, "annotators": annotators, "model": save}
     _hand_over(result, found, probabilities, json)
@@ -82,12 +91,12 @@ def _checkpoint(path: str | None, resume: bool) -> Checkpoint | None:
     return None if path is None else Checkpoint(path, resume=resume)
 
 
-def _fit(method: Method, votes: Annotations, threads: int | None, checkpoint: Checkpoint | None) -> Result:
+def _fit(method: Method, votes: Annotations, engine: Engine, checkpoint: Checkpoint | None) -> Result:
     from karat.cli.words import progress
     from karat.solve import fit
 
     with progress(method.name) as watch:
-        return fit(method, votes, threads=threads, watch=watch, checkpoint=checkpoint)
+        return fit(method, votes, engine=engine, watch=watch, checkpoint=checkpoint)
 
 
 def _hand_over(result: Result, found: dict[str, Any], probabilities: bool, as_json: bool) -> None:

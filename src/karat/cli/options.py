@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from karat.errors import InputError
-from karat.registry import REGISTRY
+from karat.registry import ENGINES, REGISTRY
 
 if TYPE_CHECKING:
     from karat.annotations import Annotations
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["METHODS", "Reading", "listed", "make", "setting_names"]
 
 METHODS = ", ".join(REGISTRY)
+WHERE = "|".join(ENGINES)
 COLUMNS = "Columns and labels"
 
 Files = Annotated[
@@ -77,6 +78,15 @@ Setting = Annotated[
 Threads = Annotated[
     int | None,
     typer.Option("--threads", min=1, help="Threads to use; by default KARAT_THREADS, else one per core."),
+]
+Engine = Annotated[str, typer.Option("--engine", metavar=WHERE, help="Where the work is done.")]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Of the cluster that --engine dask uses, e.g. tcp://10.0.0.1:8786; else one is started here.",
+    ),
 ]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of methods that draw random numbers.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]

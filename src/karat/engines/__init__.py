@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
 from numpy.typing import NDArray
 
 from karat.annotations import Annotations
+from karat.errors import InputError
+from karat.registry import ENGINES
 
-__all__ = ["Engine"]
+__all__ = ["Engine", "opened"]
 
 Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
 
@@ -33,3 +37,27 @@ class Engine(Protocol):
     def gather(self, name: str = "posterior") -> NDArray[Any]:
         """What the blocks keep under this name, task by task."""
         ...
+
+    def close(self) -> None:
+        """Give back what the engine holds: threads, workers, memory."""
+
+
+@contextmanager
+def opened(engine: str | Engine, **options: Any) -> Iterator[Engine]:
+    """The engine of this name, closed in the end; what is an engine already stays open, for it is the caller's."""
+    if not isinstance(engine, str):
+        yield engine
+        return
+    made = _engine_class(engine)(**options)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def _engine_class(name: str) -> Callable[..., Engine]:
+    if name not in ENGINES:
+        raise InputError(f"there is no engine {name!r}; there are {', '.join(ENGINES)}")
+    module, _, class_name = ENGINES[name].partition(":")
+    found: Callable[..., Engine] = getattr(import_module(module), class_name)
+    return found

@@ -54,3 +54,6 @@ class LocalEngine:
         if name == "posterior":
             return self.posterior
         return np.concatenate([block.state[name] for block in self.blocks])
+
+    def close(self) -> None:
+        self.pool.shutdown()
