@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from karat.annotations import Annotations as Annotations
     from karat.api import aggregate as aggregate
     from karat.archive import load as load
+    from karat.crowdkit import DawidSkene as DawidSkene
+    from karat.crowdkit import MajorityVote as MajorityVote
+    from karat.crowdkit import Wawa as Wawa
     from karat.datasets import load_dataset as load_dataset
     from karat.errors import InputError as InputError
     from karat.errors import KaratError as KaratError
@@ -17,18 +20,23 @@ if TYPE_CHECKING:
     from karat.readers import read as read
     from karat.result import Result as Result
     from karat.simulation import simulate as simulate
+    from karat.trust import agreement as agreement
 
 __version__ = "0.1.0"
 
 # Public names and where they live; loaded when first used, so that `import karat` costs nothing.
 _HOME = {
     "Annotations": "karat.annotations",
+    "DawidSkene": "karat.crowdkit",
     "InputError": "karat.errors",
     "KaratError": "karat.errors",
     "KaratWarning": "karat.errors",
+    "MajorityVote": "karat.crowdkit",
     "OutputError": "karat.errors",
     "Result": "karat.result",
+    "Wawa": "karat.crowdkit",
     "aggregate": "karat.api",
+    "agreement": "karat.trust",
     "load": "karat.archive",
     "load_dataset": "karat.datasets",
     "read": "karat.readers",

@@ -13,7 +13,7 @@ from karat.frames import make_frame, to_list
 from karat.methods import method_class
 from karat.result import Result
 
-__all__ = ["estimator"]
+__all__ = ["Estimator", "estimator"]
 
 
 class Estimator:
@@ -21,20 +21,20 @@ class Estimator:
 
     result_: Result
 
-    def fit(self, votes: Any, **reading: Any) -> Any:
-        """Fit to votes (as in `karat.aggregate`) and return this very object."""
+    def fit(self, data: Any, **reading: Any) -> Any:
+        """Fit to votes (as in `karat.aggregate`; the field calls them data) and return this very object."""
         from karat.api import aggregate
 
-        self.result_ = aggregate(votes, self, **reading)  # type: ignore[arg-type]  # mixed into a Method
+        self.result_ = aggregate(data, self, **reading)  # type: ignore[arg-type]  # mixed into a Method
         return self
 
-    def fit_predict(self, votes: Any, **reading: Any) -> Any:
+    def fit_predict(self, *data: Any, **reading: Any) -> Any:
         """The label of every task: a series indexed by task (pandas), else a frame of task and label."""
-        return self.fit(votes, **reading).labels_
+        return self.fit(*data, **reading).labels_
 
-    def fit_predict_proba(self, votes: Any, **reading: Any) -> Any:
+    def fit_predict_proba(self, *data: Any, **reading: Any) -> Any:
         """The probability of every class for every task."""
-        return self.fit(votes, **reading).probas_
+        return self.fit(*data, **reading).probas_
 
     @property
     def labels_(self) -> Any:

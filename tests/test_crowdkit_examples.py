@@ -1,0 +1,248 @@
+"""What crowd-kit's documentation does with its majority vote and Dawid-Skene, with only the import changed."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import karat
+from karat import DawidSkene, InputError, MajorityVote, Wawa
+
+BLOCK = {
+    "basic vote": "result = MajorityVote().fit_predict(df)",
+    "weighted vote": """
+df = pd.DataFrame(
+    [["t1", "p1", 0], ["t1", "p2", 0], ["t1", "p3", 1], ["t2", "p1", 1], ["t2", "p2", 0], ["t2", "p3", 1]],
+    columns=["task", "worker", "label"],
+)
+skills = pd.Series({"p1": 0.5, "p2": 0.7, "p3": 0.4})
+result = MajorityVote().fit_predict(df, skills)
+""",
+    "Dawid-Skene, iterations by position": "ds = DawidSkene(100)\nresult = ds.fit_predict(df)",
+    "Dawid-Skene, iterations by name": "result = DawidSkene(n_iter=100).fit_predict(df)",
+    "Dawid-Skene with known truths": "true_labels = gt[:30]\nresult = DawidSkene(100).fit_predict(df, true_labels)",
+    "Dawid-Skene with a history": """
+index = pd.MultiIndex.from_arrays([["w0", "w0", "w1", "w1"], [0, 1, 0, 1]], names=["worker", "label"])
+initial_error = pd.DataFrame(data=[[9, 1], [1, 9], [9, 1], [1, 9]], index=index, columns=[0, 1])
+ds = DawidSkene(100, initial_error_strategy="addition")
+result = ds.fit_predict(df, initial_error=initial_error)
+""",
+    "the notebook": """
+agg_mv = MajorityVote().fit_predict(df)
+agg_wawa = Wawa().fit_predict(df)
+agg_ds = DawidSkene(n_iter=10).fit_predict(df)
+assert (gt == agg_mv[gt.index]).mean() > 0.8
+assert (gt == agg_wawa[gt.index]).mean() > 0.8
+assert (gt == agg_ds[gt.index]).mean() > 0.8
+assert agg_ds.to_frame("label").reset_index().columns.tolist() == ["task", "label"]
+result = agg_ds
+""",
+}
+HEAD = """
+import pandas as pd
+from karat import DawidSkene, MajorityVote, Wawa
+from crowdkit.datasets import load_dataset
+df, gt = load_dataset("relevance-2")
+"""
+
+
+def small_crowd() -> tuple[pd.DataFrame, pd.Series]:
+    """In the form of crowd-kit's data sets: worker, task, label; and truths by task, for some tasks."""
+    random = np.random.default_rng(7)
+    truth = random.integers(0, 2, 60)
+    rows = [
+        (f"w{worker}", f"t{task}", int(truth[task] if random.random() < skill else 1 - truth[task]))
+        for worker, skill in enumerate([0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.55])
+        for task in range(60)
+        if random.random() < 0.8
+    ]
+    rows += [("once", "t0", 1), ("twice", "t1", 0), ("twice", "t2", 1)]  # little is known of them
+    index = pd.Index([f"t{task}" for task in range(50)], name="task")
+    return pd.DataFrame(rows, columns=["worker", "task", "label"]), pd.Series(truth[:50], index, name="true_label")
+
+
+@pytest.fixture(autouse=True)
+def crowdkit_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """crowd-kit's loader downloads; here it has a table of the same form."""
+    datasets = types.ModuleType("crowdkit.datasets")
+    datasets.load_dataset = lambda name: small_crowd()  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "crowdkit", types.ModuleType("crowdkit"))
+    monkeypatch.setitem(sys.modules, "crowdkit.datasets", datasets)
+
+
+@pytest.mark.parametrize("example", BLOCK)
+def test_the_example_runs_with_only_the_import_changed(example: str) -> None:
+    names: dict[str, Any] = {}
+    exec(HEAD + BLOCK[example], names)
+    result = names["result"]
+    assert isinstance(result, pd.Series)
+    assert (result.index.name, result.name) == ("task", "agg_label")
+    assert sorted(result.index) == sorted(names["df"]["task"].unique())
+    assert result.dtype == np.int64
+
+
+def test_skills_decide_the_weighted_vote() -> None:
+    names: dict[str, Any] = {}
+    exec(HEAD + BLOCK["weighted vote"], names)
+    assert names["result"].to_dict() == {"t1": 0, "t2": 1}  # 0.5 + 0.4 against 0.7
+    model = MajorityVote().fit(names["df"], {"p1": 0.1, "p2": 0.7, "p3": 0.4})
+    assert model.labels_.to_dict() == {"t1": 0, "t2": 0}
+    assert model.probas_.loc["t2", 0] == pytest.approx(0.7 / 1.2)
+    assert model.skills_.to_dict() == {"p1": 0.5, "p2": 1.0, "p3": 0.0}
+
+
+def test_wawa_weighs_votes_by_agreement_with_the_majority() -> None:
+    rows = zip("abcdeadcdce", "xxxxxyyyzzz", [1, 1, 1, 0, 0, 1, 0, 1, 0, 1, 0], strict=True)
+    votes = pd.DataFrame(rows, columns=["worker", "task", "label"])
+    skill = MajorityVote().fit(votes).skills_
+    z = votes[votes.task == "z"].set_index("worker")["label"]
+    weight = {label: sum(skill[worker] for worker in z.index[z == label]) for label in (0, 1)}
+    assert Wawa().fit(votes).probas_.loc["z", 1] == pytest.approx(weight[1] / sum(weight.values()))
+
+
+def by_hand(votes: pd.DataFrame, n_iter: int, truths: dict[Any, Any], history: dict[Any, float]) -> pd.DataFrame:
+    """Dawid-Skene as the textbook says, with dictionaries: slow, and nothing of Karat in it."""
+    tasks, labels = sorted(votes.task.unique()), sorted(votes.label.unique())
+    rows = list(zip(votes.task, votes.worker, votes.label, strict=True))
+    phi = {
+        (t, k): sum(a == t and c == k for a, _, c in rows) / sum(a == t for a, _, _ in rows)
+        for t in tasks
+        for k in labels
+    }
+
+    def known() -> None:
+        phi.update({(t, k): float(truths[t] == k) for t in truths for k in labels})
+
+    known()
+    for _ in range(n_iter):
+        prior = {k: sum(phi[t, k] for t in tasks) / len(tasks) for k in labels}
+        count: dict[Any, float] = dict(history)
+        for t, w, c in rows:
+            for k in labels:
+                count[w, c, k] = count.get((w, c, k), 0.0) + phi[t, k]
+        history = {}  # counts in the first step only
+        count = {key: max(value, 1e-10) for key, value in count.items()}
+        total: dict[Any, float] = {}
+        for (w, _, k), value in count.items():
+            total[w, k] = total.get((w, k), 0.0) + value
+        score = {(t, k): np.log(prior[k]) for t in tasks for k in labels}
+        for t, w, c in rows:
+            for k in labels:
+                score[t, k] += np.log(count[w, c, k] / total[w, k])
+        for t in tasks:
+            top = max(score[t, k] for k in labels)
+            weight = {k: np.exp(score[t, k] - top) for k in labels}
+            phi.update({(t, k): weight[k] / sum(weight.values()) for k in labels})
+        known()
+    return pd.DataFrame([[phi[t, k] for k in labels] for t in tasks], index=tasks, columns=labels)
+
+
+@pytest.mark.parametrize("with_truths", [False, True])
+@pytest.mark.parametrize("with_history", [False, True])
+def test_dawid_skene_is_the_algorithm_of_the_textbook(with_truths: bool, with_history: bool) -> None:
+    votes, truth = small_crowd()
+    truths = truth[:20] if with_truths else None
+    history = {("w0", c, k): 9.0 if c == k else 1.0 for c in (0, 1) for k in (0, 1)} if with_history else {}
+    error = pd.Series(history).unstack() if history else None
+    if error is not None:
+        error.index.names = ["worker", "label"]
+    model = DawidSkene(4, tol=0, initial_error_strategy="addition" if with_history else None)
+    found = model.fit_predict_proba(votes, truths, error)
+    expected = by_hand(votes, 4, {} if truths is None else truths.to_dict(), history)
+    np.testing.assert_allclose(found.to_numpy(), expected.to_numpy(), atol=1e-9)
+    assert found.columns.name == "label"
+
+
+def test_an_assigned_history_replaces_the_first_estimate() -> None:
+    votes, _ = small_crowd()
+    workers = votes.worker.unique()
+    index = pd.MultiIndex.from_product([workers, [0, 1]], names=["worker", "label"])
+    turned = pd.DataFrame(np.tile([[0.1, 0.9], [0.9, 0.1]], (len(workers), 1)), index=index, columns=[0, 1])
+    model = DawidSkene(1, tol=0, initial_error_strategy="assign")
+    prior = MajorityVote().fit_predict_proba(votes)[1].mean()
+    ones, zeros = (votes[votes.label == label].groupby("task").size() for label in (1, 0))
+    odds = prior / (1 - prior) * 9.0 ** zeros.sub(ones, fill_value=0)  # everybody is thought to say the contrary
+    found = model.fit_predict_proba(votes, initial_error=turned)[1]
+    np.testing.assert_allclose(found, (odds / (1 + odds))[found.index], atol=1e-9)
+    with pytest.raises(InputError, match=r"says nothing of annotator 'w0' \(1 are like that\)"):
+        model.fit(votes, initial_error=turned.drop("w0", level="worker"))
+
+
+def test_what_was_learned_has_the_names_and_forms_of_the_field() -> None:
+    votes, _ = small_crowd()
+    model = DawidSkene(100).fit(votes)
+    assert model.priors_.name == "prior"
+    assert model.priors_.sum() == pytest.approx(1)
+    assert model.errors_.index.names == ["worker", "label"]
+    assert model.errors_.columns.tolist() == [0, 1]
+    np.testing.assert_allclose(model.errors_.groupby("worker").sum(), 1)
+    assert model.errors_.loc[("w0", 1), 1] > model.errors_.loc[("w6", 1), 1]
+    assert 1 < len(model.loss_history_) < 100
+    assert sorted(model.loss_history_) == model.loss_history_
+    assert len(DawidSkene(3, tol=0).fit(votes).loss_history_) == 3
+    assert karat.DS is not DawidSkene
+
+
+def test_arguments_may_be_named_as_there() -> None:
+    votes, truth = small_crowd()
+    labels = DawidSkene(n_iter=10, tol=1e-5).fit_predict(data=votes, true_labels=truth)
+    assert (labels[truth.index] == truth).all()
+    assert MajorityVote().fit_predict_proba(data=votes, skills=None).shape == (60, 2)
+
+
+def test_polars_gets_polars_back() -> None:
+    votes, truth = small_crowd()
+    model = DawidSkene(10).fit(pl.DataFrame(votes.to_dict("list")), truth.to_dict())
+    assert model.labels_.columns == ["task", "agg_label"]
+    assert model.errors_.columns == ["worker", "label", "0", "1"]
+    assert model.priors_.columns == ["label", "prior"]
+    assert MajorityVote().fit(pl.DataFrame(votes.to_dict("list"))).skills_.columns == ["worker", "skill"]
+
+
+VOTES = pd.DataFrame({"task": [1, 1, 2], "worker": ["a", "b", "b"], "label": ["x", "y", "y"]})
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: MajorityVote().fit(VOTES, {"a": 1.0}), r"no skill of annotator 'b' \(1 are without\)"),
+        (lambda: MajorityVote(on_missing_skill="ignore").fit(VOTES, {"a": 1.0}), "nobody who voted on task 2"),
+        (lambda: MajorityVote().fit(VOTES, {"a": -1.0, "b": 2.0}), "skills must be numbers of at least 0"),
+        (lambda: MajorityVote(default_skill=0.5), 'on_missing_skill="value" belong together'),
+        (lambda: MajorityVote(on_missing_skill="value"), "belong together"),
+        (lambda: MajorityVote(on_missing_skill="what"), 'must be "error", "ignore" or "value"'),
+        (lambda: DawidSkene(0), "max_iterations must be at least 1"),
+        (lambda: DawidSkene(initial_error_strategy="mix"), 'must be "assign" or "addition"'),
+        (lambda: DawidSkene().fit(VOTES, initial_error=VOTES), "belong together"),
+        (
+            lambda: DawidSkene(initial_error_strategy="assign").fit(VOTES, initial_error=VOTES),
+            "indexed by worker and label",
+        ),
+    ],
+)
+def test_what_cannot_work_is_said(call: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        call()
+
+
+def test_missing_skills_are_ignored_or_replaced_when_asked() -> None:
+    votes = pd.concat([VOTES, pd.DataFrame({"task": [2], "worker": ["a"], "label": ["x"]})])
+    skills = pd.Series({"a": 1.0, "b": np.nan})
+    assert MajorityVote(on_missing_skill="ignore").fit_predict(votes, skills).to_dict() == {1: "x", 2: "x"}
+    assert MajorityVote(3.0, "value").fit_predict(votes, skills).to_dict() == {1: "y", 2: "y"}
+
+
+@pytest.mark.parametrize("made", [DawidSkene, MajorityVote, Wawa])
+def test_the_examples_of_the_classes_run(made: type) -> None:
+    import doctest
+
+    tests = doctest.DocTestFinder().find(made, name=made.__name__)
+    done = [doctest.DocTestRunner().run(test) for test in tests]
+    assert sum(result.attempted for result in done) >= 4
+    assert not any(result.failed for result in done)
