@@ -33,6 +33,7 @@ class Counts:
     missing: int = 0  # rows without a label
     repeated: int = 0  # further votes of an annotator on the same task, left out
     gold_unused: int = 0  # gold truths of tasks that have no votes
+    left_out: dict[str, int] = field(default_factory=dict)  # of an export: {"cancelled annotations": 3}
 
 
 @dataclass(frozen=True, eq=False)

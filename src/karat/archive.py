@@ -171,7 +171,8 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
     values |= {name: arrays[name] for name in ARRAYS}
     known: dict[str, Any] = {name: arrays.get(f"known.{name}") for name in KNOWN}
     more = {name: arrays[f"more.{name}"] for name in manifest["more"]}
-    counts = Counts(**{count.name: manifest["counts"][count.name] for count in fields(Counts)})
+    known_counts = {count.name for count in fields(Counts)} & set(manifest["counts"])  # older files have fewer
+    counts = Counts(**{name: manifest["counts"][name] for name in known_counts})
     return Result(
         **values,
         knowledge=Knowledge(**known, more=more),

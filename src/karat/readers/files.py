@@ -1,4 +1,4 @@
-"""Paths, patterns, folders and standard input -> sources of a known format."""
+"""Paths, patterns, folders and standard input -> sources."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from karat.errors import InputError
-from karat.readers.formats import EXTENSIONS, READABLE, by_extension, recognise
+from karat.readers.formats import EXTENSIONS, OF_EXPORTS, READABLE, by_extension
 from karat.readers.source import Source
 
 __all__ = ["is_files", "sources_of"]
@@ -25,13 +25,13 @@ def is_files(votes: object) -> bool:
 
 
 def sources_of(votes: Any) -> list[Source]:
-    """Every file meant, in the order given; those of a pattern or a folder by name."""
+    """Every file meant, in the order given; those of a pattern or a folder by name. Their format is still open."""
     if _is_stream(votes):
-        return [recognise(Source(str(getattr(votes, "name", "the stream")), _all_bytes(votes)))]
+        return [Source(str(getattr(votes, "name", "the stream")), _all_bytes(votes))]
     given = votes if isinstance(votes, list | tuple) else [votes]
     if not given:
         raise InputError("the list of files is empty; name at least one file")
-    return [recognise(source) for path in given for source in _expand(os.fspath(path))]
+    return [source for path in given for source in _expand(os.fspath(path))]
 
 
 def _expand(path: str) -> Iterable[Source]:
@@ -71,7 +71,9 @@ def _folder(place: Path, path: str) -> list[Source]:
         files = [file for file in sorted(place.iterdir()) if file.is_file() and not file.name.startswith(".")]
     except PermissionError:
         raise InputError(f"the folder {path} may not be read; check its permissions") from None
-    found = [source for source in map(_file, files) if by_extension(source)[0]]
+    sources = [_file(file) for file in files]
+    found = [source for source in sources if by_extension(source)[0]]
+    found = found or [source for source in sources if source.name.lower().endswith(OF_EXPORTS)]
     if not found:
         raise InputError(f"the folder {path} holds no data files; Karat reads {READABLE} ({', '.join(EXTENSIONS)})")
     return found

@@ -8,7 +8,7 @@ from karat.errors import InputError
 from karat.readers.source import Source, first_line
 from karat.readers.trouble import reading
 
-__all__ = ["EXTENSIONS", "recognise"]
+__all__ = ["EXTENSIONS", "OF_EXPORTS", "recognise"]
 
 EXTENSIONS = {
     ".csv": "csv",
@@ -24,6 +24,7 @@ EXTENSIONS = {
 }
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 TEXT = frozenset({"csv", "tsv", "jsonl"})
+OF_EXPORTS = (".json", ".json.gz", ".zip", ".eval", ".xlsx")  # which no plain table has
 READABLE = "CSV, TSV, JSONL (each also as .gz or .zst), Parquet and Arrow files"
 
 MAGIC = {
@@ -99,7 +100,10 @@ def _text_format(source: Source, line: bytes) -> str:
     if line.startswith(b"{"):
         return "jsonl"
     if line.startswith(b"["):
-        raise InputError(f"{source.name} is a JSON list; expected one JSON object per line (JSONL)")
+        raise InputError(
+            f"{source.name} is a JSON list, and no export that Karat knows; expected one JSON object per line (JSONL), "
+            "or name the tool that wrote it with --format"
+        )
     return "tsv" if line.count(b"\t") > line.count(b",") else "csv"
 
 

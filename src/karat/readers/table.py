@@ -14,12 +14,13 @@ from karat.frames import series_of
 from karat.readers.batches import WatchReading, batches, expected_rows, watched
 from karat.readers.delimited import scan_delimited
 from karat.readers.files import is_files, sources_of
+from karat.readers.formats import recognise
 from karat.readers.growing import Growing, growing
 from karat.readers.names import Coded, encode_column, encode_series
 from karat.readers.source import Source, separator_of
 from karat.readers.trouble import line_of_row, reading
 
-__all__ = ["Loaded", "Opened", "Table", "open_table"]
+__all__ = ["Loaded", "Opened", "Table", "open_sources", "open_table"]
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ class Opened:
 def open_table(votes: Any) -> Opened:
     """Files, a stream or a data frame."""
     if is_files(votes):
-        return _open_files(sources_of(votes))
+        return open_sources(sources_of(votes))
     try:
         frame: Any = nw.from_native(votes)
         return Opened(_unique(list(frame.collect_schema().names())), frame=frame)
@@ -167,7 +168,9 @@ def open_table(votes: Any) -> Opened:
         raise InputError(_not_a_table(votes, error)) from None
 
 
-def _open_files(sources: list[Source]) -> Opened:
+def open_sources(sources: Sequence[Source]) -> Opened:
+    """Files that hold plain tables."""
+    sources = [recognise(source) for source in sources]
     scans, columns = [], []
     for source in sources:
         with reading(source):
