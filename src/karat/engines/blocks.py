@@ -1,7 +1,7 @@
 """Blocks: runs of tasks that are worked on together, and the sum of what they yield.
 
-Blocks depend on the data, not on the number of threads, and are always summed in the same order, so that any
-number of threads gives the same bits.
+Blocks depend on the data, not on the number of threads, and are always summed along the same tree, so that any
+number of threads or machines gives the same bits.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from karat.annotations import Annotations
 
-__all__ = ["Block", "add_up", "split"]
+__all__ = ["Block", "Tree", "add_up", "cuts", "split"]
 
 FEWEST_VOTES = 2**16  # a smaller block is not worth a thread
 VOTES_PER_ANNOTATOR = 32  # nor is one whose sums by annotator outweigh its votes
 MOST_BLOCKS = 64
+MOST_VOTES = 2**22  # in a block, where so many blocks are not enough: a cluster has hundreds of cores
 
 Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
 
@@ -75,19 +76,54 @@ def split(annotations: Annotations, posterior: NDArray[np.float64], fewest_votes
 
 
 def _bounds(annotations: Annotations, fewest_votes: int) -> list[int]:
-    smallest = max(fewest_votes, VOTES_PER_ANNOTATOR * annotations.n_annotators)
-    n_blocks = min(max(annotations.n_votes // smallest, 1), MOST_BLOCKS, annotations.n_tasks)
     first_vote = annotations.cell_ptr[annotations.task_ptr]
-    targets = np.linspace(0, annotations.n_votes, n_blocks + 1)[1:-1]
-    inner = np.searchsorted(first_vote, targets)
-    return sorted({0, *inner.tolist(), annotations.n_tasks})
+    wanted = cuts(annotations.n_votes, annotations.n_tasks, annotations.n_annotators, fewest_votes)
+    return sorted({0, *np.searchsorted(first_vote, wanted).tolist(), annotations.n_tasks})
+
+
+def cuts(n_votes: int, n_tasks: int, n_annotators: int, fewest_votes: int = FEWEST_VOTES) -> NDArray[np.float64]:
+    """How many votes are to lie before each block but the first; a block begins at the first task with so many."""
+    smallest = max(fewest_votes, VOTES_PER_ANNOTATOR * n_annotators)
+    most = max(MOST_BLOCKS, n_votes // MOST_VOTES)
+    n_blocks = min(max(n_votes // smallest, 1), most, n_tasks)
+    return np.linspace(0, n_votes, n_blocks + 1)[1:-1]
+
+
+class Tree:
+    """Sums over blocks as a binary tree: whoever adds which blocks, and when, the sum has the same bits.
+
+    Node (level, place) is the sum of the 2^level blocks from place * 2^level on. Two siblings are joined as soon as
+    both are there; what is left in the end is joined from the right.
+    """
+
+    def __init__(self) -> None:
+        self.nodes: dict[tuple[int, int], Any] = {}
+
+    def add(self, level: int, place: int, part: Any) -> None:
+        while (level, place ^ 1) in self.nodes:
+            sibling = self.nodes.pop((level, place ^ 1))
+            part = _joined(sibling, part) if place % 2 else _joined(part, sibling)
+            level, place = level + 1, place // 2
+        self.nodes[level, place] = part
+
+    def total(self) -> Any:
+        in_order = sorted(self.nodes, key=lambda node: node[1] << node[0])
+        *others, total = [self.nodes[node] for node in in_order]
+        for part in reversed(others):
+            total = _joined(part, total)
+        return total
 
 
 def add_up(parts: Iterable[Statistics]) -> Statistics:
-    """Field by field, in order. The field `change` is a maximum, all others are sums."""
-    parts = iter(parts)
-    total = next(parts)
-    for part in parts:
-        fields = zip(total._fields, total, part, strict=True)  # type: ignore[attr-defined]  # a named tuple
-        total = type(total)(*(max(a, b) if name == "change" else a + b for name, a, b in fields))
+    """The sum of what the blocks yield, in their order."""
+    tree = Tree()
+    for index, part in enumerate(parts):
+        tree.add(0, index, part)
+    total: Statistics = tree.total()
     return total
+
+
+def _joined(left: Any, right: Any) -> Any:
+    """Field by field. The field `change` is a maximum, all others are sums."""
+    fields = zip(left._fields, left, right, strict=True)
+    return type(left)(*(max(a, b) if name == "change" else a + b for name, a, b in fields))

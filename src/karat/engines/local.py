@@ -38,7 +38,7 @@ class LocalEngine:
     def sum(self, step: Callable[..., Statistics], *arguments: Any) -> Statistics:
         if self.threads == 1 or len(self.blocks) == 1:
             return add_up(step(block, *arguments) for block in self.blocks)
-        return add_up(list(self.pool.map(lambda block: step(block, *arguments), self.blocks)))
+        return add_up(self.pool.map(lambda block: step(block, *arguments), self.blocks))
 
     def state(self) -> dict[str, NDArray[Any]]:
         kept = {f"{b.index}.{name}": values.copy() for b in self.blocks for name, values in b.state.items()}
