@@ -178,13 +178,13 @@ class DawidSkene(Estimator, ds.DS):
         return ds.Statistics(0.0, block.posterior.sum(axis=0), n, 0.0)
 
     def begin(self, statistics: ds.Statistics) -> ds.Parameters:
-        if self.history is None:
-            return _parameters(statistics.tau, statistics.n)
-        seen = 0.0 if self.initial_error_strategy == "assign" else statistics.n
-        return _parameters(statistics.tau, self.history + seen)
+        n = statistics.n
+        if self.history is not None:
+            n = self.history + (0.0 if self.initial_error_strategy == "assign" else n)
+        return _smooth(super().begin(statistics), statistics.tau, n)
 
     def expect(self, statistics: ds.Statistics, before: ds.Parameters) -> ds.Parameters:
-        return _parameters(statistics.tau, statistics.n)
+        return _smooth(super().expect(statistics, before), statistics.tau, statistics.n)
 
     def bound(self, parameters: ds.Parameters, statistics: ds.Statistics) -> float:
         """The log-likelihood per vote."""
@@ -223,14 +223,14 @@ class DawidSkene(Estimator, ds.DS):
         return [float(bound) for bound in self.result_.bound]
 
 
-def _parameters(tau: Floats, n: Floats) -> ds.Parameters:
+def _smooth(parameters: ds.Parameters, tau: Floats, n: Floats) -> ds.Parameters:
     """Probabilities of at least LEAST; labels that an annotator never gave need none."""
     gives = n.sum(axis=2, keepdims=True) > 0
     v = np.where(gives, np.maximum(n, LEAST), 0.0)
     v /= v.sum(axis=1, keepdims=True)
     p = np.maximum(tau / tau.sum(), LEAST)
     with np.errstate(divide="ignore"):  # log 0 = -inf is meant, and never looked at
-        return ds.Parameters(p, v, np.log(p), np.log(v))
+        return parameters._replace(p=p, v=v, log_p=np.log(p), log_v=np.log(v))
 
 
 def _history(annotations: Annotations, initial_error: Any, must_be_whole: bool) -> Floats:

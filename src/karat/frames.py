@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Series = nw.Series[Any]
 
-__all__ = ["kind_of", "make_frame", "series_like", "take", "to_list", "to_polars"]
+__all__ = ["kind_of", "make_frame", "plain_values", "series_like", "take", "takeable", "to_list", "to_polars"]
 
 Kind = Any  # a narwhals Implementation of which series can be made; Narwhals' own type for it is not public
 
@@ -94,12 +94,28 @@ def polars_column(series: Series) -> pl.Series:
     import polars as pl
 
     if series.implementation.is_polars() or series.implementation.is_pyarrow():
-        return pl.Series(series.name, series.to_native())
+        return pl.Series(series.name, plain_values(series).to_native())
     empty = series.is_null().to_numpy()
     if (series.dtype.is_numeric() or series.dtype == nw.Boolean) and not empty.any():
         return pl.Series(str(series.name), series.to_numpy())
     values = [None if gone else value for value, gone in zip(series.to_list(), empty.tolist(), strict=True)]
     return _of_one_kind(values).alias(str(series.name))
+
+
+def plain_values(series: Series) -> Series:
+    """Without PyArrow's dictionaries: whatever these hold, Polars takes it for text."""
+    native = series.to_native()
+    if not series.implementation.is_pyarrow() or not str(native.type).startswith("dictionary"):
+        return series
+    return _wrap(native.cast(native.type.value_type)).alias(series.name)
+
+
+def takeable(series: Series) -> Series:
+    """PyArrow cannot pick rows of string views; of plain text it can."""
+    native = series.to_native()
+    if not series.implementation.is_pyarrow() or str(native.type) != "string_view":
+        return series
+    return _wrap(native.cast("large_string")).alias(series.name)
 
 
 def _column(values: Any, kind: Kind) -> Any:

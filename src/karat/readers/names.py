@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from karat.encoding import MISSING, Codes, Names, encode, encode_integers, rank_of
 from karat.errors import InputError
-from karat.frames import plain_rows, polars_column, to_list
+from karat.frames import plain_rows, plain_values, polars_column, to_list
 from karat.kernels.lookup import first_rows
 
 __all__ = [
@@ -163,6 +163,7 @@ def _encode_present(series: nw.Series[Any]) -> Coded:
 
 
 def _codes(series: nw.Series[Any]) -> Codes:
+    series = plain_values(series)
     dtype = series.dtype
     if dtype.is_integer() and dtype not in (nw.Int128, nw.UInt128):
         return encode_integers(series.to_numpy())[0]

@@ -10,7 +10,7 @@ import narwhals as nw
 import polars as pl
 
 from karat.errors import InputError
-from karat.frames import series_of
+from karat.frames import series_of, takeable
 from karat.readers.batches import WatchReading, batches, expected_rows, watched
 from karat.readers.delimited import scan_delimited
 from karat.readers.files import is_files, sources_of
@@ -56,7 +56,7 @@ class Loaded(Table):
     frame: nw.DataFrame[Any]
 
     def column(self, name: Any) -> nw.Series[Any]:
-        return self.frame.get_column(name)
+        return takeable(self.frame.get_column(name))
 
     def ids(self, column: Any) -> Coded:
         return encode_column(self.column(column), self.is_text)
