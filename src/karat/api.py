@@ -12,7 +12,7 @@ from karat.result import Result
 from karat.solve import fit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from karat.annotations import Repeated
@@ -39,17 +39,21 @@ def aggregate(
     classes: list[Any] | None = None,
     repeated: Repeated = "first",
     missing: list[Any] | None = None,
+    query: str | None = None,
+    table: str | None = None,
+    params: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Result:
     """Votes -> labels one can trust.
 
-    votes: a path, several paths or a glob, a data frame of any library, or Annotations.
+    votes: a path, several paths or a glob, a data frame of any library, the address of a database, or Annotations.
     method: a name from `karat methods`, or a method with its settings, e.g. `PTBCC(n_prototypes=3)`.
     gold: known truths of some tasks (a path, a data frame or a mapping); they are kept, and teach the method.
     engine: where the work is done: "local" (the threads of this machine), "dask" (a cluster), or an engine that you
         made yourself, such as `DaskEngine("tcp://scheduler:8786")` of karat.engines.dask.
     checkpoint: a file that Ctrl-C leaves behind, and that `resume` goes on from, to the same bits.
-    task, annotator, label, wide, classes, repeated, missing: how to read the votes, as in `karat.read`.
+    task, annotator, label, wide, classes, repeated, missing, query, table, params: how to read the votes, as in
+        `karat.read`.
     Further keywords are settings of the method.
     """
     from karat.readers import read
@@ -67,6 +71,9 @@ def aggregate(
             classes=classes,
             repeated=repeated,
             missing=missing,
+            query=query,
+            table=table,
+            params=params,
         )
         return fit(chosen, annotations, engine=where, watch=watch, checkpoint=kept)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from karat.annotations import Annotations, Repeated
+from karat.databases import is_database
 from karat.errors import InputError
 from karat.readers.assemble import Wishes
 from karat.readers.batches import Progress, WatchReading
+from karat.readers.database import open_database
 from karat.readers.exports import TABLE, find_export, look
 from karat.readers.exports.export import ALL, Ask
 from karat.readers.exports.read import read_export
@@ -31,6 +33,9 @@ def read(
     format: str | None = None,
     question: str | None = None,
     include: str | Sequence[str] = (),
+    query: str | None = None,
+    table: str | None = None,
+    params: Mapping[str, Any] | None = None,
     gold: Any = None,
     classes: Sequence[Any] | None = None,
     repeated: Repeated = "first",
@@ -41,13 +46,14 @@ def read(
 
     votes: a path, several paths, a pattern or a folder; "-" for standard input, or a binary stream; any data
         frame that Narwhals knows; or Annotations, which come back as they are. Exports of annotation tools are
-        recognised by their content.
+        recognised by their content. The address of a database: postgresql://..., sqlite:///FILE, duckdb:///FILE.
     task, annotator, label: the columns, where their names do not tell. With wide=True, annotator may list the
         columns of the annotators, and there is no label column. In an export, task may name the field that tells
         tasks apart; naming an annotator or a label column makes it a plain table.
     format: the tool that wrote an export, such as "label-studio", where it is not recognised; "table" for none.
     question: which one, where an export asks several; `read_each` reads all of them.
     include: what an export's reader leaves out by itself, such as "predictions" or "rejected".
+    query, table, params: what to read from a database; values in params are bound to :name in the query.
     gold: known truths: a path, a data frame, a mapping {task: class}; the name of a column of the votes' own
         table, or True for the one called gold or truth (never taken for an annotator), or for an export's gold marks.
     classes: all classes, in the order wanted; any other label is then an error.
@@ -61,6 +67,8 @@ def read(
             classes=classes, missing=missing,
         )  # fmt: skip
         return votes if gold is None else with_gold(votes, gold)
+    if is_database(votes) or query is not None or table is not None or params:
+        votes = open_database(votes, query, table, params)
     if question == ALL:
         raise InputError("several questions give several sets of votes: use karat.read_each, or choose one of them")
     wishes = Wishes(gold=gold, classes=classes, repeated=repeated, missing=_as_list(missing), watch=watch)
@@ -108,7 +116,8 @@ def _read(votes: Any, columns: Columns, format: str | None, ask: Ask, wishes: Wi
     if not is_files(votes):
         if format not in (None, TABLE):
             raise InputError(f"the format {format} is one of files; give a path, or leave the format out")
-        return {"": _read_table(open_table(votes), columns, ask, wishes)}
+        opened = votes if isinstance(votes, Opened) else open_table(votes)
+        return {"": _read_table(opened, columns, ask, wishes)}
     sources = sources_of(votes)
     peeks = look(sources)
     export = find_export(peeks, format, may_be_table=columns.say_table)

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from karat.databases import is_database, parse
 from karat.errors import InputError
 from karat.readers.formats import EXTENSIONS, OF_EXPORTS, READABLE, by_extension
 from karat.readers.source import Source
@@ -39,6 +40,8 @@ def _expand(path: str) -> Iterable[Source]:
         return [Source("standard input", sys.stdin.buffer.read())]
     if not path:
         raise InputError("the path is empty; name a file")
+    if is_database(path):
+        raise InputError(f"{parse(path).name} is a database, and no file; its votes are read with --query or --table")
     place = Path(path).expanduser()
     if _test(place.is_dir, path):
         return _folder(place, path)

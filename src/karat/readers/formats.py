@@ -68,6 +68,8 @@ def by_extension(source: Source) -> tuple[str, str]:
 
 
 def by_magic(start: bytes) -> str:
+    if start[8:12] == b"DUCK":
+        return "DuckDB"
     return next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), "")
 
 
@@ -89,6 +91,12 @@ def _by_content(source: Source, start: bytes, seen: str) -> Source:
     if seen in ("gzip", "zstd"):
         unpacked = replace(source, compression=seen)
         return replace(unpacked, format=_text_format(unpacked, _first_line(unpacked)))
+    if seen in ("SQLite", "DuckDB"):
+        address = f"{seen.lower()}:///{source.name}"
+        raise InputError(
+            f'{source.name} is a database; read it as {address} with --table NAME or --query "SELECT ..." '
+            "(table= or query= in Python)"
+        )
     if seen or b"\0" in start:
         found = f"its content is {seen}" if seen else "it is binary"
         raise InputError(f"{source.name} is no table that Karat reads: {found}; it reads {READABLE}")

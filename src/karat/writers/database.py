@@ -1,0 +1,157 @@
+"""Labels -> a table of a database, replaced in one transaction.
+
+The rows are first copied into a temporary table. Then, if the table is there, its rows are deleted and the new ones
+inserted: so its permissions, indices, triggers and the views on it stay, which a new table under the old name would
+lose; others read the old rows until the commit, and keep them if anything fails. A table that is not there is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from karat.databases import Database, Session, connect, parse, quoted, table_parts
+from karat.errors import OutputError
+from karat.files import check_writable
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa
+
+    from karat.result import Result
+
+__all__ = ["check_database_table", "write_frame_to_table", "write_labels_to_table"]
+
+STAGE = "karat_new_rows"
+LABELS = ("task", "label", "confidence", "n_votes", "tied")
+COLUMNS = {  # name and type of each column of a table; nothing where it is not there
+    "postgresql": "SELECT attname::text, format_type(atttypid, NULL) FROM pg_attribute "
+    "WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped",
+    "sqlite": "SELECT name, type FROM pragma_table_info(?1, ?2)",
+    "duckdb": "SELECT column_name, data_type FROM duckdb_columns() "
+    "WHERE table_name = $1 AND schema_name = coalesce($2, current_schema())",
+}
+
+
+@dataclass(frozen=True)
+class Target:
+    """The table that is to hold the rows."""
+
+    session: Session
+    parts: list[str]
+
+    @property
+    def sql(self) -> str:
+        return quoted(*self.parts)
+
+    def columns(self) -> dict[str, str]:
+        kind = self.session.database.kind
+        schema = self.parts[0] if len(self.parts) == 2 else {"sqlite": "main"}.get(kind)
+        values = [self.sql] if kind == "postgresql" else [self.parts[-1], schema]
+        return dict(self.session.rows(COLUMNS[kind], values))
+
+    def refuse_others(self, columns: dict[str, str], wanted: Iterable[str]) -> None:
+        """A table without our columns is somebody else's: its rows must not be deleted."""
+        if lost := [name for name in wanted if name not in columns]:
+            raise OutputError(
+                f"{self.session.database.name}: the table {'.'.join(self.parts)} is there but has no column "
+                f"{', '.join(lost)}, so that it is not replaced; name another, or drop it first"
+            )
+
+
+def write_labels_to_table(result: Result, address: str, table: str, *, probabilities: bool = False) -> None:
+    """The rows of `Result.labels` in a table of a database, whose old rows they replace in one transaction."""
+    from karat.tables import labels_pieces
+
+    _replace(labels_pieces(result, probabilities=probabilities), address, table)
+
+
+def write_frame_to_table(frame: Any, address: str, table: str) -> None:
+    """Any data frame in a table of a database, whose old rows it replaces in one transaction."""
+    from karat.frames import to_polars
+
+    _replace([to_polars(frame)], address, table)
+
+
+def check_database_table(address: str, table: str) -> None:
+    """Find out before the long work that the labels cannot be written; nothing is left behind."""
+    database, parts = parse(address), table_parts(table)
+    if database.is_file and not Path(database.place).exists():
+        check_writable(database.place)
+        return
+    with connect(database, read_only=False, failure=OutputError) as session:
+        target = Target(session, parts)
+        columns = target.columns()
+        if columns:
+            target.refuse_others(columns, LABELS)
+            session.run(f"DELETE FROM {target.sql} WHERE 1 = 0")
+        else:
+            session.run(f"CREATE TABLE {target.sql} (task TEXT)")  # not committed
+
+
+def _replace(pieces: Iterable[pl.DataFrame], address: str, table: str) -> None:
+    database, parts = parse(address), table_parts(table)
+    with _no_new_file_on_failure(database), connect(database, read_only=False, failure=OutputError) as session:
+        target = Target(session, parts)
+        rows = _reader(pieces)
+        session.ingest(STAGE, rows)
+        _move(target, rows.schema.names)
+        session.run(f"DROP TABLE {STAGE}")
+        session.commit()
+
+
+def _move(target: Target, names: list[str]) -> None:
+    session, columns = target.session, target.columns()
+    if not columns:
+        session.run(f"CREATE TABLE {target.sql} AS SELECT * FROM {STAGE}")
+        return
+    target.refuse_others(columns, names)
+    if session.database.kind == "postgresql":
+        # Two of us at once would each delete what they see, and add their rows to the other's. Readers do not wait.
+        session.run(f"LOCK TABLE {target.sql} IN SHARE ROW EXCLUSIVE MODE")
+    session.run(f"DELETE FROM {target.sql}")
+    listed = ", ".join(quoted(name) for name in names)
+    values = ", ".join(f"CAST({quoted(name)} AS {columns[name] or 'TEXT'})" for name in names)
+    values = listed if session.database.kind == "sqlite" else values  # which has no types to cast to
+    session.run(f"INSERT INTO {target.sql} ({listed}) SELECT {values} FROM {STAGE}")
+
+
+def _reader(pieces: Iterable[pl.DataFrame]) -> pa.RecordBatchReader:
+    """The pieces as a stream of Arrow; the second is made when the first is with the database."""
+    import pyarrow as pa
+
+    rest = iter(pieces)
+    first = _plain(next(rest))
+    schema = first.to_arrow().schema
+
+    def batches() -> Iterator[Any]:
+        yield from first.to_arrow().to_batches()
+        for piece in rest:
+            yield from _plain(piece).cast(first.schema).to_arrow().to_batches()
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def _plain(piece: pl.DataFrame) -> pl.DataFrame:
+    """Types that every database has."""
+    import polars as pl
+    import polars.selectors as cs
+
+    return piece.with_columns(
+        cs.by_dtype(pl.Categorical, pl.Enum, pl.Null, pl.Object).cast(pl.String), cs.unsigned_integer().cast(pl.Int64)
+    )
+
+
+@contextmanager
+def _no_new_file_on_failure(database: Database) -> Iterator[None]:
+    """A file that the driver made for nothing goes again."""
+    is_new = database.is_file and not Path(database.place).exists()
+    try:
+        yield
+    except BaseException:
+        if is_new:
+            Path(database.place).unlink(missing_ok=True)
+        raise
