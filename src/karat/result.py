@@ -173,6 +173,15 @@ def summarise(
         gold=annotations.gold,
         votes_per_annotator=votes,
         agreement=agreed / votes,
+    def to_table(self, address: str, table: str, *, probabilities: bool = False) -> None:
+        """The labels into a table of a database (postgresql://..., sqlite:///FILE, duckdb:///FILE).
+
+        The rows of a table that is there are replaced in one transaction: others see the old ones until it is done.
+        """
+        from karat.writers.database import write_labels_to_table
+
+        write_labels_to_table(self, address, table, probabilities=probabilities)
+
         accuracy=accuracy,
         accuracy_low=low,
         accuracy_high=high,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from karat.cli import database as d
 from karat.cli import options as o
 from karat.errors import InputError
 
@@ -57,6 +58,11 @@ def aggregate(
     scheduler: o.Scheduler = None,
     seed: o.Seed = None,
     json: o.Json = False,
+    query: d.Query = None,
+    table: d.Table = None,
+    param: d.Param = None,
+    to_table: d.ToTable = None,
+    to_database: d.ToDatabase = None,
 ) -> None:
     """Find the most probable label of every task, and how sure that is."""
     from karat.cli.outputs import check_outputs
@@ -69,15 +75,21 @@ def aggregate(
     if scheduler is not None and engine != "dask":
         raise InputError("--scheduler is the address of a Dask cluster; add --engine dask")
     check_outputs(_named(output, annotators), _named(save, checkpoint), [*files, *_named(gold)])
+    into = d.destination(files, table, to_table, to_database)
     chosen = o.make(method, settings, seed)
-    reading = o.Reading(files, task, annotator, label, wide, classes, missing, repeated)
+    reading = o.Reading(
+        files, task, annotator, label, wide, classes, missing, repeated, selection=d.selection(query, table, param)
+    )
+    if into is not None:
+        into.check()
     options = {"threads": threads, "single": chosen.single, **({"scheduler": scheduler} if scheduler else {})}
     with opened(engine, **options) as where:  # a cluster that is not there is told before the votes are read
         votes = reading.read(gold)
         result = _fit(chosen, votes, where, _checkpoint(checkpoint, resume))
     found = facts(result, votes)
     found["files"] = {"labels": output, "annotators": annotators, "model": save}
-    _hand_over(result, found, probabilities, json)
+    found["table"] = into.name if into else None
+    _hand_over(result, found, probabilities, json, into)
     tell(found, result)
 
 
@@ -99,8 +111,10 @@ def _fit(method: Method, votes: Annotations, engine: Engine, checkpoint: Checkpo
         return fit(method, votes, engine=engine, watch=watch, checkpoint=checkpoint)
 
 
-def _hand_over(result: Result, found: dict[str, Any], probabilities: bool, as_json: bool) -> None:
-    """All files or none; what is printed comes last."""
+def _hand_over(
+    result: Result, found: dict[str, Any], probabilities: bool, as_json: bool, into: d.Destination | None
+) -> None:
+    """All files and the table, or none; what is printed comes last."""
     from karat.cli.outputs import Write, write_all
     from karat.cli.summary import print_json
     from karat.writers import write_frame, write_labels
@@ -113,9 +127,9 @@ def _hand_over(result: Result, found: dict[str, Any], probabilities: bool, as_js
         files[paths["annotators"]] = lambda path: write_frame(result.annotators(), path)
     if paths["model"]:
         files[paths["model"]] = result.save
-    write_all(files)
+    write_all(files, then=None if into is None else lambda: into.write(result, probabilities))
     if as_json:
-        labels = {} if paths["labels"] else {"labels": result.labels(probabilities=probabilities).to_dicts()}
+        labels = {} if paths["labels"] or into else {"labels": result.labels(probabilities=probabilities).to_dicts()}
         print_json({**found, **labels})
-    elif not paths["labels"]:
+    elif not paths["labels"] and into is None:
         write_labels(result, "-", probabilities=probabilities)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -24,7 +24,7 @@ Files = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE",
-        help="Votes: CSV, TSV, JSONL or Parquet (also .gz, .zst), a pattern or a folder; - is standard input.",
+        help="Votes: CSV, TSV, JSONL or Parquet (also .gz, .zst), a pattern or a folder, or a database; - is standard input.",
         show_default=False,
     ),
 ]
@@ -104,6 +104,7 @@ class Reading:
     classes: str | None
     missing: str | None
     repeated: str
+    selection: dict[str, Any] = field(default_factory=dict)  # from a database
 
     def read(self, gold: str | None = None) -> Annotations:
         from karat.cli.words import reading_progress
@@ -122,6 +123,7 @@ class Reading:
                 missing=listed(self.missing),
                 repeated=self.repeated,  # type: ignore[arg-type]  # checked by the reader
                 watch=watch,
+                **self.selection,
             )
 
 

@@ -39,14 +39,16 @@ def _is_read(output: Path, read: set[Path]) -> bool:
     return output.exists() and any(output.parent == name or fnmatch(str(output), str(name)) for name in read)
 
 
-def write_all(files: dict[str, Write]) -> None:
-    """Each file is written beside its place; only when all are whole do they move there."""
+def write_all(files: dict[str, Write], then: Callable[[], None] | None = None) -> None:
+    """Each file is written beside its place; only when all are whole, and `then` is done, do they move there."""
     from karat.writers import replacing
 
     with ExitStack() as stack:
         for path, write in files.items():
             temporary = stack.enter_context(replacing(path))
             _write_to(temporary, path, write)
+        if then is not None:
+            then()
 
 
 def _write_to(temporary: Path, path: str, write: Write) -> None:

@@ -62,6 +62,8 @@ def tell(found: dict[str, Any], result: Result) -> None:
         say(note)
     if left_out := _left_out(found):
         say(f"left out: {left_out}")
+    if found.get("table"):
+        say(f"labels written to {found['table']}")
     best, worst = extremes(result)
     say(f"best annotators: {_named(result, best)}; worst: {_named(result, worst)}")
 
