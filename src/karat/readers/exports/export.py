@@ -13,10 +13,11 @@ import polars as pl
 from karat.readers.exports.peek import Peek
 from karat.readers.names import text_of
 
-__all__ = ["ALL", "Ask", "Export", "Vote", "Wrong", "in_batches", "need", "numbered"]
+__all__ = ["ALL", "Ask", "Export", "Vote", "Wrong", "in_batches", "joined", "need", "numbered"]
 
 ALL = "all"  # the question that means every one of them
 MOST_VOTES = 2**16  # in a batch
+SEVERAL = "|"  # between the labels of an answer that has several: their set is a class of its own
 
 Kind = TypeVar("Kind")
 
@@ -83,6 +84,13 @@ def in_batches(votes: Iterable[Vote]) -> Iterator[pl.DataFrame]:
     while rows := list(islice(rest, MOST_VOTES)):
         columns = zip(*rows, strict=True)
         yield pl.DataFrame({name: _text(values) for name, values in zip(Vote._fields, columns, strict=True)})
+
+
+def joined(labels: list[Any]) -> Any:
+    """One label as it is; several as one, the same whatever their order; None if there is none."""
+    if len(labels) <= 1:
+        return labels[0] if labels else None
+    return SEVERAL.join(sorted(map(text_of, labels)))
 
 
 def need(record: Any, name: str, kind: type[Kind], default: Kind | None = None) -> Kind:

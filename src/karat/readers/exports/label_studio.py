@@ -1,4 +1,4 @@
-"""Label Studio: JSON (a list of tasks, streamed), JSON-MIN (a list of annotations) and CSV."""
+"""Label Studio: its full export (JSON), a list of tasks, each with its annotations; and the short ones."""
 
 from __future__ import annotations
 
@@ -7,23 +7,141 @@ from typing import Any
 
 import polars as pl
 
-from karat.readers.exports.export import Ask, Export, Vote, in_batches, need, numbered
+from karat.readers.exports.export import Ask, Export, Vote, Wrong, in_batches, joined, need, numbered
+from karat.readers.exports.label_studio_flat import fits_csv, fits_min, read_csv, read_min
 from karat.readers.exports.peek import Peek
 from karat.readers.exports.records import records_of
 
+__all__ = ["EXPORT", "REMEDY", "TITLE", "answer_of"]
 
-def _fits(seen: Peek) -> bool:
-    return "data" in seen.record and ("annotations" in seen.record or "completions" in seen.record)
-
-
-def _read(seen: Peek, ask: Ask) -> Iterator[pl.DataFrame]:
-    return in_batches(numbered(records_of(seen), lambda task: _votes(task, ask)))
-
-
-def _votes(task: Any, ask: Ask) -> Iterator[Vote]:
-    for a in need(task, "annotations", list):
-        for r in need(a, "result", list):
-            yield Vote(task["id"], a["completed_by"], r["value"]["choices"][0], r["from_name"])
+TITLE = "Label Studio"
+REMEDY = "export it again: on the project's page, Export, format JSON"
+ANNOTATIONS = ("annotations", "completions")  # the second is the name of old versions
+ANSWERS = {"choices", "rating", "number", "selected", "taxonomy", "datetime"}  # in the value of a result
+TEXT = "text"  # what is written into a text area
+REGIONS = "marked regions"
+SOME_MODEL = "model"
 
 
-EXPORT = Export("label-studio", "Label Studio", "export again", _fits, _read)
+def fits(seen: Peek) -> bool:
+    return _has_tasks(seen) or fits_min(seen) or fits_csv(seen)
+
+
+def _has_tasks(seen: Peek) -> bool:
+    is_task = isinstance(seen.record.get("data"), dict) and "id" in seen.record
+    return is_task and any(isinstance(seen.record.get(name), list) for name in ANNOTATIONS)
+
+
+def read(seen: Peek, ask: Ask) -> Iterator[pl.DataFrame]:
+    short = read_csv if seen.source.is_delimited else read_min if fits_min(seen) else None
+    if short is not None:
+        _check_short(ask)
+        return short(seen, ask, answer_of)
+    return in_batches(numbered(records_of(seen), lambda record: _votes(record, ask)))
+
+
+def _check_short(ask: Ask) -> None:
+    if ask.gold or ask.include:
+        what = "gold marks" if ask.gold else "predictions"
+        raise Wrong(f"JSON-MIN and CSV hold no {what}", remedy=REMEDY)
+
+
+def _votes(record: Any, ask: Ask) -> Iterator[Vote]:
+    """A task without a vote is listed, too."""
+    task, is_voted = _task(record, ask), False
+    for annotation in _annotations(record):
+        for vote in _of_annotation(task, annotation, ask):
+            is_voted = True
+            yield vote
+    for prediction in need(record, "predictions", list, []):
+        for vote in _of_prediction(task, prediction, ask):
+            is_voted = True
+            yield vote
+    if drafts := len(need(record, "drafts", list, [])):
+        ask.left_out["drafts"] += drafts
+    if not is_voted:
+        yield Vote(task)
+
+
+def _task(record: Any, ask: Ask) -> Any:
+    if not isinstance(record, dict) or record.get("id") is None:
+        raise Wrong('found no task with an "id"')
+    if ask.task is None:
+        return record["id"]
+    data = need(record, "data", dict)
+    if data.get(ask.task) is None:
+        raise Wrong(f'the data of the task have no "{ask.task}"', remedy=f"choose --task among {', '.join(data)}")
+    return data[ask.task]
+
+
+def _annotations(record: dict[str, Any]) -> list[Any]:
+    name = next((name for name in ANNOTATIONS if name in record), ANNOTATIONS[0])
+    return need(record, name, list)
+
+
+def _of_annotation(task: Any, annotation: Any, ask: Ask) -> Iterator[Vote]:
+    results = need(annotation, "result", list, [])
+    if annotation.get("was_cancelled") or annotation.get("skipped"):
+        ask.left_out["cancelled annotations"] += 1
+        return
+    annotator = annotator_of(annotation.get("completed_by"))
+    if annotator is None:
+        ask.left_out["annotations without an annotator"] += 1
+        return
+    if not results:
+        ask.left_out["annotations without an answer"] += 1
+    is_gold = annotation.get("ground_truth") is True
+    for question, label in _answers(results, ask):
+        yield Vote(task, annotator, label, question, label if is_gold else None)
+
+
+def _of_prediction(task: Any, prediction: Any, ask: Ask) -> Iterator[Vote]:
+    if "predictions" not in ask.include:
+        ask.left_out["predictions of models"] += 1
+        return
+    if not isinstance(prediction, dict):  # a short export names predictions by their numbers only
+        raise Wrong("the predictions are not in the export", remedy=f"leave out --include predictions, or {REMEDY}")
+    for question, label in _answers(need(prediction, "result", list, []), ask):
+        yield Vote(task, prediction.get("model_version") or SOME_MODEL, label, question)
+
+
+def annotator_of(completed_by: Any) -> Any:
+    """A number, or an object of which the address says more to people than the number."""
+    if isinstance(completed_by, dict):
+        return completed_by.get("email") or completed_by.get("id")
+    return completed_by
+
+
+def _answers(results: list[Any], ask: Ask) -> Iterator[tuple[str, Any]]:
+    """Each question that is answered for the whole task, with the answer."""
+    for result in results:
+        question = need(result, "from_name", str, "")
+        value = need(result, "value", dict, {})
+        label = answer_of(value, wants_text=question == ask.question)
+        if label is not None:
+            yield question, label
+        elif question:  # what has no name relates regions to each other
+            ask.left_out["free texts" if set(value) == {TEXT} else REGIONS] += 1
+
+
+def answer_of(value: dict[str, Any], wants_text: bool = False) -> Any:
+    """The label in a value such as {"choices": ["pos"]}; None for a region of an image or a text, and for free text."""
+    keys = [key for key in value if key in ANSWERS or (key == TEXT and wants_text)]
+    if len(keys) != 1 or len(value) > 1:
+        return None
+    answer = value[keys[0]]
+    if keys[0] == "taxonomy":
+        answer = ["/".join(map(str, path)) for path in answer]
+    return joined(answer) if isinstance(answer, list) else answer
+
+
+EXPORT = Export(
+    name="label-studio",
+    title=TITLE,
+    remedy=REMEDY,
+    fits=fits,
+    read=read,
+    include=("predictions",),
+    takes_task=True,
+    has_gold=True,
+)

@@ -116,8 +116,10 @@ def _chosen(heaps: dict[str, Heap], ask: Ask, name: str) -> dict[str, Heap]:
 
 def _listed(heaps: dict[str, Heap], most: int = 20) -> str:
     """The questions with the most votes first."""
-    by_votes = sorted(heaps.items(), key=lambda item: -item[1].rows)
-    names = [f'"{question}" ({heap.rows:,} votes)' for question, heap in by_votes[:most]]
+    by_votes = sorted(heaps.items(), key=lambda item: -item[1].votes)
+    names = [
+        f'"{question}" ({heap.votes:,} {"vote" if heap.votes == 1 else "votes"})' for question, heap in by_votes[:most]
+    ]
     return ", ".join(names + ([f"and {len(heaps) - most:,} more"] if len(heaps) > most else []))
 
 
@@ -125,7 +127,7 @@ class Heap:
     """The votes for one question, as columns that grow."""
 
     def __init__(self, name: str, question: str) -> None:
-        self.name, self.question, self.rows = name, question, 0
+        self.name, self.question, self.votes = name, question, 0
         self.columns = {
             (column, is_id): growing(pl.String(), is_id=is_id, is_text=True)
             for columns, is_id in ((IDS, True), (VALUES, False))
@@ -133,7 +135,7 @@ class Heap:
         }
 
     def add(self, batch: pl.DataFrame) -> None:
-        self.rows += batch.height
+        self.votes += int((batch.get_column("label").fill_null("") != "").sum())
         for (column, _), grown in self.columns.items():
             grown.add(batch.get_column(column))
 
