@@ -17,11 +17,18 @@ from numpy.typing import ArrayLike, NDArray
 from karat.encoding import MISSING, Codes, Names, as_column, encode, look_up
 from karat.errors import InputError, KaratWarning
 from karat.kernels import group
+from karat.repeats import majority_of_repeats
 
 __all__ = ["Annotations", "Counts", "Repeated"]
 
-Repeated = Literal["first", "last", "all", "error"]
-POLICY = {"first": group.FIRST, "last": group.LAST, "all": group.KEEP_ALL, "error": group.FIRST}
+Repeated = Literal["first", "last", "majority", "all", "error"]
+POLICY = {
+    "first": group.FIRST,
+    "last": group.LAST,
+    "majority": group.FIRST,  # of the one that is left
+    "all": group.KEEP_ALL,
+    "error": group.FIRST,
+}
 MOST_CLASSES = 65_536
 
 
@@ -140,11 +147,13 @@ class Annotations:
         _check(task, annotator, class_names, repeated)
         n_rows, asked = len(label), task
         task, annotator, label = _votes_only(task, annotator, label)
+        n_votes = len(label)
+        if repeated == "majority":
+            task, annotator, label = _merged(task, annotator, label)
         counts = group.count(task, len(task_names))
         was_asked = group.count(asked, len(task_names)) > 0 if asked is not task else counts > 0
         has_vote = counts > 0
         start, by_annotator, by_label = _grouped(task, annotator, label, counts, len(class_names))
-        n_votes = len(label)
         del task, annotator, label, counts, asked
         seen = _renumber_seen(by_annotator, len(annotator_names))
         kept = _sort(start, by_annotator, by_label, repeated)
@@ -166,7 +175,7 @@ class Annotations:
 
 def _check(task: Codes, annotator: Codes, class_names: Names, repeated: str) -> None:
     if repeated not in get_args(Repeated):
-        raise InputError(f'repeated must be "first", "last", "all" or "error", not "{repeated}"')
+        raise InputError(f'repeated must be "first", "last", "majority", "all" or "error", not "{repeated}"')
     if len(class_names) > MOST_CLASSES:
         raise InputError(f"{len(class_names):,} different labels: is this the right column? (at most {MOST_CLASSES:,})")
     for name, codes in (("task", task), ("annotator", annotator)):
@@ -185,6 +194,13 @@ def _votes_only(task: Codes, annotator: Codes, label: Codes) -> tuple[Codes, Cod
     if not voted.size:
         raise InputError("there is not a single vote: every label is missing")
     return task[voted], annotator[voted], label[voted]
+
+
+def _merged(task: Codes, annotator: Codes, label: Codes) -> tuple[Codes, Codes, Codes]:
+    merged = majority_of_repeats(task, annotator, label)
+    if not len(merged[0]):
+        raise InputError("there is not a single vote left: every annotator is torn between labels on every task")
+    return merged
 
 
 def _grouped(
@@ -209,7 +225,7 @@ def _sort(start: NDArray[np.int64], annotator: Codes, label: group.Labels, repea
     if repeated == "error" and left_out:
         raise InputError(
             f"{left_out:,} votes repeat an earlier vote of the same annotator on the same task; "
-            'choose repeated="first", "last" or "all" (--repeated)'
+            'choose repeated="first", "last", "majority" or "all" (--repeated)'
         )
     return kept
 

@@ -26,7 +26,7 @@ from karat.kernels.confusion import counts
 from karat.kernels.groups import move
 from karat.kernels.jit import fixed_length
 
-__all__ = ["Dependence", "dependence"]
+__all__ = ["Dependence", "Pairs", "couples", "dependence", "discounts", "vote_pairs"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -74,29 +74,31 @@ class Pairs(NamedTuple):
 
 def dependence(annotations: Annotations, posterior: Floats, seed: int = 0) -> Dependence:
     """Judged by the posterior of PTBCC: its prototypes are shared, so that no group can make the truth its own."""
-    pairs, share = _pairs(annotations, posterior, np.random.default_rng(seed))
+    pairs, share = vote_pairs(annotations, posterior, np.random.default_rng(seed))
     found = _cluster(pairs, annotations.n_annotators)
     group, rho = _confirm(pairs, found)
     votes = np.bincount(annotations.annotator, minlength=annotations.n_annotators)
-    return Dependence(group, rho, _weights(pairs, group, rho, np.maximum(votes * share, 1.0)))
+    return Dependence(group, rho, discounts(pairs, group, rho, np.maximum(votes * share, 1.0)))
 
 
-def _pairs(annotations: Annotations, posterior: Floats, rng: np.random.Generator) -> tuple[Pairs, float]:
-    """-> the pairs of all tasks, or of a random share of them."""
+def vote_pairs(
+    annotations: Annotations, posterior: Floats, rng: np.random.Generator, most: int = MOST_PAIRS
+) -> tuple[Pairs, float]:
+    """-> the pairs of all tasks, or of as many random ones as have `most`; and the share of these tasks."""
     votes = annotations.votes_per_task
     order = rng.permutation(len(votes))
-    chosen = order[: max(int(np.searchsorted(np.cumsum((votes * (votes - 1) // 2)[order]), MOST_PAIRS)), 1)]
+    chosen = order[: max(int(np.searchsorted(np.cumsum((votes * (votes - 1) // 2)[order]), most)), 1)]
     share = len(chosen) / len(votes)
     first = annotations.cell_ptr[annotations.task_ptr]
     label = np.repeat(annotations.cell_class.astype(np.int64), np.diff(annotations.cell_ptr))
-    one, other, task = _couples(first[chosen], votes[chosen], chosen)
+    one, other, task = couples(first[chosen], votes[chosen], chosen)
     a, b = annotations.annotator[one].astype(np.int64), annotations.annotator[other].astype(np.int64)
     expected = _expected_agreement(_matrices(annotations, posterior), posterior[task], a, b)
     half = (rng.random(len(votes)) < 0.5)[task]
     return Pairs(a, b, (label[one] == label[other]) - expected, expected, half), share
 
 
-def _couples(first: Integers, votes: Integers, task: Integers) -> tuple[Integers, Integers, Integers]:
+def couples(first: Integers, votes: Integers, task: Integers) -> tuple[Integers, Integers, Integers]:
     """Every two votes of each of these tasks: their places, and the task."""
     one, other, of_task = [], [], []
     for size in np.unique(votes[votes > 1]):
@@ -172,7 +174,8 @@ def _confirm(pairs: Pairs, found: Integers) -> tuple[Integers, Floats]:
     return number[found], np.minimum(rho[sure], 1.0)
 
 
-def _weights(pairs: Pairs, group: Integers, rho: Floats, votes: Floats) -> Floats:
+def discounts(pairs: Pairs, group: Integers, rho: Floats, votes: Floats) -> Floats:
+    """[W] what a vote of each annotator is worth; `votes` are those that each cast on the tasks of the pairs."""
     inside = (group[pairs.one] == group[pairs.other]) & (group[pairs.one] >= 0)
     both = np.concatenate([pairs.one[inside], pairs.other[inside]])
     fellows = np.bincount(both, minlength=len(group)) / votes

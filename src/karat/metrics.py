@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from karat.errors import InputError
 
-__all__ = ["accuracy", "calibration_error", "log_loss", "macro_f1"]
+__all__ = ["BINS", "accuracy", "bin_of", "calibration_error", "credit", "log_loss", "macro_f1"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -23,7 +23,7 @@ BINS = 15
 
 def accuracy(posterior: Floats, truth: Codes) -> float:
     """The share of tasks that are right; a truth that shares the maximum with m - 1 others earns 1/m."""
-    return float(_credit(*_judged(posterior, truth)).mean())
+    return float(credit(*_judged(posterior, truth)).mean())
 
 
 def macro_f1(posterior: Floats, truth: Codes) -> float:
@@ -34,7 +34,7 @@ def macro_f1(posterior: Floats, truth: Codes) -> float:
     rows, truths = _judged(posterior, truth)
     predicted = _predictions(rows)
     true = np.bincount(truths, minlength=rows.shape[1])
-    right = np.bincount(truths, weights=_credit(rows, truths), minlength=rows.shape[1])
+    right = np.bincount(truths, weights=credit(rows, truths), minlength=rows.shape[1])
     occurs = true > 0
     return float((2 * right[occurs] / (predicted.sum(axis=0) + true)[occurs]).mean())
 
@@ -53,9 +53,13 @@ def calibration_error(posterior: Floats, truth: Codes, bins: int = BINS) -> floa
     """
     rows, truths = _judged(posterior, truth)
     confidence = rows.max(axis=1)
-    of_bin = np.clip(np.ceil(confidence * bins).astype(np.int64) - 1, 0, bins - 1)
-    gaps = np.bincount(of_bin, weights=_credit(rows, truths) - confidence, minlength=bins)
+    gaps = np.bincount(bin_of(confidence, bins), weights=credit(rows, truths) - confidence, minlength=bins)
     return float(np.abs(gaps).sum() / len(rows))
+
+
+def bin_of(confidence: Floats, bins: int = BINS) -> NDArray[np.int64]:
+    """The bin of each confidence."""
+    return np.clip(np.ceil(confidence * bins).astype(np.int64) - 1, 0, bins - 1)
 
 
 def _judged(posterior: Floats, truth: Codes) -> tuple[Floats, Codes]:
@@ -73,6 +77,7 @@ def _predictions(rows: Floats) -> Floats:
     return shares
 
 
-def _credit(rows: Floats, truths: Codes) -> Floats:
-    credit: Floats = _predictions(rows)[np.arange(len(rows)), truths]
-    return credit
+def credit(rows: Floats, truths: Codes) -> Floats:
+    """[n]: 1 where the label is right, 1/m where it is one of m that share the maximum."""
+    earned: Floats = _predictions(rows)[np.arange(len(rows)), truths]
+    return earned

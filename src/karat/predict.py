@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from karat.encoding import MISSING, Codes
 from karat.result import Knowledge, Result
 
-__all__ = ["log_scores", "predictive"]
+__all__ = ["likelihood", "log_scores", "predictive"]
 
 Floats = NDArray[np.float64]
 
@@ -37,6 +37,17 @@ def log_scores(result: Result, task: Codes, annotator: Codes, label: Codes) -> F
     p = predictive(result, task, annotator)[np.arange(len(label)), label]
     scores: Floats = np.log(np.maximum(p, LEAST_PROBABILITY))
     return scores
+
+
+def likelihood(result: Result, annotator: Codes, truth: Codes, label: Codes) -> Floats:
+    """[n]: the probability that this annotator gives this label when that is the truth."""
+    known = result.knowledge
+    if known.confusion is not None:
+        return np.asarray(known.confusion[annotator, truth, label])
+    if known.weights is not None and known.prototypes is not None:
+        return np.asarray((known.weights[annotator] * known.prototypes[:, truth, label].T).sum(axis=1))
+    right, others = result.accuracy[annotator], max(len(result.class_names) - 1, 1)
+    return np.where(truth == label, right, (1 - right) / others)
 
 
 def _by_confusion(phi: Floats, confusion: Floats, annotator: Codes) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from karat.encoding import Codes, Names, as_column, look_up
 from karat.errors import InputError
 from karat.kernels.labels import decide
 from karat.kernels.votes import agreement
+
+if TYPE_CHECKING:
+    from karat.trust import Trust
 
 __all__ = ["Knowledge", "Result", "Step", "summarise"]
 
@@ -134,11 +137,50 @@ class Result:
 
         return annotators_table(self)
 
+    def flips(self) -> Any:
+        """A data frame, a row a task whose label is not that of the majority vote, and why."""
+        from karat.trust import flips
+
+        return flips(self)
+
+    def contested(self, below: float = 0.2) -> Any:
+        """A data frame, a row a task whose label leads the next class by less than `below`."""
+        from karat.trust import contested
+
+        return contested(self, below)
+
+    def why(self, task: Any, against: Any = None) -> Any:
+        """A data frame, a row a vote on this task: how much it speaks for the label against another class."""
+        from karat.trust import why
+
+        return why(self, task, against)
+
+    def spammers(self) -> Any:
+        """A data frame, a row an annotator, those first whose votes do not depend on the truth."""
+        from karat.trust import spammers
+
+        return spammers(self)
+
+    def trust(self, truth: Any = None) -> Trust:
+        """How far these labels can be trusted: agreement, flips, spammers, copies; and calibration, given truths."""
+        from karat.trust import trust
+
+        return trust(self, truth)
+
     def save(self, path: str | Path) -> None:
         """Keep everything in one file, whole or not at all; `karat.load` reads it."""
         from karat.archive import save
 
         save(self, Path(path))
+
+    def to_table(self, address: str, table: str, *, probabilities: bool = False) -> None:
+        """The labels into a table of a database (postgresql://..., sqlite:///FILE, duckdb:///FILE).
+
+        The rows of a table that is there are replaced in one transaction: others see the old ones until it is done.
+        """
+        from karat.writers.database import write_labels_to_table
+
+        write_labels_to_table(self, address, table, probabilities=probabilities)
 
     def __repr__(self) -> str:
         return (
@@ -173,15 +215,6 @@ def summarise(
         gold=annotations.gold,
         votes_per_annotator=votes,
         agreement=agreed / votes,
-    def to_table(self, address: str, table: str, *, probabilities: bool = False) -> None:
-        """The labels into a table of a database (postgresql://..., sqlite:///FILE, duckdb:///FILE).
-
-        The rows of a table that is there are replaced in one transaction: others see the old ones until it is done.
-        """
-        from karat.writers.database import write_labels_to_table
-
-        write_labels_to_table(self, address, table, probabilities=probabilities)
-
         accuracy=accuracy,
         accuracy_low=low,
         accuracy_high=high,

@@ -66,7 +66,7 @@ Repeated = Annotated[
     str,
     typer.Option(
         "--repeated",
-        metavar="first|last|all|error",
+        metavar="first|last|majority|all|error",
         help="Which votes count if an annotator votes on a task more than once.",
         rich_help_panel=COLUMNS,
     ),

@@ -1,0 +1,194 @@
+"""Krippendorff's alpha, Fleiss' kappa and Gwet's AC1 from cells: m votes for a class out of the n of a task.
+
+A coefficient is (observed - chance) / (1 - chance). Standard errors are those of the infinitesimal jackknife: the
+derivative of the coefficient by the weight of each task, squared and summed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from karat.annotations import Annotations
+
+__all__ = ["Cells", "Estimate", "ac1", "alpha", "by_annotator", "by_class", "cells_of", "fleiss", "observed"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class Cells(NamedTuple):
+    """The cells of `Annotations`, with what a coefficient asks of each."""
+
+    m: Floats  # [C] votes of the cell
+    n: Floats  # [C] votes of its task
+    task: Integers  # [C]
+    label: Integers  # [C] its class
+    per_task: Floats  # [T] votes of each task
+    n_classes: int
+
+    def by_class(self, values: Floats) -> Floats:
+        return add_up(self.label, values, self.n_classes)
+
+    def by_task(self, values: Floats) -> Floats:
+        return add_up(self.task, values, len(self.per_task))
+
+
+class Estimate(NamedTuple):
+    value: float
+    error: float  # standard error
+
+
+def cells_of(votes: Annotations) -> Cells:
+    task = np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr))
+    n = votes.votes_per_task.astype(np.float64)
+    m = np.diff(votes.cell_ptr).astype(np.float64)
+    return Cells(m, n[task], task, votes.cell_class.astype(np.int64), n, votes.n_classes)
+
+
+def observed(cells: Cells) -> float:
+    """The share of pairs of votes that agree, mean over the tasks that have a pair."""
+    several = cells.per_task >= 2
+    return float(_agreeing(cells)[several].mean()) if several.any() else np.nan
+
+
+def alpha(cells: Cells) -> Estimate:
+    """1 - (N - 1) A / B, with A the pairs that differ, and B those in a heap of all N votes on tasks with a pair."""
+    several = cells.n >= 2
+    n = np.where(cells.per_task >= 2, cells.per_task, 0.0)
+    differing = cells.by_task(np.where(several, cells.m * (cells.n - cells.m) / np.maximum(cells.n - 1, 1), 0.0))
+    totals = cells.by_class(np.where(several, cells.m, 0.0))
+    N, A, B = n.sum(), differing.sum(), n.sum() ** 2 - (totals**2).sum()
+    if B <= 0:
+        return Estimate(np.nan, np.nan)
+    in_heap = 2 * N * n - 2 * cells.by_task(np.where(several, cells.m * totals[cells.label], 0.0))
+    moved = (A * n + (N - 1) * differing) / B - (N - 1) * A * in_heap / B**2
+    return Estimate(float(1 - (N - 1) * A / B), _spread(moved, int((n > 0).sum())))
+
+
+def fleiss(cells: Cells) -> Estimate:
+    """Chance: two votes drawn from the mean shares of the classes are alike."""
+    shares = _class_shares(cells)
+    return _beyond_chance(cells, float((shares**2).sum()), 2 * shares)
+
+
+def ac1(cells: Cells) -> Estimate:
+    """Chance: somebody guesses among K classes, as often as the shares are mixed."""
+    shares, others = _class_shares(cells), max(cells.n_classes - 1, 1)
+    return _beyond_chance(cells, float((shares * (1 - shares)).sum()) / others, (1 - 2 * shares) / others)
+
+
+def by_class(cells: Cells) -> dict[str, Floats]:
+    """The same coefficients where only one class is told from all others."""
+    several = cells.n >= 2
+    pairs = np.where(several, cells.m * (cells.n - cells.m), 0.0)
+    tasks = (cells.per_task >= 2).sum()
+    totals = cells.by_class(np.where(several, cells.m, 0.0))
+    N, shares = totals.sum(), _class_shares(cells)
+    differing = cells.by_class(2 * pairs / np.maximum(cells.n * (cells.n - 1), 1))
+    with np.errstate(invalid="ignore", divide="ignore"):  # NaN where a class never or always was voted for
+        agreed = 1 - differing / tasks
+        return {
+            "share": shares,
+            "observed": agreed,
+            "alpha": 1 - (N - 1) * cells.by_class(pairs / np.maximum(cells.n - 1, 1)) / (totals * (N - totals)),
+            "fleiss": _corrected(agreed, shares**2 + (1 - shares) ** 2),
+            "ac1": _corrected(agreed, 2 * shares * (1 - shares)),
+        }
+
+
+def by_annotator(votes: Annotations) -> dict[str, NDArray[np.generic]]:
+    """Each against the other votes on the same tasks: kappa with either side's own shares, and alpha without them."""
+    cells = cells_of(votes)
+    task, who, label = (codes.astype(np.int64) for codes in votes.votes())
+    W, K = votes.n_annotators, votes.n_classes
+    m = np.repeat(cells.m, np.diff(votes.cell_ptr))
+    n = cells.per_task[task]
+    others = np.maximum(n - 1, 1)
+    shared = np.bincount(who[n >= 2], minlength=W)
+    own = table_of(who, label, np.where(n >= 2, 1.0, 0.0), W, K)
+    theirs = _of_tasks(votes, cells, np.where(n >= 2, 1 / others, 0.0)) - table_of(
+        who, label, np.where(n >= 2, 1 / others, 0.0), W, K
+    )
+    with np.errstate(invalid="ignore", divide="ignore"):  # NaN for those who share no task
+        agreed = np.bincount(who, np.where(n >= 2, (m - 1) / others, 0.0), minlength=W) / shared
+        chance = (own * theirs).sum(axis=1) / shared**2
+        return {
+            "n_shared": shared,
+            "observed": agreed,
+            "kappa": _corrected(agreed, chance),
+            "alpha_without": _alpha_without(votes, cells, task, who, label, m),
+        }
+
+
+def _alpha_without(
+    votes: Annotations, cells: Cells, task: Integers, who: Integers, label: Integers, m: Floats
+) -> Floats:
+    """Alpha after one annotator's votes are gone; a task of two votes goes with either."""
+    W, n, squares = votes.n_annotators, cells.per_task, cells.by_task(cells.m**2)
+    differing = np.where(n >= 2, (n**2 - squares) / np.maximum(n - 1, 1), 0.0)
+    left, squares_left = n[task] - 1, squares[task] - 2 * m + 1
+    after = np.where(left >= 2, (left**2 - squares_left) / np.maximum(left - 1, 1), 0.0)
+    A = differing.sum() + np.bincount(who, after - differing[task], minlength=W)
+    gone = table_of(who, label, np.where(n[task] >= 3, 1.0, 0.0), W, votes.n_classes)
+    gone += _of_tasks(votes, cells, np.where(n[task] == 2, 1.0, 0.0))
+    totals = cells.by_class(np.where(cells.n >= 2, cells.m, 0.0)) - gone
+    N = totals.sum(axis=1)
+    without: Floats = 1 - (N - 1) * A / (N**2 - (totals**2).sum(axis=1))
+    return without
+
+
+def _agreeing(cells: Cells) -> Floats:
+    """[T] the share of agreeing pairs; 0 where there is no pair."""
+    return cells.by_task(cells.m * (cells.m - 1) / np.maximum(cells.n * (cells.n - 1), 1))
+
+
+def _class_shares(cells: Cells) -> Floats:
+    """[K] the mean over tasks of each class's share of the votes."""
+    return cells.by_class(cells.m / cells.n) / len(cells.per_task)
+
+
+def _beyond_chance(cells: Cells, chance: float, slope: Floats) -> Estimate:
+    """`slope` is the derivative of chance by each class's share."""
+    several = cells.per_task >= 2
+    if not several.any() or chance >= 1:
+        return Estimate(np.nan, np.nan)
+    agreed = _agreeing(cells)
+    mean = agreed[several].mean()
+    by_agreement = np.where(several, agreed - mean, 0.0) / several.sum()
+    by_chance = cells.by_task(slope[cells.label] * cells.m / cells.n)
+    by_chance = (by_chance - by_chance.mean()) / len(agreed)
+    moved = (by_agreement * (1 - chance) - by_chance * (1 - mean)) / (1 - chance) ** 2
+    return Estimate(float((mean - chance) / (1 - chance)), _spread(moved, len(agreed)))
+
+
+def _spread(moved: Floats, tasks: int) -> float:
+    """The standard error, from how far each task moves the coefficient."""
+    return float(np.sqrt((moved**2).sum() * tasks / (tasks - 1))) if tasks > 1 else np.nan
+
+
+def _corrected(agreed: Floats, chance: Floats) -> Floats:
+    return (agreed - chance) / (1 - chance)
+
+
+def add_up(place: Integers, values: Floats, n: int) -> Floats:
+    """[n] the sum of the values at each place."""
+    sums: Floats = np.bincount(place, values, minlength=n).astype(np.float64, copy=False)
+    return sums
+
+
+def table_of(row: Integers, column: Integers, values: Floats, n_rows: int, n_columns: int) -> Floats:
+    """The same in two dimensions."""
+    return add_up(row * n_columns + column, values, n_rows * n_columns).reshape(n_rows, n_columns)
+
+
+def _of_tasks(votes: Annotations, cells: Cells, weight: Floats) -> Floats:
+    """[W, K] the votes of all on the tasks of each annotator, each task weighted by the annotator's vote there."""
+    first = votes.cell_ptr[votes.task_ptr]
+    voted = csr_array((weight, votes.annotator, first), shape=(votes.n_tasks, votes.n_annotators))
+    counts = csr_array((cells.m, cells.label, votes.task_ptr), shape=(votes.n_tasks, votes.n_classes))
+    table: Floats = (voted.T @ counts).toarray()
+    return table

@@ -1,0 +1,249 @@
+"""Annotators who copy each other or err alike: who, how surely, and how many independent ones all are worth.
+
+By the posterior and their own confusion matrices two annotators are expected to agree on some tasks (karat.dependence).
+The excess is the share of the remaining tasks on which they agree nevertheless: 0 for independent annotators, 1 for
+copies. A pair is suspicious if chance would bring forth such an excess in one of a hundred data sets like this one; a
+family of LLM judges, known by its names, if the excess of all its pairs is two standard errors from none.
+
+Where most annotators err alike, their errors look like the truth: no vote can show it, only gold truths can.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.special import ndtri
+
+from karat.annotations import Annotations
+from karat.dependence import Pairs, dependence, discounts, vote_pairs
+from karat.encoding import Names
+from karat.frames import make_frame, take, to_list
+from karat.methods.ptbcc import PTBCC
+from karat.result import Result
+from karat.solve import fit
+from karat.trust.families import families
+from karat.trust.votes import votes_of
+
+__all__ = ["Alike", "alike"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+FEWEST_SHARED = 20  # tasks of a pair
+LEAST_EXCESS = 0.1  # a smaller one, however sure, does little harm
+CHANCE = 0.01  # of suspecting anybody where all are independent
+SURE = 2.0  # standard errors, where the names are reason enough to look
+MOST_PAIRS = 2_000_000  # of votes; beyond, random tasks stand for all
+MOST_OF = 2 / 3  # of the annotators: if as many are of one family, its errors may pass for the truth
+
+
+class Evidence(NamedTuple):
+    """Pairs of annotators who share enough tasks, by their codes."""
+
+    one: Integers
+    other: Integers
+    shared: Integers  # tasks
+    agreed: Floats  # share of them
+    expected: Floats
+    excess: Floats
+    z: Floats  # standard errors from no excess
+    suspicious: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Alike:
+    """What was found; `effective` independent annotators would be worth as much as these are."""
+
+    n_annotators: int
+    effective: float
+    weights: Floats = field(repr=False)  # [W] what a vote of each is worth
+    group: Integers = field(repr=False)  # [W], -1 for no group
+    excess: Floats  # of each group
+    evidence: Evidence = field(repr=False)
+    names: Names = field(repr=False)
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def n_groups(self) -> int:
+        return len(self.excess)
+
+    def groups(self) -> Any:
+        """A data frame, a row a group of annotators who agree more than their skill explains."""
+        members = [np.flatnonzero(self.group == g) for g in range(self.n_groups)]
+        columns = {
+            "group": np.arange(1, self.n_groups + 1),
+            "members": np.array([", ".join(map(str, to_list(self.names[m]))) for m in members], dtype=np.str_),
+            "n_members": np.array([len(m) for m in members], np.int64),
+            "excess": self.excess,
+            "worth": np.array([self.weights[m].sum() for m in members], np.float64),
+        }
+        return make_frame(columns, like=self.names)
+
+    def pairs(self) -> Any:
+        """A data frame of annotators two by two, the most suspicious first, where they share at least 20 tasks."""
+        found = self.evidence
+        order = np.argsort(-found.z, kind="stable")
+        columns = {
+            "annotator_1": take(self.names, found.one[order].astype(np.int32)),
+            "annotator_2": take(self.names, found.other[order].astype(np.int32)),
+            "n_shared": found.shared[order],
+            "agreed": found.agreed[order],
+            "expected": found.expected[order],
+            "excess": found.excess[order],
+            "z": found.z[order],
+            "suspicious": found.suspicious[order],
+        }
+        return make_frame(columns, like=self.names)
+
+
+def alike(result: Result, seed: int = 0) -> Alike:
+    """Look for annotators who agree more than the truth and their skill explain."""
+    votes = votes_of(result)
+    posterior = _posterior(result, votes)
+    pairs, share = vote_pairs(votes, posterior, np.random.default_rng(seed), MOST_PAIRS)
+    evidence = _evidence(pairs, votes.n_annotators)
+    kin = _families(votes.annotator_names, pairs)
+    group = _groups(dependence(votes, posterior, seed).group, evidence, kin)
+    excess = _by_group(pairs, group).excess
+    cast = np.maximum(np.bincount(votes.annotator, minlength=votes.n_annotators) * share, 1.0)
+    weights = discounts(pairs, group, np.clip(excess, 0, 1), cast)
+    return Alike(
+        n_annotators=votes.n_annotators,
+        effective=float(weights.sum()),
+        weights=weights,
+        group=group,
+        excess=excess,
+        evidence=evidence,
+        names=votes.annotator_names,
+        warnings=[*_warn_of_families(kin, weights), *_warn_of_groups(group, excess, weights)],
+    )
+
+
+def _posterior(result: Result, votes: Annotations) -> Floats:
+    """PTBCC's: its prototypes are shared, so that no group can make the truth its own."""
+    return result.posterior if result.method == "ptbcc" else fit(PTBCC(), votes).posterior
+
+
+class Sums(NamedTuple):
+    """Over pairs of votes, by some key."""
+
+    n: Integers
+    agreed: Floats
+    expected: Floats
+    variance: Floats
+
+    @property
+    def excess(self) -> Floats:
+        """Of the agreement that could be there beyond the expected, the share that is."""
+        return (self.agreed - self.expected) / np.maximum(self.n - self.expected, 1e-9)
+
+    @property
+    def z(self) -> Floats:
+        return (self.agreed - self.expected) / np.sqrt(np.maximum(self.variance, 1e-9))
+
+
+def _sums(pairs: Pairs, key: Integers, n: int) -> Sums:
+    """Pairs whose key is negative do not count."""
+    counted = key >= 0
+    key, e, excess = key[counted], pairs.expected[counted], pairs.excess[counted]
+
+    def add(values: Floats) -> Floats:
+        return np.bincount(key, values, minlength=n).astype(np.float64)
+
+    return Sums(np.bincount(key, minlength=n), add(excess + e), add(e), add(e * (1 - e)))
+
+
+def _evidence(pairs: Pairs, n_annotators: int) -> Evidence:
+    low, high = np.minimum(pairs.one, pairs.other), np.maximum(pairs.one, pairs.other)
+    who, key = np.unique(low * n_annotators + high, return_inverse=True)
+    key = np.where(low == high, -1, key)  # repeated votes of one annotator
+    enough = np.bincount(key[key >= 0], minlength=len(who)) >= FEWEST_SHARED
+    place = np.append(np.where(enough, np.cumsum(enough) - 1, -1), -1)  # a key of -1 finds the last
+    who, sums = who[enough], _sums(pairs, place[key], int(enough.sum()))
+    sure = -ndtri(CHANCE / max(len(who), 1))  # one of many pairs is always the most alike
+    return Evidence(
+        who // n_annotators,
+        who % n_annotators,
+        sums.n,
+        sums.agreed / sums.n,
+        sums.expected / sums.n,
+        sums.excess,
+        sums.z,
+        (sums.z > sure) & (sums.excess > LEAST_EXCESS),
+    )
+
+
+class Family(NamedTuple):
+    """LLM judges whose names are alike."""
+
+    stem: str
+    members: list[int]
+    names: list[str]
+    excess: float
+    errs_alike: bool
+
+
+def _families(names: Names, pairs: Pairs) -> list[Family]:
+    texts = [str(name) for name in to_list(names)]
+    found = []
+    for stem, members in families(texts).items():
+        of = np.full(len(texts), -1)
+        of[members] = 0
+        sums = _by_group(pairs, of)
+        sure = bool(sums.z[0] > SURE and sums.excess[0] > LEAST_EXCESS)
+        found.append(Family(stem, members, [texts[m] for m in members], float(sums.excess[0]), sure))
+    return found
+
+
+def _by_group(pairs: Pairs, group: Integers) -> Sums:
+    """Over the pairs within each group."""
+    inside = (group[pairs.one] == group[pairs.other]) & (pairs.one != pairs.other)
+    return _sums(pairs, np.where(inside, group[pairs.one], -1), int(group.max()) + 1)
+
+
+def _groups(copying: Integers, evidence: Evidence, kin: list[Family]) -> Integers:
+    """Whoever hangs together: by a suspicious pair, in a group that copies, in a family that errs alike."""
+    links = [(evidence.one[evidence.suspicious], evidence.other[evidence.suspicious])]
+    chains = [np.flatnonzero(copying == g) for g in range(int(copying.max()) + 1)]
+    chains += [np.array(family.members) for family in kin if family.errs_alike]
+    links += [(chain[:-1], chain[1:]) for chain in chains]
+    one, other = (np.concatenate(side) for side in zip(*links, strict=True))
+    n = len(copying)
+    graph = coo_array((np.ones(len(one)), (one, other)), shape=(n, n))
+    _, component = connected_components(graph, directed=False)
+    several = np.bincount(component, minlength=n) > 1
+    group: Integers = np.where(several, np.cumsum(several) - 1, -1)[component]
+    return group
+
+
+def _warn_of_families(kin: list[Family], weights: Floats) -> list[str]:
+    said = []
+    for stem, members, names, excess, errs_alike in kin:
+        listed = ", ".join(names)
+        if errs_alike:
+            said.append(
+                f"{listed} are of one family and err alike (excess agreement {excess:.2f}): together they are worth "
+                f"about {weights[members].sum():.1f} independent judges, so do not count them as {len(members)}"
+            )
+        elif len(members) >= MOST_OF * len(weights):
+            said.append(
+                f"{len(members)} of {len(weights)} annotators are of the family {stem} ({listed}): errors that they "
+                "share pass for the truth and do not show in votes; add judges of other families, or gold truths"
+            )
+    return said
+
+
+def _warn_of_groups(group: Integers, excess: Floats, weights: Floats) -> list[str]:
+    if not len(excess):
+        return []
+    n = int((group >= 0).sum())
+    return [
+        f"{n:,} annotators in {len(excess):,} group{'s' if len(excess) > 1 else ''} agree more than their skill "
+        f"explains (excess up to {excess.max():.2f}): all {len(group):,} are worth about {weights.sum():,.1f} "
+        "independent ones"
+    ]

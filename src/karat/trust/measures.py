@@ -1,0 +1,125 @@
+"""How far annotators agree beyond chance: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's AC1.
+
+All but Cohen's follow from how many votes each class got on each task, with m votes for a class out of the n of a task:
+
+    alpha   Krippendorff 1970: pairs of votes on a task that differ, against pairs drawn from all votes
+    fleiss  Fleiss 1971 and, for tasks with unequally many votes, Gwet 2014: pe = sum_k pi_k^2
+    ac1     Gwet 2008: pe = sum_k pi_k (1 - pi_k) / (K - 1), which is not misled by a class that nearly always is right
+    cohen   Light 1971: the mean of Cohen's kappa over pairs of annotators, each by the tasks that both saw
+
+A missing vote is no vote. Where an annotator voted on a task more than once, their most frequent vote counts; how often
+they agree with themselves is a figure of its own. Standard errors are those of the infinitesimal jackknife over tasks.
+
+The libraries that compute these need a column per annotator, or equally many votes on all tasks, or a K x K matrix per
+task; here only the cells of `Annotations` are visited. The tests compare with them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from karat.annotations import Annotations
+from karat.encoding import Names
+from karat.errors import InputError
+from karat.frames import make_frame, take
+from karat.readers import read
+from karat.repeats import count_repeats, majority_of_repeats
+from karat.trust import coefficients
+from karat.trust.coefficients import by_annotator, by_class, cells_of
+from karat.trust.pairs import AnnotatorPairs, annotator_pairs
+
+__all__ = ["Agreement", "agreement"]
+
+NORMAL = 1.959964  # standard errors to either side that hold 95 %
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """NaN stands for what the votes cannot tell, e.g. where only one class was ever voted for."""
+
+    alpha: float
+    fleiss: float
+    cohen: float
+    ac1: float
+    observed: float  # the share of agreeing pairs, mean over tasks
+    self_agreement: float  # the same for repeated votes of one annotator on one task
+    n_tasks: int  # with votes of two annotators or more
+    n_votes: int  # on these
+    n_annotators: int
+    errors: dict[str, float]  # standard errors of alpha, fleiss and ac1
+    votes: Annotations = field(repr=False)  # one vote per annotator and task
+    pairs_found: AnnotatorPairs = field(repr=False)
+
+    def figures(self) -> dict[str, float]:
+        """The figures by name."""
+        names = ("alpha", "fleiss", "cohen", "ac1", "observed", "self_agreement", "n_tasks", "n_votes", "n_annotators")
+        return {name: getattr(self, name) for name in names}
+
+    def interval(self, name: str) -> tuple[float, float]:
+        """The 95 % confidence interval of alpha, fleiss or ac1."""
+        if name not in self.errors:
+            raise InputError(f"{name} has no interval; {', '.join(self.errors)} have")
+        half = NORMAL * self.errors[name]
+        return getattr(self, name) - half, min(getattr(self, name) + half, 1.0)
+
+    def classes(self) -> Any:
+        """A data frame, a row a class: how far annotators agree whether a task belongs to it."""
+        return make_frame(
+            {"class": self.votes.class_names, **by_class(cells_of(self.votes))}, like=self.votes.class_names
+        )
+
+    def annotators(self) -> Any:
+        """A data frame, a row an annotator: agreement with the others, and alpha of the others alone."""
+        names = self.votes.annotator_names
+        return make_frame({"annotator": names, **by_annotator(self.votes)}, like=names)
+
+    def pairs(self) -> Any:
+        """A data frame of annotators two by two, where they share at least ten tasks."""
+        names, found = self.votes.annotator_names, self.pairs_found
+        columns = {
+            "annotator_1": take(names, found.one.astype(np.int32)),
+            "annotator_2": take(names, found.other.astype(np.int32)),
+            "n_shared": found.shared,
+            "observed": found.observed,
+            "kappa": found.kappa,
+        }
+        return make_frame(columns, like=names)
+
+
+def agreement(votes: Any, **reading: Any) -> Agreement:
+    """How far the annotators agree. `votes` and further keywords are those of `karat.read`.
+
+    >>> import karat
+    >>> karat.agreement(karat.Annotations.from_arrays([1, 1, 2, 2], list("abab"), list("xxxy"))).observed
+    0.5
+    """
+    annotations = read(votes, **reading)
+    repeats = count_repeats(*annotations.votes())
+    single = _one_vote_each(annotations) if repeats.pairs else annotations
+    cells, pairs = cells_of(single), annotator_pairs(single)
+    found = {"alpha": coefficients.alpha(cells), "fleiss": coefficients.fleiss(cells), "ac1": coefficients.ac1(cells)}
+    several = cells.per_task >= 2
+    return Agreement(
+        **{name: estimate.value for name, estimate in found.items()},
+        cohen=pairs.mean_kappa,
+        observed=coefficients.observed(cells),
+        self_agreement=repeats.agreeing / repeats.pairs if repeats.pairs else np.nan,
+        n_tasks=int(several.sum()),
+        n_votes=int(cells.per_task[several].sum()),
+        n_annotators=single.n_annotators,
+        errors={name: estimate.error for name, estimate in found.items()},
+        votes=single,
+        pairs_found=pairs,
+    )
+
+
+def _one_vote_each(annotations: Annotations) -> Annotations:
+    names: tuple[Names, Names, Names] = (
+        annotations.task_names,
+        annotations.annotator_names,
+        annotations.class_names,
+    )
+    return Annotations.from_codes(*majority_of_repeats(*annotations.votes()), *names)

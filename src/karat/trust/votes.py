@@ -1,0 +1,43 @@
+"""What the rooms of this package share: the votes behind a result, and known truths in its codes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from karat.annotations import Annotations
+from karat.encoding import MISSING, Codes
+from karat.errors import InputError
+from karat.frames import to_list
+from karat.readers import read_truth
+from karat.readers.names import match
+from karat.result import Result
+
+__all__ = ["truth_codes", "votes_of"]
+
+
+def votes_of(result: Result) -> Annotations:
+    if result.annotations is None:
+        raise InputError("this result was saved without its votes; fit again with this Karat to keep the votes")
+    return result.annotations
+
+
+def truth_codes(result: Result, truth: Any) -> Codes:
+    """[T] the true class of each task, MISSING where it is not known; one beyond the classes if nobody voted for it.
+
+    Truths come as codes already, or as anything that `karat.readers.read_truth` takes. Those that taught the method
+    are left out: of these tasks every method is sure and right.
+    """
+    n_tasks, n_classes = result.posterior.shape
+    if isinstance(truth, np.ndarray) and truth.dtype.kind in "iu" and truth.shape == (n_tasks,):
+        codes = np.where(truth < n_classes, truth, n_classes).astype(np.int32)
+    else:
+        tasks, truths = read_truth(truth)
+        place, code = match(to_list(tasks), result.task_names), match(to_list(truths), result.class_names)
+        codes = np.full(n_tasks, MISSING, np.int32)
+        codes[place[place != MISSING]] = np.where(code == MISSING, n_classes, code)[place != MISSING]
+    codes[result.gold != MISSING] = MISSING
+    if not (codes != MISSING).any():
+        raise InputError("no task has a truth to judge by; truths given as gold taught the method and do not count")
+    return codes
