@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from karat.errors import KaratWarning as KaratWarning
     from karat.errors import OutputError as OutputError
     from karat.readers import read as read
+    from karat.readers import read_each as read_each
     from karat.result import Result as Result
     from karat.simulation import simulate as simulate
     from karat.trust import agreement as agreement
@@ -40,6 +41,7 @@ _HOME = {
     "load": "karat.archive",
     "load_dataset": "karat.datasets",
     "read": "karat.readers",
+    "read_each": "karat.readers",
     "simulate": "karat.simulation",
 }
 

@@ -12,7 +12,7 @@ from karat.result import Result
 from karat.solve import fit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from karat.annotations import Repeated
@@ -42,6 +42,9 @@ def aggregate(
     query: str | None = None,
     table: str | None = None,
     params: Mapping[str, Any] | None = None,
+    format: str | None = None,
+    question: str | None = None,
+    include: str | Sequence[str] = (),
     **settings: Any,
 ) -> Result:
     """Votes -> labels one can trust.
@@ -52,8 +55,8 @@ def aggregate(
     engine: where the work is done: "local" (the threads of this machine), "dask" (a cluster), or an engine that you
         made yourself, such as `DaskEngine("tcp://scheduler:8786")` of karat.engines.dask.
     checkpoint: a file that Ctrl-C leaves behind, and that `resume` goes on from, to the same bits.
-    task, annotator, label, wide, classes, repeated, missing, query, table, params: how to read the votes, as in
-        `karat.read`.
+    task, annotator, label, wide, classes, repeated, missing, query, table, params, format, question, include: how to
+        read the votes, as in `karat.read`.
     Further keywords are settings of the method.
     """
     from karat.readers import read
@@ -74,6 +77,9 @@ def aggregate(
             query=query,
             table=table,
             params=params,
+            format=format,
+            question=question,
+            include=include,
         )
         return fit(chosen, annotations, engine=where, watch=watch, checkpoint=kept)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from karat.cli import database as d
+from karat.cli import exports as e
 from karat.cli import options as o
 from karat.errors import InputError
 
@@ -63,9 +64,17 @@ def aggregate(
     param: d.Param = None,
     to_table: d.ToTable = None,
     to_database: d.ToDatabase = None,
+    format: e.Format = None,
+    question: e.Question = None,
+    include: e.Include = None,
+    gold_from_export: e.GoldFromExport = False,
 ) -> None:
-    """Find the most probable label of every task, and how sure that is."""
+    """Find the most probable label of every task, and how sure that is.
+
+    With --question all, every question of an export: the tables have a column that names the question.
+    """
     from karat.cli.outputs import check_outputs
+    from karat.cli.questions import hand_over_each, refuse_single
     from karat.cli.summary import facts, tell
     from karat.engines import opened
 
@@ -77,14 +86,21 @@ def aggregate(
     check_outputs(_named(output, annotators), _named(save, checkpoint), [*files, *_named(gold)])
     into = d.destination(files, table, to_table, to_database)
     chosen = o.make(method, settings, seed)
-    reading = o.Reading(
-        files, task, annotator, label, wide, classes, missing, repeated, selection=d.selection(query, table, param)
-    )
+    known = e.gold_of(gold, gold_from_export)
+    selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
+    reading = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection)
+    if question == e.ALL:
+        refuse_single(save=save, checkpoint=checkpoint, to_table=to_table, query=query, table=table)
     if into is not None:
         into.check()
     options = {"threads": threads, "single": chosen.single, **({"scheduler": scheduler} if scheduler else {})}
     with opened(engine, **options) as where:  # a cluster that is not there is told before the votes are read
-        votes = reading.read(gold)
+        if question == e.ALL:
+            each = reading.read_each(known)
+            results = {name: _fit(chosen, votes, where, None) for name, votes in each.items()}
+            hand_over_each(each, results, output, annotators, probabilities, json)
+            return
+        votes = reading.read(known)
         result = _fit(chosen, votes, where, _checkpoint(checkpoint, resume))
     found = facts(result, votes)
     found["files"] = {"labels": output, "annotators": annotators, "model": save}

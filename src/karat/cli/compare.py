@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from karat.cli import exports as e
 from karat.cli import options as o
 from karat.registry import REGISTRY
 
@@ -56,6 +57,9 @@ def compare(
     threads: o.Threads = None,
     seed: o.Seed = None,
     json: o.Json = False,
+    format: e.Format = None,
+    question: e.Question = None,
+    include: e.Include = None,
 ) -> None:
     """Run several methods on the same votes: where they agree, where each flips the majority vote, what they cost.
 
@@ -69,7 +73,8 @@ def compare(
     outputs = [path for path in (output, labels) if path is not None]
     check_outputs(outputs, [], files)
     chosen = make_methods(o.listed(methods) or list(REGISTRY), settings, seed)
-    votes = o.Reading(files, task, annotator, label, wide, classes, missing, repeated).read()
+    selection = e.selection(format, question, include)
+    votes = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection).read()
     codes = None if truth is None else read_key(votes, truth, None, None).codes
     found = side_by_side(votes, chosen, truth=codes, run=_runner(threads))
     _write(found, output, labels)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from karat.cli import exports as e
 from karat.cli import options as o
 from karat.errors import InputError
 
@@ -50,6 +51,9 @@ def evaluate(
     threads: o.Threads = None,
     seed: o.Seed = None,
     json: o.Json = False,
+    format: e.Format = None,
+    question: e.Question = None,
+    include: e.Include = None,
 ) -> None:
     """Judge the labels of one or more methods by known truths.
 
@@ -58,7 +62,8 @@ def evaluate(
     is the expected one, with 15 bins.
     """
     methods = make_methods(method or ["ptbcc"], settings, seed)
-    votes = o.Reading(files, task, annotator, label, wide, classes, missing, repeated).read()
+    selection = e.selection(format, question, include)
+    votes = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection).read()
     key = read_key(votes, truth, truth_task, truth_label)
     scores = [_score(chosen, votes, key, threads) for chosen in methods]
     _show(scores, json, many=len(methods) > 1)

@@ -104,9 +104,9 @@ class Reading:
     classes: str | None
     missing: str | None
     repeated: str
-    selection: dict[str, Any] = field(default_factory=dict)  # from a database
+    selection: dict[str, Any] = field(default_factory=dict)  # from a database or an export
 
-    def read(self, gold: str | None = None) -> Annotations:
+    def read(self, gold: str | bool | None = None) -> Annotations:
         from karat.cli.words import reading_progress
         from karat.readers import read
 
@@ -114,17 +114,32 @@ class Reading:
         with reading_progress() as watch:
             return read(
                 self.files,
-                task=self.task,
                 annotator=listed(annotator) if self.wide and annotator else annotator,
                 label=self.label,
                 wide=self.wide,
-                gold=gold,
-                classes=listed(self.classes),
-                missing=listed(self.missing),
-                repeated=self.repeated,  # type: ignore[arg-type]  # checked by the reader
                 watch=watch,
-                **self.selection,
+                **self._common(gold),
             )
+
+    def read_each(self, gold: str | bool | None = None) -> dict[str, Annotations]:
+        """The votes for every question of an export."""
+        from karat.cli.words import reading_progress
+        from karat.readers import read_each
+
+        if self.annotator or self.label or self.wide:
+            raise InputError("--annotator, --label and --wide are for plain tables, which ask one question")
+        with reading_progress() as watch:
+            return read_each(self.files, watch=watch, **self._common(gold))
+
+    def _common(self, gold: str | bool | None) -> dict[str, Any]:
+        return {
+            "task": self.task,
+            "gold": gold,
+            "classes": listed(self.classes),
+            "missing": listed(self.missing),
+            "repeated": self.repeated,  # checked by the reader
+            **{name: value for name, value in self.selection.items() if value},
+        }
 
 
 def listed(text: str | None) -> list[str] | None:

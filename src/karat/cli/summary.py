@@ -96,7 +96,7 @@ def _left_out(found: dict[str, Any]) -> str:
         (rows["missing"], f"{count(rows['missing'], 'row')} without a label"),
         (rows["repeated"], count(rows["repeated"], "repeated vote")),
         (found["unlabelled"], f"{count(found['unlabelled'], 'task')} without any vote (listed without a label)"),
-        *((number, f"{number:,} {what}") for what, number in rows["left_out"].items()),
+        *((number, f"{what} ({number:,})") for what, number in rows["left_out"].items()),
     ]
     return ", ".join(words for number, words in parts if number)
 

@@ -98,7 +98,7 @@ def _by_question(batch: pl.DataFrame) -> Iterator[tuple[str | None, pl.DataFrame
 
 def _chosen(heaps: dict[str, Heap], ask: Ask, name: str) -> dict[str, Heap]:
     if not heaps:
-        left_out = ", ".join(f"{number:,} {what}" for what, number in ask.left_out.items())
+        left_out = ", ".join(f"{what} ({number:,})" for what, number in ask.left_out.items())
         raise InputError(f"{name} holds no votes" + (f"; left out were {left_out}" if left_out else ""))
     if ask.question is None and len(heaps) > 1:
         raise InputError(

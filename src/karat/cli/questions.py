@@ -1,0 +1,79 @@
+"""karat aggregate --question all: every question of an export, in tables with a column that names the question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from karat.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from karat.annotations import Annotations
+    from karat.result import Result
+
+__all__ = ["hand_over_each", "refuse_single"]
+
+Results = dict[str, "Result"]
+
+
+def refuse_single(**options: Any) -> None:
+    """Options that stand for one result."""
+    given = [name for name, value in options.items() if value]
+    if given:
+        raise InputError(f"--{given[0]} is for one question; choose it with --question NAME")
+
+
+def hand_over_each(
+    votes: dict[str, Annotations], results: Results, output: str | None, annotators: str | None, probabilities: bool,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """All files or none; what is printed comes last."""
+    from karat.cli.outputs import Write, write_all
+    from karat.cli.summary import print_json
+    from karat.writers import write_frame
+
+    labels = _together(results, lambda result: result.labels(probabilities=probabilities))
+    files: dict[str, Write] = {}
+    if output:
+        files[output] = lambda path: write_frame(labels, path)
+    if annotators:
+        files[annotators] = lambda path: write_frame(_together(results, lambda result: result.annotators()), path)
+    write_all(files)
+    found = _facts(votes, results)
+    if as_json:
+        more = {} if output else {"labels": labels.to_dicts()}
+        print_json({"questions": found, "files": {"labels": output, "annotators": annotators}, **more})
+    elif not output:
+        write_frame(labels, "-")
+    _tell(found, results)
+
+
+def _facts(votes: dict[str, Annotations], results: Results) -> dict[str, dict[str, Any]]:
+    from karat.cli.summary import facts
+
+    return {question: facts(result, votes[question]) for question, result in results.items()}
+
+
+def _tell(found: dict[str, dict[str, Any]], results: Results) -> None:
+    from karat.cli.summary import tell
+    from karat.cli.words import say
+
+    for question, result in results.items():
+        say(f'question "{question}"')
+        tell(found[question], result)
+
+
+def _together(results: Results, table_of: Callable[[Result], pl.DataFrame]) -> pl.DataFrame:
+    """One table; names that are numbers for one question and words for another become text."""
+    import polars as pl
+
+    tables = [
+        table_of(result).select(pl.lit(question).alias("question"), pl.all()) for question, result in results.items()
+    ]
+    mixed = {
+        name for table in tables for name in table.columns if len({part.schema.get(name, None) for part in tables}) > 1
+    }
+    names = sorted(mixed & {"task", "annotator", "label"})
+    return pl.concat([table.cast(dict.fromkeys(names, pl.String)) for table in tables], how="diagonal")
