@@ -1,0 +1,91 @@
+"""View -> charts: Vega-Lite made by Altair, drawn by a page, or by vl-convert as SVG, PNG and PDF without a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from karat.report.charts import pictures, words
+from karat.report.charts.matrices import heat_map
+from karat.report.charts.render import FORMATS, image
+from karat.report.charts.style import Spec, spec_of
+from karat.report.views import View
+
+__all__ = ["FORMATS", "KINDS", "Drawn", "Kind", "draw", "drawn", "image"]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A chart, ready for a page."""
+
+    title: str
+    alt: str  # what it says, for those who do not see it
+    spec: Spec | None  # Vega-Lite; None: see absent
+    absent: str | None = None
+
+
+@dataclass(frozen=True)
+class Kind:
+    title: str
+    words: Callable[[View], str]
+    chart: Callable[[View], Any]
+    absent: Callable[[View], str | None] = lambda view: None  # why it is not there, if it is not
+
+
+def _no_prototypes(view: View) -> str | None:
+    return None if view.prototypes else f"{view.record.method} learns no prototypes."
+
+
+def _no_bound(view: View) -> str | None:
+    has = sum(step.bound is not None for step in view.record.steps) > 1
+    return None if has else f"{view.record.method} has no bound that rises from iteration to iteration."
+
+
+def _no_change(view: View) -> str | None:
+    has = sum(bool(step.change) for step in view.record.steps) > 1
+    return None if has else f"{view.record.method} needs no iterations."
+
+
+def _confusion(view: View) -> Any:
+    return heat_map(view.classes.matrix or [], view.classes.names)
+
+
+KINDS = {
+    "confidence": Kind("How sure the labels are", words.confidence, pictures.confidence),
+    "ranking": Kind("Accuracy of annotators, with its 95 % interval", words.ranking, pictures.ranking),
+    "annotators": Kind("Accuracy and number of votes", words.annotators, pictures.dots),
+    "prototypes": Kind("The prototypes", words.mixtures, pictures.prototypes, _no_prototypes),
+    "mixtures": Kind("Annotators between the prototypes", words.mixtures, pictures.mixtures, _no_prototypes),
+    "balance": Kind("Share of each class", words.balance, pictures.balance),
+    "confusion": Kind("How all annotators vote", words.confusion, _confusion, lambda view: view.classes.absent),
+    "calibration": Kind(
+        "Are labels right as often as they say?",
+        words.calibration,
+        pictures.calibration,
+        lambda view: view.trust.calibration_absent,
+    ),
+    "change": Kind("Convergence", words.change, pictures.change, _no_change),
+    "bound": Kind("Bound", words.bound, pictures.bound, _no_bound),
+}
+
+
+def draw(view: View, kind: str) -> Drawn:
+    """One chart of the view."""
+    how = KINDS[kind]
+    if (absent := how.absent(view)) is not None:
+        return Drawn(how.title, "", None, absent)
+    return Drawn(how.title, how.words(view), spec_of(how.chart(view)))
+
+
+def drawn(view: View) -> dict[str, Drawn]:
+    """All charts of the report: those of KINDS but each prototype by itself, and an annotator's matrix."""
+    charts = {kind: draw(view, kind) for kind in KINDS if kind != "prototypes"}
+    if view.prototypes is not None:
+        for one in view.prototypes.prototypes:
+            chart = spec_of(heat_map(one.matrix, view.prototypes.classes))
+            charts[f"prototype-{one.number}"] = Drawn(f"Prototype {one.number}", words.prototype(one), chart)
+    if (found := view.annotators.confusions) is not None:
+        chart = spec_of(heat_map(found.matrices[0], found.classes))
+        charts["annotator"] = Drawn("How one annotator votes", "", chart)
+    return charts

@@ -1,0 +1,97 @@
+"""View -> one HTML file that needs nothing else: styles, scripts and figures are inside.
+
+Autoescape is on. Data for scripts lie in JSON islands, where tojson writes <, >, &, ' and all beyond ASCII as escapes.
+The page's policy forbids every load from the network, and every script but the two whose hashes it names.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+import karat
+from karat.report.charts import drawn
+from karat.report.charts.render import bundle
+from karat.report.views import View
+from karat.report.views.common import percent
+from karat.report.views.tasks import REASONS
+
+__all__ = ["html"]
+
+MOST_TIMES = 1000  # odds beyond are as good as certainty
+
+
+def html(view: View) -> str:
+    charts = drawn(view)
+    scripts = {"bundle": bundle(), "script": _page("report.js")}
+    return (
+        _environment()
+        .get_template("report.html")
+        .render(
+            view=view,
+            charts=charts,
+            reasons=REASONS,
+            specs={name: chart.spec for name, chart in charts.items() if chart.spec},
+            confusions=_confusions(view),
+            hashes=Markup(" ".join(f"'sha256-{_hash(code)}'" for code in scripts.values())),
+            css=Markup(_page("report.css")),
+            version=karat.__version__,
+            made=datetime.now(UTC).strftime("%-d %B %Y, %H:%M UTC"),
+            **{name: Markup(code) for name, code in scripts.items()},
+        )
+    )
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("karat.report", "page"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"percent": percent, "number": _number, "count": _count, "few": _few, "odds": _odds}
+    return made
+
+
+def _page(name: str) -> str:
+    return (files("karat.report") / "page" / name).read_text(encoding="utf-8")
+
+
+def _hash(code: str) -> str:
+    return base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+
+
+def _confusions(view: View) -> dict[str, Any]:
+    found = view.annotators.confusions
+    return {} if found is None else {"classes": found.classes, "matrices": found.matrices}
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _few(value: float) -> str:
+    """Small numbers need a digit more."""
+    return f"{value:,.0f}" if value >= 10 or value == round(value) else f"{value:.1f}"
+
+
+def _odds(weight: float) -> str:
+    """×3.2: how many times as likely the vote makes the class that it speaks for."""
+    times = math.exp(min(abs(weight), 20.0))
+    if times > MOST_TIMES:
+        return f"over ×{MOST_TIMES:,}"
+    return f"×{times:,.1f}" if times < 10 else f"×{times:,.0f}"

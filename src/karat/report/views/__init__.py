@@ -1,0 +1,49 @@
+"""Result -> what can be shown of it: plain dataclasses of text and numbers, ready for JSON.
+
+Names are text here, and large data are summarised: every list that leaves something out has a `Shown` beside it that
+says how much, in which order, and where the rest is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from karat.report.views.annotators import Annotators, annotators
+from karat.report.views.classes import Classes, classes
+from karat.report.views.key import Key, read_key
+from karat.report.views.prototypes import Prototypes, prototypes
+from karat.report.views.quality import Quality, quality
+from karat.report.views.record import Record, record
+from karat.report.views.tasks import Tasks, tasks
+from karat.report.views.trust import Trust, trust
+from karat.result import Result
+
+__all__ = ["Key", "View", "read_key", "view"]
+
+
+@dataclass(frozen=True)
+class View:
+    title: str
+    quality: Quality
+    tasks: Tasks
+    annotators: Annotators
+    prototypes: Prototypes | None  # None for methods that have none
+    classes: Classes
+    trust: Trust
+    record: Record
+
+
+def view(result: Result, truth: Any = None, *, title: str = "Labels", command: str | None = None) -> View:
+    """Everything the report shows. truth: a path, a data frame or a mapping, or a Key."""
+    key = truth if truth is None or isinstance(truth, Key) else read_key(result, truth)
+    return View(
+        title=title,
+        quality=quality(result, key),
+        tasks=tasks(result, key),
+        annotators=annotators(result, key),
+        prototypes=prototypes(result),
+        classes=classes(result),
+        trust=trust(result, key),
+        record=record(result, command),
+    )

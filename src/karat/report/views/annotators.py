@@ -1,0 +1,194 @@
+"""How good each annotator is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.encoding import MISSING
+from karat.report.views.classes import shown_classes
+from karat.report.views.common import Matrix, Shown, plain, texts
+from karat.report.views.key import Key
+from karat.report.views.suspects import Group, Suspects, suspects
+from karat.report.views.weights import has_matrices, matrices
+from karat.result import Result
+
+__all__ = ["AnnotatorRow", "Annotators", "Confusions", "Ranked", "annotators", "confusions", "ranking"]
+
+Integers = NDArray[np.int64]
+
+MOST_ROWS = 300
+MOST_RANKED = 40  # in the picture of the ranking: more lines cannot be told apart
+MOST_DOTS = 2000
+MOST_NUMBERS = 60_000  # of all confusion matrices in a report together
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """What is drawn of an annotator."""
+
+    annotator: str
+    n_votes: int
+    accuracy: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class AnnotatorRow:
+    code: int
+    rank: int
+    annotator: str
+    n_votes: int
+    accuracy: float
+    low: float
+    high: float
+    agreement: float
+    weights: list[float]  # of the prototypes
+    group: int | None  # those who vote alike have the same number
+    suspicion: str  # "", or what kind of spammer this looks like
+    measured: float | None  # the share of right votes by known truths
+    n_measured: int
+
+
+@dataclass(frozen=True)
+class Confusions:
+    """How some annotators vote (columns) when the truth is given (rows)."""
+
+    annotators: list[str]
+    classes: list[str]
+    matrices: list[Matrix]
+    shown: Shown
+
+
+@dataclass(frozen=True)
+class Annotators:
+    n: int
+    mean: float  # of the accuracy, each vote counting alike
+    lowest: float
+    highest: float
+    chance: float  # accuracy of somebody who always votes for the most frequent class
+    n_doubtful: int  # who may be no better than that
+    rows: list[AnnotatorRow]
+    shown: Shown
+    ranking: list[Ranked]
+    ranking_shown: Shown
+    dots: list[Ranked]
+    dots_shown: Shown
+    confusions: Confusions | None
+    absent: str | None  # why there are no confusion matrices
+    groups: list[Group]
+    effective: float | None  # how many independent annotators they are worth
+    n_suspects: int
+    warnings: list[str]
+
+
+def annotators(result: Result, key: Key | None = None, *, most: int = MOST_ROWS) -> Annotators:
+    order = ranking(result)
+    chosen, words = _ends(order, most)
+    drawn, drawn_words = _ends(order, MOST_RANKED)
+    by_votes = np.argsort(-result.votes_per_annotator, kind="stable")[:MOST_DOTS]
+    chance = float(result.posterior.mean(axis=0).max())
+    found = suspects(result)
+    return Annotators(
+        n=len(order),
+        mean=float(np.average(result.accuracy, weights=result.votes_per_annotator)),
+        lowest=plain(result.accuracy.min()),
+        highest=plain(result.accuracy.max()),
+        chance=chance,
+        n_doubtful=int((result.accuracy_low < chance).sum()),
+        rows=_rows(result, order, chosen, key, found),
+        shown=Shown(len(chosen), len(order), words, "annotators.csv"),
+        ranking=_ranked(result, drawn),
+        ranking_shown=Shown(len(drawn), len(order), drawn_words, "annotators.csv"),
+        dots=_ranked(result, by_votes),
+        dots_shown=Shown(len(by_votes), len(order), "number of votes", "annotators.csv"),
+        confusions=confusions(result),
+        absent=None if has_matrices(result) else f"{result.method} learns no confusion matrices of annotators.",
+        groups=found.groups,
+        effective=found.effective,
+        n_suspects=sum(bool(kind) for kind in found.kind),
+        warnings=found.warnings,
+    )
+
+
+def ranking(result: Result) -> Integers:
+    """The best first; of equals, the one with more votes."""
+    return np.lexsort((-result.votes_per_annotator, -result.accuracy))
+
+
+def confusions(result: Result) -> Confusions | None:
+    """Those with most votes, as many as a file can bear."""
+    if not has_matrices(result):
+        return None
+    classes = shown_classes(result)
+    n = max(MOST_NUMBERS // len(classes) ** 2, 1)
+    chosen = np.argsort(-result.votes_per_annotator, kind="stable")[:n]
+    found = matrices(result, chosen.astype(np.int32))[:, classes][:, :, classes]
+    return Confusions(
+        annotators=texts(result.annotator_names, chosen),
+        classes=texts(result.class_names, classes),
+        matrices=np.round(found, 3).tolist(),
+        shown=Shown(len(chosen), len(result.accuracy), "number of votes", "result.confusion(annotator)"),
+    )
+
+
+def _ends(order: Integers, most: int) -> tuple[Integers, str]:
+    """The best and the worst, if there are too many."""
+    if len(order) <= most:
+        return order, "expected accuracy"
+    half = most // 2
+    words = f"expected accuracy: the {half} best and the {most - half} worst"
+    return np.concatenate([order[:half], order[half - most :]]), words
+
+
+def _ranked(result: Result, codes: Integers) -> list[Ranked]:
+    names = texts(result.annotator_names, codes)
+    return [
+        Ranked(
+            name,
+            int(result.votes_per_annotator[j]),
+            plain(result.accuracy[j]),
+            plain(result.accuracy_low[j]),
+            plain(result.accuracy_high[j]),
+        )
+        for name, j in zip(names, codes.tolist(), strict=True)
+    ]
+
+
+def _rows(result: Result, order: Integers, chosen: Integers, key: Key | None, found: Suspects) -> list[AnnotatorRow]:
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(1, len(order) + 1)
+    right, judged = _measured(result, key)
+    weights = result.knowledge.weights
+    return [
+        AnnotatorRow(
+            code=j,
+            rank=int(rank[j]),
+            annotator=drawn.annotator,
+            n_votes=drawn.n_votes,
+            accuracy=drawn.accuracy,
+            low=drawn.low,
+            high=drawn.high,
+            agreement=plain(result.agreement[j]),
+            weights=[] if weights is None else plain(weights[j]),
+            group=None if found.group[j] == MISSING else int(found.group[j]) + 1,
+            suspicion=found.kind[j],
+            measured=plain(right[j] / judged[j]) if judged[j] else None,
+            n_measured=int(judged[j]),
+        )
+        for j, drawn in zip(chosen.tolist(), _ranked(result, chosen), strict=True)
+    ]
+
+
+def _measured(result: Result, key: Key | None) -> tuple[Integers, Integers]:
+    """Right votes, and votes on tasks with a known truth, of every annotator."""
+    n = len(result.accuracy)
+    if key is None or result.annotations is None:
+        return np.zeros(n, np.int64), np.zeros(n, np.int64)
+    task, who, label = result.annotations.votes()
+    known = key.codes[task] != MISSING
+    right = key.codes[task] == label
+    return np.bincount(who[right], minlength=n), np.bincount(who[known], minlength=n)

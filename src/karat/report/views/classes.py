@@ -1,0 +1,149 @@
+"""How frequent the classes are, and which are taken for which."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.report.views.common import Floats, Matrix, Shown, plain, texts
+from karat.report.views.weights import has_matrices, matrices
+from karat.result import Result
+
+__all__ = ["ClassRow", "Classes", "Mistake", "classes", "mistakes", "shown_classes"]
+
+Integers = NDArray[np.int64]
+
+MOST_IN_MATRIX = 60  # beyond, cells are too small to see
+MOST_ROWS = 100
+MOST_MISTAKES = 8
+
+
+@dataclass(frozen=True)
+class ClassRow:
+    label: str
+    n_labels: int
+    share: float  # of the labels
+    expected: float  # of the tasks, by the posterior
+    votes: float | None  # share of the votes
+    confidence: float | None  # mean, of the tasks with this label
+    recall: float | None  # how often annotators find it when it is the truth
+    taken_for: str | None  # what they vote instead, most often
+    taken_share: float
+
+
+@dataclass(frozen=True)
+class Mistake:
+    truth: str
+    vote: str
+    share: float  # of the votes where that is the truth
+
+
+@dataclass(frozen=True)
+class Classes:
+    rows: list[ClassRow]
+    shown: Shown
+    names: list[str]  # of the matrix
+    matrix: Matrix | None  # how all annotators together vote
+    matrix_shown: Shown
+    mistakes: list[Mistake]
+    absent: str | None
+
+
+def shown_classes(result: Result) -> Integers:
+    """All classes, or the most frequent in the order of the classes."""
+    n = len(result.class_names)
+    if n <= MOST_IN_MATRIX:
+        return np.arange(n)
+    return np.sort(np.argsort(-result.posterior.sum(axis=0), kind="stable")[:MOST_IN_MATRIX])
+
+
+def classes(result: Result, *, most: int = MOST_ROWS) -> Classes:
+    chosen = shown_classes(result)
+    names, matrix = texts(result.class_names, chosen), _pooled(result, chosen)
+    count = np.bincount(result.label_codes, minlength=len(result.class_names))
+    order = np.argsort(-count, kind="stable")[:most]
+    return Classes(
+        rows=_rows(result, order, count, dict(zip(chosen.tolist(), range(len(chosen)), strict=True)), names, matrix),
+        shown=Shown(len(order), len(count), "number of labels", "result.knowledge.class_prior"),
+        names=names,
+        matrix=None if matrix is None else plain(matrix),
+        matrix_shown=Shown(len(chosen), len(count), "the order of the classes, the most frequent", "result.posterior"),
+        mistakes=[] if matrix is None else mistakes(matrix, names),
+        absent=None if matrix is not None else "Neither votes nor confusion matrices are in this model.",
+    )
+
+
+def mistakes(matrix: Floats, names: list[str], most: int = MOST_MISTAKES) -> list[Mistake]:
+    """The largest shares outside the diagonal."""
+    off = np.where(np.eye(len(matrix), dtype=bool), -1.0, matrix)
+    order = np.argsort(-off, axis=None, kind="stable")[: min(most, off.size - len(off))]
+    cells = [np.unravel_index(place, off.shape) for place in order]
+    return [Mistake(names[k], names[v], plain(off[k, v])) for k, v in cells if off[k, v] > 0]
+
+
+def _pooled(result: Result, chosen: Integers) -> Floats | None:
+    """How annotators vote (columns) by the truth (rows), each vote counting alike."""
+    if result.annotations is not None:
+        counted = _counted(result, chosen)
+    elif has_matrices(result):
+        everybody = np.arange(len(result.accuracy), dtype=np.int32)
+        counted = np.tensordot(result.votes_per_annotator, matrices(result, everybody)[:, chosen][:, :, chosen], axes=1)
+    else:
+        return None
+    totals = counted.sum(axis=1, keepdims=True)
+    shares: Floats = counted / np.where(totals > 0, totals, 1.0)
+    return shares
+
+
+def _counted(result: Result, chosen: Integers) -> Floats:
+    votes = result.annotations
+    assert votes is not None
+    task = np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr))
+    many = np.diff(votes.cell_ptr)
+    columns = []
+    for label in chosen:  # class by class, so that no [cells, K] is needed
+        cells = np.flatnonzero(votes.cell_class == label)
+        columns.append(many[cells] @ result.posterior[np.ix_(task[cells], chosen)])
+    return np.array(columns, dtype=np.float64).T
+
+
+def _rows(
+    result: Result, order: Integers, count: Integers, place: dict[int, int], names: list[str], matrix: Floats | None
+) -> list[ClassRow]:
+    expected = result.posterior.mean(axis=0)
+    sure = np.bincount(result.label_codes, result.confidence, minlength=len(count))
+    votes = _vote_shares(result)
+    found = []
+    for k, name in zip(order.tolist(), texts(result.class_names, order), strict=True):
+        row = None if matrix is None or k not in place else matrix[place[k]]
+        taken, share = _taken_for(row, place[k], names) if row is not None else (None, 0.0)
+        found.append(
+            ClassRow(
+                label=name,
+                n_labels=int(count[k]),
+                share=plain(count[k] / len(result.label_codes)),
+                expected=plain(expected[k]),
+                votes=None if votes is None else plain(votes[k]),
+                confidence=plain(sure[k] / count[k]) if count[k] else None,
+                recall=None if row is None else plain(row[place[k]]),
+                taken_for=taken,
+                taken_share=share,
+            )
+        )
+    return found
+
+
+def _vote_shares(result: Result) -> Floats | None:
+    votes = result.annotations
+    if votes is None:
+        return None
+    shares: Floats = np.bincount(votes.cell_class, np.diff(votes.cell_ptr), minlength=votes.n_classes) / votes.n_votes
+    return shares
+
+
+def _taken_for(row: Floats, own: int, names: list[str]) -> tuple[str | None, float]:
+    others = np.where(np.arange(len(row)) == own, -1.0, row)
+    best = int(others.argmax())
+    return (names[best], plain(others[best])) if others[best] > 0 else (None, 0.0)

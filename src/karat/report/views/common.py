@@ -1,0 +1,74 @@
+"""What all views share: names as text, how much of the whole is shown, intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaincinv
+
+from karat.encoding import Names
+from karat.frames import take, to_list
+
+__all__ = ["Floats", "Matrix", "Shown", "percent", "plain", "share_interval", "texts", "thousands"]
+
+Floats = NDArray[np.float64]
+Matrix = list[list[float]]  # truth in rows, vote in columns
+
+NARROW = "\u202f"  # a narrow space that does not break: 95 %
+DIGITS = 4  # a probability needs no more on paper, and a file of many stays small
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How much of the whole a list shows, in which order, and where the rest is."""
+
+    shown: int
+    total: int
+    order: str
+    rest: str
+
+    @property
+    def words(self) -> str:
+        if self.shown == self.total:
+            return f"All {self.total:,}, ordered by {self.order}."
+        return f"{self.shown:,} of {self.total:,} shown, ordered by {self.order}; the rest is in {self.rest}."
+
+
+def texts(names: Names, codes: ArrayLike | None = None) -> list[str]:
+    """Names of these codes (or all of them) as text that can be seen."""
+    chosen = names if codes is None else take(names, np.asarray(codes, dtype=np.int32))
+    return [_visible(name) for name in to_list(chosen)]
+
+
+def _visible(name: object) -> str:
+    text = str(name)
+    return text if text.strip() else "(blank)"
+
+
+def plain(values: ArrayLike) -> Any:
+    """Rounded floats for JSON: a number, a list or a list of lists."""
+    return np.asarray(values, dtype=float).round(DIGITS).tolist()
+
+
+def share_interval(right: float, n: float) -> tuple[float, float]:
+    """The central 95 % of what a share may be, after `right` of n (Jeffreys)."""
+    low, high = betaincinv(right + 0.5, n - right + 0.5, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """94 %; never 100 % (or 0 %) of what is not quite all (or nothing)."""
+    text = f"{100 * share:.{digits}f}"
+    least = 10.0**-digits
+    if share < 1 and float(text) >= 100:
+        return f"over {100 - least:.{digits}f}{NARROW}%"
+    if share > 0 and float(text) <= 0:
+        return f"under {least:.{digits}f}{NARROW}%"
+    return f"{text}{NARROW}%"
+
+
+def thousands(number: float) -> str:
+    return f"{number:,.0f}"

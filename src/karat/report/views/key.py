@@ -1,0 +1,49 @@
+"""Known truths, to hold labels against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from karat.encoding import MISSING, Codes, encode
+from karat.errors import InputError
+from karat.frames import to_list
+from karat.readers import read_truth
+from karat.readers.names import match, text_of
+from karat.report.views.common import texts
+from karat.result import Result
+
+__all__ = ["Key", "read_key"]
+
+
+@dataclass(frozen=True)
+class Key:
+    """The truths in codes. A truth that nobody voted for has a code beyond those of the classes."""
+
+    codes: Codes  # [T] MISSING where not known
+    names: list[str]  # of the classes, then of those that only the truth knows
+    unused: int = 0  # truths of tasks without votes
+
+    def judges(self, result: Result) -> Codes:
+        """Truths that the method was given as gold are no test of it."""
+        return np.where(result.gold == MISSING, self.codes, np.int32(MISSING))
+
+    def name(self, task: int) -> str | None:
+        code = int(self.codes[task])
+        return None if code == MISSING else self.names[code]
+
+
+def read_key(result: Result, truth: Any) -> Key:
+    """truth: a path, a data frame, a mapping {task: class}."""
+    tasks, truths = map(to_list, read_truth(truth))
+    rows, codes = match(tasks, result.task_names), match(truths, result.class_names)
+    beyond, new = encode([text_of(truths[i]) for i in np.flatnonzero(codes == MISSING)])
+    codes[codes == MISSING] = len(result.class_names) + beyond
+    there = rows != MISSING
+    if not there.any():
+        raise InputError(f"none of the {len(rows):,} truths belongs to a task with votes; are the tasks named alike?")
+    of_task = np.full(len(result.label_codes), MISSING, dtype=np.int32)
+    of_task[rows[there]] = codes[there]
+    return Key(of_task, [*texts(result.class_names), *texts(new)], int((~there).sum()))

@@ -1,0 +1,79 @@
+"""The prototypes, and where annotators stand between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from karat.report.views.classes import Mistake, mistakes, shown_classes
+from karat.report.views.common import Matrix, Shown, plain, texts
+from karat.result import Result
+
+__all__ = ["Mixture", "Prototype", "Prototypes", "prototypes"]
+
+MOST_MIXTURES = 300  # bars; beyond, they are thinner than a pixel
+
+
+@dataclass(frozen=True)
+class Prototype:
+    number: int
+    share: float  # of the votes that follow it
+    accuracy: float  # of somebody who follows it only, by the balance of the classes
+    matrix: Matrix
+    mistakes: list[Mistake]
+
+
+@dataclass(frozen=True)
+class Mixture:
+    annotator: str
+    n_votes: int
+    weights: list[float]
+
+
+@dataclass(frozen=True)
+class Prototypes:
+    prototypes: list[Prototype]
+    classes: list[str]
+    classes_shown: Shown
+    mixtures: list[Mixture]  # by the share of the first prototype, the largest first
+    mixtures_shown: Shown
+
+
+def prototypes(result: Result) -> Prototypes | None:
+    """None for methods that have none."""
+    known = result.knowledge
+    if known.prototypes is None or known.weights is None:
+        return None
+    chosen = shown_classes(result)
+    names = texts(result.class_names, chosen)
+    shares = result.votes_per_annotator @ known.weights / result.votes_per_annotator.sum()
+    found = [
+        Prototype(
+            number=s + 1,
+            share=plain(shares[s]),
+            accuracy=plain(known.class_prior @ np.diag(matrix)),
+            matrix=plain(matrix[np.ix_(chosen, chosen)]),
+            mistakes=mistakes(matrix[np.ix_(chosen, chosen)], names, most=2),
+        )
+        for s, matrix in enumerate(known.prototypes)
+    ]
+    order = np.argsort(-known.weights[:, 0], kind="stable")
+    thinned = _evenly(order)
+    return Prototypes(
+        prototypes=found,
+        classes=names,
+        classes_shown=Shown(len(chosen), len(result.class_names), "number of tasks", "result.knowledge.prototypes"),
+        mixtures=[
+            Mixture(name, int(result.votes_per_annotator[j]), plain(known.weights[j]))
+            for name, j in zip(texts(result.annotator_names, thinned), thinned.tolist(), strict=True)
+        ],
+        mixtures_shown=Shown(len(thinned), len(order), "share of prototype 1", "annotators.csv"),
+    )
+
+
+def _evenly(order: np.ndarray[tuple[int], np.dtype[np.int64]]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """All, or so many that their shares are distributed as those of all."""
+    if len(order) <= MOST_MIXTURES:
+        return order
+    return order[np.linspace(0, len(order) - 1, MOST_MIXTURES).round().astype(np.int64)]

@@ -1,0 +1,208 @@
+"""How good the labels are, and how sure that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from karat import metrics
+from karat.encoding import MISSING, Codes
+from karat.report.views.common import Floats, percent, share_interval, thousands
+from karat.report.views.key import Key
+from karat.result import Result
+
+__all__ = ["BANDS", "Band", "Bin", "Judged", "Quality", "band_of", "quality"]
+
+# The calibrated language of climate assessments: each word stands for a range of probability.
+BANDS = (
+    (0.99, "virtually certain", "99 % or more"),
+    (0.90, "very likely", "90 to 99 %"),
+    (0.66, "likely", "66 to 90 %"),
+    (0.00, "unsure", "under 66 %"),
+)
+BINS = 20
+
+
+@dataclass(frozen=True)
+class Band:
+    """Tasks whose label is about as sure."""
+
+    word: str
+    range: str
+    n: int
+    share: float
+    errors: float  # wrong labels to be expected among them
+
+
+@dataclass(frozen=True)
+class Bin:
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The labels held against known truths that the method did not see."""
+
+    n: int
+    accuracy: float
+    low: float
+    high: float
+    macro_f1: float
+    log_loss: float
+    calibration_error: float
+    majority: float | None  # what majority vote gets right; unknown without the votes
+
+
+@dataclass(frozen=True)
+class Quality:
+    n_tasks: int
+    n_votes: int
+    n_annotators: int
+    n_classes: int
+    n_gold: int  # labels that were given, not found
+    n_unlabelled: int
+    expected: float  # share of right labels among those found, by the method's own probabilities
+    expected_low: float
+    expected_high: float
+    errors: float
+    bands: list[Band]
+    histogram: list[Bin]
+    judged: Judged | None
+    headline: str
+    sentences: list[str]
+
+
+def quality(result: Result, key: Key | None = None) -> Quality:
+    found = result.gold == MISSING
+    confidence = result.confidence[found]
+    expected, low, high = _expected(confidence)
+    judged = None if key is None else _judged(result, key.judges(result))
+    bands = _bands(confidence)
+    errors = float((1 - confidence).sum())
+    return Quality(
+        n_tasks=len(result.label_codes),
+        n_votes=int(result.votes_per_task.sum()),
+        n_annotators=len(result.accuracy),
+        n_classes=len(result.class_names),
+        n_gold=int((~found).sum()),
+        n_unlabelled=len(result.unlabelled),
+        expected=expected,
+        expected_low=low,
+        expected_high=high,
+        errors=errors,
+        bands=bands,
+        histogram=_histogram(confidence),
+        judged=judged,
+        headline=_headline(expected, judged, found),
+        sentences=_sentences(result, bands, errors, judged, expected),
+    )
+
+
+def band_of(confidence: float) -> str:
+    """The word for a probability."""
+    return next(word for least, word, _ in BANDS if confidence >= least)
+
+
+def _expected(confidence: Floats) -> tuple[float, float, float]:
+    """The mean, and 95 % of what the share of right labels would be if each were right with its probability."""
+    if not confidence.size:
+        return 1.0, 1.0, 1.0
+    mean = float(confidence.mean())
+    spread = 1.96 * float(np.sqrt((confidence * (1 - confidence)).sum())) / confidence.size
+    return mean, max(mean - spread, 0.0), min(mean + spread, 1.0)
+
+
+def _bands(confidence: Floats) -> list[Band]:
+    bands, above = [], np.inf
+    for least, word, range_ in BANDS:
+        inside = confidence[(confidence >= least) & (confidence < above)]
+        share = inside.size / max(confidence.size, 1)
+        bands.append(Band(word, range_, int(inside.size), share, float((1 - inside).sum())))
+        above = least
+    return bands
+
+
+def _histogram(confidence: Floats) -> list[Bin]:
+    counts, edges = np.histogram(np.clip(confidence, 0, 1), bins=BINS, range=(0, 1))
+    return [Bin(round(a, 2), round(b, 2), int(n)) for a, b, n in zip(edges, edges[1:], counts, strict=False)]
+
+
+def _judged(result: Result, truth: Codes) -> Judged | None:
+    n = int((truth >= 0).sum())
+    if not n:
+        return None
+    n_classes = max(result.posterior.shape[1], int(truth.max()) + 1)
+    posterior = _padded(result.posterior, n_classes)
+    accuracy = metrics.accuracy(posterior, truth)
+    low, high = share_interval(accuracy * n, n)
+    return Judged(
+        n=n,
+        accuracy=accuracy,
+        low=low,
+        high=high,
+        macro_f1=metrics.macro_f1(posterior, truth),
+        log_loss=metrics.log_loss(posterior, truth),
+        calibration_error=metrics.calibration_error(posterior, truth),
+        majority=_majority(result, truth, n_classes),
+    )
+
+
+def _majority(result: Result, truth: Codes, n_classes: int) -> float | None:
+    """Ties earn their share, as everywhere."""
+    votes = result.annotations
+    if votes is None:
+        return None
+    shares = np.zeros((votes.n_tasks, n_classes))
+    task = np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr))
+    shares[task, votes.cell_class] = np.diff(votes.cell_ptr)
+    return metrics.accuracy(shares, truth)
+
+
+def _padded(posterior: Floats, n_classes: int) -> Floats:
+    """Classes that only the truth knows have no chance."""
+    return np.pad(posterior, ((0, 0), (0, n_classes - posterior.shape[1])))
+
+
+def _headline(expected: float, judged: Judged | None, found: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> str:
+    if judged is not None:
+        return f"{percent(judged.accuracy, 1)} of the labels are right, by {thousands(judged.n)} known truths"
+    if not found.any():
+        return "Every label was given as a gold truth"
+    return f"About {_of_a_hundred(expected)} labels are expected to be right"
+
+
+def _of_a_hundred(share: float) -> str:
+    return f"{100 * share:.0f} of 100" if share < 0.985 else f"{min(1000 * share, 999):.0f} of 1,000"
+
+
+def _sentences(result: Result, bands: list[Band], errors: float, judged: Judged | None, expected: float) -> list[str]:
+    words = [_of_judgement(judged, expected) if judged else _of_belief(errors)]
+    sure, unsure = bands[0], bands[-1]
+    if sure.n + unsure.n:
+        words.append(
+            f"{thousands(sure.n)} labels ({percent(sure.share)}) are virtually certain; "
+            f"{thousands(unsure.n)} ({percent(unsure.share)}) are unsure."
+        )
+    if not result.converged:
+        words.append("The method stopped before it had settled: give it more iterations before you trust the labels.")
+    return words
+
+
+def _of_judgement(judged: Judged, expected: float) -> str:
+    """What was measured, beside what the method believed."""
+    gap = expected - judged.accuracy
+    believed = f"the method itself expected {percent(expected, 1)}"
+    words = f"Between {percent(judged.low, 1)} and {percent(judged.high, 1)} with 95 % certainty; {believed}"
+    if judged.low <= expected <= judged.high:
+        return f"{words}, which fits."
+    return f"{words}: it is too {'sure' if gap > 0 else 'modest'} by {100 * abs(gap):.1f} points."
+
+
+def _of_belief(errors: float) -> str:
+    return (
+        f"That is what the method's own probabilities say: {errors:,.0f} wrong labels are to be expected. No truth was "
+        "given to test it by; methods tend to be a little too sure. A hundred checked tasks (--truth FILE) would tell."
+    )

@@ -1,0 +1,209 @@
+"""Which tasks need a person: contested, tied, or labelled against the majority of their votes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.annotations import Annotations
+from karat.encoding import MISSING, Codes
+from karat.report.views.common import Floats, Shown, plain, texts
+from karat.report.views.key import Key
+from karat.report.views.weights import evidence
+from karat.result import Result
+
+__all__ = ["CONTESTED", "REASONS", "Doubts", "Tally", "TaskRow", "Tasks", "VoteRow", "doubts", "task_rows", "tasks"]
+
+Mask = NDArray[np.bool_]
+
+CONTESTED = 0.2  # the label leads the runner-up by less
+WORTH_SHOWING = 0.01  # a class without votes is listed if it is as probable
+MOST_ROWS = 200
+MOST_VOTES = 30  # of a task that are listed one by one
+WITHOUT_VOTES = "The votes are not in this model, which an older Karat saved: fit again with this Karat to keep them."
+
+# Each with what it means.
+REASONS = {
+    "contested": f"the label leads the runner-up by less than {CONTESTED:.0%} of probability",
+    "tied": "several classes are exactly as probable",
+    "flipped": "another class has more votes than the label: the method trusts the minority more",
+}
+
+
+@dataclass(frozen=True)
+class VoteRow:
+    annotator: str
+    label: str
+    accuracy: float
+    weight: float | None  # log odds for the task's label against its rival; None where the method has no such thing
+
+
+@dataclass(frozen=True)
+class Tally:
+    """A class that has votes or a chance."""
+
+    label: str
+    votes: int
+    probability: float
+
+
+@dataclass(frozen=True)
+class TaskRow:
+    code: int
+    task: str
+    label: str
+    confidence: float
+    rival: str | None  # the runner-up, or the majority's class where the label is another
+    rival_probability: float
+    n_votes: int
+    reasons: list[str]  # of REASONS
+    gold: bool
+    truth: str | None
+    right: bool | None
+    tally: list[Tally]
+    votes: list[VoteRow]
+    votes_left_out: int
+
+
+@dataclass(frozen=True)
+class Doubts:
+    """Masks over all tasks; what was given as gold is not in doubt."""
+
+    contested: Mask
+    tied: Mask
+    flipped: Mask
+
+    @property
+    def any(self) -> Mask:
+        return self.contested | self.tied | self.flipped
+
+
+@dataclass(frozen=True)
+class Tasks:
+    n_contested: int
+    n_tied: int
+    n_flipped: int
+    n_any: int
+    errors_any: float  # wrong labels to be expected among these
+    errors: float  # and among all
+    rows: list[TaskRow]
+    shown: Shown
+    absent: str | None  # why votes are not shown
+
+
+def doubts(result: Result) -> Doubts:
+    open_ = result.gold == MISSING
+    margin = result.confidence - _runner_up(result.posterior)
+    flipped = np.zeros(len(open_), np.bool_)
+    if result.annotations is not None:
+        flipped = _outvoted(result.annotations, result.label_codes)
+    return Doubts(open_ & (margin < CONTESTED), open_ & result.tied, open_ & flipped)
+
+
+def tasks(result: Result, key: Key | None = None, *, most: int = MOST_ROWS) -> Tasks:
+    """The least sure first."""
+    found = doubts(result)
+    codes = np.flatnonzero(found.any)
+    codes = codes[np.argsort(result.confidence[codes], kind="stable")]
+    wrong = np.where(result.gold == MISSING, 1 - result.confidence, 0.0)
+    return Tasks(
+        n_contested=int(found.contested.sum()),
+        n_tied=int(found.tied.sum()),
+        n_flipped=int(found.flipped.sum()),
+        n_any=len(codes),
+        errors_any=float(wrong[codes].sum()),
+        errors=float(wrong.sum()),
+        rows=task_rows(result, codes[:most].tolist(), found, key),
+        shown=Shown(min(most, len(codes)), len(codes), "confidence, the least sure first", "labels.csv"),
+        absent=None if result.annotations is not None else WITHOUT_VOTES,
+    )
+
+
+def task_rows(result: Result, codes: list[int], found: Doubts, key: Key | None = None) -> list[TaskRow]:
+    """Everything about these tasks, in this order; `found` comes from `doubts`."""
+    names, classes = texts(result.task_names, codes), texts(result.class_names)
+    return [_row(result, i, name, classes, found, key) for i, name in zip(codes, names, strict=True)]
+
+
+def _row(result: Result, i: int, name: str, classes: list[str], found: Doubts, key: Key | None) -> TaskRow:
+    label, phi = int(result.label_codes[i]), result.posterior[i]
+    who, voted = votes_of(result.annotations, i)
+    counts = np.bincount(voted, minlength=len(classes))
+    rival = _rival(phi, label, counts, flipped=bool(found.flipped[i]))
+    truth = None if key is None else key.name(i)
+    return TaskRow(
+        code=i,
+        task=name,
+        label=classes[label],
+        confidence=plain(phi[label]),
+        rival=None if rival is None else classes[rival],
+        rival_probability=0.0 if rival is None else plain(phi[rival]),
+        n_votes=int(result.votes_per_task[i]),
+        reasons=[reason for reason in REASONS if getattr(found, reason)[i]],
+        gold=bool(result.gold[i] != MISSING),
+        truth=truth,
+        right=None if truth is None else truth == classes[label],
+        tally=_tally(counts, phi, classes),
+        votes=_vote_rows(result, who[:MOST_VOTES], voted[:MOST_VOTES], label, rival, classes),
+        votes_left_out=max(len(who) - MOST_VOTES, 0),
+    )
+
+
+def _rival(phi: Floats, label: int, counts: NDArray[np.int64], *, flipped: bool) -> int | None:
+    """What else the task might be: the class with most votes if it is not the label, else the next in probability."""
+    if len(phi) < 2:
+        return None
+    if flipped:
+        return int(counts.argmax())
+    return int(np.where(np.arange(len(phi)) == label, -1.0, phi).argmax())
+
+
+def _tally(counts: NDArray[np.int64], phi: Floats, classes: list[str]) -> list[Tally]:
+    """Classes with votes, and those with a chance; most votes first."""
+    seen = np.flatnonzero((counts > 0) | (phi >= WORTH_SHOWING))
+    order = seen[np.lexsort((-phi[seen], -counts[seen]))]
+    return [Tally(classes[k], int(counts[k]), plain(phi[k])) for k in order.tolist()]
+
+
+def votes_of(annotations: Annotations | None, i: int) -> tuple[Codes, Codes]:
+    """(annotator, class) of every vote on the task."""
+    if annotations is None:
+        return np.empty(0, np.int32), np.empty(0, np.int32)
+    cells = slice(annotations.task_ptr[i], annotations.task_ptr[i + 1])
+    ends = annotations.cell_ptr[annotations.task_ptr[i] : annotations.task_ptr[i + 1] + 1]
+    label = np.repeat(annotations.cell_class[cells].astype(np.int32), np.diff(ends))
+    return annotations.annotator[ends[0] : ends[-1]], label
+
+
+def _vote_rows(
+    result: Result, who: Codes, voted: Codes, label: int, rival: int | None, classes: list[str]
+) -> list[VoteRow]:
+    """Those who speak most for the label first."""
+    weights = evidence(result, who, voted, label, rival)
+    names = texts(result.annotator_names, who) if len(who) else []
+    rows = [
+        VoteRow(name, classes[k], plain(result.accuracy[j]), None if weights is None else plain(weights[n]))
+        for n, (name, j, k) in enumerate(zip(names, who.tolist(), voted.tolist(), strict=True))
+    ]
+    return sorted(rows, key=lambda row: -(row.weight or 0.0))
+
+
+def _runner_up(posterior: Floats) -> Floats:
+    """[T]: the probability of the second most probable class."""
+    if posterior.shape[1] < 2:
+        return np.zeros(len(posterior))
+    second: Floats = np.partition(posterior, -2, axis=1)[:, -2]
+    return second
+
+
+def _outvoted(annotations: Annotations, label: Codes) -> Mask:
+    """Another class has more votes than the label."""
+    votes = np.diff(annotations.cell_ptr)
+    most = np.maximum.reduceat(votes, annotations.task_ptr[:-1])
+    task = np.repeat(np.arange(annotations.n_tasks), np.diff(annotations.task_ptr))
+    of_label = np.flatnonzero(annotations.cell_class == label[task])
+    own = np.zeros(annotations.n_tasks, np.int64)
+    own[task[of_label]] = votes[of_label]
+    return own < most
