@@ -23,7 +23,7 @@ from karat.errors import InputError
 from karat.files import replacing
 from karat.result import Knowledge, Result, Step
 
-__all__ = ["load", "read_arrays", "save", "to_json", "write_archive"]
+__all__ = ["is_saved_result", "load", "read_arrays", "save", "to_json", "write_archive"]
 
 FORMAT, VERSION = "karat-result", 1
 NAMES = ("task_names", "annotator_names", "class_names", "unlabelled")
@@ -119,6 +119,14 @@ def load(path: str | Path) -> Result:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path} is not a result saved by Karat, or it is damaged") from error
+
+
+def is_saved_result(path: str | Path) -> bool:
+    """Whether there is a file that `save` wrote, of any version; workbooks are zips too."""
+    if not Path(path).is_file() or not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return "manifest.json" in archive.namelist() and "posterior.npy" in archive.namelist()
 
 
 def _arrays(result: Result) -> dict[str, NDArray[Any]]:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 from karat.errors import InputError, OutputError
 
-__all__ = ["check_outputs", "write_all"]
+__all__ = ["Write", "check_outputs", "table", "write_all"]
 
 STANDARD_OUTPUT = "-"
 
@@ -30,6 +31,13 @@ def check_outputs(tables: Iterable[str], others: Iterable[str], inputs: Iterable
         if outputs.count(path) > 1:
             raise InputError(f"{path} is named for two outputs; name another")
         check_writable(path)
+
+
+def table(make: Callable[[], Any]) -> Write:
+    """Writes the data frame that `make` makes."""
+    from karat.writers import write_frame
+
+    return lambda path: write_frame(make(), path)
 
 
 def _is_read(output: Path, read: set[Path]) -> bool:

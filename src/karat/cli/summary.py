@@ -13,7 +13,7 @@ import typer
 from karat.cli.words import count, say, warn
 from karat.encoding import MISSING
 from karat.frames import to_list
-from karat.kernels.votes import outvoted
+from karat.trust import n_flips
 
 if TYPE_CHECKING:
     from karat.annotations import Annotations
@@ -40,7 +40,7 @@ def facts(result: Result, votes: Annotations) -> dict[str, Any]:
         "seconds": result.seconds,
         "notes": result.notes,
         "tied": int(result.tied.sum()),
-        "differs_from_majority": _differences(result, votes),
+        "differs_from_majority": n_flips(result),
         "gold": int((votes.gold != MISSING).sum()),
         "unlabelled": len(votes.unlabelled),
         "rows": asdict(votes.counts),
@@ -56,6 +56,7 @@ def tell(found: dict[str, Any], result: Result) -> None:
     (say if found["converged"] else warn)(f"{found['stopped']}, {found['seconds']:.2f} s")
     say(
         f"{count(found['tied'], 'task')} tied, {found['differs_from_majority']:,} against the majority vote"
+        + (" (karat trust says why)" if found["differs_from_majority"] else "")
         + (f", {found['gold']:,} given by gold truths" if found["gold"] else "")
     )
     for note in result.notes:
@@ -77,17 +78,6 @@ def extremes(result: Result, shown: int = SHOWN) -> tuple[list[int], list[int]]:
 
 def print_json(value: Any) -> None:
     typer.echo(json.dumps(_without_nan(value), indent=2, ensure_ascii=False, default=_plain))
-
-
-def _differences(result: Result, votes: Annotations) -> int:
-    """Tasks whose label has fewer votes than another; how ties are broken plays no part."""
-    return outvoted(
-        votes.task_ptr.view(np.uint64),
-        votes.cell_ptr.view(np.uint64),
-        votes.cell_class,  # type: ignore[arg-type]  # a kernel takes either width
-        votes.gold,
-        result.label_codes,
-    )
 
 
 def _left_out(found: dict[str, Any]) -> str:

@@ -180,7 +180,7 @@ def _of_shares(result: Result, label: Codes, other: Codes) -> Floats:
 
 
 def _reasons(result: Result, tasks: Integers, label: Codes, majority: Codes) -> list[str]:
-    """In words, e.g. 'for: ann +2.1, class shares +0.4; against: bob -0.3'."""
+    """In words, e.g. 'for: ann +2.1; against: bob -0.3, eve -0.2; class shares +0.4'."""
     found = _weights(result, tasks, label, majority)
     names = [str(name) for name in to_list(result.annotator_names)]
     end = np.cumsum(np.bincount(found.task, minlength=len(tasks)))
@@ -188,7 +188,7 @@ def _reasons(result: Result, tasks: Integers, label: Codes, majority: Codes) -> 
     for row, shares in enumerate(_of_shares(result, label, majority).tolist()):
         votes = slice(end[row - 1] if row else 0, end[row])
         parts = [(weight, names[who]) for weight, who in zip(found.weight[votes], found.annotator[votes], strict=True)]
-        reasons.append(_reason([*parts, (shares, "class shares")]))
+        reasons.append(f"{_reason(parts)}; class shares {shares:+.1f}")
     return reasons
 
 

@@ -1,0 +1,101 @@
+"""karat agreement: how far annotators agree beyond chance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from karat.cli import options as o
+
+if TYPE_CHECKING:
+    from karat.annotations import Annotations
+    from karat.trust import Agreement
+
+__all__ = ["agreement"]
+
+MEASURES = {
+    "alpha": "Krippendorff's alpha",
+    "fleiss": "Fleiss' kappa",
+    "cohen": "Cohen's kappa, mean of pairs",
+    "ac1": "Gwet's AC1",
+    "observed": "agreeing pairs",
+    "self_agreement": "agreeing repeats of one annotator",
+}
+SHOWN = 10  # rows of a table
+
+
+def agreement(
+    files: o.Files,
+    annotators: Annotated[
+        str | None, typer.Option("--annotators", metavar="OUT", help="Write the agreement of each annotator.")
+    ] = None,
+    pairs: Annotated[
+        str | None, typer.Option("--pairs", metavar="OUT", help="Write the agreement of annotators two by two.")
+    ] = None,
+    task: o.TaskColumn = None,
+    annotator: o.AnnotatorColumn = None,
+    label: o.LabelColumn = None,
+    wide: o.Wide = False,
+    classes: o.Classes = None,
+    missing: o.Missing = None,
+    repeated: o.Repeated = "all",
+    json: o.Json = False,
+) -> None:
+    """Say how far annotators agree: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's AC1.
+
+    FILE may also be a model that `karat aggregate --save` kept. Where an annotator voted on a task more than once,
+    their most frequent vote counts; how often they agree with themselves is shown beside it.
+    """
+    from karat.cli.outputs import check_outputs, table, write_all
+    from karat.trust import agreement as measure
+
+    outputs = [path for path in (annotators, pairs) if path is not None]
+    check_outputs(outputs, [], files)
+    votes = _votes(files, o.Reading(files, task, annotator, label, wide, classes, missing, repeated))
+    found = measure(votes)
+    tables = ((annotators, found.annotators), (pairs, found.pairs))
+    write_all({path: table(frame) for path, frame in tables if path is not None})
+    _show(found, json)
+
+
+def _votes(files: list[str], reading: o.Reading) -> Annotations:
+    from karat.archive import is_saved_result, load
+    from karat.trust.votes import votes_of
+
+    return votes_of(load(files[0])) if len(files) == 1 and is_saved_result(files[0]) else reading.read()
+
+
+def _show(found: Agreement, as_json: bool) -> None:
+    from karat.frames import to_polars
+
+    by_class, by_annotator = to_polars(found.classes()), to_polars(found.annotators())
+    if as_json:
+        from karat.cli.summary import print_json
+
+        intervals = {name: found.interval(name) for name in found.errors}
+        tables = {"classes": by_class.to_dicts(), "annotators": by_annotator.to_dicts()}
+        print_json({**found.figures(), "intervals": intervals, **tables})
+        return
+    from karat.cli.show import console, figures_table, frame_table
+
+    title = f"{found.n_annotators:,} annotators, {found.n_tasks:,} tasks that two or more of them saw"
+    screen = console()
+    screen.print(figures_table(title, [(MEASURES[name], _figure(found, name)) for name in _told(found)]))
+    screen.print(frame_table("By class, against all others", by_class, SHOWN))
+    screen.print(frame_table("Annotators who agree least", by_annotator.sort("kappa", nulls_last=True), SHOWN))
+
+
+def _told(found: Agreement) -> list[str]:
+    repeats = found.self_agreement == found.self_agreement  # not NaN
+    return [name for name in MEASURES if name != "self_agreement" or repeats]
+
+
+def _figure(found: Agreement, name: str) -> str:
+    value: Any = getattr(found, name)
+    if value != value:
+        return "cannot be told"
+    if name not in found.errors:
+        return f"{value:.3f}"
+    low, high = found.interval(name)
+    return f"{value:.3f}  ({low:.3f} to {high:.3f})"

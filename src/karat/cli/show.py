@@ -1,0 +1,53 @@
+"""Data frames as tables on the terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["console", "figures_table", "frame_table"]
+
+
+def console() -> Any:
+    from rich.console import Console
+
+    made = Console(highlight=False)
+    if not made.is_terminal:  # a file or a pipe has no width
+        made.width = 140
+    return made
+
+
+def frame_table(title: str, frame: Any, rows: int) -> Any:
+    """The first rows of a data frame; how many more there are is said below."""
+    from rich.box import SIMPLE
+    from rich.markup import escape
+    from rich.table import Table
+
+    from karat.frames import to_polars
+
+    shown = to_polars(frame)
+    more = max(len(shown) - rows, 0)
+    table = Table(box=SIMPLE, title=title, title_justify="left", caption=f"{more:,} more" if more else None)
+    for name in shown.columns:
+        table.add_column(name.replace("_", " "), justify="right" if shown[name].dtype.is_numeric() else "left")
+    for row in shown.head(rows).iter_rows():
+        table.add_row(*(escape(_text(value)) for value in row))
+    return table
+
+
+def figures_table(title: str, rows: list[tuple[str, str]]) -> Any:
+    """A name and a value a row."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    table = Table(box=SIMPLE, title=title, title_justify="left", show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _text(value: Any) -> str:
+    if value is None or value != value:  # NaN differs from itself
+        return "–"
+    return f"{value:.3f}" if isinstance(value, float) else f"{value:,}" if type(value) is int else str(value)

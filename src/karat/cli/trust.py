@@ -1,0 +1,145 @@
+"""karat trust: what to know before labels are used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from karat.cli import options as o
+from karat.errors import InputError
+
+if TYPE_CHECKING:
+    from karat.result import Result
+    from karat.trust import Trust
+
+__all__ = ["trust"]
+
+SHOWN = 5  # rows of a table
+TABLES = "Tables to write"
+
+
+def table_option(name: str, help_text: str) -> Any:
+    return typer.Option(name, metavar="OUT", help=help_text, rich_help_panel=TABLES)
+
+
+def trust(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="MODEL|FILE", help="What --save kept, or votes as for aggregate.", show_default=False),
+    ],
+    truth: Annotated[
+        str | None,
+        typer.Option("--truth", metavar="FILE", help="Known truths: judge the probabilities, fit a temperature."),
+    ] = None,
+    flips: Annotated[str | None, table_option("--flips", "Labels against the majority vote, and why.")] = None,
+    contested: Annotated[str | None, table_option("--contested", "Labels that hardly lead the next class.")] = None,
+    spammers: Annotated[str | None, table_option("--spammers", "How far votes depend on the truth.")] = None,
+    pairs: Annotated[str | None, table_option("--pairs", "Annotators two by two, who err alike first.")] = None,
+    calibration: Annotated[str | None, table_option("--calibration", "The reliability curve (needs --truth).")] = None,
+    method: Annotated[str, typer.Option("--method", metavar="M", help=f"For votes: one of {o.METHODS}.")] = "ptbcc",
+    settings: o.Setting = None,
+    task: o.TaskColumn = None,
+    annotator: o.AnnotatorColumn = None,
+    label: o.LabelColumn = None,
+    wide: o.Wide = False,
+    classes: o.Classes = None,
+    missing: o.Missing = None,
+    repeated: o.Repeated = "first",
+    threads: o.Threads = None,
+    seed: o.Seed = None,
+    json: o.Json = False,
+) -> None:
+    """Say how far labels can be trusted: flips of the majority, spammers, annotators who err alike, calibration."""
+    from karat.cli.outputs import check_outputs
+
+    wanted = {
+        "flips": flips,
+        "contested": contested,
+        "spammers": spammers,
+        "pairs": pairs,
+        "calibration": calibration,
+    }
+    paths = {name: path for name, path in wanted.items() if path is not None}
+    if calibration is not None and truth is None:
+        raise InputError("--calibration needs --truth FILE, to judge the probabilities by")
+    check_outputs(paths.values(), [], [*files, *([truth] if truth else [])])
+    reading = o.Reading(files, task, annotator, label, wide, classes, missing, repeated)
+    result = _result(files, reading, method, settings, seed, threads)
+    found = result.trust(truth)
+    _write(result, found, paths)
+    _show(result, found, json)
+
+
+def _result(
+    files: list[str], reading: o.Reading, method: str, settings: list[str] | None, seed: int | None, threads: int | None
+) -> Result:
+    from karat.archive import is_saved_result, load
+    from karat.cli.words import progress
+    from karat.solve import fit
+
+    if len(files) == 1 and is_saved_result(files[0]):
+        return load(files[0])
+    chosen = o.make(method, settings, seed)
+    votes = reading.read()
+    with progress(chosen.name) as watch:
+        return fit(chosen, votes, threads=threads, watch=watch)
+
+
+def _write(result: Result, found: Trust, paths: dict[str, str]) -> None:
+    from karat.cli.outputs import table, write_all
+
+    makers = {
+        "flips": result.flips,
+        "contested": result.contested,
+        "spammers": result.spammers,
+        "pairs": found.alike.pairs,
+    }
+    if found.calibration is not None:
+        makers["calibration"] = found.calibration.curve
+    write_all({path: table(makers[name]) for name, path in paths.items()})
+
+
+def _show(result: Result, found: Trust, as_json: bool) -> None:
+    if as_json:
+        from karat.cli.summary import print_json
+
+        print_json(found.figures())
+        return
+    from karat.cli.show import console, figures_table, frame_table
+    from karat.cli.words import warn
+
+    screen = console()
+    title = f"{found.method}: {found.n_tasks:,} tasks, {found.agreement.n_annotators:,} annotators"
+    screen.print(figures_table(title, _figures(found)))
+    if found.n_flips:
+        screen.print(frame_table("Against the majority vote, the surest first", result.flips(), SHOWN))
+    if found.n_spammers:
+        screen.print(frame_table("Votes that do not depend on the truth", result.spammers(), found.n_spammers))
+    if found.alike.n_groups:
+        screen.print(frame_table("Annotators who err alike", found.alike.groups(), SHOWN))
+    for warning in found.warnings:
+        warn(warning)
+
+
+def _figures(found: Trust) -> list[tuple[str, str]]:
+    rows = [
+        ("agreement beyond chance (alpha)", f"{found.agreement.alpha:.3f}"),
+        ("labels against the majority vote", f"{found.n_flips:,}"),
+        ("labels that hardly lead the next class", f"{found.n_contested:,}"),
+        ("ties", f"{found.n_tied:,}"),
+        ("annotators whose votes ignore the truth", f"{found.n_spammers:,}"),
+        ("independent annotators that all are worth", f"{found.alike.effective:,.1f}"),
+    ]
+    judged = found.calibration
+    if judged is not None:
+        rows += [
+            (f"right, by {judged.n:,} truths", f"{judged.accuracy:.1%}"),
+            ("sure, on average", f"{judged.confidence:.1%}"),
+            ("calibration error (ECE)", f"{judged.ece:.4f}"),
+            ("log loss", f"{judged.log_loss:.4f}"),
+            ("best temperature", f"{judged.temperature:.2f}"),
+            ("calibration error with it", f"{judged.ece_after:.4f}"),
+            ("log loss with it", f"{judged.log_loss_after:.4f}"),
+        ]
+    return rows
