@@ -24,4 +24,5 @@ REGISTRY = {
 
 ENGINES = {
     "local": "karat.engines.local:LocalEngine",
+    "dask": "karat.engines.dask:DaskEngine",
 }

@@ -56,9 +56,10 @@ def fit(
     engine = engine or LocalEngine(threads, single=method.single)
     if (settled := method.settle(annotations, partial(fit, engine=engine, watch=watch))) is not None:
         return replace(settled, seconds=time.perf_counter() - began)
+    engine.accept(method)
     engine.scatter(annotations, divisible=method.divisible)
     if checkpoint is not None:
-        checkpoint.bind(annotations, method.name, method.settings)
+        checkpoint.bind(annotations, method.name, method.settings, method.earlier)
     with one_blas_thread():
         best = _best_of(method, engine, watch, checkpoint)
         knowledge = method.knowledge(best.parameters)
@@ -69,6 +70,7 @@ def fit(
         converged=best.converged,
         stopped=_reason(method, best),
         seconds=time.perf_counter() - began,
+        notes=[*result.notes, *engine.notes()],
     )
 
 

@@ -19,6 +19,9 @@ Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
 
 
 class Engine(Protocol):
+    def accept(self, method: Any) -> None:
+        """An InputError, if the method cannot run here."""
+
     def scatter(self, annotations: Annotations, *, divisible: bool = True) -> None:
         """Cut the votes into blocks (one, if the method cannot be divided)."""
 
@@ -36,6 +39,10 @@ class Engine(Protocol):
 
     def gather(self, name: str = "posterior") -> NDArray[Any]:
         """What the blocks keep under this name, task by task."""
+        ...
+
+    def notes(self) -> list[str]:
+        """What the user may want to know of the work so far, a sentence each."""
         ...
 
     def close(self) -> None:

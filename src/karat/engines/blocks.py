@@ -99,7 +99,8 @@ class Tree:
     def __init__(self) -> None:
         self.nodes: dict[tuple[int, int], Any] = {}
 
-    def add(self, level: int, place: int, part: Any) -> None:
+    def add(self, node: tuple[int, int], part: Any) -> None:
+        level, place = node
         while (level, place ^ 1) in self.nodes:
             sibling = self.nodes.pop((level, place ^ 1))
             part = _joined(sibling, part) if place % 2 else _joined(part, sibling)
@@ -118,7 +119,7 @@ def add_up(parts: Iterable[Statistics]) -> Statistics:
     """The sum of what the blocks yield, in their order."""
     tree = Tree()
     for index, part in enumerate(parts):
-        tree.add(0, index, part)
+        tree.add((0, index), part)
     total: Statistics = tree.total()
     return total
 

@@ -29,6 +29,9 @@ class LocalEngine:
         self.blocks: list[Block] = []
         self.posterior: NDArray[Any] = np.empty((0, 0))
 
+    def accept(self, method: Any) -> None:
+        """Every method runs here."""
+
     def scatter(self, annotations: Annotations, *, divisible: bool = True) -> None:
         dtype = np.float32 if self.single else np.float64
         self.posterior = np.zeros((annotations.n_tasks, annotations.n_classes), dtype)
@@ -54,6 +57,9 @@ class LocalEngine:
         if name == "posterior":
             return self.posterior
         return np.concatenate([block.state[name] for block in self.blocks])
+
+    def notes(self) -> list[str]:
+        return []
 
     def close(self) -> None:
         self.pool.shutdown()

@@ -42,6 +42,7 @@ class Method(ABC):
     takes_gold: ClassVar[bool] = True
     has_bound: ClassVar[bool] = False  # whether `bound` never falls
     divisible: ClassVar[bool] = True  # whether blocks of tasks can be worked on apart
+    distributable: ClassVar[bool] = True  # and on other machines: parameters and sums do not grow with the tasks
     resumable: ClassVar[bool] = True  # whether a checkpoint holds all that the next sweep needs
     random_start: ClassVar[bool] = False  # whether the seed decides where it starts
     exact_bits: ClassVar[bool] = True  # False where an optimiser's sums depend on where memory lies

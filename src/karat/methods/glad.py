@@ -89,6 +89,7 @@ class GLAD(Method):
     """
 
     name: ClassVar[str] = "glad"
+    distributable: ClassVar[bool] = False  # difficulties are parameters
     # 25 steps of conjugate gradients stop short of the optimum; their path magnifies the last digits of the sums,
     # until the stop test falls in another iteration. Few posteriors move, but one did by 0.4 (with priors: 1e-3).
     rounding: ClassVar[float] = 0.5

@@ -1,0 +1,162 @@
+"""The engine on this side: who keeps which block, what was done to them, and what to do when a worker is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from cloudpickle import dumps, loads
+from numpy.typing import NDArray
+
+from karat.annotations import Annotations
+from karat.engines.blocks import FEWEST_VOTES, Tree, split
+from karat.engines.dask.cluster import REPLACEMENT, Cluster
+from karat.engines.dask.crew import Crew
+from karat.engines.dask.history import History
+from karat.engines.dask.keeper import Lost
+from karat.engines.dask.packing import Origin, memory_of, pack
+from karat.errors import InputError, KaratError
+
+__all__ = ["DaskEngine"]
+
+MOST_LOSSES = 5  # in one pass, beside one for each worker: whoever fails more often will fail again
+ROOM = 0.7  # of a worker's memory that blocks may take; the rest is for sums, parameters and the interpreter
+
+Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
+Found = TypeVar("Found")
+
+
+class DaskEngine:
+    """Blocks in the memory of Dask workers.
+
+    scheduler: the address of a cluster, or a Dask client; None starts a cluster of `threads` processes on this
+        machine, by default one per core, and `close` ends it.
+    """
+
+    def __init__(
+        self,
+        scheduler: Any = None,
+        *,
+        threads: int | None = None,
+        single: bool = False,
+        fewest_votes: int = FEWEST_VOTES,
+    ) -> None:
+        self.cluster = Cluster(scheduler, threads)
+        self.dtype: Any = np.float32 if single else np.float64
+        self.fewest_votes = fewest_votes
+        self.history = History()
+        self.crew = Crew(self.cluster, self.dtype)
+        self.origin: Callable[[int], Origin] = _nowhere
+        self.first_task = np.zeros(1, np.int64)  # of each block, and the end
+        self.behind: set[int] = set()  # blocks that have no home, or have not caught up with the others
+        self.moved: list[int] = []  # bytes, in each pass
+        self.n_workers = 0  # at first; so many should be there again after a loss
+
+    def accept(self, method: Any) -> None:
+        if not method.divisible or not method.distributable:
+            raise InputError(
+                f"{method.name} cannot run on a Dask cluster: its work or what it passes around grows with the tasks "
+                'as a whole; use engine="local" (--engine local)'
+            )
+
+    def scatter(self, annotations: Annotations, *, divisible: bool = True) -> None:
+        """The blocks of the local engine, each to a worker."""
+        nothing = np.broadcast_to(np.zeros(1, self.dtype), (annotations.n_tasks, annotations.n_classes))
+        blocks = split(annotations, nothing, self.fewest_votes if divisible else annotations.n_votes)
+        self._check_memory(annotations.n_votes, annotations.n_tasks, annotations.n_classes)
+        self.adopt(lambda index: pack(blocks[index]), [block.n_tasks for block in blocks])
+
+    def adopt(self, origin: Callable[[int], Origin], tasks: Sequence[int]) -> None:
+        """Blocks with so many tasks each, wherever their votes come from."""
+        self.crew.dismiss()
+        self.history.close()
+        self.history, self.moved, self.n_workers = History(), [], len(self.cluster.threads())
+        self.origin = origin
+        self.first_task = np.append(0, np.cumsum(tasks))
+        self.behind = set(range(len(tasks)))
+        self.crew.hire(self.cluster.threads())
+        self._with_all(lambda: None)
+
+    def sum(self, step: Callable[..., Statistics], *arguments: Any) -> Statistics:
+        payload = dumps((step, arguments))
+        answer = self._with_all(lambda: self.crew.run(self.history.number + 1, payload))
+        self.history.append(payload)
+        self.moved.append(len(payload) + len(answer.nodes) + answer.moved)
+        tree = Tree()
+        tree.nodes = loads(answer.nodes)
+        total: Statistics = tree.total()
+        return total
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        kept = self._with_all(lambda: self.crew.collect(None))
+        state = {f"{i}.{name}": values for i, (_, own) in kept.items() for name, values in own.items()}
+        return {"posterior": np.concatenate([kept[i][0] for i in sorted(kept)]), **state}
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        number = self.history.number
+        self.history.close()
+        self.history = History(number, state)
+        self.behind = set(range(self.n_blocks))
+        self._with_all(lambda: None)
+
+    def gather(self, name: str = "posterior") -> NDArray[Any]:
+        kept = self._with_all(lambda: self.crew.collect(name))
+        return np.concatenate([kept[index] for index in sorted(kept)])
+
+    def notes(self) -> list[str]:
+        if not self.moved:
+            return []
+        usual = sorted(self.moved)[len(self.moved) // 2]
+        return [f"Dask: {self.n_blocks:,} blocks on {len(self.crew.keepers)} workers; {usual:,} bytes moved per sweep"]
+
+    def close(self) -> None:
+        self.crew.dismiss()
+        self.history.close()
+        self.cluster.close()
+
+    @property
+    def n_blocks(self) -> int:
+        return len(self.first_task) - 1
+
+    def _with_all(self, work: Callable[[], Found]) -> Found:
+        """The work, once every block has a home and is up to date; again and again while workers get lost."""
+        most, last = MOST_LOSSES + len(self.crew.keepers), Lost()
+        for _ in range(most):
+            try:
+                self._settle()
+                return work()
+            except Lost as lost:
+                last = lost
+                self.behind |= self.crew.leave_out_the_lost()
+                self.crew.hire(self.cluster.wait_for(self.n_workers, REPLACEMENT))
+        raise KaratError(
+            f"Dask workers were lost {most} times within one pass over the votes ({last}), perhaps because they ran "
+            "out of memory; give them more, take more workers, or see in their logs why they ended. Nothing was written"
+        )
+
+    def _settle(self) -> None:
+        """Blocks without a home find one, load their votes, and go through what the others have been through."""
+        self.crew.share_out(sorted(self.behind - self.crew.homes.keys()))
+        for index in sorted(self.behind):
+            origin = None if index in self.crew.loaded else self.origin(index)
+            first, end = self.first_task[index : index + 2].tolist()
+            self.crew.place(index, origin, self.history.first, self.history.kept(index, slice(first, end)))
+        self.crew.wait_for_places()
+        for number, payload in self.history.passes() if self.behind else ():
+            self.crew.catch_up(self.behind, number, payload)
+        self.behind = set()
+
+    def _check_memory(self, n_votes: int, n_tasks: int, n_classes: int) -> None:
+        """Told before, not when the operating system ends the workers one after another."""
+        limit = self.cluster.smallest_memory()
+        share = memory_of(n_votes, n_tasks, n_classes, self.dtype) / len(self.cluster.threads())
+        if limit is not None and share > ROOM * limit:
+            raise InputError(
+                f"each Dask worker would have to keep {share / 2**30:.1f} GiB of votes and posteriors, but the "
+                f"smallest has {limit / 2**30:.1f} GiB; take more workers, or give them more memory"
+            )
+
+
+def _nowhere(index: int) -> Origin:
+    raise InputError("there are no votes yet: scatter comes first")

@@ -1,0 +1,151 @@
+"""On a worker: the blocks that it keeps, and the steps that it runs on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+from cloudpickle import dumps, loads
+from numpy.typing import NDArray
+
+import karat
+from karat.engines.blas import one_blas_thread
+from karat.engines.blocks import Block, Tree
+from karat.engines.dask.packing import Origin
+
+__all__ = ["Answer", "Branch", "Keeper", "Lost", "Order"]
+
+PATIENCE = 0.5  # seconds between two looks whether it still makes sense to wait for another worker
+
+Kept = tuple[NDArray[Any], dict[str, NDArray[Any]]]  # the posterior and the state of a block
+
+
+class Lost(Exception):
+    """A worker does not answer, or was restarted and knows nothing of us."""
+
+
+class Order(NamedTuple):
+    """A pass over all blocks."""
+
+    number: int
+    attempt: int  # grows with every repetition after a loss
+    payload: bytes  # (step, arguments)
+
+
+class Branch(NamedTuple):
+    """A keeper and those to whom it passes orders on."""
+
+    keeper: Any
+    branches: Sequence[Branch]
+
+
+class Answer(NamedTuple):
+    """What a branch has to say: nodes of the tree of sums, or why there are none."""
+
+    nodes: bytes = b""
+    moved: int = 0  # bytes that went between workers
+    error: bytes = b""  # of the step
+    is_lost: bool = False  # somebody further down does not answer
+
+
+class Keeper:
+    """A Dask actor. A step is done once on every block, however often it is ordered: each block knows its last one."""
+
+    def __init__(self, threads: int, dtype: Any) -> None:
+        self.dtype, self.pool = dtype, ThreadPoolExecutor(threads)
+        self.blocks: dict[int, Block] = {}
+        self.done: dict[int, int] = {}  # the last pass of each block
+        self.tree, self.number = Tree(), 0  # the sums of that pass
+        self.newest = 0  # attempt
+
+    def version(self) -> str:
+        return karat.__version__
+
+    def ping(self, attempt: int) -> bool:
+        """Runs beside the work. Whoever waits for an answer to an earlier attempt gives up."""
+        self.newest = max(self.newest, attempt)
+        return True
+
+    def take(self, index: int, origin: Origin | None, number: int, kept: Kept | None) -> bytes:
+        """Keep this block (None: one that is here) as it was after that pass. -> what went wrong, if anything"""
+        try:
+            if origin is not None:
+                self.blocks[index] = origin.load(index, self.dtype)
+            if kept is not None:
+                block = self.blocks[index]
+                block.posterior[:], block.state = kept[0], {name: values.copy() for name, values in kept[1].items()}
+            self.done[index] = number
+        except Exception as error:
+            return told(error)
+        return b""
+
+    def catch_up(self, number: int, payload: bytes) -> bytes:
+        """A pass that is history, on the blocks that have not seen it. -> what went wrong, if anything"""
+        try:
+            self._run(number, payload)
+        except Exception as error:
+            return told(error)
+        return b""
+
+    def run(self, order: Order, branches: Sequence[Branch]) -> Answer:
+        """A pass on the own blocks and on those further down."""
+        asked = [branch.keeper.run(order, branch.branches) for branch in branches]
+        try:
+            self._add_own(order)
+        except Exception as error:
+            return Answer(error=told(error))
+        try:
+            answers = [self._wait(future, order.attempt) for future in asked]
+        except Lost:
+            return Answer(is_lost=True)
+        return self._with(answers, len(order.payload))
+
+    def kept(self, name: str | None = None) -> dict[int, Any]:
+        """What the blocks keep: all of it, or what has this name."""
+        if name is None:
+            return {index: (block.posterior, block.state) for index, block in self.blocks.items()}
+        return {i: b.posterior if name == "posterior" else b.state[name] for i, b in self.blocks.items()}
+
+    def _add_own(self, order: Order) -> None:
+        if self.number != order.number:
+            self.tree, self.number = Tree(), order.number
+        for index, part in self._run(order.number, order.payload):
+            self.tree.add((0, index), part)
+
+    def _run(self, number: int, payload: bytes) -> list[tuple[int, Any]]:
+        step, arguments = loads(payload)
+        due = [block for index, block in sorted(self.blocks.items()) if self.done[index] == number - 1]
+        with one_blas_thread():
+            parts = list(self.pool.map(lambda block: step(block, *arguments), due))
+        self.done.update((block.index, number) for block in due)
+        return [(block.index, part) for block, part in zip(due, parts, strict=True)]
+
+    def _wait(self, future: Any, attempt: int) -> Answer:
+        while self.newest <= attempt:
+            try:
+                answer: Answer = future.result(timeout=PATIENCE)
+                return answer
+            except TimeoutError:
+                continue
+            except Exception as error:  # whatever Dask makes of a worker that is gone
+                raise Lost from error
+        raise Lost
+
+    def _with(self, answers: Sequence[Answer], size: int) -> Answer:
+        """The own sums and those of the branches."""
+        for answer in answers:
+            if answer.error or answer.is_lost:
+                return answer
+        tree, moved = Tree(), 0
+        tree.nodes = dict(self.tree.nodes)
+        for answer in answers:
+            moved += size + len(answer.nodes) + answer.moved
+            for node, part in loads(answer.nodes).items():
+                tree.add(node, part)
+        return Answer(dumps(tree.nodes), moved)
+
+
+def told(error: Exception) -> bytes:
+    words: bytes = dumps(error)
+    return words
