@@ -59,7 +59,7 @@ def test_matrices_side_by_side_are_inverted():
         half = rng.normal(size=(16, n, n))
         A = half @ half.transpose(0, 2, 1) + 0.1 * np.eye(n)
         side_by_side = A.transpose(1, 2, 0).copy()
-        knowles_minka.invert(side_by_side, knowles_minka.scratch(n, 16))
+        knowles_minka.invert(side_by_side, knowles_minka.scratch(16))
         assert np.allclose(side_by_side.transpose(2, 0, 1), np.linalg.inv(A), rtol=1e-9, atol=1e-9)
 
 
@@ -69,7 +69,7 @@ def test_the_softmax_bound_lies_below_what_it_bounds_and_near_it():
     m, V = rng.normal(size=K), np.diag(rng.uniform(0.2, 2.0, size=K))  # of scores that do not depend on each other
     draws = rng.multivariate_normal(m, V, size=400_000)
     truth = (draws - np.log(np.exp(draws).sum(axis=1, keepdims=True))).mean(axis=0)
-    a, out, room = np.full((K, 1), 1 / K), np.empty((K, 1)), knowles_minka.scratch(K, 1)
+    a, out, room = np.full((K, 1), 1 / K), np.empty((K, 1)), knowles_minka.scratch(1)
     for _ in range(50):
         knowles_minka.tangent(m[:, None], V[:, :, None], a, room)
     knowles_minka.expected_log(m[:, None], V[:, :, None], a, out, room)

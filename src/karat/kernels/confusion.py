@@ -68,9 +68,9 @@ def counts(
 
 
 @kernel
-def exponentials(score: Floats, n: Any, bits: NDArray[np.int64], power: Floats) -> None:
+def exponentials(score: Floats, n: Any) -> None:
     """score becomes exp(score), with an exact 0 where that is below 1e-307."""
-    exp_buffer(score, n, bits, power)
+    exp_buffer(score, n)
     for at in range(n):
         score[at] = score[at] if score[at] > NOTHING else 0.0
 
@@ -93,8 +93,6 @@ def sweep(
     change, log_norm = 0.0, 0.0
     step = max(SCRATCH // len(K), 1)
     score = np.empty(step * len(K))
-    bits = np.empty(score.size, np.int64)
-    power = bits.view(np.float64)
     n_tasks = np.uint64(task_ptr.size) - ONE
     for first in range(ZERO, n_tasks, np.uint64(step)):
         end = min(first + np.uint64(step), n_tasks)
@@ -105,7 +103,7 @@ def sweep(
         for at in range(size):
             score[at] = max(score[at], IMPOSSIBLE)
         log_norm += subtract_largest(K, tasks, score, truth)
-        exponentials(score, size, bits, power)
+        exponentials(score, size)
         moved, log_sum = normalise(K, tasks, score, truth, rows, tau)
         change, log_norm = max(change, moved), log_norm + log_sum
         counts(K, run, cell_ptr, cell_class, annotator, rows, n)

@@ -139,14 +139,12 @@ def sweep(
     width, n_tasks = np.uint64(log_prior.size), np.uint64(vote_ptr.size) - ONE
     step = np.uint64(max(SCRATCH // log_prior.size, 1))
     score, p = np.empty(step * width), np.empty(phi.shape[1])
-    bits = np.empty(score.size, np.int64)
-    power = bits.view(np.float64)
     for begin in range(ZERO, n_tasks, step):
         end = min(begin + step, n_tasks)
         for i in range(begin, end):
             at, votes_end = (i - begin) * width, vote_ptr[i + ONE]
             log_norm += score_task(vote_ptr[i], votes_end, row, known[i], ptr, log_prior, log_v, score, at)
-        exp_buffer(score, np.int64((end - begin) * width), bits, power)
+        exp_buffer(score, np.int64((end - begin) * width))
         for i in range(begin, end):
             at = (i - begin) * width
             moved, total = normalise_task(score, at, width, known[i], ptr, p, phi[i])

@@ -1,48 +1,68 @@
 """exp of a whole buffer at once. `math.exp` in a loop is a call per element; this is plain arithmetic, so the
-compiler turns it into vector instructions (about a fifth of the time). Accurate to 1 unit in the last place."""
+compiler turns it into vector instructions (about an eighth of the time). Accurate to 1 unit in the last place."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numba import types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from karat.kernels.jit import kernel
+from karat.kernels.jit import kernel_as_written
 
 __all__ = ["exp_buffer"]
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 LEAST = -708.0  # below it exp is not a normal number; a posterior of 1e-308 serves as zero
+ROUNDING = 1.5 * 2.0**52  # a number added to it is rounded to a whole one, which its last bits then hold
 
 
-@kernel
+def _bits_of(_: Any, number: Any) -> Any:
+    """The bits of a float, as an integer."""
+    return types.int64(number), lambda context, builder, _, given: builder.bitcast(
+        given[0], context.get_value_type(types.int64)
+    )
+
+
+def _float_of(_: Any, bits: Any) -> Any:
+    """The float that has these bits."""
+    return types.float64(bits), lambda context, builder, _, given: builder.bitcast(
+        given[0], context.get_value_type(types.float64)
+    )
+
+
+bits_of: Any = intrinsic(_bits_of)
+float_of: Any = intrinsic(_float_of)
+
+
+@kernel_as_written  # reordered, adding and subtracting ROUNDING would be nothing
 def exp_buffer(
     x: NDArray[np.float64],  # IN/OUT: x becomes exp(x), for x up to 700
     n: Any,
-    bits: NDArray[np.int64],  # scratch
-    power: NDArray[np.float64],  # the same scratch seen as floats: 2**e is written as bits and read as a number
 ) -> None:
-    """exp(x) = 2**e exp(r), with e whole and |r| <= ln(2)/2, where a polynomial of degree 13 is exact enough."""
+    """exp(x) = 2**e exp(r), with e whole and |r| <= ln(2)/2.
+
+    exp(r) = 1 + r + r**2 p(r), where p interpolates at the ten Chebyshev points of that range; 2**e is added to the
+    exponent's bits.
+    """
     for i in range(n):
         z = max(x[i], LEAST)
-        e = np.floor(z * LOG2_E + 0.5)
+        shifted = z * LOG2_E + ROUNDING
+        e = shifted - ROUNDING
         r = (z - e * LN2_HIGH) - e * LN2_LOW
-        p = 1.6059043836821613e-10  # 1/13!
-        p = p * r + 2.08767569878681e-09
-        p = p * r + 2.505210838544172e-08
-        p = p * r + 2.755731922398589e-07
-        p = p * r + 2.7557319223985893e-06
-        p = p * r + 2.48015873015873e-05
-        p = p * r + 1.984126984126984e-04
-        p = p * r + 1.388888888888889e-03
-        p = p * r + 8.333333333333333e-03
-        p = p * r + 4.1666666666666664e-02
-        p = p * r + 1.6666666666666666e-01
+        p = 2.510038549551032e-08
+        p = p * r + 2.7620088445409746e-07
+        p = p * r + 2.7557268459997064e-06
+        p = p * r + 2.4801521295954376e-05
+        p = p * r + 1.9841269863053618e-04
+        p = p * r + 1.3888888917213717e-03
+        p = p * r + 8.333333333330062e-03
+        p = p * r + 4.166666666662413e-02
+        p = p * r + 1.6666666666666669e-01
         p = p * r + 0.5
         p = p * r + 1.0
-        x[i] = p * r + 1.0
-        bits[i] = (np.int64(np.int32(e)) + 1023) << 52
-    for i in range(n):
-        x[i] *= power[i]
+        p = p * r + 1.0
+        x[i] = float_of(bits_of(p) + (bits_of(shifted) << 52))

@@ -41,13 +41,13 @@ def score_loss(
     gradient: Floats,  # OUT
 ) -> float:
     """-F = -sum [n lam - rate exp(lam) - (lam - mu)^2 / (2 sig)], which is minimised."""
-    power, bits = np.empty(RUN), np.empty(RUN, np.int64)
+    power = np.empty(RUN)
     loss = 0.0
     for first in range(0, lam.size, RUN):
         size = min(RUN, lam.size - first)
         for at in range(size):
             power[at] = min(lam[first + at], LARGEST)
-        exp_buffer(power, size, bits, bits.view(np.float64))
+        exp_buffer(power, size)
         # One loop stores and one sums: where a loop does both, the place of the arrays in memory decides whether
         # it runs vectorised, and so in which order it adds.
         for at in range(size):

@@ -45,7 +45,7 @@ def posteriors(
     """phi_ik = softmax of the sum over votes for k of (x_ij + log(K - 1)). -> biggest change."""
     change = 0.0
     step = max(np.uint64(RUN // len(K)), ONE)
-    score, bits = np.empty(np.int64(step) * len(K)), np.empty(np.int64(step) * len(K), np.int64)
+    score = np.empty(np.int64(step) * len(K))
     n_tasks = np.uint64(task_ptr.size) - ONE
     for first in range(ZERO, n_tasks, step):
         end = min(first + step, n_tasks)
@@ -60,7 +60,7 @@ def posteriors(
                 votes = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
                 score[row + np.uint64(cell_class[c])] = ability * scale[i] + votes * log_others
         subtract_largest(K, end - first, score, known[first:end])
-        exp_buffer(score, n, bits, bits.view(np.float64))
+        exp_buffer(score, n)
         moved, _ = normalise(K, end - first, score, known[first:end], phi[first:end], tau)
         change = max(change, moved)
     return change
@@ -153,14 +153,14 @@ def objective(
 ) -> float:
     """sum_ij P_ij log sigma(x_ij) + (1 - P_ij)(log(1 - sigma(x_ij)) - log(K - 1)), with P_ij = phi_{i, y_ij}."""
     room = most_votes(task_ptr, cell_ptr)
-    x, e, bits = np.empty(room), np.empty(room), np.empty(room, np.int64)
+    x, e = np.empty(room), np.empty(room)
     q = 0.0
     first, last = ZERO, np.uint64(task_ptr.size) - ONE
     while first < last:
         end = end_of_run(task_ptr, cell_ptr, first)
         tasks = task_ptr[first : end + ONE]
         n = scale_abilities(tasks, cell_ptr, annotator, alpha, scale[first:end], x, e)
-        exp_buffer(e, n, bits, bits.view(np.float64))
+        exp_buffer(e, n)
         q += add_run(
             tasks,
             cell_ptr,

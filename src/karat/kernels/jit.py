@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 
-__all__ = ["ONE", "ZERO", "fixed_length", "kernel"]
+__all__ = ["LONGEST_UNROLLED", "ONE", "ZERO", "fixed_length", "kernel", "kernel_as_written"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -17,13 +17,23 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
 
 # Sums may be reordered and multiplications fused; infinities keep their meaning (log-probabilities have them).
 FAST_SUMS = {"reassoc", "contract", "nsz", "arcp"}
+IN_ORDER = {"contract", "nsz"}
 
 LONGEST_UNROLLED = 8
 
 
 def kernel(function: Function) -> Function:
     """Compile without the interpreter lock, keep the machine code on disk, divide as NumPy does."""
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": FAST_SUMS}
+    return _compile(function, FAST_SUMS)
+
+
+def kernel_as_written(function: Function) -> Function:
+    """The same, but sums stay in the order in which they are written."""
+    return _compile(function, IN_ORDER)
+
+
+def _compile(function: Function, fastmath: set[str]) -> Function:
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
     try:
         compiled = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # neither beside the package nor in a home folder can anything be written

@@ -22,13 +22,12 @@ from karat.kernels.jit import kernel
 __all__ = ["Scratch", "expected_log", "invert", "message", "scratch", "softmax", "tangent", "times"]
 
 Floats = NDArray[np.float64]
-Scratch = tuple[Floats, Floats, NDArray[np.int64], Floats]
+Scratch = tuple[Floats, Floats, Floats]
 
 
-def scratch(n: int, X: int) -> Scratch:
-    """Room for the functions below: two rows of X numbers, and n * X exponents as integers and as floats."""
-    bits = np.empty(n * X, np.int64)
-    return np.empty(X), np.empty(X), bits, bits.view(np.float64)
+def scratch(X: int) -> Scratch:
+    """Room for the functions below: three rows of X numbers."""
+    return np.empty(X), np.empty(X), np.empty(X)
 
 
 @kernel
@@ -85,7 +84,7 @@ def times(A: Any, y: Any, out: Any) -> None:
 @kernel
 def softmax(y: Any, room: Any) -> None:
     """y becomes softmax(y) along its first axis. -> room[0]: the largest y; room[1]: the sum of exp(y - largest)."""
-    largest, total, bits, power = room
+    largest, total = room[0], room[1]
     n, X = y.shape
     largest[:] = y[0]
     for i in range(1, n):
@@ -94,7 +93,7 @@ def softmax(y: Any, room: Any) -> None:
     for i in range(n):
         for x in range(X):
             y[i, x] -= largest[x]
-    exp_buffer(y.reshape(-1), y.size, bits, power)
+    exp_buffer(y.reshape(-1), y.size)
     total[:] = y[0]
     for i in range(1, n):
         for x in range(X):
@@ -142,7 +141,7 @@ def expected_log(m: Any, V: Any, a: Any, out: Any, room: Any) -> None:
         for x in range(X):
             out[i, x] = m[i, x] + (0.5 - a[i, x]) * V[i, i, x]
     softmax(out, room)
-    norm, total, _, exponent = room
+    norm, total, exponent = room
     log_buffer(total, X, exponent)
     for x in range(X):
         norm[x] += total[x]

@@ -103,12 +103,11 @@ def log_odds(K: Any, D: Any, label: Any, row: Any, phi: Floats, diff: Floats, q:
 def weigh_votes_of_two(
     cell_ptr: Any,
     annotator: Any,
-    odds_pi: Floats,
+    record: Floats,
     q: Floats,
     odds: Floats,
     opens: Any,
     theta: Floats,
-    pi: Floats,
 ) -> float:
     """(11) for two prototypes, votes in one flat loop: `opens` marks the first vote of each cell but the first.
 
@@ -125,11 +124,11 @@ def weigh_votes_of_two(
     for vote in range(n_votes):
         c += np.uint64(opens[vote])
         j = np.uint64(annotator[first + vote])
-        total = 1.0 + odds_pi[j, ZERO] * odds[c]
+        total = 1.0 + record[j, ZERO] * odds[c]
         share = 1.0 - 1.0 / total
         running += share
         theta[c] = running
-        pi[j, ZERO] += share
+        record[j, ONE] += share
         product *= total
         if product > LARGE:
             log_sum += math.log(product)
@@ -148,11 +147,10 @@ def weigh_votes(
     D: Any,
     cell_ptr: Any,
     annotator: Any,
-    odds_pi: Floats,
+    record: Floats,
     q: Floats,
     odds: Floats,
     theta: Floats,  # OUT [cells * D]
-    pi: Floats,  # OUT [W, D]
 ) -> float:
     """(11) for any number of prototypes. -> the votes' part of the entropy."""
     log_sum, product = 0.0, 1.0
@@ -163,12 +161,12 @@ def weigh_votes(
             j = np.uint64(annotator[vote])
             total = 1.0
             for d in range(np.uint64(len(D))):
-                total += odds_pi[j, d] * odds[at + d]
+                total += record[j, d] * odds[at + d]
             scale = 1.0 / total
             for d in range(np.uint64(len(D))):
-                share = odds_pi[j, d] * odds[at + d] * scale
+                share = record[j, d] * odds[at + d] * scale
                 theta[at + d] += share
-                pi[j, d] += share
+                record[j, np.uint64(len(D)) + d] += share
             product *= total
             if product > LARGE:
                 log_sum += math.log(product)
@@ -181,7 +179,7 @@ def weigh_votes(
 
 @kernel
 def weigh_votes_in_logs(
-    D: Any, cell_ptr: Any, annotator: Any, log_odds_pi: Floats, q: Floats, theta: Floats, pi: Floats
+    D: Any, cell_ptr: Any, annotator: Any, log_odds_pi: Floats, record: Floats, q: Floats, theta: Floats
 ) -> float:
     """The same, safe for odds that no float can hold."""
     log_sum = 0.0
@@ -199,11 +197,44 @@ def weigh_votes_in_logs(
             for d in range(np.uint64(len(D))):
                 share = math.exp(log_odds_pi[j, d] + q[at + d] - largest) / total
                 theta[at + d] += share
-                pi[j, d] += share
+                record[j, np.uint64(len(D)) + d] += share
                 log_sum -= share * q[at + d]
             log_sum += largest + math.log(total)
         at += np.uint64(len(D))
     return log_sum
+
+
+@kernel
+def open_records(odds_pi: Floats) -> Floats:
+    """[W, 2 D]: an annotator's odds beside the sums of theta: a vote needs both, so they share a line of the cache."""
+    W, D = odds_pi.shape
+    record = np.zeros((W, 2 * D))
+    record[:, :D] = odds_pi
+    return record
+
+
+@kernel
+def weigh(
+    D: Any,
+    cell_ptr: Any,
+    annotator: Any,
+    log_odds_pi: Floats,
+    record: Floats,  # IN/OUT
+    wide: bool,
+    q: Floats,
+    odds: Floats,  # scratch, as long as q
+    opens: Any,  # scratch, as long as there are votes
+    theta: Floats,  # OUT [cells * D]
+) -> float:
+    """(11) for the votes of a run. -> their part of the entropy."""
+    if wide:
+        return weigh_votes_in_logs(D, cell_ptr, annotator, log_odds_pi, record, q, theta)
+    n = (cell_ptr.size - 1) * len(D)
+    odds[:n] = q[:n]
+    exp_buffer(odds, n)
+    if len(D) == 1:
+        return weigh_votes_of_two(cell_ptr, annotator, record, q, odds, opens, theta)
+    return weigh_votes(D, cell_ptr, annotator, record, q, odds, theta)
 
 
 @kernel
@@ -282,30 +313,22 @@ def sweep(
         np.empty(most_cells * len(D)),
     )
     score, row, opens = np.empty(most_cells), np.empty(most_cells, np.uint32), np.empty(most_votes, np.uint8)
-    bits = np.empty(max(q.size, score.size), np.int64)
-    power = bits.view(np.float64)
+    record = open_records(odds_pi)
     n_tasks = np.uint64(task_ptr.size) - ONE
     for first in range(ZERO, n_tasks, np.uint64(step)):
         end = min(first + np.uint64(step), n_tasks)
         tasks, first_cell, end_cell = end - first, task_ptr[first], task_ptr[end]
         label, cells = cell_class[first_cell:end_cell], cell_ptr[first_cell : end_cell + ONE]
         find_rows(task_ptr[first : end + ONE], row)
-        n = label.size * len(D)
-        if log_odds(K, D, label, row, phi[first:end], diff, q) > WIDE_ODDS:
-            entropy += weigh_votes_in_logs(D, cells, annotator, log_odds_pi, q, theta, pi)
-        else:
-            odds[:n] = q[:n]
-            exp_buffer(odds, n, bits, power)
-            if len(D) == 1:
-                entropy += weigh_votes_of_two(cells, annotator, odds_pi, q, odds, opens, theta, pi)
-            else:
-                entropy += weigh_votes(D, cells, annotator, odds_pi, q, odds, theta, pi)
+        wide = log_odds(K, D, label, row, phi[first:end], diff, q) > WIDE_ODDS
+        entropy += weigh(D, cells, annotator, log_odds_pi, record, wide, q, odds, opens, theta)
         fill_scores(K, tasks, log_tau, score)
         add_votes(K, D, cells, label, row, base, diff, theta, score)
         log_norm += subtract_largest(K, tasks, score, known[first:end])
-        exp_buffer(score, np.int64(tasks) * len(K), bits, power)
+        exp_buffer(score, np.int64(tasks) * len(K))
         moved, log_sum = normalise(K, tasks, score, known[first:end], phi[first:end], tau)
         log_norm += log_sum
         change = max(change, moved)
         count_confusions(K, D, cells, label, row, phi[first:end], theta, total, confusion)
+    pi += record[:, len(D) :]
     return change, log_norm, entropy

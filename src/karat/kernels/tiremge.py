@@ -177,12 +177,12 @@ def similarity(
 ) -> None:
     """shared_j = sum_j' cor_jj' raw_j', cor = row-softmax of the cosines; and back. One row of cor at a time."""
     K, n = unit.shape
-    cor, turn, bits = np.empty(n), np.empty(n), np.empty(n, np.int64)
+    cor, turn = np.empty(n), np.empty(n)
     for j in range(n):
         cor[:] = 0.0
         for k in range(K):
             add_row(unit[k, j], unit, k, cor)
-        exp_buffer(cor, n, bits, bits.view(np.float64))
+        exp_buffer(cor, n)
         scale = 1.0 / cor.sum()
         mean = scale * np.sum(cor * raw)
         shared[j] = mean

@@ -188,7 +188,7 @@ def community_prior(n_classes: int, quality: float = 0.7, iterations: int = 50) 
     mu ~ N(0, I), T ~ Wishart(1, I), s ~ N(mu, T^-1), and softmax(s) is seen through pseudo-counts for the truth.
     """
     K, identity = n_classes, np.eye(n_classes)
-    n, room = np.zeros((K, 1)), scratch(K, 1)
+    n, room = np.zeros((K, 1)), scratch(1)
     n[0] = max(quality / (1 - quality) * (K - 1) - 1, 0.0)
     mu, m, h, a = np.zeros((K, 1)), np.zeros((K, 1)), np.zeros((K, 1)), np.full((K, 1), 1 / K)
     T, V, Lam = identity.copy(), identity.copy(), np.zeros((K, K, 1))
@@ -214,8 +214,7 @@ def _inverse(matrices: Floats) -> Floats:
 
 
 def _room(annotators: Annotators) -> Any:
-    _, M, X = annotators.r.shape
-    return scratch(max(M, annotators.h.shape[1]), X)
+    return scratch(annotators.r.shape[2])
 
 
 def _grouped(values: Floats) -> Floats:

@@ -1,0 +1,170 @@
+"""One sweep of PTBCC where classes are few: the sums of (10) and (12) over tables of all classes and tasks of a run.
+
+With few classes most of a task's cells are there, and a loop over the tasks of a run, side by side, is made of vector
+instructions; a loop over the classes of a task is not. So the votes of a run are spread out to tables [class, task],
+absent cells are zeros, and K x K multiplications per task cost less than finding out which of them are needed.
+Names and equations are those of ptbcc.py, which serves any number of classes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.kernels.exponential import exp_buffer
+from karat.kernels.jit import ONE, ZERO, kernel
+from karat.kernels.ptbcc import WIDE_ODDS, find_rows, log_odds, open_records, weigh
+
+__all__ = ["sweep"]
+
+Floats = NDArray[np.float64]
+
+
+@kernel
+def spread(D: Any, cell_ptr: Any, label: Any, row: Any, theta: Floats, votes: Floats, share: Floats) -> None:
+    """The number of votes of each cell, and their theta, as tables."""
+    votes[:] = 0.0
+    share[:] = 0.0
+    at = ZERO
+    for c in range(np.uint64(label.size)):
+        i, voted = np.uint64(row[c]), np.uint64(label[c])
+        votes[voted, i] = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
+        for d in range(np.uint64(len(D))):
+            share[voted * np.uint64(len(D)) + d, i] = theta[at]
+            at += ONE
+
+
+@kernel
+def add_votes(
+    K: Any, D: Any, tasks: Any, log_tau: Floats, base: Floats, diff: Floats, votes: Floats, share: Floats, score: Floats
+) -> None:
+    """score_ik: (12) before it is normalised."""
+    for k in range(np.uint64(len(K))):
+        for i in range(tasks):
+            total = log_tau[k]
+            for voted in range(np.uint64(len(K))):
+                total += votes[voted, i] * base[voted, k]
+                for d in range(np.uint64(len(D))):
+                    total += share[voted * np.uint64(len(D)) + d, i] * diff[voted, d, k]
+            score[k, i] = total
+
+
+@kernel
+def softmax(K: Any, tasks: Any, score: Floats, weight: Floats, largest: Floats, total: Floats, scale: Floats) -> None:
+    """weight = exp(score - largest) / total, with largest and total of each task."""
+    for i in range(tasks):
+        top = score[ZERO, i]
+        for k in range(ONE, np.uint64(len(K))):
+            top = max(top, score[k, i])
+        largest[i] = top
+    for k in range(np.uint64(len(K))):
+        for i in range(tasks):
+            weight[k, i] = score[k, i] - largest[i]
+    exp_buffer(weight.reshape(-1), weight.size)
+    for i in range(tasks):
+        summed = 0.0
+        for k in range(np.uint64(len(K))):
+            summed += weight[k, i]
+        total[i] = summed
+        scale[i] = 1.0 / summed
+    for k in range(np.uint64(len(K))):
+        for i in range(tasks):
+            weight[k, i] *= scale[i]
+
+
+@kernel
+def take_over(
+    K: Any, tasks: Any, score: Floats, weight: Floats, largest: Floats, total: Floats, known: Any, phi: Any, tau: Floats
+) -> tuple[float, float]:
+    """phi = weight, but where the truth is known. -> biggest change, sum of the log-normalisers."""
+    change, log_sum, product = 0.0, 0.0, 1.0
+    for i in range(tasks):
+        if known[i] >= 0:
+            largest[i], total[i] = score[np.uint64(known[i]), i], 1.0
+            for k in range(np.uint64(len(K))):
+                weight[k, i] = phi[i, k]
+        for k in range(np.uint64(len(K))):
+            change = max(change, abs(weight[k, i] - phi[i, k]))
+            phi[i, k] = weight[k, i]
+    for i in range(tasks):
+        product *= total[i]  # at most K to the power of the tasks of a run: no overflow
+        log_sum += largest[i]
+    for k in range(np.uint64(len(K))):
+        summed = 0.0
+        for i in range(tasks):
+            summed += weight[k, i]
+        tau[k] += summed
+    return change, log_sum + math.log(product)
+
+
+@kernel
+def count_confusions(
+    K: Any, D: Any, tasks: Any, weight: Floats, votes: Floats, share: Floats, total: Floats, confusion: Floats
+) -> None:
+    """The sum in (10): phi_ik theta_s of every vote for l."""
+    for voted in range(np.uint64(len(K))):
+        for k in range(np.uint64(len(K))):
+            total[voted, k] += product_sum(votes[voted], weight[k], tasks)
+            for d in range(np.uint64(len(D))):
+                confusion[voted, d, k] += product_sum(share[voted * np.uint64(len(D)) + d], weight[k], tasks)
+
+
+@kernel
+def product_sum(a: Floats, b: Floats, n: Any) -> float:
+    total = 0.0
+    for i in range(n):
+        total += a[i] * b[i]
+    return total
+
+
+@kernel
+def sweep(
+    K: Any,
+    D: Any,
+    task_ptr: NDArray[np.uint64],
+    cell_ptr: NDArray[np.uint64],
+    cell_class: NDArray[np.uint8],
+    annotator: NDArray[np.uint32],
+    known: NDArray[np.int32],
+    log_tau: Floats,
+    log_odds_pi: Floats,
+    odds_pi: Floats,
+    base: Floats,
+    diff: Floats,
+    phi: Floats,
+    tau: Floats,
+    pi: Floats,
+    total: Floats,
+    confusion: Floats,
+    step: int,
+    most_votes: int,
+) -> tuple[float, float, float]:
+    """As `ptbcc.sweep`."""
+    change, log_norm, entropy = 0.0, 0.0, 0.0
+    most_cells = step * len(K)
+    q, odds, theta = np.empty(most_cells * len(D)), np.empty(most_cells * len(D)), np.empty(most_cells * len(D))
+    votes, share = np.zeros((len(K), step)), np.zeros((len(K) * len(D), step))
+    score, weight = np.zeros((len(K), step)), np.zeros((len(K), step))
+    largest, summed, scale = np.empty(step), np.empty(step), np.empty(step)
+    row, opens = np.empty(most_cells, np.uint32), np.empty(most_votes, np.uint8)
+    record = open_records(odds_pi)
+    n_tasks = np.uint64(task_ptr.size) - ONE
+    for first in range(ZERO, n_tasks, np.uint64(step)):
+        end = min(first + np.uint64(step), n_tasks)
+        tasks, first_cell, end_cell = end - first, task_ptr[first], task_ptr[end]
+        label, cells = cell_class[first_cell:end_cell], cell_ptr[first_cell : end_cell + ONE]
+        find_rows(task_ptr[first : end + ONE], row)
+        wide = log_odds(K, D, label, row, phi[first:end], diff, q) > WIDE_ODDS
+        entropy += weigh(D, cells, annotator, log_odds_pi, record, wide, q, odds, opens, theta)
+        spread(D, cells, label, row, theta, votes, share)
+        add_votes(K, D, tasks, log_tau, base, diff, votes, share, score)
+        softmax(K, tasks, score, weight, largest, summed, scale)
+        moved, log_sum = take_over(K, tasks, score, weight, largest, summed, known[first:end], phi[first:end], tau)
+        count_confusions(K, D, tasks, weight, votes, share, total, confusion)
+        log_norm += log_sum
+        change = max(change, moved)
+    pi += record[:, len(D) :]
+    return change, log_norm, entropy
