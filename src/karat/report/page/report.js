@@ -73,8 +73,8 @@ function enhance(table) {
 all("tr.votes").forEach((row) => {
   const button = row.previousElementSibling.querySelector("button.more");
   row.hidden = true;
+  button.append(button.nextElementSibling);  // what the row says without scripts becomes the button
   button.hidden = false;
-  button.nextElementSibling.remove();
   button.addEventListener("click", () => {
     row.hidden = !row.hidden;
     button.setAttribute("aria-expanded", String(!row.hidden));
@@ -85,13 +85,12 @@ all("table.paged").forEach(enhance);
 // --- charts ---------------------------------------------------------------------------------------------------------
 const specs = island("charts"), views = {};
 function saveButtons(figure, view, name) {
-  const line = document.createElement("p");
+  const line = document.createElement("span");
   line.className = "save";
-  line.append("Save as ");
+  line.append("Save ");
   for (const format of ["svg", "png"]) {
     const button = document.createElement("button");
     button.type = "button";
-    button.className = "quiet";
     button.textContent = format.toUpperCase();
     button.setAttribute("aria-label", `Save this chart as ${format.toUpperCase()}`);
     button.addEventListener("click", async () => {
@@ -100,9 +99,9 @@ function saveButtons(figure, view, name) {
       link.download = `karat-${name}.${format}`;
       link.click();
     });
-    line.append(button, " ");
+    line.append(button);
   }
-  figure.append(line);
+  figure.querySelector("figcaption").append(line);
 }
 async function drawChart(place) {
   const name = place.dataset.chart;

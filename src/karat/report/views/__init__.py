@@ -15,8 +15,9 @@ from karat.report.views.key import Key, read_key
 from karat.report.views.prototypes import Prototypes, prototypes
 from karat.report.views.quality import Quality, quality
 from karat.report.views.record import Record, record
+from karat.report.views.suspects import suspects
 from karat.report.views.tasks import Tasks, tasks
-from karat.report.views.trust import Trust, trust
+from karat.report.views.trust import Trust, judge, trust_of
 from karat.result import Result
 
 __all__ = ["Key", "View", "read_key", "view"]
@@ -37,13 +38,15 @@ class View:
 def view(result: Result, truth: Any = None, *, title: str = "Labels", command: str | None = None) -> View:
     """Everything the report shows. truth: a path, a data frame or a mapping, or a Key."""
     key = truth if truth is None or isinstance(truth, Key) else read_key(result, truth)
+    judgement = judge(result, key)
+    found = None if judgement is None else suspects(result, judgement.alike)
     return View(
         title=title,
         quality=quality(result, key),
         tasks=tasks(result, key),
-        annotators=annotators(result, key),
+        annotators=annotators(result, key, found),
         prototypes=prototypes(result),
         classes=classes(result),
-        trust=trust(result, key),
+        trust=trust_of(judgement),
         record=record(result, command),
     )

@@ -11,7 +11,7 @@ from karat.encoding import MISSING
 from karat.report.views.classes import shown_classes
 from karat.report.views.common import Matrix, Shown, plain, texts
 from karat.report.views.key import Key
-from karat.report.views.suspects import Group, Suspects, suspects
+from karat.report.views.suspects import KINDS, Group, Suspects
 from karat.report.views.weights import has_matrices, matrices
 from karat.result import Result
 
@@ -82,16 +82,17 @@ class Annotators:
     groups: list[Group]
     effective: float | None  # how many independent annotators they are worth
     n_suspects: int
-    warnings: list[str]
 
 
-def annotators(result: Result, key: Key | None = None, *, most: int = MOST_ROWS) -> Annotators:
+def annotators(
+    result: Result, key: Key | None = None, found: Suspects | None = None, *, most: int = MOST_ROWS
+) -> Annotators:
+    """found: what `suspects` says; without it, nobody is suspected."""
     order = ranking(result)
     chosen, words = _ends(order, most)
     drawn, drawn_words = _ends(order, MOST_RANKED)
     by_votes = np.argsort(-result.votes_per_annotator, kind="stable")[:MOST_DOTS]
     chance = float(result.posterior.mean(axis=0).max())
-    found = suspects(result)
     return Annotators(
         n=len(order),
         mean=float(np.average(result.accuracy, weights=result.votes_per_annotator)),
@@ -107,10 +108,9 @@ def annotators(result: Result, key: Key | None = None, *, most: int = MOST_ROWS)
         dots_shown=Shown(len(by_votes), len(order), "number of votes", "annotators.csv"),
         confusions=confusions(result),
         absent=None if has_matrices(result) else f"{result.method} learns no confusion matrices of annotators.",
-        groups=found.groups,
-        effective=found.effective,
-        n_suspects=sum(bool(kind) for kind in found.kind),
-        warnings=found.warnings,
+        groups=[] if found is None else found.groups,
+        effective=None if found is None else found.effective,
+        n_suspects=0 if found is None else sum(bool(kind) for kind in found.kind),
     )
 
 
@@ -158,7 +158,9 @@ def _ranked(result: Result, codes: Integers) -> list[Ranked]:
     ]
 
 
-def _rows(result: Result, order: Integers, chosen: Integers, key: Key | None, found: Suspects) -> list[AnnotatorRow]:
+def _rows(
+    result: Result, order: Integers, chosen: Integers, key: Key | None, found: Suspects | None
+) -> list[AnnotatorRow]:
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(1, len(order) + 1)
     right, judged = _measured(result, key)
@@ -174,8 +176,8 @@ def _rows(result: Result, order: Integers, chosen: Integers, key: Key | None, fo
             high=drawn.high,
             agreement=plain(result.agreement[j]),
             weights=[] if weights is None else plain(weights[j]),
-            group=None if found.group[j] == MISSING else int(found.group[j]) + 1,
-            suspicion=found.kind[j],
+            group=None if found is None or found.group[j] == MISSING else int(found.group[j]) + 1,
+            suspicion="" if found is None or not found.kind[j] else KINDS[found.kind[j]],
             measured=plain(right[j] / judged[j]) if judged[j] else None,
             n_measured=int(judged[j]),
         )

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.encoding import MISSING
+from karat.report.views.common import plain, texts
 from karat.result import Result
+from karat.trust import Alike, alike
+from karat.trust.spam import spam
 
 __all__ = ["Group", "Suspects", "suspects"]
+
+MOST_MEMBERS = 50  # of a group that are named
+
+# What each kind of spam.kind means.
+KINDS = {
+    "one class": "nearly always votes for one class",
+    "random": "votes whatever the truth is",
+    "inverted": "is wrong more often than chance",
+}
 
 
 @dataclass(frozen=True)
@@ -19,18 +30,30 @@ class Group:
 
     number: int
     members: list[str]
+    members_left_out: int
     excess: float  # 0 for independent annotators, 1 for copies
 
 
 @dataclass(frozen=True)
 class Suspects:
-    group: NDArray[np.int64]  # [W] MISSING for those who are in none
+    group: NDArray[np.int64]  # [W] -1 for those who are in none
     kind: list[str]  # [W] "" for those who are not suspected
-    groups: list[Group] = field(default_factory=list)
-    effective: float | None = None  # how many independent annotators they are worth
-    warnings: list[str] = field(default_factory=list)
+    groups: list[Group]
+    effective: float  # how many independent annotators they are worth
 
 
-def suspects(result: Result) -> Suspects:
-    n = len(result.accuracy)
-    return Suspects(np.full(n, MISSING), [""] * n)
+def suspects(result: Result, found: Alike | None = None) -> Suspects | None:
+    """None where the votes are not known."""
+    if result.annotations is None:
+        return None
+    found = found or alike(result)
+    return Suspects(found.group, spam(result).kind.tolist(), _groups(found), found.effective)
+
+
+def _groups(found: Alike) -> list[Group]:
+    groups = []
+    for number, excess in enumerate(plain(found.excess)):
+        members = np.flatnonzero(found.group == number)
+        left_out = max(len(members) - MOST_MEMBERS, 0)
+        groups.append(Group(number + 1, texts(found.names, members[:MOST_MEMBERS]), left_out, excess))
+    return groups

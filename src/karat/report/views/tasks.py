@@ -13,12 +13,12 @@ from karat.report.views.common import Floats, Shown, plain, texts
 from karat.report.views.key import Key
 from karat.report.views.weights import evidence
 from karat.result import Result
+from karat.trust.majority import CLOSE, margins
 
-__all__ = ["CONTESTED", "REASONS", "Doubts", "Tally", "TaskRow", "Tasks", "VoteRow", "doubts", "task_rows", "tasks"]
+__all__ = ["REASONS", "Doubts", "Tally", "TaskRow", "Tasks", "VoteRow", "doubts", "task_rows", "tasks"]
 
 Mask = NDArray[np.bool_]
 
-CONTESTED = 0.2  # the label leads the runner-up by less
 WORTH_SHOWING = 0.01  # a class without votes is listed if it is as probable
 MOST_ROWS = 200
 MOST_VOTES = 30  # of a task that are listed one by one
@@ -26,7 +26,7 @@ WITHOUT_VOTES = "The votes are not in this model, which an older Karat saved: fi
 
 # Each with what it means.
 REASONS = {
-    "contested": f"the label leads the runner-up by less than {CONTESTED:.0%} of probability",
+    "contested": f"the label leads the runner-up by less than {CLOSE:.0%} of probability",
     "tied": "several classes are exactly as probable",
     "flipped": "another class has more votes than the label: the method trusts the minority more",
 }
@@ -37,7 +37,7 @@ class VoteRow:
     annotator: str
     label: str
     accuracy: float
-    weight: float | None  # log odds for the task's label against its rival; None where the method has no such thing
+    weight: float  # log odds for the task's label against its rival
 
 
 @dataclass(frozen=True)
@@ -95,11 +95,11 @@ class Tasks:
 
 def doubts(result: Result) -> Doubts:
     open_ = result.gold == MISSING
-    margin = result.confidence - _runner_up(result.posterior)
+    margin = margins(result)[1]
     flipped = np.zeros(len(open_), np.bool_)
     if result.annotations is not None:
         flipped = _outvoted(result.annotations, result.label_codes)
-    return Doubts(open_ & (margin < CONTESTED), open_ & result.tied, open_ & flipped)
+    return Doubts(open_ & (margin < CLOSE), open_ & result.tied, open_ & flipped)
 
 
 def tasks(result: Result, key: Key | None = None, *, most: int = MOST_ROWS) -> Tasks:
@@ -181,21 +181,13 @@ def _vote_rows(
     result: Result, who: Codes, voted: Codes, label: int, rival: int | None, classes: list[str]
 ) -> list[VoteRow]:
     """Those who speak most for the label first."""
-    weights = evidence(result, who, voted, label, rival)
+    weights = np.zeros(len(who)) if rival is None else evidence(result, who, voted, label, rival)
     names = texts(result.annotator_names, who) if len(who) else []
     rows = [
-        VoteRow(name, classes[k], plain(result.accuracy[j]), None if weights is None else plain(weights[n]))
+        VoteRow(name, classes[k], plain(result.accuracy[j]), plain(weights[n]))
         for n, (name, j, k) in enumerate(zip(names, who.tolist(), voted.tolist(), strict=True))
     ]
-    return sorted(rows, key=lambda row: -(row.weight or 0.0))
-
-
-def _runner_up(posterior: Floats) -> Floats:
-    """[T]: the probability of the second most probable class."""
-    if posterior.shape[1] < 2:
-        return np.zeros(len(posterior))
-    second: Floats = np.partition(posterior, -2, axis=1)[:, -2]
-    return second
+    return sorted(rows, key=lambda row: -row.weight)
 
 
 def _outvoted(annotations: Annotations, label: Codes) -> Mask:

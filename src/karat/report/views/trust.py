@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-import numpy as np
-
-from karat.encoding import MISSING, Codes
-from karat.report.views.common import Floats, plain, share_interval
+from karat import trust as source
+from karat.encoding import MISSING
+from karat.frames import to_polars
+from karat.report.views.common import percent, plain
 from karat.report.views.key import Key
 from karat.result import Result
 
-__all__ = ["Calibration", "CalibrationBin", "Figure", "Trust", "trust"]
+__all__ = ["Calibration", "CalibrationBin", "Figure", "Trust", "judge", "trust", "trust_of"]
 
-BINS = 10
 WITHOUT_TRUTH = (
-    "No truths were given: add --truth FILE, and this shows whether a probability of 90 % is right nine times of ten."
+    "no truths were given. Add --truth FILE, and this shows whether a probability of 90 % is right nine times of ten."
 )
+WITHOUT_VOTES = "the votes are not in this model, which an older Karat saved. Fit again with this Karat to keep them."
+MEASURES = {
+    "alpha": ("Krippendorff’s alpha", "the one to quote: any number of annotators, missing votes"),
+    "fleiss": ("Fleiss’ kappa", "for many annotators"),
+    "cohen": ("Cohen’s kappa", "mean over pairs of annotators"),
+    "ac1": ("Gwet’s AC1", "is not misled by a class that is nearly always right"),
+    "observed": ("Observed agreement", "share of pairs of votes that agree, chance included"),
+    "self_agreement": ("Agreement with oneself", "of annotators who voted on a task more than once"),
+}
+# Krippendorff's own advice on his alpha.
+ENOUGH, TENTATIVE = 0.8, 0.667
 
 
 @dataclass(frozen=True)
@@ -46,13 +57,15 @@ class CalibrationBin:
 @dataclass(frozen=True)
 class Calibration:
     n: int
-    error: float
+    error: float  # expected calibration error
+    temperature: float  # that would make the probabilities right
     bins: list[CalibrationBin]
     words: str
 
 
 @dataclass(frozen=True)
 class Trust:
+    warnings: list[str]
     figures: list[Figure]
     agreement_words: str
     agreement_absent: str | None
@@ -60,37 +73,77 @@ class Trust:
     calibration_absent: str | None
 
 
+def judge(result: Result, key: Key | None = None) -> source.Trust | None:
+    """What karat.trust says; None where the votes are not known."""
+    if result.annotations is None:
+        return None
+    truth = None if key is None else key.judges(result)
+    return source.trust(result, truth if truth is not None and (truth != MISSING).any() else None)
+
+
 def trust(result: Result, key: Key | None = None) -> Trust:
-    found = None if key is None else calibration(result, key.judges(result))
+    return trust_of(judge(result, key))
+
+
+def trust_of(found: source.Trust | None) -> Trust:
+    if found is None:
+        return Trust([], [], "", WITHOUT_VOTES, None, WITHOUT_VOTES)
+    calibration = None if found.calibration is None else _calibration(found.calibration)
     return Trust(
-        figures=[],
-        agreement_words="",
-        agreement_absent="not yet",
-        calibration=found,
-        calibration_absent=None if found else WITHOUT_TRUTH,
+        warnings=[_sentence(words) for words in found.warnings],
+        figures=_figures(found.agreement),
+        agreement_words=_agreement_words(found.agreement),
+        agreement_absent=None if found.agreement.n_tasks else "no task has votes of two annotators.",
+        calibration=calibration,
+        calibration_absent=None if calibration else WITHOUT_TRUTH,
     )
 
 
-def calibration(result: Result, truth: Codes) -> Calibration | None:
-    known = np.flatnonzero(truth != MISSING)
-    if not known.size:
-        return None
-    right = (result.label_codes[known] == truth[known]).astype(float)
-    confidence = result.confidence[known]
-    bins = _bins(confidence, right)
-    return Calibration(len(known), 0.0, bins, "")
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
 
 
-def _bins(confidence: Floats, right: Floats) -> list[CalibrationBin]:
-    of_bin = np.clip(np.ceil(confidence * BINS).astype(np.int64) - 1, 0, BINS - 1)
-    found = []
-    for b in np.unique(of_bin).tolist():
-        inside = of_bin == b
-        n = int(inside.sum())
-        low, high = share_interval(float(right[inside].sum()), n)
-        found.append(
-            CalibrationBin(
-                b / BINS, (b + 1) / BINS, n, plain(confidence[inside].mean()), plain(right[inside].mean()), low, high
-            )
-        )
-    return found
+def _figures(found: source.Agreement) -> list[Figure]:
+    values = found.figures()
+    figures = []
+    for name, (title, words) in MEASURES.items():
+        low, high = found.interval(name) if name in found.errors else (math.nan, math.nan)
+        if name != "self_agreement" or not math.isnan(values[name]):
+            figures.append(Figure(title, _known(values[name]), _known(low), _known(high), words))
+    return figures
+
+
+def _known(value: float) -> float | None:
+    return plain(value) if math.isfinite(value) else None
+
+
+def _agreement_words(found: source.Agreement) -> str:
+    """By Krippendorff's own limits."""
+    said = f"On {found.n_tasks:,} tasks with several votes, two annotators agree in {percent(found.observed)}"
+    if not math.isfinite(found.alpha):
+        return f"{said}; whether that is more than chance cannot be told."
+    if found.alpha >= ENOUGH:
+        verdict = "high enough to take any single vote seriously"
+    elif found.alpha >= TENTATIVE:
+        verdict = "enough for tentative conclusions from single votes"
+    else:
+        verdict = "too low to rely on single votes, which is why they are aggregated"
+    return f"{said}. Beyond chance, that is an alpha of {found.alpha:.2f}: {verdict}."
+
+
+def _calibration(found: source.Calibration) -> Calibration:
+    bins = [
+        CalibrationBin(n=row["n"], **{name: plain(row[name]) for name in row if name != "n"})
+        for row in to_polars(found.curve()).to_dicts()
+    ]
+    return Calibration(found.n, plain(found.ece), plain(found.temperature), bins, _calibration_words(found))
+
+
+def _calibration_words(found: source.Calibration) -> str:
+    said = (
+        f"Labels are {percent(found.confidence, 1)} sure on average, and {percent(found.accuracy, 1)} of them are "
+        f"right. The calibration error is {found.ece:.3f}"
+    )
+    if found.ece_after < found.ece:
+        return f"{said}; a temperature of {found.temperature:.2f} would bring it to {found.ece_after:.3f}."
+    return f"{said}, and no temperature would make it smaller."

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from karat.encoding import Codes
+from karat.predict import LEAST_PROBABILITY, likelihood
 from karat.report.views.common import Floats
 from karat.result import Result
 
 __all__ = ["evidence", "has_matrices", "matrices"]
-
-LEAST = 1e-9  # what was thought impossible
 
 
 def has_matrices(result: Result) -> bool:
@@ -29,11 +28,8 @@ def matrices(result: Result, annotators: Codes | list[int]) -> Floats:
     return mixed
 
 
-def evidence(result: Result, who: Codes, voted: Codes, label: int, rival: int | None) -> Floats | None:
-    """log P(vote | label) - log P(vote | rival) for each vote; None where the method has no matrices."""
-    if rival is None or not has_matrices(result):
-        return None
-    c = np.maximum(matrices(result, who), LEAST)
-    votes = np.arange(len(who))
-    logs: Floats = np.log(c[votes, label, voted]) - np.log(c[votes, rival, voted])
+def evidence(result: Result, who: Codes, voted: Codes, label: int, rival: int) -> Floats:
+    """log P(vote | label) - log P(vote | rival) for each vote, by what the method knows of its annotator."""
+    one, two = (likelihood(result, who, np.full_like(voted, side), voted) for side in (label, rival))
+    logs: Floats = np.log(np.maximum(one, LEAST_PROBABILITY)) - np.log(np.maximum(two, LEAST_PROBABILITY))
     return logs
