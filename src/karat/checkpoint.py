@@ -42,13 +42,14 @@ class Checkpoint:
         self.resume = resume
         self.last = time.monotonic()
 
-    def bind(self, annotations: Annotations, method: str, settings: dict[str, Any]) -> None:
-        """Say what is about to be fitted."""
+    def bind(self, annotations: Annotations, method: str, settings: dict[str, Any], earlier: Any = None) -> None:
+        """Say what is about to be fitted, and what is known from an earlier run."""
         plain = json.loads(json.dumps({"method": method, "settings": settings}, default=to_json))
         self.manifest: dict[str, Any] = {
             "format": FORMAT,
             "version": VERSION,
             "votes": fingerprint(annotations),
+            "prior": "-".join(_checksum(leaf) for leaf in leaves(earlier)),
             **plain,
         }
 
@@ -95,7 +96,11 @@ class Checkpoint:
 def fingerprint(annotations: Annotations) -> str:
     """Sizes and checksums of the votes."""
     names = ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold")
-    return "-".join(f"{zlib.crc32(np.ascontiguousarray(getattr(annotations, name)).data):08x}" for name in names)
+    return "-".join(_checksum(getattr(annotations, name)) for name in names)
+
+
+def _checksum(values: NDArray[Any]) -> str:
+    return f"{zlib.crc32(np.ascontiguousarray(values).data):08x}"
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from karat.kernels.votes import agreement
 if TYPE_CHECKING:
     from karat.trust import Trust
 
-__all__ = ["Knowledge", "Result", "Step", "summarise"]
+__all__ = ["Intervals", "Knowledge", "Result", "Step", "summarise"]
 
 Floats = NDArray[np.float64]
 
@@ -42,6 +42,14 @@ class Knowledge:
     weights: Floats | None = None  # [W, S] each annotator's mixture of prototypes
     confusion: Floats | None = None  # [W, K, K]
     more: dict[str, Floats] = field(default_factory=dict)  # by name: abilities, difficulties, communities, ...
+
+
+class Intervals(NamedTuple):
+    """Credible intervals that need not be worked out again, after an update."""
+
+    known: NDArray[np.bool_]  # [W]
+    low: Floats  # [W]
+    high: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +175,27 @@ class Result:
 
         return trust(self, truth)
 
+    def report(self, path: str | Path, truth: Any = None) -> None:
+        """One HTML file that shows all of this: labels, tasks in doubt, annotators, prototypes, and how it came about.
+
+        truth: known truths to judge by (a path, a data frame or a mapping); needs `karat[report]`.
+        """
+        from karat.report import write_report
+
+        write_report(self, path, truth)
+
+    def update(self, votes: Any = None, *, gold: Any = None, refit: bool = False, **more: Any) -> Result:
+        """A result that knows these votes, too: of old and new tasks, by old and new annotators.
+
+        Only tasks with new votes (or truths, `gold`) are looked at again; the cost follows them. `refit` fits all votes
+        again, as if they had come at once. `repeated` says which votes count if an annotator votes on a task more than
+        once: those of this result came first. Further keywords are those of `karat.aggregate` for reading votes, and
+        `threads`, `watch` and, with `refit`, `prior`.
+        """
+        from karat.updating import update
+
+        return update(self, votes, gold=gold, refit=refit, **more)
+
     def save(self, path: str | Path) -> None:
         """Keep everything in one file, whole or not at all; `karat.load` reads it."""
         from karat.archive import save
@@ -196,11 +225,12 @@ def summarise(
     posterior: Floats,
     steps: list[Step],
     knowledge: Knowledge,
+    kept: Intervals | None = None,
 ) -> Result:
     """Labels, ties and annotators' records, computed alike for every method."""
     label_codes, tied = _labels(posterior)
     votes, agreed, expected = _records(annotations, posterior, label_codes)
-    accuracy, low, high = _accuracies(votes, expected)
+    accuracy, low, high = _accuracies(votes, expected, kept)
     return Result(
         method=method,
         settings=settings,
@@ -251,13 +281,17 @@ def _records(
     return votes, agreed, expected
 
 
-def _accuracies(votes: NDArray[np.int64], expected: Floats) -> tuple[Floats, Floats, Floats]:
+def _accuracies(
+    votes: NDArray[np.int64], expected: Floats, kept: Intervals | None = None
+) -> tuple[Floats, Floats, Floats]:
     """The expected share of right votes, and the central 95 % of its Beta distribution.
 
     The prior is worth two votes of everybody's average.
     """
     average = expected.sum() / votes.sum()
     mean = (expected + 2 * average) / (votes + 2)
-    right, wrong = mean * (votes + 2), (1 - mean) * (votes + 2)
-    low, high = (betaincinv(np.maximum(right, 1e-9), np.maximum(wrong, 1e-9), tail) for tail in (0.025, 0.975))
+    right, wrong = np.maximum(mean * (votes + 2), 1e-9), np.maximum((1 - mean) * (votes + 2), 1e-9)
+    low, high = (np.empty_like(mean), np.empty_like(mean)) if kept is None else (kept.low.copy(), kept.high.copy())
+    new = slice(None) if kept is None else np.flatnonzero(~kept.known)
+    low[new], high[new] = (betaincinv(right[new], wrong[new], tail) for tail in (0.025, 0.975))  # a microsecond each
     return mean, np.minimum(low, mean), np.maximum(high, mean)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from importlib import import_module
 
 from karat.errors import InputError
 from karat.methods.base import Method
 from karat.registry import REGISTRY
+from karat.result import Result
 
-__all__ = ["Method", "method_class"]
+__all__ = ["Method", "method_class", "method_of"]
 
 
 def method_class(name: str) -> type[Method]:
@@ -18,3 +20,10 @@ def method_class(name: str) -> type[Method]:
     module, _, attribute = REGISTRY[name.lower()].partition(":")
     found: type[Method] = getattr(import_module(module), attribute)
     return found
+
+
+def method_of(result: Result) -> Method:
+    """The method that made the result, with its settings."""
+    chosen = method_class(result.method)
+    known = {setting.name for setting in fields(chosen) if setting.init}
+    return chosen(**{name: value for name, value in result.settings.items() if name in known})

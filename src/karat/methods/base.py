@@ -7,17 +7,20 @@
     advance(engine, ...)     the same for the few methods whose update needs further passes over the votes
     bound(...)               what the method maximises, if it has such a thing
     knowledge(parameters)    what it has learned of annotators
+    recall(result)           the sums that a result was made from, so that new votes can be folded in (karat.updating)
+    inform(earlier)          the method with what an earlier run knew of annotators (karat.prior)
 
 `solve` owns the loop, an engine owns the blocks; a method only says what happens on each.
 """
 
 from __future__ import annotations
 
+import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +32,17 @@ from karat.errors import InputError
 from karat.kernels.votes import vote_shares
 from karat.result import Knowledge, Result, Step
 
-__all__ = ["Knowledge", "Method", "Step", "start_from_shares"]
+__all__ = ["Knowledge", "Memory", "Method", "Step", "start_from_shares"]
 
 Floats = NDArray[np.float64]
+
+
+class Memory(NamedTuple):
+    """What a fit ended with. Sums are over all of its tasks."""
+
+    first: Any  # sums of `start`
+    statistics: Any  # sums of the last sweep
+    parameters: Any
 
 
 @dataclass(kw_only=True)
@@ -47,10 +58,13 @@ class Method(ABC):
     random_start: ClassVar[bool] = False  # whether the seed decides where it starts
     exact_bits: ClassVar[bool] = True  # False where an optimiser's sums depend on where memory lies
     rounding: ClassVar[float] = 1e-6  # how far another order of the same sums may move a posterior
+    takes_prior: ClassVar[bool] = False  # whether it can be told what an earlier run knew of annotators
+    remembers: ClassVar[tuple[str, ...] | None] = None  # what `recall` needs of annotators; None: it cannot recall
 
     tolerance: float = 1e-3  # stop when no posterior moves by as much
     max_iterations: int = 500
     seed: int = 0
+    earlier: Any = field(default=None, init=False, repr=False, compare=False)  # counts of an earlier run: `inform`
 
     def __post_init__(self) -> None:
         if self.max_iterations < 1:
@@ -60,7 +74,7 @@ class Method(ABC):
 
     @property
     def settings(self) -> dict[str, Any]:
-        return {setting.name: getattr(self, setting.name) for setting in fields(self)}
+        return {setting.name: getattr(self, setting.name) for setting in fields(self) if setting.init}
 
     @property
     def n_restarts(self) -> int:
@@ -116,6 +130,24 @@ class Method(ABC):
 
     @abstractmethod
     def knowledge(self, parameters: Any) -> Knowledge: ...
+
+    def recall(self, result: Result) -> Memory:
+        """The sums that the result was made from; not asked of methods that do not remember."""
+        raise TypeError(f"{type(self).__name__} does not remember")
+
+    def obstacle(self) -> str:
+        """Why new votes cannot be folded into a result of this method; nothing where they can."""
+        return "" if self.remembers is not None else f"{self.name} cannot fold in new votes"
+
+    def rebase(self, parameters: Any, first: Any) -> Any:
+        """The same parameters with the priors that these first sums make, where priors come from the votes."""
+        return parameters
+
+    def inform(self, earlier: Any) -> Self:
+        """A method of the same settings that counts what is known from an earlier run, too."""
+        informed = copy.copy(self)
+        informed.earlier = earlier
+        return informed
 
     def task_knowledge(self) -> tuple[str, ...]:
         """Names of what the blocks keep for each task that belongs into the result, e.g. difficulties."""

@@ -24,7 +24,8 @@ from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.kernels import confusion
 from karat.kernels.jit import fixed_length
-from karat.methods.base import Floats, Knowledge, Method, start_from_shares
+from karat.methods.base import Floats, Knowledge, Memory, Method, start_from_shares
+from karat.result import Result
 
 __all__ = ["DS"]
 
@@ -41,6 +42,7 @@ class Parameters(NamedTuple):
     v: Floats  # [W, L, K]: the vote before the truth, as the kernel walks through it
     log_p: Floats
     log_v: Floats
+    seen: Floats  # [W, K] expected votes of each annotator where the truth is k
 
 
 @dataclass(kw_only=True)
@@ -61,6 +63,8 @@ class DS(Method):
 
     name: ClassVar[str] = "ds"
     has_bound: ClassVar[bool] = True
+    takes_prior: ClassVar[bool] = True
+    remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
 
     tolerance: float = 0.0  # 0: as many iterations as there may be
     max_iterations: int = 20
@@ -80,7 +84,10 @@ class DS(Method):
         """All classes are equally likely at first, but for those that nobody voted for: they are no truths."""
         n_annotators, _, K = statistics.n.shape
         occurs = statistics.tau > 0
-        return _parameters(occurs / occurs.sum(), np.tile(self.first_confusion(K), (n_annotators, 1, 1)))
+        v = np.tile(self.first_confusion(K), (n_annotators, 1, 1))
+        if self.earlier is not None:
+            v = _shares(self.earlier, v)
+        return _parameters(occurs / occurs.sum(), v, np.zeros((n_annotators, K)))
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         tau, n = np.zeros_like(parameters.p), np.zeros_like(parameters.v)
@@ -91,16 +98,25 @@ class DS(Method):
     def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
         """The M step; where annotator j saw no task that may be k, row k is as it was in the beginning."""
         p = statistics.tau / statistics.tau.sum()
-        total = statistics.n.sum(axis=1, keepdims=True)  # [W, 1, K]
-        v = np.divide(statistics.n, total, out=np.zeros_like(statistics.n), where=total > 0)
-        return _parameters(p, np.where(total > 0, v, self.first_confusion(len(p))))
+        n = statistics.n if self.earlier is None else statistics.n + self.earlier
+        return _parameters(p, _shares(n, self.first_confusion(len(p))), n.sum(axis=1))
 
     def bound(self, parameters: Parameters, statistics: Statistics) -> float:
         """The log-likelihood of votes and known truths, of the parameters that the sweep used."""
         return statistics.log_likelihood
 
     def knowledge(self, parameters: Parameters) -> Knowledge:
-        return Knowledge(class_prior=parameters.p, confusion=parameters.v.transpose(0, 2, 1).copy())
+        confusion = parameters.v.transpose(0, 2, 1).copy()
+        return Knowledge(class_prior=parameters.p, confusion=confusion, more={"seen": parameters.seen})
+
+    def recall(self, result: Result) -> Memory:
+        known = result.knowledge
+        assert known.confusion is not None
+        seen = known.more["seen"]
+        n = known.confusion.transpose(0, 2, 1) * seen[:, None]
+        statistics = Statistics(0.0, known.class_prior * len(result.posterior), n, 0.0)
+        v = _shares(n, self.first_confusion(len(known.class_prior)))
+        return Memory(statistics, statistics, _parameters(known.class_prior, v, seen))
 
     def first_confusion(self, n_classes: int) -> Floats:
         """[K, K]: right with probability q0, every error equally likely."""
@@ -110,6 +126,14 @@ class DS(Method):
         return error + (self.quality - error) * np.eye(n_classes)
 
 
-def _parameters(p: Floats, v: Floats) -> Parameters:
+def _shares(n: Floats, otherwise: Floats) -> Floats:
+    """[W, L, K]: the share of each vote l where the truth is k; as in `otherwise` where there are none."""
+    total = n.sum(axis=1, keepdims=True)
+    v = np.divide(n, total, out=np.zeros_like(n), where=total > 0)
+    shares: Floats = np.where(total > 0, v, otherwise)
+    return shares
+
+
+def _parameters(p: Floats, v: Floats, seen: Floats) -> Parameters:
     with np.errstate(divide="ignore"):  # log 0 = -inf is meant
-        return Parameters(p, v, np.log(p), np.log(v))
+        return Parameters(p, v, np.log(p), np.log(v), seen)

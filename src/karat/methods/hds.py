@@ -29,8 +29,9 @@ from karat.errors import InputError
 from karat.kernels import confusion
 from karat.kernels import hds as kernels
 from karat.kernels.jit import fixed_length
-from karat.methods.base import Floats, Knowledge, Method, start_from_shares
+from karat.methods.base import Floats, Knowledge, Memory, Method, start_from_shares
 from karat.methods.dirichlet import Dirichlets, dirichlets, mean
+from karat.result import Result
 
 __all__ = ["HDS"]
 
@@ -79,6 +80,8 @@ class HDS(Method):
 
     name: ClassVar[str] = "hds"
     has_bound: ClassVar[bool] = True
+    takes_prior: ClassVar[bool] = True
+    remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
 
     weights: ArrayLike | None = None  # [W] how much a vote of each annotator counts; None: 1 each
 
@@ -130,8 +133,23 @@ class HDS(Method):
         return Knowledge(
             class_prior=tau,
             confusion=mean(a),
-            more={"alpha": alpha, "nu": parameters.tau.counts},
+            more={"alpha": alpha, "nu": parameters.tau.counts, "u": parameters.u, "seen": parameters.n.sum(axis=1)},
         )
+
+    def obstacle(self) -> str:
+        return "" if self.weights is None else f"{self.name} cannot fold in new votes where annotators have weights"
+
+    def recall(self, result: Result) -> Memory:
+        known, more = result.knowledge, result.knowledge.more
+        assert known.confusion is not None
+        a = known.confusion * (more["alpha"].sum(axis=1) + more["seen"])[:, :, None]
+        n = np.maximum(a - more["alpha"], 0.0).transpose(0, 2, 1).copy()
+        tau = more["nu"] - more["u"]
+        parameters = self._parameters(more["u"], more["alpha"].T.copy(), tau, n)
+        return Memory(First(0.0, tau, n, more["u"]), Statistics(0.0, tau, n, 0.0), parameters)
+
+    def rebase(self, parameters: Parameters, first: First) -> Parameters:
+        return parameters._replace(u=np.maximum(first.u, LEAST_COUNT))
 
     def _weigh(self, table: Floats) -> Floats:
         if self.weights is None:
@@ -144,6 +162,8 @@ class HDS(Method):
 
     def _parameters(self, u: Floats, alpha: Floats, tau: Floats, counts: Floats) -> Parameters:
         n = self._weigh(counts)
+        if self.earlier is not None:
+            n = n + self.earlier
         alpha, evidence = learn(n, alpha)
         log_v = np.empty_like(n)
         of_v = evidence - kernels.expected_logs(n, alpha, log_v)

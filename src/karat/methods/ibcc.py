@@ -31,8 +31,9 @@ from karat.errors import InputError
 from karat.kernels import confusion
 from karat.kernels import ibcc as kernels
 from karat.kernels.jit import fixed_length
-from karat.methods.base import Floats, Knowledge, Method, start_from_shares
+from karat.methods.base import Floats, Knowledge, Memory, Method, start_from_shares
 from karat.methods.dirichlet import dirichlets, mean
+from karat.result import Result
 
 __all__ = ["IBCC"]
 
@@ -79,6 +80,8 @@ class IBCC(Method):
 
     name: ClassVar[str] = "ibcc"
     has_bound: ClassVar[bool] = False  # "vb" has one, "ep" has none
+    takes_prior: ClassVar[bool] = True
+    remembers: ClassVar[tuple[str, ...]] = ("a",)
 
     tolerance: float | None = None  # type: ignore[assignment]  # None: 0 (ep) or 1e-3 (vb)
     max_iterations: int | None = None  # type: ignore[assignment]  # None: 40 (ep) or 500 (vb)
@@ -96,6 +99,11 @@ class IBCC(Method):
         for name in ("right", "wrong"):
             if getattr(self, name) is not None and not getattr(self, name) > 0:
                 raise InputError(f"{name} must be positive, but is {getattr(self, name)}")
+
+    def _expected(self, n_classes: int) -> Floats:
+        """[K, K], or [W, L, K] with what is known from an earlier run."""
+        b = self.prior(n_classes)
+        return b if self.earlier is None else b + self.earlier
 
     def prior(self, n_classes: int) -> Floats:
         """b: [K, K], the same for truth and vote exchanged."""
@@ -121,7 +129,7 @@ class IBCC(Method):
         return _propagate(block, parameters) if parameters.vb is None else _vary(block, parameters.vb)
 
     def expect(self, statistics: Statistics, before: Parameters | None = None) -> Parameters:
-        b = self.prior(len(statistics.g))
+        b = self._expected(len(statistics.g))
         g, a = 1 + statistics.g, b + statistics.a
         if self.inference == "vb":
             return Parameters(g, a, _expectations(b, g, a))
@@ -132,13 +140,22 @@ class IBCC(Method):
         if parameters.vb is None:
             return super().bound(parameters, statistics)
         log_tau, log_v, log_beta = parameters.vb
-        b = self.prior(len(parameters.g))
+        b = self._expected(len(parameters.g))
         prior_less_posterior = np.vdot(1 - parameters.g, log_tau) + np.vdot(b - parameters.a, log_v)
         return float(statistics.log_norm + prior_less_posterior + log_beta)
 
     def knowledge(self, parameters: Parameters) -> Knowledge:
         tau, a = mean(parameters.g), parameters.a.transpose(0, 2, 1).copy()
         return Knowledge(class_prior=tau, confusion=mean(a), more={"a": a, "g": parameters.g})
+
+    def obstacle(self) -> str:
+        return "" if self.inference == "vb" else "ibcc folds in new votes only if it was fitted with inference=vb"
+
+    def recall(self, result: Result) -> Memory:
+        a, g = result.knowledge.more["a"], result.knowledge.more["g"]
+        n = np.maximum(a.transpose(0, 2, 1) - self.prior(len(g)), 0.0)
+        statistics = Statistics(0.0, g - 1, n)
+        return Memory(statistics, statistics, self.expect(statistics))
 
 
 def _messages(block: Block) -> dict[str, NDArray[Any]]:
@@ -180,6 +197,7 @@ def _vary(block: Block, expected: Expectations) -> Statistics:
 
 def _expectations(b: Floats, g: Floats, a: Floats) -> Expectations:
     tau, v = dirichlets(g), dirichlets(a.transpose(0, 2, 1))
-    prior = dirichlets(np.ones_like(g)).log_beta + len(a) * dirichlets(b).log_beta
+    of_v = len(a) * dirichlets(b).log_beta if b.ndim == 2 else dirichlets(b.transpose(0, 2, 1)).log_beta
+    prior = dirichlets(np.ones_like(g)).log_beta + of_v
     log_v = np.ascontiguousarray(v.log.transpose(0, 2, 1))
     return Expectations(tau.log, log_v, tau.log_beta + v.log_beta - prior)

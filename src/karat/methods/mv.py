@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from karat.engines.blocks import Block
-from karat.methods.base import Floats, Knowledge, Method, start_from_shares
+from karat.methods.base import Floats, Knowledge, Memory, Method, start_from_shares
+from karat.result import Result
 
 __all__ = ["MajorityVote"]
 
@@ -29,6 +30,7 @@ class MajorityVote(Method):
     """
 
     name: ClassVar[str] = "mv"
+    remembers: ClassVar[tuple[str, ...]] = ()
 
     def start(self, block: Block, restart: int) -> Statistics:
         start_from_shares(block)
@@ -45,3 +47,7 @@ class MajorityVote(Method):
 
     def knowledge(self, parameters: Statistics) -> Knowledge:
         return Knowledge(class_prior=parameters.phi / parameters.phi.sum())
+
+    def recall(self, result: Result) -> Memory:
+        statistics = Statistics(0.0, result.posterior.sum(axis=0))
+        return Memory(statistics, statistics, statistics)

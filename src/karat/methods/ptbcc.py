@@ -25,10 +25,11 @@ from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.kernels import ptbcc as kernels
 from karat.kernels.jit import fixed_length
-from karat.methods.base import Floats, Knowledge, Method, start_from_shares
+from karat.methods.base import Floats, Knowledge, Memory, Method, start_from_shares
 from karat.methods.dirichlet import Dirichlets, dirichlets, mean
+from karat.result import Result
 
-__all__ = ["PTBCC"]
+__all__ = ["PTBCC", "Earlier"]
 
 LEAST_COUNT = 1e-9  # digamma needs positive counts
 SCRATCH = 2048  # numbers per buffer of a kernel: small enough to stay in the first-level cache
@@ -65,6 +66,13 @@ class Priors(NamedTuple):
     votes: Floats  # [W] votes of each annotator
 
 
+class Earlier(NamedTuple):
+    """What an earlier run knew: the counts of its posterior."""
+
+    pi: Floats  # [W, S]
+    v: Floats  # [S, K, L]
+
+
 class Parameters(NamedTuple):
     priors: Priors
     tau: Dirichlets  # nu [K]
@@ -87,6 +95,8 @@ class PTBCC(Method):
 
     name: ClassVar[str] = "ptbcc"
     has_bound: ClassVar[bool] = True
+    takes_prior: ClassVar[bool] = True
+    remembers: ClassVar[tuple[str, ...]] = ("eta", "beta")
 
     n_prototypes: int = 2
     e: float = 1.0
@@ -139,12 +149,16 @@ class PTBCC(Method):
         return sums
 
     def begin(self, first: First) -> Parameters:
+        return _parameters(self._priors(first), first.tau, first.pi, first.confusion.transpose(1, 2, 0))
+
+    def _priors(self, first: First) -> Priors:
         u = np.maximum(first.tau, LEAST_COUNT)
         beta = np.maximum(self.pi_strength * first.raw_pi, LEAST_COUNT)
         a = np.maximum(self.v_strength * first.raw_v, LEAST_COUNT).transpose(1, 2, 0)
+        if self.earlier is not None:
+            beta, a = beta + self.earlier.pi, a + self.earlier.v
         log_beta = sum(dirichlets(prior).log_beta for prior in (u, beta, a))
-        priors = Priors(u, beta, a, log_beta, votes=first.pi.sum(axis=1).round())
-        return _parameters(priors, first.tau, first.pi, first.confusion.transpose(1, 2, 0))
+        return Priors(u, beta, a, log_beta, votes=first.pi.sum(axis=1).round())
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         """(11), (12) and the sums of (8)-(10) for the tasks of a block."""
@@ -213,13 +227,28 @@ class PTBCC(Method):
         return Parameters(parameters.priors, *map(dirichlets, counts))
 
     def knowledge(self, parameters: Parameters) -> Knowledge:
-        eta, mu, nu = parameters.pi.counts, parameters.v.counts, parameters.tau.counts
+        u, beta, a, *_ = parameters.priors
+        nu, eta, mu = (family.counts for family in parameters[1:])
         return Knowledge(
             class_prior=mean(nu),
             prototypes=mean(mu),
             weights=mean(eta),
-            more={"eta": eta, "mu": mu, "nu": nu},
+            more={"eta": eta, "mu": mu, "nu": nu, "beta": beta, "a": a, "u": u},
         )
+
+    def recall(self, result: Result) -> Memory:
+        """Posterior counts less the priors' are the sums; the priors are sums of the first pass."""
+        more = result.knowledge.more
+        tau, pi, confusion = more["nu"] - more["u"], more["eta"] - more["beta"], more["mu"] - more["a"]
+        raw_pi, raw_v = more["beta"] / self.pi_strength, (more["a"] / self.v_strength).transpose(2, 0, 1)
+        by_vote = confusion.transpose(2, 0, 1)  # [L, S, K]
+        first = First(0.0, more["u"], raw_pi, raw_v, pi, by_vote)
+        statistics = Statistics(0.0, tau, pi[:, 1:], by_vote.sum(axis=1), by_vote[:, 1:], 0.0, 0.0)
+        return Memory(first, statistics, _parameters(self._priors(first), tau, pi, confusion))
+
+    def rebase(self, parameters: Parameters, first: First) -> Parameters:
+        before, (tau, pi, v) = parameters.priors, (family.counts for family in parameters[1:])
+        return _parameters(self._priors(first), tau - before.u, pi - before.beta, v - before.a)
 
 
 def _checked(prototypes: Floats, n_classes: int) -> Floats:

@@ -1,0 +1,216 @@
+"""Two sets of votes become one: the same arrays as if all votes had been read at once.
+
+Only tasks that have new votes are sorted again; the votes of all others are copied as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.annotations import Annotations, Counts, Repeated
+from karat.encoding import MISSING, Codes, Names, as_column, encode
+from karat.frames import series_like, to_list
+from karat.kernels.splice import copy_tasks
+from karat.readers.names import match
+
+__all__ = ["Joined", "Merged", "Part", "join_names", "merge", "stitch"]
+
+
+class Joined(NamedTuple):
+    """Names of both sides, and where those of each side are among them."""
+
+    names: Names
+    old: Codes
+    new: Codes
+
+
+class Merged(NamedTuple):
+    votes: Annotations
+    tasks: Joined
+    annotators: Joined
+    touched: NDArray[np.int64]  # tasks that have new votes
+    added: int  # votes: of repeated ones some are left out
+
+
+class Part(NamedTuple):
+    """Some tasks of some votes, the places that they go to, and new codes of all annotators."""
+
+    votes: Annotations
+    tasks: NDArray[np.int64]
+    places: NDArray[np.int64]
+    annotators: Codes
+
+
+def merge(old: Annotations, new: Annotations, repeated: Repeated = "first") -> Merged:
+    """All votes of both; of repeated ones, those of `old` came first."""
+    tasks, annotators, classes = (
+        join_names(getattr(old, name), getattr(new, name)) for name in ("task_names", "annotator_names", "class_names")
+    )
+    old, new = _with_classes(old, classes.names, classes.old), _with_classes(new, classes.names, classes.new)
+    has_new = np.zeros(len(tasks.names), np.bool_)
+    has_new[tasks.new] = True
+    fresh = _sort_again(old, new, tasks, annotators, has_new, repeated)
+    touched = np.asarray(fresh.task_names, dtype=np.int64)
+    rest = np.flatnonzero(~has_new[tasks.old])
+    parts = [
+        Part(old, rest, tasks.old[rest].astype(np.int64), annotators.old),
+        Part(fresh, np.arange(fresh.n_tasks), touched, np.asarray(fresh.annotator_names, dtype=np.int32)),
+    ]
+    votes = replace(
+        stitch(parts, len(tasks.names)),
+        gold=_gold(old, new, tasks),
+        task_names=tasks.names,
+        annotator_names=annotators.names,
+        class_names=classes.names,
+        unlabelled=_still_unlabelled(old, new, tasks.names),
+        counts=_counts(old, new, fresh.counts.repeated),
+    )
+    return Merged(votes, tasks, annotators, touched, votes.n_votes - old.n_votes)
+
+
+def join_names(old: Names, new: Names) -> Joined:
+    """The old names, and the new ones among them in sorted order (or behind, if the old ones are in no such order).
+
+    A name that is written alike is the same: 7 in one file is "7" in another.
+    """
+    place = _places(new, old)
+    if (place != MISSING).all():
+        return Joined(old, np.arange(len(old), dtype=np.int32), place)
+    extra = new[np.flatnonzero(place == MISSING)]
+    joined = _join_integers(old, extra)
+    if joined is None:
+        joined = _join_any(to_list(old), to_list(extra), old)
+    return Joined(joined, _places(old, joined), _places(new, joined))
+
+
+def _join_integers(old: Names, extra: Names) -> Names | None:
+    numbers, more = _as_integers(old), _as_integers(extra)
+    if numbers is None or more is None or not _rising(numbers) or numbers.dtype.kind != more.dtype.kind:
+        return None
+    joined: Names = np.sort(np.concatenate([numbers, more]), kind="stable")  # two sorted runs: merged, not sorted
+    return nw.new_series("", joined, backend=old.implementation) if isinstance(old, nw.Series) else joined
+
+
+def _join_any(old: list[Any], extra: list[Any], like: Names) -> Names:
+    in_order = encode(as_column(old))[1].tolist() == old
+    return series_like(encode(as_column([*old, *extra]))[1].tolist() if in_order else [*old, *extra], like)
+
+
+def stitch(parts: Sequence[Part], n_tasks: int) -> Annotations:
+    """The tasks of all parts at their places. Names and gold are for the caller to give."""
+    cells, votes = np.zeros(n_tasks, np.int64), np.zeros(n_tasks, np.int64)
+    for part in parts:
+        cells[part.places] = np.diff(part.votes.task_ptr)[part.tasks]
+        votes[part.places] = part.votes.votes_per_task[part.tasks]
+    task_ptr, first_vote = (np.concatenate([[0], np.cumsum(lengths)]) for lengths in (cells, votes))
+    cell_ptr = np.full(task_ptr[-1] + 1, first_vote[-1])
+    cell_class = np.empty(task_ptr[-1], parts[0].votes.cell_class.dtype)
+    annotator = np.empty(first_vote[-1], np.int32)
+    for part in parts:
+        copy_tasks(
+            *_unsigned(part.votes),
+            *(part.tasks.view(np.uint64), part.places.view(np.uint64), part.annotators),
+            *(task_ptr.view(np.uint64), first_vote.view(np.uint64)),
+            *(cell_ptr, cell_class, annotator),
+        )
+    nothing = np.empty(0, np.int32)
+    return Annotations(task_ptr, cell_ptr, cell_class, annotator, nothing, nothing, nothing, parts[0].votes.class_names)
+
+
+def _sort_again(
+    old: Annotations,
+    new: Annotations,
+    tasks: Joined,
+    annotators: Joined,
+    has_new: NDArray[np.bool_],
+    repeated: Repeated,
+) -> Annotations:
+    """Old and new votes of the tasks that have new ones; tasks and annotators are named by their codes."""
+    again = np.flatnonzero(has_new[tasks.old])
+    part = Part(old, again, np.arange(len(again)), annotators.old)
+    before = stitch([part], len(again)).votes()
+    task, annotator, label = new.votes()
+    return Annotations.from_codes(
+        np.concatenate([tasks.old[again][before[0]], tasks.new[task]]),
+        np.concatenate([before[1], annotators.new[annotator]]),
+        np.concatenate([before[2], label]),
+        np.arange(len(tasks.names)),
+        np.arange(len(annotators.names)),
+        old.class_names,
+        repeated=repeated,
+    )
+
+
+def _places(values: Names, names: Names) -> Codes:
+    """Where the values are among the names; MISSING where they are not. Integers are found without a dictionary."""
+    wanted, known = _as_integers(values), _as_integers(names)
+    if wanted is None or known is None or not _rising(known):
+        return match(to_list(values), names)
+    place = np.searchsorted(known, wanted).clip(max=len(known) - 1)
+    found: Codes = np.where(known[place] == wanted, place, MISSING).astype(np.int32)
+    return found
+
+
+def _rising(values: NDArray[Any]) -> bool:
+    return bool((values[1:] > values[:-1]).all())
+
+
+def _as_integers(names: Names) -> NDArray[Any] | None:
+    values = names.to_numpy() if isinstance(names, nw.Series) else np.asarray(names)
+    return values if values.dtype.kind in "iu" and values.size else None
+
+
+def _with_classes(votes: Annotations, names: Names, code: Codes) -> Annotations:
+    """The same votes in other classes; the order of their codes stays."""
+    if names is votes.class_names:
+        return votes
+    dtype = np.uint8 if len(names) <= 256 else np.uint16
+    gold = np.append(code, np.int32(MISSING))[votes.gold]
+    cell_class: Any = code.astype(dtype)[votes.cell_class]
+    return replace(votes, cell_class=cell_class, gold=gold, class_names=names)
+
+
+def _gold(old: Annotations, new: Annotations, tasks: Joined) -> Codes:
+    gold = np.full(len(tasks.names), MISSING, np.int32)
+    gold[tasks.old] = old.gold
+    told = np.flatnonzero(new.gold != MISSING)
+    gold[tasks.new[told]] = new.gold[told]
+    return gold
+
+
+def _still_unlabelled(old: Annotations, new: Annotations, names: Names) -> Names:
+    both = join_names(old.unlabelled, new.unlabelled).names if len(new.unlabelled) else old.unlabelled
+    if not len(both):
+        return both
+    left: Names = both[np.flatnonzero(_places(both, names) == MISSING)]
+    return left
+
+
+def _counts(old: Annotations, new: Annotations, repeated: int) -> Counts:
+    one, other = old.counts, new.counts
+    left_out = {
+        what: one.left_out.get(what, 0) + other.left_out.get(what, 0) for what in {**one.left_out, **other.left_out}
+    }
+    return Counts(
+        rows=one.rows + other.rows,
+        missing=one.missing + other.missing,
+        repeated=one.repeated + other.repeated + repeated,
+        gold_unused=one.gold_unused + other.gold_unused,
+        left_out=left_out,
+    )
+
+
+def _unsigned(votes: Annotations) -> tuple[Any, Any, Any, Any]:
+    """As kernels take them."""
+    return (
+        votes.task_ptr.view(np.uint64),
+        votes.cell_ptr.view(np.uint64),
+        votes.cell_class,
+        votes.annotator.view(np.uint32),
+    )

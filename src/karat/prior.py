@@ -1,0 +1,123 @@
+"""What an earlier run knew of annotators, for a new run in which some of them vote again.
+
+An earlier run counts as if its votes stood in the new table, with the truths that it found: nothing more, nothing less.
+For PTBCC these are the Dirichlet counts of each annotator's mixture and of the prototypes; for DS, IBCC, HDS and HPT
+each annotator's votes by the truth of their tasks. How frequent the classes are is learned anew: that belongs to the
+tasks, not to the annotators. Annotators and classes are matched by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.annotations import Annotations
+from karat.archive import load
+from karat.encoding import MISSING, Codes
+from karat.errors import InputError
+from karat.frames import to_list
+from karat.methods import Method, method_class, method_of
+from karat.methods.dirichlet import mean
+from karat.methods.ibcc import IBCC
+from karat.methods.ptbcc import PTBCC, Earlier
+from karat.readers.names import match
+from karat.registry import REGISTRY
+from karat.result import Result
+from karat.solve import fit
+
+__all__ = ["fit_with_prior"]
+
+Floats = NDArray[np.float64]
+
+
+class Matched(NamedTuple):
+    """Where the annotators and classes of new votes are in an earlier result; MISSING: nowhere."""
+
+    annotators: Codes
+    classes: Codes
+
+    def annotators_of(self, values: Floats) -> Floats:
+        """[W, ...] in the new order; zeros for those who are new."""
+        found = np.zeros((len(self.annotators), *values.shape[1:]))
+        known = self.annotators != MISSING
+        found[known] = values[self.annotators[known]]
+        return found
+
+    def classes_of(self, values: Floats) -> Floats:
+        """[..., K, K] in the new classes; zeros for those that are new."""
+        K, known = len(self.classes), np.flatnonzero(self.classes != MISSING)
+        found = np.zeros((*values.shape[:-2], K, K))
+        old = self.classes[known]
+        found[..., known[:, None], known] = values[..., old[:, None], old]
+        return found
+
+
+def fit_with_prior(method: Method, votes: Annotations, prior: Result | str | Path | None, **keywords: Any) -> Result:
+    """`fit`, with what an earlier result (or the file of one) knows of those who vote here."""
+    if prior is None:
+        return fit(method, votes, **keywords)
+    if not method.takes_prior:
+        able = [name for name in REGISTRY if method_class(name).takes_prior]
+        raise InputError(f"{method.name} cannot take a prior, only {', '.join(able)} can")
+    earlier = prior if isinstance(prior, Result) else load(prior)
+    if earlier.annotations is None:
+        raise InputError("the prior was saved without its votes; fit again with this Karat and save it")
+    matched = _match(earlier, votes)
+    result = fit(_informed(method, earlier, matched), votes, **keywords)
+    known = int((matched.annotators != MISSING).sum())
+    note = f"{known:,} of {votes.n_annotators:,} annotators are known from an earlier run ({earlier.method})."
+    return replace(result, notes=[note, *result.notes], settings={**result.settings, "prior": known})
+
+
+def _informed(method: Method, earlier: Result, matched: Matched) -> Method:
+    if isinstance(method, PTBCC):
+        return _informed_prototypes(method, earlier, matched)
+    n = matched.classes_of(matched.annotators_of(_experience(earlier)))
+    return method.inform(n.transpose(0, 2, 1).copy())  # [W, L, K], as these methods keep it
+
+
+def _match(earlier: Result, votes: Annotations) -> Matched:
+    annotators = match(to_list(votes.annotator_names), earlier.annotator_names)
+    classes = match(to_list(votes.class_names), earlier.class_names)
+    if (annotators == MISSING).all():
+        raise InputError("the prior knows none of these annotators; are their names written as they were then?")
+    if (classes == MISSING).all():
+        raise InputError(
+            f"the prior knows none of these classes, only {to_list(earlier.class_names)}; it is of another question"
+        )
+    return Matched(annotators, classes)
+
+
+def _informed_prototypes(method: PTBCC, earlier: Result, matched: Matched) -> PTBCC:
+    """The prototypes start where they were, so that each keeps its meaning; classes that are new start as usual."""
+    if earlier.method != "ptbcc":
+        raise InputError(f"a prior of ptbcc must be a model of ptbcc, but this one is of {earlier.method}")
+    eta, mu = earlier.knowledge.more["eta"], earlier.knowledge.more["mu"]
+    if eta.shape[1] != len(method.first_prototypes(len(matched.classes))):
+        raise InputError(f"the prior has {eta.shape[1]} prototypes; set n_prototypes={eta.shape[1]}")
+    v = matched.classes_of(mu)
+    started = replace(method, prototypes=mean(v + method.first_prototypes(len(matched.classes))))
+    return started.inform(Earlier(matched.annotators_of(eta), v))
+
+
+def _experience(earlier: Result) -> Floats:
+    """[W, K, K]: the votes of each annotator by truth, in expectation, with those of earlier runs that it knew of."""
+    method = method_of(earlier)
+    if not method.takes_prior or isinstance(method, PTBCC):
+        return _votes_by_truth(earlier)
+    sums = method.recall(earlier).statistics
+    by_truth: Floats = (sums.a if isinstance(method, IBCC) else sums.n).transpose(0, 2, 1)
+    return by_truth
+
+
+def _votes_by_truth(earlier: Result) -> Floats:
+    assert earlier.annotations is not None
+    W, K = len(earlier.annotator_names), len(earlier.class_names)
+    task, annotator, label = earlier.annotations.votes()
+    cell = annotator.astype(np.int64) * K + label
+    columns = (np.bincount(cell, weights=earlier.posterior[task, k], minlength=W * K) for k in range(K))
+    return np.stack([column.reshape(W, K) for column in columns], axis=1)

@@ -1,0 +1,206 @@
+"""New votes folded into a result, at a cost that follows the new votes.
+
+A method's parameters are made from sums over tasks. So the tasks that have new votes are taken out of the sums, as the
+fit left them, and put in again as they are now, a few times over, until they settle; all other tasks keep their
+posterior. The priors of PTBCC and HDS are sums, too, and corrected alike. What is left out is how the new votes change
+the other tasks, and through them the parameters: docs/arrival.md says how much that is.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.annotations import Annotations, Repeated
+from karat.encoding import MISSING, Codes
+from karat.engines.blas import one_blas_thread
+from karat.engines.local import LocalEngine
+from karat.errors import InputError
+from karat.frames import to_list
+from karat.merging import Joined, Merged, Part, merge, stitch
+from karat.methods import Method, method_of
+from karat.methods.base import Memory, Step
+from karat.prior import fit_with_prior
+from karat.readers import read
+from karat.readers.truth import with_gold
+from karat.result import Intervals, Knowledge, Result, summarise
+from karat.solve import Watch
+
+__all__ = ["update"]
+
+MOST_SWEEPS = 5  # more move hardly any label: bench/update.py
+NEAR_ENOUGH = 1e-3  # no posterior moves by more: the tolerance of most methods, also of those that have none
+LEAST_SUM = 1e-9  # what is left of a sum after as much was taken out of it as was in it
+
+
+def update(
+    result: Result,
+    votes: Any = None,
+    *,
+    gold: Any = None,
+    refit: bool = False,
+    prior: Any = None,
+    threads: int | None = None,
+    watch: Watch | None = None,
+    repeated: Repeated = "first",
+    **reading: Any,
+) -> Result:
+    """What `Result.update` does."""
+    began = time.perf_counter()
+    merged = _merge(votes_of(result), votes, gold, repeated, reading)
+    method = method_of(result)
+    if refit:
+        if "prior" in result.settings and prior is None:
+            raise InputError("the model was fitted with a prior; give the same one again (--prior, prior=)")
+        return fit_with_prior(method, merged.votes, prior, threads=threads, watch=watch)
+    _check(method, result, merged.votes)
+    with one_blas_thread():
+        updated = _fold_in(method, result, merged, threads, watch)
+    return replace(updated, seconds=time.perf_counter() - began)
+
+
+def votes_of(result: Result) -> Annotations:
+    if result.annotations is None:
+        raise InputError("this model was saved without its votes; fit again with this Karat and save it")
+    return result.annotations
+
+
+def _merge(old: Annotations, votes: Any, gold: Any, repeated: Repeated, reading: dict[str, Any]) -> Merged:
+    if votes is None and gold is None:
+        raise InputError("there is nothing to update with: give votes, or known truths (gold)")
+    of_votes = gold if gold is True or (isinstance(gold, str) and not Path(gold).exists()) else None
+    if votes is None:
+        merged = _unchanged(old)
+    else:
+        merged = merge(old, read(votes, gold=of_votes, repeated=repeated, **reading), repeated)
+    return merged if gold is None or of_votes is not None else _with_gold(merged, gold)
+
+
+def _unchanged(old: Annotations) -> Merged:
+    tasks, annotators = (np.arange(n, dtype=np.int32) for n in (old.n_tasks, old.n_annotators))
+    joined = Joined(old.task_names, tasks, tasks[:0]), Joined(old.annotator_names, annotators, annotators[:0])
+    return Merged(old, *joined, touched=np.empty(0, np.int64), added=0)
+
+
+def _with_gold(merged: Merged, gold: Any) -> Merged:
+    """New truths stand beside those that were known, or in their place; their tasks are looked at again."""
+    told = with_gold(merged.votes, gold).gold
+    changed = np.flatnonzero((told != MISSING) & (told != merged.votes.gold))
+    votes = replace(merged.votes, gold=np.where(told != MISSING, told, merged.votes.gold))
+    return merged._replace(votes=votes, touched=np.union1d(merged.touched, changed))
+
+
+def _check(method: Method, result: Result, votes: Annotations) -> None:
+    remedy = "add --refit (refit=True) to fit all votes again"
+    if obstacle := method.obstacle():
+        raise InputError(f"{obstacle}; {remedy}")
+    if len(votes.class_names) > len(result.class_names):
+        known = to_list(result.class_names)
+        new = next(name for name in to_list(votes.class_names) if name not in known)
+        raise InputError(f"the model does not know the label {new!r}, only {known}; {remedy}")
+
+
+def _fold_in(method: Method, result: Result, merged: Merged, threads: int | None, watch: Watch | None) -> Result:
+    votes, touched = merged.votes, merged.touched
+    memory = method.recall(_renumbered(result, method, merged.annotators))
+    engine = LocalEngine(threads, single=method.single)
+    first, rest = _taken_out(method, engine, memory, result, merged)
+    again = _some_tasks(votes, touched, np.arange(votes.n_annotators, dtype=np.int32), votes)
+    engine.scatter(again)
+    first = _exchange(first, plus=engine.sum(method.start, 0))
+    parameters = method.rebase(memory.parameters, first)
+    steps: list[Step] = []
+    while len(steps) < MOST_SWEEPS and not (steps and steps[-1].change < NEAR_ENOUGH):
+        statistics = engine.sum(method.sweep, parameters)
+        parameters = method.expect(_exchange(rest, plus=statistics), parameters)
+        steps.append(Step(0, len(steps) + 1, float(statistics.change), math.nan))
+        if watch is not None:
+            watch(steps[-1])
+    posterior = np.empty((votes.n_tasks, votes.n_classes), result.posterior.dtype)
+    posterior[merged.tasks.old] = result.posterior
+    posterior[touched] = engine.gather()
+    return _described(result, merged, again.annotator, posterior, steps, method.knowledge(parameters))
+
+
+def _taken_out(method: Method, engine: LocalEngine, memory: Memory, result: Result, merged: Merged) -> tuple[Any, Any]:
+    """The sums of the fit without the tasks that are looked at again, as they were then."""
+    is_touched = np.zeros(merged.votes.n_tasks, np.bool_)
+    is_touched[merged.touched] = True
+    again = np.flatnonzero(is_touched[merged.tasks.old])
+    if not again.size:
+        return memory.first, memory.statistics
+    engine.scatter(_some_tasks(votes_of(result), again, merged.annotators.old, merged.votes))
+    first = engine.sum(method.start, 0)
+    engine.posterior[:] = result.posterior[again]
+    statistics = engine.sum(method.sweep, memory.parameters)
+    return _exchange(memory.first, minus=first), _exchange(memory.statistics, minus=statistics)
+
+
+def _some_tasks(votes: Annotations, tasks: NDArray[np.int64], annotators: Codes, names: Annotations) -> Annotations:
+    part = Part(votes, tasks, np.arange(len(tasks)), annotators)
+    return replace(
+        stitch([part], len(tasks)),
+        gold=votes.gold[tasks],
+        task_names=tasks,
+        annotator_names=names.annotator_names,
+    )
+
+
+def _exchange(total: Any, *, minus: Any = None, plus: Any = None) -> Any:
+    """Field by field. Sums of what is not negative stay so; what is no sum (the change, parts of bounds) is left."""
+    values = total._asdict()
+    for name, value in values.items():
+        if isinstance(value, np.ndarray):
+            less = value if minus is None else value - getattr(minus, name)
+            more = less if plus is None else less + getattr(plus, name)
+            values[name] = np.where(more < LEAST_SUM, 0.0, more)
+    return type(total)(**values)
+
+
+def _renumbered(result: Result, method: Method, annotators: Joined) -> Result:
+    """What is known of annotators, a row each in the new order; nothing yet of new ones."""
+    assert method.remembers is not None
+    known = result.knowledge
+    rows = {name: known.more[name] if name in known.more else getattr(known, name) for name in method.remembers}
+    spread = {name: _spread(values, annotators) for name, values in rows.items()}
+    more = {**known.more, **{name: values for name, values in spread.items() if name in known.more}}
+    own = {name: values for name, values in spread.items() if name not in known.more}
+    return replace(result, knowledge=replace(known, more=more, **own))
+
+
+def _spread(values: NDArray[Any], annotators: Joined) -> NDArray[Any]:
+    spread = np.zeros((len(annotators.names), *values.shape[1:]))
+    spread[annotators.old] = values
+    return spread
+
+
+def _described(
+    result: Result, merged: Merged, annotators: Codes, posterior: NDArray[Any], steps: list[Step], knowledge: Knowledge
+) -> Result:
+    """`annotators` are those who voted on the tasks that were looked at again."""
+    added = merged.added + int(result.knowledge.more.get("added", np.zeros(1))[0])
+    knowledge.more["added"] = np.array([added])
+    kept = _kept_intervals(result, merged, annotators)
+    made = summarise(result.method, result.settings, merged.votes, posterior, steps, knowledge, kept)
+    settled = steps[-1].change < NEAR_ENOUGH
+    stopped = (
+        f"folded in {merged.added:,} votes by {len(steps)} sweeps over {len(merged.touched):,} tasks "
+        f"(last change {steps[-1].change:.2g})"
+    )
+    note = f"{added:,} votes were folded in since the last fit; --refit (refit=True) fits all of them again."
+    return replace(made, converged=settled, stopped=stopped, notes=[note])
+
+
+def _kept_intervals(result: Result, merged: Merged, annotators: Codes) -> Intervals:
+    """Those of annotators none of whose tasks has changed."""
+    known = np.ones(merged.votes.n_annotators, np.bool_)
+    known[annotators] = False
+    return Intervals(
+        known, *(_spread(values, merged.annotators) for values in (result.accuracy_low, result.accuracy_high))
+    )
