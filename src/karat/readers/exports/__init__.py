@@ -21,6 +21,10 @@ TABLE = "table"  # the --format that says: no export, whatever it looks like
 # The --format and the module that has EXPORT. The first that fits a file reads it.
 FORMATS = {
     "label-studio": "karat.readers.exports.label_studio",
+    "prodigy": "karat.readers.exports.prodigy",
+    "doccano": "karat.readers.exports.doccano",
+    "argilla": "karat.readers.exports.argilla",
+    "inspect": "karat.readers.exports.inspect_ai",
     "mturk": "karat.readers.exports.mturk",
     "toloka": "karat.readers.exports.toloka",
     "appen": "karat.readers.exports.appen",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
@@ -41,6 +41,7 @@ class Ask:
     gold: bool = False  # whether gold marks are wanted
     include: frozenset[str] = frozenset()  # of what the tool's reader leaves out by itself
     left_out: Counter[str] = field(default_factory=Counter)  # the reader counts here, under a plural: "drafts"
+    has_many_files: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ class Export:
     include: tuple[str, ...] = ()  # what --include can bring in: "predictions", "rejected", ...
     takes_task: bool = False  # whether --task can choose a field
     has_gold: bool = False
+    shorten: Callable[[Sequence[str]], Sequence[str]] | None = None  # the names of all annotators, in their order
 
 
 class Wrong(Exception):
@@ -100,7 +102,7 @@ def need(record: Any, name: str, kind: type[Kind], default: Kind | None = None) 
     value = record.get(name)
     if value is None and default is not None:
         return default
-    if not isinstance(value, kind):
+    if not isinstance(value, kind) or name not in record:
         there = f"{_shown(value)} for" if name in record else "no"
         raise Wrong(f'found {there} "{name}", expected {_KINDS.get(kind, kind.__name__)}')
     return value

@@ -59,7 +59,7 @@ def peek(source: Source) -> Peek:
         if magic.startswith("zip"):
             return _zip(source)
         if magic in ("parquet", "arrow"):
-            return Peek(replace(source, format=magic))
+            return _binary(replace(source, format=magic))
         return _text(source)
     return Peek(replace(source, compression=compression))
 
@@ -75,6 +75,12 @@ def _zip(source: Source) -> Peek:
     data = io.BytesIO(source.data) if isinstance(source.data, bytes) else source.data
     with zipfile.ZipFile(data) as archive:
         return Peek(replace(source, format="zip"), members=tuple(archive.namelist()))
+
+
+def _binary(source: Source) -> Peek:
+    if source.format == "arrow":
+        return Peek(source)
+    return Peek(source, columns=tuple(pl.scan_parquet(source.data, glob=False).collect_schema().names()))
 
 
 def _text(source: Source) -> Peek:

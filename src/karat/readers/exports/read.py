@@ -14,6 +14,7 @@ import polars as pl
 from karat.annotations import Annotations
 from karat.encoding import MISSING, Codes
 from karat.errors import InputError
+from karat.frames import series_like, to_list
 from karat.readers.assemble import Wishes, assemble, refuse_lost_ids
 from karat.readers.batches import Progress, WatchReading
 from karat.readers.exports.export import ALL, Ask, Export, Wrong
@@ -34,6 +35,7 @@ COLUMNS = ("task", "annotator", "label", "question", "gold")
 def read_export(export: Export, peeks: Sequence[Peek], ask: Ask, wishes: Wishes) -> dict[str, Annotations]:
     """The votes for the question that the user chose or for the only one; for every one if all are asked for."""
     _check(export, ask)
+    ask = replace(ask, has_many_files=len(peeks) > 1)
     name = ", ".join(seen.source.name for seen in peeks[:3]) + f" ({export.title} export)"
     heaps: dict[str, Heap] = {}
     common: list[pl.DataFrame] = []  # tasks that were asked, and nobody answered
@@ -44,7 +46,7 @@ def read_export(export: Export, peeks: Sequence[Peek], ask: Ask, wishes: Wishes)
             else:
                 heaps.setdefault(question, Heap(name, question)).add(part)
     return {
-        question: _assembled(_filled(heap, common).finish(), ask, wishes)
+        question: _assembled(_filled(heap, common).finish(), export, ask, wishes)
         for question, heap in _chosen(heaps, ask, name).items()
     }
 
@@ -161,8 +163,8 @@ class Exported(Streamed):
         return f"{self.place}, vote {row + 1:,}"
 
 
-def _assembled(table: Exported, ask: Ask, wishes: Wishes) -> Annotations:
-    tasks, annotators = table.ids("task"), table.ids("annotator")
+def _assembled(table: Exported, export: Export, ask: Ask, wishes: Wishes) -> Annotations:
+    tasks, annotators = table.ids("task"), _shortened(table.ids("annotator"), export)
     labels = drop_missing(table.values("label"), wishes.missing)
     refuse_lost_ids("task", tasks.codes, labels.codes, table.where)
     refuse_lost_ids("annotator", annotators.codes, labels.codes, table.where)
@@ -172,6 +174,14 @@ def _assembled(table: Exported, ask: Ask, wishes: Wishes) -> Annotations:
         raise InputError(f"{table.place} marks no gold; leave out --gold-from-export, or give a file (--gold FILE)")
     annotations = assemble(tasks, _anybody(annotators, labels.codes), labels, truth, wishes, True, table.where)
     return replace(annotations, counts=replace(annotations.counts, left_out=dict(ask.left_out)))
+
+
+def _shortened(annotators: Coded, export: Export) -> Coded:
+    """A tool may write more than the name of its annotators, which shows only when all are known."""
+    names = to_list(annotators.names)
+    if export.shorten is None or not all(isinstance(name, str) for name in names):
+        return annotators
+    return Coded(annotators.codes, series_like(export.shorten(names), annotators.names))
 
 
 def _anybody(annotators: Coded, labels: Codes) -> Coded:

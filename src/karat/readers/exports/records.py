@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
+import zipfile
+import zlib
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from contextlib import contextmanager, suppress
+from typing import Any, BinaryIO, cast
 
 from karat.readers.exports.export import Wrong
 from karat.readers.exports.peek import Peek
 from karat.readers.source import Source, open_bytes
 
-__all__ = ["items", "json_lines", "records_of"]
+__all__ = ["items", "json_lines", "open_export", "open_member", "open_zip", "records_of"]
 
 CHUNK = 2**18  # bytes that ijson reads at once
 
 
 def records_of(seen: Peek) -> Iterator[Any]:
     """Of a JSON list or of JSON Lines, whichever the file is; a single object is a list of one."""
-    if seen.source.format == "json" and seen.is_list:
-        return items(seen.source, "item")
-    if seen.source.format == "jsonl":
-        with_source = open_export(seen.source)
-        return json_lines(with_source)
-    return items(seen.source, "")
+    with open_export(seen.source) as file:
+        if seen.source.format == "jsonl":
+            yield from json_lines(file)
+        else:
+            yield from items(file, "item" if seen.is_list else "")
 
 
 def open_export(source: Source) -> BinaryIO:
@@ -31,32 +35,68 @@ def open_export(source: Source) -> BinaryIO:
     return open_bytes(source)
 
 
-def items(source: Source, place: str) -> Iterator[Any]:
+def items(file: BinaryIO, place: str) -> Iterator[Any]:
     """The values at a place of a JSON file that may be bigger than memory ("item" means those of a list)."""
     import ijson
 
     done = 0
-    with open_export(source) as file:
-        try:
-            for item in ijson.items(file, place, use_float=True, buf_size=CHUNK):
-                yield item
-                done += 1
-        except ijson.IncompleteJSONError:
-            raise Wrong(f"the file is cut short after record {done:,}") from None
-        except ijson.JSONError as error:
-            said = " ".join(str(error).split())
-            raise Wrong(f"the file is damaged after record {done:,} ({said[:80]})") from None
+    try:
+        for item in ijson.items(file, place, use_float=True, buf_size=CHUNK):
+            done += 1
+            yield item
+    except ijson.IncompleteJSONError:
+        raise Wrong("the file is cut short, or no valid JSON", record=done + 1) from None
+    except (ijson.JSONError, UnicodeDecodeError) as error:
+        said = " ".join(str(error).split())
+        raise Wrong(f"no valid JSON ({said[:80]})", record=done + 1) from None
 
 
 def json_lines(file: BinaryIO) -> Iterator[Any]:
-    """One JSON value per line; blank lines do not count. The file is closed at the end."""
-    with file:
-        number = 0
-        for line in file:
-            if not line.strip():
-                continue
+    """One JSON value per line; blank lines do not count."""
+    number = 0
+    for line in file:
+        if line.strip():
             number += 1
-            try:
-                yield json.loads(line.removeprefix(b"\xef\xbb\xbf"))
-            except ValueError as error:
-                raise Wrong(f"no valid JSON ({error})", record=number) from None
+            yield _loaded(line.removeprefix(b"\xef\xbb\xbf"), number)
+
+
+def _loaded(line: bytes, number: int) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise Wrong(f"no valid JSON ({error})", record=number) from None
+
+
+@contextmanager
+def open_zip(source: Source) -> Iterator[zipfile.ZipFile]:
+    data = io.BytesIO(source.data) if isinstance(source.data, bytes) else source.data
+    library = _zip_library()
+    try:
+        with library.ZipFile(data) as archive:
+            yield archive
+    except (zipfile.BadZipFile, library.BadZipFile, zlib.error, EOFError) as error:
+        raise Wrong(f"the zip archive is damaged ({error})") from None
+    except NotImplementedError:
+        raise Wrong(
+            "it is packed with zstd", remedy="install what can unpack it: pip install 'karat[inspect]'"
+        ) from None
+
+
+def _zip_library() -> Any:
+    """Python unpacks zstd in archives from 3.14 on; before that, a copy of that code does, where it is installed."""
+    if sys.version_info < (3, 14):
+        with suppress(ImportError):
+            from backports.zstd import zipfile as newer
+
+            return newer
+    return zipfile
+
+
+@contextmanager
+def open_member(archive: zipfile.ZipFile, name: str) -> Iterator[BinaryIO]:
+    """A file of an archive; what is wrong with it is said with its name."""
+    try:
+        with archive.open(name) as file:
+            yield cast(BinaryIO, file)
+    except Wrong as error:
+        raise Wrong(f"in {name}, {error.found}", error.record, error.remedy) from None
