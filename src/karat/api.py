@@ -8,8 +8,8 @@ from karat.checkpoint import Checkpoint
 from karat.engines import opened
 from karat.errors import InputError
 from karat.methods import Method, method_class
+from karat.prior import fit_with_prior
 from karat.result import Result
-from karat.solve import fit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -27,6 +27,7 @@ def aggregate(
     method: str | Method = "ptbcc",
     *,
     gold: Any = None,
+    prior: Result | str | Path | None = None,
     threads: int | None = None,
     engine: str | Engine = "local",
     watch: Callable[[Step], None] | None = None,
@@ -52,6 +53,7 @@ def aggregate(
     votes: a path, several paths or a glob, a data frame of any library, the address of a database, or Annotations.
     method: a name from `karat methods`, or a method with its settings, e.g. `PTBCC(n_prototypes=3)`.
     gold: known truths of some tasks (a path, a data frame or a mapping); they are kept, and teach the method.
+    prior: an earlier result (or the file of one): what it knows of annotators who vote again counts here, too.
     engine: where the work is done: "local" (the threads of this machine), "dask" (a cluster), or an engine that you
         made yourself, such as `DaskEngine("tcp://scheduler:8786")` of karat.engines.dask.
     checkpoint: a file that Ctrl-C leaves behind, and that `resume` goes on from, to the same bits.
@@ -81,7 +83,7 @@ def aggregate(
             question=question,
             include=include,
         )
-        return fit(chosen, annotations, engine=where, watch=watch, checkpoint=kept)
+        return fit_with_prior(chosen, annotations, prior, engine=where, watch=watch, checkpoint=kept)
 
 
 def make_method(method: str | Method, settings: dict[str, Any]) -> Method:

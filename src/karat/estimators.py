@@ -17,7 +17,7 @@ __all__ = ["Estimator", "estimator"]
 
 
 class Estimator:
-    """Adds `fit`, `fit_predict` and `fit_predict_proba` to a method."""
+    """Adds `fit`, `partial_fit`, `fit_predict` and `fit_predict_proba` to a method."""
 
     result_: Result
 
@@ -26,6 +26,13 @@ class Estimator:
         from karat.api import aggregate
 
         self.result_ = aggregate(data, self, **reading)  # type: ignore[arg-type]  # mixed into a Method
+        return self
+
+    def partial_fit(self, data: Any, **reading: Any) -> Any:
+        """Fold these votes into what was fitted before (`Result.update`); without anything before, fit to them."""
+        if not hasattr(self, "result_"):
+            return self.fit(data, **reading)
+        self.result_ = self.result_.update(data, **reading)
         return self
 
     def fit_predict(self, *data: Any, **reading: Any) -> Any:

@@ -188,13 +188,13 @@ def _described(
     knowledge.more["added"] = np.array([added])
     kept = _kept_intervals(result, merged, annotators)
     made = summarise(result.method, result.settings, merged.votes, posterior, steps, knowledge, kept)
-    settled = steps[-1].change < NEAR_ENOUGH
+    changed = int((made.label_codes[merged.tasks.old] != result.label_codes).sum())
     stopped = (
         f"folded in {merged.added:,} votes by {len(steps)} sweeps over {len(merged.touched):,} tasks "
-        f"(last change {steps[-1].change:.2g})"
+        f"(last change {steps[-1].change:.2g}); {changed:,} earlier labels changed"
     )
     note = f"{added:,} votes were folded in since the last fit; --refit (refit=True) fits all of them again."
-    return replace(made, converged=settled, stopped=stopped, notes=[note])
+    return replace(made, converged=result.converged, stopped=stopped, notes=[note])
 
 
 def _kept_intervals(result: Result, merged: Merged, annotators: Codes) -> Intervals:

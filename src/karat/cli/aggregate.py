@@ -39,6 +39,7 @@ def aggregate(
         str | None,
         typer.Option("--gold", metavar="FILE", help="Known truths of some tasks, or a column of FILE with them."),
     ] = None,
+    prior: o.Prior = None,
     classes: o.Classes = None,
     missing: o.Missing = None,
     repeated: o.Repeated = "first",
@@ -83,7 +84,7 @@ def aggregate(
         raise InputError("--resume needs --checkpoint FILE, to know where to go on from")
     if scheduler is not None and engine != "dask":
         raise InputError("--scheduler is the address of a Dask cluster; add --engine dask")
-    check_outputs(_named(output, annotators), _named(save, checkpoint), [*files, *_named(gold)])
+    check_outputs(_named(output, annotators), _named(save, checkpoint), [*files, *_named(gold, prior)])
     into = d.destination(files, table, to_table, to_database)
     chosen = o.make(method, settings, seed)
     known = e.gold_of(gold, gold_from_export)
@@ -97,11 +98,11 @@ def aggregate(
     with opened(engine, **options) as where:  # a cluster that is not there is told before the votes are read
         if question == e.ALL:
             each = reading.read_each(known)
-            results = {name: _fit(chosen, votes, where, None) for name, votes in each.items()}
+            results = {name: _fit(chosen, votes, where, None, prior) for name, votes in each.items()}
             hand_over_each(each, results, output, annotators, probabilities, json)
             return
         votes = reading.read(known)
-        result = _fit(chosen, votes, where, _checkpoint(checkpoint, resume))
+        result = _fit(chosen, votes, where, _checkpoint(checkpoint, resume), prior)
     found = facts(result, votes)
     found["files"] = {"labels": output, "annotators": annotators, "model": save}
     found["table"] = into.name if into else None
@@ -119,12 +120,14 @@ def _checkpoint(path: str | None, resume: bool) -> Checkpoint | None:
     return None if path is None else Checkpoint(path, resume=resume)
 
 
-def _fit(method: Method, votes: Annotations, engine: Engine, checkpoint: Checkpoint | None) -> Result:
+def _fit(
+    method: Method, votes: Annotations, engine: Engine, checkpoint: Checkpoint | None, prior: str | None
+) -> Result:
     from karat.cli.words import progress
-    from karat.solve import fit
+    from karat.prior import fit_with_prior
 
     with progress(method.name) as watch:
-        return fit(method, votes, engine=engine, watch=watch, checkpoint=checkpoint)
+        return fit_with_prior(method, votes, prior, engine=engine, watch=watch, checkpoint=checkpoint)
 
 
 def _hand_over(

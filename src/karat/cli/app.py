@@ -16,6 +16,7 @@ from karat.cli.guard import Guarded
 from karat.cli.methods import methods
 from karat.cli.reproduce import reproduce
 from karat.cli.simulate import simulate
+from karat.cli.update import update
 
 __all__ = ["app"]
 
@@ -29,7 +30,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (aggregate, evaluate, compare, simulate, methods, demo, reproduce):
+for command in (aggregate, update, evaluate, compare, simulate, methods, demo, reproduce):
     app.command()(command)
 app.add_typer(datasets, name="datasets")
 

@@ -71,6 +71,10 @@ Repeated = Annotated[
         rich_help_panel=COLUMNS,
     ),
 ]
+Prior = Annotated[
+    str | None,
+    typer.Option("--prior", metavar="MODEL", help="A saved model: what it knows of annotators who vote again."),
+]
 Setting = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="A setting of the method, e.g. n_prototypes=3. Can be repeated."),
