@@ -39,6 +39,7 @@ LEAST_EXCESS = 0.1  # a smaller one, however sure, does little harm
 CHANCE = 0.01  # of suspecting anybody where all are independent
 SURE = 2.0  # standard errors, where the names are reason enough to look
 MOST_PAIRS = 2_000_000  # of votes; beyond, random tasks stand for all
+NAMED, MEMBERS = 3, 5  # groups that a warning names, and members of each
 MOST_OF = 2 / 3  # of the annotators: if as many are of one family, its errors may pass for the truth
 
 
@@ -120,7 +121,10 @@ def alike(result: Result, seed: int = 0) -> Alike:
         excess=excess,
         evidence=evidence,
         names=votes.annotator_names,
-        warnings=[*_warn_of_families(kin, weights), *_warn_of_groups(group, excess, weights)],
+        warnings=[
+            *_warn_of_families(kin, weights),
+            *_warn_of_groups(votes.annotator_names, group, excess, weights, kin),
+        ],
     )
 
 
@@ -238,12 +242,19 @@ def _warn_of_families(kin: list[Family], weights: Floats) -> list[str]:
     return said
 
 
-def _warn_of_groups(group: Integers, excess: Floats, weights: Floats) -> list[str]:
-    if not len(excess):
-        return []
-    n = int((group >= 0).sum())
-    return [
-        f"{n:,} annotators in {len(excess):,} group{'s' if len(excess) > 1 else ''} agree more than their skill "
-        f"explains (excess up to {excess.max():.2f}): all {len(group):,} are worth about {weights.sum():,.1f} "
-        "independent ones"
+def _warn_of_groups(names: Names, group: Integers, excess: Floats, weights: Floats, kin: list[Family]) -> list[str]:
+    """Groups that are no family; the largest are named."""
+    told = {tuple(family.members) for family in kin if family.errs_alike}
+    members = [np.flatnonzero(group == g) for g in range(len(excess))]
+    new = [g for g in np.argsort([-len(m) for m in members], kind="stable") if tuple(members[g].tolist()) not in told]
+    said = [
+        f"{_listed(names, members[g])} agree more than their skill explains, as if they copied (excess agreement "
+        f"{excess[g]:.2f}): they are worth about {weights[members[g]].sum():.1f} independent annotators"
+        for g in new[:NAMED]
     ]
+    return said + ([f"{len(new) - NAMED:,} more groups agree so"] if len(new) > NAMED else [])
+
+
+def _listed(names: Names, members: Integers) -> str:
+    shown = ", ".join(str(name) for name in to_list(names[members[:MEMBERS]]))
+    return shown + (f" and {len(members) - MEMBERS:,} more" if len(members) > MEMBERS else "")

@@ -1,0 +1,119 @@
+"""Judges of one family err alike: that is found, told and counted; independent ones are left in peace."""
+
+import numpy as np
+import pytest
+
+import karat
+from karat import Annotations
+from karat.frames import to_polars
+from karat.trust import alike
+from karat.trust.families import families
+
+NAMES = ["gpt-4o", "gpt-4o-mini", "openai/gpt-5", "claude-3-haiku", "mistral-large", "qwen2.5-72b"]
+
+
+def panel(sizes, names=NAMES, n_tasks=500, shared=0.6, K=2, skill=0.8, seed=0, repeated=1):
+    """Families of judges: each of two or more gives the family's answer in `shared` of the cases, else their own."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(K, size=n_tasks)
+
+    def answer():
+        return np.where(rng.random(n_tasks) < skill, truth, (truth + rng.integers(1, K, size=n_tasks)) % K)
+
+    columns = []
+    for size in sizes:
+        family = answer()
+        columns += [np.where(rng.random(n_tasks) < (shared if size > 1 else 0), family, answer()) for _ in range(size)]
+    answers = np.repeat(np.array(columns).T, repeated, axis=1)
+    task, judge = np.indices(answers.shape)
+    who = np.array(names, dtype=object)[judge.ravel() // repeated]
+    return Annotations.from_arrays(task.ravel(), who, answers.ravel(), repeated="all")
+
+
+def found_in(votes, method="ptbcc"):
+    return alike(karat.aggregate(votes, method))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_family_that_errs_alike_is_told_and_counts_less(seed):
+    found = found_in(panel((3, 1, 1, 1), seed=seed))
+    assert len(found.warnings) == 1
+    assert found.warnings[0].startswith("gpt-4o, gpt-4o-mini, openai/gpt-5 are of one family and err alike")
+    assert 1.2 < found.weights[[1, 2, 4]].sum() < 2.4  # in the order of names
+    assert 4 < found.effective < 5.5
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_family_of_independent_judges_is_left_in_peace(seed):
+    found = found_in(panel((1,) * 6, seed=seed))
+    assert found.warnings == []
+    assert found.effective == 6
+    assert found.n_groups == 0
+    assert not to_polars(found.pairs())["suspicious"].any()
+
+
+def test_pairs_show_their_evidence_the_most_suspicious_first():
+    table = to_polars(found_in(panel((2, 1, 1, 1), names=list("abcde"), shared=0.9)).pairs())
+    first = table.row(0, named=True)
+    assert (first["annotator_1"], first["annotator_2"], first["n_shared"]) == ("a", "b", 500)
+    assert first["suspicious"]
+    assert first["excess"] == pytest.approx((first["agreed"] - first["expected"]) / (1 - first["expected"]))
+    assert table["suspicious"].sum() == 1
+    assert len(table) == 10
+
+
+def test_strangers_who_copy_are_a_group_without_a_family():
+    found = found_in(panel((2, 1, 1, 1), names=list("abcde"), shared=0.9))
+    (row,) = to_polars(found.groups()).iter_rows(named=True)
+    assert (row["members"], row["n_members"]) == ("a, b", 2)
+    assert 1 < row["worth"] < 1.5
+    assert found.warnings == [
+        f"a, b agree more than their skill explains, as if they copied (excess agreement {row['excess']:.2f}): "
+        f"they are worth about {row['worth']:.1f} independent annotators"
+    ]
+
+
+def test_a_panel_of_one_family_is_warned_of_by_its_names_alone():
+    """Errors that all share look like the truth, and no vote can show it."""
+    found = found_in(panel((4,), names=["gpt-4o", "gpt-4o-mini", "gpt-4.1", "gpt-5"]))
+    assert found.effective == 4
+    (warning,) = found.warnings
+    assert "4 of 4 annotators are of the family gpt" in warning
+    assert "gold truths" in warning
+
+
+def test_another_methods_result_is_judged_alike():
+    votes = panel((3, 1, 1, 1))
+    assert found_in(votes, "mv").effective == found_in(votes).effective
+
+
+def test_repeats_of_one_judge_are_no_pair():
+    found = found_in(panel((1,) * 6, repeated=2))
+    table = to_polars(found.pairs())
+    assert (table["annotator_1"] != table["annotator_2"]).all()
+    assert len(table) == 15
+    assert found.n_groups == 0
+
+
+def test_annotators_who_share_no_task_are_no_pair():
+    found = found_in(Annotations.from_arrays([1, 2, 3], ["a", "b", "c"], ["x", "y", "x"]))
+    assert found.effective == 3
+    assert len(to_polars(found.pairs())) == 0
+    assert len(to_polars(found.groups())) == 0
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["gpt-4o", "gpt-4o-mini", "claude-3"], {"gpt": [0, 1]}),
+        (["openai/gpt-4o", "azure:gpt-4.1", "chatgpt-latest"], {"gpt": [0, 1, 2]}),
+        (["Llama-3-8B", "meta-llama/Llama-3-70B"], {"llama": [0, 1]}),
+        (["o1", "o3-mini"], {"o": [0, 1]}),
+        (["house-7b", "house-13b", "other-7b"], {"house": [0, 1]}),
+        (["worker-1", "worker-2", "anna", "annette", "A1B2", "A3C4"], {}),
+        (["1", "2"], {}),
+        (["Otto", "Oskar", "o"], {}),
+    ],
+)
+def test_families_are_known_by_names(names, expected):
+    assert families(names) == expected

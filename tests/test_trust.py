@@ -1,0 +1,282 @@
+"""Flips of the majority, votes that ignore the truth, calibration, and all of it in one place."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import karat
+from karat import Annotations, InputError, metrics
+from karat.frames import to_polars
+from karat.kernels.votes import outvoted
+from karat.result import Knowledge
+from karat.trust import calibration, contested, flips, n_flips, spammers, trust, why
+from karat.trust.spam import spam
+from tests.cli_helpers import run, write
+
+
+def panel(n_tasks=200, skills=(0.9, 0.85, 0.8, 0.75), K=3, seed=0, votes=None):
+    """Everybody votes on everything, unless `votes(rng, truth)` gives further columns."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(K, size=n_tasks)
+    columns = [np.where(rng.random(n_tasks) < s, truth, rng.integers(K, size=n_tasks)) for s in skills]
+    answers = np.column_stack([*columns, *(votes(rng, truth) if votes else [])])
+    task, annotator = np.indices(answers.shape)
+    return Annotations.from_arrays(task.ravel(), annotator.ravel(), answers.ravel(), classes=list(range(K))), truth
+
+
+def by_hand():
+    """Two bad annotators outvoted by a good one; all of it is set, so that weights can be computed by hand."""
+    votes = Annotations.from_arrays(
+        [1, 1, 1, 2, 2, 2, 3, 3], ["ann", "bob", "eve"] * 2 + ["ann", "bob"], list("xyyxxxxy")
+    )
+    good, bad = [[0.9, 0.1], [0.2, 0.8]], [[0.6, 0.4], [0.5, 0.5]]
+    result = karat.aggregate(votes, "mv")
+    known = Knowledge(class_prior=np.array([0.6, 0.4]), confusion=np.array([good, bad, bad]))
+    posterior = np.array([[0.7, 0.3], [1.0, 0.0], [0.5, 0.5]])
+    return replace(
+        result, posterior=posterior, label_codes=np.zeros(3, np.int32), tied=posterior[:, 0] == 0.5, knowledge=known
+    )
+
+
+def test_a_flip_names_both_sides_and_what_each_vote_weighs():
+    (row,) = to_polars(flips(by_hand())).iter_rows(named=True)
+    assert (row["task"], row["majority"], row["label"], row["n_votes"]) == (1, "y", "x", 3)
+    assert (row["votes_majority"], row["votes_label"], row["confidence"]) == (2, 1, 0.7)
+    assert row["why"] == "for: ann +1.5; against: bob -0.2, eve -0.2; class shares +0.4"
+
+
+def test_the_weight_of_a_vote_is_its_log_likelihood_ratio():
+    table = to_polars(why(by_hand(), 1))
+    assert table["annotator"].to_list() == [None, "ann", "bob", "eve"]
+    assert table["vote"].to_list() == [None, "x", "y", "y"]
+    expected = [np.log(0.6 / 0.4), np.log(0.9 / 0.2), np.log(0.4 / 0.5), np.log(0.4 / 0.5)]
+    assert table["weight"].to_list() == pytest.approx(expected)
+
+
+def test_where_nothing_flipped_the_runner_up_is_the_opponent():
+    table = to_polars(why(by_hand(), 2))
+    assert table["weight"].to_list()[1:] == pytest.approx([np.log(0.9 / 0.2), np.log(0.6 / 0.5), np.log(0.6 / 0.5)])
+    assert to_polars(why(by_hand(), 1, against="x"))["weight"].to_list() == [0, 0, 0, 0]
+
+
+def test_names_that_are_not_there_are_said():
+    with pytest.raises(InputError, match="there is no task 9 with votes"):
+        why(by_hand(), 9)
+    with pytest.raises(InputError, match="there is no class 'z'; there are \\['x', 'y'\\]"):
+        why(by_hand(), 1, against="z")
+
+
+def test_contested_tasks_come_closest_first_and_ties_are_marked():
+    table = to_polars(contested(by_hand(), below=0.5))
+    assert table["task"].to_list() == [3, 1]
+    assert table["runner_up"].to_list() == ["y", "y"]
+    assert table["margin"].to_list() == pytest.approx([0, 0.4])
+    assert table["tied"].to_list() == [True, False]
+    assert to_polars(by_hand().contested())["task"].to_list() == [3]
+
+
+def test_the_majority_vote_never_flips_itself_and_gold_is_no_flip():
+    votes, truth = panel(skills=(0.5, 0.5, 0.5, 0.5))
+    assert n_flips(karat.aggregate(votes, "mv")) == 0
+    wrong = {task: int((truth[task] + 1) % 3) for task in range(200)}
+    taught = karat.aggregate(votes, gold=wrong)
+    assert n_flips(taught) == len(to_polars(flips(taught))) == 0
+
+
+@pytest.mark.parametrize("method", ["ptbcc", "ds", "catd", "auto"])
+def test_flips_are_those_that_the_kernel_counts_whatever_the_method_knows(method):
+    votes, _ = panel(skills=(0.95, 0.95, 0.9, 0.3, 0.3, 0.3, 0.3, 0.2), seed=2)
+    result = karat.aggregate(votes, method)
+    table = to_polars(result.flips())
+    counted = outvoted(
+        votes.task_ptr.view(np.uint64), votes.cell_ptr.view(np.uint64), votes.cell_class, votes.gold, result.label_codes
+    )
+    assert len(table) == n_flips(result) == counted > 0
+    assert table["confidence"].is_sorted(descending=True)
+    assert (table["votes_majority"] > table["votes_label"]).all()
+
+
+def test_without_flips_the_table_is_empty_and_keeps_its_columns():
+    table = to_polars(flips(karat.aggregate(panel(skills=(1.0, 1.0))[0], "mv")))
+    assert len(table) == 0
+    assert table.schema["why"] == pl.String
+
+
+def test_with_one_class_nothing_is_contested_or_suspect():
+    result = karat.aggregate(Annotations.from_arrays([1, 1, 2], ["a", "b", "a"], ["x", "x", "x"]))
+    assert len(to_polars(contested(result))) == len(to_polars(flips(result))) == 0
+    assert to_polars(spammers(result))["kind"].to_list() == ["", ""]
+    assert trust(result).n_contested == 0
+
+
+def test_a_result_without_its_votes_says_what_to_do():
+    with pytest.raises(InputError, match="fit again with this Karat to keep the votes"):
+        flips(replace(by_hand(), annotations=None))
+
+
+def odd_ones(rng, truth):
+    """Annotators 4 to 7: always class 1; anything; nearly never right; somebody ordinary."""
+    n = len(truth)
+    inverted = np.where(rng.random(n) < 0.9, (truth + 1) % 3, truth)
+    return np.ones(n, int), rng.integers(3, size=n), inverted, np.where(rng.random(n) < 0.8, truth, 0)
+
+
+def test_votes_that_ignore_the_truth_are_found_and_named():
+    votes, _ = panel(votes=odd_ones)
+    table = to_polars(karat.aggregate(votes, "ds").spammers())
+    kinds = dict(zip(table["annotator"], table["kind"], strict=True))
+    assert [kinds[j] for j in range(8)] == ["", "", "", "", "one class", "random", "inverted", ""]
+    assert set(table["annotator"].to_list()[:3]) == {4, 5, 6}
+    lazy = table.row(by_predicate=pl.col("annotator") == 4, named=True)
+    assert (lazy["favourite"], lazy["favourite_share"]) == (1, 1.0)
+    assert lazy["score"] < 0.01
+
+
+def test_a_few_votes_prove_nothing():
+    votes, _ = panel(n_tasks=4, votes=odd_ones)
+    assert set(to_polars(karat.aggregate(votes).spammers())["kind"]) == {""}
+
+
+def test_always_the_frequent_class_is_no_proof_where_it_nearly_always_is_right():
+    rng = np.random.default_rng(5)
+    truth = (rng.random(60) < 0.03).astype(int)
+    answers = np.column_stack([truth, truth, truth, np.zeros(60, int)])
+    task, annotator = np.indices(answers.shape)
+    votes = Annotations.from_arrays(task.ravel(), annotator.ravel(), answers.ravel())
+    assert spam(karat.aggregate(votes, "mv")).evidence[3] < 3
+
+
+def test_the_score_of_raykar_and_yu_is_the_mean_squared_distance_of_the_rows():
+    votes, _ = panel(n_tasks=60, votes=odd_ones)
+    result = karat.aggregate(votes, "mv")
+    task, who, label = votes.votes()
+    n = np.zeros((8, 3, 3))
+    np.add.at(n, (who, result.label_codes[task], label), 1)
+    pooled = n.sum(axis=0) / n.sum(axis=(0, 2))[:, None]
+    rows = n + 2 * pooled
+    rows /= rows.sum(axis=2, keepdims=True)
+    pairs = [((rows[:, a] - rows[:, b]) ** 2).sum(axis=1) for a, b in ((0, 1), (0, 2), (1, 2))]
+    assert spam(result).score == pytest.approx(sum(pairs) / 6)
+
+
+def test_somebody_who_is_always_right_has_the_score_one():
+    votes, _ = panel(skills=(1.0, 1.0, 1.0))
+    assert spam(karat.aggregate(votes, "mv")).score == pytest.approx([1, 1, 1], abs=1e-6)
+
+
+def oversure(n=4000, seed=0):
+    """A result that says 0.98 where it is right in 80 % of the cases: odds of 49 instead of 4."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(2, size=n)
+    answer = np.where(rng.random(n) < 0.8, truth, 1 - truth)
+    result = karat.aggregate(Annotations.from_arrays(np.arange(n), np.zeros(n, int), answer), "mv")
+    posterior = np.full((n, 2), 0.02)
+    posterior[np.arange(n), answer] = 0.98
+    return replace(result, posterior=posterior), truth
+
+
+def test_the_temperature_makes_probabilities_as_sure_as_they_are_right():
+    result, truth = oversure()
+    found = calibration(result, truth)
+    assert found.temperature == pytest.approx(np.log(49) / np.log(4), rel=0.05)
+    assert found.ece == pytest.approx(0.18, abs=0.01)
+    assert found.ece_after < 0.02
+    assert found.log_loss_after < found.log_loss
+    better = found.apply(result)
+    assert better.confidence.mean() == pytest.approx(0.8, abs=0.01)
+    assert (better.label_codes == result.label_codes).all()
+    assert "fitted to 4,000 known truths" in better.notes[-1]
+
+
+def test_the_curve_holds_every_truth_once_with_an_interval():
+    result, truth = oversure(n=400)
+    (row,) = to_polars(calibration(result, truth).curve()).iter_rows(named=True)
+    assert row["n"] == 400
+    assert row["low"] < row["confidence"] <= row["high"]
+    assert row["accuracy_low"] < row["accuracy"] < row["accuracy_high"]
+    assert row["accuracy"] == pytest.approx((result.label_codes == truth).mean())
+
+
+def test_truths_that_taught_the_method_do_not_judge_it():
+    votes, truth = panel(skills=(0.6, 0.6, 0.6))
+    gold = {task: int(truth[task]) for task in range(100)}
+    result = karat.aggregate(votes, gold=gold)
+    everything = {task: int(truth[task]) for task in range(200)}
+    assert calibration(result, everything).n == 100
+    with pytest.raises(InputError, match="taught the method"):
+        calibration(result, gold)
+    assert (calibration(result, everything).apply(result).posterior[:100].max(axis=1) == 1).all()
+
+
+def test_a_truth_that_nobody_voted_for_counts_as_wrong():
+    result = karat.aggregate(Annotations.from_arrays([1, 1, 2, 2], list("abab"), list("xxxx")), "mv")
+    assert calibration(result, {1: "x", 2: "z"}).accuracy == 0.5
+
+
+def test_calibration_is_that_of_the_metrics():
+    votes, truth = panel(skills=(0.6, 0.6, 0.6))
+    result = karat.aggregate(votes)
+    found = calibration(result, truth)
+    assert found.ece == metrics.calibration_error(result.posterior, truth)
+    assert found.log_loss == metrics.log_loss(result.posterior, truth)
+
+
+def test_everything_in_one_place():
+    votes, truth = panel(votes=odd_ones)
+    found = karat.aggregate(votes, "ds").trust(truth)
+    figures = found.figures()
+    assert figures["n_spammers"] == 3
+    assert figures["calibration"]["n"] == 200
+    assert json.dumps(figures)
+    assert any("the votes of 4, 5, 6 tell nothing of the truth" in warning for warning in found.warnings)
+
+
+def test_few_votes_and_little_agreement_are_warned_of():
+    rng = np.random.default_rng(0)
+    votes = Annotations.from_arrays(np.repeat(np.arange(50), 2), rng.integers(9, size=100), rng.integers(3, size=100))
+    warnings = " ".join(karat.aggregate(votes).trust().warnings)
+    assert "votes on average" in warnings
+    assert "little more than by chance" in warnings
+
+
+@pytest.fixture
+def files(tmp_path):
+    votes, truth = panel(votes=odd_ones)
+    task, annotator, label = votes.votes()
+    rows = "".join(f"t{t},w{a},{c}\n" for t, a, c in zip(task, annotator, label, strict=True))
+    write(tmp_path / "votes.csv", "task,worker,label\n" + rows)
+    write(tmp_path / "truth.csv", "task,truth\n" + "".join(f"t{t},{c}\n" for t, c in enumerate(truth)))
+    return tmp_path
+
+
+def test_the_command_says_what_to_know_and_writes_tables(files):
+    tables = [f"--{name}={files / name}.csv" for name in ("flips", "contested", "spammers", "pairs", "calibration")]
+    done = run("trust", files / "votes.csv", "--method", "ds", "--truth", files / "truth.csv", *tables)
+    assert done.exit_code == 0, done.stderr
+    assert "labels against the majority vote" in done.stdout
+    assert "best temperature" in done.stdout
+    assert "warning: the votes of w4, w5, w6 tell nothing" in done.stderr
+    heads = {name: (files / f"{name}.csv").read_text().split("\n")[0] for name in ("flips", "spammers", "calibration")}
+    assert heads["flips"].endswith(",n_votes,why")
+    assert heads["spammers"].startswith("annotator,n_votes,score,evidence,kind")
+    assert heads["calibration"].startswith("low,high,n,confidence,accuracy")
+
+
+def test_a_saved_model_says_the_same_as_its_votes(files):
+    assert run("aggregate", files / "votes.csv", "--save", files / "model.karat").exit_code == 0
+    plain, saved = (json.loads(run("trust", files / name, "--json").stdout) for name in ("votes.csv", "model.karat"))
+    assert plain == saved
+    assert plain["calibration"] is None
+
+
+def test_the_curve_needs_truths(files):
+    done = run("trust", files / "votes.csv", "--calibration", files / "curve.csv")
+    assert done.exit_code == 2
+    assert "--calibration needs --truth FILE" in done.stderr
+
+
+def test_aggregate_says_how_many_labels_are_against_the_majority(files):
+    assert "against the majority vote (karat trust says why)" in run("aggregate", files / "votes.csv").stderr
