@@ -1,16 +1,18 @@
-"""Result -> plain view -> charts -> one HTML file."""
+"""Result -> plain view -> charts -> one HTML file, or one picture. What draws them is loaded when it is asked for."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from karat.errors import InputError
 from karat.files import write_bytes
-from karat.result import Result
 
-__all__ = ["require_libraries", "write_report"]
+if TYPE_CHECKING:
+    from karat.result import Result
+
+__all__ = ["require_libraries", "write_plot", "write_report"]
 
 
 def write_report(
@@ -23,6 +25,18 @@ def write_report(
 
     page = html(view(result, truth, title=title or f"Labels by {result.method}", command=command))
     write_bytes(path, page.encode("utf-8"))
+
+
+def write_plot(result: Result, kind: str, path: str | Path, truth: Any = None, *, who: Any = None) -> None:
+    """One chart as SVG, PNG or PDF, as the path ends. kind: one of karat.report.kinds; who: whose, for "annotator"."""
+    require_libraries()
+    from karat.report.charts import draw, draw_annotator, image
+    from karat.report.views import view
+
+    drawn = draw_annotator(result, who) if kind == "annotator" else draw(view(result, truth), kind)
+    if drawn.spec is None:
+        raise InputError(f"there is no chart {kind}: {drawn.absent}")
+    write_bytes(path, image(drawn.spec, Path(path).suffix.lower().removeprefix(".")))
 
 
 def require_libraries() -> None:

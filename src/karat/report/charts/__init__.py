@@ -6,13 +6,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from karat.encoding import MISSING
+from karat.errors import InputError
+from karat.readers.names import match
 from karat.report.charts import pictures, words
 from karat.report.charts.matrices import heat_map
-from karat.report.charts.render import FORMATS, image
+from karat.report.charts.render import image
 from karat.report.charts.style import Spec, spec_of
 from karat.report.views import View
+from karat.report.views.classes import shown_classes
+from karat.report.views.common import plain, texts
+from karat.report.views.weights import has_matrices, matrices
+from karat.result import Result
 
-__all__ = ["FORMATS", "KINDS", "Drawn", "Kind", "draw", "drawn", "image"]
+__all__ = ["DRAWN", "Drawn", "Kind", "draw", "draw_annotator", "drawn", "image"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +60,8 @@ def _confusion(view: View) -> Any:
     return heat_map(view.classes.matrix or [], view.classes.names)
 
 
-KINDS = {
+# As in karat.report.kinds, but for the annotator, who must be named.
+DRAWN = {
     "confidence": Kind("How sure the labels are", words.confidence, pictures.confidence),
     "ranking": Kind("Accuracy of annotators, with its 95 % interval", words.ranking, pictures.ranking),
     "annotators": Kind("Accuracy and number of votes", words.annotators, pictures.dots),
@@ -72,15 +82,28 @@ KINDS = {
 
 def draw(view: View, kind: str) -> Drawn:
     """One chart of the view."""
-    how = KINDS[kind]
+    how = DRAWN[kind]
     if (absent := how.absent(view)) is not None:
         return Drawn(how.title, "", None, absent)
     return Drawn(how.title, how.words(view), spec_of(how.chart(view)))
 
 
+def draw_annotator(result: Result, name: Any) -> Drawn:
+    """The confusion matrix of one annotator; 17 is found by "17", too."""
+    code = match([name], result.annotator_names)
+    if code[0] == MISSING:
+        raise InputError(f"there is no annotator {name!r}")
+    if not has_matrices(result):
+        return Drawn(f"How {name} votes", "", None, f"{result.method} learns no confusion matrices of annotators.")
+    classes = shown_classes(result)
+    matrix = matrices(result, code)[0][np.ix_(classes, classes)]
+    chart = heat_map(plain(matrix), texts(result.class_names, classes), f"How {name} votes")
+    return Drawn(f"How {name} votes", "", spec_of(chart))
+
+
 def drawn(view: View) -> dict[str, Drawn]:
-    """All charts of the report: those of KINDS but each prototype by itself, and an annotator's matrix."""
-    charts = {kind: draw(view, kind) for kind in KINDS if kind != "prototypes"}
+    """All charts of the report: those of DRAWN but each prototype by itself, and an annotator's matrix."""
+    charts = {kind: draw(view, kind) for kind in DRAWN if kind != "prototypes"}
     if view.prototypes is not None:
         for one in view.prototypes.prototypes:
             chart = spec_of(heat_map(one.matrix, view.prototypes.classes))

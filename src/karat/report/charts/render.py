@@ -7,9 +7,8 @@ from typing import Any
 
 from karat.report.charts.style import Spec
 
-__all__ = ["FORMATS", "bundle", "image"]
+__all__ = ["bundle", "image"]
 
-FORMATS = ("svg", "png", "pdf")
 WIDTH = 640  # of charts that fill their page
 SCALE = 2.0  # of PNG: sharp on today's screens
 

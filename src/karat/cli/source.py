@@ -1,0 +1,82 @@
+"""What report and plot show: a result that was saved, or one made of votes."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from karat.cli import options as o
+from karat.databases import is_database, parse
+from karat.errors import InputError
+
+if TYPE_CHECKING:
+    from karat.result import Result
+
+__all__ = ["Gold", "Method", "Source", "Truth", "command_line", "result_of", "title_of"]
+
+DEFAULT_METHOD = "ptbcc"
+
+Source = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE|MODEL", help="Votes, as for aggregate; or what --save kept.", show_default=False),
+]
+Method = Annotated[
+    str | None,
+    typer.Option("--method", metavar="M", help=f"For votes: one of {o.METHODS}.  [default: {DEFAULT_METHOD}]"),
+]
+Gold = Annotated[
+    str | None,
+    typer.Option("--gold", metavar="FILE", help="Known truths that teach the method, or a column of FILE with them."),
+]
+Truth = Annotated[str | None, typer.Option("--truth", metavar="FILE", help="Known truths to judge the labels by.")]
+
+
+def result_of(
+    reading: o.Reading, method: str | None, settings: list[str] | None, seed: int | None, threads: int | None, gold: Any
+) -> Result:
+    """The saved result, or that of the votes."""
+    from karat.archive import is_saved_result, load
+    from karat.cli.words import progress
+    from karat.solve import fit
+
+    if len(reading.files) == 1 and is_saved_result(reading.files[0]):
+        _refuse(method=method, set=settings, seed=seed, gold=gold, wide=reading.wide, **reading.selection)
+        return load(reading.files[0])
+    chosen = o.make(method or DEFAULT_METHOD, settings, seed)
+    votes = reading.read(gold)
+    with progress(chosen.name) as watch:
+        return fit(chosen, votes, threads=threads, watch=watch)
+
+
+def title_of(files: list[str]) -> str:
+    """votes.csv, or votes.csv and 2 more."""
+    first = parse(files[0]).name if is_database(files[0]) else Path(files[0]).name or files[0]
+    return first if len(files) == 1 else f"{first} and {len(files) - 1:,} more"
+
+
+def command_line(context: typer.Context) -> str:
+    """What was asked for, so that it can be asked again; without the password of a database."""
+    words = ["karat", context.info_name or ""]
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if source is not None and source.name == "COMMANDLINE":
+            words += _words(parameter, context.params[parameter.name or ""])
+    return shlex.join(words)
+
+
+def _words(parameter: Any, value: Any) -> list[str]:
+    """The words that gave this parameter its value."""
+    values = [str(one) for one in value] if isinstance(value, list | tuple) else [str(value)]
+    if parameter.param_type_name == "argument":
+        return [parse(one).name if is_database(one) else one for one in values]
+    option = parameter.opts[0]
+    return [option] if value is True else [word for one in values for word in (option, one)]
+
+
+def _refuse(**options: Any) -> None:
+    given = [name for name, value in options.items() if value]
+    if given:
+        raise InputError(f"--{given[0]} is for votes, and this model is fitted already; leave it out")
