@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
@@ -44,7 +44,7 @@ def explain(source: Source, error: BaseException) -> NoReturn:
     raise InputError(f"{source.name} cannot be read as {source.format.upper()}: {said}") from error
 
 
-def records(source: Source, separator: str) -> Iterator[tuple[int, list[str]]]:
+def records(source: Source, separator: str) -> Generator[tuple[int, list[str]], None, None]:
     """Every record of a delimited file, the header first, with the line it starts on."""
     with open_bytes(source) as raw:
         text = _text_lines(source, raw)

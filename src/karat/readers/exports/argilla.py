@@ -110,7 +110,8 @@ def _suggested(record: dict[str, Any], task: Any) -> Iterator[Vote]:
     if isinstance(suggestions, list):
         suggestions = {need(one, "question_name", str): one for one in suggestions}
     for question, suggestion in suggestions.items():
-        yield Vote(task, suggestion.get("agent") or SOME_AGENT, need(suggestion, "value", object), question)
+        value = need(suggestion, "value", object)
+        yield Vote(task, suggestion.get("agent") or SOME_AGENT, value, question)
     for name in record:
         if name.endswith(".suggestion") and record[name] is not None:
             yield Vote(task, record.get(f"{name}.agent") or SOME_AGENT, record[name], name.removesuffix(".suggestion"))

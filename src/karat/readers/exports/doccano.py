@@ -74,8 +74,13 @@ def _votes(name: str, file: BinaryIO, ask: Ask) -> Iterator[Vote]:
 
 def _records(name: str, file: BinaryIO) -> Iterator[Any]:
     if name.lower().endswith(".csv"):
-        return iter(csv.DictReader(io.TextIOWrapper(file, encoding="utf-8-sig", newline="")))
+        return _rows(file)
     return items(file, "item") if name.lower().endswith(".json") else json_lines(file)
+
+
+def _rows(file: BinaryIO) -> Iterator[dict[str, str]]:
+    with io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
+        yield from csv.DictReader(text)
 
 
 def _vote(record: Any, annotator: str, ask: Ask) -> Vote:

@@ -90,9 +90,11 @@ def in_batches(votes: Iterable[Vote]) -> Iterator[pl.DataFrame]:
 
 def joined(labels: list[Any]) -> Any:
     """One label as it is; several as one, the same whatever their order; None if there is none."""
-    if len(labels) <= 1:
-        return labels[0] if labels else None
-    return SEVERAL.join(sorted(map(text_of, labels)))
+    if len(labels) > 1:
+        return SEVERAL.join(sorted(map(_written, labels)))
+    if labels and isinstance(labels[0], list | dict):
+        raise _no_name(labels[0])
+    return labels[0] if labels else None
 
 
 def need(record: Any, name: str, kind: type[Kind], default: Kind | None = None) -> Kind:
@@ -126,5 +128,9 @@ def _text(values: tuple[Any, ...]) -> pl.Series:
 
 def _written(value: Any) -> str:
     if isinstance(value, list | dict):
-        raise Wrong(f"expected a name, a number or a label, found {_shown(value)}")
+        raise _no_name(value)
     return text_of(value)
+
+
+def _no_name(value: Any) -> Wrong:
+    return Wrong(f"expected a name, a number or a label, found {_shown(value)}")

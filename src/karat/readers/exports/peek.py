@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -132,9 +131,6 @@ def _plain_values(source: Source) -> dict[str, Any]:
 def _delimited(source: Source) -> Peek:
     if not source.is_delimited:
         return Peek(source)
-    rows = tuple(islice(_rows(source), ROWS + 1))
-    return Peek(source, columns=rows[0] if rows else (), rows=rows[1:])
-
-
-def _rows(source: Source) -> Iterator[tuple[str, ...]]:
-    return (tuple(record) for _, record in records(source, separator_of(source)))
+    with closing(records(source, separator_of(source))) as all_rows:
+        rows = [tuple(row) for _, row in islice(all_rows, ROWS + 1)]
+    return Peek(source, columns=rows[0] if rows else (), rows=tuple(rows[1:]))

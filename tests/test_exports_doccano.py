@@ -1,0 +1,84 @@
+"""doccano: an archive with a file per member, or these files themselves."""
+
+import json
+
+import pytest
+
+import karat
+from karat.errors import InputError
+from tests.exports_made import DOCCANO, lines, zipped
+from tests.readers_votes import votes_of, write
+
+VOTES = {(5, "ann", "pos"), (6, "ann", "neg"), (5, "bob", "neg")}
+CSV = {
+    "ann.csv": "id,text,label,Comments\n5,hi,pos,\n6,ho,neg,\n",
+    "bob.csv": "id,text,label,Comments\n5,hi,neg,\n6,ho,,\n",
+}
+FILES = {
+    "jsonl": {name: lines(records) for name, records in DOCCANO.items()},
+    "json": {name.replace("jsonl", "json"): json.dumps(records) for name, records in DOCCANO.items()},
+    "csv": CSV,
+}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_an_archive(tmp_path, kind):
+    votes = karat.read(write(tmp_path / "export.zip", zipped(FILES[kind])))
+    assert votes_of(votes) == VOTES
+    assert votes.counts.missing == 1
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_the_files_of_an_archive(tmp_path, kind):
+    paths = [write(tmp_path / name, content) for name, content in FILES[kind].items()]
+    assert votes_of(karat.read(paths)) == VOTES
+
+
+def test_several_labels_and_images(tmp_path):
+    records = [{"id": 1, "filename": "a.png", "label": ["cat", "ant"]}, {"id": 2, "filename": "b.png", "cats": ["dog"]}]
+    votes = karat.read(write(tmp_path / "export.zip", zipped({"ann.jsonl": lines(records)})))
+    assert votes_of(votes) == {(1, "ann", "ant|cat"), (2, "ann", "dog")}
+    csv = write(tmp_path / "export.zip", zipped({"ann.csv": "id,text,label\n1,hi,cat#ant\n"}))
+    assert votes_of(karat.read(csv)) == {(1, "ann", "ant|cat")}
+
+
+def test_spans_are_no_votes(tmp_path):
+    records = [{"id": 1, "text": "hi", "label": [[0, 2, "NAME"]]}, {"id": 2, "text": "hi", "label": ["a"]}]
+    votes = karat.read(write(tmp_path / "ann.jsonl", lines(records)))
+    assert votes_of(votes) == {(2, "ann", "a")}
+    assert votes.counts.left_out == {"marked spans": 1}
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_labels_of_all_members_together_are_refused(tmp_path, packed):
+    content = FILES["jsonl"]["ann.jsonl"]
+    path = tmp_path / ("export.zip" if packed else "all.jsonl")
+    write(path, zipped({"all.jsonl": content}) if packed else content)
+    with pytest.raises(InputError, match=r"\(doccano export\): it holds the labels of all members together.*Share"):
+        karat.read(path)
+
+
+DAMAGED = {
+    "label": (
+        {"ann.jsonl": lines([DOCCANO["ann.jsonl"][0], {"id": 6, "text": "ho", "label": 3}])},
+        'found 3 for "label"',
+    ),
+    "id": ({"ann.jsonl": lines([DOCCANO["ann.jsonl"][0], {"text": "ho", "label": []}])}, 'found no "id"'),
+    "json": ({"ann.jsonl": lines(DOCCANO["ann.jsonl"])[:-9]}, "no valid JSON"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_export_names_the_member_and_the_record(tmp_path, name):
+    files, found = DAMAGED[name]
+    with pytest.raises(InputError) as failure:
+        karat.read(write(tmp_path / "export.zip", zipped(files)))
+    assert f"(doccano export), record 2: in ann.jsonl, {found}" in str(failure.value)
+    assert "; export it again: Dataset, Actions" in str(failure.value)
+
+
+def test_a_damaged_archive(tmp_path):
+    whole = zipped({"ann.jsonl": lines(DOCCANO["ann.jsonl"]) * 50})
+    damaged = whole[:60] + b"\0" * 20 + whole[80:]
+    with pytest.raises(InputError, match=r"\(doccano export\).*the zip archive is damaged"):
+        karat.read(write(tmp_path / "export.zip", damaged))
