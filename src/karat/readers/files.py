@@ -70,16 +70,20 @@ def _file(place: Path) -> Source:
 
 
 def _folder(place: Path, path: str) -> list[Source]:
+    """The data files in a folder; if there are none, those in the folders inside, as some tools write them."""
     try:
-        files = [file for file in sorted(place.iterdir()) if file.is_file() and not file.name.startswith(".")]
+        found = _data_files(place.iterdir()) or _data_files(place.rglob("*"))
     except PermissionError:
         raise InputError(f"the folder {path} may not be read; check its permissions") from None
-    sources = [_file(file) for file in files]
-    found = [source for source in sources if by_extension(source)[0]]
-    found = found or [source for source in sources if source.name.lower().endswith(OF_EXPORTS)]
     if not found:
         raise InputError(f"the folder {path} holds no data files; Karat reads {READABLE} ({', '.join(EXTENSIONS)})")
     return found
+
+
+def _data_files(places: Iterable[Path]) -> list[Source]:
+    sources = [_file(file) for file in sorted(places) if file.is_file() and not file.name.startswith(".")]
+    found = [source for source in sources if by_extension(source)[0]]
+    return found or [source for source in sources if source.name.lower().endswith(OF_EXPORTS)]
 
 
 def _pattern(place: Path, path: str) -> list[Source]:

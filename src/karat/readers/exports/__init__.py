@@ -28,6 +28,8 @@ FORMATS = {
     "mturk": "karat.readers.exports.mturk",
     "toloka": "karat.readers.exports.toloka",
     "appen": "karat.readers.exports.appen",
+    "sagemaker": "karat.readers.exports.sagemaker",
+    "mt-bench": "karat.readers.exports.mt_bench",
 }
 
 
