@@ -23,19 +23,34 @@ from karat.errors import InputError
 from karat.methods.base import Method, Step
 from karat.result import Result, summarise
 
-__all__ = ["fit"]
+__all__ = ["Descent", "descend", "fit"]
 
 Watch = Callable[[Step], None]
 
 
-class Run(NamedTuple):
-    """One descent from one start."""
+class Descent(NamedTuple):
+    """The way from one start to the end. The posteriors are still in the blocks."""
 
+    method: Method
     parameters: Any
-    posterior: NDArray[np.float64]
-    per_task: dict[str, NDArray[Any]]
     steps: list[Step]
     converged: bool
+
+    @property
+    def stopped(self) -> str:
+        """Why it ended there."""
+        last = self.steps[-1]
+        if self.converged:
+            return f"converged after {last.iteration} iterations (last change {last.change:.2g})"
+        return f"stopped at max_iterations = {self.method.max_iterations} (last change {last.change:.2g})"
+
+
+class Run(NamedTuple):
+    """One descent, with what it made of the tasks."""
+
+    descent: Descent
+    posterior: NDArray[np.float64]
+    per_task: dict[str, NDArray[Any]]
 
 
 def fit(
@@ -61,14 +76,14 @@ def fit(
     if checkpoint is not None:
         checkpoint.bind(annotations, method.name, method.settings, method.earlier)
     with one_blas_thread():
-        best = _best_of(method, engine, watch, checkpoint)
-        knowledge = method.knowledge(best.parameters)
-    knowledge.more.update(best.per_task)
-    result = summarise(method.name, method.settings, annotations, best.posterior, best.steps, knowledge)
+        descent, posterior, per_task = _best_of(method, engine, watch, checkpoint)
+        knowledge = method.knowledge(descent.parameters)
+    knowledge.more.update(per_task)
+    result = summarise(method.name, method.settings, annotations, posterior, descent.steps, knowledge)
     return replace(
         result,
-        converged=best.converged,
-        stopped=_reason(method, best),
+        converged=descent.converged,
+        stopped=descent.stopped,
         seconds=time.perf_counter() - began,
         notes=[*result.notes, *engine.notes()],
     )
@@ -85,17 +100,29 @@ def _check(method: Method, annotations: Annotations, checkpoint: Checkpoint | No
 
 def _best_of(method: Method, engine: Engine, watch: Watch | None, checkpoint: Checkpoint | None) -> Run:
     """The restart with the highest bound."""
-    best = _descend(method, engine, 0, watch, checkpoint)
+    best = _run(method, engine, 0, watch, checkpoint)
     for restart in range(1, method.n_restarts):
         best = best._replace(posterior=best.posterior.copy())  # the next run works in the same memory
-        run = _descend(method, engine, restart, watch, None)
-        if run.steps[-1].bound > best.steps[-1].bound:
+        run = _run(method, engine, restart, watch, None)
+        if run.descent.steps[-1].bound > best.descent.steps[-1].bound:
             best = run
     return best
 
 
-def _descend(method: Method, engine: Engine, restart: int, watch: Watch | None, checkpoint: Checkpoint | None) -> Run:
-    """Ends with parameters that belong to the posterior returned."""
+def _run(method: Method, engine: Engine, restart: int, watch: Watch | None, checkpoint: Checkpoint | None) -> Run:
+    descent = descend(method, engine, restart, watch, checkpoint)
+    per_task = {name: engine.gather(name) for name in method.task_knowledge()}
+    return Run(descent, engine.gather(), per_task)
+
+
+def descend(
+    method: Method,
+    engine: Engine,
+    restart: int = 0,
+    watch: Watch | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Descent:
+    """The loop, on votes that the engine has. Ends with parameters that belong to the posteriors in the blocks."""
     steps = _prelude(method, engine, restart, watch)
     last = len(steps) + method.max_iterations
     parameters = method.begin(engine.sum(method.start, restart))
@@ -125,20 +152,12 @@ def _descend(method: Method, engine: Engine, restart: int, watch: Watch | None, 
                 raise KeyboardInterrupt
     if checkpoint is not None:
         checkpoint.done()
-    per_task = {name: engine.gather(name) for name in method.task_knowledge()}
-    return Run(parameters, engine.gather(), per_task, steps, done)
+    return Descent(method, parameters, steps, done)
 
 
 def _prelude(method: Method, engine: Engine, restart: int, watch: Watch | None) -> list[Step]:
     """Leaves its posterior in the blocks. -> its steps, without their bounds: they are those of another model."""
     if method.prelude is None:
         return []
-    run = _descend(method.prelude, engine, restart, watch, None)
-    return [step._replace(bound=math.nan) for step in run.steps]
-
-
-def _reason(method: Method, run: Run) -> str:
-    last = run.steps[-1]
-    if run.converged:
-        return f"converged after {last.iteration} iterations (last change {last.change:.2g})"
-    return f"stopped at max_iterations = {method.max_iterations} (last change {last.change:.2g})"
+    steps = descend(method.prelude, engine, restart, watch).steps
+    return [step._replace(bound=math.nan) for step in steps]
