@@ -8,14 +8,19 @@ import typer
 
 import karat
 from karat.cli.aggregate import aggregate
+from karat.cli.agreement import agreement
 from karat.cli.compare import compare
 from karat.cli.datasets import datasets
 from karat.cli.demo import demo
 from karat.cli.evaluate import evaluate
 from karat.cli.guard import Guarded
 from karat.cli.methods import methods
+from karat.cli.plot import plot
+from karat.cli.report import report
 from karat.cli.reproduce import reproduce
 from karat.cli.simulate import simulate
+from karat.cli.studio import studio
+from karat.cli.trust import trust
 from karat.cli.update import update
 
 __all__ = ["app"]
@@ -30,7 +35,21 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (aggregate, update, evaluate, compare, simulate, methods, demo, reproduce):
+for command in (
+    aggregate,
+    update,
+    evaluate,
+    compare,
+    agreement,
+    trust,
+    report,
+    plot,
+    simulate,
+    methods,
+    demo,
+    reproduce,
+    studio,
+):
     app.command()(command)
 app.add_typer(datasets, name="datasets")
 

@@ -1,0 +1,61 @@
+"""The application: the interface under /api, the pages, and the guard before both."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fastapi import FastAPI
+from fastapi.responses import FileResponse
+from fastapi.routing import APIRoute
+from fastapi.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+import karat
+from karat.studio.desk import Desk
+from karat.studio.problems import catch_problems
+from karat.studio.routes import api
+from karat.studio.security import Guard, Rules
+
+__all__ = ["make_app"]
+
+STATIC = Path(__file__).with_name("static")
+
+
+def make_app(desk: Desk, rules: Rules) -> ASGIApp:
+    return Guard(inner_app(desk), rules)
+
+
+def inner_app(desk: Desk) -> FastAPI:
+    """Without the guard, for tests of what is behind it."""
+
+    @asynccontextmanager
+    async def running(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        desk.close()
+
+    app = FastAPI(
+        title="Karat Studio",
+        version=karat.__version__,
+        description="Post votes, fit, fetch labels. Every request needs the token: `Authorization: Bearer TOKEN`.",
+        openapi_url="/api/openapi.json",
+        docs_url=None,  # these pages load their scripts from elsewhere
+        redoc_url=None,
+        lifespan=running,
+        generate_unique_id_function=_name_of,
+    )
+    app.state.desk = desk
+    catch_problems(app)
+    app.include_router(api())
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+
+    @app.get("/", include_in_schema=False)
+    def page() -> FileResponse:
+        return FileResponse(STATIC / "index.html")
+
+    return app
+
+
+def _name_of(route: APIRoute) -> str:
+    return route.name

@@ -1,0 +1,239 @@
+"""A result, ready to be looked through: sorted, filtered, searched and cut into pages, at a million tasks too.
+
+Orders and masks are whole NumPy arrays, computed when they are first asked for and kept as long as the result is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from karat.annotations import Annotations
+from karat.encoding import MISSING, Names, rank_of
+from karat.errors import InputError
+from karat.frames import to_list
+from karat.readers.names import match
+from karat.report.views.annotators import AnnotatorRow, ranking
+from karat.report.views.common import plain, texts
+from karat.report.views.suspects import suspects
+from karat.report.views.tasks import Doubts, doubts
+from karat.result import Result
+
+__all__ = ["AnnotatorQuery", "Browser", "Page", "TaskQuery"]
+
+View = TypeVar("View")
+Mask = NDArray[np.bool_]
+Order = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class TaskQuery:
+    """Which tasks, in which order. A filter that is None lets all pass."""
+
+    search: str = ""
+    sort: str = "confidence"
+    descending: bool = False
+    label: int | None = None  # a class, by its code
+    doubt: str | None = None  # contested, tied or flipped
+    judged: bool | None = None
+    confidence_from: float = 0.0
+    confidence_to: float = 1.0
+    first: int = 0
+    most: int = 50
+
+
+@dataclass(frozen=True)
+class AnnotatorQuery:
+    search: str = ""
+    sort: str = "accuracy"
+    descending: bool = False
+    first: int = 0
+    most: int = 50
+
+
+class Page(NamedTuple):
+    total: int  # rows that passed the filters
+    codes: list[int]  # those of this page, in order
+
+
+class Browser:
+    """One result and what was computed of it so far."""
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+        self._orders: dict[tuple[str, str], Order] = {}
+        self._views: dict[Callable[[Result], Any], Any] = {}
+
+    @property
+    def votes(self) -> Annotations:
+        votes = self.result.annotations
+        if votes is None:
+            raise InputError("this result was saved without its votes; fit again with this Karat")
+        return votes
+
+    @cached_property
+    def confidence(self) -> NDArray[np.float64]:
+        return self.result.confidence
+
+    @cached_property
+    def classes(self) -> list[Any]:
+        return to_list(self.result.class_names)
+
+    @cached_property
+    def class_texts(self) -> list[str]:
+        return texts(self.result.class_names)
+
+    def task_texts(self, codes: list[int]) -> list[str]:
+        return texts(self.result.task_names, codes) if codes else []
+
+    def task_name(self, code: int) -> Any:
+        """As it is in the data."""
+        return to_list(self.result.task_names[np.array([code])])[0]
+
+    @cached_property
+    def doubts(self) -> Doubts:
+        return doubts(self.result)
+
+    @cached_property
+    def by_need(self) -> Order:
+        """Tasks for which a person's truth helps most first."""
+        return self._order("task", "confidence", self._task_keys())
+
+    def view(self, make: Callable[[Result], View]) -> View:
+        """A view of the report, made once."""
+        if make not in self._views:
+            self._views[make] = make(self.result)
+        found: View = self._views[make]
+        return found
+
+    def tasks(self, query: TaskQuery, gold: Mapping[int, int]) -> Page:
+        """`gold` holds the truths that were given since, by task."""
+        order = self._order("task", query.sort, self._task_keys())
+        if query.descending:
+            order = order[::-1]
+        mask = self._mask(query, gold)
+        return _page(order if mask is None else order[mask[order]], query.first, query.most)
+
+    def annotators(self, query: AnnotatorQuery) -> Page:
+        order = self._order("annotator", query.sort, self._annotator_keys())
+        if query.descending:
+            order = order[::-1]
+        if query.search:
+            order = order[_contains(self._annotator_text, query.search)[order]]
+        return _page(order, query.first, query.most)
+
+    def annotator_rows(self, codes: list[int]) -> list[AnnotatorRow]:
+        return [self._annotator_row(code) for code in codes]
+
+    def task_code(self, name: Any) -> int:
+        """The code of a task by its name; MISSING where there is none."""
+        return int(match([name], self.result.task_names)[0])
+
+    def class_code(self, name: Any) -> int:
+        return int(match([name], self.result.class_names)[0])
+
+    def codes_of(self, gold: Mapping[Any, Any]) -> dict[int, int]:
+        """Truths by name as codes; those of tasks and classes that the votes do not have are left out."""
+        if not gold:
+            return {}
+        tasks = match(list(gold), self.result.task_names)
+        labels = match(list(gold.values()), self.result.class_names)
+        known = (tasks != MISSING) & (labels != MISSING)
+        return dict(zip(tasks[known].tolist(), labels[known].tolist(), strict=True))
+
+    def _annotator_row(self, code: int) -> AnnotatorRow:
+        result, weights, found = self.result, self.result.knowledge.weights, self.view(suspects)
+        return AnnotatorRow(
+            code=code,
+            rank=int(self._rank[code]),
+            annotator=texts(result.annotator_names, [code])[0],
+            n_votes=int(result.votes_per_annotator[code]),
+            accuracy=plain(result.accuracy[code]),
+            low=plain(result.accuracy_low[code]),
+            high=plain(result.accuracy_high[code]),
+            agreement=plain(result.agreement[code]),
+            weights=[] if weights is None else plain(weights[code]),
+            group=None if found is None or found.group[code] == MISSING else int(found.group[code]),
+            suspicion="" if found is None else found.kind[code],
+            measured=None,
+            n_measured=0,
+        )
+
+    @cached_property
+    def _rank(self) -> NDArray[np.int32]:
+        return rank_of(ranking(self.result)) + np.int32(1)
+
+    def _mask(self, query: TaskQuery, gold: Mapping[int, int]) -> Mask | None:
+        """None where nothing is filtered."""
+        result, masks = self.result, []
+        if query.label is not None:
+            masks.append(result.label_codes == query.label)
+        if query.doubt is not None:
+            masks.append(getattr(self.doubts, query.doubt))
+        if query.judged is not None:
+            masks.append(self._is_judged(gold) == query.judged)
+        if query.confidence_from > 0 or query.confidence_to < 1:
+            masks.append((self.confidence >= query.confidence_from) & (self.confidence <= query.confidence_to))
+        if query.search:
+            masks.append(_contains(self._task_text, query.search))
+        return np.logical_and.reduce(masks) if masks else None
+
+    def _is_judged(self, gold: Mapping[int, int]) -> Mask:
+        judged = np.zeros(len(self.result.label_codes), dtype=bool)
+        judged[list(gold)] = True
+        return judged
+
+    def _task_keys(self) -> dict[str, Callable[[], Any]]:
+        result = self.result
+        return {
+            "task": lambda: np.arange(len(result.label_codes)),  # names are sorted already
+            "label": lambda: result.label_codes,
+            "confidence": lambda: self.confidence,
+            "n_votes": lambda: result.votes_per_task,
+        }
+
+    def _annotator_keys(self) -> dict[str, Callable[[], Any]]:
+        result = self.result
+        return {
+            "annotator": lambda: np.arange(len(result.accuracy)),
+            "n_votes": lambda: result.votes_per_annotator,
+            "accuracy": lambda: result.accuracy,
+            "agreement": lambda: result.agreement,
+        }
+
+    def _order(self, kind: str, sort: str, keys: dict[str, Callable[[], Any]]) -> Order:
+        if sort not in keys:
+            raise InputError(f"tables are sorted by {', '.join(keys)}, not by {sort!r}")
+        if (kind, sort) not in self._orders:
+            self._orders[kind, sort] = np.argsort(keys[sort](), kind="stable")
+        return self._orders[kind, sort]
+
+    @cached_property
+    def _task_text(self) -> pl.Series:
+        return _lower(self.result.task_names)
+
+    @cached_property
+    def _annotator_text(self) -> pl.Series:
+        return _lower(self.result.annotator_names)
+
+
+def _page(order: Order, first: int, most: int) -> Page:
+    return Page(len(order), order[first : first + most].tolist())
+
+
+def _lower(names: Names) -> pl.Series:
+    native = names.to_native() if isinstance(names, nw.Series) else None
+    if isinstance(native, pl.Series):
+        return native.cast(pl.String).str.to_lowercase()
+    return pl.Series([str(name).lower() for name in to_list(names)], dtype=pl.String)
+
+
+def _contains(text: pl.Series, part: str) -> Mask:
+    return text.str.contains(part.lower(), literal=True).to_numpy()

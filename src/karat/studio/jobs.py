@@ -1,0 +1,219 @@
+"""Long work: reading votes and fitting methods, one job at a time, in a thread, each of which can be cancelled."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from karat.annotations import Annotations
+from karat.api import make_method
+from karat.errors import KaratError, KaratWarning
+from karat.result import Result, Step
+from karat.solve import fit as run_fit
+from karat.studio.browse import Browser
+from karat.studio.facts import facts_of
+from karat.studio.gold import Gold
+from karat.studio.posting import joined
+from karat.studio.problems import Problem
+from karat.studio.projects import Projects
+from karat.studio.reading import Reading, read_votes
+from karat.studio.workspace import Workspace, compact
+
+__all__ = ["Job", "Jobs"]
+
+BETWEEN_NEWS = 0.1  # seconds
+MOST_STEPS = 400  # that a job's progress shows
+
+
+class Cancelled(Exception):
+    """The user does not want it any more."""
+
+
+@dataclass
+class Job:
+    """What is being done for a project, or was done last."""
+
+    project: int
+    kind: str  # read or fit
+    fit: int | None = None
+    state: str = "queued"  # queued, running, done, failed, cancelled
+    message: str = ""
+    rows: int = 0
+    expected: int | None = None
+    steps: list[Step] = field(default_factory=list)
+    tolerance: float = 0.0
+    warnings: list[str] = field(default_factory=list)
+    cancelled: threading.Event = field(default_factory=threading.Event, repr=False)
+
+    @property
+    def is_active(self) -> bool:
+        return self.state in ("queued", "running")
+
+
+class Jobs:
+    """A queue and the thread that works it off."""
+
+    def __init__(self, projects: Projects, workspace: Workspace) -> None:
+        self.projects, self.workspace, self.gold = projects, workspace, Gold(projects)
+        self._queue: queue.Queue[tuple[Job, Callable[[Job], None]] | None] = queue.Queue()
+        self._of_project: dict[int, Job] = {}
+        self._told = 0.0
+        self._thread = threading.Thread(target=self._work, name="karat-studio-jobs", daemon=True)
+        self._thread.start()
+
+    def of(self, project: int) -> Job | None:
+        return self._of_project.get(project)
+
+    def close(self) -> None:
+        for job in list(self._of_project.values()):
+            job.cancelled.set()
+        self._queue.put(None)
+        self._thread.join(timeout=10)
+
+    def read(self, project: int, wishes: Reading) -> Job:
+        """Read the votes of a project's file, and take their majority: the first result to look at."""
+        self._refuse_second_reading(project)
+        return self._add(Job(project, "read"), lambda job: self._read(job, wishes))
+
+    def fit(self, project: int, method: str, settings: dict[str, Any]) -> Job:
+        chosen = make_method(method, settings)  # complains at once of what it does not know
+        if self.projects.get(project)["base"] is None and not self.projects.n_waiting(project):
+            raise Problem(409, "There are no votes yet", "Read the votes first: choose the columns, or post votes.")
+        made = self.projects.add_fit(project, chosen.name, settings)
+        job = Job(project, "fit", fit=made, tolerance=chosen.tolerance)
+        return self._add(job, lambda job: self._fit(job, method, settings))
+
+    def cancel(self, project: int, fit: int | None = None) -> None:
+        """The job of this fit, or the project's; one that is over stays as it is."""
+        for job in self._all(project):
+            if job.is_active and fit in (None, job.fit):
+                job.cancelled.set()
+
+    def _all(self, project: int) -> list[Job]:
+        waiting = [entry[0] for entry in list(self._queue.queue) if entry is not None]
+        current = self._of_project.get(project)
+        return [job for job in [*waiting, *([current] if current else [])] if job.project == project]
+
+    def _refuse_second_reading(self, project: int) -> None:
+        if any(job.is_active for job in self._all(project)):
+            raise Problem(409, "Something is still running", "Wait until it is done, or cancel it.")
+
+    def _add(self, job: Job, work: Callable[[Job], None]) -> Job:
+        if not (current := self._of_project.get(job.project)) or not current.is_active:
+            self._of_project[job.project] = job
+        self._queue.put((job, work))
+        self.projects.hub.tell(job.project)
+        return job
+
+    def _work(self) -> None:
+        while (entry := self._queue.get()) is not None:
+            job, work = entry
+            self._of_project[job.project] = job
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always", KaratWarning)
+                self._guarded(job, work)
+            job.warnings = [str(one.message) for one in said if issubclass(one.category, KaratWarning)]
+            self.projects.hub.tell(job.project)
+
+    def _guarded(self, job: Job, work: Callable[[Job], None]) -> None:
+        """Whatever happens in a job, the studio goes on."""
+        try:
+            self._set(job, "running")
+            _check(job)
+            work(job)
+            job.state = "done"
+        except Cancelled:
+            self._set(job, "cancelled")
+        except (KaratError, Problem) as error:
+            self._set(job, "failed", f"{error}. {error.detail}" if isinstance(error, Problem) else str(error))
+        except Exception as error:
+            traceback.print_exc()
+            self._set(job, "failed", f"failed unexpectedly ({type(error).__name__}: {error}); please report it")
+
+    def _set(self, job: Job, state: str, message: str = "") -> None:
+        job.state, job.message = state, message
+        if job.fit is not None:
+            with suppress(Problem):  # the project was deleted meanwhile
+                self.projects.set_state(job.project, job.fit, state, message)
+
+    def _read(self, job: Job, wishes: Reading) -> None:
+        def watch(progress: Any) -> None:
+            job.rows, job.expected = progress.rows, progress.expected
+            self._news(job)
+
+        with self.workspace.files.of(self.projects.get(job.project)) as path:
+            votes = read_votes(path, wishes, watch)
+        _check(job)
+        self._new_base(job, votes, reading=wishes.model_dump())
+
+    def _new_base(self, job: Job, votes: Annotations, *, reading: Any = None, read: list[int] | None = None) -> None:
+        majority = run_fit(make_method("mv", {}), votes)
+        model = self._saved(majority, f"base-{job.project}")
+        earlier = [fit["id"] for fit in self.projects.fits(job.project)]
+        browser = Browser(compact(majority))
+        base = self.projects.replace_votes(job.project, model, facts_of(browser), reading=reading, read=read or [])
+        model.unlink()
+        self.workspace.forget(earlier)
+        self.workspace.remember(base, browser)
+
+    def _fit(self, job: Job, method: str, settings: dict[str, Any]) -> None:
+        def watch(step: Step) -> None:
+            job.steps.append(step)
+            self._news(job)
+
+        votes = self._with_gold(job.project, self._votes(job))
+        result = run_fit(make_method(method, settings), votes, watch=watch)
+        _check(job)
+        self._keep(job, result)
+
+    def _votes(self, job: Job) -> Annotations:
+        """With those that were posted since."""
+        batches, posted = self.projects.posted(job.project)
+        if posted:
+            self._new_base(job, joined(self.workspace.votes(job.project), posted), read=batches)
+        votes = self.workspace.votes(job.project)
+        if votes is None:
+            raise Problem(409, "There are no votes yet", "Read the votes first.")
+        return votes
+
+    def _with_gold(self, project: int, votes: Annotations) -> Annotations:
+        """People's truths stand above those of the file."""
+        base = self.projects.get(project)["base"]
+        given = self.workspace.of(project, base).codes_of(self.gold.all(project))
+        gold = votes.gold.copy()
+        gold[np.fromiter(given, np.int64, len(given))] = np.fromiter(given.values(), np.int32, len(given))
+        return replace(votes, gold=gold)
+
+    def _keep(self, job: Job, result: Result) -> None:
+        assert job.fit is not None
+        browser, before = Browser(compact(result)), self.workspace.shown(job.project)
+        model = self._saved(result, f"fit-{job.fit}")
+        self.projects.finish_fit(job.project, job.fit, model, facts_of(browser, before))
+        model.unlink()
+        self.workspace.remember(job.fit, browser)
+
+    def _saved(self, result: Result, name: str) -> Any:
+        path = self.workspace.files.scratch / f"{name}.karat"
+        result.save(path)
+        return path
+
+    def _news(self, job: Job) -> None:
+        """Not more often than anybody can look."""
+        _check(job)
+        if time.monotonic() - self._told > BETWEEN_NEWS:
+            self._told = time.monotonic()
+            self.projects.hub.tell(job.project)
+
+
+def _check(job: Job) -> None:
+    if job.cancelled.is_set():
+        raise Cancelled

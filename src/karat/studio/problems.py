@@ -1,0 +1,78 @@
+"""What goes wrong, as problem details (RFC 9457): a title, and what to do."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from karat.errors import InputError, KaratError
+
+__all__ = ["Problem", "ProblemDetails", "catch_problems", "problem_response"]
+
+
+class ProblemDetails(BaseModel):
+    """How every refusal looks."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str = ""
+
+
+class Problem(Exception):
+    """A refusal with its HTTP status."""
+
+    def __init__(self, status: int, title: str, detail: str = "", **more: Any) -> None:
+        super().__init__(title)
+        self.status, self.title, self.detail, self.more = status, title, detail, more
+
+
+def problem_response(problem: Problem) -> Response:
+    body = {"type": "about:blank", "title": problem.title, "status": problem.status, "detail": problem.detail}
+    # A client that still sends a large body would not read the answer of a connection that stays open.
+    headers = {"connection": "close"} if problem.status == 413 else {}
+    content = json.dumps(body | problem.more, default=str)
+    return Response(content, problem.status, headers, media_type="application/problem+json")
+
+
+def catch_problems(app: FastAPI) -> None:
+    @app.exception_handler(Problem)
+    async def refused(request: Request, problem: Problem) -> Response:
+        return problem_response(problem)
+
+    @app.exception_handler(KaratError)
+    async def explained(request: Request, error: KaratError) -> Response:
+        status = 422 if isinstance(error, InputError) else 500
+        return problem_response(Problem(status, "That does not work", str(error)))
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        return problem_response(Problem(422, "The request is not as expected", "; ".join(map(_words, error.errors()))))
+
+    @app.exception_handler(HTTPException)
+    async def plain(request: Request, error: HTTPException) -> Response:
+        found = problem_response(Problem(error.status_code, str(error.detail)))
+        found.headers.update(error.headers or {})
+        return found
+
+    @app.exception_handler(Exception)
+    async def unexpected(request: Request, error: Exception) -> Response:
+        detail = "This is a mistake of Karat's; the terminal shows where. Please report it."
+        return problem_response(Problem(500, "Something failed unexpectedly", detail))
+
+    @app.exception_handler(sqlite3.OperationalError)
+    async def disk(request: Request, error: sqlite3.OperationalError) -> Response:
+        detail = f"{error}. Check that its disk has space and can be written to."
+        return problem_response(Problem(507, "The project file cannot be written", detail))
+
+
+def _words(error: Any) -> str:
+    place = ".".join(str(part) for part in error["loc"])
+    return f"{place}: {error['msg']}"

@@ -1,0 +1,196 @@
+"""What a project file holds, in words of its users: projects, fits, gold truths and how they came about."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from karat.studio.events import Hub
+from karat.studio.problems import Problem
+from karat.studio.store import Row, Store
+
+__all__ = ["Projects", "name_key"]
+
+
+def name_key(name: Any) -> str:
+    """A name of a task or a class as it is kept: 7 is not "7"."""
+    return json.dumps(name, ensure_ascii=False, default=str)
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+class Projects:
+    """Every method that changes something is one transaction, counts up the project's version and tells all tabs."""
+
+    def __init__(self, store: Store, hub: Hub) -> None:
+        self.store, self.hub = store, hub
+
+    # Projects
+
+    def all(self) -> list[Row]:
+        return self.store.rows("SELECT * FROM project ORDER BY id DESC")
+
+    def get(self, project: int) -> Row:
+        found = self.store.row("SELECT * FROM project WHERE id = ?", project)
+        if found is None:
+            raise Problem(404, "There is no such project", "It may have been deleted; go back to all projects.")
+        return found
+
+    def create(self, name: str, *, file: str | None = None, place: str | None = None) -> int:
+        with self.store.transaction():
+            made = self.store.run(
+                "INSERT INTO project (name, created, file, place) VALUES (?, ?, ?, ?)", name, now(), file, place
+            )
+        self.hub.tell(made)
+        return made
+
+    def create_from_upload(self, name: str, path: Path) -> int:
+        upload = self.store.keep_file(path)
+        with self.store.transaction():
+            self.store.own(upload)
+            made = self.store.run(
+                "INSERT INTO project (name, created, file, upload) VALUES (?, ?, ?, ?)", name, now(), name, upload
+            )
+        self.hub.tell(made)
+        return made
+
+    def of_place(self, place: str) -> int | None:
+        """The newest project of a file in the folder."""
+        found = self.store.row("SELECT id FROM project WHERE place = ? ORDER BY id DESC", place)
+        return None if found is None else int(found["id"])
+
+    def rename(self, project: int, name: str, version: int | None) -> None:
+        with self.changing(project, version):
+            self.store.run("UPDATE project SET name = ? WHERE id = ?", name, project)
+
+    def delete(self, project: int) -> None:
+        with self.changing(project):
+            blobs = self.store.rows("SELECT model AS id FROM fit WHERE project = ? AND model IS NOT NULL", project)
+            upload = self.get(project)["upload"]
+            self.store.run("UPDATE project SET shown = NULL, base = NULL WHERE id = ?", project)
+            self.store.run("DELETE FROM project WHERE id = ?", project)
+            for blob in [*blobs, *([{"id": upload}] if upload else [])]:
+                self.store.run("DELETE FROM blob WHERE id = ?", blob["id"])
+
+    # Fits
+
+    def fits(self, project: int) -> list[Row]:
+        return [_plain_fit(row) for row in self.store.rows("SELECT * FROM fit WHERE project = ? ORDER BY id", project)]
+
+    def fit(self, project: int, fit: int) -> Row:
+        found = self.store.row("SELECT * FROM fit WHERE project = ? AND id = ?", project, fit)
+        if found is None:
+            raise Problem(404, "There is no such fit", "It may have been deleted.")
+        return _plain_fit(found)
+
+    def shown_fit(self, project: int) -> Row | None:
+        shown = self.get(project)["shown"]
+        return None if shown is None else self.fit(project, shown)
+
+    def add_fit(self, project: int, method: str, settings: dict[str, Any]) -> int:
+        with self.changing(project):
+            return self.store.run(
+                "INSERT INTO fit (project, method, settings, state, started) VALUES (?, ?, ?, 'queued', ?)",
+                project,
+                method,
+                json.dumps(settings),
+                now(),
+            )
+
+    def set_state(self, project: int, fit: int, state: str, message: str = "") -> None:
+        with self.changing(project):
+            self.store.run("UPDATE fit SET state = ?, message = ? WHERE id = ?", state, message, fit)
+
+    def finish_fit(self, project: int, fit: int, model: Path, facts: dict[str, Any]) -> None:
+        """The result becomes the one that is shown, in the place of earlier ones of the same kind."""
+        blob = self.store.keep_file(model)
+        with self.changing(project):
+            self.store.own(blob)
+            self.store.run(
+                "UPDATE fit SET state = 'done', facts = ?, model = ? WHERE id = ?", json.dumps(facts), blob, fit
+            )
+            self.store.run("UPDATE project SET shown = ? WHERE id = ?", fit, project)
+            kind = self.store.rows("SELECT method, settings FROM fit WHERE id = ?", fit)[0]
+            self._drop(
+                "SELECT id, model FROM fit WHERE project = ? AND id < ? AND method = ? AND settings = ? "
+                "AND state NOT IN ('queued', 'running') AND id != (SELECT base FROM project WHERE id = ?)",
+                *(project, fit, kind["method"], kind["settings"], project),
+            )
+
+    def show(self, project: int, fit: int) -> None:
+        if self.fit(project, fit)["state"] != "done":
+            raise Problem(409, "This fit has no result", "Choose one that has finished.")
+        with self.changing(project):
+            self.store.run("UPDATE project SET shown = ? WHERE id = ?", fit, project)
+
+    def delete_fit(self, project: int, fit: int) -> None:
+        with self.changing(project):
+            self._drop("SELECT id, model FROM fit WHERE project = ? AND id = ?", project, fit)
+
+    def replace_votes(
+        self, project: int, model: Path, facts: dict[str, Any], *, reading: Any = None, read: Iterable[int] = ()
+    ) -> int:
+        """Votes that were read anew, or with the posted batches `read`: earlier fits are not about them."""
+        blob = self.store.keep_file(model)
+        with self.changing(project):
+            self.store.own(blob)
+            self.store.run("UPDATE project SET shown = NULL, base = NULL WHERE id = ?", project)
+            self._drop("SELECT id, model FROM fit WHERE project = ? AND state NOT IN ('queued', 'running')", project)
+            made = self.store.run(
+                "INSERT INTO fit (project, method, settings, state, started, facts, model) "
+                "VALUES (?, 'mv', '{}', 'done', ?, ?, ?)",
+                *(project, now(), json.dumps(facts), blob),
+            )
+            self.store.run("UPDATE project SET base = ?, shown = ? WHERE id = ?", made, made, project)
+            if reading is not None:
+                self.store.run("UPDATE project SET reading = ? WHERE id = ?", json.dumps(reading), project)
+            for batch in read:
+                self.store.run("DELETE FROM posted WHERE id = ?", batch)
+        return made
+
+    def _drop(self, which: str, *values: Any) -> None:
+        for fit in self.store.rows(which, *values):
+            self.store.run("DELETE FROM fit WHERE id = ?", fit["id"])
+            self.store.run("DELETE FROM blob WHERE id = ?", fit["model"])
+
+    # Posted votes
+
+    def post_votes(self, project: int, votes: list[Any]) -> int:
+        """-> how many posted votes wait now"""
+        with self.changing(project):
+            self.store.run(
+                "INSERT INTO posted (project, n_votes, votes) VALUES (?, ?, ?)", project, len(votes), json.dumps(votes)
+            )
+        return self.n_waiting(project)
+
+    def n_waiting(self, project: int) -> int:
+        found = self.store.row("SELECT coalesce(sum(n_votes), 0) AS n FROM posted WHERE project = ?", project)
+        return int(found["n"]) if found else 0
+
+    def posted(self, project: int) -> tuple[list[int], list[Any]]:
+        batches = self.store.rows("SELECT id, votes FROM posted WHERE project = ? ORDER BY id", project)
+        return [batch["id"] for batch in batches], [vote for batch in batches for vote in json.loads(batch["votes"])]
+
+    @contextmanager
+    def changing(self, project: int, version: int | None = None) -> Iterator[None]:
+        with self.store.transaction():
+            found = self.get(project)
+            if version is not None and version != found["version"]:
+                raise Problem(
+                    409,
+                    "The project has changed meanwhile",
+                    "It was changed in another tab or by a program; look at it again, then repeat your change.",
+                )
+            yield
+            self.store.run("UPDATE project SET version = version + 1 WHERE id = ?", project)
+        self.hub.tell(project)
+
+
+def _plain_fit(row: Row) -> Row:
+    return {**row, "settings": json.loads(row["settings"]), "facts": json.loads(row["facts"] or "null")}

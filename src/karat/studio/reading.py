@@ -1,0 +1,143 @@
+"""How the columns of a file are understood, before and after the user had a say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+from pydantic import BaseModel, Field
+
+from karat.annotations import Annotations
+from karat.errors import InputError
+from karat.readers import read
+from karat.readers.columns import ANNOTATOR, LABEL, TASK, TRUTH, WIDE_TASK, candidates
+from karat.readers.exports import find_export, look
+from karat.readers.exports.export import Ask, Export
+from karat.readers.exports.peek import Peek
+from karat.readers.files import sources_of
+from karat.readers.table import open_table
+from karat.readers.trouble import reading
+
+__all__ = ["Preview", "Question", "Reading", "preview", "read_votes"]
+
+SHOWN_ROWS = 12
+SHOWN_TEXT = 200  # characters of a value in the preview
+LOOKED_AT = 8  # batches of an export whose questions are listed
+
+
+class Reading(BaseModel, extra="forbid"):
+    """How the file is read; what is left out is guessed from the names of the columns."""
+
+    task: str | None = Field(default=None, description="The column of the tasks.")
+    annotator: str | None = Field(default=None, description="The column of the annotators.")
+    label: str | None = Field(default=None, description="The column of the labels.")
+    wide: bool = Field(default=False, description="Whether every annotator has a column of their own.")
+    gold: str | None = Field(default=None, description="A column with known truths.")
+    question: str | None = Field(default=None, description="Which question of an export with several.")
+    missing: list[str] | None = Field(default=None, description='Labels that mean "no vote" beside blank ones.')
+    repeated: Literal["first", "last", "all", "error"] = Field(default="first", description="Which of repeated votes.")
+
+
+class Question(BaseModel):
+    name: str
+    n_votes: int
+
+
+class Preview(BaseModel):
+    """What the file looks like, and what Karat makes of it by itself."""
+
+    file: str
+    format: str
+    is_export: bool
+    columns: list[str]
+    rows: list[list[str | None]]
+    guess: Reading
+    open: list[str] = Field(description="The roles that no column could be found for.")
+    questions: list[Question] = []
+
+
+def preview(path: Path) -> Preview:
+    """The first rows, and a guess."""
+    sources = sources_of(str(path))
+    peeks = look(sources)
+    export = find_export(peeks)
+    if export is not None:
+        return _of_export(path.name, export, peeks[0])
+    opened = open_table(str(path))
+    columns = [str(column) for column in opened.columns]
+    with reading(opened.sources[0]):
+        head = opened.scans[0].head(SHOWN_ROWS).collect()
+    guess, unknown = _guess(columns)
+    return Preview(
+        file=path.name,
+        format=f"{opened.sources[0].format.upper()} table",
+        is_export=False,
+        columns=columns,
+        rows=_texts(head),
+        guess=guess,
+        open=unknown,
+    )
+
+
+def read_votes(path: Path, wishes: Reading, watch: Callable[[Any], None]) -> Annotations:
+    options = {name: value for name, value in wishes.model_dump().items() if value not in (None, False)}
+    if wishes.wide and wishes.annotator is not None:
+        options["annotator"] = [part.strip() for part in wishes.annotator.split(",")]
+    if wishes.gold is not None:
+        _check_gold(path, wishes.gold)
+    return read(str(path), watch=watch, **options)
+
+
+def _check_gold(path: Path, gold: str) -> None:
+    """`karat.read` takes a name that is no column for a path: here, that would open any file of this computer."""
+    columns = [str(column) for column in open_table(str(path)).columns]
+    if gold not in columns:
+        raise InputError(f'{path.name}: there is no column "{gold}" for the gold; the columns are {", ".join(columns)}')
+
+
+def _of_export(file: str, export: Export, seen: Peek) -> Preview:
+    batches = list(islice(export.read(seen, Ask()), LOOKED_AT))
+    if not batches:
+        raise InputError(f"{file} ({export.title} export) holds no votes; {export.remedy}")
+    votes = pl.concat(batches, how="diagonal")
+    shown: list[str] = [name for name in ("task", "annotator", "label", "question") if name in votes.columns]
+    questions = _questions(votes)
+    return Preview(
+        file=file,
+        format=f"{export.title} export",
+        is_export=True,
+        columns=shown,
+        rows=_texts(votes.select(shown).head(SHOWN_ROWS)),
+        guess=Reading(question=questions[0].name if len(questions) > 1 else None),
+        open=[],
+        questions=questions,
+    )
+
+
+def _questions(votes: pl.DataFrame) -> list[Question]:
+    """The one with the most votes first."""
+    if "question" not in votes.columns:
+        return []
+    counts = votes.get_column("question").drop_nulls().value_counts(sort=True)
+    return [Question(name=str(name), n_votes=count) for name, count in counts.iter_rows()]
+
+
+def _guess(columns: list[str]) -> tuple[Reading, list[str]]:
+    """The first column with a usual name for each role; a table without any of two is taken for a wide one."""
+    found: dict[str, Any] = {}
+    for role in (TASK, ANNOTATOR, LABEL):
+        free = [column for column in columns if column not in found.values()]
+        found[role.name] = next(iter(candidates(free, role)), None)
+    gold = next(iter(candidates(columns, TRUTH)), None)
+    lost = [name for name, column in found.items() if column is None]
+    if {"annotator", "label"} <= set(lost) and len(columns) > 2:
+        task = next(iter(candidates(columns, WIDE_TASK)), None)
+        return Reading(wide=True, task=task, gold=gold), []
+    return Reading(**found, gold=gold), lost
+
+
+def _texts(head: pl.DataFrame) -> list[list[str | None]]:
+    return [[None if value is None else str(value)[:SHOWN_TEXT] for value in row] for row in head.iter_rows()]

@@ -1,0 +1,97 @@
+"""Fits: which methods there are, running them, and choosing whose result is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, Field
+
+from karat.methods import method_class
+from karat.registry import REGISTRY
+from karat.studio.problems import Problem
+from karat.studio.routes.common import FitId, Here, ProjectId
+from karat.studio.routes.projects import Fit, Project, described
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["fits"])
+
+
+class MethodInfo(BaseModel):
+    name: str
+    about: str
+    takes_gold: bool
+    settings: dict[str, Any]
+
+
+class Wanted(BaseModel, extra="forbid"):
+    method: str = Field(default="ptbcc", max_length=100, description="A name from /api/methods.")
+    settings: dict[str, str | int | float | bool] = Field(default={}, description="Of the method, e.g. n_prototypes.")
+
+
+class Agreement(BaseModel):
+    fits: list[int]
+    shares: list[list[float]] = Field(description="The share of tasks that two fits label alike.")
+
+
+@router.get("/methods")
+def methods() -> list[MethodInfo]:
+    return [_info(name) for name in REGISTRY]
+
+
+@router.post("/projects/{project}/fits", status_code=202)
+def start_fit(project: ProjectId, wanted: Wanted, desk: Here) -> Fit:
+    """Queue a fit of the votes with all gold that was given. Follow it by /events, or ask for it again."""
+    job = desk.jobs.fit(project, wanted.method, wanted.settings)
+    assert job.fit is not None
+    return Fit(**desk.projects.fit(project, job.fit))
+
+
+@router.get("/projects/{project}/fits/{fit}")
+def get_fit(project: ProjectId, fit: FitId, desk: Here) -> Fit:
+    return Fit(**desk.projects.fit(project, fit))
+
+
+@router.put("/projects/{project}/fits/{fit}/shown")
+def show_fit(project: ProjectId, fit: FitId, desk: Here) -> Project:
+    """Make this the result that is looked at and exported."""
+    desk.projects.show(project, fit)
+    return described(desk, project)
+
+
+@router.delete("/projects/{project}/fits/{fit}", status_code=204, response_class=Response)
+def cancel_or_delete(project: ProjectId, fit: FitId, desk: Here) -> None:
+    """Cancel a fit that is not done; delete one that is."""
+    found = desk.projects.fit(project, fit)
+    if found["state"] in ("queued", "running"):
+        desk.jobs.cancel(project, fit)
+        return
+    row = desk.projects.get(project)
+    if fit in (row["base"], row["shown"]):
+        raise Problem(409, "This result is in use", "Show another one first; the majority vote always stays.")
+    desk.projects.delete_fit(project, fit)
+    desk.workspace.forget([fit])
+
+
+@router.delete("/projects/{project}/job", status_code=204, response_class=Response)
+def cancel_job(project: ProjectId, desk: Here) -> None:
+    """Cancel whatever is being done for the project."""
+    desk.projects.get(project)
+    desk.jobs.cancel(project)
+
+
+@router.get("/projects/{project}/compare")
+def compare(project: ProjectId, desk: Here) -> Agreement:
+    """How far the results of all fits agree."""
+    done = [fit["id"] for fit in desk.projects.fits(project) if fit["state"] == "done"]
+    labels = [desk.workspace.of(project, fit).result.label_codes for fit in done]
+    shares = [[float((one == other).mean()) if len(one) == len(other) else 0.0 for other in labels] for one in labels]
+    return Agreement(fits=done, shares=shares)
+
+
+def _info(name: str) -> MethodInfo:
+    made = method_class(name)
+    about = (made.__doc__ or "").strip().partition("\n")[0]
+    settings = {key: value for key, value in made().settings.items() if isinstance(value, str | int | float | bool)}
+    return MethodInfo(name=name, about=about, takes_gold=made.takes_gold, settings=settings)

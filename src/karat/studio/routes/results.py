@@ -1,0 +1,77 @@
+"""Results: the views of the report."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+
+from karat.report.views.annotators import Annotators, annotators
+from karat.report.views.classes import Classes, classes
+from karat.report.views.prototypes import Prototypes, prototypes
+from karat.report.views.quality import Quality, quality
+from karat.report.views.record import Record, record
+from karat.report.views.trust import Trust, trust
+from karat.studio.routes.common import ProjectId, Shown
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["results"], prefix="/projects/{project}/results")
+
+
+class DoubtCounts(BaseModel):
+    contested: int
+    tied: int
+    flipped: int
+    any: int
+
+
+class Overview(BaseModel):
+    """How good the labels are, and how many need a person."""
+
+    method: str
+    classes: list[str]
+    quality: Quality
+    doubts: DoubtCounts
+
+
+@router.get("")
+def overview(project: ProjectId, shown: Shown) -> Overview:
+    found = shown.doubts
+    return Overview(
+        method=shown.result.method,
+        classes=shown.class_texts,
+        quality=shown.view(quality),
+        doubts=DoubtCounts(
+            **{name: int(getattr(found, name).sum()) for name in ("contested", "tied", "flipped", "any")}
+        ),
+    )
+
+
+@router.get("/annotators")
+def annotators_view(project: ProjectId, shown: Shown) -> Annotators:
+    """How good the annotators are altogether; copies and spammers. /annotators has all of them in pages."""
+    return shown.view(annotators)
+
+
+@router.get("/classes")
+def classes_view(project: ProjectId, shown: Shown) -> Classes:
+    """How frequent the classes are, and which are taken for which."""
+    return shown.view(classes)
+
+
+@router.get("/prototypes")
+def prototypes_view(project: ProjectId, shown: Shown) -> Prototypes | None:
+    """The prototypes and where annotators stand between them; null for methods that have none."""
+    return shown.view(prototypes)
+
+
+@router.get("/trust")
+def trust_view(project: ProjectId, shown: Shown) -> Trust:
+    """How far the annotators agree."""
+    return shown.view(trust)
+
+
+@router.get("/record")
+def record_view(project: ProjectId, shown: Shown) -> Record:
+    """How the result was computed, so that it can be repeated."""
+    return shown.view(record)

@@ -1,0 +1,149 @@
+"""All tasks and all annotators of a result, in pages; and each of them with everything about it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from karat.encoding import MISSING
+from karat.report.views.annotators import AnnotatorRow
+from karat.report.views.common import Matrix
+from karat.report.views.tasks import TaskRow, task_rows
+from karat.report.views.weights import has_matrices, matrices
+from karat.studio.browse import AnnotatorQuery, Browser, TaskQuery
+from karat.studio.problems import Problem
+from karat.studio.routes.common import At, Here, Name, ProjectId, Shown, plain_name
+
+__all__ = ["router", "task_lines"]
+
+router = APIRouter(tags=["tables"], prefix="/projects/{project}")
+
+MOST_PLACE = 2**31 - 1
+First = Annotated[int, Query(ge=0, le=MOST_PLACE, description="How many rows to skip.")]
+Most = Annotated[int, Query(ge=1, le=500, description="How many rows to give at most.")]
+Search = Annotated[str, Query(max_length=200, description="A part of the name.")]
+
+
+class TaskLine(BaseModel):
+    at: int
+    task: str
+    label: str
+    confidence: float
+    n_votes: int
+    doubts: list[str]
+    gold: str | None = Field(description="The truth that was given, in the file or by a person.")
+
+
+class TaskPage(BaseModel):
+    total: int
+    rows: list[TaskLine]
+
+
+class TaskView(BaseModel):
+    at: int
+    row: TaskRow
+    name: Name = Field(description="As it is in the data: 7 is not the text 7.")
+    gold: str | None
+    probabilities: list[float] = Field(description="Of every class, in their order.")
+
+
+class AnnotatorPage(BaseModel):
+    total: int
+    rows: list[AnnotatorRow]
+
+
+class AnnotatorView(BaseModel):
+    at: int
+    row: AnnotatorRow
+    classes: list[str]
+    confusion: Matrix | None
+
+
+@router.get("/tasks")
+def tasks(
+    project: ProjectId,
+    shown: Shown,
+    desk: Here,
+    search: Search = "",
+    sort: Literal["task", "label", "confidence", "n_votes"] = "confidence",
+    descending: bool = False,
+    label: Annotated[int | None, Query(ge=0, le=65_535, description="A class, by its place.")] = None,
+    doubt: Literal["contested", "tied", "flipped"] | None = None,
+    judged: Annotated[bool | None, Query(description="Only tasks with (or without) a truth given by a person.")] = None,
+    confidence_from: Annotated[float, Query(ge=0, le=1)] = 0.0,
+    confidence_to: Annotated[float, Query(ge=0, le=1)] = 1.0,
+    first: First = 0,
+    most: Most = 50,
+) -> TaskPage:
+    """Tasks with their labels."""
+    given = shown.codes_of(desk.gold.all(project))
+    query = TaskQuery(search, sort, descending, label, doubt, judged, confidence_from, confidence_to, first, most)
+    page = shown.tasks(query, given)
+    return TaskPage(total=page.total, rows=task_lines(shown, page.codes, given))
+
+
+@router.get("/tasks/{at}")
+def task(project: ProjectId, at: At, shown: Shown, desk: Here) -> TaskView:
+    """Everything about a task: who voted what, with which weight."""
+    _check(at, len(shown.result.label_codes), "task")
+    name = shown.task_name(at)
+    gold = desk.gold.of(project, name)
+    return TaskView(
+        at=at,
+        row=task_rows(shown.result, [at], shown.doubts)[0],
+        name=plain_name(name),
+        gold=None if gold is None else str(gold),
+        probabilities=np.round(shown.result.posterior[at], 6).tolist(),
+    )
+
+
+@router.get("/annotators")
+def annotators(
+    project: ProjectId,
+    shown: Shown,
+    search: Search = "",
+    sort: Literal["annotator", "accuracy", "agreement", "n_votes"] = "accuracy",
+    descending: bool = True,
+    first: First = 0,
+    most: Most = 50,
+) -> AnnotatorPage:
+    """Annotators with their expected accuracy."""
+    page = shown.annotators(AnnotatorQuery(search, sort, descending, first, most))
+    return AnnotatorPage(total=page.total, rows=shown.annotator_rows(page.codes))
+
+
+@router.get("/annotators/{at}")
+def annotator(project: ProjectId, at: At, shown: Shown) -> AnnotatorView:
+    """An annotator and how they vote when the truth is given."""
+    _check(at, len(shown.result.accuracy), "annotator")
+    confusion = matrices(shown.result, [at])[0].round(4).tolist() if has_matrices(shown.result) else None
+    return AnnotatorView(at=at, row=shown.annotator_rows([at])[0], classes=shown.class_texts, confusion=confusion)
+
+
+def task_lines(shown: Browser, codes: list[int], given: dict[int, int]) -> list[TaskLine]:
+    result, found = shown.result, shown.doubts
+    return [
+        TaskLine(
+            at=code,
+            task=name,
+            label=shown.class_texts[result.label_codes[code]],
+            confidence=round(float(shown.confidence[code]), 6),
+            n_votes=int(result.votes_per_task[code]),
+            doubts=[doubt for doubt in ("contested", "tied", "flipped") if getattr(found, doubt)[code]],
+            gold=_gold(shown, code, given),
+        )
+        for code, name in zip(codes, shown.task_texts(codes), strict=True)
+    ]
+
+
+def _gold(shown: Browser, code: int, given: dict[int, int]) -> str | None:
+    truth = given.get(code, int(shown.result.gold[code]))
+    return None if truth == MISSING else shown.class_texts[truth]
+
+
+def _check(at: int, end: int, what: str) -> None:
+    if at >= end:
+        raise Problem(404, f"There is no such {what}", f"There are {end:,}, counted from zero.")

@@ -1,0 +1,137 @@
+"""Starting the studio: where it listens, who may come in, and what it says."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+import webbrowser
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from karat.errors import InputError
+from karat.studio.app import make_app
+from karat.studio.desk import Desk
+from karat.studio.security import Rules, is_loopback, new_token
+
+__all__ = ["Plan", "default_project", "plan", "serve"]
+
+LEAST_TOKEN = 16  # characters of a token that others on the network could try to guess
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was asked for, checked."""
+
+    project: Path
+    folder: Path
+    file: str | None  # in the folder
+    host: str
+    port: int
+    token: str
+    most_bytes: int
+
+    @property
+    def is_local(self) -> bool:
+        return is_loopback(self.host)
+
+    @property
+    def address(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+
+def plan(
+    file: str | None, project: str | None, host: str, port: int | None, token: str | None, most_bytes: int
+) -> Plan:
+    path = None if file is None else Path(file).expanduser()
+    if path is not None and not path.is_file():
+        raise InputError(f"there is no file {file}; name a file with votes, or start the studio without one")
+    folder = Path.cwd() if path is None else path.resolve().parent
+    where = default_project(path, folder) if project is None else Path(project).expanduser()
+    if not where.parent.is_dir():
+        raise InputError(f"there is no folder {where.parent} for the project file; create it first")
+    return Plan(
+        project=where.resolve(),
+        folder=folder,
+        file=None if path is None else path.resolve().name,
+        host=host,
+        port=_free_port(host, port),
+        token=_checked_token(host, token),
+        most_bytes=most_bytes,
+    )
+
+
+def default_project(file: Path | None, folder: Path) -> Path:
+    """Beside the data."""
+    return folder / (f"{file.name.partition('.')[0] or 'votes'}.studio" if file else "karat.studio")
+
+
+def serve(wanted: Plan, *, open_browser: bool) -> None:
+    """Until Ctrl-C."""
+    desk = Desk(wanted.project, wanted.folder, wanted.most_bytes)
+    try:
+        if wanted.file is not None and desk.projects.of_place(wanted.file) is None:
+            desk.files.resolve(wanted.file)
+            desk.projects.create(wanted.file, file=wanted.file, place=wanted.file)
+        app = make_app(desk, Rules(wanted.token, wanted.host, wanted.port, wanted.most_bytes))
+        server = Server(uvicorn.Config(app, host=wanted.host, port=wanted.port, **QUIETLY))
+        server.desk = desk
+        if open_browser:
+            threading.Thread(target=_open_when_up, args=(server, wanted), daemon=True).start()
+        server.run()
+    finally:
+        desk.close()
+
+
+QUIETLY: dict[str, Any] = {
+    "log_level": "warning",
+    "access_log": False,  # addresses may hold the token
+    "server_header": False,
+    "timeout_graceful_shutdown": 3,
+}
+
+
+class Server(uvicorn.Server):
+    """Ends open event streams first: they would keep it from ending."""
+
+    desk: Desk
+
+    def handle_exit(self, sig: int, frame: object) -> None:
+        self.desk.hub.close()
+        super().handle_exit(sig, frame)  # type: ignore[arg-type]  # uvicorn asks for a frame or None
+
+
+def _open_when_up(server: uvicorn.Server, wanted: Plan) -> None:
+    while not server.started:
+        time.sleep(0.05)
+    webbrowser.open(f"{wanted.address}/?token={wanted.token}")
+
+
+def _free_port(host: str, port: int | None) -> int:
+    """The one asked for, if it is free; else any that is."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.socket(family) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port or 0))
+            return int(probe.getsockname()[1])
+    except (OSError, OverflowError) as error:
+        raise InputError(f"the studio cannot listen on {host}, port {port}: {error}; choose another --port") from None
+
+
+def _checked_token(host: str, token: str | None) -> str:
+    if token is None and not is_loopback(host):
+        raise InputError(
+            f"--host {host} lets other computers reach the studio: whoever has the token can read and change the "
+            f"project and the data files of its folder, and the token travels unencrypted. If you want that, choose a "
+            f"secret of your own with --token (at least {LEAST_TOKEN} characters), best behind a proxy with HTTPS"
+        )
+    if token is not None and (len(token) < LEAST_TOKEN or not token.isascii() or not token.isprintable()):
+        raise InputError(f"--token must have at least {LEAST_TOKEN} plain characters, so that nobody can guess it")
+    if token is not None and not set(token).isdisjoint(' ";,\\&#+%'):
+        raise InputError('--token must not contain blanks or any of " ; , \\ & # + %, which addresses cannot hold')
+    return token or new_token()

@@ -1,0 +1,98 @@
+// Which view is shown: the part of the address behind # says it, so that links, back and reload work.
+
+import { get } from "./api.js";
+import { fill, h, toast } from "./dom.js";
+import { showTop } from "./top.js";
+import { ProjectWatch } from "./watch.js";
+
+const VIEWS = {
+  home: () => import("./views/home.js"),
+  columns: () => import("./views/columns.js"),
+  method: () => import("./views/method.js"),
+  overview: () => import("./views/overview.js"),
+  tasks: () => import("./views/tasks.js"),
+  annotators: () => import("./views/annotators.js"),
+  classes: () => import("./views/classes.js"),
+  judge: () => import("./views/judge.js"),
+  export: () => import("./views/export.js"),
+};
+
+const main = document.getElementById("main");
+const watch = new ProjectWatch(heard, lost);
+let current = null; // the view that is shown: { name, update, keys, leave }
+let turn = 0; // a view that comes late is not shown any more
+
+function address() {
+  const [path, search] = location.hash.replace(/^#\/?/, "").split("?");
+  const parts = path.split("/").filter(Boolean);
+  const params = new URLSearchParams(search ?? "");
+  if (parts[0] !== "p") return { name: "home", params, rest: [] };
+  return { name: parts[2] ?? "", project: Number(parts[1]), rest: parts.slice(3), params };
+}
+
+export function go(hash) {
+  location.hash = hash;
+}
+
+async function show() {
+  const mine = ++turn;
+  const asked = address();
+  current?.leave?.();
+  current = null;
+  try {
+    const project = asked.project ? await watch.follow(asked.project) : watch.stop();
+    if (mine !== turn) return;
+    const name = project ? asked.name || firstView(project) : "home";
+    if (!VIEWS[name]) return go("#/");
+    const view = await VIEWS[name]();
+    const place = h("div", { class: "stack" });
+    const made = (await view.render(place, { project, params: asked.params, rest: asked.rest, go, again: show })) ?? {};
+    if (mine !== turn) return made.leave?.();
+    current = { name, ...made };
+    fill(main, place);
+    showTop(project, name);
+    document.title = project ? `${project.name} · Karat Studio` : "Karat Studio";
+  } catch (problem) {
+    if (mine === turn) complain(problem);
+  }
+}
+
+function firstView(project) {
+  if (project.shown === null) return project.file === null ? "method" : "columns";
+  return "overview";
+}
+
+function complain(problem) {
+  showTop(null, "home");
+  const words = problem.status === 404 ? "It may have been deleted." : problem.detail || problem.message;
+  fill(main, h("div", { class: "empty" }, h("b", {}, problem.title ?? "Something went wrong"), h("p", {}, words), h("a", { class: "button", href: "#/" }, "All projects")));
+  if (!problem.title) console.error(problem);
+}
+
+// Another tab, a program or a job changed the project.
+function heard(project, before) {
+  showTop(project, current?.name);
+  if (current?.update) current.update(project, before);
+  else if (current && project.shown !== before?.shown) show();
+}
+
+function lost(isGone) {
+  if (isGone) {
+    toast("This project was deleted.", "bad");
+    go("#/");
+  } else toast("The studio does not answer. Start it again with `karat studio`; nothing that was confirmed is lost.", "bad");
+}
+
+document.addEventListener("keydown", (event) => {
+  const typing = ["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName);
+  if (typing || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+  if (current?.keys?.(event.key)) event.preventDefault();
+});
+window.addEventListener("hashchange", show);
+window.addEventListener("unhandledrejection", (event) => {
+  toast(event.reason?.message ?? "Something went wrong", "bad");
+});
+// A file that is dropped beside a drop zone must not replace the page.
+for (const name of ["dragover", "drop"]) window.addEventListener(name, (event) => event.preventDefault());
+
+get("/folder").then(show, complain);

@@ -1,0 +1,114 @@
+// The small pictures that views share.
+
+import { h, svg } from "./dom.js";
+import { percent } from "./format.js";
+
+const COLOURS = 8;
+
+export const colour = (place) => (place < 0 ? "var(--line-strong)" : `var(--c${place % COLOURS})`);
+
+// A class by its name, with the colour of its place among the classes.
+export function classLabel(name, classes) {
+  return h("span", { class: "label", style: { "--dot": colour(classes.indexOf(name)) } }, name);
+}
+
+export function meter(share, { full = false, fill = "var(--accent-fill)" } = {}) {
+  const bar = h("span", { class: "fill", style: { width: `${100 * share}%`, "--fill": fill } });
+  return h(
+    "span",
+    { class: full ? "meter full" : "meter" },
+    h("span", { class: "track" }, bar),
+    h("span", {}, percent(share)),
+  );
+}
+
+export function range(low, value, high) {
+  return h(
+    "span",
+    { class: "range", title: `95 % between ${percent(low)} and ${percent(high)}` },
+    h("i", { style: { left: `${100 * low}%`, width: `${100 * (high - low)}%` } }),
+    h("b", { style: { left: `${100 * value}%` } }),
+  );
+}
+
+export function badge(text, kind = "") {
+  return h("span", { class: `badge ${kind}` }, text);
+}
+
+// Rows are truths, columns votes.
+export function heatMap(names, matrix, { rows = "truth", columns = "vote", digits = 0 } = {}) {
+  const head = h("tr", {}, h("th", { class: "corner" }, columns ? `${rows} ↓  ${columns} →` : rows), names.map((name) => h("th", { class: "column", title: name }, name)));
+  const body = matrix.map((line, k) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row", title: names[k] }, names[k]),
+      line.map((share) =>
+        h(
+          "td",
+          { class: share > 0.45 ? "dark" : "", style: { background: `rgb(var(--heat) / ${Math.round(100 * share)}%)` } },
+          percent(share, digits),
+        ),
+      ),
+    ),
+  );
+  return h("div", { class: "scroll" }, h("table", { class: "heat" }, h("thead", {}, head), h("tbody", {}, body)));
+}
+
+export function histogram(bins) {
+  const most = Math.max(1, ...bins.map((bin) => bin.n));
+  const bars = bins.map((bin) =>
+    h("i", {
+      style: { height: `${(100 * bin.n) / most}%` },
+      title: `${percent(bin.low, 0)} to ${percent(bin.high, 0)}: ${bin.n.toLocaleString("en")} tasks`,
+    }),
+  );
+  return h(
+    "div",
+    { role: "img", "aria-label": `How sure the labels are: the fullest bar stands for ${most.toLocaleString("en")} tasks` },
+    h("div", { class: "bars" }, bars),
+    h("div", { class: "axis" }, h("span", {}, "0 %"), h("span", {}, "probability of the label"), h("span", {}, "100 %")),
+  );
+}
+
+// The change of each iteration on a logarithmic scale, and the tolerance that ends the fit.
+export function convergence(steps, tolerance) {
+  const points = steps.filter(([, change]) => change > 0).map(([iteration, change]) => [iteration, Math.log10(change)]);
+  if (points.length < 2) return null;
+  const goal = tolerance > 0 ? Math.log10(tolerance) : null;
+  const values = points.map(([, value]) => value).concat(goal === null ? [] : [goal]);
+  const [low, high] = [Math.min(...values) - 0.1, Math.max(...values) + 0.1];
+  const last = points.at(-1)[0];
+  const x = (iteration) => (1000 * (iteration - 1)) / Math.max(1, last - 1);
+  const y = (value) => 100 * (1 - (value - low) / (high - low));
+  const path = points.map(([iteration, value], i) => `${i ? "L" : "M"}${x(iteration).toFixed(1)} ${y(value).toFixed(2)}`).join("");
+  return svg(
+    "svg",
+    { class: "plot", viewBox: "0 0 1000 100", preserveAspectRatio: "none", role: "img", "aria-label": "Change per iteration, falling towards the tolerance" },
+    goal === null ? null : svg("line", { x1: 0, x2: 1000, y1: y(goal), y2: y(goal) }),
+    svg("path", { d: path }),
+  );
+}
+
+export function empty(title, words, ...actions) {
+  return h("div", { class: "empty" }, h("b", {}, title), h("p", {}, words), actions);
+}
+
+export function tile(value, words, href = null) {
+  const inside = [h("b", {}, value), h("span", {}, words)];
+  return href ? h("a", { class: "tile", href }, inside) : h("div", { class: "tile" }, inside);
+}
+
+export function field(title, control, help = null) {
+  return h("label", { class: "field" }, h("span", {}, title), control, help ? h("small", {}, help) : null);
+}
+
+export function select(options, value, onchange) {
+  const made = h("select", { onchange: (event) => onchange?.(event.target.value) });
+  for (const [key, text] of options) made.append(h("option", { value: key, selected: key === value }, text));
+  return made;
+}
+
+export function card(title, ...children) {
+  return h("section", { class: "card" }, title ? h("h2", {}, title) : null, children);
+}

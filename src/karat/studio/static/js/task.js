@@ -1,0 +1,72 @@
+// One task: its classes, its votes, and how much each vote says.
+
+import { get, post } from "./api.js";
+import { h, toast } from "./dom.js";
+import { count, percent, signed } from "./format.js";
+import { badge, classLabel, colour, meter } from "./parts.js";
+
+export async function taskCard(project, at, classes, changed) {
+  const view = await get(`/projects/${project.id}/tasks/${at}`);
+  const again = async () => {
+    changed();
+    element.replaceWith(await taskCard(project, at, classes, changed));
+  };
+  const element = h(
+    "div",
+    { class: "stack" },
+    h("div", {}, h("small", {}, "Task"), h("div", { class: "judge-name" }, view.row.task)),
+    h("div", { class: "row" }, doubtBadges(view.row), view.gold === null ? null : badge(`judged: ${view.gold}`, "good")),
+    probabilities(view, classes),
+    votesOf(view, classes),
+    h("div", { class: "stack tight" }, h("h3", {}, view.gold === null ? "Give it its truth" : "Change its truth"), truthButtons(project, view, classes, again)),
+  );
+  return element;
+}
+
+export function doubtBadges(row) {
+  return row.reasons.map((reason) => badge(reason === "flipped" ? "against the majority" : reason, "accent"));
+}
+
+export function probabilities(view, classes) {
+  return h(
+    "div",
+    { class: "stack tight" },
+    view.row.tally.map((one) => {
+      const share = view.probabilities[classes.indexOf(one.label)] ?? one.probability;
+      return h("div", { class: "spread" }, h("span", {}, classLabel(one.label, classes), " ", h("small", {}, count(one.votes, "vote"))), meter(share, { fill: colour(classes.indexOf(one.label)) }));
+    }),
+  );
+}
+
+export function votesOf(view, classes) {
+  const row = view.row;
+  const most = Math.max(1, ...row.votes.map((vote) => Math.abs(vote.weight ?? 0)));
+  const title = row.rival === null ? "Votes" : `Votes, and how far each speaks for ${row.label} against ${row.rival}`;
+  return h(
+    "div",
+    { class: "stack tight" },
+    h("h3", {}, title),
+    h("div", {}, row.votes.map((vote) => h("div", { class: "vote" }, h("span", {}, vote.annotator, " ", h("small", { title: "expected accuracy" }, percent(vote.accuracy, 0))), classLabel(vote.label, classes), weight(vote.weight, most)))),
+    row.votes_left_out ? h("small", {}, `and ${count(row.votes_left_out, "more vote")}`) : null,
+  );
+}
+
+function weight(value, most) {
+  if (value === null) return h("small", {}, "counts as one vote");
+  const half = (50 * Math.abs(value)) / most;
+  const bar = h("i", { class: value > 0 ? "for" : "against", style: { width: `${half}%`, left: `${value > 0 ? 50 : 50 - half}%` } });
+  return h("span", { class: "weight", title: `log odds ${signed(value, 2)}`, role: "img", "aria-label": `weight ${signed(value, 1)}` }, bar);
+}
+
+function truthButtons(project, view, classes, again) {
+  const give = async (label) => {
+    try {
+      await post(`/projects/${project.id}/gold`, { task: view.name, label, before: view.gold });
+    } catch (problem) {
+      toast(problem.message, "bad");
+    }
+    again();
+  };
+  const buttons = classes.slice(0, 12).map((name) => h("button", { class: name === view.gold ? "small choice given" : "small", onclick: () => give(name) }, name));
+  return h("div", { class: "row" }, buttons, view.gold === null ? null : h("button", { class: "small quiet", onclick: () => give(null) }, "Take it away"));
+}

@@ -1,0 +1,51 @@
+// The head of every page: where one is, and what is going on.
+
+import { fill, h } from "./dom.js";
+import { number } from "./format.js";
+import { isActive } from "./watch.js";
+
+const TABS = [
+  ["columns", "Votes"],
+  ["method", "Method"],
+  ["overview", "Overview"],
+  ["tasks", "Tasks"],
+  ["annotators", "Annotators"],
+  ["classes", "Classes"],
+  ["judge", "Judge"],
+  ["export", "Export"],
+];
+const BEFORE_VOTES = new Set(["columns", "method"]);
+
+export function showTop(project, name) {
+  const bar = h(
+    "div",
+    { class: "bar" },
+    h("a", { class: "brand", href: "#/", "aria-label": "All projects" }, h("img", { src: "/static/mark.svg", alt: "" }), h("b", {}, "Karat Studio")),
+    project ? h("div", { class: "crumb" }, h("span", { title: project.name }, project.name)) : null,
+    h("div", { class: "end" }, project ? jobPill(project) : null),
+  );
+  fill(document.getElementById("top"), bar, project ? tabs(project, name) : null);
+  document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+}
+
+function tabs(project, name) {
+  const links = TABS.filter(([view]) => view !== "columns" || project.file !== null).map(([view, text]) => {
+    const off = project.shown === null && !BEFORE_VOTES.has(view);
+    const badge = view === "judge" && project.n_gold ? h("span", { class: "badge accent" }, number(project.n_gold)) : null;
+    return h(
+      "a",
+      { href: `#/p/${project.id}/${view}`, class: off ? "off" : "", "aria-current": view === name ? "page" : null, "aria-disabled": off ? "true" : null },
+      text,
+      badge,
+    );
+  });
+  return h("nav", { class: "tabs", "aria-label": "Views" }, links);
+}
+
+function jobPill(project) {
+  const job = project.job;
+  if (!isActive(job)) return null;
+  const step = job.steps.at(-1);
+  const words = job.kind === "read" ? `reading ${number(job.rows)} rows` : step ? `iteration ${step[0]}` : "starting";
+  return h("a", { class: "pill", href: `#/p/${project.id}/${job.kind === "read" ? "columns" : "method"}` }, h("span", { class: "spin" }), words);
+}

@@ -1,0 +1,122 @@
+// All annotators: how good each is, how sure that is, and how they vote.
+
+import { get, query } from "../api.js";
+import { fill, h } from "../dom.js";
+import { count, number, percent } from "../format.js";
+import { badge, colour, empty, heatMap, range } from "../parts.js";
+import { pager, sortHead } from "../table.js";
+
+const PAGE = 25;
+
+export async function render(root, { project, params }) {
+  const summary = await get(`/projects/${project.id}/results/annotators`);
+  const asked = { search: params.get("search") ?? "", sort: "accuracy", descending: true, first: 0 };
+  const body = h("div", { id: "annotators" });
+  const detail = h("div", { class: "stack" });
+  let turn = 0;
+  let open = null;
+
+  async function load() {
+    const mine = ++turn;
+    const page = await get(`/projects/${project.id}/annotators${query({ ...asked, most: PAGE })}`);
+    if (mine !== turn) return;
+    fill(body, page.rows.length ? table(page) : empty("No annotator is called so", "Search for a part of the name."), pager(page.total, asked.first, PAGE, (first) => change({ first })));
+  }
+  function change(values) {
+    Object.assign(asked, { first: 0 }, values);
+    load();
+  }
+  async function show(at) {
+    open = at;
+    for (const row of body.querySelectorAll("tr.open")) row.setAttribute("aria-selected", String(Number(row.dataset.at) === at));
+    const view = await get(`/projects/${project.id}/annotators/${at}`);
+    fill(detail, annotatorCard(view));
+    if (matchMedia("(max-width: 62rem)").matches) detail.scrollIntoView({ behavior: "smooth" });
+  }
+  function table(page) {
+    const head = (name, text, kind = "") => sortHead(name, text, asked, change, kind);
+    return h(
+      "div",
+      { class: "scroll" },
+      h(
+        "table",
+        {},
+        h("thead", {}, h("tr", {}, head("annotator", "annotator"), head("n_votes", "votes", "number"), head("accuracy", "expected accuracy", "number"), h("th", { class: "wide-only" }, "95 % interval"), head("agreement", "agrees with the label", "number wide-only"), h("th", {}, ""))),
+        h("tbody", {}, page.rows.map(row)),
+      ),
+    );
+  }
+  function row(one) {
+    return h(
+      "tr",
+      { class: "open", "data-at": String(one.code), "aria-selected": String(one.code === open), onclick: () => show(one.code) },
+      h("td", {}, h("a", { class: "name", href: "#", onclick: (event) => event.preventDefault() }, one.annotator)),
+      h("td", { class: "number" }, number(one.n_votes)),
+      h("td", { class: "number" }, percent(one.accuracy)),
+      h("td", { class: "wide-only" }, range(one.low, one.accuracy, one.high)),
+      h("td", { class: "number wide-only" }, percent(one.agreement)),
+      h("td", {}, flags(one)),
+    );
+  }
+
+  let typing = null;
+  const search = h("input", {
+    type: "search",
+    value: asked.search,
+    placeholder: "Search annotators",
+    "aria-label": "Search annotators",
+    oninput: (event) => {
+      clearTimeout(typing);
+      typing = setTimeout(() => change({ search: event.target.value }), 200);
+    },
+  });
+  fill(detail, empty("Open an annotator", "Click a row to see how they vote when the truth is given."));
+  await load();
+  fill(
+    root,
+    h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Annotators"), h("p", { class: "muted" }, words(summary)))),
+    alike(summary.groups),
+    h("div", { class: "side" }, h("section", { class: "card flush" }, h("div", { class: "filters" }, search), body), h("section", { class: "card beside" }, detail)),
+  );
+}
+
+function alike(groups) {
+  if (!groups.length) return null;
+  const lines = groups.slice(0, 5).map((group) => h("li", {}, `${group.members.slice(0, 8).join(", ")}${group.members.length > 8 ? ` and ${group.members.length - 8} more` : ""}`));
+  return h("div", { class: "note" }, h("b", {}, "These vote alike more often than their skill explains; they may copy from each other:"), h("ul", {}, lines));
+}
+
+function words(summary) {
+  const doubtful = summary.n_doubtful ? ` ${count(summary.n_doubtful, "annotator")} may be no better than always voting for the most frequent class (${percent(summary.chance, 0)}).` : "";
+  const worth = summary.effective === null ? "" : ` They are worth about ${summary.effective.toFixed(1)} independent ones.`;
+  return `${count(summary.n, "annotator")}; a vote is right in ${percent(summary.mean, 0)} of the cases.${doubtful}${worth}`;
+}
+
+function flags(one) {
+  return h("span", { class: "row" }, one.suspicion ? badge(one.suspicion, "bad") : null, one.group === null ? null : badge(`votes alike ${one.group}`, "accent"));
+}
+
+function annotatorCard(view) {
+  const row = view.row;
+  return [
+    h("div", {}, h("small", {}, `Annotator, number ${number(row.rank)} in expected accuracy`), h("div", { class: "judge-name" }, row.annotator)),
+    h("dl", {}, [
+      ["votes", number(row.n_votes)],
+      ["expected accuracy", `${percent(row.accuracy)} (95 % between ${percent(row.low)} and ${percent(row.high)})`],
+      ["agrees with the label", percent(row.agreement)],
+    ].map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
+    row.weights.length ? h("div", { class: "stack tight" }, h("h3", {}, "Mixture of prototypes"), mixture(row.weights)) : null,
+    view.confusion && view.classes.length <= 12
+      ? h("div", { class: "stack tight" }, h("h3", {}, "How they vote"), heatMap(view.classes, view.confusion))
+      : h("small", {}, view.confusion ? `${view.classes.length} classes are too many to show here; the model has the whole matrix.` : "This method learns no matrix of each annotator."),
+  ];
+}
+
+export function mixture(weights) {
+  return h(
+    "div",
+    { class: "stack tight" },
+    h("div", { class: "mix" }, weights.map((share, s) => h("i", { style: { flex: Math.max(share, 0.001), background: colour(s) } }))),
+    h("small", {}, weights.map((share, s) => `${s + 1}: ${percent(share, 0)}`).join(" · ")),
+  );
+}

@@ -1,0 +1,155 @@
+// How the file is understood, and having a say in it.
+
+import { get, put } from "../api.js";
+import { fill, h, toast } from "../dom.js";
+import { count, number } from "../format.js";
+import { card, field, select } from "../parts.js";
+import { isActive } from "../watch.js";
+
+const REPEATED = [
+  ["first", "the first counts"],
+  ["last", "the last counts"],
+  ["all", "all count"],
+  ["error", "refuse the file"],
+];
+
+export async function render(root, { project, go }) {
+  const preview = await get(`/projects/${project.id}/preview`);
+  const wishes = { ...preview.guess, ...(project.reading ?? {}) };
+  const table = h("div", { class: "scroll preview" });
+  const status = h("div", { class: "stack tight" });
+  let version = project.version;
+  const fields = h("div", { class: "fields" });
+  const draw = () => {
+    fill(table, previewTable(preview, wishes));
+    fill(fields, preview.is_export ? exportFields(preview, wishes, change) : tableFields(preview, wishes, change));
+  };
+  const change = (name) => (value) => {
+    wishes[name] = value === "" ? null : value;
+    draw();
+  };
+  async function read() {
+    try {
+      await put(`/projects/${project.id}/votes`, { ...wishes, version });
+    } catch (problem) {
+      if (problem.status === 409) version = (await get(`/projects/${project.id}`)).version;
+      toast(problem.message, "bad");
+    }
+  }
+  const button = h("button", { class: "primary", id: "read", onclick: read }, project.reading ? "Read again" : "Read the votes");
+  draw();
+  showStatus(status, project, preview);
+  fill(
+    root,
+    h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, preview.file), h("p", { class: "muted" }, `${preview.format}${preview.is_export ? ", recognised by its content" : ""}. ${advice(preview)}`)), button),
+    status,
+    card("What is what", fields, moreFields(preview, wishes, change, draw)),
+    h("section", { class: "card flush" }, h("div", { class: "inner" }, h("h2", {}, "The first rows")), table),
+  );
+  return {
+    update(now, before) {
+      version = now.version;
+      button.disabled = isActive(now.job);
+      showStatus(status, now, preview);
+      if (now.shown !== null && now.base !== before?.base && before?.job?.kind === "read") go(`#/p/${now.id}/method`);
+    },
+  };
+}
+
+function advice(preview) {
+  if (preview.open.length) return `No column looks like the ${preview.open.join(" or the ")}; choose below.`;
+  if (preview.questions.length > 1) return "It asks several questions; choose one.";
+  return "Check what Karat made of it, then read the votes.";
+}
+
+function tableFields(preview, wishes, change) {
+  const columns = preview.columns.map((name) => [name, name]);
+  const none = [["", "(choose)"], ...columns];
+  const roles = wishes.wide
+    ? [field("Task", idSelect("task", [["", "(row number)"], ...columns], wishes, change))]
+    : ["task", "annotator", "label"].map((role) => field(role[0].toUpperCase() + role.slice(1), idSelect(role, none, wishes, change)));
+  const gold = field("Known truth (gold)", idSelect("gold", [["", "(none)"], ...columns], wishes, change), "Kept as it is, and teaches the method.");
+  return [...roles, gold];
+}
+
+function idSelect(role, options, wishes, change) {
+  const made = select(options, wishes[role] ?? "", change(role));
+  made.id = `column-${role}`;
+  return made;
+}
+
+function exportFields(preview, wishes, change) {
+  if (preview.questions.length < 2) return [h("p", { class: "muted" }, "Tasks, annotators and labels are where this tool puts them: there is nothing to choose.")];
+  const questions = preview.questions.map((question) => [question.name, `${question.name} (${count(question.n_votes, "vote")})`]);
+  return [field("Question", idSelect("question", questions, wishes, change))];
+}
+
+function moreFields(preview, wishes, change, draw) {
+  const missing = h("input", {
+    type: "text",
+    value: (wishes.missing ?? []).join(", "),
+    placeholder: "NA, null, NaN",
+    onchange: (event) => {
+      const given = event.target.value.split(",").map((part) => part.trim()).filter(Boolean);
+      wishes.missing = given.length ? given : null;
+    },
+  });
+  const again = select(REPEATED, wishes.repeated, change("repeated"));
+  const wide = h("input", {
+    type: "checkbox",
+    checked: wishes.wide,
+    onchange: (event) => {
+      wishes.wide = event.target.checked;
+      Object.assign(wishes, { annotator: null, label: null });
+      draw();
+    },
+  });
+  return h(
+    "details",
+    {},
+    h("summary", {}, "More"),
+    h(
+      "div",
+      { class: "fields" },
+      field("Labels that mean “no vote”", missing, "Beside blank ones."),
+      field("If somebody votes twice on a task", again),
+      preview.is_export ? null : h("label", { class: "check" }, wide, "Every annotator has a column of their own"),
+    ),
+  );
+}
+
+function previewTable(preview, wishes) {
+  const role = (column) => ["task", "annotator", "label", "gold"].find((name) => (preview.is_export ? column === name : wishes[name] === column)) ?? "";
+  const words = (column) => role(column) || (wishes.wide && !preview.is_export ? "annotator" : "");
+  const chosen = preview.columns.map((column) => (words(column) ? "chosen" : ""));
+  return h(
+    "table",
+    {},
+    h("thead", {}, h("tr", {}, preview.columns.map((column, i) => h("th", { class: chosen[i], title: column }, h("span", { class: "role" }, words(column)), column)))),
+    h("tbody", {}, preview.rows.map((row) => h("tr", {}, row.map((value, i) => h("td", { class: chosen[i], title: value ?? "" }, value ?? h("span", { class: "muted" }, "blank")))))),
+  );
+}
+
+function showStatus(status, project) {
+  const job = project.job?.kind === "read" ? project.job : null;
+  const base = project.fits.find((fit) => fit.id === project.base);
+  const running = job && isActive(job);
+  fill(
+    status,
+    running ? h("div", { class: "note" }, h("span", { class: "row" }, h("span", { class: "spin" }), `reading: ${number(job.rows)} rows`)) : null,
+    job?.state === "failed" ? h("div", { class: "note bad", role: "alert" }, job.message) : null,
+    ...(job?.warnings ?? []).map((text) => h("div", { class: "note" }, text)),
+    base && !running ? h("div", { class: "note good" }, readWords(base.facts), " ", h("a", { href: `#/p/${project.id}/method` }, "Choose a method")) : null,
+  );
+}
+
+function readWords(facts) {
+  const left = [
+    [facts.counts.missing, "row without a label", "rows without a label"],
+    [facts.counts.repeated, "repeated vote", "repeated votes"],
+    [facts.n_unlabelled, "task without any vote", "tasks without any vote"],
+  ].filter(([n]) => n).map(([n, one, many]) => count(n, one, many));
+  const others = Object.entries(facts.counts.left_out ?? {}).map(([what, n]) => `${number(n)} ${what}`);
+  const out = [...left, ...others];
+  return `Read ${count(facts.n_votes, "vote")} by ${count(facts.n_annotators, "annotator")} on ${count(facts.n_tasks, "task")}, ${count(facts.n_classes, "class", "classes")}${out.length ? `; left out: ${out.join(", ")}` : ""}.`;
+}

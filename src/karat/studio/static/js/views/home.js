@@ -1,0 +1,104 @@
+// All projects, and where new ones come from.
+
+import { del, get, post, upload } from "../api.js";
+import { fill, h, toast } from "../dom.js";
+import { ago, count, size } from "../format.js";
+import { badge, card, empty } from "../parts.js";
+
+const FORMATS = "CSV, TSV, JSONL, Parquet, Arrow or Excel; exports of Label Studio, Prodigy, doccano, Argilla, MTurk, SageMaker, Toloka, Appen and more";
+
+export async function render(root, { go, again }) {
+  const [folder, projects] = await Promise.all([get("/folder"), get("/projects")]);
+  const open = (project) => go(`#/p/${project.id}`);
+  fill(
+    root,
+    h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "From votes to labels one can trust"), h("p", { class: "muted" }, "Drop the votes of your annotators, see how sure each label is, and judge what needs a person."))),
+    dropZone(folder, open),
+    h(
+      "div",
+      { class: "grid" },
+      card("Projects", projects.length ? projectList(projects, open, again) : empty("No projects yet", "A project begins with a file of votes: drop one above, or open one of the folder.")),
+      card("Files in this folder", folder.files.length ? fileList(folder, open) : empty("No data files here", `Start the studio in the folder of your data, or drop a file above. This is ${folder.folder}.`)),
+    ),
+    h("small", {}, "Everything is kept in ", h("code", {}, folder.project_file), " on this computer. Nothing is sent anywhere."),
+  );
+}
+
+function dropZone(folder, open) {
+  const input = h("input", { type: "file", id: "file", hidden: true, onchange: () => send(input.files) });
+  const words = h("p", { class: "muted" }, FORMATS);
+  const zone = h(
+    "div",
+    { class: "drop", id: "drop" },
+    h("img", { src: "/static/mark.svg", alt: "" }),
+    h("h2", {}, "Drop a file with votes here"),
+    words,
+    h("button", { class: "primary", onclick: () => input.click() }, "Choose a file"),
+    input,
+  );
+  async function send(files) {
+    if (!files.length) return;
+    fill(words, h("span", { class: "pill" }, h("span", { class: "spin" }), `sending ${files[0].name}`));
+    try {
+      open(await upload(files[0], folder.upload_limit));
+    } catch (problem) {
+      fill(words, h("span", { class: "note bad" }, problem.message));
+    }
+  }
+  zone.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    zone.classList.add("over");
+  });
+  zone.addEventListener("dragleave", () => zone.classList.remove("over"));
+  zone.addEventListener("drop", (event) => {
+    event.preventDefault();
+    zone.classList.remove("over");
+    send(event.dataTransfer.files);
+  });
+  return zone;
+}
+
+function projectList(projects, open, again) {
+  return h(
+    "ul",
+    { class: "list" },
+    projects.map((project) =>
+      h(
+        "li",
+        {},
+        h("div", { class: "what" }, h("a", { href: `#/p/${project.id}` }, h("b", {}, project.name)), h("small", {}, described(project))),
+        project.n_gold ? badge(`${count(project.n_gold, "truth")}`, "accent") : null,
+        h("button", { class: "quiet danger small", "aria-label": `Delete ${project.name}`, onclick: () => remove(project, again) }, "Delete"),
+      ),
+    ),
+  );
+}
+
+function described(project) {
+  const shown = project.fits.find((fit) => fit.id === project.shown);
+  if (!shown) return project.file ? "the columns are still to be chosen" : `${count(project.n_waiting, "posted vote")}, not fitted yet`;
+  const facts = shown.facts;
+  return `${count(facts.n_votes, "vote")} on ${count(facts.n_tasks, "task")} · ${shown.method} · ${ago(project.created)}`;
+}
+
+async function remove(project, again) {
+  if (!confirm(`Delete the project ${project.name}, with its fits and ${count(project.n_gold, "truth")}? This cannot be undone.`)) return;
+  await del(`/projects/${project.id}`);
+  toast("Deleted.");
+  again();
+}
+
+function fileList(folder, open) {
+  return h(
+    "ul",
+    { class: "list" },
+    folder.files.map((file) =>
+      h(
+        "li",
+        {},
+        h("div", { class: "what" }, h("b", {}, file.name), h("small", {}, `${size(file.size)} · ${ago(1000 * file.changed)}`)),
+        h("button", { class: "small", onclick: async () => open(await post("/projects", { file: file.name })) }, "Open"),
+      ),
+    ),
+  );
+}

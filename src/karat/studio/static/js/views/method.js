@@ -1,0 +1,170 @@
+// Choose a method or compare several, watch them, and see how far they agree.
+
+import { del, get, post, put } from "../api.js";
+import { fill, h, toast } from "../dom.js";
+import { count, number, percent, seconds } from "../format.js";
+import { badge, card, convergence, empty, field, heatMap } from "../parts.js";
+import { isActive } from "../watch.js";
+
+const FIRST = ["ptbcc", "auto", "ds", "mv"]; // the others are for those who know them
+const ADVICE = { ptbcc: "recommended", auto: "looks for itself", mv: "baseline" };
+
+export async function render(root, { project }) {
+  const methods = await get("/methods");
+  const others = methods.map((method) => method.name).filter((name) => !FIRST.includes(name));
+  const chosen = new Set(["ptbcc"]);
+  const settings = {};
+  const list = h("div", {});
+  const more = h("div", {});
+  const button = h("button", { class: "primary", id: "fit", onclick: () => start(project, [...chosen], settings) });
+  const status = h("div", {});
+  const fits = h("div", { class: "stack" });
+  function draw() {
+    const rows = (names) => names.map((name) => methodRow(methods.find((method) => method.name === name), chosen, draw));
+    const isOpen = list.querySelector("details")?.open || others.some((name) => chosen.has(name));
+    fill(list, rows(FIRST), h("details", { class: "methods", open: isOpen }, h("summary", {}, `${others.length} more methods`), rows(others)));
+    fill(more, chosen.size ? null : h("p", { class: "muted" }, "Choose a method first."), [...chosen].map((name) => settingFields(methods.find((method) => method.name === name), settings)));
+    fill(button, chosen.size > 1 ? `Compare ${chosen.size} methods` : `Fit ${[...chosen][0] ?? ""}`);
+    button.disabled = chosen.size === 0;
+  }
+  async function news(now) {
+    fill(status, now.job && now.job.kind === "fit" ? jobCard(now) : null);
+    fill(fits, await fitsCards(now));
+  }
+  draw();
+  await news(project);
+  fill(
+    root,
+    h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Method"), h("p", { class: "muted" }, goldWords(project))), button),
+    status,
+    h("div", { class: "two" }, h("section", { class: "card flush" }, h("div", { class: "inner" }, h("h2", {}, "Choose one, or several to compare")), list), card("Settings", more)),
+    fits,
+  );
+  return { update: news };
+}
+
+function goldWords(project) {
+  const waiting = project.n_waiting ? ` ${count(project.n_waiting, "posted vote")} will be taken in.` : "";
+  return (project.n_gold ? `${count(project.n_gold, "truth")} that you gave will be kept, and teach the method.` : "A fit finds the most probable label of every task, and how good each annotator is.") + waiting;
+}
+
+function methodRow(method, chosen, draw) {
+  const box = h("input", {
+    type: "checkbox",
+    checked: chosen.has(method.name),
+    name: "method",
+    value: method.name,
+    onchange: () => {
+      if (box.checked) chosen.add(method.name);
+      else chosen.delete(method.name);
+      draw();
+    },
+  });
+  return h(
+    "label",
+    { class: box.checked ? "method on" : "method" },
+    box,
+    h("b", {}, method.name),
+    h("span", {}, ADVICE[method.name] ? badge(ADVICE[method.name], method.name === "ptbcc" ? "accent" : "") : method.takes_gold ? null : badge("takes no gold")),
+    h("small", {}, method.about),
+  );
+}
+
+function settingFields(method, settings) {
+  const own = (settings[method.name] ??= {});
+  const fields = Object.entries(method.settings).map(([name, value]) => {
+    const now = own[name] ?? value;
+    if (typeof value === "boolean") {
+      const box = h("input", { type: "checkbox", checked: now, onchange: () => (own[name] = box.checked) });
+      return h("label", { class: "check" }, box, name);
+    }
+    const kind = typeof value === "number" ? "number" : "text";
+    const input = h("input", { type: kind, step: "any", value: String(now), onchange: () => keep(own, name, value, input) });
+    return field(name, input);
+  });
+  return h("details", {}, h("summary", {}, method.name), h("div", { class: "fields" }, fields));
+}
+
+function keep(own, name, value, input) {
+  const given = typeof value === "number" ? Number(input.value) : input.value;
+  if (given === value || input.value === "") delete own[name];
+  else own[name] = given;
+}
+
+async function start(project, names, settings) {
+  for (const name of names) {
+    try {
+      await post(`/projects/${project.id}/fits`, { method: name, settings: settings[name] ?? {} });
+    } catch (problem) {
+      toast(problem.message, "bad");
+    }
+  }
+}
+
+function jobCard(project) {
+  const job = project.job;
+  const method = project.fits.find((fit) => fit.id === job.fit)?.method ?? "";
+  if (job.state === "failed") return h("div", { class: "note bad", role: "alert" }, `${method}: ${job.message}`);
+  if (job.state === "cancelled") return h("div", { class: "note" }, `${method} was cancelled.`);
+  if (!isActive(job)) return null;
+  const [iteration, change] = job.steps.at(-1) ?? [0, null];
+  return h(
+    "section",
+    { class: "card", id: "progress" },
+    h(
+      "div",
+      { class: "spread" },
+      h("h2", {}, h("span", { class: "row" }, h("span", { class: "spin" }), `${method}: ${iteration ? `iteration ${number(iteration)}` : "starting"}`)),
+      h("button", { class: "danger", id: "cancel", onclick: () => del(`/projects/${project.id}/job`) }, "Cancel"),
+    ),
+    convergence(job.steps, job.tolerance),
+    h("small", {}, change === null ? "The first iteration may take a moment." : `Largest change of a probability: ${change.toPrecision(2)}; it ends below ${job.tolerance.toPrecision(1)} (dashed).`),
+  );
+}
+
+async function fitsCards(project) {
+  if (!project.fits.length) return card("Results", empty("Nothing is fitted yet", "Choose a method on the left and press Fit."));
+  const done = project.fits.filter((fit) => fit.state === "done");
+  const cards = [h("section", { class: "card flush" }, h("div", { class: "inner" }, h("h2", {}, "Results")), fitsTable(project))];
+  if (done.length > 2) cards.push(agreementCard(done, await get(`/projects/${project.id}/compare`)));
+  return cards;
+}
+
+function fitsTable(project) {
+  const head = ["method", "against the majority", "contested", "mean confidence", "time", ""];
+  return h(
+    "div",
+    { class: "scroll" },
+    h("table", { id: "fits" }, h("thead", {}, h("tr", {}, head.map((text, i) => h("th", { class: i && i < 5 ? "number" : "" }, text)))), h("tbody", {}, project.fits.map((fit) => fitRow(project, fit)))),
+  );
+}
+
+function fitRow(project, fit) {
+  const facts = fit.facts;
+  const name = h("td", {}, h("b", {}, fit.method), settingsWords(fit.settings), facts && !facts.converged ? [" ", badge("not converged", "bad")] : null);
+  if (fit.state !== "done") {
+    const words = { interrupted: "the studio ended during this fit; fit again", queued: "waits", running: "runs" }[fit.state] ?? fit.message ?? fit.state;
+    return h("tr", {}, name, h("td", { colspan: 4 }, badge(fit.state, fit.state === "failed" ? "bad" : ""), " ", h("small", {}, words)), h("td", {}));
+  }
+  const isShown = fit.id === project.shown;
+  return h(
+    "tr",
+    {},
+    name,
+    h("td", { class: "number" }, number(facts.flipped)),
+    h("td", { class: "number" }, number(facts.contested)),
+    h("td", { class: "number" }, percent(facts.mean_confidence)),
+    h("td", { class: "number" }, seconds(facts.seconds)),
+    h("td", { class: "number" }, isShown ? badge("shown", "good") : h("button", { class: "small", onclick: () => put(`/projects/${project.id}/fits/${fit.id}/shown`) }, "Show")),
+  );
+}
+
+function settingsWords(settings) {
+  const words = Object.entries(settings).map(([name, value]) => `${name} = ${value}`).join(", ");
+  return words ? h("div", {}, h("small", {}, words)) : null;
+}
+
+function agreementCard(done, agreement) {
+  const names = agreement.fits.map((id) => done.find((fit) => fit.id === id)?.method ?? "?");
+  return card("How far they agree", heatMap(names, agreement.shares, { rows: "tasks labelled alike", columns: "", digits: 1 }));
+}

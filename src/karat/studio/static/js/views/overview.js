@@ -1,0 +1,100 @@
+// How good the labels are, and what to do next.
+
+import { get } from "../api.js";
+import { fill, h } from "../dom.js";
+import { count, number, percent, seconds } from "../format.js";
+import { card, classLabel, convergence, histogram, meter, tile } from "../parts.js";
+
+const BAND_COLOURS = ["var(--good)", "var(--c2)", "var(--accent-fill)", "var(--bad)"];
+
+export async function render(root, { project }) {
+  const base = `/projects/${project.id}/results`;
+  const [overview, classes, record, trust] = await Promise.all([get(base), get(`${base}/classes`), get(`${base}/record`), get(`${base}/trust`)]);
+  const quality = overview.quality;
+  const fit = project.fits.find((one) => one.id === project.shown);
+  fill(
+    root,
+    h(
+      "div",
+      { class: "head" },
+      h("div", { class: "words" }, h("h1", {}, quality.headline), h("p", { class: "muted" }, quality.sentences.join(" "))),
+      h("a", { class: "button primary", href: `#/p/${project.id}/judge` }, "Judge what is in doubt"),
+    ),
+    fit?.method === "mv" ? h("div", { class: "note" }, "This is the plain majority vote. ", h("a", { href: `#/p/${project.id}/method` }, "Fit a method"), " that weighs annotators by how good they are.") : null,
+    h(
+      "div",
+      { class: "tiles" },
+      tile(number(quality.n_tasks), "tasks", `#/p/${project.id}/tasks`),
+      tile(number(quality.n_votes), "votes"),
+      tile(number(quality.n_annotators), "annotators", `#/p/${project.id}/annotators`),
+      tile(number(overview.doubts.contested), "contested tasks", `#/p/${project.id}/tasks?doubt=contested`),
+      tile(number(overview.doubts.flipped), "against the majority", `#/p/${project.id}/tasks?doubt=flipped`),
+      tile(number(overview.doubts.tied), "tied", `#/p/${project.id}/tasks?doubt=tied`),
+      tile(number(quality.n_gold), "truths used", `#/p/${project.id}/tasks?judged=true`),
+    ),
+    effect(project, fit, overview.classes),
+    h("div", { class: "grid" }, sureness(quality), card("How the probabilities spread", histogram(quality.histogram)), balance(classes, overview.classes), agreementCard(trust), computed(project, record)),
+  );
+}
+
+function sureness(quality) {
+  const shown = quality.bands.map((band, i) => ({ ...band, colour: BAND_COLOURS[i] }));
+  return card(
+    "How sure the labels are",
+    h("div", { class: "bands" }, shown.filter((band) => band.n).map((band) => h("i", { style: { flex: band.share, background: band.colour }, title: `${band.word}: ${number(band.n)}` }))),
+    h("div", { class: "legend" }, shown.map((band) => [h("i", { style: { background: band.colour } }), h("span", {}, band.word, " ", h("small", {}, band.range)), h("b", {}, number(band.n)), h("small", {}, `about ${number(Math.round(band.errors))} wrong`)])),
+  );
+}
+
+function balance(classes, names) {
+  const rows = classes.rows.slice(0, 8);
+  const rest = classes.rows.length - rows.length;
+  return card(
+    "Classes",
+    h("div", { class: "stack tight" }, rows.map((row) => h("div", { class: "spread" }, classLabel(row.label, names), meter(row.share)))),
+    rest > 0 ? h("small", {}, `and ${count(rest, "class", "classes")} more`) : null,
+    classes.mistakes.length ? h("p", {}, h("small", {}, "Most often confused: "), `${classes.mistakes[0].truth} is taken for ${classes.mistakes[0].vote} (${percent(classes.mistakes[0].share, 0)} of its votes).`) : null,
+  );
+}
+
+function agreementCard(trust) {
+  const figures = trust.figures.filter((figure) => figure.value !== null);
+  if (!figures.length) return null;
+  return card("How far annotators agree", h("dl", {}, figures.map((figure) => [h("dt", {}, figure.name), h("dd", {}, h("b", {}, figure.value.toFixed(2)), " ", h("small", {}, figure.words))])));
+}
+
+export function effect(project, fit, classes) {
+  const changes = fit?.facts?.changes;
+  if (!changes) return null;
+  const words = changes.labels ? `${count(changes.labels, "label")} changed` : "No label changed";
+  const beyond = fit.facts.gold && changes.labels ? `, ${number(changes.beyond_gold)} of them on tasks that nobody judged` : "";
+  const examples = changes.examples.slice(0, 12);
+  return h(
+    "section",
+    { class: "card", id: "effect" },
+    h("h2", {}, `Against the result before (${changes.method})`),
+    h("p", {}, `${words}${beyond}; the mean probability of a label went from ${percent(changes.confidence_before, 2)} to ${percent(fit.facts.mean_confidence, 2)}.`),
+    examples.length
+      ? h("details", {}, h("summary", {}, "Which"), h("ul", { class: "list" }, examples.map((one) => h("li", {}, h("a", { href: `#/p/${project.id}/tasks/${one.task}` }, `task ${one.name}`), classLabel(classes[one.before], classes), "→", classLabel(classes[one.after], classes)))))
+      : null,
+  );
+}
+
+function computed(project, record) {
+  const left = [
+    [record.missing, "without a label"],
+    [record.repeated, "repeated"],
+  ].filter(([n]) => n).map(([n, words]) => `${number(n)} ${words}`);
+  const steps = record.steps.map((step) => [step.iteration, step.change, step.bound]);
+  return card(
+    "How it was computed",
+    h("p", {}, h("b", {}, record.method), " ", h("small", {}, record.about)),
+    h("dl", {}, [
+      ["rows", `${number(record.rows)}${left.length ? `, left out: ${left.join(", ")}` : ""}`],
+      ["ended", `${record.stopped}, ${seconds(record.seconds)}`],
+      ...record.settings.filter((setting) => !setting.is_default).map((setting) => [setting.name, setting.value]),
+      ...record.notes.map((note) => ["note", note]),
+    ].map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
+    convergence(steps, 0),
+  );
+}

@@ -1,0 +1,117 @@
+// All tasks: filtered, sorted and searched on the server, a page at a time; and one of them opened.
+
+import { get, query } from "../api.js";
+import { fill, h } from "../dom.js";
+import { count, number } from "../format.js";
+import { badge, classLabel, empty, meter, select } from "../parts.js";
+import { pager, sortHead } from "../table.js";
+import { taskCard } from "../task.js";
+
+const PAGE = 25;
+const DOUBTS = [["", "all tasks"], ["contested", "contested"], ["flipped", "against the majority"], ["tied", "tied"]];
+const JUDGED = [["", "judged or not"], ["true", "judged"], ["false", "not judged"]];
+const SURE = [["", "any probability"], ["0.66", "under 66 %"], ["0.9", "under 90 %"], ["0.99", "under 99 %"]];
+
+export async function render(root, { project, params, rest }) {
+  const overview = await get(`/projects/${project.id}/results`);
+  const classes = overview.classes;
+  const asked = {
+    search: params.get("search") ?? "",
+    sort: params.get("sort") ?? "confidence",
+    descending: params.get("descending") === "true",
+    label: params.get("label") ?? "",
+    doubt: params.get("doubt") ?? "",
+    judged: params.get("judged") ?? "",
+    confidence_to: params.get("confidence_to") ?? "",
+    first: Number(params.get("first") ?? 0),
+  };
+  const body = h("div", { id: "tasks" });
+  const detail = h("div", { class: "stack" });
+  let open = rest.length ? Number(rest[0]) : null;
+  let turn = 0;
+
+  async function load() {
+    const mine = ++turn;
+    const page = await get(`/projects/${project.id}/tasks${query({ ...asked, most: PAGE })}`);
+    if (mine !== turn) return;
+    const place = open === null ? "" : `/${open}`;
+    const kept = Object.fromEntries(Object.entries(asked).filter(([name, value]) => value !== "" && !(name === "first" && !value) && !(name === "descending" && !value)));
+    history.replaceState(null, "", `#/p/${project.id}/tasks${place}${query(kept)}`);
+    fill(body, page.rows.length ? table(page) : nothing(), pager(page.total, asked.first, PAGE, (first) => change({ first })));
+  }
+  function change(values) {
+    Object.assign(asked, { first: 0 }, values);
+    load();
+  }
+  async function show(at) {
+    open = at;
+    for (const row of body.querySelectorAll("tr.open")) row.setAttribute("aria-selected", String(Number(row.dataset.at) === at));
+    fill(detail, await taskCard(project, at, classes, () => load()));
+    history.replaceState(null, "", location.hash.replace(/\/tasks(\/\d+)?/, `/tasks/${at}`));
+    if (matchMedia("(max-width: 62rem)").matches) detail.scrollIntoView({ behavior: "smooth" });
+  }
+  function table(page) {
+    const head = (name, text, kind = "") => sortHead(name, text, asked, change, kind);
+    return h(
+      "div",
+      { class: "scroll" },
+      h(
+        "table",
+        {},
+        h("thead", {}, h("tr", {}, head("task", "task"), head("label", "label"), head("confidence", "probability"), head("n_votes", "votes", "number"), h("th", { class: "wide-only" }, "doubts"), h("th", { class: "wide-only" }, "truth"))),
+        h("tbody", {}, page.rows.map(row)),
+      ),
+    );
+  }
+  function row(task) {
+    return h(
+      "tr",
+      { class: "open", "data-at": String(task.at), "aria-selected": String(task.at === open), onclick: () => show(task.at) },
+      h("td", {}, h("a", { class: "name", href: `#/p/${project.id}/tasks/${task.at}`, onclick: (event) => event.preventDefault() }, task.task)),
+      h("td", {}, classLabel(task.label, classes)),
+      h("td", {}, meter(task.confidence)),
+      h("td", { class: "number" }, number(task.n_votes)),
+      h("td", { class: "wide-only" }, h("span", { class: "row" }, task.doubts.map((doubt) => badge(doubt === "flipped" ? "against the majority" : doubt)))),
+      h("td", { class: "wide-only" }, task.gold === null ? "" : badge(task.gold, "good")),
+    );
+  }
+  function nothing() {
+    return empty("No task passes these filters", "Take one of them away, or search for something else.", h("button", { onclick: () => location.assign(`#/p/${project.id}/tasks`) }, "Clear the filters"));
+  }
+
+  let typing = null;
+  const search = h("input", {
+    type: "search",
+    value: asked.search,
+    placeholder: "Search tasks",
+    "aria-label": "Search tasks",
+    oninput: (event) => {
+      clearTimeout(typing);
+      typing = setTimeout(() => change({ search: event.target.value }), 200);
+    },
+  });
+  const filters = h(
+    "div",
+    { class: "filters" },
+    search,
+    named("Doubt", select(DOUBTS, asked.doubt, (doubt) => change({ doubt })), "filter-doubt"),
+    named("Class", select([["", "all classes"], ...classes.map((name, k) => [String(k), name])], asked.label, (label) => change({ label })), "filter-label"),
+    named("Probability", select(SURE, asked.confidence_to, (value) => change({ confidence_to: value })), "filter-sure"),
+    named("Judged", select(JUDGED, asked.judged, (judged) => change({ judged })), "filter-judged"),
+  );
+  fill(detail, empty("Open a task", "Click a row to see who voted what, and with which weight."));
+  await load();
+  if (open !== null) await show(open);
+  fill(
+    root,
+    h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Tasks"), h("p", { class: "muted" }, `${count(overview.quality.n_tasks, "task")}, ${number(overview.doubts.any)} of them in doubt. The least sure come first.`))),
+    h("div", { class: "side" }, h("section", { class: "card flush" }, filters, body), h("section", { class: "card beside", id: "task" }, detail)),
+  );
+  return { update: (now, before) => now.version !== before?.version && load() };
+}
+
+function named(words, control, id) {
+  control.setAttribute("aria-label", words);
+  control.id = id;
+  return control;
+}

@@ -1,0 +1,183 @@
+"""The project file: SQLite in WAL mode. What a transaction has confirmed is on the disk."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from karat.errors import InputError
+
+__all__ = ["Row", "Store"]
+
+APPLICATION, VERSION = 0x4B617261, 1  # "Kara"
+PIECE = 4 * 2**20  # bytes of a large value that are written at a time, so that nobody waits long
+
+SCHEMA = """
+CREATE TABLE project (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL,
+    created TEXT NOT NULL,
+    version INTEGER NOT NULL DEFAULT 1,  -- counts every change
+    file TEXT,                           -- the name of the file with the votes
+    place TEXT,                          -- where in the folder it is, if it was opened there
+    upload INTEGER REFERENCES blob,      -- its bytes, if it was sent
+    reading TEXT,                        -- how its columns were read, JSON
+    base INTEGER REFERENCES fit,         -- the majority vote, with the votes and the gold of the file
+    shown INTEGER REFERENCES fit         -- the fit that is looked at
+);
+CREATE TABLE fit (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    project INTEGER NOT NULL REFERENCES project ON DELETE CASCADE,
+    method TEXT NOT NULL,
+    settings TEXT NOT NULL,
+    state TEXT NOT NULL,                 -- queued, running, done, failed, cancelled, interrupted
+    started TEXT NOT NULL,
+    facts TEXT,                          -- what it came to, JSON
+    message TEXT NOT NULL DEFAULT '',    -- why it failed
+    model INTEGER REFERENCES blob        -- the saved result, with its votes
+);
+CREATE INDEX fit_of_project ON fit (project);
+CREATE TABLE gold (
+    project INTEGER NOT NULL REFERENCES project ON DELETE CASCADE,
+    task TEXT NOT NULL,                  -- names as JSON: 7 is not "7"
+    label TEXT NOT NULL,
+    at TEXT NOT NULL,
+    PRIMARY KEY (project, task)
+) WITHOUT ROWID;
+CREATE TABLE action (                    -- every change of the gold, to be undone
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    project INTEGER NOT NULL REFERENCES project ON DELETE CASCADE,
+    task TEXT NOT NULL,
+    before TEXT,
+    after TEXT,
+    at TEXT NOT NULL,
+    undone INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX action_of_project ON action (project, task);
+CREATE TABLE posted (                    -- votes that were posted and wait for the next fit
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    project INTEGER NOT NULL REFERENCES project ON DELETE CASCADE,
+    n_votes INTEGER NOT NULL,
+    votes TEXT NOT NULL
+);
+CREATE INDEX posted_of_project ON posted (project);
+CREATE TABLE blob (id INTEGER PRIMARY KEY AUTOINCREMENT, whole INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE piece (
+    blob INTEGER NOT NULL REFERENCES blob ON DELETE CASCADE,
+    number INTEGER NOT NULL,
+    bytes BLOB NOT NULL,
+    PRIMARY KEY (blob, number)
+);
+"""
+
+Row = dict[str, Any]
+
+
+class Store:
+    """One connection, used by one thread at a time; no other process can open the file meanwhile."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        with _explained(path):
+            self._connection = sqlite3.connect(path, timeout=1, isolation_level=None, check_same_thread=False)
+            try:
+                self._set_up()
+            except BaseException:
+                self._connection.close()
+                raise
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All of it or nothing; on the disk when the block is left."""
+        with self._lock:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            try:
+                self._connection.execute("COMMIT")
+            except sqlite3.Error:  # a full disk: the transaction would stay open
+                with suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def rows(self, sql: str, *values: Any) -> list[Row]:
+        with self._lock:
+            return [dict(row) for row in self._connection.execute(sql, values)]
+
+    def row(self, sql: str, *values: Any) -> Row | None:
+        return next(iter(self.rows(sql, *values)), None)
+
+    def run(self, sql: str, *values: Any) -> int:
+        """-> the id of the row that was inserted, if one was"""
+        with self._lock:
+            return self._connection.execute(sql, values).lastrowid or 0
+
+    def keep_file(self, path: Path) -> int:
+        """The bytes of a file, in pieces. It is dropped at the next start unless `own` makes it somebody's."""
+        blob = self.run("INSERT INTO blob DEFAULT VALUES")
+        with path.open("rb") as file:
+            for number, data in enumerate(iter(lambda: file.read(PIECE), b"")):
+                self.run("INSERT INTO piece VALUES (?, ?, ?)", blob, number, data)
+        return blob
+
+    def own(self, blob: int) -> None:
+        self.run("UPDATE blob SET whole = 1 WHERE id = ?", blob)
+
+    def copy_to(self, blob: int, path: Path) -> None:
+        pieces = self.rows("SELECT number FROM piece WHERE blob = ? ORDER BY number", blob)
+        with path.open("wb") as file:
+            for piece in pieces:
+                found = self.row("SELECT bytes FROM piece WHERE blob = ? AND number = ?", blob, piece["number"])
+                file.write(found["bytes"] if found else b"")
+
+    def _set_up(self) -> None:
+        run = self._connection.execute
+        self._connection.row_factory = sqlite3.Row
+        run("PRAGMA locking_mode = EXCLUSIVE")
+        run("PRAGMA journal_mode = WAL")
+        run("PRAGMA synchronous = FULL")
+        run("PRAGMA foreign_keys = ON")
+        self._make_or_check()
+        run("DELETE FROM blob WHERE whole = 0")  # what a crash left behind
+        run("UPDATE fit SET state = 'interrupted' WHERE state IN ('queued', 'running')")
+
+    def _make_or_check(self) -> None:
+        if not self.rows("SELECT 1 FROM sqlite_master"):
+            pragmas = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"
+            self._connection.executescript(f"BEGIN IMMEDIATE; {pragmas} {SCHEMA} COMMIT;")
+        application = self.rows("PRAGMA application_id")[0]["application_id"]
+        if application != APPLICATION:
+            raise InputError(f"{self.path} is a database, but no project of the studio; choose another --project")
+        version = self.rows("PRAGMA user_version")[0]["user_version"]
+        if version != VERSION:
+            raise InputError(
+                f"{self.path} was written by another Karat (version {version} of the format, this Karat has "
+                f"{VERSION}); open it with that Karat, or choose another --project"
+            )
+        self._connection.execute("BEGIN EXCLUSIVE")  # from now on nobody else can open it
+        self._connection.execute("COMMIT")
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        said = str(error)
+        if "locked" in said:
+            raise InputError(f"{path} is open in another studio; close that one, or choose another --project") from None
+        if "not a database" in said or "malformed" in said:
+            raise InputError(f"{path} is no project of the studio; choose another --project") from None
+        raise InputError(f"{path} cannot be opened as a project: {said}; choose another --project") from None

@@ -1,0 +1,99 @@
+"""Results in memory: the few that are looked at, loaded from the project file when they are first asked for."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from karat.annotations import Annotations
+from karat.archive import load
+from karat.encoding import Names
+from karat.result import Result
+from karat.studio.browse import Browser
+from karat.studio.files import Files
+from karat.studio.problems import Problem
+from karat.studio.projects import Projects
+
+__all__ = ["Workspace", "compact"]
+
+MOST_LOADED = 2  # a result of a million tasks takes a few hundred megabytes
+
+
+class Workspace:
+    """Browsers of fits, by the number of the fit; a fit never changes once it is done."""
+
+    def __init__(self, projects: Projects, files: Files) -> None:
+        self.projects, self.files = projects, files
+        self._loaded: OrderedDict[int, Browser] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def shown(self, project: int) -> Browser:
+        """What the shown fit of a project says."""
+        fit = self.projects.shown_fit(project)
+        if fit is None:
+            raise Problem(409, "There are no votes yet", "Read the votes first: choose the columns, or post votes.")
+        return self.of(project, fit["id"])
+
+    def of(self, project: int, fit: int) -> Browser:
+        with self._lock:  # two tabs that open a project at once load it once
+            if fit not in self._loaded:
+                self._loaded[fit] = Browser(self._load(project, fit))
+                self._forget_all_but(MOST_LOADED)
+            self._loaded.move_to_end(fit)
+            return self._loaded[fit]
+
+    def votes(self, project: int) -> Annotations | None:
+        """The votes of a project with the gold of their file; None where there are none yet."""
+        base = self.projects.get(project)["base"]
+        return None if base is None else self.of(project, base).votes
+
+    def remember(self, fit: int, browser: Browser) -> None:
+        """A result that was just computed need not be loaded."""
+        with self._lock:
+            self._loaded[fit] = browser
+            self._forget_all_but(MOST_LOADED)
+
+    def forget(self, fits: list[int]) -> None:
+        with self._lock:
+            for fit in fits:
+                self._loaded.pop(fit, None)
+
+    def _forget_all_but(self, most: int) -> None:
+        while len(self._loaded) > most:
+            self._loaded.popitem(last=False)
+
+    def _load(self, project: int, fit: int) -> Result:
+        found = self.projects.fit(project, fit)
+        if found["model"] is None:
+            raise Problem(409, "This fit has no result", "Choose one that has finished.")
+        path = self.files.scratch / f"model-{fit}.karat"
+        try:
+            self.projects.store.copy_to(found["model"], path)
+            return compact(load(path))
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def compact(result: Result) -> Result:
+    """The same result with names in columns of Polars: a million Python strings take ten times the room."""
+    kinds = ("task_names", "annotator_names", "class_names", "unlabelled")
+    names: dict[str, Any] = {kind: _column(getattr(result, kind)) for kind in kinds}
+    votes = None if result.annotations is None else replace(result.annotations, **names)
+    return replace(result, **names, annotations=votes)
+
+
+def _column(names: Names) -> Names:
+    if isinstance(names, nw.Series):
+        return names
+    column = np.asarray(names)
+    if column.dtype.kind in "iu":
+        return nw.from_native(pl.Series(column), series_only=True)
+    if column.dtype.kind == "O" and len(column) and all(isinstance(name, str) for name in column):
+        return nw.from_native(pl.Series(column.tolist(), dtype=pl.String), series_only=True)
+    return names
