@@ -95,16 +95,16 @@ def sweeps(votes: float, annotators: int, classes: int, prototypes: int, threads
     return {"ns_per_vote_and_sweep": wall, "cpu_ns_per_vote_and_sweep": cpu}
 
 
-def frame(path: str, threads: int) -> Figures:
+def frame(path: str, threads: int, accelerate: bool) -> Figures:
     """PTBCC on a pandas data frame in memory, as crowd-kit gets it: what is not yet compiled is compiled before."""
     import pandas as pd
 
     import karat
 
     table = pd.read_csv(path)
-    karat.aggregate(table.head(10_000), threads=threads)
+    karat.aggregate(table.head(10_000), threads=threads, accelerate=accelerate)
     began, cpu = time.perf_counter(), time.process_time()
-    result = karat.aggregate(table, threads=threads)
+    result = karat.aggregate(table, threads=threads, accelerate=accelerate)
     return {
         "seconds": time.perf_counter() - began,
         "cpu_seconds": time.process_time() - cpu,  # of all threads: tells a busy machine from a slow program

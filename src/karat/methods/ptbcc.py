@@ -24,7 +24,8 @@ from numpy.typing import ArrayLike, NDArray
 from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.kernels import ptbcc as kernels
-from karat.kernels.jit import fixed_length
+from karat.kernels import ptbcc_few
+from karat.kernels.jit import LONGEST_UNROLLED, fixed_length
 from karat.methods.base import Floats, Knowledge, Memory, Method, start_from_shares
 from karat.methods.dirichlet import Dirichlets, dirichlets, mean
 from karat.result import Result
@@ -32,7 +33,7 @@ from karat.result import Result
 __all__ = ["PTBCC", "Earlier"]
 
 LEAST_COUNT = 1e-9  # digamma needs positive counts
-SCRATCH = 2048  # numbers per buffer of a kernel: small enough to stay in the first-level cache
+SCRATCH = 1024  # numbers per buffer of a kernel: small enough to stay in the first-level cache
 
 
 class Statistics(NamedTuple):
@@ -167,7 +168,8 @@ class PTBCC(Method):
         base, diff = np.ascontiguousarray(log_v[:, 0]), _against_first(log_v)
         tau, pi, total, confusion = map(np.zeros_like, (parameters.tau.log, log_odds_pi, base, diff))
         _, n_others, n_classes = diff.shape
-        change, log_norm, entropy = kernels.sweep(
+        kernel = ptbcc_few.sweep if n_classes <= LONGEST_UNROLLED else kernels.sweep
+        change, log_norm, entropy = kernel(
             fixed_length(n_classes),
             fixed_length(n_others),
             *block.votes,
