@@ -69,7 +69,10 @@ def series_like(values: Sequence[Any], like: Names) -> Names:
                 return series
         except Exception:  # each library has its own ways to refuse a value
             continue
-    return series_of(values, like.implementation)
+    try:
+        return series_of(values, like.implementation)
+    except Exception:  # values of mixed kinds, such as 7 and "new": Polars has no column for them
+        return as_column(values)
 
 
 def plain_rows(names: Any) -> Any:
