@@ -160,7 +160,7 @@ class Browser:
             high=plain(result.accuracy_high[code]),
             agreement=plain(result.agreement[code]),
             weights=[] if weights is None else plain(weights[code]),
-            group=None if found is None or found.group[code] == MISSING else int(found.group[code]),
+            group=None if found is None or found.group[code] == MISSING else int(found.group[code]) + 1,
             suspicion="" if found is None else found.kind[code],
             measured=None,
             n_measured=0,

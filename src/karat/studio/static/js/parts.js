@@ -37,7 +37,7 @@ export function badge(text, kind = "") {
 
 // Rows are truths, columns votes.
 export function heatMap(names, matrix, { rows = "truth", columns = "vote", digits = 0 } = {}) {
-  const head = h("tr", {}, h("th", { class: "corner" }, columns ? `${rows} ↓  ${columns} →` : rows), names.map((name) => h("th", { class: "column", title: name }, name)));
+  const head = h("tr", {}, h("th", { class: "corner" }, columns ? `${rows} ↓ ${columns} →` : rows), names.map((name) => h("th", { class: "column", title: name }, name)));
   const body = matrix.map((line, k) =>
     h(
       "tr",

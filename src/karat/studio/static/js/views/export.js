@@ -6,10 +6,10 @@ import { count } from "../format.js";
 const FILES = [
   ["Labels", "Every task with its label, how sure it is, and the probability of every class.", ["labels.csv", "labels.jsonl", "labels.parquet"]],
   ["Report", "One page for people who were not here: it needs no network, and prints well.", ["report.html"]],
-  ["Gold", "The truths that you gave, as `karat aggregate --gold` reads them.", ["gold.csv"]],
+  ["Gold", "The truths that you gave, as karat aggregate reads them with its option gold.", ["gold.csv"]],
   ["Annotators", "How good each annotator is, with the interval.", ["annotators.csv"]],
   ["Votes", "What was read, as a plain table with a row a vote.", ["votes.csv"]],
-  ["Model", "Everything that was learned; `karat.load` reads it.", ["model.karat"]],
+  ["Model", "Everything that was learned; karat.load reads it in Python.", ["model.karat"]],
 ];
 
 export async function render(root, { project }) {
