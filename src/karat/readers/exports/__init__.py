@@ -28,6 +28,7 @@ FORMATS = {
     "mturk": "karat.readers.exports.mturk",
     "toloka": "karat.readers.exports.toloka",
     "appen": "karat.readers.exports.appen",
+    "qualtrics": "karat.readers.exports.qualtrics",
     "sagemaker": "karat.readers.exports.sagemaker",
     "mt-bench": "karat.readers.exports.mt_bench",
 }
