@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from karat import solve
 from karat.annotations import Annotations
 from karat.archive import load
 from karat.encoding import MISSING, Codes
@@ -27,7 +28,6 @@ from karat.methods.ptbcc import PTBCC, Earlier
 from karat.readers.names import match
 from karat.registry import REGISTRY
 from karat.result import Result
-from karat.solve import fit
 
 __all__ = ["fit_with_prior"]
 
@@ -59,7 +59,7 @@ class Matched(NamedTuple):
 def fit_with_prior(method: Method, votes: Annotations, prior: Result | str | Path | None, **keywords: Any) -> Result:
     """`fit`, with what an earlier result (or the file of one) knows of those who vote here."""
     if prior is None:
-        return fit(method, votes, **keywords)
+        return solve.fit(method, votes, **keywords)
     if not method.takes_prior:
         able = [name for name in REGISTRY if method_class(name).takes_prior]
         raise InputError(f"{method.name} cannot take a prior, only {', '.join(able)} can")
@@ -67,7 +67,7 @@ def fit_with_prior(method: Method, votes: Annotations, prior: Result | str | Pat
     if earlier.annotations is None:
         raise InputError("the prior was saved without its votes; fit again with this Karat and save it")
     matched = _match(earlier, votes)
-    result = fit(_informed(method, earlier, matched), votes, **keywords)
+    result = solve.fit(_informed(method, earlier, matched), votes, **keywords)
     known = int((matched.annotators != MISSING).sum())
     note = f"{known:,} of {votes.n_annotators:,} annotators are known from an earlier run ({earlier.method})."
     return replace(result, notes=[note, *result.notes], settings={**result.settings, "prior": known})

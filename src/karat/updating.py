@@ -113,12 +113,12 @@ def _fold_in(method: Method, result: Result, merged: Merged, threads: int | None
     first, rest = _taken_out(method, engine, memory, result, merged)
     again = _some_tasks(votes, touched, np.arange(votes.n_annotators, dtype=np.int32), votes)
     engine.scatter(again)
-    first = _exchange(first, plus=engine.sum(method.start, 0))
+    first = _add(first, engine.sum(method.start, 0))
     parameters = method.rebase(memory.parameters, first)
     steps: list[Step] = []
     while len(steps) < MOST_SWEEPS and not (steps and steps[-1].change < NEAR_ENOUGH):
         statistics = engine.sum(method.sweep, parameters)
-        parameters = method.expect(_exchange(rest, plus=statistics), parameters)
+        parameters = method.expect(_not_negative(_add(rest, statistics)), parameters)
         steps.append(Step(0, len(steps) + 1, float(statistics.change), math.nan))
         if watch is not None:
             watch(steps[-1])
@@ -139,7 +139,7 @@ def _taken_out(method: Method, engine: LocalEngine, memory: Memory, result: Resu
     first = engine.sum(method.start, 0)
     engine.posterior[:] = result.posterior[again]
     statistics = engine.sum(method.sweep, memory.parameters)
-    return _exchange(memory.first, minus=first), _exchange(memory.statistics, minus=statistics)
+    return _add(memory.first, first, -1), _add(memory.statistics, statistics, -1)
 
 
 def _some_tasks(votes: Annotations, tasks: NDArray[np.int64], annotators: Codes, names: Annotations) -> Annotations:
@@ -152,15 +152,15 @@ def _some_tasks(votes: Annotations, tasks: NDArray[np.int64], annotators: Codes,
     )
 
 
-def _exchange(total: Any, *, minus: Any = None, plus: Any = None) -> Any:
-    """Field by field. Sums of what is not negative stay so; what is no sum (the change, parts of bounds) is left."""
-    values = total._asdict()
-    for name, value in values.items():
-        if isinstance(value, np.ndarray):
-            less = value if minus is None else value - getattr(minus, name)
-            more = less if plus is None else less + getattr(plus, name)
-            values[name] = np.where(more < LEAST_SUM, 0.0, more)
-    return type(total)(**values)
+def _add(total: Any, part: Any, sign: int = 1) -> Any:
+    """Field by field. What is no sum over tasks (the change, parts of bounds) stays."""
+    fields = zip(total, part, strict=True)
+    return type(total)(*(a + sign * b if isinstance(a, np.ndarray) else a for a, b in fields))
+
+
+def _not_negative(sums: Any) -> Any:
+    """What rounding, or a fit that had not quite converged, left of sums out of which all was taken."""
+    return type(sums)(*(np.where(a < LEAST_SUM, 0.0, a) if isinstance(a, np.ndarray) else a for a in sums))
 
 
 def _renumbered(result: Result, method: Method, annotators: Joined) -> Result:

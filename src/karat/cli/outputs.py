@@ -61,7 +61,7 @@ def write_all(files: dict[str, Write], then: Callable[[], None] | None = None) -
 
 def _write_to(temporary: Path, path: str, write: Write) -> None:
     """The extension tells the format, so it must stay."""
-    staged = temporary.with_name(temporary.name + "".join(Path(path).suffixes))
+    staged = temporary.with_name(f"{temporary.name}.staged" + "".join(Path(path).suffixes))
     try:
         write(staged)
         staged.replace(temporary)

@@ -1,0 +1,133 @@
+"""What an earlier run knew of annotators counts as if its votes stood in the new table."""
+
+import numpy as np
+import pytest
+
+import karat
+from karat import Annotations, InputError
+from karat.checkpoint import Checkpoint
+from karat.checks.laws import sample_votes
+from karat.methods.ds import DS
+from karat.methods.hds import HDS
+from karat.methods.ibcc import IBCC
+from karat.methods.mv import MajorityVote
+from karat.methods.ptbcc import PTBCC
+from karat.prior import fit_with_prior
+from karat.solve import fit
+
+METHODS = [PTBCC(), DS(), HDS(), IBCC(), IBCC(inference="vb")]
+
+
+@pytest.fixture(scope="module")
+def earlier():
+    """ann and bob are nearly always right, eve is nearly always wrong; classes x and y."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1], 100)
+    rights = {"ann": 0.95, "bob": 0.95, "cat": 0.9, "eve": 0.1}
+    rows = [(i, who, "xy"[t if rng.random() < p else 1 - t]) for who, p in rights.items() for i, t in enumerate(truth)]
+    return Annotations.from_arrays(*zip(*rows, strict=True))
+
+
+DISPUTED = Annotations.from_arrays([1, 1, 2, 2], ["ann", "eve"] * 2, ["x", "y", "y", "x"])
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_a_dispute_is_settled_by_what_is_known_of_both(earlier, method):
+    without = karat.aggregate(DISPUTED, method)
+    assert without.tied.all() or method.name == "ibcc"
+    result = karat.aggregate(DISPUTED, method, prior=fit(method, earlier))
+    assert result.label.tolist() == ["x", "y"]
+    # two prototypes hardly tell four people apart
+    assert result.confidence.min() > (0.5 if method.name == "ptbcc" else 0.8)
+    assert "2 of 2 annotators are known" in result.notes[0]
+
+
+def test_ptbcc_adds_the_counts_of_the_earlier_posterior(earlier):
+    before = fit(PTBCC(), earlier)
+    result = karat.aggregate(DISPUTED, prior=before)
+    known = dict(zip(before.annotator_names, before.knowledge.more["eta"], strict=True))
+    beta = result.knowledge.more["beta"]
+    votes = result.knowledge.more["eta"].sum(axis=1) - beta.sum(axis=1)
+    assert votes == pytest.approx([2, 2])
+    assert (beta >= [known["ann"], known["eve"]]).all()
+    assert (result.knowledge.more["a"] >= before.knowledge.more["mu"]).all()
+
+
+@pytest.mark.parametrize("method", [DS(), HDS(), IBCC(inference="vb")], ids=lambda method: method.name)
+def test_counts_of_all_runs_add_up(earlier, method):
+    once = karat.aggregate(DISPUTED, method, prior=fit(method, earlier))
+    twice = karat.aggregate(DISPUTED, method, prior=once)
+    votes = [method.recall(result).statistics[2].sum(axis=(1, 2)) for result in (once, twice)]
+    assert votes[0] == pytest.approx([202, 202], rel=1e-6)
+    assert votes[1] == pytest.approx([204, 204], rel=1e-6)
+
+
+@pytest.mark.parametrize("source", [MajorityVote(), PTBCC()], ids=lambda method: method.name)
+def test_any_model_informs_confusion_matrices(earlier, source):
+    result = karat.aggregate(DISPUTED, "hds", prior=fit(source, earlier))
+    assert result.label.tolist() == ["x", "y"]
+
+
+def test_classes_are_matched_by_name(earlier):
+    votes = Annotations.from_arrays([1, 1, 2, 2, 3], ["ann", "eve"] * 2 + ["ann"], list("xyyxa"))
+    for method in (PTBCC(), HDS()):
+        result = karat.aggregate(votes, method, prior=fit(method, earlier))
+        assert result.label.tolist() == ["x", "y", "a"]
+
+
+def test_new_annotators_are_as_without_a_prior(earlier):
+    votes = Annotations.from_arrays([1, 1, 1, 2], ["ann", "eve", "new", "new"], ["x", "y", "y", "y"])
+    result = karat.aggregate(votes, prior=fit(PTBCC(), earlier))
+    assert result.knowledge.more["beta"].sum(axis=1)[2] < 2
+    assert "2 of 3 annotators are known" in result.notes[0]
+
+
+def test_a_prior_may_be_a_file(earlier, tmp_path):
+    fit(PTBCC(), earlier).save(tmp_path / "model")
+    assert karat.aggregate(DISPUTED, prior=tmp_path / "model").label.tolist() == ["x", "y"]
+
+
+def test_an_update_after_a_prior_keeps_it_and_a_refit_asks_for_it(earlier):
+    before = fit(PTBCC(), earlier)
+    result = karat.aggregate(DISPUTED, prior=before)
+    more = Annotations.from_arrays([3, 3], ["ann", "eve"], ["x", "y"])
+    assert result.update(more).label.tolist() == ["x", "y", "x"]
+    with pytest.raises(InputError, match="fitted with a prior; give the same one again"):
+        result.update(more, refit=True)
+    assert result.update(more, refit=True, prior=before).label.tolist() == ["x", "y", "x"]
+
+
+def test_what_cannot_serve_as_prior_is_refused(earlier):
+    before = fit(PTBCC(), earlier)
+    strangers = Annotations.from_arrays([1, 2], ["zoe", "zoe"], ["x", "y"])
+    others = Annotations.from_arrays([1, 2], ["ann", "eve"], ["p", "q"])
+    for votes, method, prior, words in (
+        (DISPUTED, "mv", before, "mv cannot take a prior, only ds, ibcc, ptbcc, hds, hpt can"),
+        (DISPUTED, "ptbcc", fit(HDS(), earlier), "must be a model of ptbcc, but this one is of hds"),
+        (DISPUTED, PTBCC(n_prototypes=3), before, "set n_prototypes=2"),
+        (strangers, "ptbcc", before, "knows none of these annotators"),
+        (others, "ptbcc", before, r"knows none of these classes, only \['x', 'y'\]"),
+    ):
+        with pytest.raises(InputError, match=words):
+            karat.aggregate(votes, method, prior=prior)
+
+
+def test_a_checkpoint_of_another_prior_is_not_resumed(earlier, tmp_path):
+    votes = Annotations.from_arrays(*sample_votes())
+    first, other = (fit(PTBCC(), Annotations.from_arrays(*sample_votes(seed=seed))) for seed in (1, 2))
+
+    def stop(step):
+        if step.iteration == 2:
+            raise KeyboardInterrupt
+
+    kept = tmp_path / "kept"
+
+    class Hasty(Checkpoint):
+        def due(self):
+            return True
+
+    with pytest.raises(KeyboardInterrupt):
+        fit_with_prior(PTBCC(tolerance=0), votes, first, checkpoint=Hasty(kept), watch=stop)
+    assert kept.exists()
+    with pytest.raises(InputError, match="belongs to another fit"):
+        fit_with_prior(PTBCC(tolerance=0), votes, other, checkpoint=Checkpoint(kept, resume=True))
