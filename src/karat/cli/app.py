@@ -10,6 +10,7 @@ import karat
 from karat.cli.aggregate import aggregate
 from karat.cli.agreement import agreement
 from karat.cli.compare import compare
+from karat.cli.convert import convert
 from karat.cli.datasets import datasets
 from karat.cli.demo import demo
 from karat.cli.evaluate import evaluate
@@ -42,6 +43,7 @@ for command in (
     compare,
     agreement,
     trust,
+    convert,
     report,
     plot,
     simulate,

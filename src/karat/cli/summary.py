@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from karat.annotations import Annotations
     from karat.result import Result
 
-__all__ = ["extremes", "facts", "print_json", "tell"]
+__all__ = ["extremes", "facts", "left_out", "print_json", "tell"]
 
 SHOWN = 3  # of the best and of the worst annotators
 
@@ -61,8 +61,8 @@ def tell(found: dict[str, Any], result: Result) -> None:
     )
     for note in result.notes:
         say(note)
-    if left_out := _left_out(found):
-        say(f"left out: {left_out}")
+    if words := left_out(found):
+        say(f"left out: {words}")
     if found.get("table"):
         say(f"labels written to {found['table']}")
     best, worst = extremes(result)
@@ -80,7 +80,8 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(_without_nan(value), indent=2, ensure_ascii=False, default=_plain))
 
 
-def _left_out(found: dict[str, Any]) -> str:
+def left_out(found: dict[str, Any]) -> str:
+    """Words for what was read but does not count; empty where everything does."""
     rows = found["rows"]
     parts = [
         (rows["missing"], f"{count(rows['missing'], 'row')} without a label"),

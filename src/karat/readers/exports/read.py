@@ -47,7 +47,7 @@ def read_export(export: Export, peeks: Sequence[Peek], ask: Ask, wishes: Wishes)
                 heaps.setdefault(question, Heap(name, question)).add(part)
     return {
         question: _assembled(_filled(heap, common).finish(), export, ask, wishes)
-        for question, heap in _chosen(heaps, ask, name).items()
+        for question, heap in _chosen(heaps, ask, name, export.remedy).items()
     }
 
 
@@ -98,10 +98,10 @@ def _by_question(batch: pl.DataFrame) -> Iterator[tuple[str | None, pl.DataFrame
         yield None if question is None else str(question), part
 
 
-def _chosen(heaps: dict[str, Heap], ask: Ask, name: str) -> dict[str, Heap]:
+def _chosen(heaps: dict[str, Heap], ask: Ask, name: str, remedy: str) -> dict[str, Heap]:
     if not heaps:
         left_out = ", ".join(f"{what} ({number:,})" for what, number in ask.left_out.items())
-        raise InputError(f"{name} holds no votes" + (f"; left out were {left_out}" if left_out else ""))
+        raise InputError(f"{name} holds no votes" + (f"; left out were {left_out}" if left_out else f"; {remedy}"))
     if ask.question is None and len(heaps) > 1:
         raise InputError(
             f"{name} asks {len(heaps):,} questions: {_listed(heaps)}; choose one with --question NAME "

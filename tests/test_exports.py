@@ -1,0 +1,199 @@
+"""What all readers of exports share: who is recognised, and what the user can ask."""
+
+import json
+
+import polars as pl
+import pytest
+
+import karat
+from karat.errors import InputError
+from karat.readers.exports import FORMATS, export_named, find_export, look
+from karat.readers.source import Source
+from tests.cli_helpers import run
+from tests.exports_made import ARGILLA, DOCCANO, INSPECT, LABEL_STUDIO, PRODIGY, annotation, choices, lines, zipped
+from tests.readers_votes import CSV, VOTES, votes_of, write
+
+# Of each format one file: its name and what is in it.
+SAMPLES = {
+    "label-studio": ("export.json", json.dumps(LABEL_STUDIO)),
+    "prodigy": ("reviews.jsonl", lines(PRODIGY)),
+    "doccano": ("export.zip", zipped({name: lines(records) for name, records in DOCCANO.items()})),
+    "argilla": ("records.json", json.dumps(ARGILLA)),
+    "inspect": ("log.json", json.dumps(INSPECT, indent=2)),
+}
+
+PLAIN = {
+    "long": CSV,
+    "long with more": "id,text,annotator,label,created_at\n1,hi,ann,a,\n",
+    "as Label Studio calls it": "id,annotator,label,lead_time\n1,ann,a,3\n",
+    "ids of other tools": "_unit_id,_worker_id,label\n1,2,a\n",
+    "wide": "task,ann,bob\n1,a,b\n",
+    "wide with a gold column": "id,gpt-4,claude,gold\n1,a,b,a\n",
+    "with hits": "HITId,WorkerId,answer\nh,w,a\n",
+    "lines": '{"task": 1, "annotator": "ann", "label": "a"}\n',
+    "lines with text": '{"id": 1, "text": "hi", "annotator": "ann", "label": "a"}\n',
+    "truths": "task,truth\n1,a\n",
+    "one column": "label\na\n",
+    "blank": "\n",
+    "not JSON": "{oops\n",
+}
+
+
+def export_of(path):
+    found = find_export(look([Source(str(path), path)]))
+    return None if found is None else found.name
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_an_export_is_recognised_by_one_reader_only(tmp_path, name):
+    file, content = SAMPLES[name]
+    [seen] = look([Source(file, write(tmp_path / file, content))])
+    assert [other for other in FORMATS if export_named(other).fits(seen)] == [name]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_an_export_is_aggregated_without_being_told_what_it_is(tmp_path, name):
+    file, content = SAMPLES[name]
+    done = run("aggregate", write(tmp_path / file, content), "--method", "mv")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.startswith("task,label,confidence,n_votes,tied\n")
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_plain_table_is_no_export(tmp_path, name):
+    suffix = "jsonl" if PLAIN[name].startswith("{") else "csv"
+    assert export_of(write(tmp_path / f"votes.{suffix}", PLAIN[name])) is None
+    assert export_of(write(tmp_path / "votes", PLAIN[name])) is None
+
+
+def test_binary_tables_are_no_exports(tmp_path):
+    votes = pl.DataFrame({"task": [1], "annotator": ["ann"], "label": ["a"]})
+    votes.write_parquet(tmp_path / "votes.parquet")
+    votes.write_ipc(tmp_path / "votes.arrow")
+    assert export_of(tmp_path / "votes.parquet") is None
+    assert export_of(tmp_path / "votes.arrow") is None
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_extension_does_not_matter(tmp_path, name):
+    if name != "doccano":  # of which it is the file's name that names the annotator
+        assert export_of(write(tmp_path / "download", SAMPLES[name][1])) == name
+
+
+def test_standard_input_and_streams(tmp_path):
+    path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
+    with path.open("rb") as stream:
+        assert votes_of(karat.read(stream)) == votes_of(karat.read(path))
+
+
+def test_a_folder_of_exports(tmp_path):
+    for number, tasks in enumerate([LABEL_STUDIO[:1], LABEL_STUDIO[1:]]):
+        write(tmp_path / f"part-{number}.json", json.dumps(tasks))
+    assert karat.read(tmp_path).n_votes == 3
+
+
+def test_files_of_different_tools_are_not_mixed(tmp_path):
+    paths = [write(tmp_path / SAMPLES[name][0], SAMPLES[name][1]) for name in ("label-studio", "prodigy")]
+    with pytest.raises(InputError, match=r"export.json is an export of Label Studio but .* is an export of Prodigy"):
+        karat.read(paths)
+    paths[1] = write(tmp_path / "votes.csv", CSV)
+    with pytest.raises(InputError, match=r"votes\.csv is a plain table"):
+        karat.read(paths)
+
+
+def test_the_format_can_be_named(tmp_path):
+    path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
+    assert karat.read(path, format="label-studio").n_votes == 3
+    with pytest.raises(InputError, match=r"\(Argilla export\) holds no votes; export it again"):
+        karat.read(path, format="argilla")
+    with pytest.raises(InputError, match=r'no format "labelstudio".*did you mean label-studio'):
+        karat.read(path, format="labelstudio")
+    with pytest.raises(InputError, match="is a JSON list"):
+        karat.read(path, format="table")
+
+
+def test_table_means_none_of_them(tmp_path):
+    content = "id,annotator,annotation_id,lead_time,label\n1,ann,5,1,a\n1,bob,6,1,b\n"
+    path = write(tmp_path / "votes.csv", content)
+    assert export_of(path) == "label-studio"
+    assert votes_of(karat.read(path, format="table", task="id")) == {(1, "ann", "a"), (1, "bob", "b")}
+    assert votes_of(karat.read(path, task="id", label="label")) == {(1, "ann", "a"), (1, "bob", "b")}
+
+
+def test_columns_cannot_be_named_in_an_export(tmp_path):
+    path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
+    with pytest.raises(InputError, match="an export of Label Studio has no columns to name: choose with --question"):
+        karat.read(path, label="sent")
+
+
+def test_questions_are_for_exports(tmp_path):
+    path = write(tmp_path / "votes.csv", CSV)
+    with pytest.raises(InputError, match="--question is for exports"):
+        karat.read(path, question="q")
+    with pytest.raises(InputError, match="--include is for exports"):
+        karat.read(path, include="rejected")
+    assert {name: votes_of(votes) for name, votes in karat.read_each(path).items()} == {"": VOTES}
+
+
+def test_what_a_tool_does_not_have_is_refused(tmp_path):
+    path = write(tmp_path / "log.json", SAMPLES["inspect"][1])
+    with pytest.raises(InputError, match="--include predictions means nothing for an export of Inspect"):
+        karat.read(path, include="predictions")
+    with pytest.raises(InputError, match="an export of Inspect has no gold marks"):
+        karat.read(path, gold=True)
+    with pytest.raises(InputError, match="leave out --task"):
+        karat.read(path, task="id")
+
+
+def test_a_question_that_is_not_there(tmp_path):
+    path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
+    with pytest.raises(InputError, match=r'no question "snt"; it has "sent" \(3 votes\); did you mean "sent"\?'):
+        karat.read(path, question="snt")
+    with pytest.raises(InputError, match="read_each"):
+        karat.read(path, question="all")
+
+
+def test_gold_from_a_file_goes_with_an_export(tmp_path):
+    path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
+    votes = karat.read(path, gold={8: "pos"})
+    assert votes.gold.tolist() == [-1, 1]
+
+
+def test_gold_marks_that_contradict_each_other(tmp_path):
+    marked = [annotation(who, choices("q", label), ground_truth=True) for who, label in ((1, "a"), (2, "b"))]
+    path = write(tmp_path / "export.json", json.dumps([{"id": 5, "data": {}, "annotations": marked}]))
+    with pytest.raises(InputError, match=r"vote 1: task 5 has the truth 'a' here and 'b' in another row"):
+        karat.read(path, gold=True)
+
+
+def test_a_label_outside_the_classes(tmp_path):
+    path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
+    with pytest.raises(InputError, match=r'question "sent", vote 1: label .pos. is not among the classes neg'):
+        karat.read(path, classes=["neg"])
+
+
+def test_the_command_line_shows_what_is_left_out(tmp_path):
+    path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
+    done = run("aggregate", path, "--method", "mv", "--gold-from-export")
+    assert "1 given by gold truths" in done.stderr
+    assert "cancelled annotations (1), predictions of models (1), drafts (1)" in done.stderr
+    done = run("aggregate", path, "--method", "mv", "--json", "--include", "predictions")
+    assert json.loads(done.stdout)["rows"]["left_out"] == {"cancelled annotations": 1, "drafts": 1}
+
+
+def test_every_question_on_the_command_line(tmp_path):
+    rating = {"from_name": "stars", "to_name": "text", "type": "rating", "value": {"rating": 4}}
+    answers = [annotation(1, choices("sent", "pos"), rating), annotation(2, choices("sent", "pos"))]
+    path = write(tmp_path / "export.json", json.dumps([{"id": 1, "data": {}, "annotations": answers}]))
+    out, annotators = tmp_path / "labels.csv", tmp_path / "annotators.csv"
+    done = run("aggregate", path, "--method", "mv", "--question", "all", "-o", out, "--annotators", annotators)
+    assert done.exit_code == 0, done.stderr
+    assert out.read_text() == (
+        "question,task,label,confidence,n_votes,tied\nsent,1,pos,1.0,2,false\nstars,1,4,1.0,1,false\n"
+    )
+    assert pl.read_csv(annotators).get_column("question").to_list() == ["sent", "sent", "stars"]
+    found = json.loads(run("aggregate", path, "--method", "mv", "--question", "all", "--json").stdout)
+    assert {name: about["n_votes"] for name, about in found["questions"].items()} == {"sent": 2, "stars": 1}
+    done = run("aggregate", path, "--question", "all", "--save", tmp_path / "model.karat")
+    assert done.exit_code == 2
+    assert "--save is for one question" in done.stderr
