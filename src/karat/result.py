@@ -19,7 +19,7 @@ from karat.kernels.votes import agreement
 if TYPE_CHECKING:
     from karat.trust import Trust
 
-__all__ = ["Intervals", "Knowledge", "Result", "Step", "summarise"]
+__all__ = ["Intervals", "Knowledge", "Result", "Step", "accuracies", "summarise"]
 
 Floats = NDArray[np.float64]
 
@@ -217,6 +217,11 @@ class Result:
             f"{len(self.class_names):,} classes; {self.stopped})"
         )
 
+    def _repr_html_(self) -> str:
+        from karat.notebook import result_html
+
+        return result_html(self)
+
 
 def summarise(
     method: str,
@@ -230,7 +235,7 @@ def summarise(
     """Labels, ties and annotators' records, computed alike for every method."""
     label_codes, tied = _labels(posterior)
     votes, agreed, expected = _records(annotations, posterior, label_codes)
-    accuracy, low, high = _accuracies(votes, expected, kept)
+    accuracy, low, high = accuracies(votes, expected, kept)
     return Result(
         method=method,
         settings=settings,
@@ -281,7 +286,7 @@ def _records(
     return votes, agreed, expected
 
 
-def _accuracies(
+def accuracies(
     votes: NDArray[np.int64], expected: Floats, kept: Intervals | None = None
 ) -> tuple[Floats, Floats, Floats]:
     """The expected share of right votes, and the central 95 % of its Beta distribution.

@@ -6,8 +6,9 @@ number of threads or machines gives the same bits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -26,6 +27,10 @@ MOST_VOTES = 2**22  # in a block, where so many blocks are not enough: a cluster
 Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
 
 
+def kernels_of_cpu(name: str) -> Any:
+    return import_module(f"karat.kernels.{name}")
+
+
 @dataclass
 class Block:
     """Votes of a run of tasks (read only) and what the method keeps for them between sweeps.
@@ -42,6 +47,7 @@ class Block:
     n_annotators: int
     posterior: NDArray[np.float64]  # [n, K]
     state: dict[str, NDArray[Any]] = field(default_factory=dict)
+    kernels: Callable[[str], Any] = kernels_of_cpu  # the module of this name, for where the arrays are
 
     @property
     def n_tasks(self) -> int:
@@ -55,6 +61,11 @@ class Block:
     def votes(self) -> tuple[Any, Any, Any, Any]:
         """What nearly every kernel takes first."""
         return self.task_ptr, self.cell_ptr, self.cell_class, self.annotator
+
+    def class_sums(self) -> NDArray[np.float64]:
+        """[K] the sum of the posteriors."""
+        sums: Any = self.posterior.sum(axis=0, dtype=np.float64)
+        return np.asarray(sums.get() if hasattr(sums, "get") else sums)  # a GPU's array has to be fetched
 
 
 def split(annotations: Annotations, posterior: NDArray[np.float64], fewest_votes: int = FEWEST_VOTES) -> list[Block]:

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Any
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
 
-from karat.errors import InputError
+from karat.errors import InputError, KaratError
 from karat.kernels.parallel import thread_count
 
 try:
-    from distributed import Client, LocalCluster
+    from distributed import Client, KilledWorker, LocalCluster
 except ImportError:
     raise InputError('the Dask engine needs Dask, which is not installed; pip install "karat[dask]"') from None
 
-__all__ = ["Cluster"]
+__all__ = ["DYING", "REPLACEMENT", "Cluster"]
+
+Found = TypeVar("Found")
 
 CONNECT = 10.0  # seconds until a scheduler must have answered
 WORKERS = 30.0  # until a worker must be there
 REPLACEMENT = 10.0  # for a lost worker to come back, before the others take its blocks
+POLL, LOOK = 0.02, 1.0  # between two looks whether work is done, and whether workers are there
+
+DIED = "one job ended several Dask workers"
+DYING = (
+    "perhaps because they ran out of memory; give them more, take more workers, or see in their logs why they ended. "
+    "Nothing was written"
+)
 
 
 class Cluster:
@@ -60,6 +71,32 @@ class Cluster:
             )
         return found
 
+    def map(self, step: Callable[..., Found], jobs: Sequence[tuple[Any, ...]]) -> list[Found]:
+        """step(*job) of every job, in their order. What a lost worker had to do is done by another."""
+        futures = [self.client.submit(step, *job, pure=False) for job in jobs]
+        try:
+            while not _are_done(futures):
+                self.wait_for(1, WORKERS)
+            found: list[Found] = self.client.gather(futures)
+        except KilledWorker as error:
+            raise KaratError(f"{DIED}, {DYING}") from error
+        finally:
+            self.client.cancel([future for future in futures if not future.done()])
+        return found
+
+    def broadcast(self, value: Any) -> Any:
+        """The value on every worker, to be named in jobs."""
+        return self.client.scatter(value, broadcast=True, hash=False)
+
+    def check_shared(self, folder: Path) -> None:
+        """Every worker must see this folder."""
+        blind = [address for address, sees in self.client.run(folder.is_dir).items() if not sees]
+        if blind:
+            raise InputError(
+                f"the Dask worker {blind[0]} does not see {folder.parent}; votes and labels must lie on a disk that "
+                "all machines share under the same path"
+            )
+
     def smallest_memory(self) -> int | None:
         """Bytes that the smallest worker may use; None: without a limit."""
         workers: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
@@ -91,3 +128,14 @@ def _connect(address: str) -> Client:
             f"no Dask scheduler answers at {address} within {CONNECT:.0f} s; check the address "
             "(tcp://HOST:8786 as `dask scheduler` prints it), and that this machine may reach it"
         ) from error
+
+
+def _are_done(futures: Sequence[Any]) -> bool:
+    """All of them, or one has failed. Looks for a second."""
+    end = time.monotonic() + LOOK
+    while time.monotonic() < end:
+        states = {future.status for future in futures}
+        if "pending" not in states or "error" in states:
+            return True
+        time.sleep(POLL)
+    return False

@@ -9,9 +9,8 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
-import karat
 from karat.engines.dask.cluster import Cluster
-from karat.engines.dask.keeper import Answer, Branch, Keeper, Kept, Lost, Order
+from karat.engines.dask.keeper import Answer, Branch, Keeper, Kept, Lost, Order, installed_version
 from karat.engines.dask.packing import Origin
 from karat.errors import InputError, KaratError
 
@@ -161,9 +160,9 @@ def _hired(address: str, future: Any) -> Any:
 
 
 def _same_version(address: str, version: str) -> None:
-    if version != karat.__version__:
+    if version != installed_version():
         raise InputError(
-            f"the Dask worker {address} has Karat {version}, but this is {karat.__version__}; "
+            f"the Dask worker {address} has Karat {version}, but this is {installed_version()}; "
             "install the same version on all machines"
         )
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from karat.annotations import Annotations
 from karat.engines.blocks import FEWEST_VOTES, Tree, split
-from karat.engines.dask.cluster import REPLACEMENT, Cluster
+from karat.engines.dask.cluster import DYING, REPLACEMENT, Cluster
 from karat.engines.dask.crew import Crew
 from karat.engines.dask.history import History
 from karat.engines.dask.keeper import Lost
@@ -130,10 +130,7 @@ class DaskEngine:
                 last = lost
                 self.behind |= self.crew.leave_out_the_lost()
                 self.crew.hire(self.cluster.wait_for(self.n_workers, REPLACEMENT))
-        raise KaratError(
-            f"Dask workers were lost {most} times within one pass over the votes ({last}), perhaps because they ran "
-            "out of memory; give them more, take more workers, or see in their logs why they ended. Nothing was written"
-        )
+        raise KaratError(f"Dask workers were lost {most} times within one pass over the votes ({last}), {DYING}")
 
     def _settle(self) -> None:
         """Blocks without a home find one, load their votes, and go through what the others have been through."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
 from cloudpickle import dumps, loads
 from numpy.typing import NDArray
 
-import karat
 from karat.engines.blas import one_blas_thread
 from karat.engines.blocks import Block, Tree
 from karat.engines.dask.packing import Origin
 
-__all__ = ["Answer", "Branch", "Keeper", "Lost", "Order"]
+__all__ = ["Answer", "Branch", "Keeper", "Lost", "Order", "installed_version"]
 
 PATIENCE = 0.5  # seconds between two looks whether it still makes sense to wait for another worker
 
@@ -60,7 +60,7 @@ class Keeper:
         self.newest = 0  # attempt
 
     def version(self) -> str:
-        return karat.__version__
+        return installed_version()
 
     def ping(self, attempt: int) -> bool:
         """Runs beside the work. Whoever waits for an answer to an earlier attempt gives up."""
@@ -144,6 +144,10 @@ class Keeper:
             for node, part in loads(answer.nodes).items():
                 tree.add(node, part)
         return Answer(dumps(tree.nodes), moved)
+
+
+def installed_version() -> str:
+    return version("karat")
 
 
 def told(error: Exception) -> bytes:

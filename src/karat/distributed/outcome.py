@@ -1,0 +1,81 @@
+"""What comes back from a fit whose labels stay where the workers wrote them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from karat.distributed.ingest import Remote
+from karat.distributed.labels import Tally
+from karat.encoding import Names
+from karat.methods import Method
+from karat.result import Knowledge, Result, accuracies
+from karat.solve import Descent
+
+__all__ = ["Outcome", "outcome", "template"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All but the labels, which are the rows of the Parquet files in `folder`."""
+
+    folder: Path
+    result: Result  # of the annotators; it has no tasks
+    n_votes: int
+    n_tasks: int
+    n_gold: int
+    tied: int
+    outvoted: int  # labels that differ from the majority
+
+    def annotators(self) -> Any:
+        return self.result.annotators()
+
+
+def template(method: Method, votes: Remote, descent: Descent, knowledge: Knowledge) -> Result:
+    """A result without tasks and without records of annotators."""
+    nobody: Any = np.empty(0)
+    none: Names = _names(votes.annotators)[:0]
+    return Result(
+        method=method.name,
+        settings=method.settings,
+        task_names=none,
+        annotator_names=none,
+        class_names=votes.classes,
+        unlabelled=none,
+        posterior=np.empty((0, len(votes.classes))),
+        label_codes=np.empty(0, np.int32),
+        tied=np.empty(0, np.bool_),
+        votes_per_task=np.empty(0, np.int64),
+        gold=np.empty(0, np.int32),
+        **dict.fromkeys(("votes_per_annotator", "agreement", "accuracy", "accuracy_low", "accuracy_high"), nobody),
+        knowledge=knowledge,
+        steps=descent.steps,
+        counts=votes.counts,
+        converged=descent.converged,
+        stopped=descent.stopped,
+    )
+
+
+def outcome(folder: Path, made: Result, votes: Remote, tally: Tally, seconds: float, notes: list[str]) -> Outcome:
+    accuracy, low, high = accuracies(tally.votes, tally.expected)
+    result = replace(
+        made,
+        annotator_names=_names(votes.annotators),
+        unlabelled=_names(votes.unlabelled),
+        votes_per_annotator=tally.votes,
+        agreement=tally.agreed / tally.votes,
+        accuracy=accuracy,
+        accuracy_low=low,
+        accuracy_high=high,
+        seconds=seconds,
+        notes=notes,
+    )
+    return Outcome(folder, result, votes.n_votes, votes.n_tasks, votes.n_gold, tally.tied, tally.outvoted)
+
+
+def _names(series: Any) -> Any:
+    return nw.from_native(series, series_only=True)

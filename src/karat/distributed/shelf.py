@@ -1,0 +1,43 @@
+"""Arrays and names in folders that all machines see; each appears whole or not at all, however often it is written."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+__all__ = ["array", "names", "put"]
+
+
+def put(folder: Path, **columns: pl.Series | NDArray[Any]) -> None:
+    """Names and arrays. Whoever is first wins: what Dask repeats after a loss is the same again."""
+    temporary = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}")
+    temporary.mkdir()
+    for name, values in columns.items():
+        if isinstance(values, pl.Series):
+            values.alias("name").to_frame().write_ipc(temporary / f"{name}.arrow")
+        else:
+            np.save(temporary / f"{name}.npy", values)
+    try:
+        os.rename(temporary, folder)  # noqa: PTH104 (refuses a folder that is there)
+    except OSError:
+        shutil.rmtree(temporary)
+        if not folder.is_dir():
+            raise
+
+
+def array(folder: Path, name: str) -> NDArray[Any]:
+    """On disk: only what is looked at is read."""
+    values: NDArray[Any] = np.load(folder / f"{name}.npy", mmap_mode="r")
+    return values
+
+
+def names(folder: Path, name: str, first: int = 0, end: int | None = None) -> pl.Series:
+    rows = None if end is None else end - first
+    return pl.scan_ipc(folder / f"{name}.arrow").slice(first, rows).collect().get_column("name")
