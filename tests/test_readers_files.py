@@ -131,7 +131,7 @@ BROKEN = {
     "rubbish.arrow": (b"ARROW1" + b"rubbish" * 100, "no whole Arrow file"),
     "really_parquet.csv": (parquet(), "is not CSV: its content is parquet"),
     "really_csv.gz.csv": (gzip.compress(CSV.encode()), "its content is gzip"),
-    "excel.xlsx": (b"PK\x03\x04" + b"x" * 100, "zip"),
+    "excel.xlsx": (b"PK\x03\x04" + b"x" * 100, "damaged workbook"),
     "unknown.bin": (b"\0\1\2" * 100, "binary"),
     "cut.csv.gz": (gzip.compress(CSV.encode() * 99)[:-30], "is cut short: the gzip data ends too early"),
     "cut.jsonl.gz": (gzip.compress(JSONL.encode() * 99)[:-30], "is cut short: the gzip data ends too early"),

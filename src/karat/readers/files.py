@@ -12,6 +12,7 @@ from typing import Any
 
 from karat.databases import is_database, parse
 from karat.errors import InputError
+from karat.readers.excel import SHEET, is_workbook, sheet_text
 from karat.readers.formats import EXTENSIONS, OF_EXPORTS, READABLE, by_extension
 from karat.readers.source import Source
 
@@ -28,11 +29,16 @@ def is_files(votes: object) -> bool:
 def sources_of(votes: Any) -> list[Source]:
     """Every file meant, in the order given; those of a pattern or a folder by name. Their format is still open."""
     if _is_stream(votes):
-        return [Source(str(getattr(votes, "name", "the stream")), _all_bytes(votes))]
+        return [_as_text(Source(str(getattr(votes, "name", "the stream")), _all_bytes(votes)))]
     given = votes if isinstance(votes, list | tuple) else [votes]
     if not given:
         raise InputError("the list of files is empty; name at least one file")
-    return [source for path in given for source in _expand(os.fspath(path))]
+    return [_as_text(source) for path in given for source in _expand(os.fspath(path))]
+
+
+def _as_text(source: Source) -> Source:
+    """A workbook is read as if its sheet were saved as CSV."""
+    return sheet_text(source) if is_workbook(source) else source
 
 
 def _expand(path: str) -> Iterable[Source]:
@@ -49,6 +55,9 @@ def _expand(path: str) -> Iterable[Source]:
         return [_file(place)]
     if glob.has_magic(path):
         return _pattern(place, path)
+    book, has_sheet, sheet = path.rpartition(SHEET)
+    if has_sheet and _test(Path(book).expanduser().is_file, path):
+        return [sheet_text(_file(Path(book).expanduser()), sheet)]
     raise InputError(f"there is no file {path}{_similar(place)}")
 
 

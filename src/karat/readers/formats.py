@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from karat.errors import InputError
+from karat.readers.excel import WORKBOOKS
 from karat.readers.source import Source, first_line
 from karat.readers.trouble import reading
 
@@ -24,8 +25,8 @@ EXTENSIONS = {
 }
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 TEXT = frozenset({"csv", "tsv", "jsonl"})
-OF_EXPORTS = (".json", ".json.gz", ".zip", ".eval", ".xlsx")  # which no plain table has
-READABLE = "CSV, TSV, JSONL (each also as .gz or .zst), Parquet and Arrow files"
+OF_EXPORTS = (".json", ".json.gz", ".zip", ".eval", *WORKBOOKS)  # which no plain text has
+READABLE = "CSV, TSV, JSONL (each also as .gz or .zst), Parquet, Arrow and Excel files"
 
 MAGIC = {
     b"PAR1": "parquet",

@@ -1,0 +1,98 @@
+"""Sheets of Excel and OpenDocument -> text as in a CSV, so that whatever reads CSV reads them, too."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from karat.errors import InputError
+from karat.readers.source import Source
+
+__all__ = ["SHEET", "WORKBOOKS", "is_workbook", "sheet_text"]
+
+WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+SHEET = "#"  # between the path of a workbook and the name of a sheet
+OLE, ZIP = b"\xd0\xcf\x11\xe0", b"PK\x03\x04"
+PARTS = {"xl/workbook.xml", "xl/workbook.bin", "content.xml"}  # in the archives of Excel and of OpenDocument
+
+
+def is_workbook(source: Source) -> bool:
+    """By its content, for people call anything .xls; a damaged one by its name."""
+    start = _start(source)
+    if start == ZIP:
+        with suppress(zipfile.BadZipFile, OSError), zipfile.ZipFile(_data(source)) as archive:
+            return not PARTS.isdisjoint(archive.namelist())
+    return start == OLE or (start == ZIP and source.name.lower().endswith(WORKBOOKS))
+
+
+def sheet_text(source: Source, sheet: str | None = None) -> Source:
+    """The sheet of this name, or the only one that holds something, as comma-separated text."""
+    book = _open(source)
+    name = _only(source, book) if sheet is None else _named(source, book, sheet)
+    rows = _rows(source, book, name)
+    if rows.is_empty():
+        raise InputError(f'{source.name}: the sheet "{name}" is empty; expected a table with a header')
+    text = rows.write_csv(include_header=False).encode()
+    return Source(f'{source.name}, sheet "{name}"', text)
+
+
+def _open(source: Source) -> Any:
+    try:
+        import fastexcel
+    except ImportError:
+        raise InputError(f'{source.name} is a workbook; to read it, install "karat[excel]"') from None
+    try:
+        return fastexcel.read_excel(source.data)
+    except Exception as error:  # the library has a class for each of the many ways to be damaged
+        raise InputError(f"{source.name} is a damaged workbook ({_said(error)}); save it again, or as CSV") from None
+
+
+def _only(source: Source, book: Any) -> str:
+    filled = [name for name in book.sheet_names if not _rows(source, book, name).is_empty()]
+    if len(filled) > 1:
+        names = ", ".join(f'"{name}"' for name in filled)
+        raise InputError(f"{source.name} holds the sheets {names}; choose one: {source.name}{SHEET}{filled[0]}")
+    return filled[0] if filled else str(book.sheet_names[0])
+
+
+def _named(source: Source, book: Any, sheet: str) -> str:
+    if sheet not in book.sheet_names:
+        names = ", ".join(f'"{name}"' for name in book.sheet_names)
+        raise InputError(f'{source.name} has no sheet "{sheet}"; it has {names}')
+    return sheet
+
+
+def _rows(source: Source, book: Any, name: str) -> pl.DataFrame:
+    """Every cell as text, 2 and not 2.0, without the empty columns and rows around the table."""
+    try:
+        rows: pl.DataFrame = book.load_sheet(name, header_row=None, dtypes="string").to_polars()
+    except Exception as error:
+        raise InputError(f'{source.name}: the sheet "{name}" cannot be read ({_said(error)})') from None
+    rows = rows.select(column for column in rows if column.null_count() < len(column))
+    if not rows.width:
+        return pl.DataFrame()
+    filled = rows.select(pl.any_horizontal(pl.all().is_not_null())).to_series().arg_true()
+    return rows[int(filled[0]) : int(filled[-1]) + 1]
+
+
+def _start(source: Source) -> bytes:
+    if isinstance(source.data, bytes):
+        return source.data[:4]
+    try:
+        with source.data.open("rb") as file:
+            return file.read(4)
+    except OSError:  # those who read it will say so
+        return b""
+
+
+def _data(source: Source) -> Path | io.BytesIO:
+    return io.BytesIO(source.data) if isinstance(source.data, bytes) else source.data
+
+
+def _said(error: Exception) -> str:
+    return " ".join(str(error).partition("Context:")[0].split())[:120]
