@@ -84,6 +84,11 @@ class Annotations:
             f"{self.n_annotators:,} annotators, {self.n_classes:,} classes)"
         )
 
+    def _repr_html_(self) -> str:
+        from karat.notebook import annotations_html
+
+        return annotations_html(self)
+
     def votes(self) -> tuple[Codes, Codes, Codes]:
         """The codes (task, annotator, label) of every vote, in the order of the cells."""
         per_cell = np.diff(self.cell_ptr)

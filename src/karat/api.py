@@ -9,6 +9,7 @@ from karat.engines import opened
 from karat.errors import InputError
 from karat.methods import Method, method_class
 from karat.prior import fit_with_prior
+from karat.progress import in_notebook
 from karat.result import Result
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def aggregate(
     prior: an earlier result (or the file of one): what it knows of annotators who vote again counts here, too.
     engine: where the work is done: "local" (the threads of this machine), "dask" (a cluster), or an engine that you
         made yourself, such as `DaskEngine("tcp://scheduler:8786")` of karat.engines.dask.
+    watch: is called after each sweep, with what it did; without it a notebook shows one line of progress.
     checkpoint: a file that Ctrl-C leaves behind, and that `resume` goes on from, to the same bits.
     task, annotator, label, wide, classes, repeated, missing, query, table, params, format, question, include: how to
         read the votes, as in `karat.read`.
@@ -83,7 +85,8 @@ def aggregate(
             question=question,
             include=include,
         )
-        return fit_with_prior(chosen, annotations, prior, engine=where, watch=watch, checkpoint=kept)
+        with in_notebook(chosen.name) as line:
+            return fit_with_prior(chosen, annotations, prior, engine=where, watch=watch or line, checkpoint=kept)
 
 
 def make_method(method: str | Method, settings: dict[str, Any]) -> Method:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from karat.progress import on_terminal as progress
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from karat.readers import Progress
-    from karat.result import Step
 
 __all__ = ["complain", "count", "progress", "reading_progress", "say", "warn"]
 
@@ -33,24 +34,6 @@ def complain(line: str) -> None:
 def count(number: int, thing: str, plural: str = "s") -> str:
     """1 task, 2 tasks, 1,000 tasks."""
     return f"{number:,} {thing}{'' if number == 1 else plural}"
-
-
-@contextmanager
-def progress(name: str) -> Iterator[Callable[[Step], None] | None]:
-    """One line that shows the iterations, where somebody is there to see it."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(f"{name} ...") as line:
-
-        def watch(step: Step) -> None:
-            bound = "" if step.bound != step.bound else f", bound {step.bound:.6g}"  # NaN differs from itself
-            restart = f"restart {step.restart + 1}, " if step.restart else ""
-            line.update(f"{name}: {restart}iteration {step.iteration}, change {step.change:.2g}{bound}")
-
-        yield watch
 
 
 @contextmanager

@@ -1,0 +1,103 @@
+"""Notebooks: what objects look like there, progress in a real kernel, and examples that run."""
+
+from pathlib import Path
+
+import nbclient
+import nbformat
+import pytest
+
+import karat
+from karat import Annotations
+from karat.progress import in_notebook, on_terminal
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def executed(cells, folder):
+    """The cells after a run in a Python kernel of this very environment."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    nbclient.NotebookClient(
+        notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": folder}}
+    ).execute()
+    return notebook.cells
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.ipynb")), ids=lambda path: path.name)
+def test_the_example_runs_from_top_to_bottom(path, tmp_path):
+    notebook = nbformat.read(path, as_version=4)
+    assert not any(cell.get("outputs") for cell in notebook.cells), "examples are kept without outputs"
+    nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": tmp_path}}).execute()
+    shown = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert any("text/html" in output.get("data", {}) for output in shown)
+
+
+def test_a_long_fit_shows_one_line_and_takes_it_away(tmp_path):
+    (cell,) = executed(
+        [
+            "import karat, karat.progress\n"
+            "karat.progress.PATIENCE = karat.progress.PACE = 0\n"
+            "votes = karat.simulate(300, 10, 3).annotations\n"
+            "seen = []\n"
+            "import IPython.display as d\n"
+            "update = d.DisplayHandle.update\n"
+            "d.DisplayHandle.update = lambda self, what, **more: (seen.append(what.data), update(self, what, **more))\n"
+            "karat.aggregate(votes)\n"
+            "print(len(seen) > 1, seen[0], seen[-1] == '')"
+        ],
+        tmp_path,
+    )
+    text = "".join(output["text"] for output in cell.outputs if output["output_type"] == "stream")
+    assert text.startswith("True <small>ptbcc: iteration 2, change ")
+    assert text.endswith("True\n")
+    lines = [output for output in cell.outputs if output["output_type"] == "display_data"]
+    assert len(lines) == 1
+    assert lines[0]["data"]["text/html"] == ""
+
+
+def test_a_short_fit_shows_nothing_but_the_result(tmp_path):
+    source = "import karat\nkarat.aggregate(karat.simulate(20, 5, 2).annotations)"
+    (cell,) = executed([source], tmp_path)
+    (output,) = cell.outputs
+    assert output["data"]["text/html"].startswith('<div class="karat">')
+    assert output["data"]["text/plain"].startswith("Result(ptbcc: 20 tasks")
+
+
+def test_no_progress_where_nobody_sees_it(capsys):
+    with in_notebook("ptbcc") as one, on_terminal("ptbcc") as two:
+        assert one is two is None
+    karat.aggregate(Annotations.from_arrays([1, 1], ["a", "b"], ["x", "y"]))
+    assert capsys.readouterr() == ("", "")
+
+
+EVIL = "<script>alert(1)</script>"
+
+
+def test_names_cannot_break_out_of_the_page():
+    votes = Annotations.from_arrays([EVIL, EVIL, "b"], [EVIL, "w", EVIL], [EVIL, "y", "y"])
+    for page in (votes._repr_html_(), karat.aggregate(votes)._repr_html_()):
+        assert "<script" not in page
+        assert "&lt;script&gt;" in page
+
+
+def test_annotations_say_what_they_hold_and_what_was_left_out():
+    task = ["t1", "t1", "t1", "t2", "t3"]
+    votes = Annotations.from_arrays(task, ["a", "b", "a", "a", "a"], ["x", "y", "x", "x", None])
+    page = votes._repr_html_()
+    assert "3 votes, 2 tasks, 2 annotators" in page
+    assert "1 to 2 votes a task" in page
+    assert "66.7%" in page
+    assert "left out: 1 rows without a label, 1 repeated votes, 1 tasks without any vote" in page
+
+
+def test_a_result_shows_labels_flips_and_annotators_but_not_everything():
+    result = karat.aggregate(karat.simulate(50, 9, 3).annotations)
+    page = result._repr_html_()
+    assert page.count("<tr>") == 1 + 5 + 1  # head, tasks, how many more
+    assert "45 more" in page
+    assert "labels against the majority vote" in page
+    assert "best annotators: " in page
+
+
+def test_long_names_are_cut():
+    votes = Annotations.from_arrays(["t" * 500], ["a"], ["x"])
+    assert "t" * 59 + "…<" in karat.aggregate(votes)._repr_html_()
