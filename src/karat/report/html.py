@@ -19,6 +19,7 @@ from markupsafe import Markup
 
 import karat
 from karat.report.charts import drawn
+from karat.report.charts.matrices import MANY
 from karat.report.charts.render import bundle
 from karat.report.views import View
 from karat.report.views.common import percent
@@ -39,6 +40,7 @@ def html(view: View) -> str:
             view=view,
             charts=charts,
             reasons=REASONS,
+            many=MANY,
             specs={name: chart.spec for name, chart in charts.items() if chart.spec},
             confusions=_confusions(view),
             hashes=Markup(" ".join(f"'sha256-{_hash(code)}'" for code in scripts.values())),

@@ -12,9 +12,9 @@ from karat.encoding import MISSING
 from karat.errors import InputError
 from karat.readers.names import match
 from karat.report.charts import pictures, words
-from karat.report.charts.matrices import heat_map
+from karat.report.charts.matrices import matrix_spec
 from karat.report.charts.render import image
-from karat.report.charts.style import Spec, spec_of
+from karat.report.charts.style import Spec
 from karat.report.views import View
 from karat.report.views.classes import shown_classes
 from karat.report.views.common import plain, texts
@@ -38,7 +38,7 @@ class Drawn:
 class Kind:
     title: str
     words: Callable[[View], str]
-    chart: Callable[[View], Any]
+    spec: Callable[[View], Spec]
     absent: Callable[[View], str | None] = lambda view: None  # why it is not there, if it is not
 
 
@@ -56,14 +56,14 @@ def _no_change(view: View) -> str | None:
     return None if has else f"{view.record.method} needs no iterations."
 
 
-def _confusion(view: View) -> Any:
-    return heat_map(view.classes.matrix or [], view.classes.names)
+def _confusion(view: View) -> Spec:
+    return matrix_spec(view.classes.matrix or [], view.classes.names)
 
 
 # As in karat.report.kinds, but for the annotator, who must be named.
 DRAWN = {
     "confidence": Kind("How sure the labels are", words.confidence, pictures.confidence),
-    "ranking": Kind("Accuracy of annotators, with its 95 % interval", words.ranking, pictures.ranking),
+    "ranking": Kind("Accuracy of annotators", words.ranking, pictures.ranking),
     "annotators": Kind("Accuracy and number of votes", words.annotators, pictures.dots),
     "prototypes": Kind("The prototypes", words.mixtures, pictures.prototypes, _no_prototypes),
     "mixtures": Kind("Annotators between the prototypes", words.mixtures, pictures.mixtures, _no_prototypes),
@@ -85,7 +85,7 @@ def draw(view: View, kind: str) -> Drawn:
     how = DRAWN[kind]
     if (absent := how.absent(view)) is not None:
         return Drawn(how.title, "", None, absent)
-    return Drawn(how.title, how.words(view), spec_of(how.chart(view)))
+    return Drawn(how.title, how.words(view), how.spec(view))
 
 
 def draw_annotator(result: Result, name: Any) -> Drawn:
@@ -97,8 +97,8 @@ def draw_annotator(result: Result, name: Any) -> Drawn:
         return Drawn(f"How {name} votes", "", None, f"{result.method} learns no confusion matrices of annotators.")
     classes = shown_classes(result)
     matrix = matrices(result, code)[0][np.ix_(classes, classes)]
-    chart = heat_map(plain(matrix), texts(result.class_names, classes), f"How {name} votes")
-    return Drawn(f"How {name} votes", "", spec_of(chart))
+    spec = matrix_spec(plain(matrix), texts(result.class_names, classes), f"How {name} votes")
+    return Drawn(f"How {name} votes", "", spec)
 
 
 def drawn(view: View) -> dict[str, Drawn]:
@@ -106,9 +106,9 @@ def drawn(view: View) -> dict[str, Drawn]:
     charts = {kind: draw(view, kind) for kind in DRAWN if kind != "prototypes"}
     if view.prototypes is not None:
         for one in view.prototypes.prototypes:
-            chart = spec_of(heat_map(one.matrix, view.prototypes.classes))
-            charts[f"prototype-{one.number}"] = Drawn(f"Prototype {one.number}", words.prototype(one), chart)
+            spec = matrix_spec(one.matrix, view.prototypes.classes)
+            charts[f"prototype-{one.number}"] = Drawn(f"Prototype {one.number}", words.prototype(one), spec)
     if (found := view.annotators.confusions) is not None:
-        chart = spec_of(heat_map(found.matrices[0], found.classes))
-        charts["annotator"] = Drawn("How one annotator votes", "", chart)
+        spec = matrix_spec(found.matrices[0], found.classes)
+        charts["annotator"] = Drawn("How one annotator votes", "", spec)
     return charts

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 
-from karat.report.charts.style import BLUE, INK
+from karat.report.charts.style import BLUE, INK, Spec, data, spec_of
 from karat.report.views.common import Matrix
 
-__all__ = ["cells", "heat_map"]
+__all__ = ["MANY", "cells", "heat_map", "matrix_spec"]
 
 MOST_NUMBERED = 12  # classes; beyond, numbers do not fit into the cells
+MANY = 25  # classes; beyond, a heat map has the page to itself, and small letters
 PALE = 0.8  # up to here ink is read better than white
 
 
-def cells(matrix: Matrix, classes: list[str]) -> list[dict[str, object]]:
+def cells(matrix: Matrix, classes: list[str]) -> list[dict[str, Any]]:
     return [
         {"truth": truth, "vote": vote, "share": round(share, 3)}
         for truth, row in zip(classes, matrix, strict=True)
@@ -23,24 +24,31 @@ def cells(matrix: Matrix, classes: list[str]) -> list[dict[str, object]]:
     ]
 
 
-def heat_map(matrix: Matrix, classes: list[str], title: str | None = None, *, name: str = "cells") -> Any:
+def matrix_spec(matrix: Matrix, classes: list[str], title: str | None = None) -> Spec:
+    return spec_of(heat_map(classes, title), cells=cells(matrix, classes))
+
+
+def heat_map(classes: list[str], title: str | None = None, *, name: str = "cells") -> Any:
     """Truth in rows, vote in columns. The data are called `name`, so that a page can put others in their place."""
     n = len(classes)
-    data = alt.InlineData(values=cells(matrix, classes), name=name)
-    small = n > MOST_NUMBERED
-    size = 9 if n > 30 else 11 if small else 12
-    axis: dict[str, Any] = {"labelFontSize": size, "labelOverlap": False, "ticks": False, "domain": False}
-    base = alt.Chart(data).encode(
-        x=alt.X("vote:N", sort=classes, title="vote", axis=alt.Axis(orient="top", labelAngle=_angle(classes), **axis)),
-        y=alt.Y("truth:N", sort=classes, title="truth", axis=alt.Axis(**axis)),
+    base = alt.Chart(data(name)).encode(
+        x=alt.X("vote:N", sort=None, title="vote", axis=_axis(n, orient="top", labelAngle=_angle(classes))),
+        y=alt.Y("truth:N", sort=None, title="truth", axis=_axis(n)),
         tooltip=_tooltip(),
     )
-    cell = base.mark_rect(color=BLUE, stroke=INK, strokeOpacity=0.12).encode(
+    cell = base.mark_rect(color=BLUE, stroke=INK, strokeOpacity=0.12 if n <= MANY else 0.05).encode(
         fillOpacity=alt.FillOpacity("share:Q", scale=alt.Scale(domain=[0, 1], range=[0.02, 1]), legend=None)
     )
-    layers = [cell] if small else [cell, *_numbers(base)]
+    layers = [cell, *_numbers(base)] if n <= MOST_NUMBERED else [cell]
     chart = alt.layer(*layers).properties(width="container", height=_height(n))
     return chart if title is None else chart.properties(title=title)
+
+
+def _axis(n: int, **more: Any) -> alt.Axis:
+    """Where names would lie on each other, some are left out: the tooltip has them."""
+    size = 9 if n > MANY else 11 if n > MOST_NUMBERED else 12
+    overlap: Literal["greedy", False] = "greedy" if n > MOST_NUMBERED else False
+    return alt.Axis(labelFontSize=size, labelOverlap=overlap, ticks=False, domain=False, labelPadding=5, **more)
 
 
 def _numbers(base: alt.Chart) -> list[alt.Chart]:
@@ -60,7 +68,7 @@ def _tooltip() -> list[alt.Tooltip]:
 
 def _angle(classes: list[str]) -> int:
     """Names lie flat where there is room for them."""
-    return 0 if len(classes) * max(map(len, classes), default=0) <= 40 else -60
+    return 0 if len(classes) * max(map(len, classes), default=0) <= 40 else -90 if len(classes) > MOST_NUMBERED else -45
 
 
 def _height(n: int) -> int:

@@ -8,156 +8,131 @@ from typing import Any
 
 import altair as alt
 
-from karat.report.charts.matrices import heat_map
-from karat.report.charts.style import BLUE, GREY, INK, MIXED, ORANGE, SHARE, rows
+from karat.report.charts.matrices import cells, heat_map
+from karat.report.charts.style import BLUE, GREY, INK, MIXED, ORANGE, SHARE, Spec, data, spec_of
 from karat.report.views import View
 
 __all__ = ["balance", "bound", "calibration", "change", "confidence", "dots", "mixtures", "prototypes", "ranking"]
 
 ROW = 15  # pixels of an annotator
 LOW = 220  # height of charts that need no more
+SIDE = 360  # width of a prototype beside others
+MANY_BARS = 80  # beyond, there is no room between them
 
 
-def confidence(view: View) -> Any:
+def confidence(view: View) -> Spec:
     """How many tasks are how sure."""
-    data = rows([asdict(bin_) for bin_ in view.quality.histogram])
-    return (
-        alt.Chart(data, width="container", height=LOW)
-        .mark_bar(color=BLUE, binSpacing=1)
-        .encode(
-            x=alt.X(
-                "low:Q",
-                bin=alt.BinParams(binned=True, step=0.05),
-                title="probability of the label",
-                axis=alt.Axis(format=SHARE, values=[0, 0.25, 0.5, 0.75, 1]),
-                scale=alt.Scale(domain=[0, 1]),
-            ),
-            x2="high:Q",
-            y=alt.Y("n:Q", title="tasks", axis=alt.Axis(tickMinStep=1)),
-            tooltip=[
-                alt.Tooltip("low:Q", title="from", format=SHARE),
-                alt.Tooltip("high:Q", title="to", format=SHARE),
-                alt.Tooltip("n:Q", title="tasks", format=","),
-            ],
-        )
+    x = alt.X(
+        "low:Q",
+        bin=alt.BinParams(binned=True, step=0.05),
+        title="probability of the label",
+        axis=alt.Axis(format=SHARE, values=[0, 0.25, 0.5, 0.75, 1]),
+        scale=_zero_to_one(),
     )
+    tooltip = [
+        alt.Tooltip("low:Q", title="from", format=SHARE),
+        alt.Tooltip("high:Q", title="to", format=SHARE),
+        alt.Tooltip("n:Q", title="tasks", format=","),
+    ]
+    chart = alt.Chart(data(), width="container", height=LOW).mark_bar(color=BLUE, binSpacing=1)
+    chart = chart.encode(x=x, x2="high:Q", y=alt.Y("n:Q", title="tasks", axis=_few(tickMinStep=1)), tooltip=tooltip)
+    return spec_of(chart, rows=[asdict(bin_) for bin_ in view.quality.histogram])
 
 
-def ranking(view: View) -> Any:
+def ranking(view: View) -> Spec:
     """Annotators with the interval of their accuracy, the best on top."""
     found = view.annotators
-    base = alt.Chart(rows([asdict(one) for one in found.ranking])).encode(
-        y=alt.Y("annotator:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False)), tooltip=_annotator()
-    )
+    names = alt.Y("annotator:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False))
+    base = alt.Chart(data()).encode(y=names, tooltip=_annotator())
     line = base.mark_rule(color=BLUE, opacity=0.45, strokeWidth=4, strokeCap="round").encode(
-        x=alt.X("low:Q", title="expected accuracy, 95 % interval", scale=_zero_to_one(), axis=_shares()),
-        x2="high:Q",
+        x=alt.X("low:Q", title="expected accuracy, 95 % interval", scale=_zero_to_one(), axis=_shares()), x2="high:Q"
     )
     dot = base.mark_point(color=BLUE, filled=True, size=55, opacity=1).encode(x="accuracy:Q")
-    chance = _rule([{"x": found.chance}], "x")
-    return alt.layer(chance, line, dot).properties(width="container", height=alt.Step(ROW))
+    chance = alt.Chart(data("chance")).mark_rule(color=ORANGE, strokeDash=[4, 4], strokeWidth=1.5).encode(x="x:Q")
+    chart = alt.layer(chance, line, dot).properties(width="container", height=max(ROW * len(found.ranking), 30))
+    return spec_of(chart, rows=[asdict(one) for one in found.ranking], chance=[{"x": found.chance}])
 
 
-def dots(view: View) -> Any:
+def dots(view: View) -> Spec:
     """Accuracy against the number of votes."""
-    base = alt.Chart(rows([asdict(one) for one in view.annotators.dots]), width="container", height=LOW + 40)
-    return base.mark_point(color=BLUE, filled=True, size=45, opacity=0.55).encode(
-        x=alt.X(
-            "n_votes:Q",
-            title="votes (log scale)",
-            scale=alt.Scale(type="log", nice=False, padding=12),
-            axis=alt.Axis(format="~s", tickCount=5),
-        ),
+    log = alt.Scale(type="log", nice=False, padding=12)
+    chart = alt.Chart(data(), width="container", height=LOW + 40)
+    chart = chart.mark_point(color=BLUE, filled=True, size=45, opacity=0.65).encode(
+        x=alt.X("n_votes:Q", title="votes (log scale)", scale=log, axis=_few(format="~s")),
         y=alt.Y("accuracy:Q", title="expected accuracy", scale=_zero_to_one(), axis=_shares()),
         tooltip=_annotator(),
     )
+    return spec_of(chart, rows=[asdict(one) for one in view.annotators.dots])
 
 
-def mixtures(view: View) -> Any:
+def mixtures(view: View) -> Spec:
     """A bar an annotator, as in Figures 3 and 4 of the paper: how much each follows each prototype."""
     assert view.prototypes is not None
-    data = [
-        {
-            "place": place,
-            "annotator": one.annotator,
-            "votes": one.n_votes,
-            "prototype": f"prototype {s}",
-            "share": share,
-        }
+    names = [f"prototype {one.number}" for one in view.prototypes.prototypes]
+    colours = alt.Scale(domain=names, range=[MIXED[s % len(MIXED)] for s in range(len(names))])
+    width = alt.RelativeBandSize(1 if len(view.prototypes.mixtures) > MANY_BARS else 0.88)
+    no_names = alt.Axis(labels=False, ticks=False)
+    chart = alt.Chart(data(), width="container", height=LOW).mark_bar(width=width)
+    chart = chart.encode(
+        x=alt.X("place:O", title="annotators, by their share of prototype 1", axis=no_names),
+        y=alt.Y("share:Q", title="share", axis=_shares(), scale=_zero_to_one()),
+        color=alt.Color("prototype:N", sort=names, scale=colours, title=None),
+        order=alt.Order("number:Q"),
+        tooltip=[
+            alt.Tooltip("annotator:N"),
+            alt.Tooltip("votes:Q", format=","),
+            alt.Tooltip("prototype:N"),
+            alt.Tooltip("share:Q", format=".1%"),
+        ],
+    )
+    return spec_of(chart, rows=_mixed(view))
+
+
+def _mixed(view: View) -> list[dict[str, Any]]:
+    assert view.prototypes is not None
+    return [
+        {"place": place, "annotator": one.annotator, "votes": one.n_votes, "number": s, "share": share}
+        | {"prototype": f"prototype {s}"}
         for place, one in enumerate(view.prototypes.mixtures, start=1)
         for s, share in enumerate(one.weights, start=1)
     ]
-    names = [f"prototype {one.number}" for one in view.prototypes.prototypes]
-    return (
-        alt.Chart(rows(data), width="container", height=LOW)
-        .mark_bar(width=alt.RelativeBandSize(1 if len(data) > 160 else 0.88))
-        .encode(
-            x=alt.X(
-                "place:O", title="annotators, by their share of prototype 1", axis=alt.Axis(labels=False, ticks=False)
-            ),
-            y=alt.Y("share:Q", title="share", axis=_shares(), scale=_zero_to_one()),
-            color=alt.Color(
-                "prototype:N", sort=names, scale=alt.Scale(domain=names, range=_palette(len(names))), title=None
-            ),
-            order=alt.Order("number:Q"),
-            tooltip=[
-                alt.Tooltip("annotator:N"),
-                alt.Tooltip("votes:Q", format=","),
-                alt.Tooltip("prototype:N"),
-                alt.Tooltip("share:Q", format=".1%"),
-            ],
-        )
-    )
 
 
-def prototypes(view: View) -> Any:
+def prototypes(view: View) -> Spec:
     """All prototypes side by side."""
     assert view.prototypes is not None
-    classes = view.prototypes.classes
-    return alt.hconcat(
-        *(
-            heat_map(one.matrix, classes, f"Prototype {one.number}", name=f"cells_{one.number}").properties(width=360)
-            for one in view.prototypes.prototypes
-        )
-    )
+    found, classes = view.prototypes.prototypes, view.prototypes.classes
+    names = {one.number: f"cells_{one.number}" for one in found}
+    maps = [heat_map(classes, f"Prototype {n}", name=name).properties(width=SIDE) for n, name in names.items()]
+    return spec_of(alt.hconcat(*maps), **{names[one.number]: cells(one.matrix, classes) for one in found})
 
 
-def balance(view: View) -> Any:
+def balance(view: View) -> Spec:
     """The share of each class among labels and among votes."""
     shown = view.classes.rows
-    data = [{"label": one.label, "of": "labels", "share": one.share, "place": place} for place, one in enumerate(shown)]
-    data += [
-        {"label": one.label, "of": "votes", "share": one.votes, "place": place}
-        for place, one in enumerate(shown)
-        if one.votes is not None
-    ]
-    return (
-        alt.Chart(rows(data), width="container", height=alt.Step(11 if len(shown) <= 20 else 6))
-        .mark_bar()
-        .encode(
-            y=alt.Y(
-                "label:N",
-                sort=None,
-                title=None,
-                axis=alt.Axis(ticks=False, domain=False),
-                scale=alt.Scale(paddingInner=0.25),
-            ),
-            yOffset=alt.YOffset("of:N", sort=["labels", "votes"]),
-            x=alt.X("share:Q", title="share", axis=_shares()),
-            color=alt.Color("of:N", scale=alt.Scale(domain=["labels", "votes"], range=[BLUE, GREY]), title=None),
-            tooltip=[
-                alt.Tooltip("label:N", title="class"),
-                alt.Tooltip("of:N", title="share of"),
-                alt.Tooltip("share:Q", format=".1%"),
-            ],
-        )
+    kinds = alt.Scale(domain=["labels", "votes"], range=[BLUE, GREY])
+    names = alt.Axis(ticks=False, domain=False)
+    chart = alt.Chart(data(), width="container", height=max((24 if len(shown) <= 20 else 15) * len(shown), 40))
+    chart = chart.mark_bar().encode(
+        y=alt.Y("label:N", sort=None, title=None, axis=names, scale=alt.Scale(paddingInner=0.25)),
+        yOffset=alt.YOffset("of:N", sort=["labels", "votes"]),
+        x=alt.X("share:Q", title="share", axis=_shares()),
+        color=alt.Color("of:N", scale=kinds, title=None),
+        tooltip=[
+            alt.Tooltip("label:N", title="class"),
+            alt.Tooltip("of:N", title="share of"),
+            alt.Tooltip("share:Q", format=".1%"),
+        ],
     )
+    labels = [{"label": one.label, "of": "labels", "share": one.share} for one in shown]
+    votes = [{"label": one.label, "of": "votes", "share": one.votes} for one in shown if one.votes is not None]
+    return spec_of(chart, rows=[*labels, *votes])
 
 
-def calibration(view: View) -> Any:
+def calibration(view: View) -> Spec:
     """How often labels of some probability are right; on the diagonal, as often as they say."""
     assert view.trust.calibration is not None
-    base = alt.Chart(rows([asdict(one) for one in view.trust.calibration.bins])).encode(
+    base = alt.Chart(data()).encode(
         x=alt.X("confidence:Q", title="probability of the label", scale=_zero_to_one(), axis=_shares()),
         tooltip=[
             alt.Tooltip("n:Q", title="tasks", format=","),
@@ -165,53 +140,42 @@ def calibration(view: View) -> Any:
             alt.Tooltip("accuracy:Q", title="right", format=".1%"),
         ],
     )
-    line = base.mark_rule(color=BLUE, opacity=0.45, strokeWidth=3).encode(
-        y=alt.Y(
-            "accuracy_low:Q",
-            title="share that is right",
-            scale=_zero_to_one(),
-            axis=alt.Axis(format=SHARE, tickCount=5),
-        ),
-        y2="accuracy_high:Q",
-    )
+    right = alt.Y("accuracy_low:Q", title="share that is right", scale=_zero_to_one(), axis=_shares())
+    line = base.mark_rule(color=BLUE, opacity=0.45, strokeWidth=3).encode(y=right, y2="accuracy_high:Q")
     dot = base.mark_point(color=BLUE, filled=True, size=70, opacity=1).encode(y="accuracy:Q")
-    diagonal = (
-        alt.Chart(rows([{"x": 0, "y": 0}, {"x": 1, "y": 1}]))
-        .mark_line(color=INK, opacity=0.4, strokeDash=[4, 4], strokeWidth=1)
-        .encode(x="x:Q", y="y:Q")
-    )
-    return alt.layer(diagonal, line, dot).properties(width="container", height=300)
+    diagonal = alt.Chart(data("diagonal")).mark_line(color=INK, opacity=0.4, strokeDash=[4, 4], strokeWidth=1)
+    chart = alt.layer(diagonal.encode(x="x:Q", y="y:Q"), line, dot).properties(width="container", height=300)
+    ends = [{"x": 0, "y": 0}, {"x": 1, "y": 1}]
+    return spec_of(chart, rows=[asdict(one) for one in view.trust.calibration.bins], diagonal=ends)
 
 
-def change(view: View) -> Any:
+def change(view: View) -> Spec:
     """The biggest change of a probability in each iteration."""
-    data = [{"iteration": one.iteration, "value": one.change} for one in view.record.steps if one.change]
-    return _curve(data, "biggest change", alt.Scale(type="log"), values=_powers(data))
+    rows = [{"iteration": one.iteration, "value": one.change} for one in view.record.steps if one.change]
+    axis = alt.Axis(values=_powers([row["value"] for row in rows if row["value"]]), format="~g")
+    return _curve(rows, alt.Y("value:Q", title="biggest change", scale=alt.Scale(type="log"), axis=axis))
 
 
-def bound(view: View) -> Any:
+def bound(view: View) -> Spec:
     """What the method maximises."""
-    data = [{"iteration": one.iteration, "value": one.bound} for one in view.record.steps if one.bound is not None]
-    return _curve(data, "bound", alt.Scale(zero=False))
+    rows = [{"iteration": one.iteration, "value": one.bound} for one in view.record.steps if one.bound is not None]
+    return _curve(rows, alt.Y("value:Q", title="bound", scale=alt.Scale(zero=False), axis=_few()))
 
 
-def _powers(data: list[dict[str, Any]]) -> list[float]:
+def _powers(values: list[float]) -> list[float]:
     """Powers of ten, so that a log scale has few lines."""
-    low, high = min(row["value"] for row in data), max(row["value"] for row in data)
-    return [10.0**k for k in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)]
+    return [10.0**k for k in range(math.floor(math.log10(min(values))), math.ceil(math.log10(max(values))) + 1)]
 
 
-def _curve(data: list[dict[str, Any]], title: str, scale: alt.Scale, values: list[float] | None = None) -> Any:
-    axis = alt.Axis(tickCount=5) if values is None else alt.Axis(values=values, format="~g")
-    return (
-        alt.Chart(rows(data), width="container", height=LOW)
-        .mark_line(color=BLUE, point=alt.OverlayMarkDef(color=BLUE, size=18) if len(data) <= 60 else False)
-        .encode(
-            x=alt.X("iteration:Q", title="iteration", axis=alt.Axis(tickMinStep=1), scale=alt.Scale(nice=False)),
-            y=alt.Y("value:Q", title=title, scale=scale, axis=axis),
-            tooltip=[alt.Tooltip("iteration:Q"), alt.Tooltip("value:Q", title="value", format=".4~g")],
-        )
+def _curve(rows: list[dict[str, Any]], y: alt.Y) -> Spec:
+    points = alt.OverlayMarkDef(color=BLUE, size=18) if len(rows) <= MANY_BARS else False
+    chart = alt.Chart(data(), width="container", height=LOW).mark_line(color=BLUE, point=points)
+    chart = chart.encode(
+        x=alt.X("iteration:Q", title="iteration", axis=_few(tickMinStep=1), scale=alt.Scale(nice=False)),
+        y=y,
+        tooltip=[alt.Tooltip("iteration:Q"), alt.Tooltip("value:Q", title="value", format=".4~g")],
     )
+    return spec_of(chart, rows=rows)
 
 
 def _annotator() -> list[alt.Tooltip]:
@@ -224,18 +188,13 @@ def _annotator() -> list[alt.Tooltip]:
     ]
 
 
-def _rule(data: list[dict[str, float]], channel: str) -> Any:
-    mark = alt.Chart(rows(data)).mark_rule(color=ORANGE, strokeDash=[4, 4], strokeWidth=1.5)
-    return mark.encode(**{channel: f"{channel}:Q"})
+def _few(**more: Any) -> alt.Axis:
+    return alt.Axis(tickCount=5, **more)
 
 
 def _shares() -> alt.Axis:
-    return alt.Axis(format=SHARE, tickCount=5)
+    return _few(format=SHARE)
 
 
 def _zero_to_one() -> alt.Scale:
     return alt.Scale(domain=[0, 1], nice=False)
-
-
-def _palette(n: int) -> list[str]:
-    return [MIXED[s % len(MIXED)] for s in range(n)]

@@ -50,6 +50,7 @@ class Judged:
     accuracy: float
     low: float
     high: float
+    confidence: float  # what the method expected of these labels
     macro_f1: float
     log_loss: float
     calibration_error: float
@@ -97,7 +98,7 @@ def quality(result: Result, key: Key | None = None) -> Quality:
         histogram=_histogram(confidence),
         judged=judged,
         headline=_headline(expected, judged, found),
-        sentences=_sentences(result, bands, errors, judged, expected),
+        sentences=_sentences(result, bands, errors, judged),
     )
 
 
@@ -143,6 +144,7 @@ def _judged(result: Result, truth: Codes) -> Judged | None:
         accuracy=accuracy,
         low=low,
         high=high,
+        confidence=float(result.confidence[truth >= 0].mean()),
         macro_f1=metrics.macro_f1(posterior, truth),
         log_loss=metrics.log_loss(posterior, truth),
         calibration_error=metrics.calibration_error(posterior, truth),
@@ -178,8 +180,8 @@ def _of_a_hundred(share: float) -> str:
     return f"{100 * share:.0f} of 100" if share < 0.985 else f"{min(1000 * share, 999):.0f} of 1,000"
 
 
-def _sentences(result: Result, bands: list[Band], errors: float, judged: Judged | None, expected: float) -> list[str]:
-    words = [_of_judgement(judged, expected) if judged else _of_belief(errors)]
+def _sentences(result: Result, bands: list[Band], errors: float, judged: Judged | None) -> list[str]:
+    words = [_of_judgement(judged) if judged else _of_belief(errors)]
     sure, unsure = bands[0], bands[-1]
     if sure.n + unsure.n:
         words.append(
@@ -191,12 +193,12 @@ def _sentences(result: Result, bands: list[Band], errors: float, judged: Judged 
     return words
 
 
-def _of_judgement(judged: Judged, expected: float) -> str:
+def _of_judgement(judged: Judged) -> str:
     """What was measured, beside what the method believed."""
-    gap = expected - judged.accuracy
-    believed = f"the method itself expected {percent(expected, 1)}"
+    gap = judged.confidence - judged.accuracy
+    believed = f"the method itself expected {percent(judged.confidence, 1)} of these"
     words = f"Between {percent(judged.low, 1)} and {percent(judged.high, 1)} with 95 % certainty; {believed}"
-    if judged.low <= expected <= judged.high:
+    if judged.low <= judged.confidence <= judged.high:
         return f"{words}, which fits."
     return f"{words}: it is too {'sure' if gap > 0 else 'modest'} by {100 * abs(gap):.1f} points."
 

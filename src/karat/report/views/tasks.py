@@ -26,7 +26,7 @@ WITHOUT_VOTES = "The votes are not in this model, which an older Karat saved: fi
 
 # Each with what it means.
 REASONS = {
-    "contested": f"the label leads the runner-up by less than {CLOSE:.0%} of probability",
+    "contested": f"the label is less than {100 * CLOSE:.0f} points of probability ahead of the next class",
     "tied": "several classes are exactly as probable",
     "flipped": "another class has more votes than the label: the method trusts the minority more",
 }
