@@ -14,6 +14,7 @@ from karat.errors import InputError
 if TYPE_CHECKING:
     from karat.annotations import Annotations
     from karat.checkpoint import Checkpoint
+    from karat.cli.outputs import Write
     from karat.engines import Engine
     from karat.methods import Method
     from karat.result import Result
@@ -26,7 +27,10 @@ def aggregate(
     output: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", metavar="OUT", help="Labels: .csv, .tsv, .jsonl or .parquet; else CSV is printed."
+            "--output",
+            "-o",
+            metavar="OUT",
+            help="Labels: .csv, .tsv, .jsonl or .parquet, with --engine dask also FOLDER/; else CSV is printed.",
         ),
     ] = None,
     method: Annotated[str, typer.Option("--method", metavar="M", help=f"One of {o.METHODS}.")] = "ptbcc",
@@ -69,11 +73,13 @@ def aggregate(
     question: e.Question = None,
     include: e.Include = None,
     gold_from_export: e.GoldFromExport = False,
+    write_back: e.WriteBack = None,
 ) -> None:
     """Find the most probable label of every task, and how sure that is.
 
     With --question all, every question of an export: the tables have a column that names the question.
     """
+    from karat.cli.folder import aggregate_into
     from karat.cli.outputs import check_outputs
     from karat.cli.questions import hand_over_each, refuse_single
     from karat.cli.summary import facts, tell
@@ -84,9 +90,38 @@ def aggregate(
         raise InputError("--resume needs --checkpoint FILE, to know where to go on from")
     if scheduler is not None and engine != "dask":
         raise InputError("--scheduler is the address of a Dask cluster; add --engine dask")
-    check_outputs(_named(output, annotators), _named(save, checkpoint), [*files, *_named(gold, prior)])
-    into = d.destination(files, table, to_table, to_database)
     chosen = o.make(method, settings, seed)
+    options = {"threads": threads, "single": chosen.single, **({"scheduler": scheduler} if scheduler else {})}
+    if output is not None and output.endswith("/"):
+        aggregate_into(
+            output,
+            o.Reading(files, task, annotator, label, wide, classes, missing, repeated),
+            chosen,
+            engine,
+            options,
+            gold=gold,
+            annotators=annotators,
+            probabilities=probabilities,
+            json=json,
+            refused={
+                "wide": wide,
+                "save": save,
+                "checkpoint": checkpoint,
+                "prior": prior,
+                "query": query,
+                "table": table,
+                "to_table": to_table,
+                "format": format,
+                "question": question,
+                "write_back": write_back,
+                "gold_from_export": gold_from_export,
+            },
+        )
+        return
+    check_outputs(_named(output, annotators), _named(save, checkpoint, write_back), [*files, *_named(gold, prior)])
+    back = e.Back(write_back, files, format, question, task)
+    back.check()
+    into = d.destination(files, table, to_table, to_database)
     known = e.gold_of(gold, gold_from_export)
     selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
     reading = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection)
@@ -94,19 +129,18 @@ def aggregate(
         refuse_single(save=save, checkpoint=checkpoint, to_table=to_table, query=query, table=table)
     if into is not None:
         into.check()
-    options = {"threads": threads, "single": chosen.single, **({"scheduler": scheduler} if scheduler else {})}
     with opened(engine, **options) as where:  # a cluster that is not there is told before the votes are read
         if question == e.ALL:
             each = reading.read_each(known)
             results = {name: _fit(chosen, votes, where, None, prior) for name, votes in each.items()}
-            hand_over_each(each, results, output, annotators, probabilities, json)
+            hand_over_each(each, results, output, annotators, probabilities, json, back.files(results))
             return
         votes = reading.read(known)
         result = _fit(chosen, votes, where, _checkpoint(checkpoint, resume), prior)
     found = facts(result, votes)
-    found["files"] = {"labels": output, "annotators": annotators, "model": save}
+    found["files"] = {"labels": output, "annotators": annotators, "model": save, "write_back": write_back}
     found["table"] = into.name if into else None
-    _hand_over(result, found, probabilities, json, into)
+    _hand_over(result, found, probabilities, json, into, back.files(result))
     tell(found, result)
 
 
@@ -131,15 +165,20 @@ def _fit(
 
 
 def _hand_over(
-    result: Result, found: dict[str, Any], probabilities: bool, as_json: bool, into: d.Destination | None
+    result: Result,
+    found: dict[str, Any],
+    probabilities: bool,
+    as_json: bool,
+    into: d.Destination | None,
+    more: dict[str, Write],
 ) -> None:
     """All files and the table, or none; what is printed comes last."""
-    from karat.cli.outputs import Write, write_all
+    from karat.cli.outputs import write_all
     from karat.cli.summary import print_json
     from karat.writers import write_frame, write_labels
 
     paths = found["files"]
-    files: dict[str, Write] = {}
+    files = dict(more)
     if paths["labels"]:
         files[paths["labels"]] = lambda path: write_labels(result, path, probabilities=probabilities)
     if paths["annotators"]:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from karat.errors import InputError
 
-__all__ = ["ALL", "Format", "GoldFromExport", "Include", "Question", "gold_of", "selection"]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from karat.cli.outputs import Write
+    from karat.result import Result
+
+    Results = dict[str, Result]
+
+__all__ = ["ALL", "Back", "Format", "GoldFromExport", "Include", "Question", "WriteBack", "gold_of", "selection"]
 
 EXPORTS = "Exports of annotation tools"
 ALL = "all"  # questions
@@ -41,6 +50,15 @@ GoldFromExport = Annotated[
     bool,
     typer.Option("--gold-from-export", help="Take the gold marks in FILE for known truths.", rich_help_panel=EXPORTS),
 ]
+WriteBack = Annotated[
+    str | None,
+    typer.Option(
+        "--write-back",
+        metavar="OUT",
+        help="FILE with the labels as predictions (Label Studio) or suggestions (Argilla): JSON to import there.",
+        rich_help_panel=EXPORTS,
+    ),
+]
 
 
 def selection(format: str | None, question: str | None, include: str | None) -> dict[str, Any]:
@@ -49,6 +67,42 @@ def selection(format: str | None, question: str | None, include: str | None) -> 
 
     chosen = {"format": format, "question": question, "include": listed(include)}
     return {name: value for name, value in chosen.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Back:
+    """The labels on their way back to where the votes come from."""
+
+    output: str | None
+    files_read: list[str]
+    format: str | None
+    question: str | None
+    task: str | None
+
+    def check(self) -> None:
+        """Before the work: the tool can take labels."""
+        if self.output is None:
+            return
+        from karat.readers.exports import look
+        from karat.readers.files import sources_of
+        from karat.writeback import writable
+
+        if "-" in self.files_read:
+            raise InputError("--write-back reads FILE twice, which standard input cannot do; give its path")
+        writable(look(sources_of(self.files_read)), self.format)
+
+    def files(self, result: Result | Results) -> dict[str, Write]:
+        """What is to be written where."""
+        if self.output is None:
+            return {}
+
+        def write(path: Path) -> None:
+            from karat.writeback import write_back
+
+            question = None if self.question == ALL else self.question
+            write_back(result, self.files_read, path, format=self.format, question=question, task=self.task)
+
+        return {self.output: write}
 
 
 def gold_of(gold: str | None, from_export: bool) -> str | bool | None:

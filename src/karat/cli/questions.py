@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from karat.annotations import Annotations
+    from karat.cli.outputs import Write
     from karat.result import Result
 
 __all__ = ["hand_over_each", "refuse_single"]
@@ -27,15 +28,15 @@ def refuse_single(**options: Any) -> None:
 
 def hand_over_each(
     votes: dict[str, Annotations], results: Results, output: str | None, annotators: str | None, probabilities: bool,
-    as_json: bool,
+    as_json: bool, more: dict[str, Write],
 ) -> None:  # fmt: skip
     """All files or none; what is printed comes last."""
-    from karat.cli.outputs import Write, write_all
+    from karat.cli.outputs import write_all
     from karat.cli.summary import print_json
     from karat.writers import write_frame
 
     labels = _together(results, lambda result: result.labels(probabilities=probabilities))
-    files: dict[str, Write] = {}
+    files = dict(more)
     if output:
         files[output] = lambda path: write_frame(labels, path)
     if annotators:
@@ -43,8 +44,8 @@ def hand_over_each(
     write_all(files)
     found = _facts(votes, results)
     if as_json:
-        more = {} if output else {"labels": labels.to_dicts()}
-        print_json({"questions": found, "files": {"labels": output, "annotators": annotators}, **more})
+        printed = {} if output else {"labels": labels.to_dicts()}
+        print_json({"questions": found, "files": {"labels": output, "annotators": annotators}, **printed})
     elif not output:
         write_frame(labels, "-")
     _tell(found, results)

@@ -20,6 +20,7 @@ MOST_VOTES = 2**16  # in a batch
 SEVERAL = "|"  # between the labels of an answer that has several: their set is a class of its own
 
 Kind = TypeVar("Kind")
+Made = TypeVar("Made")
 
 
 class Vote(NamedTuple):
@@ -71,11 +72,11 @@ class Wrong(Exception):
         self.found, self.record, self.remedy = found, record, remedy
 
 
-def numbered(records: Iterable[Any], votes_of: Callable[[Any], Iterable[Vote]]) -> Iterator[Vote]:
-    """The votes of every record; what is wrong with one is said of its number, from 1."""
+def numbered(records: Iterable[Any], made_of: Callable[[Any], Iterable[Made]]) -> Iterator[Made]:
+    """What is made of every record, such as votes; what is wrong with one is said of its number, from 1."""
     for number, record in enumerate(records, start=1):
         try:
-            yield from votes_of(record)
+            yield from made_of(record)
         except Wrong as error:
             raise Wrong(error.found, error.record or number, error.remedy) from None
 

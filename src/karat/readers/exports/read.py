@@ -26,7 +26,7 @@ from karat.readers.table import Streamed
 from karat.readers.trouble import reading
 from karat.readers.truth import gold_truth
 
-__all__ = ["read_export"]
+__all__ = ["complain", "read_export"]
 
 IDS, VALUES = ("task", "annotator"), ("label", "gold")
 COLUMNS = ("task", "annotator", "label", "question", "gold")
@@ -69,7 +69,7 @@ def _batches(export: Export, peeks: Sequence[Peek], ask: Ask) -> Iterator[pl.Dat
                 for batch in export.read(seen, ask):
                     yield _with_all_columns(batch)
         except Wrong as error:
-            _complain(seen, export, error)
+            complain(seen, export, error)
 
 
 def _with_all_columns(batch: pl.DataFrame) -> pl.DataFrame:
@@ -78,7 +78,7 @@ def _with_all_columns(batch: pl.DataFrame) -> pl.DataFrame:
     return batch.with_columns(**absent).select(pl.col(COLUMNS).cast(pl.String))
 
 
-def _complain(seen: Peek, export: Export, error: Wrong) -> NoReturn:
+def complain(seen: Peek, export: Export, error: Wrong) -> NoReturn:
     place = f", record {error.record:,}" if error.record else ""
     remedy = error.remedy or export.remedy
     raise InputError(f"{seen.source.name} ({export.title} export){place}: {error.found}; {remedy}") from None
