@@ -56,3 +56,31 @@ def data_set():
 @pytest.fixture(scope="session")
 def shared():
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def server():
+    """A PostgreSQL server that runs as long as the tests."""
+    from tests.postgres import running_server
+
+    with running_server() as server:
+        yield server
+
+
+@pytest.fixture
+def place(request, tmp_path):
+    """An empty database of the kind that the test asks for with `on`."""
+    from tests.database_places import Place
+
+    if request.param != "postgresql":
+        return Place(request.param, f"{request.param}:///{tmp_path}/my.{request.param}")
+    server = request.getfixturevalue("server")
+    place = Place("postgresql", server.through_socket())
+    place.run(
+        "SET TRANSACTION READ WRITE",  # a test may have made the database read-only
+        "ALTER DATABASE postgres RESET ALL",
+        "DROP SCHEMA IF EXISTS public, work CASCADE",
+        "CREATE SCHEMA public",
+        "GRANT USAGE ON SCHEMA public TO PUBLIC",
+    )
+    return place

@@ -1,8 +1,8 @@
 """What the documentation shows is what happens: every example is run, and its output compared.
 
-A ```python block is run in a folder with the embedded sample (votes.csv, truth.csv, and as sets/mine); a ```console
-block runs its lines that begin with "$ ". The output is what follows in the block, or in a ```text block right after
-it; "..." stands for anything.
+A ```python block is run in a folder with the embedded sample (votes.csv, truth.csv, votes.db, and as sets/mine); a
+```console block runs its lines that begin with "$ ". The output is what follows in the block, or in a ```text block
+right after it; "..." stands for anything.
 """
 
 import doctest
@@ -11,11 +11,13 @@ import io
 import re
 import shlex
 import shutil
+import sqlite3
 import subprocess
 import sys
-from contextlib import redirect_stdout
+from contextlib import closing, redirect_stdout
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import karat
@@ -44,12 +46,20 @@ def folder(tmp_path, monkeypatch):
     sample = Path(karat.__file__).parent / "sample"
     for name in ("votes.csv", "truth.csv"):
         shutil.copy(sample / name, tmp_path)
+    put_into_sqlite(tmp_path)
     (tmp_path / "sets" / "mine").mkdir(parents=True)
     shutil.copy(sample / "votes.csv", tmp_path / "sets" / "mine" / "label.csv")
     shutil.copy(sample / "truth.csv", tmp_path / "sets" / "mine" / "truth.csv")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     return tmp_path
+
+
+def put_into_sqlite(folder):
+    votes = pl.read_csv(folder / "votes.csv")
+    with closing(sqlite3.connect(folder / "votes.db")) as database, database:
+        database.execute("CREATE TABLE votes (task INTEGER, worker INTEGER, label TEXT)")
+        database.executemany("INSERT INTO votes VALUES (?, ?, ?)", votes.iter_rows())
 
 
 @pytest.mark.parametrize(("kind", "code", "expected"), list(examples()))

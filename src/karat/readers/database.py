@@ -9,7 +9,7 @@ import datetime
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -17,9 +17,6 @@ from karat.databases import Database, Session, connect, parse, quoted, table_par
 from karat.errors import InputError
 from karat.readers.source import Source
 from karat.readers.table import Opened
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["open_database"]
 
@@ -70,7 +67,7 @@ class Selected(Opened):
 
     @property
     def is_text(self) -> bool:
-        """SQLite has types for values, not for columns, so that all is read as from a text file."""
+        """SQLite's columns have no types, so that all is read as from a text file."""
         return self.database.kind == "sqlite"
 
     def _batches(self, schema: pl.Schema) -> Iterator[tuple[int, pl.DataFrame]]:
@@ -82,29 +79,33 @@ class Selected(Opened):
                 yield 0, batch.cast(schema)
 
     def _expression(self, name: str, dtype: pl.DataType) -> str:
-        """A column, as text if it is neither a number nor a date. SQLite's driver goes by the first rows: no nulls."""
+        """A column, as text if it is neither a number nor a date."""
         column = quoted(name)
-        if self.is_text:
-            return f"coalesce(CAST({column} AS TEXT), '') AS {column}"
-        return column if dtype != pl.String else f"CAST({column} AS TEXT) AS {column}"
+        return f"CAST({column} AS TEXT) AS {column}" if dtype == pl.String else column
 
 
 def open_database(address: Any, query: str | None, table: str | None, params: Mapping[str, Any] | None) -> Selected:
     """What a query or a table has for columns."""
-    database = parse(address[0] if isinstance(address, list | tuple) else address)
+    database = parse(_the_only(address))
     with connect(database, read_only=True) as session:
         wanted = _wanted(session, query, table, params or {})
         written, values = _bound(session, wanted)
-        schema = session.schema(f"SELECT * FROM (\n{written}\n) AS votes LIMIT 0", values)
-    names = _unique(schema.names, database)
-    kinds = {name: _dtype(schema.field(name)) for name in names}
+        columns = session.columns(f"\n{written}\n", values)
     return Selected(
-        columns=names,
+        columns=list(columns),
         sources=[Source(database.name, b"", "database")],
-        scans=[pl.LazyFrame(schema=kinds)],
+        scans=[pl.LazyFrame(schema=columns)],
         database=database,
         query=wanted,
     )
+
+
+def _the_only(address: Any) -> Any:
+    if not isinstance(address, list | tuple):
+        return address
+    if len(address) != 1:
+        raise InputError("a database is read alone; leave out the other files, or --query and --table")
+    return address[0]
 
 
 def _wanted(session: Session, query: str | None, table: str | None, params: Mapping[str, Any]) -> Query:
@@ -139,19 +140,19 @@ def _tables(session: Session) -> str:
     return f"it has {', '.join(names[:10])}{more}" if names else "it has no table yet"
 
 
-def _bound(session: Session, query: Query) -> tuple[str, list[Any]]:
+def _bound(session: Session, query: Query) -> tuple[str, Any]:
     """The query in the database's own marks, and the values to bind to them.
 
     PostgreSQL wants to know the type of each parameter. It is asked which type the query calls for, and each value
     travels as text; so a date may be written as 2026-11-15, and 7 is fit for a number as well as for a text.
     """
-    values = query.values()
-    if session.database.kind != "postgresql":
-        mark = "?" if session.database.kind == "sqlite" else "$"
-        return query.written(lambda number: f"{mark}{number}"), values
-    if not values:
-        return query.sql, []
-    session.run("PREPARE karat_types AS " + query.written(lambda number: f"${number}"))
+    if session.database.kind == "sqlite":
+        dates = {name: value.isoformat() for name, value in query.params.items() if isinstance(value, datetime.date)}
+        return query.sql, {**query.params, **dates}
+    marked, values = query.written(lambda number: f"${number}"), query.values()
+    if session.database.kind == "duckdb" or not values:
+        return marked, values
+    session.run(f"PREPARE karat_types AS {marked}")
     found = session.rows("SELECT parameter_types::text[] FROM pg_prepared_statements WHERE name = 'karat_types'")
     session.run("DEALLOCATE karat_types")  # a pool may give this connection to somebody else
     types: list[str] = found[0][0]
@@ -162,21 +163,3 @@ def _bound(session: Session, query: Query) -> tuple[str, list[Any]]:
 
 def _as_text(value: Any) -> str | None:
     return None if value is None else str(value)
-
-
-def _dtype(column: pa.Field) -> pl.DataType:
-    """The dtype in Polars of what the query gives: text, where it is no plain number or date."""
-    import pyarrow as pa
-
-    kind = column.type
-    plain = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
-    if plain or pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return pl.Series(pa.array([], kind)).dtype
-    return pl.String()
-
-
-def _unique(names: list[str], database: Database) -> list[str]:
-    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-    if twice:
-        raise InputError(f'{database.name}: the query has more than one column "{twice[0]}"; name them apart with AS')
-    return names

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from karat.files import check_writable, replacing, write_bytes
+from karat.writers.database import check_database_table, write_frame_to_table, write_labels_to_table
 from karat.writers.tables import check_table_path, write_frame, write_labels, write_pieces
 
 __all__ = [
+    "check_database_table",
     "check_table_path",
     "check_writable",
     "replacing",
     "write_bytes",
     "write_frame",
+    "write_frame_to_table",
     "write_labels",
+    "write_labels_to_table",
     "write_pieces",
 ]

@@ -19,7 +19,6 @@ from karat.files import check_writable
 
 if TYPE_CHECKING:
     import polars as pl
-    import pyarrow as pa
 
     from karat.result import Result
 
@@ -96,9 +95,7 @@ def _replace(pieces: Iterable[pl.DataFrame], address: str, table: str) -> None:
     database, parts = parse(address), table_parts(table)
     with _no_new_file_on_failure(database), connect(database, read_only=False, failure=OutputError) as session:
         target = Target(session, parts)
-        rows = _reader(pieces)
-        session.ingest(STAGE, rows)
-        _move(target, rows.schema.names)
+        _move(target, session.ingest(STAGE, pieces))
         session.run(f"DROP TABLE {STAGE}")
         session.commit()
 
@@ -117,32 +114,6 @@ def _move(target: Target, names: list[str]) -> None:
     values = ", ".join(f"CAST({quoted(name)} AS {columns[name] or 'TEXT'})" for name in names)
     values = listed if session.database.kind == "sqlite" else values  # which has no types to cast to
     session.run(f"INSERT INTO {target.sql} ({listed}) SELECT {values} FROM {STAGE}")
-
-
-def _reader(pieces: Iterable[pl.DataFrame]) -> pa.RecordBatchReader:
-    """The pieces as a stream of Arrow; the second is made when the first is with the database."""
-    import pyarrow as pa
-
-    rest = iter(pieces)
-    first = _plain(next(rest))
-    schema = first.to_arrow().schema
-
-    def batches() -> Iterator[Any]:
-        yield from first.to_arrow().to_batches()
-        for piece in rest:
-            yield from _plain(piece).cast(first.schema).to_arrow().to_batches()
-
-    return pa.RecordBatchReader.from_batches(schema, batches())
-
-
-def _plain(piece: pl.DataFrame) -> pl.DataFrame:
-    """Types that every database has."""
-    import polars as pl
-    import polars.selectors as cs
-
-    return piece.with_columns(
-        cs.by_dtype(pl.Categorical, pl.Enum, pl.Null, pl.Object).cast(pl.String), cs.unsigned_integer().cast(pl.Int64)
-    )
 
 
 @contextmanager
