@@ -82,3 +82,10 @@ def test_an_annotator_named_like_a_column_of_a_wide_table(tmp_path):
     done = run("convert", votes, "-o", tmp_path / "wide.csv", "--to", "wide")
     assert done.exit_code == 2
     assert 'an annotator is called "task"' in done.stderr
+
+
+def test_in_python(tmp_path, export, two_questions):
+    karat.write_votes(karat.read(export, gold=True), tmp_path / "votes.csv", gold=True)
+    assert (tmp_path / "votes.csv").read_text().startswith("task,annotator,label,gold\n7,b@x.org,neg,neg\n")
+    karat.write_votes(karat.read_each(two_questions), tmp_path / "each.csv", wide=True)
+    assert (tmp_path / "each.csv").read_text() == "question,task,ann,bob\nsent,1,pos,neg\nstars,1,4,\n"

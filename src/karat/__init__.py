@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from karat.readers import read_each as read_each
     from karat.result import Result as Result
     from karat.simulation import simulate as simulate
+    from karat.writeback import write_back as write_back
+    from karat.writers.votes import write_votes as write_votes
     from karat.trust import agreement as agreement
 
 __version__ = "0.1.0"
@@ -43,6 +45,8 @@ _HOME = {
     "read": "karat.readers",
     "read_each": "karat.readers",
     "simulate": "karat.simulation",
+    "write_back": "karat.writeback",
+    "write_votes": "karat.writers.votes",
 }
 
 

@@ -24,11 +24,20 @@ MOST_ROWS = 2**18  # in a piece
 
 
 def write_votes(
-    votes: Mapping[str, Annotations], path: str | os.PathLike[str], *, wide: bool = False, gold: bool = False
+    votes: Annotations | Mapping[str, Annotations],
+    path: str | os.PathLike[str],
+    *,
+    wide: bool = False,
+    gold: bool = False,
 ) -> None:
-    """The votes for one question or several (a column then names it), in the format that the extension says."""
-    pieces = _all_pieces(votes, wide=wide, gold=gold)
-    write_pieces(_of_one_kind(pieces) if len(votes) > 1 else pieces, path)
+    """A plain table in the format that the extension says: CSV, TSV, JSONL or Parquet.
+
+    votes: those for one question, or for several as `karat.read_each` gives them: a column then names the question.
+    wide: a column an annotator, and a row a task; else a row a vote. gold: with a column of the gold truths.
+    """
+    each = {"": votes} if isinstance(votes, Annotations) else votes
+    pieces = _all_pieces(each, wide=wide, gold=gold)
+    write_pieces(_of_one_kind(pieces) if len(each) > 1 else pieces, path)
 
 
 def votes_pieces(votes: Annotations, *, gold: bool = False) -> Iterator[pl.DataFrame]:
