@@ -1,0 +1,111 @@
+"""karat aggregate -o FOLDER/ --engine dask: the labels stay where the workers write them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from karat.cli import options as o
+from karat.errors import InputError
+
+if TYPE_CHECKING:
+    from karat.distributed import Outcome
+    from karat.methods import Method
+
+__all__ = ["aggregate_into"]
+
+
+def aggregate_into(
+    folder: str,
+    reading: o.Reading,
+    method: Method,
+    engine: str,
+    options: dict[str, Any],
+    *,
+    gold: str | None,
+    annotators: str | None,
+    probabilities: bool,
+    json: bool,
+    refused: dict[str, Any],
+) -> None:
+    """refused: options that need all votes or all posteriors on this machine."""
+    from karat.cli.outputs import check_outputs, write_all
+    from karat.cli.summary import print_json, tell
+    from karat.writers import write_frame
+
+    _check(engine, refused)
+    tables = [] if annotators is None else [annotators]
+    check_outputs(tables, [], [*reading.files, *([] if gold is None else [gold])])
+    outcome = _aggregate(folder, reading, method, options, gold, probabilities)
+    if annotators is not None:
+        write_all({annotators: lambda path: write_frame(outcome.annotators(), path)})
+    found = _facts(outcome, folder, annotators)
+    if json:
+        print_json(found)
+    tell(found, outcome.result)
+
+
+def _check(engine: str, refused: dict[str, Any]) -> None:
+    if engine != "dask":
+        raise InputError("a folder of labels (-o FOLDER/) is written by a cluster; add --engine dask, or name a file")
+    given = [f"--{name.replace('_', '-')}" for name, value in refused.items() if value]
+    if given:
+        raise InputError(f"{', '.join(given)} cannot be had with a folder of labels; name a file (-o labels.parquet)")
+
+
+def _aggregate(
+    folder: str, reading: o.Reading, method: Method, options: dict[str, Any], gold: str | None, probabilities: bool
+) -> Outcome:
+    from karat.cli.words import progress
+    from karat.distributed import aggregate_files, check_folder
+    from karat.engines.dask import DaskEngine
+
+    check_folder(Path(folder).expanduser().resolve())
+    engine = DaskEngine(**options)
+    try:
+        with progress(method.name) as watch:
+            return aggregate_files(
+                reading.files,
+                folder,
+                method,
+                engine=engine,
+                gold=gold,
+                task=reading.task,
+                annotator=reading.annotator,
+                label=reading.label,
+                classes=o.listed(reading.classes),
+                repeated=reading.repeated,  # type: ignore[arg-type]  # checked where the votes are grouped
+                missing=o.listed(reading.missing),
+                probabilities=probabilities,
+                watch=watch,
+            )
+    finally:
+        engine.close()
+
+
+def _facts(outcome: Outcome, folder: str, annotators: str | None) -> dict[str, Any]:
+    """As of any result."""
+    from karat.frames import to_list
+
+    result = outcome.result
+    return {
+        "method": result.method,
+        "settings": result.settings,
+        "n_votes": outcome.n_votes,
+        "n_tasks": outcome.n_tasks,
+        "n_annotators": len(result.annotator_names),
+        "classes": to_list(result.class_names),
+        "iterations": result.iterations,
+        "converged": result.converged,
+        "stopped": result.stopped,
+        "bound": result.steps[-1].bound,
+        "seconds": result.seconds,
+        "notes": result.notes,
+        "tied": outcome.tied,
+        "differs_from_majority": outcome.outvoted,
+        "gold": outcome.n_gold,
+        "unlabelled": len(result.unlabelled),
+        "rows": asdict(result.counts),
+        "files": {"labels": folder, "annotators": annotators, "model": None},
+    }
