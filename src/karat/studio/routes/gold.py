@@ -48,6 +48,11 @@ class Truth(BaseModel, extra="forbid"):
     )
 
 
+class Known(BaseModel):
+    task: Name
+    label: Name
+
+
 class Given(BaseModel):
     action: int
     judged: int
@@ -87,10 +92,10 @@ def next_tasks(project: ProjectId, shown: Shown, desk: Here, most: Annotated[int
 
 
 @router.get("/gold")
-def all_gold(project: ProjectId, desk: Here) -> list[tuple[Name, Name]]:
-    """Every truth that a person or a program gave: task and class."""
+def all_gold(project: ProjectId, desk: Here) -> list[Known]:
+    """Every truth that a person or a program gave."""
     desk.projects.get(project)
-    return [(plain_name(task), plain_name(label)) for task, label in desk.gold.all(project).items()]
+    return [Known(task=task, label=label) for task, label in desk.gold.all(project).items()]
 
 
 @router.post("/gold")

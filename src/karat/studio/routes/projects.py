@@ -45,7 +45,7 @@ class JobState(BaseModel):
     rows: int
     expected: int | None
     tolerance: float
-    steps: list[tuple[int, float | None, float | None]] = Field(description="iteration, change, bound")
+    steps: list[list[float | None]] = Field(description="iteration, change, bound")
     warnings: list[str]
 
 
@@ -186,7 +186,7 @@ def _job(job: Job | None) -> JobState | None:
     if job is None:
         return None
     every = len(job.steps) // MOST_STEPS + 1
-    steps = [(step.iteration, _finite(step.change), _finite(step.bound)) for step in job.steps[::every]]
+    steps = [[step.iteration, _finite(step.change), _finite(step.bound)] for step in job.steps[::every]]
     names = ("kind", "fit", "state", "message", "rows", "expected", "tolerance", "warnings")
     return JobState(**{name: getattr(job, name) for name in names}, steps=steps)
 

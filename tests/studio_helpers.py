@@ -1,0 +1,145 @@
+"""A studio for tests: in a thread, behind its real guard and a real socket, or as a process that can be killed."""
+
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import uvicorn
+
+import karat
+from karat.studio.app import make_app
+from karat.studio.desk import Desk
+from karat.studio.security import Rules
+from karat.studio.serve import QUIETLY, plan
+
+SAMPLE = Path(karat.__file__).parent / "sample" / "votes.csv"
+TOKEN = "a-token-for-tests-only"
+WAIT = 60  # seconds; the first fit of a fresh checkout compiles its kernels
+
+
+def copy_sample(folder):
+    shutil.copy(SAMPLE, folder / "votes.csv")
+    return folder / "votes.csv"
+
+
+@contextmanager
+def studio_in_thread(folder, most_bytes=2**30, project="test.studio"):
+    """-> a client with the token; client.desk is what the server works with."""
+    wanted = plan(None, str(folder / project), "127.0.0.1", None, TOKEN, most_bytes)
+    desk = Desk(wanted.project, folder, most_bytes)
+    app = make_app(desk, Rules(TOKEN, wanted.host, wanted.port, most_bytes))
+    server = uvicorn.Server(uvicorn.Config(app, host=wanted.host, port=wanted.port, **QUIETLY))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        wait_until(lambda: server.started)
+        with Client(wanted.address) as client:
+            client.desk = desk
+            yield client
+    finally:
+        desk.hub.close()
+        server.should_exit = True
+        thread.join(20)
+        desk.close()
+
+
+class Client(httpx.Client):
+    """Requests with the token, and the steps that most tests begin with."""
+
+    def __init__(self, address):
+        super().__init__(base_url=address, headers={"authorization": f"Bearer {TOKEN}"}, timeout=WAIT)
+        self.address = address
+
+    def good(self, method, path, **more):
+        answer = self.request(method, path, **more)
+        assert answer.status_code < 300, answer.text
+        return answer.json() if answer.content else None
+
+    def read_sample(self, folder):
+        copy_sample(folder)
+        project = self.good("POST", "/api/projects", json={"file": "votes.csv"})["id"]
+        self.good("PUT", f"/api/projects/{project}/votes", json={})
+        assert self.settled(project)["job"]["state"] == "done"
+        return project
+
+    def fit(self, project, method="ptbcc", **settings):
+        self.good("POST", f"/api/projects/{project}/fits", json={"method": method, "settings": settings})
+        return self.settled(project)
+
+    def settled(self, project):
+        """The project when its job is over."""
+        state = {}
+
+        def is_over():
+            state.update(self.good("GET", f"/api/projects/{project}"))
+            waiting = [fit for fit in state["fits"] if fit["state"] in ("queued", "running")]
+            return state["job"]["state"] not in ("queued", "running") and not waiting
+
+        wait_until(is_over)
+        return state
+
+    def gold(self, project):
+        return {one["task"]: one["label"] for one in self.good("GET", f"/api/projects/{project}/gold")}
+
+    def judge(self, project, task, label, **more):
+        return self.post(f"/api/projects/{project}/gold", json={"task": task, "label": label, **more})
+
+
+class Process:
+    """`karat studio` as users start it."""
+
+    def __init__(self, folder, *arguments):
+        command = [sys.executable, "-m", "karat", "studio", "--no-browser", "--token", TOKEN, *map(str, arguments)]
+        self.process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        found = re.match(r"(http://\S+?)/\?token=(\S+)", line)
+        assert found, line + self.process.stderr.read()
+        self.address, self.link = found[1], line.strip()
+        wait_until(self._answers)
+
+    def client(self):
+        return Client(self.address)
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self._over()
+
+    def end(self):
+        self.process.send_signal(signal.SIGINT)
+        self._over()
+
+    def _over(self):
+        self.process.wait(30)
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+    def _answers(self):
+        try:
+            return httpx.get(self.address).status_code == 401
+        except httpx.TransportError:
+            assert self.process.poll() is None, self.process.stderr.read()
+            return False
+
+
+@contextmanager
+def running(folder, *arguments):
+    studio = Process(folder, *arguments)
+    try:
+        yield studio
+    finally:
+        if studio.process.poll() is None:
+            studio.end()
+
+
+def wait_until(is_so, seconds=WAIT):
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end, "it took too long"
+        time.sleep(0.02)
