@@ -58,7 +58,7 @@ def dots(view: View) -> Spec:
     log = alt.Scale(type="log", nice=False, padding=12)
     chart = alt.Chart(data(), width="container", height=LOW + 40)
     chart = chart.mark_point(color=BLUE, filled=True, size=45, opacity=0.65).encode(
-        x=alt.X("n_votes:Q", title="votes (log scale)", scale=log, axis=_few(format="~s")),
+        x=alt.X("n_votes:Q", title="votes (log scale)", scale=log, axis=_few(format="~s", grid=False)),
         y=alt.Y("accuracy:Q", title="expected accuracy", scale=_zero_to_one(), axis=_shares()),
         tooltip=_annotator(),
     )
@@ -71,10 +71,10 @@ def mixtures(view: View) -> Spec:
     names = [f"prototype {one.number}" for one in view.prototypes.prototypes]
     colours = alt.Scale(domain=names, range=[MIXED[s % len(MIXED)] for s in range(len(names))])
     width = alt.RelativeBandSize(1 if len(view.prototypes.mixtures) > MANY_BARS else 0.88)
-    no_names = alt.Axis(labels=False, ticks=False)
+    no_names, side_by_side = alt.Axis(labels=False, ticks=False), alt.Scale(padding=0)
     chart = alt.Chart(data(), width="container", height=LOW).mark_bar(width=width)
     chart = chart.encode(
-        x=alt.X("place:O", title="annotators, by their share of prototype 1", axis=no_names),
+        x=alt.X("place:O", title="annotators, by their share of prototype 1", axis=no_names, scale=side_by_side),
         y=alt.Y("share:Q", title="share", axis=_shares(), scale=_zero_to_one()),
         color=alt.Color("prototype:N", sort=names, scale=colours, title=None),
         order=alt.Order("number:Q"),

@@ -33,7 +33,7 @@ function enhance(table) {
     const boxes = all("input[type=checkbox]", form);
     const kinds = (body.dataset.kinds || "").split(" ");
     const wanted = !boxes.length || boxes.some((box) => box.checked && kinds.includes(box.value));
-    return wanted && (!text || body.textContent.toLowerCase().includes(text));
+    return wanted && (!text || all(".name", body).some((name) => name.textContent.toLowerCase().includes(text)));
   }
   function draw() {
     const found = all("tbody", table).filter((body) => { body.hidden = true; return fits(body); });

@@ -70,7 +70,8 @@ class Annotators:
     lowest: float
     highest: float
     chance: float  # accuracy of somebody who always votes for the most frequent class
-    n_doubtful: int  # who may be no better than that
+    n_better: int  # who are better than that, with 95 % certainty
+    n_worse: int
     rows: list[AnnotatorRow]
     shown: Shown
     ranking: list[Ranked]
@@ -99,7 +100,8 @@ def annotators(
         lowest=plain(result.accuracy.min()),
         highest=plain(result.accuracy.max()),
         chance=chance,
-        n_doubtful=int((result.accuracy_low < chance).sum()),
+        n_better=int((result.accuracy_low > chance).sum()),
+        n_worse=int((result.accuracy_high < chance).sum()),
         rows=_rows(result, order, chosen, key, found),
         shown=Shown(len(chosen), len(order), words, "annotators.csv"),
         ranking=_ranked(result, drawn),
