@@ -11,12 +11,13 @@ from karat.errors import InputError
 from karat.readers.assemble import Wishes
 from karat.readers.batches import Progress, WatchReading
 from karat.readers.database import open_database
-from karat.readers.exports import TABLE, find_export, look
+from karat.readers.exports import TABLE, TRANSPOSED, find_export, look
 from karat.readers.exports.export import ALL, Ask
 from karat.readers.exports.read import read_export
 from karat.readers.files import is_files, sources_of
 from karat.readers.long import read_long
 from karat.readers.table import Opened, open_sources, open_table
+from karat.readers.transposed import read_transposed
 from karat.readers.truth import Match, Truth, match_truth, read_truth, with_gold
 from karat.readers.wide import read_wide
 
@@ -50,7 +51,8 @@ def read(
     task, annotator, label: the columns, where their names do not tell. With wide=True, annotator may list the
         columns of the annotators, and there is no label column. In an export, task may name the field that tells
         tasks apart; naming an annotator or a label column makes it a plain table.
-    format: the tool that wrote an export, such as "label-studio", where it is not recognised; "table" for none.
+    format: the tool that wrote an export, such as "label-studio", where it is not recognised; "table" for none;
+        "transposed" for a table with a row per annotator and a column per task (task= chooses columns: "Q1,Q2_*").
     question: which one, where an export asks several; `read_each` reads all of them.
     include: what an export's reader leaves out by itself, such as "predictions" or "rejected".
     query, table, params: what to read from a database; values in params are bound to :name in the query.
@@ -113,6 +115,8 @@ class Columns(NamedTuple):
 
 
 def _read(votes: Any, columns: Columns, format: str | None, ask: Ask, wishes: Wishes) -> dict[str, Annotations]:
+    if format == TRANSPOSED:
+        return {"": _read_transposed(votes if isinstance(votes, Opened) else open_table(votes), columns, ask, wishes)}
     if not is_files(votes):
         if format not in (None, TABLE):
             raise InputError(f"the format {format} is one of files; give a path, or leave the format out")
@@ -131,12 +135,23 @@ def _read(votes: Any, columns: Columns, format: str | None, ask: Ask, wishes: Wi
     return read_export(export, peeks, ask, wishes)
 
 
-def _read_table(opened: Opened, columns: Columns, ask: Ask, wishes: Wishes) -> Annotations:
+def _read_transposed(opened: Opened, columns: Columns, ask: Ask, wishes: Wishes) -> Annotations:
+    _refuse_of_exports(opened, ask)
+    if columns.label is not None or not isinstance(columns.annotator, str | None):
+        raise InputError("a transposed table has one column of annotators and none of labels; see --annotator, --task")
+    return read_transposed(opened, columns.task, columns.annotator, wishes)
+
+
+def _refuse_of_exports(opened: Opened, ask: Ask) -> None:
     if ask.include or ask.question not in (None, ALL):
         option = "--include" if ask.include else "--question"
         raise InputError(
             f"{option} is for exports of annotation tools, but {opened.name} is a plain table; leave it out"
         )
+
+
+def _read_table(opened: Opened, columns: Columns, ask: Ask, wishes: Wishes) -> Annotations:
+    _refuse_of_exports(opened, ask)
     task, annotator, label, wide = columns
     if wide:
         if label is not None:

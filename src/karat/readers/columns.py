@@ -14,10 +14,13 @@ from karat.errors import InputError
 __all__ = [
     "ANNOTATOR",
     "LABEL",
+    "RESPONDENT",
     "TASK",
     "TRUTH",
     "WIDE_TASK",
     "Role",
+    "bare_name",
+    "candidates",
     "columns_of",
     "find_column",
     "find_columns",
@@ -57,6 +60,15 @@ LABEL = Role(
 TRUTH = Role("truth", "label", _plain("truth gold groundtruth goldlabel truelabel"))
 # In a wide table, row ids would otherwise be taken for an annotator; pandas writes theirs without a name.
 WIDE_TASK = Role("task", "task", TASK.words | {"id", "index", "", "unnamed0"})
+# In a transposed table a row is a respondent, whom surveys know by many names.
+RESPONDENT = Role(
+    "annotator",
+    "annotator",
+    ANNOTATOR.words
+    | _words("respondent prolific")
+    | _plain("responseid prolificpid email emailaddress name id index unnamed0")
+    | {""},
+)
 
 
 @contextmanager
@@ -92,7 +104,7 @@ def truth_columns(columns: Iterable[Any]) -> list[Any]:
 
 
 def candidates(columns: Iterable[Any], role: Role) -> list[Any]:
-    return [column for column in columns if _bare(column) in role.words]
+    return [column for column in columns if bare_name(column) in role.words]
 
 
 def named_column(columns: Sequence[Any], name: str, role: Role) -> Any:
@@ -132,7 +144,7 @@ def _looks_wide(columns: Sequence[Any], lost: list[Role]) -> bool:
     return ANNOTATOR in lost and LABEL in lost and len(columns) >= 3
 
 
-def _bare(column: Any) -> str:
+def bare_name(column: Any) -> str:
     """Case, underscores, blanks and points do not matter: _unit_id, Unit ID and unitId are one name."""
     return re.sub(r"[\s_.:-]+", "", str(column).casefold())
 

@@ -15,13 +15,13 @@ from karat.encoding import MISSING, Codes
 from karat.errors import InputError
 from karat.frames import kind_of, series_of, to_list
 from karat.readers.assemble import Wishes, assemble, refuse_lost_ids
-from karat.readers.columns import ANNOTATOR, WIDE_TASK, columns_of, find_column, named_column, truth_columns
+from karat.readers.columns import ANNOTATOR, WIDE_TASK, Role, columns_of, find_column, named_column, truth_columns
 from karat.readers.labels import drop_missing
 from karat.readers.names import Coded, encode_series, integer_names, renumber, text_of
 from karat.readers.table import Loaded, Opened, row_numbers
 from karat.readers.truth import gold_column, gold_truth
 
-__all__ = ["read_wide"]
+__all__ = ["cells_of", "column_names", "count_cells", "id_column", "read_wide", "row_ids", "with_unlabelled"]
 
 Series = nw.Series[Any]
 
@@ -33,34 +33,35 @@ def read_wide(opened: Opened, task: str | None, annotators: str | Sequence[str] 
     """
     with columns_of(opened.name):
         gold = gold_column(wishes.gold, opened.columns)
-        opened, by_task = _task_column(opened, task, gold)
+        opened, by_task = id_column(opened, WIDE_TASK, task, {gold})
         columns = _annotator_columns(opened.columns, annotators, {by_task, gold})
     table = opened.load([column for column in [by_task, *columns, gold] if column is not None])
-    tasks = _tasks(table, by_task)
-    cells, row, column = _cells(table, columns)
+    tasks = row_ids(table, by_task)
+    cells, row, column = cells_of(table, columns)
     labels = drop_missing(cells, wishes.missing, is_wide=True)
     truth = gold_truth(table, tasks, gold, wishes.gold, wishes.missing)
-    names = _column_names(table, columns)
+    names = column_names(table, columns)
 
     def where(cell: int) -> str:
         return f'{table.where(int(row[cell]))}, column "{columns[column[cell]]}"'
 
     refuse_lost_ids("task", tasks.codes[row], labels.codes, where)
-    whole = _with_unlabelled(
+    whole = with_unlabelled(
         Coded(tasks.codes[row], tasks.names), Coded(names.codes[column], names.names), labels, tasks
     )
     annotations = assemble(*whole, truth, wishes, table.is_text, where)
-    return _counted(annotations, len(table.frame) * len(columns))
+    return count_cells(annotations, len(table.frame) * len(columns))
 
 
-def _task_column(opened: Opened, task: str | None, gold: Any) -> tuple[Opened, Any]:
-    found = find_column([column for column in opened.columns if column != gold], WIDE_TASK, task)
+def id_column(opened: Opened, role: Role, name: str | None, others: set[Any]) -> tuple[Opened, Any]:
+    """The column that names the rows, or None; a pandas index becomes one."""
+    found = find_column([column for column in opened.columns if column not in others], role, name)
     if found is not None or not isinstance(opened.frame, nw.DataFrame):
         return opened, found
     index = nw.maybe_get_index(opened.frame)
     if index is None or type(index).__name__ == "RangeIndex" or index.nlevels > 1:
         return opened, None
-    native = opened.frame.to_native().reset_index()  # pandas users keep their task ids in the index
+    native = opened.frame.to_native().reset_index()  # pandas users keep their ids in the index
     return replace(opened, frame=nw.from_native(native), columns=list(native.columns)), native.columns[0]
 
 
@@ -75,19 +76,20 @@ def _annotator_columns(columns: list[Any], chosen: str | Sequence[str] | None, o
     return found
 
 
-def _tasks(table: Loaded, by_task: Any) -> Coded:
-    if by_task is None:
+def row_ids(table: Loaded, column: Any) -> Coded:
+    """What the rows are called; where no column says it, their numbers."""
+    if column is None:
         return encode_series(row_numbers(table))
-    return table.ids(by_task)
+    return table.ids(column)
 
 
-def _column_names(table: Loaded, columns: list[Any]) -> Coded:
-    """The annotators: the names of their columns, in the kind of the table."""
+def column_names(table: Loaded, columns: list[Any]) -> Coded:
+    """The names of columns, in the kind of the table."""
     coded = encode_series(series_of(columns, kind_of(table.column(columns[0]))))
     return integer_names(coded) if table.is_text else coded
 
 
-def _cells(table: Loaded, columns: list[Any]) -> tuple[Coded, NDArray[np.int32], NDArray[np.int32]]:
+def cells_of(table: Loaded, columns: list[Any]) -> tuple[Coded, NDArray[np.int32], NDArray[np.int32]]:
     """The labels of all cells that are not null, column by column, with the row and the column of each."""
     parts = [encode_series(table.column(column)) for column in columns]
     names = encode_series(_stack([part.names for part in parts]))
@@ -120,7 +122,7 @@ def _mixed(values: list[Any], like: Series) -> Series:
         return series_of([text_of(value) for value in values], like.implementation)
 
 
-def _with_unlabelled(task: Coded, annotator: Coded, labels: Coded, tasks: Coded) -> tuple[Coded, Coded, Coded]:
+def with_unlabelled(task: Coded, annotator: Coded, labels: Coded, tasks: Coded) -> tuple[Coded, Coded, Coded]:
     """Votes only, and one missing vote for each task that has none, so that it is listed as unlabelled."""
     voted = labels.codes != MISSING
     asked = np.setdiff1d(tasks.codes[tasks.codes != MISSING], task.codes[voted]).astype(np.int32)
@@ -132,7 +134,7 @@ def _with_unlabelled(task: Coded, annotator: Coded, labels: Coded, tasks: Coded)
     )
 
 
-def _counted(annotations: Annotations, cells: int) -> Annotations:
+def count_cells(annotations: Annotations, cells: int) -> Annotations:
     """Every cell counts as a row: those that were not passed on hold no vote."""
     counts = annotations.counts
     votes = counts.rows - counts.missing

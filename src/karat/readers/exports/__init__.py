@@ -14,9 +14,10 @@ from karat.readers.exports.export import Export
 from karat.readers.exports.peek import Peek, peek
 from karat.readers.source import Source
 
-__all__ = ["FORMATS", "TABLE", "export_named", "find_export", "look"]
+__all__ = ["FORMATS", "TABLE", "TRANSPOSED", "export_named", "find_export", "look"]
 
 TABLE = "table"  # the --format that says: no export, whatever it looks like
+TRANSPOSED = "transposed"  # nor is this one: a table with a row per annotator and a column per task
 
 # The --format and the module that has EXPORT. The first that fits a file reads it.
 FORMATS = {
@@ -36,9 +37,10 @@ FORMATS = {
 
 def export_named(name: str) -> Export:
     if name not in FORMATS:
-        near = difflib.get_close_matches(name, [*FORMATS, TABLE], n=1)
+        known = [TABLE, TRANSPOSED, *FORMATS]
+        near = difflib.get_close_matches(name, known, n=1)
         meant = f"; did you mean {near[0]}?" if near else ""
-        raise InputError(f'there is no format "{name}"; Karat knows {", ".join([TABLE, *FORMATS])}{meant}')
+        raise InputError(f'there is no format "{name}"; Karat knows {", ".join(known)}{meant}')
     export: Export = import_module(FORMATS[name]).EXPORT
     return export
 
