@@ -1,13 +1,14 @@
 """What the documentation shows is what happens: every example is run, and its output compared.
 
-A ```python block is run in a folder with the embedded sample (votes.csv, truth.csv, votes.db, and as sets/mine); a
-```console block runs its lines that begin with "$ ". The output is what follows in the block, or in a ```text block
-right after it; "..." stands for anything.
+A ```python block is run in a folder with the embedded sample (votes.csv, truth.csv, votes.db, export.json, and as
+sets/mine); a ```console block runs its lines that begin with "$ ". The output is what follows in the block, or in a
+```text block right after it; "..." stands for anything.
 """
 
 import doctest
 import importlib
 import io
+import json
 import re
 import shlex
 import shutil
@@ -24,6 +25,7 @@ import karat
 from karat.methods import method_class
 from karat.registry import REGISTRY
 from tests.conftest import SHARED
+from tests.exports_made import annotation, choices
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -47,6 +49,7 @@ def folder(tmp_path, monkeypatch):
     for name in ("votes.csv", "truth.csv"):
         shutil.copy(sample / name, tmp_path)
     put_into_sqlite(tmp_path)
+    put_into_label_studio(tmp_path)
     (tmp_path / "sets" / "mine").mkdir(parents=True)
     shutil.copy(sample / "votes.csv", tmp_path / "sets" / "mine" / "label.csv")
     shutil.copy(sample / "truth.csv", tmp_path / "sets" / "mine" / "truth.csv")
@@ -60,6 +63,17 @@ def put_into_sqlite(folder):
     with closing(sqlite3.connect(folder / "votes.db")) as database, database:
         database.execute("CREATE TABLE votes (task INTEGER, worker INTEGER, label TEXT)")
         database.executemany("INSERT INTO votes VALUES (?, ?, ?)", votes.iter_rows())
+
+
+def put_into_label_studio(folder):
+    """The sample as an export, with an annotation more on the first three tasks that was cancelled."""
+    tasks = {}
+    for task, worker, label in pl.read_csv(folder / "votes.csv").iter_rows():
+        tasks.setdefault(task, []).append(annotation(worker, choices("animal", label)))
+    for task in list(tasks)[:3]:
+        tasks[task].append(annotation(1, was_cancelled=True))
+    export = [{"id": task, "data": {"text": f"text {task}"}, "annotations": votes} for task, votes in tasks.items()]
+    (folder / "export.json").write_text(json.dumps(export))
 
 
 @pytest.mark.parametrize(("kind", "code", "expected"), list(examples()))
