@@ -61,6 +61,10 @@ def test_tasks_can_be_chosen_by_patterns(tmp_path: Path) -> None:
     path = write(tmp_path / "v.csv", "who,age,a1,a2,b1\nann,30,x,y,z\n")
     found = read(path, format="transposed", annotator="who", task="a?, b1")
     assert votes_of(found) == {("a1", "ann", "x"), ("a2", "ann", "y"), ("b1", "ann", "z")}
+    assert votes_of(read(path, format="transposed", annotator="who", task="*1,w*")) == {
+        ("a1", "ann", "x"),
+        ("b1", "ann", "z"),
+    }
     with pytest.raises(InputError, match=r"there is no column of a task that fits z\* among who, age"):
         read(path, format="transposed", task="z*")
 

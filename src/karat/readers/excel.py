@@ -68,16 +68,12 @@ def _named(source: Source, book: Any, sheet: str) -> str:
 
 
 def _rows(source: Source, book: Any, name: str) -> pl.DataFrame:
-    """Every cell as text, 2 and not 2.0, without the empty columns and rows around the table."""
+    """Every cell as text, 2 and not 2.0, without empty columns."""
     try:
         rows: pl.DataFrame = book.load_sheet(name, header_row=None, dtypes="string").to_polars()
     except Exception as error:
         raise InputError(f'{source.name}: the sheet "{name}" cannot be read ({_said(error)})') from None
-    rows = rows.select(column for column in rows if column.null_count() < len(column))
-    if not rows.width:
-        return pl.DataFrame()
-    filled = rows.select(pl.any_horizontal(pl.all().is_not_null())).to_series().arg_true()
-    return rows[int(filled[0]) : int(filled[-1]) + 1]
+    return rows.select(column for column in rows if column.null_count() < len(column))
 
 
 def _start(source: Source) -> bytes:
