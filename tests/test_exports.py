@@ -11,6 +11,7 @@ from karat.readers.exports import FORMATS, export_named, find_export, look
 from karat.readers.source import Source
 from tests.cli_helpers import run
 from tests.exports_made import ARGILLA, DOCCANO, INSPECT, LABEL_STUDIO, PRODIGY, annotation, choices, lines, zipped
+from tests.exports_sheets import SHEETS
 from tests.readers_votes import CSV, VOTES, votes_of, write
 
 # Of each format one file: its name and what is in it.
@@ -20,6 +21,7 @@ SAMPLES = {
     "doccano": ("export.zip", zipped({name: lines(records) for name, records in DOCCANO.items()})),
     "argilla": ("records.json", json.dumps(ARGILLA)),
     "inspect": ("log.json", json.dumps(INSPECT, indent=2)),
+    **SHEETS,
 }
 
 PLAIN = {
@@ -57,6 +59,10 @@ def test_an_export_is_aggregated_without_being_told_what_it_is(tmp_path, name):
     done = run("aggregate", write(tmp_path / file, content), "--method", "mv")
     assert done.exit_code == 0, done.stderr
     assert done.stdout.startswith("task,label,confidence,n_votes,tied\n")
+
+
+def test_every_format_has_a_sample():
+    assert sorted(SAMPLES) == sorted(FORMATS)
 
 
 @pytest.mark.parametrize("name", PLAIN)
@@ -197,3 +203,72 @@ def test_every_question_on_the_command_line(tmp_path):
     done = run("aggregate", path, "--question", "all", "--save", tmp_path / "model.karat")
     assert done.exit_code == 2
     assert "--save is for one question" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["label-studio", "prodigy", "argilla", "inspect"])
+def test_a_mark_in_front_and_blank_lines(tmp_path, name):
+    """Editors put a byte-order mark in front."""
+    file, content = SAMPLES[name]
+    expected = votes_of(karat.read(write(tmp_path / file, content)))
+    assert votes_of(karat.read(write(tmp_path / file, b"\xef\xbb\xbf\n" + content.encode()))) == expected
+
+
+def test_a_line_may_be_long(tmp_path):
+    """Images stand in some lines as text."""
+    records = [{"image": "x" * 200_000, **record} for record in PRODIGY]
+    assert karat.read(write(tmp_path / "reviews.jsonl", lines(records))).n_votes == 3
+
+
+def test_objects_may_be_spread_over_lines(tmp_path):
+    content = "".join(json.dumps(record, indent=2) for record in PRODIGY)
+    assert karat.read(write(tmp_path / "reviews.jsonl", content)).n_votes == 3
+
+
+def values_in(value, path=()):
+    """The paths to all values in JSON."""
+    yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield from values_in(item, (*path, key))
+
+
+def changed(value, path, new):
+    """A copy with a new value at a path; left out if it is REMOVE."""
+    if not path:
+        return new
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    if new is REMOVE and len(path) == 1:
+        del copy[path[0]]
+    else:
+        copy[path[0]] = changed(value[path[0]], path[1:], new)
+    return copy
+
+
+REMOVE = object()
+STRANGE = [REMOVE, None, 5, "odd", [1, "a"], {"a": {"b": 1}}, [[]], "\ud800"]
+RECORDS = {"label-studio": LABEL_STUDIO, "prodigy": PRODIGY, "argilla": ARGILLA, "inspect": [INSPECT]}
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_whatever_is_changed_in_an_export_it_is_read_or_refused_with_words(tmp_path, name):
+    records = RECORDS[name]
+    for path in list(values_in(records))[1:]:
+        for new in STRANGE if path[1:] else STRANGE[1:]:
+            odd = changed(records, path, new)
+            content = json.dumps(odd[0] if name == "inspect" else odd)
+            read_or_refuse(write(tmp_path / "export.json", content), format=name, question="all")
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_wherever_an_export_is_cut_it_is_read_or_refused_with_words(tmp_path, name):
+    file, content = SAMPLES[name]
+    data = content if isinstance(content, bytes) else content.encode()
+    for length in range(1, len(data), max(1, len(data) // 60)):
+        read_or_refuse(write(tmp_path / file, data[:length]), format=name)
+
+
+def read_or_refuse(path, **options):
+    words = f"{re.escape(str(path))}|not a single vote"
+    with suppress(InputError), pytest.raises(InputError, match=words):  # whoever reads it raises nothing
+        karat.read_each(path, **options)
+        raise InputError(str(path))

@@ -1,0 +1,47 @@
+"""More exports made by hand, of tools that ask one question here: the file's name and what is in it."""
+
+from __future__ import annotations
+
+import json
+
+__all__ = ["SHEETS"]
+
+MTURK = """HITId,HITTypeId,AssignmentId,WorkerId,AssignmentStatus,Input.url,Answer.category.label,Approve,Reject
+H1,T,A1,ann,Approved,u1,cat,,
+H1,T,A2,bob,Approved,u1,dog,,
+"""
+TOLOKA = """INPUT:url\tOUTPUT:result\tGOLDEN:result\tASSIGNMENT:task_id\tASSIGNMENT:worker_id\tASSIGNMENT:status
+u1\tcat\t\tt1\tann\tAPPROVED
+
+u1\tdog\t\tt1\tbob\tAPPROVED
+"""
+APPEN = """_unit_id,_created_at,_golden,_id,_missed,_tainted,_trust,_worker_id,animal,url,animal_gold
+1,,false,11,,false,0.9,501,cat,u1,
+1,,false,12,,false,0.9,502,dog,u1,
+"""
+QUALTRICS = """StartDate,Status,Finished,ResponseId,Q1,Q2
+Start Date,Response Type,Finished,Response ID,First?,Second?
+"{""ImportId"":""startDate""}","{""ImportId"":""status""}","{""ImportId"":""finished""}","{""ImportId"":""_recordId""}","{""ImportId"":""QID1""}","{""ImportId"":""QID2""}"
+2024-01-01 10:00:00,IP Address,True,R_1,cat,dog
+2024-01-01 10:00:00,IP Address,True,R_2,cat,cat
+"""
+SAGEMAKER = [
+    {
+        "datasetObjectId": "0",
+        "dataObject": {"s3Uri": "s3://b/0.png"},
+        "annotations": [
+            {"workerId": "w1", "annotationData": {"content": '{"animal":{"label":"cat"}}'}},
+            {"workerId": "w2", "annotationData": {"content": '{"animal":{"label":"dog"}}'}},
+        ],
+    }
+]
+MT_BENCH = {"question_id": 81, "model": "alpaca", "judge": ["gpt-4", "single-v1"], "score": 7, "turn": 1}
+
+SHEETS: dict[str, tuple[str, str]] = {
+    "mturk": ("Batch_1_batch_results.csv", MTURK),
+    "toloka": ("assignments.tsv", TOLOKA),
+    "appen": ("f1.csv", APPEN),
+    "qualtrics": ("survey.csv", QUALTRICS),
+    "sagemaker": ("2018-11-26.json", json.dumps(SAGEMAKER)),
+    "mt-bench": ("gpt-4_single.jsonl", json.dumps(MT_BENCH) + "\n"),
+}
