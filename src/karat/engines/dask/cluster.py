@@ -115,7 +115,7 @@ def _start(workers: int) -> LocalCluster:
     return LocalCluster(
         n_workers=workers,
         threads_per_worker=1,
-        dashboard_address=None,
+        dashboard_address=":0",  # any free port: somebody else may use the usual one
         silence_logs=logging.CRITICAL,  # a lost worker is our business
     )
 

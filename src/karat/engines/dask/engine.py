@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from cloudpickle import dumps, loads
@@ -31,7 +31,7 @@ class DaskEngine:
     """Blocks in the memory of Dask workers.
 
     scheduler: the address of a cluster, or a Dask client; None starts a cluster of `threads` processes on this
-        machine, by default one per core, and `close` ends it.
+        machine, by default one per core, and `close` (or the end of a `with` block) ends it.
     """
 
     def __init__(
@@ -114,6 +114,12 @@ class DaskEngine:
         self.crew.dismiss()
         self.history.close()
         self.cluster.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @property
     def n_blocks(self) -> int:

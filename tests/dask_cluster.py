@@ -1,0 +1,33 @@
+"""Two workers for the tests of a module."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from distributed import Client, LocalCluster
+
+__all__ = ["kill_at", "two_workers"]
+
+
+@contextmanager
+def two_workers() -> Iterator[Client]:
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as workers,
+        Client(workers, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def kill_at(client: Client, *iterations: int) -> Callable[[Any], None]:
+    """A worker dies by SIGKILL after each of these sweeps."""
+
+    def watch(step: Any) -> None:
+        if step.iteration in iterations:
+            processes = sorted(client.run(os.getpid).values())
+            os.kill(processes[step.iteration % 2], signal.SIGKILL)
+
+    return watch
