@@ -55,7 +55,7 @@ class Client(httpx.Client):
 
     def __init__(self, address):
         super().__init__(base_url=address, headers={"authorization": f"Bearer {TOKEN}"}, timeout=WAIT)
-        self.address = address
+        self.address, self.link = address, f"{address}/?token={TOKEN}"
 
     def good(self, method, path, **more):
         answer = self.request(method, path, **more)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import polars as pl
 
-from karat.frames import to_list
 from karat.report import write_report
 from karat.studio.browse import Browser
 from karat.studio.desk import Desk
 from karat.writers import write_frame, write_labels
+from karat.writers.votes import write_votes
 
 __all__ = ["EXPORTS", "write_export"]
 
@@ -42,10 +42,7 @@ def _gold(desk: Desk, project: int, shown: Browser, path: Path) -> None:
 
 def _votes(desk: Desk, project: int, shown: Browser, path: Path) -> None:
     """A row a vote: what was read, as a plain table."""
-    votes = shown.votes
-    kinds = {"task": votes.task_names, "annotator": votes.annotator_names, "label": votes.class_names}
-    columns = {name: to_list(names[codes]) for (name, names), codes in zip(kinds.items(), votes.votes(), strict=True)}
-    write_frame(pl.DataFrame(columns, strict=False), path)
+    write_votes(shown.votes, path)
 
 
 def _report(desk: Desk, project: int, shown: Browser, path: Path) -> None:

@@ -37,6 +37,8 @@ class Reading(BaseModel, extra="forbid"):
     wide: bool = Field(default=False, description="Whether every annotator has a column of their own.")
     gold: str | None = Field(default=None, description="A column with known truths.")
     question: str | None = Field(default=None, description="Which question of an export with several.")
+    include: list[str] | None = Field(default=None, description="What an export's reader leaves out by itself.")
+    gold_marks: bool = Field(default=False, description="Whether the gold marks of an export are used.")
     missing: list[str] | None = Field(default=None, description='Labels that mean "no vote" beside blank ones.')
     repeated: Literal["first", "last", "all", "error"] = Field(default="first", description="Which of repeated votes.")
 
@@ -57,6 +59,8 @@ class Preview(BaseModel):
     guess: Reading
     open: list[str] = Field(description="The roles that no column could be found for.")
     questions: list[Question] = []
+    includes: list[str] = Field(default=[], description="What can be included: predictions, rejected, ...")
+    has_gold: bool = Field(default=False, description="Whether this tool's exports can mark gold.")
 
 
 def preview(path: Path) -> Preview:
@@ -83,11 +87,14 @@ def preview(path: Path) -> Preview:
 
 
 def read_votes(path: Path, wishes: Reading, watch: Callable[[Any], None]) -> Annotations:
-    options = {name: value for name, value in wishes.model_dump().items() if value not in (None, False)}
+    given = wishes.model_dump(exclude={"gold_marks"})
+    options = {name: value for name, value in given.items() if value not in (None, False)}
     if wishes.wide and wishes.annotator is not None:
         options["annotator"] = [part.strip() for part in wishes.annotator.split(",")]
     if wishes.gold is not None:
         _check_gold(path, wishes.gold)
+    elif wishes.gold_marks:
+        options["gold"] = True
     return read(str(path), watch=watch, **options)
 
 
@@ -114,6 +121,8 @@ def _of_export(file: str, export: Export, seen: Peek) -> Preview:
         guess=Reading(question=questions[0].name if len(questions) > 1 else None),
         open=[],
         questions=questions,
+        includes=list(export.include),
+        has_gold=export.has_gold,
     )
 
 

@@ -114,8 +114,21 @@ function moreFields(preview, wishes, change, draw) {
       field("Labels that mean “no vote”", missing, "Beside blank ones."),
       field("If somebody votes twice on a task", again),
       preview.is_export ? null : h("label", { class: "check" }, wide, "Every annotator has a column of their own"),
+      preview.has_gold ? checkBox("Use the export's gold marks", wishes.gold_marks, (on) => (wishes.gold_marks = on)) : null,
+      preview.includes.map((word) => checkBox(`Include ${word}`, wishes.include?.includes(word), (on) => include(wishes, word, on))),
     ),
   );
+}
+
+function checkBox(words, checked, change) {
+  const box = h("input", { type: "checkbox", checked: Boolean(checked), onchange: () => change(box.checked) });
+  return h("label", { class: "check" }, box, words);
+}
+
+function include(wishes, word, on) {
+  const others = (wishes.include ?? []).filter((one) => one !== word);
+  const chosen = on ? [...others, word] : others;
+  wishes.include = chosen.length ? chosen : null;
 }
 
 function previewTable(preview, wishes) {
