@@ -256,7 +256,7 @@ def test_whatever_is_changed_in_an_export_it_is_read_or_refused_with_words(tmp_p
         for new in STRANGE if path[1:] else STRANGE[1:]:
             odd = changed(records, path, new)
             content = json.dumps(odd[0] if name == "inspect" else odd)
-            read_or_refuse(write(tmp_path / "export.json", content), format=name, question="all")
+            check_words(write(tmp_path / "export.json", content), format=name, question="all")
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -264,11 +264,18 @@ def test_wherever_an_export_is_cut_it_is_read_or_refused_with_words(tmp_path, na
     file, content = SAMPLES[name]
     data = content if isinstance(content, bytes) else content.encode()
     for length in range(1, len(data), max(1, len(data) // 60)):
-        read_or_refuse(write(tmp_path / file, data[:length]), format=name)
+        check_words(write(tmp_path / file, data[:length]), format=name)
 
 
-def read_or_refuse(path, **options):
-    words = f"{re.escape(str(path))}|not a single vote"
-    with suppress(InputError), pytest.raises(InputError, match=words):  # whoever reads it raises nothing
+def check_words(path, **options):
+    """It is read, or the refusal names the file."""
+    said = refusal(path, **options)
+    assert not said or str(path) in said or "not a single vote" in said
+
+
+def refusal(path, **options):
+    try:
         karat.read_each(path, **options)
-        raise InputError(str(path))
+    except InputError as error:
+        return str(error)
+    return ""

@@ -57,12 +57,12 @@ def _votes(record: Any, ask: Ask) -> Iterator[Vote]:
 
 def _responses(record: dict[str, Any], task: Any) -> Iterator[tuple[str, Vote]]:
     """The status of each response, where it is known, and the vote."""
-    responses = record.get("responses")
-    if isinstance(responses, list):
-        yield from _of_users(responses, task)
+    if isinstance(record.get("responses"), list):
+        yield from _of_users(record["responses"], task)
         return
-    for question, given in need(record, "responses", dict, {}).items():
-        for response in given or []:
+    responses = need(record, "responses", dict, {})
+    for question in responses:
+        for response in need(responses, question, list, []):
             vote = Vote(task, need(response, "user_id", str), need(response, "value", object), question)
             yield str(response.get("status") or ""), vote
     yield from _flattened(record, task)
@@ -106,10 +106,10 @@ def _suggestions(record: dict[str, Any], task: Any, ask: Ask) -> Iterator[Vote]:
 
 
 def _suggested(record: dict[str, Any], task: Any) -> Iterator[Vote]:
-    suggestions = record.get("suggestions") or {}
-    if isinstance(suggestions, list):
-        suggestions = {need(one, "question_name", str): one for one in suggestions}
-    for question, suggestion in suggestions.items():
+    listed = record.get("suggestions")
+    if isinstance(listed, list):
+        record = {**record, "suggestions": {need(one, "question_name", str): one for one in listed}}
+    for question, suggestion in need(record, "suggestions", dict, {}).items():
         value = need(suggestion, "value", object)
         yield Vote(task, suggestion.get("agent") or SOME_AGENT, value, question)
     for name in record:

@@ -69,7 +69,7 @@ def _votes(sample: Any, head: dict[str, Any], ask: Ask) -> Iterator[Vote]:
 
 def _task(sample: dict[str, Any], head: dict[str, Any], ask: Ask) -> Any:
     """Every epoch is an answer of its own; so are the answers of several models, which lie in several files."""
-    is_repeated = (need(head, "config", dict, {}).get("epochs") or 1) > 1
+    is_repeated = need(need(head, "config", dict, {}), "epochs", int, 1) > 1
     task = f"{sample['id']}#{sample.get('epoch', 1)}" if is_repeated else sample["id"]
     return f"{head.get('task')}/{head.get('model')}/{task}" if ask.has_many_files else task
 

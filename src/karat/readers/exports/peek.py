@@ -8,7 +8,7 @@ import zipfile
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import Any, BinaryIO
 
 import polars as pl
 
@@ -17,9 +17,11 @@ from karat.readers.formats import by_extension, by_magic, recognise
 from karat.readers.source import Source, first_line, open_bytes, separator_of
 from karat.readers.trouble import records
 
-__all__ = ["Peek", "peek"]
+__all__ = ["Peek", "peek", "skip_bom"]
 
 START = 2**16  # bytes that tell what kind of file it is
+LONGEST = 2**24  # a line with one record, which may hold an image
+BOM = b"\xef\xbb\xbf"  # that some editors put in front
 MOST_EVENTS = 20_000  # of the JSON of one big object
 ROWS = 3  # of a table, beside the header
 COMPRESSED = ("gzip", "zstd")
@@ -91,17 +93,25 @@ def _text(source: Source) -> Peek:
     if line.startswith("["):
         return Peek(replace(source, format="json"), record=_first_item(source), is_list=True)
     if line.startswith("{"):
-        return _object_or_lines(source, line)
+        return _object_or_lines(source)
     return _delimited(recognise(source))
 
 
-def _object_or_lines(source: Source, start: str) -> Peek:
+def _object_or_lines(source: Source) -> Peek:
     """JSON Lines have a whole object on the first line; a single object is spread over many, or is very long."""
-    line, newline, _ = start.partition("\n")
-    if newline or len(line) < START // 4:
-        with suppress(ValueError):
-            return Peek(replace(source, format="jsonl"), record=dict(json.loads(line)))
+    with suppress(ValueError):
+        return Peek(replace(source, format="jsonl"), record=dict(json.loads(_line(source))))
     return Peek(replace(source, format="json"), record=_plain_values(source))
+
+
+def _line(source: Source) -> str:
+    """The first that is not blank."""
+    if source.compression == "zstd":
+        return first_line(source)
+    with open_bytes(source) as file:
+        while (line := file.readline(LONGEST)) and not line.removeprefix(BOM).strip():
+            pass
+    return line.decode("utf-8-sig")
 
 
 def _first_item(source: Source) -> dict[str, Any]:
@@ -109,6 +119,7 @@ def _first_item(source: Source) -> dict[str, Any]:
     import ijson
 
     with open_bytes(source) as file, suppress(ijson.JSONError, StopIteration):
+        skip_bom(file)
         item = next(ijson.items(file, "item", use_float=True))
         return item if isinstance(item, dict) else {}
     return {}
@@ -120,12 +131,18 @@ def _plain_values(source: Source) -> dict[str, Any]:
 
     found: dict[str, Any] = {}
     with open_bytes(source) as file, suppress(ijson.JSONError):
+        skip_bom(file)
         for prefix, event, value in islice(ijson.parse(file, use_float=True), MOST_EVENTS):
             if prefix == "" and event == "map_key":
                 found[value] = None
             elif prefix in found and "." not in prefix and event not in ("start_map", "end_map", "map_key"):
                 found[prefix] = found[prefix] if value is None else value
     return found
+
+
+def skip_bom(file: BinaryIO) -> None:
+    if file.read(len(BOM)) != BOM:
+        file.seek(0)
 
 
 def _delimited(source: Source) -> Peek:

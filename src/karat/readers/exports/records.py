@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO, cast
 
 from karat.readers.exports.export import Wrong
-from karat.readers.exports.peek import Peek
+from karat.readers.exports.peek import Peek, skip_bom
 from karat.readers.source import Source, open_bytes
 
 __all__ = ["items", "json_lines", "open_export", "open_member", "open_zip", "records_of"]
@@ -32,16 +32,21 @@ def records_of(seen: Peek) -> Iterator[Any]:
 def open_export(source: Source) -> BinaryIO:
     if source.compression == "zstd":
         raise Wrong("it is packed with zstd", remedy="unpack it first (zstd -d)")
-    return open_bytes(source)
+    file = open_bytes(source)
+    skip_bom(file)
+    return file
 
 
 def items(file: BinaryIO, place: str) -> Iterator[Any]:
-    """The values at a place of a JSON file that may be bigger than memory ("item" means those of a list)."""
+    """The values at a place of a JSON file that may be bigger than memory.
+
+    "item" means those of a list, and "" whole objects, of which several may follow each other.
+    """
     import ijson
 
     done = 0
     try:
-        for item in ijson.items(file, place, use_float=True, buf_size=CHUNK):
+        for item in ijson.items(file, place, use_float=True, buf_size=CHUNK, multiple_values=not place):
             done += 1
             yield item
     except ijson.IncompleteJSONError:
@@ -57,7 +62,7 @@ def json_lines(file: BinaryIO) -> Iterator[Any]:
     for line in file:
         if line.strip():
             number += 1
-            yield _loaded(line.removeprefix(b"\xef\xbb\xbf"), number)
+            yield _loaded(line, number)
 
 
 def _loaded(line: bytes, number: int) -> Any:
