@@ -38,6 +38,9 @@ def majority_of_repeats(task: Codes, annotator: Codes, label: Codes) -> tuple[Co
 
 
 def count_repeats(task: Codes, annotator: Codes, label: Codes) -> Repeats:
+    pair = np.sort(_pairs(task, annotator))
+    if (pair[1:] != pair[:-1]).all():  # as nearly always, and far cheaper to see than to count
+        return Repeats(0, 0)
     of_group, _, (_, count) = _groups(task, annotator, label)
     votes = np.bincount(of_group)
     return Repeats(int((votes * (votes - 1)).sum()) // 2, int((count * (count - 1)).sum()) // 2)
@@ -45,7 +48,12 @@ def count_repeats(task: Codes, annotator: Codes, label: Codes) -> Repeats:
 
 def _groups(task: Codes, annotator: Codes, label: Codes) -> tuple[Integers, Integers, tuple[Integers, Integers]]:
     """-> the group (task and annotator) of each vote; a row of each group; a row of each label in it, and how often."""
-    pair = task * (np.int64(annotator.max()) + 1) + annotator
-    _, first, of_group = np.unique(pair, return_index=True, return_inverse=True)
+    _, first, of_group = np.unique(_pairs(task, annotator), return_index=True, return_inverse=True)
     _, row, count = np.unique(of_group * (np.int64(label.max()) + 1) + label, return_index=True, return_counts=True)
     return of_group, first, (row, count)
+
+
+def _pairs(task: Codes, annotator: Codes) -> Integers:
+    """One number for each task and annotator."""
+    numbers: Integers = task * (np.int64(annotator.max()) + 1) + annotator
+    return numbers

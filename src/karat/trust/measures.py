@@ -77,7 +77,10 @@ class Agreement:
         return make_frame({"annotator": names, **by_annotator(self.votes)}, like=names)
 
     def pairs(self) -> Any:
-        """A data frame of annotators two by two, where they share at least ten tasks."""
+        """A data frame of annotators two by two, where they share at least ten tasks.
+
+        Of very many votes, random tasks with two million pairs of them stand for all.
+        """
         names, found = self.votes.annotator_names, self.pairs_found
         columns = {
             "annotator_1": take(names, found.one.astype(np.int32)),

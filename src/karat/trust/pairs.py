@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 FEWEST_SHARED = 10  # tasks; kappa of fewer is mostly noise, and of one is 0 or nothing
-MOST_PAIRS = 5_000_000  # of votes; beyond, random tasks stand for all
+MOST_PAIRS = 2_000_000  # of votes; beyond, random tasks stand for all
 
 
 class AnnotatorPairs(NamedTuple):
