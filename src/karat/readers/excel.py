@@ -56,7 +56,8 @@ def _only(source: Source, book: Any) -> str:
     filled = [name for name in book.sheet_names if not _rows(source, book, name).is_empty()]
     if len(filled) > 1:
         names = ", ".join(f'"{name}"' for name in filled)
-        raise InputError(f"{source.name} holds the sheets {names}; choose one: {source.name}{SHEET}{filled[0]}")
+        path = "FILE" if isinstance(source.data, bytes) else source.name
+        raise InputError(f"{source.name} holds the sheets {names}; choose one: {path}{SHEET}{filled[0]}")
     return filled[0] if filled else str(book.sheet_names[0])
 
 

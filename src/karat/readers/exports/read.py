@@ -30,6 +30,7 @@ __all__ = ["complain", "read_export"]
 
 IDS, VALUES = ("task", "annotator"), ("label", "gold")
 COLUMNS = ("task", "annotator", "label", "question", "gold")
+FEWEST_ROWS = 2**12  # in a batch, but for the last
 
 
 def read_export(export: Export, peeks: Sequence[Peek], ask: Ask, wishes: Wishes) -> dict[str, Annotations]:
@@ -39,12 +40,14 @@ def read_export(export: Export, peeks: Sequence[Peek], ask: Ask, wishes: Wishes)
     name = ", ".join(seen.source.name for seen in peeks[:3]) + f" ({export.title} export)"
     heaps: dict[str, Heap] = {}
     common: list[pl.DataFrame] = []  # tasks that were asked, and nobody answered
-    for batch in _watched(_batches(export, peeks, ask), wishes.watch):
+    for batch in _watched(_together(_batches(export, peeks, ask)), wishes.watch):
         for question, part in _by_question(batch):
             if question is None:
                 common.append(part)
-            else:
-                heaps.setdefault(question, Heap(name, question)).add(part)
+                continue
+            if question not in heaps:
+                heaps[question] = Heap(name, question)
+            heaps[question].add(part)
     return {
         question: _assembled(_filled(heap, common).finish(), export, ask, wishes)
         for question, heap in _chosen(heaps, ask, name, export.remedy).items()
@@ -70,6 +73,20 @@ def _batches(export: Export, peeks: Sequence[Peek], ask: Ask) -> Iterator[pl.Dat
                     yield _with_all_columns(batch)
         except Wrong as error:
             complain(seen, export, error)
+
+
+def _together(batches: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Fewer and larger ones: some tools write a file per task."""
+    waiting: list[pl.DataFrame] = []
+    rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += len(batch)
+        if rows >= FEWEST_ROWS:
+            yield pl.concat(waiting)
+            waiting, rows = [], 0
+    if waiting:
+        yield pl.concat(waiting)
 
 
 def _with_all_columns(batch: pl.DataFrame) -> pl.DataFrame:
