@@ -1,6 +1,6 @@
-"""The GPU kernels against the CPU's, and their speed. Run it on a machine with a GPU, CuPy and Numba:
+"""The GPU engine against the CPU's, and its speed. Run it on a machine with a GPU, CuPy and Numba:
 
-PYTHONPATH=src python bench/gpu.py [--votes 8e8]
+PYTHONPATH=src python bench/gpu.py [--data DIR] [--votes 8e8] [--fit 1e9] [--out FILE]
 
 It needs neither Polars nor Narwhals. What it ran on is printed first and kept with the figures.
 """
@@ -8,65 +8,107 @@ It needs neither Polars nor Narwhals. What it ran on is printed first and kept w
 from __future__ import annotations
 
 import argparse
+import csv
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import cupy as cp
 import numpy as np
 
+from gpu_votes import VOTES_PER_TASK, Timer, copy_bandwidth, on_host, random_votes
 from karat.annotations import Annotations
-from karat.kernels import ptbcc as on_cpu
-from karat.kernels.cuda import ptbcc as on_gpu
-from karat.kernels.jit import fixed_length
+from karat.engines.gpu import GPUEngine
+from karat.kernels.cuda import ptbcc as kernels
+from karat.methods import method_class
+from karat.methods.ptbcc import PTBCC
+from karat.solve import descend, fit
 from machine import describe
 
-VOTES_PER_TASK, CLASSES = 5, 5
+METHODS: dict[str, list[dict[str, Any]]] = {"mv": [{}], "ds": [{}], "ibcc": [{}, {"inference": "vb"}], "ptbcc": [{}]}
+CLASSES = 5
 
 
-def check_sweep(n_classes: int, n_prototypes: int, seed: int) -> float:
-    """The biggest difference of a posterior after one sweep, CPU against GPU, from random parameters."""
-    rng = np.random.default_rng(seed)
-    task, annotator = np.repeat(np.arange(3000), 7), rng.integers(40, size=21000)
-    votes = Annotations.from_arrays(task, annotator, rng.integers(n_classes, size=21000), repeated="all")
-    host = [votes.task_ptr.view(np.uint64), votes.cell_ptr.view(np.uint64), votes.cell_class]
-    host.append(votes.annotator.view(np.uint32))
-    device = [cp.asarray(a.astype(np.uint32) if a.dtype == np.uint64 else a) for a in host]
-    K, D = n_classes, n_prototypes - 1
-    log_tau, log_odds = rng.normal(size=K), rng.normal(size=(40, D))
-    base, diff = rng.normal(size=(K, K)), rng.normal(size=(K, D, K))
-    phi = rng.dirichlet(np.ones(K), 3000)
-    known = np.where(rng.random(3000) < 0.1, rng.integers(K, size=3000), -1).astype(np.int32)
-    phi[known >= 0] = np.eye(K)[known[known >= 0]]
-    shape = [np.zeros(K), np.zeros((40, D)), np.zeros((K, K)), np.zeros((K, D, K))]
-    ours, theirs = [a.copy() for a in shape], [a.copy() for a in shape]
-    on_device = cp.asarray(phi, dtype=np.float32)
-    given = (log_tau, log_odds, np.exp(log_odds), base, diff)
-    cpu = on_cpu.sweep(fixed_length(K), fixed_length(D), *host, known, *given, phi, *ours, 100, 1000)
-    gpu = on_gpu.sweep(K, D, *device, cp.asarray(known), *given, on_device, *theirs)
-    sums = max(
-        float(np.abs(a - b).max() / max(np.abs(a).max(), 1)) for a, b in zip(ours, theirs, strict=True) if a.size
-    )
-    numbers = max(abs(a - b) / max(abs(a), 1) for a, b in zip(cpu, gpu, strict=True))
-    return max(float(np.abs(phi - on_device.get()).max()), sums, numbers)
+def compare(annotations: Annotations, truth: dict[int, int], **engine: Any) -> dict[str, Any]:
+    """Every method on both engines: the biggest difference of a posterior, of labels and of accuracy."""
+    found = {}
+    for name, variants in METHODS.items():
+        for settings in variants:
+            method = method_class(name)(**settings)
+            cpu, gpu = fit(method, annotations), fit(method, annotations, engine=GPUEngine(**engine))
+            found[" ".join([name, *settings.values()])] = {
+                "difference": float(np.abs(cpu.posterior - gpu.posterior).max()),
+                "labels": int((cpu.label_codes != gpu.label_codes).sum()),
+                "accuracy": [accuracy(cpu, truth), accuracy(gpu, truth)],
+                "iterations": [cpu.iterations, gpu.iterations],
+            }
+    return found
+
+
+def accuracy(result: Any, truth: dict[int, int]) -> float:
+    tasks, labels = result.task_names.tolist(), result.label.tolist()
+    hits = [labels[at] == truth[task] for at, task in enumerate(tasks) if task in truth]
+    return float(np.mean(hits)) if hits else float("nan")
+
+
+def check_data(folder: Path) -> dict[str, Any]:
+    """The data sets of the paper, and votes with many classes, resident and in turns."""
+    found = {}
+    for place in sorted(folder.iterdir()):
+        if (place / "label.csv").exists():
+            annotations = Annotations.from_arrays(*np.array(_rows(place / "label.csv")).T)
+            found[place.name] = compare(annotations, dict(_rows(place / "truth.csv")))
+            _tell(place.name, found[place.name])
+            if place.name in ("fact", "web"):
+                found[f"{place.name}, in turns"] = compare(annotations, {}, memory=100_000)
+                _tell(f"{place.name}, in turns", found[f"{place.name}, in turns"])
+    for n_classes in (2, 10, 11, 40):
+        found[f"{n_classes} classes"] = compare(simulated(n_classes), {})
+        _tell(f"{n_classes} classes", found[f"{n_classes} classes"])
+    return found
+
+
+def simulated(n_classes: int) -> Annotations:
+    rng = np.random.default_rng(n_classes)
+    truth, annotator = rng.integers(n_classes, size=3000), rng.integers(60, size=(3000, 7))
+    right = rng.random((3000, 7)) < 0.4 + 0.5 * (annotator % 2)
+    label = np.where(right, truth[:, None], rng.integers(n_classes, size=(3000, 7)))
+    return Annotations.from_arrays(np.repeat(np.arange(3000), 7), annotator.ravel(), label.ravel())
+
+
+def _rows(path: Path) -> list[tuple[int, ...]]:
+    with path.open() as file:
+        return [tuple(map(int, row)) for row in list(csv.reader(file))[1:]]
+
+
+def _tell(name: str, found: dict[str, Any]) -> None:
+    for method, f in found.items():
+        cpu, gpu = f["accuracy"]
+        print(
+            f"{name:15} {method:8} posteriors within {f['difference']:.1e}, {f['labels']} labels differ, "
+            f"accuracy {cpu:.6f} {gpu:.6f}, iterations {f['iterations']}",
+            flush=True,
+        )
 
 
 def time_sweeps(n_votes: int, n_annotators: int, sweeps: int = 10) -> dict[str, Any]:
     """Seconds of device time per sweep on random votes, with the least time that the memory allows."""
     n_tasks = n_votes // VOTES_PER_TASK
-    votes = random_votes(n_tasks, n_annotators)
+    votes = random_votes(n_tasks, n_annotators, CLASSES)
+    known = cp.full(n_tasks, -1, dtype=np.int32)
     phi = cp.full((n_tasks, CLASSES), 1 / CLASSES, dtype=np.float32)
     rng = np.random.default_rng(0)
     base, diff = rng.normal(size=(CLASSES, CLASSES)), rng.normal(size=(CLASSES, 1, CLASSES))
     log_odds = rng.normal(size=(n_annotators, 1))
     parameters = [cp.asarray(values, dtype=np.float32) for values in (np.zeros(CLASSES), log_odds, base, diff)]
-    on_gpu.launch((*votes, None), parameters, phi)
+    kernels.launch((*votes, known), parameters, phi)
     kernel = []
     for _ in range(sweeps):
         with Timer() as timer:
-            on_gpu.launch((*votes, None), parameters, phi)
+            kernels.launch((*votes, known), parameters, phi)
         kernel.append(timer.seconds)
-    moved = sum(a.nbytes for a in votes) + 2 * phi.nbytes
+    moved = sum(a.nbytes for a in (*votes, known)) + 2 * phi.nbytes
     seconds = float(np.median(kernel))
     return {
         "votes": n_votes,
@@ -80,76 +122,51 @@ def time_sweeps(n_votes: int, n_annotators: int, sweeps: int = 10) -> dict[str, 
     }
 
 
-class Timer:
-    """Device time between entering and leaving, by events."""
+def time_fit(n_votes: int, n_annotators: int, sweeps: int = 43) -> dict[str, Any]:
+    """A whole fit: device time of the kernels, and the time that passes, with parameters worked out by the host."""
+    annotations = on_host(random_votes(n_votes // VOTES_PER_TASK, n_annotators, CLASSES), n_annotators, CLASSES)
+    cp.get_default_memory_pool().free_all_blocks()
+    engine, method, timers = GPUEngine(), PTBCC(tolerance=0.0, max_iterations=sweeps), []
+    plain = {name: getattr(kernels, name) for name in ("start", "launch")}
+    for name in plain:
 
-    def __enter__(self) -> Timer:
-        self.start, self.end = cp.cuda.Event(), cp.cuda.Event()
-        self.start.record()
-        return self
+        def timed(*arguments: Any, kernel: Any = plain[name]) -> Any:
+            with Timer() as timer:
+                found = kernel(*arguments)
+            timers.append(timer)
+            return found
 
-    def __exit__(self, *error: object) -> None:
-        self.end.record()
-        self.end.synchronize()
-        self.seconds = cp.cuda.get_elapsed_time(self.start, self.end) / 1e3
-
-
-def random_votes(n_tasks: int, n_annotators: int, piece: int = 10_000_000) -> tuple[Any, Any, Any, Any]:
-    """Votes made on the device: annotators at random, right in two of three cases; cells as Annotations have them."""
-    rng = cp.random.default_rng(1)
-    annotator = cp.empty(n_tasks * VOTES_PER_TASK, dtype=np.uint32)
-    lengths, classes, counts = [], [], []
-    for first in range(0, n_tasks, piece):
-        n = min(piece, n_tasks - first)
-        part = slice(first * VOTES_PER_TASK, (first + n) * VOTES_PER_TASK)
-        annotator[part] = rng.integers(0, n_annotators, size=n * VOTES_PER_TASK, dtype=np.uint32)
-        truth = rng.integers(0, CLASSES, size=(n, 1), dtype=np.uint8)
-        label = rng.integers(0, CLASSES, size=(n, VOTES_PER_TASK), dtype=np.uint8)
-        label = cp.where(rng.random((n, VOTES_PER_TASK), dtype=np.float32) < 0.6, truth, label)
-        table = (label[:, :, None] == cp.arange(CLASSES, dtype=np.uint8)).sum(axis=1, dtype=np.uint8)
-        task, voted = cp.nonzero(table)
-        lengths.append(table[task, voted])
-        classes.append(voted.astype(np.uint8))
-        counts.append((table > 0).sum(axis=1, dtype=np.uint8))
-    task_ptr, cell_ptr = (_pointers(cp.concatenate(parts)) for parts in (counts, lengths))
-    return task_ptr, cell_ptr, cp.concatenate(classes), annotator
-
-
-def _pointers(counts: Any) -> Any:
-    pointers = cp.zeros(len(counts) + 1, dtype=np.uint32)
-    cp.cumsum(counts, dtype=np.uint32, out=pointers[1:])
-    return pointers
-
-
-def copy_bandwidth() -> float:
-    """Bytes per second, read and written, of a large copy on the device."""
-    source = cp.ones(2**30, dtype=np.uint8)
-    target = cp.empty_like(source)
-    times = []
-    for _ in range(10):
-        with Timer() as timer:
-            cp.copyto(target, source)
-        times.append(timer.seconds)
-    return 2 * source.nbytes / float(np.median(times))
+        setattr(kernels, name, timed)
+    engine.accept(method)
+    began = time.perf_counter()
+    engine.scatter(annotations)
+    sent = time.perf_counter()
+    descend(method, engine)
+    end = time.perf_counter()
+    for name, kernel in plain.items():
+        setattr(kernels, name, kernel)
+    device = sum(timer.seconds for timer in timers)
+    return {"votes": n_votes, "sweeps": sweeps, "device": device, "transfer": sent - began, "fit": end - sent}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, help="a folder with the data sets of the paper")
     parser.add_argument("--votes", type=float, nargs="*", default=[1e8, 8e8])
+    parser.add_argument("--fit", type=float, nargs="*", default=[1e9])
     parser.add_argument("--annotators", type=int, default=1_000_000)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     name = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    figures: dict[str, Any] = {"device": name, "machine": describe(), "differences": {}, "sweeps": []}
+    figures: dict[str, Any] = {"device": name, "machine": describe(), "sweeps": [], "fits": []}
     print(f"{name}, CuPy {cp.__version__}, copy {copy_bandwidth() / 1e12:.2f} TB/s")
-    for K, S in ((2, 2), (3, 2), (5, 2), (5, 1), (4, 4), (10, 2), (10, 3)):
-        found = check_sweep(K, S, seed=K)
-        figures["differences"][f"K={K} S={S}"] = found
-        print(f"one sweep against the CPU, K={K} S={S}: {found:.2g}", flush=True)
-    for votes in options.votes:
-        figures["sweeps"].append(time_sweeps(int(votes), options.annotators))
-        print(json.dumps(figures["sweeps"][-1], indent=1), flush=True)
-        cp.get_default_memory_pool().free_all_blocks()
+    if options.data:
+        figures["differences"] = check_data(options.data)
+    for part, measure, sizes in (("sweeps", time_sweeps, options.votes), ("fits", time_fit, options.fit)):
+        for votes in sizes:
+            figures[part].append(measure(int(votes), options.annotators))
+            print(json.dumps(figures[part][-1], indent=1), flush=True)
+            cp.get_default_memory_pool().free_all_blocks()
     if options.out:
         options.out.write_text(json.dumps(figures, indent=2))
 

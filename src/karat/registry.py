@@ -24,5 +24,6 @@ REGISTRY = {
 
 ENGINES = {
     "local": "karat.engines.local:LocalEngine",
+    "gpu": "karat.engines.gpu:GPUEngine",
     "dask": "karat.engines.dask:DaskEngine",
 }

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from karat.annotations import Annotations
 
-__all__ = ["Block", "Tree", "add_up", "cuts", "split"]
+__all__ = ["Block", "Tree", "add_up", "cut", "cuts", "split"]
 
 FEWEST_VOTES = 2**16  # a smaller block is not worth a thread
 VOTES_PER_ANNOTATOR = 32  # nor is one whose sums by annotator outweigh its votes
@@ -70,7 +70,14 @@ class Block:
 
 def split(annotations: Annotations, posterior: NDArray[np.float64], fewest_votes: int = FEWEST_VOTES) -> list[Block]:
     """Blocks of about equally many votes, all views of the same arrays."""
-    bounds = _bounds(annotations, fewest_votes)
+    wanted = cuts(annotations.n_votes, annotations.n_tasks, annotations.n_annotators, fewest_votes)
+    return cut(annotations, posterior, wanted)
+
+
+def cut(annotations: Annotations, posterior: NDArray[Any], wanted: NDArray[np.float64]) -> list[Block]:
+    """Blocks that begin at the first task with so many votes before it."""
+    inner = np.searchsorted(annotations.cell_ptr[annotations.task_ptr], wanted)
+    bounds = sorted({0, *inner.tolist(), annotations.n_tasks})
     return [
         Block(
             index=index,
@@ -84,12 +91,6 @@ def split(annotations: Annotations, posterior: NDArray[np.float64], fewest_votes
         )
         for index, (first, end) in enumerate(pairwise(bounds))
     ]
-
-
-def _bounds(annotations: Annotations, fewest_votes: int) -> list[int]:
-    first_vote = annotations.cell_ptr[annotations.task_ptr]
-    wanted = cuts(annotations.n_votes, annotations.n_tasks, annotations.n_annotators, fewest_votes)
-    return sorted({0, *np.searchsorted(first_vote, wanted).tolist(), annotations.n_tasks})
 
 
 def cuts(n_votes: int, n_tasks: int, n_annotators: int, fewest_votes: int = FEWEST_VOTES) -> NDArray[np.float64]:

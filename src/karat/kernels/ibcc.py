@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from karat.kernels.jit import ONE, ZERO, kernel
 
-__all__ = ["index_votes", "sweep"]
+__all__ = ["messages", "sweep"]
 
 Floats = NDArray[np.float64]
 
@@ -51,6 +51,16 @@ def index_votes(
                 slot[n] = np.uint64(annotator[vote]) * np.uint64(n_classes) + np.uint64(cell_class[c])
                 n += ONE
     first_vote[np.uint64(task_ptr.size) - ONE] = n
+
+
+def messages(n_classes: int, task_ptr: Any, cell_ptr: Any, cell_class: Any, annotator: Any) -> dict[str, NDArray[Any]]:
+    """What each vote and each task said last (nothing yet), and where the votes belong."""
+    n_votes, n_tasks = int(cell_ptr[task_ptr[-1]] - cell_ptr[task_ptr[0]]), len(task_ptr) - 1
+    task, slot = np.empty(n_votes, np.uint32), np.empty(n_votes, np.uint32)
+    first_vote = np.empty(n_tasks + 1, np.uint64)
+    index_votes(n_classes, task_ptr, cell_ptr, cell_class, annotator, task, slot, first_vote)
+    delta, eps = np.zeros(n_votes * n_classes), np.zeros((n_tasks, n_classes))
+    return {"first_vote": first_vote, "task": task, "slot": slot, "delta": delta, "eps": eps}
 
 
 @kernel

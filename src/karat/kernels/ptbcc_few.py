@@ -3,7 +3,7 @@
 With few classes most of a task's cells are there, and a loop over the tasks of a run, side by side, is made of vector
 instructions; a loop over the classes of a task is not. So the votes of a run are spread out to tables [class, task],
 absent cells are zeros, and K x K multiplications per task cost less than finding out which of them are needed.
-Names and equations are those of ptbcc.py, which serves any number of classes.
+Names and equations are those of ptbcc.py.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from karat.kernels.exponential import exp_buffer
 from karat.kernels.jit import ONE, ZERO, kernel
-from karat.kernels.ptbcc import WIDE_ODDS, find_rows, log_odds, open_records, weigh
+from karat.kernels.ptbcc_votes import SCRATCH, WIDE_ODDS, find_rows, log_odds, most_votes, open_records, weigh
 
 __all__ = ["sweep"]
 
@@ -139,17 +139,16 @@ def sweep(
     pi: Floats,
     total: Floats,
     confusion: Floats,
-    step: int,
-    most_votes: int,
 ) -> tuple[float, float, float]:
     """As `ptbcc.sweep`."""
     change, log_norm, entropy = 0.0, 0.0, 0.0
+    step = max(SCRATCH // len(K), 1)
     most_cells = step * len(K)
     q, odds, theta = np.empty(most_cells * len(D)), np.empty(most_cells * len(D)), np.empty(most_cells * len(D))
     votes, share = np.zeros((len(K), step)), np.zeros((len(K) * len(D), step))
     score, weight = np.zeros((len(K), step)), np.zeros((len(K), step))
     largest, summed, scale = np.empty(step), np.empty(step), np.empty(step)
-    row, opens = np.empty(most_cells, np.uint32), np.empty(most_votes, np.uint8)
+    row, opens = np.empty(most_cells, np.uint32), np.empty(most_votes(task_ptr, cell_ptr, np.uint64(step)), np.uint8)
     record = open_records(odds_pi)
     n_tasks = np.uint64(task_ptr.size) - ONE
     for first in range(ZERO, n_tasks, np.uint64(step)):

@@ -29,7 +29,6 @@ from karat.annotations import Annotations
 from karat.engines import Engine
 from karat.engines.blocks import Block
 from karat.errors import InputError
-from karat.kernels.votes import vote_shares
 from karat.result import Knowledge, Result, Step
 
 __all__ = ["Knowledge", "Memory", "Method", "Step", "start_from_shares"]
@@ -157,4 +156,4 @@ class Method(ABC):
 def start_from_shares(block: Block) -> None:
     """The first posterior of most methods: vote shares, and certainty where the truth is known."""
     task_ptr, cell_ptr, cell_class, _ = block.votes
-    vote_shares(task_ptr, cell_ptr, cell_class, block.gold, block.posterior)
+    block.kernels("votes").vote_shares(task_ptr, cell_ptr, cell_class, block.gold, block.posterior)

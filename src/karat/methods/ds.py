@@ -22,7 +22,6 @@ import numpy as np
 
 from karat.engines.blocks import Block
 from karat.errors import InputError
-from karat.kernels import confusion
 from karat.kernels.jit import fixed_length
 from karat.methods.base import Floats, Knowledge, Memory, Method, start_from_shares
 from karat.result import Result
@@ -78,7 +77,7 @@ class DS(Method):
     def start(self, block: Block, restart: int) -> Statistics:
         start_from_shares(block)  # the first sweep replaces them; known truths stay
         K = block.n_classes
-        return Statistics(0.0, block.posterior.sum(axis=0), np.zeros((block.n_annotators, K, K)), 0.0)
+        return Statistics(0.0, block.class_sums(), np.zeros((block.n_annotators, K, K)), 0.0)
 
     def begin(self, statistics: Statistics) -> Parameters:
         """All classes are equally likely at first, but for those that nobody voted for: they are no truths."""
@@ -92,7 +91,9 @@ class DS(Method):
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         tau, n = np.zeros_like(parameters.p), np.zeros_like(parameters.v)
         K, log_p, log_v = fixed_length(block.n_classes), parameters.log_p, parameters.log_v
-        change, log_likelihood = confusion.sweep(K, *block.votes, block.gold, log_p, log_v, block.posterior, tau, n)
+        change, log_likelihood = block.kernels("confusion").sweep(
+            K, *block.votes, block.gold, log_p, log_v, block.posterior, tau, n
+        )
         return Statistics(change, tau, n, log_likelihood)
 
     def expect(self, statistics: Statistics, before: Parameters) -> Parameters:

@@ -21,15 +21,12 @@ variational Bayes ("vb"): Y. Li, B. I. P. Rubinstein, T. Cohn: Exploiting Worker
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from karat.engines.blocks import Block
 from karat.errors import InputError
-from karat.kernels import confusion
-from karat.kernels import ibcc as kernels
 from karat.kernels.jit import fixed_length
 from karat.methods.base import Floats, Knowledge, Memory, Method, start_from_shares
 from karat.methods.dirichlet import dirichlets, mean
@@ -116,10 +113,10 @@ class IBCC(Method):
         K = block.n_classes
         g, a = np.zeros(K), np.zeros((block.n_annotators, K, K))
         if self.inference == "ep":
-            block.state.update(_messages(block))
+            block.state.update(block.kernels("ibcc").messages(K, *block.votes))
         else:
-            g += block.posterior.sum(axis=0)
-            confusion.counts(fixed_length(K), *block.votes, block.posterior, a)
+            g += block.class_sums()
+            block.kernels("confusion").counts(fixed_length(K), *block.votes, block.posterior, a)
         return Statistics(0.0, g, a)
 
     def begin(self, statistics: Statistics) -> Parameters:
@@ -158,25 +155,11 @@ class IBCC(Method):
         return Memory(statistics, statistics, self.expect(statistics))
 
 
-def _messages(block: Block) -> dict[str, NDArray[Any]]:
-    """Expectation propagation keeps what each vote and each task said last, and where the votes belong."""
-    first, end = block.cell_ptr[block.task_ptr[[0, -1]]]
-    n_votes, n_tasks, K = int(end - first), block.n_tasks, block.n_classes
-    task, slot, first_vote = (
-        np.empty(n_votes, np.uint32),
-        np.empty(n_votes, np.uint32),
-        np.empty(n_tasks + 1, np.uint64),
-    )
-    kernels.index_votes(K, *block.votes, task, slot, first_vote)
-    delta, eps = np.zeros(n_votes * K), np.zeros((n_tasks, K))
-    return {"first_vote": first_vote, "task": task, "slot": slot, "delta": delta, "eps": eps}
-
-
 def _propagate(block: Block, parameters: Parameters) -> Statistics:
     K, state = block.n_classes, block.state
     g, a = np.zeros_like(parameters.g), np.zeros_like(parameters.a)
     A = np.repeat(parameters.a.sum(axis=1), K, axis=0)
-    change = kernels.sweep(
+    change = block.kernels("ibcc").sweep(
         fixed_length(K),
         *(state["first_vote"], state["task"], state["slot"], block.gold),
         *(parameters.g, parameters.a.reshape(-1, K), A),
@@ -189,7 +172,7 @@ def _propagate(block: Block, parameters: Parameters) -> Statistics:
 def _vary(block: Block, expected: Expectations) -> Statistics:
     g, a = np.zeros_like(expected.log_tau), np.zeros_like(expected.log_v)
     K = fixed_length(block.n_classes)
-    change, log_norm = confusion.sweep(
+    change, log_norm = block.kernels("confusion").sweep(
         K, *block.votes, block.gold, expected.log_tau, expected.log_v, block.posterior, g, a
     )
     return Statistics(change, g, a, log_norm)

@@ -34,13 +34,13 @@ class MajorityVote(Method):
 
     def start(self, block: Block, restart: int) -> Statistics:
         start_from_shares(block)
-        return Statistics(0.0, block.posterior.sum(axis=0))
+        return Statistics(0.0, block.class_sums())
 
     def begin(self, statistics: Statistics) -> Statistics:
         return statistics
 
     def sweep(self, block: Block, parameters: Statistics) -> Statistics:
-        return Statistics(0.0, block.posterior.sum(axis=0))  # the shares stay what they are
+        return Statistics(0.0, block.class_sums())  # the shares stay what they are
 
     def expect(self, statistics: Statistics, before: Statistics) -> Statistics:
         return statistics

@@ -19,13 +19,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from karat.engines.blocks import Block
 from karat.errors import InputError
-from karat.kernels import ptbcc as kernels
-from karat.kernels import ptbcc_few
-from karat.kernels.jit import LONGEST_UNROLLED, fixed_length
+from karat.kernels.jit import fixed_length
 from karat.methods.base import Floats, Knowledge, Memory, Method, start_from_shares
 from karat.methods.dirichlet import Dirichlets, dirichlets, mean
 from karat.result import Result
@@ -33,7 +31,6 @@ from karat.result import Result
 __all__ = ["PTBCC", "Earlier"]
 
 LEAST_COUNT = 1e-9  # digamma needs positive counts
-SCRATCH = 1024  # numbers per buffer of a kernel: small enough to stay in the first-level cache
 
 
 class Statistics(NamedTuple):
@@ -140,13 +137,13 @@ class PTBCC(Method):
         pi = np.zeros((block.n_annotators, v.shape[1]))
         sums = First(
             0.0,
-            block.posterior.sum(axis=0, dtype=np.float64),
+            block.class_sums(),
             pi,
             np.zeros_like(v),
             np.zeros_like(pi),
             np.zeros_like(v),
         )
-        kernels.start(*block.votes, block.posterior, v, *sums[2:])
+        block.kernels("ptbcc").start(*block.votes, block.posterior, v, *sums[2:])
         return sums
 
     def begin(self, first: First) -> Parameters:
@@ -168,15 +165,13 @@ class PTBCC(Method):
         base, diff = np.ascontiguousarray(log_v[:, 0]), _against_first(log_v)
         tau, pi, total, confusion = map(np.zeros_like, (parameters.tau.log, log_odds_pi, base, diff))
         _, n_others, n_classes = diff.shape
-        kernel = ptbcc_few.sweep if n_classes <= LONGEST_UNROLLED else kernels.sweep
-        change, log_norm, entropy = kernel(
+        change, log_norm, entropy = block.kernels("ptbcc").sweep(
             fixed_length(n_classes),
             fixed_length(n_others),
             *block.votes,
             block.gold,
             parameters.tau.log,
             log_odds_pi,
-            np.exp(np.clip(log_odds_pi, -300, 300)),
             base,
             diff,
             block.posterior,
@@ -184,7 +179,6 @@ class PTBCC(Method):
             pi,
             total,
             confusion,
-            *_run_length(block),
         )
         return Statistics(change, tau, pi, total, confusion, log_norm, entropy)
 
@@ -262,16 +256,6 @@ def _checked(prototypes: Floats, n_classes: int) -> Floats:
     if not (prototypes >= 0).all() or not np.allclose(prototypes.sum(axis=2), 1):
         raise InputError("each row of a prototype must be a probability distribution (not negative, sum 1)")
     return prototypes
-
-
-def _run_length(block: Block) -> NDArray[np.int64]:
-    """How many tasks the kernel takes at once, and the most votes that so many have; worked out once."""
-    if "run" not in block.state:
-        tasks = max(SCRATCH // block.n_classes, 1)
-        first_vote = block.cell_ptr[block.task_ptr].astype(np.int64)
-        votes = np.diff(np.append(first_vote[:-1:tasks], first_vote[-1])).max()
-        block.state["run"] = np.array([tasks, votes])
-    return block.state["run"]
 
 
 def _parameters(priors: Priors, tau: Floats, pi: Floats, confusion: Floats) -> Parameters:

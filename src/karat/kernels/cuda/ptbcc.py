@@ -1,4 +1,4 @@
-"""PTBCC on the GPU. See ptbcc.cu, and karat/kernels/ptbcc.py for the equations."""
+"""PTBCC on the GPU. See ptbcc.cu and ptbcc_many.cu, and karat/kernels/ptbcc.py for the equations."""
 
 from __future__ import annotations
 
@@ -7,15 +7,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.errors import InputError
-from karat.kernels.cuda import MOST_CLASSES, compiled, cupy, grid
+from karat.kernels.cuda import FIXED_ONE, THREADS, compiled, cupy, grid, types_of
 
-__all__ = ["launch", "sweep"]
+__all__ = ["launch", "start", "sweep"]
 
 Floats = NDArray[np.float64]
 
-FIXED_ONE = 2.0**32  # of the sums by annotator
-THREADS = 128
+FEW = 10  # classes whose sums a thread can hold
+
+
+def start(
+    task_ptr: Any,
+    cell_ptr: Any,
+    cell_class: Any,
+    annotator: Any,
+    phi: Any,
+    v: Floats,
+    raw_pi: Floats,
+    raw_v: Floats,
+    pi: Floats,
+    confusion: Floats,
+) -> None:
+    """theta_s = sum_k phi_ik v_skl, the same for all votes of a cell."""
+    cp, (n_classes, n_prototypes, _) = cupy(), v.shape
+    kernel, blocks, rows = _kernel("start", n_classes, n_prototypes - 1, cell_class, phi)
+    by_annotator = [cp.zeros(raw_pi.shape, dtype=np.uint64) for _ in range(2)]
+    sums = cp.zeros((rows, 2 * v.size))
+    votes = (task_ptr, cell_ptr, cell_class, annotator)
+    given = (phi, cp.asarray(v, dtype=np.float32), *by_annotator, sums)
+    kernel((blocks,), (THREADS,), (np.uint32(len(phi)), *votes, *given))
+    for total, fixed in zip((raw_pi, pi), by_annotator, strict=True):
+        total += fixed.get() / FIXED_ONE
+    _share_out(sums.sum(axis=0).get(), (raw_v, confusion))
 
 
 def sweep(
@@ -28,7 +51,6 @@ def sweep(
     known: Any,
     log_tau: Floats,
     log_odds_pi: Floats,
-    odds_pi: Floats,
     base: Floats,
     diff: Floats,
     phi: Any,
@@ -36,39 +58,41 @@ def sweep(
     pi: Floats,
     total: Floats,
     confusion: Floats,
-    step: int = 0,  # the device needs neither runs of tasks
-    most_votes: int = 0,  # nor their scratch
 ) -> tuple[float, float, float]:
     """-> biggest change of phi, sum of log-normalisers of phi, theta's part of the entropy."""
     cp = cupy()
     parameters = [cp.asarray(values, dtype=np.float32) for values in (log_tau, log_odds_pi, base, diff)]
-    votes = (task_ptr, cell_ptr, cell_class, annotator, known)
-    by_annotator, change, sums = launch(votes, parameters, phi)
+    by_annotator, change, sums = launch((task_ptr, cell_ptr, cell_class, annotator, known), parameters, phi)
     pi += by_annotator.get() / FIXED_ONE
-    return (float(change.view(np.float32).get()[0]), *_share_out(sums.sum(axis=0).get(), (tau, total, confusion)))
+    log_norm, entropy = _share_out(sums.sum(axis=0).get(), (tau, total, confusion))
+    return float(change.view(np.float32).get()[0]), float(log_norm), float(entropy)
 
 
 def launch(votes: tuple[Any, ...], parameters: list[Any], phi: Any) -> tuple[Any, Any, Any]:
-    """The kernel itself, everything on the device. -> fixed-point sums by annotator, biggest change, sums by block."""
-    cp = cupy()
-    log_tau, log_odds_pi, base, diff = parameters
-    n_classes, n_tasks = len(log_tau), len(phi)
-    if n_classes > MOST_CLASSES:
-        raise InputError(f"the GPU kernels take up to {MOST_CLASSES} classes, not {n_classes}")
-    wide = "unsigned char" if votes[2].dtype == np.uint8 else "unsigned short"
-    kernel = compiled("ptbcc.cu", "sweep", K=n_classes, D=diff.shape[1], THREADS=THREADS, CLASS=wide)
-    blocks = grid(n_tasks, THREADS)
-    by_annotator = cp.zeros(log_odds_pi.shape, dtype=np.uint64)
-    change = cp.zeros(1, dtype=np.uint32)
-    sums = cp.empty((blocks, n_classes + base.size + diff.size + 2))
-    kernel((blocks,), (THREADS,), (np.uint32(n_tasks), *votes, *parameters, phi, by_annotator, change, sums))
+    """The kernel itself, everything on the device. -> fixed-point sums by annotator, biggest change, rows of sums."""
+    cp, (log_tau, log_odds_pi, base, diff) = cupy(), parameters
+    n_classes, n_others = len(log_tau), diff.shape[1]
+    kernel, blocks, rows = _kernel("sweep", n_classes, n_others, votes[2], phi)
+    by_annotator, change = cp.zeros(log_odds_pi.shape, dtype=np.uint64), cp.zeros(1, dtype=np.uint32)
+    sums = cp.zeros((rows, n_classes + base.size + diff.size + 2))
+    arguments = [np.uint32(len(phi)), *votes, *parameters, phi, by_annotator, change, sums]
+    if n_classes > FEW:
+        arguments.append(cp.empty((len(votes[2]), n_others), dtype=np.float32))  # theta of every cell
+    kernel((blocks,), (THREADS,), tuple(arguments))
     return by_annotator, change, sums
 
 
-def _share_out(sums: Floats, arrays: tuple[Floats, ...]) -> tuple[float, float]:
-    """Add the sums to the arrays in turn. -> the two numbers at the end."""
-    first = 0
+def _kernel(name: str, n_classes: int, n_others: int, cell_class: Any, phi: Any) -> tuple[Any, int, int]:
+    """-> the kernel, how many blocks it takes, and how many rows of sums it writes."""
+    few, blocks = n_classes <= FEW, grid(len(phi))
+    files = ("ptbcc.cuh", "ptbcc.cu" if few else "ptbcc_many.cu")
+    kernel = compiled(files, name, fast=True, K=n_classes, D=n_others, **types_of(cell_class, phi))
+    return kernel, blocks, blocks if few else 1
+
+
+def _share_out(sums: Floats, arrays: tuple[Floats, ...]) -> Floats:
+    """Add the sums to the arrays in turn. -> what is left."""
     for array in arrays:
-        array += sums[first : first + array.size].reshape(array.shape)
-        first += array.size
-    return float(sums[first]), float(sums[first + 1])
+        array += sums[: array.size].reshape(array.shape)
+        sums = sums[array.size :]
+    return sums

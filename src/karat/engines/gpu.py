@@ -1,0 +1,177 @@
+"""One GPU of this machine (CUDA, through CuPy).
+
+Votes travel once, in the smallest integers that hold them, and posteriors stay on the device until they are asked
+for. Where they do not fit, the blocks stay in the memory of the host and take turns on the device.
+
+PTBCC and majority vote work in float32, with sums in float64 or in fixed point; DS and IBCC, whose posteriors are
+products of many small numbers, in float64. Posteriors end within 1e-4 of the CPU's (bench/gpu.py measures it).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib import import_module
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.annotations import Annotations
+from karat.engines.blocks import Block, add_up, cut
+from karat.errors import InputError
+from karat.kernels.cuda import cupy
+
+__all__ = ["Device", "GPUEngine"]
+
+PRECISION = {"mv": np.float32, "ptbcc": np.float32, "ds": np.float64, "ibcc": np.float64}  # of the posteriors
+MOST_VOTES = 2**31  # in a block: pointers have 32 bits
+SHARE = 0.7  # of the free memory that votes and posteriors may take; kernels need room for their sums
+COPIES = 3.0  # of a block's bytes, with what methods keep for each vote
+
+Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
+
+
+class Device:
+    """The GPU, as far as the engine needs to know it."""
+
+    pointer = np.uint32
+
+    def free_memory(self) -> int:
+        return int(cupy().cuda.Device().mem_info[0])
+
+    def upload(self, array: NDArray[Any]) -> Any:
+        return cupy().asarray(array)
+
+    def download(self, array: Any) -> NDArray[Any]:
+        return np.asarray(array.get())
+
+    def kernels(self, name: str) -> Any:
+        return import_module(f"karat.kernels.cuda.{name}")
+
+    def clear(self) -> None:
+        cupy().get_default_memory_pool().free_all_blocks()
+
+
+class GPUEngine:
+    """Blocks on the GPU: all of them at once if they fit (`resident`), else one after another."""
+
+    def __init__(
+        self,
+        threads: int | None = None,  # of the host: not used, as there is one GPU
+        *,
+        single: bool = False,
+        memory: int | None = None,  # bytes of the device to use
+        device: Device | None = None,
+    ) -> None:
+        self.device = device or _found()
+        self.memory = memory
+        self.precision: Any = np.float32
+        self.resident = True
+        self.posterior: NDArray[Any] = np.empty((0, 0))
+        self.blocks: list[Block] = []
+
+    def accept(self, method: Any) -> None:
+        if method.name not in PRECISION:
+            raise InputError(
+                f"{method.name} cannot run on the GPU; {', '.join(PRECISION)} can, or choose --engine local"
+            )
+        self.precision = PRECISION[method.name]
+
+    def scatter(self, annotations: Annotations, *, divisible: bool = True) -> None:
+        self.posterior = np.zeros((annotations.n_tasks, annotations.n_classes), self.precision)
+        budget = SHARE * self.device.free_memory() if self.memory is None else self.memory
+        in_turns, pieces = _pieces(annotations, self.posterior.nbytes, budget)
+        self.resident = not in_turns
+        wanted = np.linspace(0, annotations.n_votes, pieces + 1)[1:-1]
+        blocks = [_of_its_own(block, self.device.pointer) for block in cut(annotations, self.posterior, wanted)]
+        self.blocks = [self._uploaded(block) for block in blocks] if self.resident else blocks
+
+    def sum(self, step: Callable[..., Statistics], *arguments: Any) -> Statistics:
+        return add_up(self._step(block, step, arguments) for block in self.blocks)
+
+    def _step(self, block: Block, step: Callable[..., Statistics], arguments: tuple[Any, ...]) -> Statistics:
+        with self._on_device(block) as there:
+            return step(there, *arguments)
+
+    @contextmanager
+    def _on_device(self, block: Block) -> Iterator[Block]:
+        if self.resident:
+            yield block
+            return
+        there = self._uploaded(block)
+        yield there
+        block.posterior[:] = self.device.download(there.posterior)
+        block.state = {name: self.device.download(values) for name, values in there.state.items()}
+        del there
+        self.device.clear()
+
+    def _uploaded(self, block: Block) -> Block:
+        arrays = ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold", "posterior")
+        there = {name: self.device.upload(getattr(block, name)) for name in arrays}
+        state = {name: self.device.upload(values) for name, values in block.state.items()}
+        return replace(block, **there, state=state, kernels=self.device.kernels)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        kept = {f"{b.index}.{name}": self._here(values) for b in self.blocks for name, values in b.state.items()}
+        return {"posterior": self._posterior().copy(), **kept}
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        first = 0
+        for block in self.blocks:
+            block.posterior[:] = self._there(state["posterior"][first : first + block.n_tasks])
+            block.state = {name: self._there(state[f"{block.index}.{name}"]) for name in block.state}
+            first += block.n_tasks
+
+    def gather(self, name: str = "posterior") -> NDArray[Any]:
+        """Posteriors as float64 whose rows sum to one."""
+        if name != "posterior":
+            return np.concatenate([self._here(block.state[name]) for block in self.blocks])
+        found = self._posterior().astype(np.float64)
+        found /= found.sum(axis=1, keepdims=True)
+        return found
+
+    def notes(self) -> list[str]:
+        return [] if self.resident else [f"the votes took turns on the GPU in {len(self.blocks)} blocks"]
+
+    def close(self) -> None:
+        self.blocks = []
+        self.device.clear()
+
+    def _posterior(self) -> NDArray[Any]:
+        return np.concatenate([self._here(block.posterior) for block in self.blocks])
+
+    def _here(self, array: Any) -> NDArray[Any]:
+        return self.device.download(array) if self.resident else np.asarray(array)
+
+    def _there(self, array: NDArray[Any]) -> Any:
+        return self.device.upload(array) if self.resident else array
+
+
+def _found() -> Device:
+    cupy()  # or a message that says what is missing
+    return Device()
+
+
+def _pieces(annotations: Annotations, posterior_bytes: int, budget: float) -> tuple[bool, int]:
+    """Whether blocks have to take turns, and how many there are."""
+    cells = len(annotations.cell_class) * (4 + annotations.cell_class.itemsize)
+    needed = 4 * annotations.n_votes + cells + 8 * annotations.n_tasks + posterior_bytes
+    in_turns, pieces = needed > budget, annotations.n_votes // MOST_VOTES + 1
+    return in_turns, max(math.ceil(COPIES * needed / max(budget, 1)), pieces) if in_turns else pieces
+
+
+def _of_its_own(block: Block, pointer: Any) -> Block:
+    """The block with pointers that begin at 0, and only the votes that are its own."""
+    cells = slice(int(block.task_ptr[0]), int(block.task_ptr[-1]))
+    cell_ptr = block.cell_ptr[cells.start : cells.stop + 1]
+    votes = slice(int(cell_ptr[0]), int(cell_ptr[-1]))
+    return replace(
+        block,
+        task_ptr=(block.task_ptr - block.task_ptr[0]).astype(pointer),
+        cell_ptr=(cell_ptr - cell_ptr[0]).astype(pointer),
+        cell_class=block.cell_class[cells],
+        annotator=block.annotator[votes],
+    )

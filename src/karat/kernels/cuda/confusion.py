@@ -1,0 +1,48 @@
+"""Methods with a confusion matrix per annotator on the GPU. See confusion.cu, and karat/kernels/confusion.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.kernels.cuda import THREADS, compiled, cupy, grid, types_of
+
+__all__ = ["counts", "sweep"]
+
+Floats = NDArray[np.float64]
+
+
+def counts(K: Any, task_ptr: Any, cell_ptr: Any, cell_class: Any, annotator: Any, phi: Any, n: Floats) -> None:
+    """n_jlk += phi_ik for every vote of j for l on task i."""
+    kernel = compiled(("confusion.cu",), "counts", K=len(K), **types_of(cell_class, phi))
+    on_device = cupy().zeros(n.shape)
+    votes = (task_ptr, cell_ptr, cell_class, annotator)
+    kernel((grid(len(phi)),), (THREADS,), (np.uint32(len(phi)), *votes, phi, on_device))
+    n += on_device.get()
+
+
+def sweep(
+    K: Any,
+    task_ptr: Any,
+    cell_ptr: Any,
+    cell_class: Any,
+    annotator: Any,
+    known: Any,
+    log_tau: Floats,
+    log_v: Floats,
+    phi: Any,
+    tau: Floats,
+    n: Floats,
+) -> tuple[float, float]:
+    """-> biggest change of phi, sum of the log-normalisers of phi."""
+    cp, blocks = cupy(), grid(len(phi))
+    kernel = compiled(("confusion.cu",), "sweep", K=len(K), **types_of(cell_class, phi))
+    votes = (task_ptr, cell_ptr, cell_class, annotator, known)
+    on_device, change, sums = cp.zeros(n.shape), cp.zeros(1, dtype=np.uint32), cp.empty(blocks)
+    parameters = (cp.asarray(log_tau), cp.asarray(log_v))
+    kernel((blocks,), (THREADS,), (np.uint32(len(phi)), *votes, *parameters, phi, on_device, change, sums))
+    tau += phi.sum(axis=0, dtype=np.float64).get()
+    n += on_device.get()
+    return float(change.view(np.float32).get()[0]), float(sums.sum())

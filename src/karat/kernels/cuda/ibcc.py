@@ -1,0 +1,52 @@
+"""Expectation propagation for IBCC on the GPU. See ibcc.cu, and karat/kernels/ibcc.py for the equations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.kernels.cuda import THREADS, compiled, cupy, grid, types_of
+
+__all__ = ["messages", "sweep"]
+
+Floats = NDArray[np.float64]
+
+
+def messages(n_classes: int, task_ptr: Any, cell_ptr: Any, cell_class: Any, annotator: Any) -> dict[str, Any]:
+    """What each vote and each task said last (nothing yet), and where the votes belong."""
+    cp, n_votes, n_tasks = cupy(), len(annotator), len(task_ptr) - 1
+    slot, first_vote = cp.empty(n_votes, dtype=np.uint32), cp.empty(n_tasks + 1, dtype=np.uint32)
+    delta, eps = cp.zeros(n_votes * n_classes), cp.zeros((n_tasks, n_classes))
+    kernel = compiled(("ibcc.cu",), "index_votes", K=n_classes, **types_of(cell_class, eps))
+    votes = (task_ptr, cell_ptr, cell_class, annotator)
+    kernel((grid(n_tasks),), (THREADS,), (np.uint32(n_tasks), *votes, slot, first_vote))
+    return {"first_vote": first_vote, "task": cp.empty(0), "slot": slot, "delta": delta, "eps": eps}
+
+
+def sweep(
+    K: Any,
+    first_vote: Any,
+    task: Any,  # of each vote: a thread that takes a whole task need not look it up
+    slot: Any,
+    known: Any,
+    g: Floats,
+    a: Floats,
+    A: Floats,
+    delta: Any,
+    eps: Any,
+    phi: Any,
+    sum_eps: Floats,
+    sum_delta: Floats,
+) -> float:
+    """-> biggest change of phi."""
+    cp, blocks = cupy(), grid(len(phi))
+    kernel = compiled(("ibcc.cu",), "sweep", K=len(K), **types_of(slot, phi))
+    parameters = [cp.asarray(values) for values in (g, a, A)]
+    by_slot, change, sums = cp.zeros(a.shape), cp.zeros(1, dtype=np.uint32), cp.empty((blocks, len(K)))
+    kept = (delta, eps, phi, by_slot, change, sums)
+    kernel((blocks,), (THREADS,), (np.uint32(len(phi)), first_vote, slot, known, *parameters, *kept))
+    sum_eps += sums.sum(axis=0).get()
+    sum_delta += by_slot.get()
+    return float(change.view(np.float32).get()[0])

@@ -1,0 +1,27 @@
+// What both kernels of PTBCC do with a vote.
+
+#define OTHERS (D > 0 ? D : 1)  // no array has zero length
+
+__device__ float weigh(const float *log_odds, const float *q, float *share) {
+    // (11): the shares of the prototypes in one vote. -> log of the sum of the odds, 1 for the first prototype.
+    float x[OTHERS], largest = 0.0f, total;
+    for (int d = 0; d < D; ++d) {
+        x[d] = log_odds[d] + q[d];
+        largest = fmaxf(largest, x[d]);
+    }
+    total = __expf(-largest);
+    for (int d = 0; d < D; ++d) total += share[d] = __expf(x[d] - largest);
+    for (int d = 0; d < D; ++d) share[d] = __fdividef(share[d], total);
+    return largest + __logf(total);
+}
+
+__device__ float first_theta(const float *p, const float *v, float *theta) {
+    // theta_s = sum_k phi_ik v_skl. -> their sum
+    float total = 0.0f;
+    for (int s = 0; s <= D; ++s) {
+        theta[s] = 0.0f;
+        for (int k = 0; k < K; ++k) theta[s] += p[k] * v[s * K + k];
+        total += theta[s];
+    }
+    return total;
+}

@@ -1,0 +1,204 @@
+"""What every sweep of PTBCC does with the votes of a run of tasks: equation (11).
+
+Loops go over the cells (votes) of a run, not over the cells of a task: short inner loops cost a mispredicted branch
+each. No exponential per vote is needed. Names and equations are those of ptbcc.py.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.kernels.exponential import exp_buffer
+from karat.kernels.jit import ONE, ZERO, kernel
+from karat.kernels.softmax import LARGE
+
+__all__ = ["SCRATCH", "WIDE_ODDS", "find_rows", "log_odds", "most_votes", "open_records", "weigh"]
+
+Floats = NDArray[np.float64]
+
+SCRATCH = 1024  # numbers per buffer: small enough to stay in the first-level cache
+WIDE_ODDS = 200.0  # runs with log-odds beyond it are worked out in logs, vote by vote
+
+
+@kernel
+def most_votes(task_ptr: Any, cell_ptr: Any, step: Any) -> Any:
+    """Votes of the largest run of so many tasks."""
+    most: Any = 0
+    n_tasks = np.uint64(task_ptr.size) - ONE
+    for first in range(ZERO, n_tasks, step):
+        end = min(first + step, n_tasks)
+        most = max(most, np.int64(cell_ptr[task_ptr[end]] - cell_ptr[task_ptr[first]]))
+    return most
+
+
+@kernel
+def find_rows(task_ptr: Any, row: NDArray[np.uint32]) -> None:
+    """row[c] = the task, counted within the run, of the c-th cell of the run: a sum of marks, as no task is empty."""
+    n_tasks = np.uint64(task_ptr.size) - ONE
+    first, n_cells = task_ptr[ZERO], task_ptr[n_tasks] - task_ptr[ZERO]
+    row[:n_cells] = 0
+    for i in range(ONE, n_tasks):
+        row[task_ptr[i] - first] = 1
+    at = np.uint32(0)
+    for c in range(n_cells):
+        at += row[c]
+        row[c] = at
+
+
+@kernel
+def log_odds(K: Any, D: Any, label: Any, row: Any, phi: Floats, diff: Floats, q: Floats) -> float:
+    """q_cd = sum_k phi_ik D_ldk. -> the largest of them in size."""
+    largest = 0.0
+    at = ZERO
+    for c in range(np.uint64(label.size)):
+        i, voted = np.uint64(row[c]), np.uint64(label[c])
+        for d in range(np.uint64(len(D))):
+            total = 0.0
+            for k in range(np.uint64(len(K))):
+                total += phi[i, k] * diff[voted, d, k]
+            q[at] = total
+            largest = max(largest, abs(total))
+            at += ONE
+    return largest
+
+
+@kernel
+def weigh_votes_of_two(
+    cell_ptr: Any,
+    annotator: Any,
+    record: Floats,
+    q: Floats,
+    odds: Floats,
+    opens: Any,
+    theta: Floats,
+) -> float:
+    """(11) for two prototypes, votes in one flat loop: `opens` marks the first vote of each cell but the first.
+
+    theta[c] first holds the running sum at the end of cell c; differences of these are the sums of the cells.
+    -> sum of log(1 + r) - theta q, the votes' part of the entropy.
+    """
+    n_cells = np.uint64(cell_ptr.size) - ONE
+    first, n_votes = cell_ptr[ZERO], cell_ptr[n_cells] - cell_ptr[ZERO]
+    opens[:n_votes] = 0
+    for cell in range(ONE, n_cells):
+        opens[cell_ptr[cell] - first] = 1
+    log_sum, product, running = 0.0, 1.0, 0.0
+    c = ZERO
+    for vote in range(n_votes):
+        c += np.uint64(opens[vote])
+        j = np.uint64(annotator[first + vote])
+        total = 1.0 + record[j, ZERO] * odds[c]
+        share = 1.0 - 1.0 / total
+        running += share
+        theta[c] = running
+        record[j, ONE] += share
+        product *= total
+        if product > LARGE:
+            log_sum += math.log(product)
+            product = 1.0
+    before = 0.0
+    for cell in range(n_cells):
+        running = theta[cell]
+        theta[cell] = running - before
+        before = running
+        log_sum -= theta[cell] * q[cell]
+    return log_sum + math.log(product)
+
+
+@kernel
+def weigh_votes(
+    D: Any,
+    cell_ptr: Any,
+    annotator: Any,
+    record: Floats,
+    q: Floats,
+    odds: Floats,
+    theta: Floats,  # OUT [cells * D]
+) -> float:
+    """(11) for any number of prototypes. -> the votes' part of the entropy."""
+    log_sum, product = 0.0, 1.0
+    at = ZERO
+    for c in range(np.uint64(cell_ptr.size) - ONE):
+        theta[at : at + np.uint64(len(D))] = 0.0
+        for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
+            j = np.uint64(annotator[vote])
+            total = 1.0
+            for d in range(np.uint64(len(D))):
+                total += record[j, d] * odds[at + d]
+            scale = 1.0 / total
+            for d in range(np.uint64(len(D))):
+                share = record[j, d] * odds[at + d] * scale
+                theta[at + d] += share
+                record[j, np.uint64(len(D)) + d] += share
+            product *= total
+            if product > LARGE:
+                log_sum += math.log(product)
+                product = 1.0
+        for d in range(np.uint64(len(D))):
+            log_sum -= theta[at + d] * q[at + d]
+        at += np.uint64(len(D))
+    return log_sum + math.log(product)
+
+
+@kernel
+def weigh_votes_in_logs(
+    D: Any, cell_ptr: Any, annotator: Any, log_odds_pi: Floats, record: Floats, q: Floats, theta: Floats
+) -> float:
+    """The same, safe for odds that no float can hold."""
+    log_sum = 0.0
+    at = ZERO
+    for c in range(np.uint64(cell_ptr.size) - ONE):
+        theta[at : at + np.uint64(len(D))] = 0.0
+        for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
+            j = np.uint64(annotator[vote])
+            largest = 0.0
+            for d in range(np.uint64(len(D))):
+                largest = max(largest, log_odds_pi[j, d] + q[at + d])
+            total = math.exp(-largest)
+            for d in range(np.uint64(len(D))):
+                total += math.exp(log_odds_pi[j, d] + q[at + d] - largest)
+            for d in range(np.uint64(len(D))):
+                share = math.exp(log_odds_pi[j, d] + q[at + d] - largest) / total
+                theta[at + d] += share
+                record[j, np.uint64(len(D)) + d] += share
+                log_sum -= share * q[at + d]
+            log_sum += largest + math.log(total)
+        at += np.uint64(len(D))
+    return log_sum
+
+
+@kernel
+def open_records(odds_pi: Floats) -> Floats:
+    """[W, 2 D]: an annotator's odds beside the sums of theta: a vote needs both, so they share a line of the cache."""
+    W, D = odds_pi.shape
+    record = np.zeros((W, 2 * D))
+    record[:, :D] = odds_pi
+    return record
+
+
+@kernel
+def weigh(
+    D: Any,
+    cell_ptr: Any,
+    annotator: Any,
+    log_odds_pi: Floats,
+    record: Floats,  # IN/OUT
+    wide: bool,
+    q: Floats,
+    odds: Floats,  # scratch, as long as q
+    opens: Any,  # scratch, as long as there are votes
+    theta: Floats,  # OUT [cells * D]
+) -> float:
+    """(11) for the votes of a run. -> their part of the entropy."""
+    if wide:
+        return weigh_votes_in_logs(D, cell_ptr, annotator, log_odds_pi, record, q, theta)
+    n = (cell_ptr.size - 1) * len(D)
+    odds[:n] = q[:n]
+    exp_buffer(odds, n)
+    if len(D) == 1:
+        return weigh_votes_of_two(cell_ptr, annotator, record, q, odds, opens, theta)
+    return weigh_votes(D, cell_ptr, annotator, record, q, odds, theta)

@@ -1,0 +1,89 @@
+"""Everything around the GPU's kernels, with the CPU's in their place: bench/gpu.py tests the kernels on a GPU."""
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+import karat
+from karat.engines.gpu import Device, GPUEngine
+from karat.engines.local import LocalEngine
+from karat.methods import method_class
+from karat.solve import fit
+
+METHODS = [("mv", {}), ("ds", {}), ("ibcc", {}), ("ibcc", {"inference": "vb"}), ("ptbcc", {})]
+
+
+class Host(Device):
+    """A device that is this machine, and counts what is sent to it."""
+
+    pointer = np.uint64
+
+    def __init__(self, free=10**9):
+        self.free, self.sent = free, 0
+
+    def free_memory(self):
+        return self.free
+
+    def upload(self, array):
+        self.sent += 1
+        return array.copy()
+
+    def download(self, array):
+        return array.copy()
+
+    def kernels(self, name):
+        return import_module(f"karat.kernels.{name}")
+
+    def clear(self):
+        pass
+
+
+@pytest.mark.parametrize(("name", "settings"), METHODS)
+@pytest.mark.parametrize("free", [10**9, 10_000])
+def test_blocks_on_a_device_give_what_local_blocks_give(name, settings, free):
+    votes = _votes()
+    votes.gold[:40] = np.arange(40) % 3
+    method = method_class(name)(**settings)
+    engine = GPUEngine(device=Host(free))
+    found = fit(method, votes, engine=engine)
+    expected = fit(method, votes, engine=LocalEngine(1))
+    assert engine.resident == (free == 10**9)
+    assert found.iterations == expected.iterations
+    np.testing.assert_allclose(found.posterior, expected.posterior, atol=1e-5)
+    np.testing.assert_array_equal(found.label, expected.label)
+
+
+def test_votes_that_fit_travel_once():
+    device = Host()
+    fit(method_class("ptbcc")(), _votes(), engine=GPUEngine(device=device))
+    assert device.sent == 6  # four arrays of votes, the gold, the posterior
+
+
+def test_votes_that_do_not_fit_take_turns_and_the_result_says_so():
+    result = fit(method_class("ptbcc")(), _votes(), engine=GPUEngine(device=Host(10_000)))
+    assert any("took turns" in note for note in result.notes)
+
+
+def test_a_method_without_kernels_for_the_gpu_says_so():
+    with pytest.raises(karat.InputError, match="glad cannot run on the GPU"):
+        fit(method_class("glad")(), _votes(), engine=GPUEngine(device=Host()))
+
+
+@pytest.mark.parametrize("free", [10**9, 10_000])
+def test_an_interrupted_fit_goes_on_to_the_same_answer(free):
+    engine = GPUEngine(device=Host(free))
+    method = method_class("ibcc")()
+    engine.accept(method)
+    engine.scatter(_votes())
+    parameters = method.begin(engine.sum(method.start, 0))
+    parameters = method.expect(engine.sum(method.sweep, parameters), parameters)
+    kept = engine.state()
+    first = engine.sum(method.sweep, parameters)
+    engine.restore(kept)
+    again = engine.sum(method.sweep, parameters)
+    np.testing.assert_array_equal(first.a, again.a)
+
+
+def _votes():
+    return karat.simulate(400, 30, 3, votes_per_task=5, seed=2).annotations
