@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from karat.errors import InputError, KaratError
 from karat.kernels.parallel import thread_count
 
 try:
-    from distributed import Client, KilledWorker, LocalCluster
+    from distributed import Client, KilledWorker, LocalCluster, WorkerPlugin
 except ImportError:
     raise InputError('the Dask engine needs Dask, which is not installed; pip install "karat[dask]"') from None
 
@@ -32,6 +33,13 @@ DYING = (
 )
 
 
+class Undisturbed(WorkerPlugin):  # type: ignore[misc]  # Dask is not typed
+    """Ctrl-C on a terminal reaches all processes. We end the workers ourselves, after their state was asked for."""
+
+    def setup(self, worker: Any) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 class Cluster:
     """A client, and the cluster behind it if it was started here."""
 
@@ -43,6 +51,7 @@ class Cluster:
         elif scheduler is None:
             self.own = _start(thread_count(workers))
             self.client = Client(self.own, set_as_default=False, direct_to_workers=True)
+            self.client.register_plugin(Undisturbed())
         else:
             self.client = _connect(scheduler)
         try:
@@ -112,12 +121,18 @@ class Cluster:
 
 def _start(workers: int) -> LocalCluster:
     """A process a core, one thread each: between kernels, threads of one process would wait for the interpreter."""
-    return LocalCluster(
-        n_workers=workers,
-        threads_per_worker=1,
-        dashboard_address=":0",  # any free port: somebody else may use the usual one
-        silence_logs=logging.CRITICAL,  # a lost worker is our business
-    )
+    try:
+        return LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            dashboard_address=":0",  # any free port: somebody else may use the usual one
+            silence_logs=logging.CRITICAL,  # a lost worker is our business
+        )
+    except (OSError, RuntimeError) as error:
+        raise KaratError(
+            f"no Dask cluster could be started here ({error}); in a script of yours, put the call below "
+            'if __name__ == "__main__":, for new processes read the script, too'
+        ) from error
 
 
 def _connect(address: str) -> Client:

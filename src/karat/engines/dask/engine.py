@@ -108,7 +108,8 @@ class DaskEngine:
         if not self.moved:
             return []
         usual = sorted(self.moved)[len(self.moved) // 2]
-        return [f"Dask: {self.n_blocks:,} blocks on {len(self.crew.keepers)} workers; {usual:,} bytes moved per sweep"]
+        blocks, workers = _count(self.n_blocks, "block"), _count(len(self.crew.keepers), "worker")
+        return [f"Dask: {blocks} on {workers}, {usual:,} bytes moved per sweep"]
 
     def close(self) -> None:
         self.crew.dismiss()
@@ -159,6 +160,10 @@ class DaskEngine:
                 f"each Dask worker would have to keep {share / 2**30:.1f} GiB of votes and posteriors, but the "
                 f"smallest has {limit / 2**30:.1f} GiB; take more workers, or give them more memory"
             )
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def _nowhere(index: int) -> Origin:
