@@ -16,6 +16,7 @@ from karat.readers.exports.export import ALL, Ask
 from karat.readers.exports.read import read_export
 from karat.readers.files import is_files, sources_of
 from karat.readers.long import read_long
+from karat.readers.shapes import shape_of
 from karat.readers.table import Opened, open_sources, open_table
 from karat.readers.transposed import read_transposed
 from karat.readers.truth import Match, Truth, match_truth, read_truth, with_gold
@@ -153,6 +154,10 @@ def _refuse_of_exports(opened: Opened, ask: Ask) -> None:
 def _read_table(opened: Opened, columns: Columns, ask: Ask, wishes: Wishes) -> Annotations:
     _refuse_of_exports(opened, ask)
     task, annotator, label, wide = columns
+    if not columns.say_table and (shape := shape_of(opened, task)) is not None:
+        if shape.is_transposed:
+            return read_transposed(opened, shape.votes, shape.ids, wishes)
+        return read_wide(opened, shape.ids, shape.votes, wishes)
     if wide:
         if label is not None:
             raise InputError("a wide table has no label column: leave out --label, or --wide if there is one")

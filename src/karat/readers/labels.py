@@ -75,12 +75,12 @@ def _extend(labels: Coded, new: list[Any]) -> Coded:
     known = to_list(labels.names)
     try:
         wider = series_like(known + [_alike(value, known) for value in new], labels.names)
+        coded = encode_series(wider)  # type: ignore[arg-type]  # a mixture is no series
     except Exception:  # each library has its own ways to refuse a mixture
         raise InputError(
             f"the gold truth {new[0]!r} and the labels (such as {known[0]!r}) are of different kinds; "
             "write both in the same way"
         ) from None
-    coded = encode_series(wider)  # type: ignore[arg-type]  # the names of labels are always a series here
     return Coded(renumber(labels.codes, coded.codes[: len(known)]), coded.names)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -24,10 +25,12 @@ __all__ = ["read_transposed"]
 TIMES = frozenset(["timestamp", "starttime", "completiontime", "lastmodifiedtime", "submittedat", "submitdate"])
 
 
-def read_transposed(opened: Opened, tasks: str | None, annotator: str | None, wishes: Wishes) -> Annotations:
+def read_transposed(
+    opened: Opened, tasks: str | Sequence[Any] | None, annotator: str | None, wishes: Wishes
+) -> Annotations:
     """Annotators are named by their column (or by a pandas index), else by the number of their row, from 1.
 
-    tasks: patterns of the columns that are tasks, with commas between them; by default all but those that name
+    tasks: the columns that are tasks, or patterns of them with commas between; by default all but those that name
     people or tell times. A row called gold or truth is no annotator; it is used if `gold` is True.
     """
     with columns_of(opened.name):
@@ -52,7 +55,9 @@ def read_transposed(opened: Opened, tasks: str | None, annotator: str | None, wi
     return count_cells(annotations, int((~np.isin(people.codes, keys)).sum()) * len(columns))
 
 
-def _task_columns(columns: list[Any], tasks: str | None, by_annotator: Any) -> list[Any]:
+def _task_columns(columns: list[Any], tasks: str | Sequence[Any] | None, by_annotator: Any) -> list[Any]:
+    if tasks is not None and not isinstance(tasks, str):
+        return list(tasks)
     others = {by_annotator, *candidates(columns, RESPONDENT)}
     found = [column for column in columns if column not in others and bare_name(column) not in TIMES]
     if tasks is not None:

@@ -18,6 +18,7 @@ import polars as pl
 from karat.readers.exports.export import Ask, Export, Wrong
 from karat.readers.exports.peek import Peek
 from karat.readers.exports.sheets import ROW, leave_out, sheets_of
+from karat.readers.shapes import alike
 
 __all__ = ["EXPORT"]
 
@@ -129,21 +130,10 @@ def _questions(seen: Peek, table: pl.DataFrame, items: list[str], ask: Ask) -> d
             found.setdefault(name.partition("_")[2], {})[name] = loop[1]
         else:
             alone.append(name)
-    for columns in _alike({name: set(table[name].drop_nulls()) for name in alone}):
+    for columns in alike({name: set(table[name].drop_nulls()) for name in alone}):
         title = ask.question if ask.question in columns else columns[0]
         found[str(title)] = {name: name for name in columns}
     return found
-
-
-def _alike(answers: dict[str, set[str]]) -> list[list[str]]:
-    """Columns that share an answer, directly or through others."""
-    groups: list[tuple[list[str], set[str]]] = []
-    for column, said in answers.items():
-        apart = [group for group in groups if group[1].isdisjoint(said)]
-        joined = [group for group in groups if not group[1].isdisjoint(said)]
-        columns = [name for group in joined for name in group[0]]
-        groups = [*apart, ([*columns, column], said.union(*(group[1] for group in joined)))]
-    return [columns for columns, _ in groups]
 
 
 EXPORT = Export(
