@@ -1,5 +1,7 @@
 """Notebooks: what objects look like there, progress in a real kernel, and examples that run."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import nbclient
@@ -67,6 +69,16 @@ def test_no_progress_where_nobody_sees_it(capsys):
         assert one is two is None
     karat.aggregate(Annotations.from_arrays([1, 1], ["a", "b"], ["x", "y"]))
     assert capsys.readouterr() == ("", "")
+
+
+def test_ipython_on_a_terminal_is_no_notebook():
+    source = (
+        "import karat, karat.progress; karat.progress.PATIENCE = 0; "
+        "karat.aggregate(karat.simulate(50, 5, 2).annotations); print('done')"
+    )
+    command = [sys.executable, "-m", "IPython", "--colors=nocolor", "-c", source]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.stdout == "done\n", done.stderr
 
 
 EVIL = "<script>alert(1)</script>"

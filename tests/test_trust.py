@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -54,6 +55,15 @@ def test_the_weight_of_a_vote_is_its_log_likelihood_ratio():
     assert table["vote"].to_list() == [None, "x", "y", "y"]
     expected = [np.log(0.6 / 0.4), np.log(0.9 / 0.2), np.log(0.4 / 0.5), np.log(0.4 / 0.5)]
     assert table["weight"].to_list() == pytest.approx(expected)
+
+
+def test_methods_without_matrices_weigh_by_accuracy():
+    """Right with the annotator's accuracy, every error equally likely."""
+    votes, _ = panel()
+    result = karat.aggregate(votes, "catd")
+    table = to_polars(why(result, 0, against=int((result.label[0] + 1) % 3)))
+    row = next(row for row in table.iter_rows(named=True) if row["vote"] == result.label[0])
+    assert row["weight"] == pytest.approx(np.log(row["accuracy"] / ((1 - row["accuracy"]) / 2)))
 
 
 def test_where_nothing_flipped_the_runner_up_is_the_opponent():
@@ -112,6 +122,23 @@ def test_with_one_class_nothing_is_contested_or_suspect():
     assert trust(result).n_contested == 0
 
 
+def test_tables_are_data_frames_of_the_users_kind():
+    votes, truth = panel(votes=odd_ones)
+    task, annotator, label = votes.votes()
+    result = karat.aggregate(pd.DataFrame({"task": task, "worker": annotator, "label": label}))
+    tables = [result.flips(), result.contested(), result.spammers(), result.why(0), calibration(result, truth).curve()]
+    tables += [result.trust().alike.pairs(), result.trust().alike.groups()]
+    assert all(isinstance(table, pd.DataFrame) for table in tables)
+
+
+def test_posteriors_in_32_bits_are_trusted_as_much():
+    votes, truth = panel(skills=(0.9, 0.8, 0.5, 0.4))
+    single, double = (karat.aggregate(votes, precision=bits).trust(truth) for bits in ("single", "double"))
+    assert single.n_flips == double.n_flips
+    assert single.calibration.ece == pytest.approx(double.calibration.ece, abs=1e-3)
+    assert single.alike.effective == pytest.approx(double.alike.effective, abs=1e-3)
+
+
 def test_a_result_without_its_votes_says_what_to_do():
     with pytest.raises(InputError, match="fit again with this Karat to keep the votes"):
         flips(replace(by_hand(), annotations=None))
@@ -147,6 +174,14 @@ def test_always_the_frequent_class_is_no_proof_where_it_nearly_always_is_right()
     task, annotator = np.indices(answers.shape)
     votes = Annotations.from_arrays(task.ravel(), annotator.ravel(), answers.ravel())
     assert spam(karat.aggregate(votes, "mv")).evidence[3] < 3
+
+
+def test_nobody_is_judged_by_their_own_vote_alone():
+    """b votes on tasks of their own, and would always be right there."""
+    task, who = [1, 1, 2, 2, 3, 4], ["a", "c", "a", "c", "b", "b"]
+    found = spam(karat.aggregate(Annotations.from_arrays(task, who, list("xxyyxy")), "mv"))
+    assert found.n.tolist() == [2, 0, 2]
+    assert found.evidence[1] == 0
 
 
 def test_the_score_of_raykar_and_yu_is_the_mean_squared_distance_of_the_rows():

@@ -15,33 +15,17 @@ from karat.encoding import Codes, Names, as_column, look_up
 from karat.errors import InputError
 from karat.kernels.labels import decide
 from karat.kernels.votes import agreement
+from karat.knowledge import Knowledge, Step
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from karat.planning import Plan
     from karat.trust import Trust
 
 __all__ = ["Intervals", "Knowledge", "Result", "Step", "accuracies", "summarise"]
 
 Floats = NDArray[np.float64]
-
-
-class Step(NamedTuple):
-    """What one sweep did; the record of a fit is a list of these."""
-
-    restart: int
-    iteration: int
-    change: float  # biggest change of a posterior
-    bound: float  # NaN where the method has none
-
-
-@dataclass(frozen=True)
-class Knowledge:
-    """What a method learned beside the truth. All of it is optional but the class shares."""
-
-    class_prior: Floats  # [K] the share of each class among the tasks
-    prototypes: Floats | None = None  # [S, K, K] truth in rows, vote in columns
-    weights: Floats | None = None  # [W, S] each annotator's mixture of prototypes
-    confusion: Floats | None = None  # [W, K, K]
-    more: dict[str, Floats] = field(default_factory=dict)  # by name: abilities, difficulties, communities, ...
 
 
 class Intervals(NamedTuple):
@@ -195,6 +179,16 @@ class Result:
         from karat.updating import update
 
         return update(self, votes, gold=gold, refit=refit, **more)
+
+    def next(self, budget: int | None = None, *, annotators: Sequence[Any] | None = None, safe: float = 0.95) -> Plan:
+        """Where the next votes are worth most: `tasks()` to ask about, `safe_tasks()`, `annotators()` to look after.
+
+        budget: how many votes there may be, one a task. annotators: those who may vote next; by default all, each as
+        likely as they voted so far. safe: a label with this probability needs no further vote.
+        """
+        from karat.planning import plan
+
+        return plan(self, budget, annotators=annotators, safe=safe)
 
     def save(self, path: str | Path) -> None:
         """Keep everything in one file, whole or not at all; `karat.load` reads it."""

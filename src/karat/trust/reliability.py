@@ -16,7 +16,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import betaincinv
 
 from karat import metrics
-from karat.encoding import MISSING, Codes
+from karat.encoding import MISSING, Codes, Names
 from karat.frames import make_frame
 from karat.hidden import temper
 from karat.result import Result, summarise
@@ -45,6 +45,7 @@ class Calibration:
     log_loss_after: float
     posterior: Floats = field(repr=False)  # [n, K] of the tasks that were judged
     truth: Codes = field(repr=False)  # [n]
+    names: Names = field(repr=False)  # of the tasks: the curve is a data frame of their kind
 
     def curve(self) -> Any:
         """A data frame, a row a bin of confidence: how sure, how often right, and the 95 % interval of that."""
@@ -64,7 +65,7 @@ class Calibration:
             "accuracy_low": low,
             "accuracy_high": high,
         }
-        return make_frame(columns, like=n)
+        return make_frame(columns, like=self.names)
 
     def figures(self) -> dict[str, float]:
         names = ("n", "accuracy", "confidence", "ece", "log_loss", "temperature", "ece_after", "log_loss_after")
@@ -99,6 +100,7 @@ def calibration(result: Result, truth: Any, seed: int = 0) -> Calibration:
         log_loss_after=metrics.log_loss(after, truths),
         posterior=posterior,
         truth=truths,
+        names=result.task_names,
     )
 
 
