@@ -7,6 +7,7 @@ import json
 import pytest
 
 import karat
+from tests.exports_made import annotation, choices
 from tests.studio_helpers import copy_sample, studio_in_thread, wait_until
 
 
@@ -95,6 +96,30 @@ def test_a_task_shows_who_voted_what_with_which_weight(studio, tmp_path):
     for vote in task["row"]["votes"]:
         assert why[int(vote["annotator"])]["vote"] == vote["label"]
     assert sum(task["probabilities"]) == pytest.approx(1, abs=1e-5)
+
+
+TABLE = "task,worker,label,text,gold,page\n7,x,cat,it purrs,cat,http://a.example/7\n8,y,dog,it barks,,\n"
+RECORDS = [
+    {"id": t, "data": {"text": text, "meta": {"no": "text"}}, "annotations": [annotation(1, choices("animal", "cat"))]}
+    for t, text in ((7, "it purrs"), (8, "it barks"))
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "expected"),
+    [
+        ("votes.csv", TABLE, {"text": "it purrs", "page": "http://a.example/7"}),
+        ("export.json", json.dumps(RECORDS), {"text": "it purrs"}),
+        ("bare.csv", "task,worker,label\n7,x,cat\n", {}),
+        ("wide.csv", "task,ann,bob\n7,cat,cat\n", {}),
+    ],
+)
+def test_the_file_says_what_a_task_is_about_but_not_how_others_judged_it(studio, name, body, expected):
+    project = studio.good("POST", f"/api/uploads?name={name}", content=body.encode())["id"]
+    guess = studio.good("GET", f"/api/projects/{project}/preview")["guess"]
+    studio.good("PUT", f"/api/projects/{project}/votes", json=guess)
+    assert studio.settled(project)["job"]["state"] == "done"
+    assert studio.good("GET", f"/api/projects/{project}/tasks/0/content") == expected
 
 
 def test_gold_is_used_by_the_next_fit_and_its_effect_is_shown(studio, tmp_path):

@@ -13,10 +13,15 @@ from tests.exports_made import annotation, choices
 from tests.studio_helpers import SAMPLE, running, studio_in_thread
 
 CHROMIUM = "/usr/bin/chromium"
-FLAGS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 VIEWS = ["columns", "method", "overview", "tasks", "annotators", "classes", "judge", "export"]
 DROP = """([name, text]) => {
     const files = new DataTransfer();

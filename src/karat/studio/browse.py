@@ -5,6 +5,8 @@ Orders and masks are whole NumPy arrays, computed when they are first asked for 
 
 from __future__ import annotations
 
+import threading
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +24,7 @@ from karat.frames import to_list
 from karat.readers.names import match
 from karat.report.views.annotators import AnnotatorRow, ranking
 from karat.report.views.common import plain, texts
-from karat.report.views.suspects import suspects
+from karat.report.views.suspects import Suspects, suspects
 from karat.report.views.tasks import Doubts, doubts
 from karat.result import Result
 
@@ -70,6 +72,7 @@ class Browser:
         self.result = result
         self._orders: dict[tuple[str, str], Order] = {}
         self._views: dict[Callable[[Result], Any], Any] = {}
+        self._making: defaultdict[Callable[[Result], Any], threading.Lock] = defaultdict(threading.Lock)
 
     @property
     def votes(self) -> Annotations:
@@ -107,9 +110,10 @@ class Browser:
         return self._order("task", "confidence", self._task_keys())
 
     def view(self, make: Callable[[Result], View]) -> View:
-        """A view of the report, made once."""
-        if make not in self._views:
-            self._views[make] = make(self.result)
+        """A view of the report, made once, even if several tabs ask for it at the same time."""
+        with self._making[make]:
+            if make not in self._views:
+                self._views[make] = make(self.result)
         found: View = self._views[make]
         return found
 
@@ -149,7 +153,8 @@ class Browser:
         return dict(zip(tasks[known].tolist(), labels[known].tolist(), strict=True))
 
     def _annotator_row(self, code: int) -> AnnotatorRow:
-        result, weights, found = self.result, self.result.knowledge.weights, self.view(suspects)
+        result, weights = self.result, self.result.knowledge.weights
+        found: Suspects | None = self._views.get(suspects)  # takes seconds, so nobody waits for it here
         return AnnotatorRow(
             code=code,
             rank=int(self._rank[code]),

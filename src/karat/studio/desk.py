@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
+import threading
+from contextlib import suppress
 from pathlib import Path
 
+from karat.errors import KaratError
 from karat.studio.events import Hub
 from karat.studio.files import Files
 from karat.studio.gold import Gold
 from karat.studio.jobs import Jobs
+from karat.studio.problems import Problem
 from karat.studio.projects import Projects
 from karat.studio.store import Store
 from karat.studio.workspace import Workspace
@@ -27,6 +32,16 @@ class Desk:
         self.gold = Gold(self.projects)
         self.workspace = Workspace(self.projects, self.files)
         self.jobs = Jobs(self.projects, self.workspace)
+
+    def warm_up(self) -> None:
+        """Loads what is looked at first, while the browser starts."""
+        threading.Thread(target=self._load_newest, name="karat-studio-warm-up", daemon=True).start()
+
+    def _load_newest(self) -> None:
+        newest = next((row["id"] for row in self.projects.all() if row["shown"] is not None), None)
+        if newest is not None:
+            with suppress(KaratError, Problem, sqlite3.Error, OSError):  # whoever asks for it will hear of it
+                self.workspace.shown(newest).doubts  # noqa: B018 (computed now, kept for later)
 
     def close(self) -> None:
         self.hub.close()

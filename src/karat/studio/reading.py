@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from karat.annotations import Annotations
 from karat.errors import InputError
 from karat.readers import read
-from karat.readers.columns import ANNOTATOR, LABEL, TASK, TRUTH, WIDE_TASK, candidates
+from karat.readers.columns import ANNOTATOR, LABEL, TASK, WIDE_TASK, candidates
 from karat.readers.exports import find_export, look
 from karat.readers.exports.export import Ask, Export
 from karat.readers.exports.peek import Peek
@@ -140,12 +140,11 @@ def _guess(columns: list[str]) -> tuple[Reading, list[str]]:
     for role in (TASK, ANNOTATOR, LABEL):
         free = [column for column in columns if column not in found.values()]
         found[role.name] = next(iter(candidates(free, role)), None)
-    gold = next(iter(candidates(columns, TRUTH)), None)
     lost = [name for name, column in found.items() if column is None]
     if {"annotator", "label"} <= set(lost) and len(columns) > 2:
         task = next(iter(candidates(columns, WIDE_TASK)), None)
-        return Reading(wide=True, task=task, gold=gold), []
-    return Reading(**found, gold=gold), lost
+        return Reading(wide=True, task=task), []
+    return Reading(**found), lost
 
 
 def _texts(head: pl.DataFrame) -> list[list[str | None]]:

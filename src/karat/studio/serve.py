@@ -77,6 +77,7 @@ def serve(wanted: Plan, *, open_browser: bool) -> None:
         if wanted.file is not None and desk.projects.of_place(wanted.file) is None:
             desk.files.resolve(wanted.file)
             desk.projects.create(wanted.file, file=wanted.file, place=wanted.file)
+        desk.warm_up()
         app = make_app(desk, Rules(wanted.token, wanted.host, wanted.port, wanted.most_bytes))
         server = Server(uvicorn.Config(app, host=wanted.host, port=wanted.port, **QUIETLY))
         server.desk = desk

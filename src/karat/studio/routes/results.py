@@ -10,6 +10,7 @@ from karat.report.views.classes import Classes, classes
 from karat.report.views.prototypes import Prototypes, prototypes
 from karat.report.views.quality import Quality, quality
 from karat.report.views.record import Record, record
+from karat.report.views.suspects import suspects
 from karat.report.views.trust import Trust, trust
 from karat.studio.routes.common import ProjectId, Shown
 
@@ -50,6 +51,7 @@ def overview(project: ProjectId, shown: Shown) -> Overview:
 @router.get("/annotators")
 def annotators_view(project: ProjectId, shown: Shown) -> Annotators:
     """How good the annotators are altogether; copies and spammers. /annotators has all of them in pages."""
+    shown.view(suspects)  # from now on pages mark them
     return shown.view(annotators)
 
 

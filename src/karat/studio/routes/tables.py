@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ from karat.report.views.common import Matrix
 from karat.report.views.tasks import TaskRow, task_rows
 from karat.report.views.weights import has_matrices, matrices
 from karat.studio.browse import AnnotatorQuery, Browser, TaskQuery
+from karat.studio.content import content_of
 from karat.studio.problems import Problem
 from karat.studio.routes.common import At, Here, Name, ProjectId, Shown, plain_name
 
@@ -98,6 +100,17 @@ def task(project: ProjectId, at: At, shown: Shown, desk: Here) -> TaskView:
         gold=None if gold is None else str(gold),
         probabilities=np.round(shown.result.posterior[at], 6).tolist(),
     )
+
+
+@router.get("/tasks/{at}/content")
+def content(project: ProjectId, at: At, shown: Shown, desk: Here) -> dict[str, str]:
+    """What the project's file says about the task, beside its votes; empty for posted votes."""
+    _check(at, len(shown.result.label_codes), "task")
+    row = desk.projects.get(project)
+    if row["file"] is None:
+        return {}
+    with desk.files.of(row) as path:
+        return content_of(path, json.loads(row["reading"] or "{}"), shown.task_name(at))
 
 
 @router.get("/annotators")

@@ -112,3 +112,17 @@ export function select(options, value, onchange) {
 export function card(title, ...children) {
   return h("section", { class: "card" }, title ? h("h2", {}, title) : null, children);
 }
+
+// A place that is filled when its data have come; large data take a few seconds.
+export function later(title, promise, make) {
+  const place = card(title, h("p", { class: "muted row" }, h("span", { class: "spin" }), "computing"));
+  promise.then(
+    (data) => {
+      const made = make(data);
+      if (made) place.replaceWith(made);
+      else place.remove();
+    },
+    (problem) => place.replaceChildren(h("h2", {}, title), h("p", { class: "note bad" }, problem.message)),
+  );
+  return place;
+}

@@ -1,7 +1,7 @@
 // One task: its classes, its votes, and how much each vote says.
 
 import { get, post } from "./api.js";
-import { h, toast } from "./dom.js";
+import { fill, h, toast } from "./dom.js";
 import { count, percent, signed } from "./format.js";
 import { badge, classLabel, colour, meter } from "./parts.js";
 
@@ -15,12 +15,28 @@ export async function taskCard(project, at, classes, changed) {
     "div",
     { class: "stack" },
     h("div", {}, h("small", {}, "Task"), h("div", { class: "judge-name" }, view.row.task)),
+    contentOf(project, at),
     h("div", { class: "row" }, doubtBadges(view.row), view.gold === null ? null : badge(`judged: ${view.gold}`, "good")),
     probabilities(view, classes),
     votesOf(view, classes),
     h("div", { class: "stack tight" }, h("h3", {}, view.gold === null ? "Give it its truth" : "Change its truth"), truthButtons(project, view, classes, again)),
   );
   return element;
+}
+
+// What the file says about the task; it comes a little later, and may be nothing.
+export function contentOf(project, at) {
+  const place = h("div", { class: "content" });
+  get(`/projects/${project.id}/tasks/${at}/content`).then(
+    (fields) => fill(place, Object.entries(fields).map(([name, text]) => h("div", {}, h("small", {}, name), h("p", {}, linked(text))))),
+    () => {}, // the file is gone: the task can still be judged by its name
+  );
+  return place;
+}
+
+function linked(text) {
+  if (!/^https?:\/\/\S+$/.test(text)) return text;
+  return h("a", { href: text, target: "_blank", rel: "noopener noreferrer" }, text);
 }
 
 export function doubtBadges(row) {

@@ -9,7 +9,9 @@ import { pager, sortHead } from "../table.js";
 const PAGE = 25;
 
 export async function render(root, { project, params }) {
-  const summary = await get(`/projects/${project.id}/results/annotators`);
+  const summary = get(`/projects/${project.id}/results/annotators`);
+  const about = h("p", { class: "muted" }, "How often each is right, judged by the labels.");
+  const copies = h("div", {});
   const asked = { search: params.get("search") ?? "", sort: "accuracy", descending: true, first: 0 };
   const body = h("div", { id: "annotators" });
   const detail = h("div", { class: "stack" });
@@ -74,10 +76,16 @@ export async function render(root, { project, params }) {
   await load();
   fill(
     root,
-    h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Annotators"), h("p", { class: "muted" }, words(summary)))),
-    alike(summary.groups),
+    h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Annotators"), about)),
+    copies,
     h("div", { class: "side" }, h("section", { class: "card flush" }, h("div", { class: "filters" }, search), body), h("section", { class: "card beside" }, detail)),
   );
+  // Who copies and who votes blindly takes a while with many votes; the table is there before.
+  summary.then((found) => {
+    fill(about, words(found));
+    fill(copies, alike(found.groups));
+    load();
+  });
 }
 
 function alike(groups) {

@@ -4,7 +4,7 @@ import { get, post } from "../api.js";
 import { fill, h, toast } from "../dom.js";
 import { count, number, percent } from "../format.js";
 import { badge, classLabel, empty } from "../parts.js";
-import { doubtBadges, votesOf } from "../task.js";
+import { contentOf, doubtBadges, votesOf } from "../task.js";
 import { isActive } from "../watch.js";
 import { effect } from "./overview.js";
 
@@ -73,6 +73,7 @@ export async function render(root, { project }) {
       "section",
       { class: "card", id: "judging", "data-task": task.row.task },
       h("div", { class: "spread" }, h("div", {}, h("small", {}, "Which class is right for"), h("div", { class: "judge-name" }, task.row.task)), h("div", { class: "row" }, doubtBadges(task.row))),
+      contentOf(project, task.at),
       h("div", { class: "choices" }, names().map((name, k) => choice(name, k, task))),
       h("div", { class: "spread" }, h("div", { class: "keys" }, h("span", {}, h("kbd", {}, "s"), "skip"), h("span", {}, h("kbd", {}, "u"), "undo")), h("div", { class: "row" }, h("button", { id: "skip", onclick: skip }, "Skip"), h("button", { id: "undo", disabled: !state.queue.actions.length, onclick: undo }, "Undo"))),
       votesOf(task, names()),

@@ -3,13 +3,13 @@
 import { get } from "../api.js";
 import { fill, h } from "../dom.js";
 import { count, number, percent, seconds } from "../format.js";
-import { card, classLabel, convergence, histogram, meter, tile } from "../parts.js";
+import { card, classLabel, convergence, histogram, later, meter, tile } from "../parts.js";
 
 const BAND_COLOURS = ["var(--good)", "var(--c2)", "var(--accent-fill)", "var(--bad)"];
 
 export async function render(root, { project }) {
   const base = `/projects/${project.id}/results`;
-  const [overview, classes, record, trust] = await Promise.all([get(base), get(`${base}/classes`), get(`${base}/record`), get(`${base}/trust`)]);
+  const overview = await get(base);
   const quality = overview.quality;
   const fit = project.fits.find((one) => one.id === project.shown);
   fill(
@@ -33,7 +33,15 @@ export async function render(root, { project }) {
       tile(number(quality.n_gold), "truths used", `#/p/${project.id}/tasks?judged=true`),
     ),
     effect(project, fit, overview.classes),
-    h("div", { class: "grid" }, sureness(quality), card("How the probabilities spread", histogram(quality.histogram)), balance(classes, overview.classes), agreementCard(trust), computed(project, record)),
+    h(
+      "div",
+      { class: "grid" },
+      sureness(quality),
+      card("How the probabilities spread", histogram(quality.histogram)),
+      later("Classes", get(`${base}/classes`), (classes) => balance(classes, overview.classes)),
+      later("How it was computed", get(`${base}/record`), computed),
+      later("How far annotators agree", get(`${base}/trust`), agreementCard),
+    ),
   );
 }
 
@@ -80,7 +88,7 @@ export function effect(project, fit, classes) {
   );
 }
 
-function computed(project, record) {
+function computed(record) {
   const left = [
     [record.missing, "without a label"],
     [record.repeated, "repeated"],
