@@ -152,7 +152,7 @@ BROKEN = {
     "short.csv.zst": (zstd("task,worker,label\nt1,ann,a\nt2,bob\n"), "line 3: too few fields"),
     "latin.csv": (b"task,worker,label\nt1,ann,a\nt2,ren\xe9,b\n", r"line 3: not valid UTF-8 \(byte 0xe9\)"),
     "latin.jsonl": (b'{"task":1,"worker":2,"label":"\xe9"}\n', "line 1: not valid UTF-8"),
-    "utf16.csv": (CSV.encode("utf-16"), "binary data"),
+    "utf16.csv": (b"\xff\xfe" + b"\x00\xd8" * 9, "binary data"),
     "twice.csv": (b"task,worker,label,label\nt1,ann,a,b\n", 'more than one column named "label"'),
     "quote.csv": (b'task,worker,label\nt1,"ann,a\nt2,bob,b\n', "line 2: too few fields|never closed"),
     "bad.jsonl": (b'{"task":1,"worker":2,"label":3}\n{"task":1,"wor\n', "line 2: no valid JSON"),
@@ -242,3 +242,10 @@ def test_something_that_is_no_table_is_an_error() -> None:
 def test_a_pickle_is_never_opened(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         read(write(tmp_path / "v.pkl", b"\x80\x04cos\nsystem\n(S'false'\ntR."))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
+def test_texts_of_excel_and_surveys_are_read_in_their_encodings(tmp_path: Path, encoding: str) -> None:
+    content = ("\ufeff" if encoding == "utf-16-be" else "") + CSV.replace("cat", "Käse").replace(",", "\t")
+    path = write(tmp_path / "votes.txt", content.encode(encoding))
+    assert votes_of(read(path)) == {(task, who, label.replace("cat", "Käse")) for task, who, label in VOTES}

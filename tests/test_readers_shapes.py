@@ -69,6 +69,7 @@ def test_data_frames(frame: Any) -> None:
     [
         ("item,person,score\n1,1,2\n1,2,1\n2,1,1\n", "no annotator and no label column"),  # a task in two rows: long
         ("item,person,score\n1,7,2\n2,8,1\n3,9,1\n", "no annotator and no label column"),  # nothing in common
+        ("item,person,score\n1,1,3\n2,5,4\n3,6,5\n4,7,9\n", "no annotator and no label column"),  # but a five
         ("item,a,b,c,d\n1,x,x,u,u\n2,y,x,v,u\n", "no annotator and no label column"),  # two sets of labels
         ("a,b,c\nx,x,y\ny,x,x\n", "no task and no annotator and no label column"),  # nothing names the rows
         ("item,a\n1,x\n", "no annotator and no label column"),

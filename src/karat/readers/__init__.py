@@ -50,8 +50,9 @@ def read(
         frame that Narwhals knows; or Annotations, which come back as they are. Exports of annotation tools are
         recognised by their content. The address of a database: postgresql://..., sqlite:///FILE, duckdb:///FILE.
     task, annotator, label: the columns, where their names do not tell. With wide=True, annotator may list the
-        columns of the annotators, and there is no label column. In an export, task may name the field that tells
-        tasks apart; naming an annotator or a label column makes it a plain table.
+        columns of the annotators, and there is no label column; many wide tables are found without it. In an
+        export, task may name the field that tells tasks apart; naming an annotator or a label column makes it a
+        plain table.
     format: the tool that wrote an export, such as "label-studio", where it is not recognised; "table" for none;
         "transposed" for a table with a row per annotator and a column per task (task= chooses columns: "Q1,Q2_*").
     question: which one, where an export asks several; `read_each` reads all of them.

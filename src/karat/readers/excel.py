@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from karat.errors import InputError
-from karat.readers.source import Source
+from karat.readers.source import Source, start_of
 
 __all__ = ["SHEET", "WORKBOOKS", "is_workbook", "sheet_text"]
 
@@ -23,7 +23,7 @@ PARTS = {"xl/workbook.xml", "xl/workbook.bin", "content.xml"}  # in the archives
 
 def is_workbook(source: Source) -> bool:
     """By its content, for people call anything .xls; a damaged one by its name."""
-    start = _start(source)
+    start = start_of(source, len(ZIP))
     if start == ZIP:
         with suppress(zipfile.BadZipFile, OSError), zipfile.ZipFile(_data(source)) as archive:
             return not PARTS.isdisjoint(archive.namelist())
@@ -75,16 +75,6 @@ def _rows(source: Source, book: Any, name: str) -> pl.DataFrame:
     except Exception as error:
         raise InputError(f'{source.name}: the sheet "{name}" cannot be read ({_said(error)})') from None
     return rows.select(column for column in rows if column.null_count() < len(column))
-
-
-def _start(source: Source) -> bytes:
-    if isinstance(source.data, bytes):
-        return source.data[:4]
-    try:
-        with source.data.open("rb") as file:
-            return file.read(4)
-    except OSError:  # those who read it will say so
-        return b""
 
 
 def _data(source: Source) -> Path | io.BytesIO:

@@ -7,6 +7,8 @@ import glob
 import os
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,11 @@ from karat.databases import is_database, parse
 from karat.errors import InputError
 from karat.readers.excel import SHEET, is_workbook, sheet_text
 from karat.readers.formats import EXTENSIONS, OF_EXPORTS, READABLE, by_extension
-from karat.readers.source import Source
+from karat.readers.source import Source, start_of
 
 __all__ = ["is_files", "sources_of"]
+
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how such a text begins
 
 
 def is_files(votes: object) -> bool:
@@ -37,8 +41,14 @@ def sources_of(votes: Any) -> list[Source]:
 
 
 def _as_text(source: Source) -> Source:
-    """A workbook is read as if its sheet were saved as CSV."""
-    return sheet_text(source) if is_workbook(source) else source
+    """A workbook is read as if its sheet were saved as CSV, and UTF-16, which Excel and surveys write, as UTF-8."""
+    if is_workbook(source):
+        return sheet_text(source)
+    if start_of(source, 2) in UTF_16:
+        with suppress(OSError, UnicodeError):  # those who read it will say so
+            data = source.data if isinstance(source.data, bytes) else source.data.read_bytes()
+            return replace(source, data=data.decode("utf-16").encode())
+    return source
 
 
 def _expand(path: str) -> Iterable[Source]:

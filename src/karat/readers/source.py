@@ -10,7 +10,7 @@ from typing import BinaryIO, cast
 
 import polars as pl
 
-__all__ = ["Source", "first_line", "lines_of", "open_bytes", "separator_of"]
+__all__ = ["Source", "first_line", "lines_of", "open_bytes", "separator_of", "start_of"]
 
 UNUSED = "\x1f"  # a separator that does not occur, so that a line is one field
 
@@ -35,6 +35,17 @@ def open_bytes(source: Source) -> BinaryIO:
         packed = io.BytesIO(source.data) if isinstance(source.data, bytes) else source.data
         return cast(BinaryIO, gzip.open(packed, "rb"))
     return io.BytesIO(source.data) if isinstance(source.data, bytes) else source.data.open("rb")
+
+
+def start_of(source: Source, size: int) -> bytes:
+    """The first bytes as they are; none if it cannot be read, which those who read on will say."""
+    if isinstance(source.data, bytes):
+        return source.data[:size]
+    try:
+        with source.data.open("rb") as file:
+            return file.read(size)
+    except OSError:
+        return b""
 
 
 def lines_of(source: Source, most: int | None = None) -> pl.LazyFrame:
