@@ -57,6 +57,13 @@ def test_predictions_are_annotators_when_asked_for(tmp_path):
     assert "predictions of models" not in votes.counts.left_out
 
 
+def test_an_export_may_have_only_the_numbers_of_predictions(tmp_path):
+    path = export(tmp_path, [task(annotation(1, choices("q", "a")), predictions=[17])])
+    assert karat.read(path).counts.left_out == {"predictions of models": 1}
+    with pytest.raises(InputError, match=r"record 1: of predictions there are only the numbers; .* export snapshot"):
+        karat.read(path, include="predictions")
+
+
 def test_tasks_may_be_named_by_their_data(tmp_path):
     votes = karat.read(export(tmp_path, LABEL_STUDIO), task="text")
     assert votes_of(votes) == {("hi", "3", "pos"), ("hi", "b@x.org", "neg"), ("ho", "3", "neg")}

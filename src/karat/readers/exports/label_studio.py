@@ -16,6 +16,7 @@ __all__ = ["EXPORT", "REMEDY", "TITLE", "answer_of"]
 
 TITLE = "Label Studio"
 REMEDY = "export it again: on the project's page, Export, format JSON"
+SNAPSHOT = 'make an export snapshot with "predictions": {"only_id": false}'
 ANNOTATIONS = ("annotations", "completions")  # the second is the name of old versions
 ANSWERS = {"choices", "rating", "number", "selected", "taxonomy", "datetime"}  # in the value of a result
 TEXT = "text"  # what is written into a text area
@@ -99,8 +100,10 @@ def _of_prediction(task: Any, prediction: Any, ask: Ask) -> Iterator[Vote]:
     if "predictions" not in ask.include:
         ask.left_out["predictions of models"] += 1
         return
-    if not isinstance(prediction, dict):  # a short export names predictions by their numbers only
-        raise Wrong("the predictions are not in the export", remedy=f"leave out --include predictions, or {REMEDY}")
+    if not isinstance(prediction, dict):
+        raise Wrong(
+            "of predictions there are only the numbers", remedy=f"leave out --include predictions, or {SNAPSHOT}"
+        )
     for question, label in _answers(need(prediction, "result", list, []), ask):
         yield Vote(task, prediction.get("model_version") or SOME_MODEL, label, question)
 
