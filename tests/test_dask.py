@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from itertools import permutations
 
 import numpy as np
@@ -82,6 +83,16 @@ def test_a_worker_killed_in_the_middle_changes_nothing(client, engine, votes, na
     local = fit(method, votes, engine=LocalEngine(2, fewest_votes=FEWEST))
     assert local.iterations > 4
     assert_same(fit(method, votes, engine=engine, watch=kill_at(client, 2, 3)), local)
+
+
+@pytest.mark.parametrize("block", [0, 10])
+def test_what_others_have_done_in_a_pass_is_not_done_twice(engine, votes, tmp_path, block):
+    """The worker that keeps this block dies in the middle of a pass that the other one has finished."""
+    deadly = DeadlyOnce(block, tmp_path / "killed")
+    local = fit(method_class("ptbcc")(), votes, engine=LocalEngine(2, fewest_votes=FEWEST))
+    assert_same(fit(deadly, votes, engine=engine), local)
+    assert engine.n_blocks == 11
+    assert deadly.mark.exists()
 
 
 def test_a_checkpoint_goes_on_at_the_same_bits(client, engine, votes, tmp_path):
@@ -192,6 +203,19 @@ def test_a_tree_has_the_same_bits_in_whatever_order_it_grows(n):
             tree.add((0, index), parts[index])
         assert all(np.array_equal(one, other) for one, other in zip(tree.total(), total, strict=True))
     assert total.change == max(part.change for part in parts)
+
+
+class DeadlyOnce(method_class("ptbcc")):
+    def __init__(self, block, mark):
+        super().__init__()
+        self.block, self.mark = block, mark
+
+    def sweep(self, block, parameters):
+        if block.index == self.block and not self.mark.exists():
+            self.mark.touch()
+            time.sleep(0.5)
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().sweep(block, parameters)
 
 
 class Deadly(method_class("mv")):
