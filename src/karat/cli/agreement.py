@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from karat.cli import database as d
+from karat.cli import exports as e
 from karat.cli import options as o
+from karat.cli import source as s
 
 if TYPE_CHECKING:
     from karat.annotations import Annotations
@@ -26,7 +29,7 @@ SHOWN = 10  # rows of a table
 
 
 def agreement(
-    files: o.Files,
+    files: s.Source,
     annotators: Annotated[
         str | None, typer.Option("--annotators", metavar="OUT", help="Write the agreement of each annotator.")
     ] = None,
@@ -40,22 +43,30 @@ def agreement(
     classes: o.Classes = None,
     missing: o.Missing = None,
     repeated: o.Repeated = "all",
+    query: d.Query = None,
+    table: d.Table = None,
+    param: d.Param = None,
+    format: e.Format = None,
+    question: e.Question = None,
+    include: e.Include = None,
     json: o.Json = False,
 ) -> None:
     """Say how far annotators agree: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's AC1.
 
-    FILE may also be a model that `karat aggregate --save` kept. Where an annotator voted on a task more than once,
-    their most frequent vote counts; how often they agree with themselves is shown beside it.
+    Where an annotator voted on a task more than once, their most frequent vote counts; how often they agree with
+    themselves is shown beside it.
     """
-    from karat.cli.outputs import check_outputs, table, write_all
+    from karat.cli.outputs import check_outputs, write_all
+    from karat.cli.outputs import table as write_table
     from karat.trust import agreement as measure
 
     outputs = [path for path in (annotators, pairs) if path is not None]
     check_outputs(outputs, [], files)
-    votes = _votes(files, o.Reading(files, task, annotator, label, wide, classes, missing, repeated))
-    found = measure(votes)
+    selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
+    reading = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection)
+    found = measure(_votes(files, reading))
     tables = ((annotators, found.annotators), (pairs, found.pairs))
-    write_all({path: table(frame) for path, frame in tables if path is not None})
+    write_all({path: write_table(frame) for path, frame in tables if path is not None})
     _show(found, json)
 
 

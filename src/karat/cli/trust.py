@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from karat.cli import database as d
+from karat.cli import exports as e
 from karat.cli import options as o
+from karat.cli import source as s
 from karat.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,10 +27,7 @@ def table_option(name: str, help_text: str) -> Any:
 
 
 def trust(
-    files: Annotated[
-        list[str],
-        typer.Argument(metavar="MODEL|FILE", help="What --save kept, or votes as for aggregate.", show_default=False),
-    ],
+    files: s.Source,
     truth: Annotated[
         str | None,
         typer.Option("--truth", metavar="FILE", help="Known truths: judge the probabilities, fit a temperature."),
@@ -37,53 +37,41 @@ def trust(
     spammers: Annotated[str | None, table_option("--spammers", "How far votes depend on the truth.")] = None,
     pairs: Annotated[str | None, table_option("--pairs", "Annotators two by two, who err alike first.")] = None,
     calibration: Annotated[str | None, table_option("--calibration", "The reliability curve (needs --truth).")] = None,
-    method: Annotated[str, typer.Option("--method", metavar="M", help=f"For votes: one of {o.METHODS}.")] = "ptbcc",
+    method: s.Method = None,
     settings: o.Setting = None,
     task: o.TaskColumn = None,
     annotator: o.AnnotatorColumn = None,
     label: o.LabelColumn = None,
     wide: o.Wide = False,
+    gold: s.Gold = None,
     classes: o.Classes = None,
     missing: o.Missing = None,
     repeated: o.Repeated = "first",
     threads: o.Threads = None,
     seed: o.Seed = None,
+    query: d.Query = None,
+    table: d.Table = None,
+    param: d.Param = None,
+    format: e.Format = None,
+    question: e.Question = None,
+    include: e.Include = None,
+    gold_from_export: e.GoldFromExport = False,
     json: o.Json = False,
 ) -> None:
     """Say how far labels can be trusted: flips of the majority, spammers, annotators who err alike, calibration."""
     from karat.cli.outputs import check_outputs
 
-    wanted = {
-        "flips": flips,
-        "contested": contested,
-        "spammers": spammers,
-        "pairs": pairs,
-        "calibration": calibration,
-    }
-    paths = {name: path for name, path in wanted.items() if path is not None}
     if calibration is not None and truth is None:
         raise InputError("--calibration needs --truth FILE, to judge the probabilities by")
-    check_outputs(paths.values(), [], [*files, *([truth] if truth else [])])
-    reading = o.Reading(files, task, annotator, label, wide, classes, missing, repeated)
-    result = _result(files, reading, method, settings, seed, threads)
+    wanted = {"flips": flips, "contested": contested, "spammers": spammers, "pairs": pairs, "calibration": calibration}
+    paths = {name: path for name, path in wanted.items() if path is not None}
+    check_outputs(paths.values(), [], [*files, *(path for path in (truth, gold) if path)])
+    selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
+    reading = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection)
+    result = s.result_of(reading, method, settings, seed, threads, e.gold_of(gold, gold_from_export))
     found = result.trust(truth)
     _write(result, found, paths)
     _show(result, found, json)
-
-
-def _result(
-    files: list[str], reading: o.Reading, method: str, settings: list[str] | None, seed: int | None, threads: int | None
-) -> Result:
-    from karat.archive import is_saved_result, load
-    from karat.cli.words import progress
-    from karat.solve import fit
-
-    if len(files) == 1 and is_saved_result(files[0]):
-        return load(files[0])
-    chosen = o.make(method, settings, seed)
-    votes = reading.read()
-    with progress(chosen.name) as watch:
-        return fit(chosen, votes, threads=threads, watch=watch)
 
 
 def _write(result: Result, found: Trust, paths: dict[str, str]) -> None:
