@@ -5,7 +5,7 @@ RUN := $(VENV)/bin/python
 READY := $(VENV)/.ready
 DATA ?= ../shared/datasets
 
-.PHONY: demo test test-all lint bench rivals clean
+.PHONY: demo test test-all lint bench rivals clean docs docs-serve
 
 $(READY): pyproject.toml requirements-dev.txt
 	$(PYTHON) -m venv $(VENV)
@@ -34,5 +34,12 @@ bench: $(READY)
 rivals: $(READY)
 	$(RUN) bench/rivals.py --data $(DATA)
 
+# Built without warnings, and to be read from the disk: site/index.html
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --quiet
+
+docs-serve: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs serve --no-strict
+
 clean:
-	rm -rf $(VENV) karat-demo
+	rm -rf $(VENV) karat-demo site

@@ -1,4 +1,4 @@
-"""Makes docs/methods.md from the docstrings of the registered methods: python docs/make_methods.py"""
+"""Makes docs/methods.md from docs/equations and the docstrings of the methods: python docs/make_methods.py"""
 
 from __future__ import annotations
 
@@ -9,12 +9,18 @@ from pathlib import Path
 from karat.methods import Method, method_class
 from karat.registry import REGISTRY
 
+EQUATIONS = Path(__file__).parent / "equations"
 HEAD = """# The methods
 
 This page is made from the docstrings (`python docs/make_methods.py`). Names are those of `karat aggregate --method`,
 classes those of `karat`. Every class has `fit`, `fit_predict` and `fit_predict_proba`; `karat.aggregate(votes, name)`
 does the same. The defaults of the paper's methods are the rows of its tables, with their peculiarities; for work
 rather than for comparison, take the variant in the table.
+
+In the equations, *i* is a task, *j* an annotator, *k* and *l* are classes; *y* is a vote, *z* the truth, *φ* its
+probability. *W*<sub>i</sub> are those who voted on *i*, *N*<sub>j</sub> the tasks that *j* voted on, *d* is how many
+votes a task has, *T*, *W* and *K* how many tasks, annotators and classes there are. E is the mean under the posterior,
+ψ the digamma function, [ ] is 1 where the condition holds and else 0.
 
 | method | class | in one line | gold truths | bound | for work, take |
 |---|---|---|---|---|---|
@@ -47,10 +53,11 @@ def _section(name: str, made: type[Method]) -> str:
     words, _, example = inspect.getdoc(made).partition(">>> ")  # type: ignore[union-attr]
     module = inspect.getdoc(sys.modules[made.__module__]) or ""
     settings = ", ".join(f"`{key} = {value!r}`" for key, value in made().settings.items())
+    equations = (EQUATIONS / f"{name}.md").read_text().strip()
     return (
-        f"\n## `{name}`: {made.__name__}\n\n{words.strip()}\n\n"
+        f"\n## `{name}`: {made.__name__}\n\n{words.strip()}\n\n{equations}\n\n"
         f"```pycon\n>>> {example.strip()}\n```\n\nSettings: {settings}.\n\n"
-        f"<details><summary>Model and source</summary>\n\n```text\n{module.strip()}\n```\n\n</details>\n"
+        f'<details markdown="1"><summary>Source</summary>\n\n```text\n{module.strip()}\n```\n\n</details>\n'
     )
 
 

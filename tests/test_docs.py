@@ -28,7 +28,7 @@ from tests.conftest import SHARED
 from tests.exports_made import annotation, choices
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CHECKER = doctest.OutputChecker()
 
@@ -48,6 +48,7 @@ def folder(tmp_path, monkeypatch):
     sample = Path(karat.__file__).parent / "sample"
     for name in ("votes.csv", "truth.csv"):
         shutil.copy(sample / name, tmp_path)
+    (tmp_path / "new.csv").write_text("task,annotator,label\n300,11,fox\n300,4,fox\n300,17,owl\n301,11,cat\n301,3,dog\n")
     put_into_sqlite(tmp_path)
     put_into_label_studio(tmp_path)
     (tmp_path / "sets" / "mine").mkdir(parents=True)

@@ -1,0 +1,46 @@
+"""Docstrings of this project -> Markdown, for the pages of the API.
+
+They say "name: what it is" of each argument, a line or two each, and show examples with >>>, without further marks.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import griffe
+
+__all__ = ["House", "as_markdown"]
+
+ARGUMENT = re.compile(r"^(\w+(?:, \w+)*): (.*)")
+
+
+class House(griffe.Extension):
+    """Rewrites every docstring after it was read."""
+
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        if obj.docstring:
+            obj.docstring.value = as_markdown(obj.docstring.value, _names(obj))
+
+
+def as_markdown(text: str, names: set[str]) -> str:
+    """Arguments as a list, examples as code."""
+    text = re.sub(r"(?m)^>>> (?:.|\n)*?(?=\n\s*\n|\Z)", lambda found: f"```pycon\n{found[0].rstrip()}\n```", text)
+    lines: list[str] = []
+    for line in text.splitlines():
+        found = ARGUMENT.match(line)
+        if found and set(found[1].split(", ")) <= names:
+            marked = ", ".join(f"`{name}`" for name in found[1].split(", "))
+            line = f"- {marked}: {found[2]}"
+            if lines and lines[-1].strip() and not lines[-1].startswith(("- ", "    ")):
+                lines.append("")
+        elif lines and lines[-1].startswith("- ") and line.strip() and not line.startswith(" "):
+            lines.append("")
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _names(obj: griffe.Object) -> set[str]:
+    if isinstance(obj, griffe.Function):
+        return {parameter.name for parameter in obj.parameters}
+    return set(obj.members) | {name for name in obj.members if isinstance(obj, griffe.Class)}

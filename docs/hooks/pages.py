@@ -1,0 +1,45 @@
+"""What MkDocs does not know by itself: equations, and pages that live elsewhere in the repository."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+sys.path.insert(0, str(Path(__file__).parent))
+import maths
+
+ROOT = Path(__file__).resolve().parents[2]
+ELSEWHERE = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+ALONE = "---\nhide: [navigation]\n---\n\n"  # the first page has nothing beside it
+LINK = re.compile(r"(\]\()([^)#\s]+)")
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    fences = config.mdx_configs.setdefault("pymdownx.superfences", {})
+    fences["custom_fences"] = [{"name": "math", "class": "equations", "format": maths.block}]
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """README.md is the first page of the site, too."""
+    for source, page in ELSEWHERE.items():
+        head = ALONE if page == "index.md" else ""
+        content = LINK.sub(_moved, (ROOT / source).read_text())
+        files.append(File.generated(config, page, content=head + content))
+    return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Links to files that are not part of the site, such as examples, lose their target and keep their words."""
+    return re.sub(r"\[([^\]]+)\]\((?:\.\./)*(?:examples|bench|src|tests)/[^)]*\)", r"\1", markdown)
+
+
+def _moved(link: re.Match[str]) -> str:
+    """A link of the repository's root, as seen from docs/."""
+    target = ELSEWHERE.get(link[2], link[2].removeprefix("docs/"))
+    return link[1] + target
