@@ -1,6 +1,8 @@
 """karat convert: votes of any kind as a plain table, which Karat reads back to the same votes."""
 
 import json
+import sqlite3
+from contextlib import closing
 
 import polars as pl
 import pytest
@@ -82,6 +84,17 @@ def test_an_annotator_named_like_a_column_of_a_wide_table(tmp_path):
     done = run("convert", votes, "-o", tmp_path / "wide.csv", "--to", "wide")
     assert done.exit_code == 2
     assert 'an annotator is called "task"' in done.stderr
+
+
+def test_a_table_of_a_database(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "votes.db")) as database, database:
+        database.execute("CREATE TABLE votes (task, annotator, label)")
+        database.execute("INSERT INTO votes VALUES (1, 'ann', 'a')")
+    done = run("convert", f"sqlite:///{tmp_path / 'votes.db'}", "--table", "votes", "-o", "-")
+    assert done.stdout == "task,annotator,label\n1,ann,a\n"
+    done = run("convert", f"sqlite:///{tmp_path / 'votes.db'}", "--table", "votes", "-o", "-", "--question", "all")
+    assert done.exit_code == 2
+    assert "--table is for one question" in done.stderr
 
 
 def test_in_python(tmp_path, export, two_questions):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from karat.cli import database as d
 from karat.cli import exports as e
 from karat.cli import options as o
 
@@ -45,17 +46,23 @@ def convert(
     question: e.Question = None,
     include: e.Include = None,
     gold_from_export: e.GoldFromExport = False,
+    query: d.Query = None,
+    table: d.Table = None,
+    param: d.Param = None,
 ) -> None:
     """Write the votes of an export, or of any table, as a plain table.
 
     With --question all, a column names the question of each vote; with gold truths, another holds them.
     """
     from karat.cli.outputs import check_outputs, write_all
+    from karat.cli.questions import refuse_single
     from karat.writers.votes import write_votes
 
     check_outputs([output], [], [*files, *([gold] if gold else [])])
     known = e.gold_of(gold, gold_from_export)
-    selection = e.selection(format, question, include)
+    if question == e.ALL:
+        refuse_single(query=query, table=table)
+    selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
     reading = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection)
     votes = reading.read_each(known) if question == e.ALL else {"": reading.read(known)}
     shape = {"wide": to is Shape.wide, "gold": known is not None}

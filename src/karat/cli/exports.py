@@ -34,7 +34,10 @@ Format = Annotated[
 Question = Annotated[
     str | None,
     typer.Option(
-        "--question", metavar="NAME", help="Which one, where FILE asks several questions.", rich_help_panel=EXPORTS
+        "--question",
+        metavar="NAME",
+        help="Which one, where FILE asks several; aggregate and convert take all.",
+        rich_help_panel=EXPORTS,
     ),
 ]
 Include = Annotated[
