@@ -38,11 +38,28 @@ def test_a_file_of_the_folder_is_previewed_read_and_fitted(studio, tmp_path):
 def test_columns_that_are_not_called_as_usual_are_asked_for_and_chosen(studio, tmp_path):
     (tmp_path / "odd.csv").write_text("a,b,c\n1,x,cat\n1,y,dog\n2,x,cat\n")
     project = studio.good("POST", "/api/projects", json={"file": "odd.csv"})["id"]
-    assert studio.good("GET", f"/api/projects/{project}/preview")["guess"]["wide"] is True
+    assert studio.good("GET", f"/api/projects/{project}/preview")["open"] == ["task", "annotator", "label"]
     wishes = {"task": "a", "annotator": "b", "label": "c"}
     studio.good("PUT", f"/api/projects/{project}/votes", json=wishes)
     state = studio.settled(project)
     assert (state["fits"][0]["facts"]["n_tasks"], state["reading"]["label"]) == (2, "c")
+
+
+WIDE = "task,ann,bob,text\n1,cat,cat,it purrs\n2,dog,cat,it barks\n3,dog,dog,woof\n"
+TRANSPOSED = "respondent,q1,q2,q3\nann,cat,dog,dog\nbob,cat,cat,dog\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "shape", "columns"),
+    [(WIDE, "wide", ["ann", "bob"]), (TRANSPOSED, "transposed", ["q1", "q2", "q3"])],
+)
+def test_rows_with_several_votes_are_seen_and_read(studio, body, shape, columns):
+    project = studio.good("POST", "/api/uploads?name=table.csv", content=body.encode())["id"]
+    guess = studio.good("GET", f"/api/projects/{project}/preview")["guess"]
+    assert (guess["shape"], guess["columns"]) == (shape, columns)
+    studio.good("PUT", f"/api/projects/{project}/votes", json=guess)
+    facts = studio.settled(project)["fits"][0]["facts"]
+    assert (facts["n_tasks"], facts["n_annotators"], facts["n_votes"]) == (3, 2, 6)
 
 
 def test_an_upload_keeps_its_bytes_so_that_it_can_be_read_again(studio, tmp_path):
@@ -111,7 +128,7 @@ RECORDS = [
         ("votes.csv", TABLE, {"text": "it purrs", "page": "http://a.example/7"}),
         ("export.json", json.dumps(RECORDS), {"text": "it purrs"}),
         ("bare.csv", "task,worker,label\n7,x,cat\n", {}),
-        ("wide.csv", "task,ann,bob\n7,cat,cat\n", {}),
+        ("wide.csv", "task,ann,bob,text\n7,cat,cat,it purrs\n8,cat,cat,it barks\n", {"text": "it purrs"}),
     ],
 )
 def test_the_file_says_what_a_task_is_about_but_not_how_others_judged_it(studio, name, body, expected):

@@ -123,9 +123,8 @@ def test_from_a_dropped_table_to_exported_labels_and_a_restart(page, tmp_path):
 
 
 def choose_columns(page):
-    """Nothing but the task is called as usual, so Karat takes the table for a wide one."""
-    page.click("summary:has-text('More')")
-    page.uncheck("text=Every annotator has a column of their own")
+    """Nothing but the task is called as usual."""
+    expect(page.locator("main")).to_contain_text("No column looks like the annotator or the label")
     for role, column in (("task", "unit"), ("annotator", "who"), ("label", "what")):
         page.select_option(f"#column-{role}", column)
     expect(page.locator("th", has_text="who")).to_contain_text("annotator")

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from karat.readers.columns import ANNOTATOR, LABEL, TASK, TRUTH, WIDE_TASK, candidates
+from karat.readers.columns import ANNOTATOR, LABEL, TASK, TRUTH, candidates
 from karat.readers.exports import find_export, look
 from karat.readers.exports.export import Wrong
 from karat.readers.exports.peek import Peek
@@ -43,7 +43,7 @@ def content_of(path: Path, wishes: Mapping[str, Any], task: Any) -> Content:
 
 def _of_table(opened: Opened, wishes: Mapping[str, Any], task: Any) -> Content:
     columns = [str(column) for column in opened.columns]
-    by_task = wishes.get("task") or next(iter(candidates(columns, WIDE_TASK if wishes.get("wide") else TASK)), None)
+    by_task = wishes.get("task") or next(iter(candidates(columns, TASK)), None)
     shown = _telling(columns, wishes, by_task)
     if by_task is None or not shown:
         return {}
@@ -55,9 +55,10 @@ def _of_table(opened: Opened, wishes: Mapping[str, Any], task: Any) -> Content:
 
 def _telling(columns: list[str], wishes: Mapping[str, Any], by_task: str | None) -> list[str]:
     """Columns that hold neither votes nor truths: a hint would spoil the judgement."""
-    if wishes.get("wide"):
+    votes = wishes.get("columns")
+    if wishes.get("shape") == "transposed" or (wishes.get("shape") == "wide" and not votes):
         return []
-    roles = {wishes.get(role) for role in ("annotator", "label", "gold")} | {by_task}
+    roles = {wishes.get(role) for role in ("annotator", "label", "gold")} | {by_task, *(votes or [])}
     usual = {column for role in (ANNOTATOR, LABEL, TRUTH) for column in candidates(columns, role)}
     return [column for column in columns if column not in roles | usual][:MOST_FIELDS]
 

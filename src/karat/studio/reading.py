@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
@@ -11,14 +12,15 @@ import polars as pl
 from pydantic import BaseModel, Field
 
 from karat.annotations import Annotations
-from karat.errors import InputError
+from karat.errors import InputError, KaratWarning
 from karat.readers import read
-from karat.readers.columns import ANNOTATOR, LABEL, TASK, WIDE_TASK, candidates
-from karat.readers.exports import find_export, look
+from karat.readers.columns import ANNOTATOR, LABEL, TASK, candidates
+from karat.readers.exports import TRANSPOSED, find_export, look
 from karat.readers.exports.export import Ask, Export
 from karat.readers.exports.peek import Peek
 from karat.readers.files import sources_of
-from karat.readers.table import open_table
+from karat.readers.shapes import shape_of
+from karat.readers.table import Opened, open_table
 from karat.readers.trouble import reading
 
 __all__ = ["Preview", "Question", "Reading", "preview", "read_votes"]
@@ -34,7 +36,10 @@ class Reading(BaseModel, extra="forbid"):
     task: str | None = Field(default=None, description="The column of the tasks.")
     annotator: str | None = Field(default=None, description="The column of the annotators.")
     label: str | None = Field(default=None, description="The column of the labels.")
-    wide: bool = Field(default=False, description="Whether every annotator has a column of their own.")
+    shape: Literal["long", "wide", "transposed"] = Field(
+        default="long", description="Whether a row is a vote, a task (wide) or an annotator (transposed)."
+    )
+    columns: list[str] | None = Field(default=None, description="Those with votes, of a wide or transposed table.")
     gold: str | None = Field(default=None, description="A column with known truths.")
     question: str | None = Field(default=None, description="Which question of an export with several.")
     include: list[str] | None = Field(default=None, description="What an export's reader leaves out by itself.")
@@ -74,7 +79,7 @@ def preview(path: Path) -> Preview:
     columns = [str(column) for column in opened.columns]
     with reading(opened.sources[0]):
         head = opened.scans[0].head(SHOWN_ROWS).collect()
-    guess, unknown = _guess(columns)
+    guess, unknown = _guess(opened, columns)
     return Preview(
         file=path.name,
         format=f"{opened.sources[0].format.upper()} table",
@@ -87,15 +92,20 @@ def preview(path: Path) -> Preview:
 
 
 def read_votes(path: Path, wishes: Reading, watch: Callable[[Any], None]) -> Annotations:
-    given = wishes.model_dump(exclude={"gold_marks"})
-    options = {name: value for name, value in given.items() if value not in (None, False)}
-    if wishes.wide and wishes.annotator is not None:
-        options["annotator"] = [part.strip() for part in wishes.annotator.split(",")]
+    given = wishes.model_dump(exclude={"gold_marks", "shape", "columns"}, exclude_none=True)
     if wishes.gold is not None:
         _check_gold(path, wishes.gold)
     elif wishes.gold_marks:
-        options["gold"] = True
-    return read(str(path), watch=watch, **options)
+        given["gold"] = True
+    return read(str(path), watch=watch, **given | _shaped(wishes))
+
+
+def _shaped(wishes: Reading) -> dict[str, Any]:
+    if wishes.shape == "wide":
+        return {"wide": True, "annotator": wishes.columns, "label": None}
+    if wishes.shape == "transposed":
+        return {"format": TRANSPOSED, "task": wishes.columns, "label": None}
+    return {}
 
 
 def _check_gold(path: Path, gold: str) -> None:
@@ -134,17 +144,19 @@ def _questions(votes: pl.DataFrame) -> list[Question]:
     return [Question(name=str(name), n_votes=count) for name, count in counts.iter_rows()]
 
 
-def _guess(columns: list[str]) -> tuple[Reading, list[str]]:
-    """The first column with a usual name for each role; a table without any of two is taken for a wide one."""
+def _guess(opened: Opened, columns: list[str]) -> tuple[Reading, list[str]]:
+    """The first column with a usual name for each role, unless the values tell that a row holds several votes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KaratWarning)  # what is left aside, the preview shows
+        shape = shape_of(opened, None)
+    if shape is not None:
+        kind, role = ("transposed", "annotator") if shape.is_transposed else ("wide", "task")
+        return Reading.model_validate({"shape": kind, role: shape.ids, "columns": shape.votes}), []
     found: dict[str, Any] = {}
-    for role in (TASK, ANNOTATOR, LABEL):
+    for role_ in (TASK, ANNOTATOR, LABEL):
         free = [column for column in columns if column not in found.values()]
-        found[role.name] = next(iter(candidates(free, role)), None)
-    lost = [name for name, column in found.items() if column is None]
-    if {"annotator", "label"} <= set(lost) and len(columns) > 2:
-        task = next(iter(candidates(columns, WIDE_TASK)), None)
-        return Reading(wide=True, task=task), []
-    return Reading(**found), lost
+        found[role_.name] = next(iter(candidates(free, role_)), None)
+    return Reading(**found), [name for name, column in found.items() if column is None]
 
 
 def _texts(head: pl.DataFrame) -> list[list[str | None]]:

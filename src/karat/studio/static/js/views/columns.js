@@ -6,6 +6,12 @@ import { count, number } from "../format.js";
 import { card, field, select } from "../parts.js";
 import { isActive } from "../watch.js";
 
+const SHAPES = [
+  ["long", "a vote"],
+  ["wide", "a task, with a column per annotator"],
+  ["transposed", "an annotator, with a column per task"],
+];
+const MOST_BOXES = 60;
 const REPEATED = [
   ["first", "the first counts"],
   ["last", "the last counts"],
@@ -22,7 +28,7 @@ export async function render(root, { project, go }) {
   const fields = h("div", { class: "fields" });
   const draw = () => {
     fill(table, previewTable(preview, wishes));
-    fill(fields, preview.is_export ? exportFields(preview, wishes, change) : tableFields(preview, wishes, change));
+    fill(fields, preview.is_export ? exportFields(preview, wishes, change) : tableFields(preview, wishes, change, draw));
   };
   const change = (name) => (value) => {
     wishes[name] = value === "" ? null : value;
@@ -43,7 +49,7 @@ export async function render(root, { project, go }) {
     root,
     h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, preview.file), h("p", { class: "muted" }, `${preview.format}${preview.is_export ? ", recognised by its content" : ""}. ${advice(preview)}`)), button),
     status,
-    card("What is what", fields, moreFields(preview, wishes, change, draw)),
+    card("What is what", fields, moreFields(preview, wishes, change)),
     h("section", { class: "card flush" }, h("div", { class: "inner" }, h("h2", {}, "The first rows")), table),
   );
   return {
@@ -62,14 +68,38 @@ function advice(preview) {
   return "Check what Karat made of it, then read the votes.";
 }
 
-function tableFields(preview, wishes, change) {
+function tableFields(preview, wishes, change, draw) {
   const columns = preview.columns.map((name) => [name, name]);
-  const none = [["", "(choose)"], ...columns];
-  const roles = wishes.wide
-    ? [field("Task", idSelect("task", [["", "(row number)"], ...columns], wishes, change))]
-    : ["task", "annotator", "label"].map((role) => field(role[0].toUpperCase() + role.slice(1), idSelect(role, none, wishes, change)));
+  const named = (role, none) => field(title(role), idSelect(role, [["", none], ...columns], wishes, change));
+  const shape = idSelect("shape", SHAPES, wishes, (name) => (value) => {
+    Object.assign(wishes, { [name]: value, task: null, annotator: null, label: null, columns: null });
+    draw();
+  });
+  const roles = {
+    long: () => [named("task", "(choose)"), named("annotator", "(choose)"), named("label", "(choose)")],
+    wide: () => [named("task", "(row number)"), votesField(preview, wishes, "task", draw)],
+    transposed: () => [named("annotator", "(row number)"), votesField(preview, wishes, "annotator", draw)],
+  }[wishes.shape]();
   const gold = field("Known truth (gold)", idSelect("gold", [["", "(none)"], ...columns], wishes, change), "Kept as it is, and teaches the method.");
-  return [...roles, gold];
+  return [field("Every row is", shape), ...roles, wishes.shape === "transposed" ? null : gold];
+}
+
+const title = (role) => role[0].toUpperCase() + role.slice(1);
+
+// Which columns hold votes; all but the names, if nothing else is said.
+function votesField(preview, wishes, names, draw) {
+  const others = preview.columns.filter((column) => column !== wishes[names] && column !== wishes.gold);
+  const chosen = new Set(wishes.columns ?? others);
+  const boxes = others.slice(0, MOST_BOXES).map((column) =>
+    checkBox(column, chosen.has(column), (on) => {
+      if (on) chosen.add(column);
+      else chosen.delete(column);
+      wishes.columns = others.filter((one) => chosen.has(one));
+      draw();
+    }),
+  );
+  const rest = others.length - boxes.length;
+  return h("div", { class: "field across" }, h("span", {}, "Columns with votes"), h("div", { class: "row" }, boxes, rest > 0 ? h("small", {}, `and ${rest} more`) : null));
 }
 
 function idSelect(role, options, wishes, change) {
@@ -84,7 +114,7 @@ function exportFields(preview, wishes, change) {
   return [field("Question", idSelect("question", questions, wishes, change))];
 }
 
-function moreFields(preview, wishes, change, draw) {
+function moreFields(preview, wishes, change) {
   const missing = h("input", {
     type: "text",
     value: (wishes.missing ?? []).join(", "),
@@ -95,15 +125,6 @@ function moreFields(preview, wishes, change, draw) {
     },
   });
   const again = select(REPEATED, wishes.repeated, change("repeated"));
-  const wide = h("input", {
-    type: "checkbox",
-    checked: wishes.wide,
-    onchange: (event) => {
-      wishes.wide = event.target.checked;
-      Object.assign(wishes, { annotator: null, label: null });
-      draw();
-    },
-  });
   return h(
     "details",
     {},
@@ -113,7 +134,6 @@ function moreFields(preview, wishes, change, draw) {
       { class: "fields" },
       field("Labels that mean “no vote”", missing, "Beside blank ones."),
       field("If somebody votes twice on a task", again),
-      preview.is_export ? null : h("label", { class: "check" }, wide, "Every annotator has a column of their own"),
       preview.has_gold ? checkBox("Use the export's gold marks", wishes.gold_marks, (on) => (wishes.gold_marks = on)) : null,
       preview.includes.map((word) => checkBox(`Include ${word}`, wishes.include?.includes(word), (on) => include(wishes, word, on))),
     ),
@@ -133,7 +153,8 @@ function include(wishes, word, on) {
 
 function previewTable(preview, wishes) {
   const role = (column) => ["task", "annotator", "label", "gold"].find((name) => (preview.is_export ? column === name : wishes[name] === column)) ?? "";
-  const words = (column) => role(column) || (wishes.wide && !preview.is_export ? "annotator" : "");
+  const votes = { wide: "annotator", transposed: "task" }[preview.is_export ? "" : wishes.shape];
+  const words = (column) => role(column) || (votes && (wishes.columns?.includes(column) ?? true) ? votes : "");
   const chosen = preview.columns.map((column) => (words(column) ? "chosen" : ""));
   return h(
     "table",
