@@ -98,15 +98,16 @@ def _of_votes(agreed: Agreement, votes_per_task: float, method: str) -> list[str
 def _of_spammers(names: list[str]) -> list[str]:
     if not names:
         return []
+    who = "annotator" if len(names) == 1 else "annotators"
     more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return [f"the votes of {', '.join(names[:NAMED])}{more} tell nothing of the truth, or the opposite of it"]
+    return [f"the votes of {who} {', '.join(names[:NAMED])}{more} tell nothing of the truth, or the opposite of it"]
 
 
 def _of_calibration(found: Calibration | None) -> list[str]:
-    if found is None or found.temperature < OVERSURE:
+    if found is None or found.temperature < OVERSURE or found.ece_after >= found.ece:
         return []
     return [
-        f"labels are less often right ({found.accuracy:.0%}) than they are sure ({found.confidence:.0%}): a "
+        f"labels are less often right ({found.accuracy:.1%}) than they are sure ({found.confidence:.1%}): a "
         f"temperature of {found.temperature:.2g} brings the calibration error from {found.ece:.3f} to "
         f"{found.ece_after:.3f}"
     ]
