@@ -47,7 +47,7 @@ def read_export(export: Export, peeks: Sequence[Peek], ask: Ask, wishes: Wishes)
                 continue
             if question not in heaps:
                 heaps[question] = Heap(name, question)
-            heaps[question].add(part)
+            heaps[question].add(part, keep=ask.question in (None, ALL, question))
     return {
         question: _assembled(_filled(heap, common).finish(), export, ask, wishes)
         for question, heap in _chosen(heaps, ask, name, export.remedy).items()
@@ -153,9 +153,10 @@ class Heap:
             for column in columns
         }
 
-    def add(self, batch: pl.DataFrame) -> None:
+    def add(self, batch: pl.DataFrame, keep: bool = True) -> None:
+        """Votes for a question that nobody asks for are only counted."""
         self.votes += int((batch.get_column("label").fill_null("") != "").sum())
-        for (column, _), grown in self.columns.items():
+        for (column, _), grown in self.columns.items() if keep else ():
             grown.add(batch.get_column(column))
 
     def finish(self) -> Exported:
