@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.encoding import MISSING, Codes
+from karat.errors import InputError
 from karat.result import Knowledge, Result
 
-__all__ = ["likelihood", "log_scores", "predictive"]
+__all__ = ["group_matrices", "likelihood", "log_scores", "predictive", "votes_by_truth"]
 
 Floats = NDArray[np.float64]
 
@@ -48,6 +49,44 @@ def likelihood(result: Result, annotator: Codes, truth: Codes, label: Codes) -> 
         return np.asarray((known.weights[annotator] * known.prototypes[:, truth, label].T).sum(axis=1))
     right, others = result.accuracy[annotator], max(len(result.class_names) - 1, 1)
     return np.where(truth == label, right, (1 - right) / others)
+
+
+def group_matrices(result: Result, share: Floats, group: NDArray[np.int64], n_groups: int) -> Floats:
+    """[G, K, K]: how each group of annotators votes, truth in rows; members count by their share."""
+    known, K = result.knowledge, len(result.class_names)
+    total = np.bincount(group, weights=share, minlength=n_groups)
+    share = share / np.maximum(total[group], 1e-300)
+    if known.confusion is not None:
+        return _by_group(known.confusion, share, group, n_groups)
+    if known.weights is not None and known.prototypes is not None:
+        return np.tensordot(_by_group(known.weights, share, group, n_groups), known.prototypes, axes=1)
+    right = _by_group(result.accuracy, share, group, n_groups)[:, None, None]
+    return np.asarray(np.where(np.eye(K), right, (1 - right) / max(K - 1, 1)))
+
+
+def _by_group(of_annotators: Floats, share: Floats, group: NDArray[np.int64], n_groups: int) -> Floats:
+    """The mean of each group."""
+    weigh = share.reshape(-1, *[1] * (of_annotators.ndim - 1))
+    means = np.zeros((n_groups, *of_annotators.shape[1:]))
+    for g in range(n_groups):
+        means[g] = (weigh * of_annotators)[group == g].sum(axis=0)
+    return means
+
+
+def votes_by_truth(result: Result, annotators: NDArray[np.int64] | None = None) -> Floats:
+    """[n, K, K]: the votes (columns) of these annotators, or of all, by the truth (rows), in expectation."""
+    if result.annotations is None:
+        raise InputError("this model was saved without its votes; fit again with this Karat and save it")
+    K, W = len(result.class_names), len(result.annotator_names)
+    task, annotator, label = result.annotations.votes()
+    if annotators is not None:
+        row = np.full(W, MISSING, np.int64)
+        row[annotators] = np.arange(len(annotators))
+        among = np.flatnonzero(row[annotator] != MISSING)
+        task, annotator, label, W = task[among], row[annotator[among]].astype(np.int32), label[among], len(annotators)
+    cell = annotator.astype(np.int64) * K + label
+    columns = (np.bincount(cell, weights=result.posterior[task, k], minlength=W * K) for k in range(K))
+    return np.stack([column.reshape(W, K) for column in columns], axis=1)
 
 
 def _by_confusion(phi: Floats, confusion: Floats, annotator: Codes) -> Floats:

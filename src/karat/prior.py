@@ -25,6 +25,7 @@ from karat.methods import Method, method_class, method_of
 from karat.methods.dirichlet import mean
 from karat.methods.ibcc import IBCC
 from karat.methods.ptbcc import PTBCC, Earlier
+from karat.predict import votes_by_truth
 from karat.readers.names import match
 from karat.registry import REGISTRY
 from karat.result import Result
@@ -108,16 +109,7 @@ def _experience(earlier: Result) -> Floats:
     """[W, K, K]: the votes of each annotator by truth, in expectation, with those of earlier runs that it knew of."""
     method = method_of(earlier)
     if not method.takes_prior or isinstance(method, PTBCC):
-        return _votes_by_truth(earlier)
+        return votes_by_truth(earlier)
     sums = method.recall(earlier).statistics
     by_truth: Floats = (sums.a if isinstance(method, IBCC) else sums.n).transpose(0, 2, 1)
     return by_truth
-
-
-def _votes_by_truth(earlier: Result) -> Floats:
-    assert earlier.annotations is not None
-    W, K = len(earlier.annotator_names), len(earlier.class_names)
-    task, annotator, label = earlier.annotations.votes()
-    cell = annotator.astype(np.int64) * K + label
-    columns = (np.bincount(cell, weights=earlier.posterior[task, k], minlength=W * K) for k in range(K))
-    return np.stack([column.reshape(W, K) for column in columns], axis=1)

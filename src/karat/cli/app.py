@@ -16,6 +16,7 @@ from karat.cli.demo import demo
 from karat.cli.evaluate import evaluate
 from karat.cli.guard import Guarded
 from karat.cli.methods import methods
+from karat.cli.next import next_votes
 from karat.cli.plot import plot
 from karat.cli.report import report
 from karat.cli.reproduce import reproduce
@@ -53,6 +54,7 @@ for command in (
     studio,
 ):
     app.command()(command)
+app.command("next")(next_votes)
 app.add_typer(datasets, name="datasets")
 
 

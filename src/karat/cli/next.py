@@ -1,0 +1,127 @@
+"""karat next: where the next votes are worth most."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from karat.cli import options as o
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from karat.planning import Plan
+
+__all__ = ["next_votes"]
+
+SHOWN = 20  # rows of a table for people
+
+
+def next_votes(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="What karat aggregate --save kept.")],
+    budget: Annotated[
+        int | None, typer.Option("--budget", min=1, metavar="N", help="How many votes there may be; by default any.")
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="OUT", help="Tasks: .csv, .tsv, .jsonl or .parquet.")
+    ] = None,
+    safe_tasks: Annotated[
+        str | None, typer.Option("--safe-tasks", metavar="OUT", help="Write the tasks that need no further vote.")
+    ] = None,
+    annotators: Annotated[
+        str | None, typer.Option("--annotators", metavar="OUT", help="Write the annotators to retrain or drop.")
+    ] = None,
+    available: Annotated[
+        str | None,
+        typer.Option("--available", metavar="A,B", help="Who may vote next; by default all, by how much they voted."),
+    ] = None,
+    safe: Annotated[
+        float, typer.Option("--safe", metavar="P", help="A label of this probability needs no further vote.")
+    ] = 0.95,
+    json: o.Json = False,
+) -> None:
+    """Rank tasks by what one more vote is expected to gain, and name annotators to look after."""
+    from karat.archive import load
+    from karat.cli.outputs import check_outputs, write_all
+    from karat.cli.summary import print_json
+
+    outputs = {"tasks": output, "safe_tasks": safe_tasks, "annotators": annotators}
+    check_outputs([path for path in outputs.values() if path is not None], [], [model])
+    result = load(model)
+    plan = result.next(budget, annotators=_who(available, result.annotator_names), safe=safe)
+    write_all({path: partial(_write, plan, name) for name, path in outputs.items() if path is not None})
+    if json:
+        print_json(_facts(plan))
+    elif output is None:
+        _show(plan)
+    _tell(plan, budget)
+
+
+def _write(plan: Plan, table: str, path: Path) -> None:
+    from karat.writers import write_frame
+
+    write_frame(getattr(plan, table)(), path)
+
+
+def _who(available: str | None, names: Any) -> list[Any] | None:
+    """Names as the model knows them: what is typed here is text."""
+    from karat.frames import to_list
+
+    if available is None:
+        return None
+    known = {str(name): name for name in to_list(names)}
+    return [known.get(name, name) for name in o.listed(available) or []]
+
+
+def _facts(plan: Plan) -> dict[str, Any]:
+    from karat.frames import to_polars
+
+    frames = {"ask": plan.tasks(), "annotators": plan.annotators()}
+    return {
+        **{name: to_polars(frame).to_dicts() for name, frame in frames.items()},
+        "safe": int(plan.safe.sum()),
+        "exhausted": int(plan.exhausted.sum()),
+    }
+
+
+def _tell(plan: Plan, budget: int | None) -> None:
+    from karat.cli.words import count, say
+
+    say(f"{count(len(plan.ask), 'task')} to ask about, {plan.safe.sum():,} safe")
+    if budget is not None and len(plan.ask) < budget:
+        say(f"a budget of {budget:,} is more than is needed now: ask these, run karat update, and plan again")
+    if plan.exhausted.any():
+        say(
+            f"{count(int(plan.exhausted.sum()), 'task')} not safe, but everybody has voted on them: find new annotators"
+        )
+    if plan.advice:
+        drop = sum(one.action == "drop" for one in plan.advice)
+        say(f"annotators: {drop:,} to drop, {len(plan.advice) - drop:,} to retrain (--annotators OUT lists all)")
+
+
+def _show(plan: Plan) -> None:
+    from rich.console import Console
+
+    from karat.frames import to_polars
+
+    console = Console()
+    if not console.is_terminal:  # a file or a pipe has no width
+        console.width = 140
+    console.print(_table(to_polars(plan.tasks()), "Ask about"))
+    if plan.advice:
+        console.print(_table(to_polars(plan.annotators()), "Look after"))
+
+
+def _table(frame: Any, title: str) -> Any:
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    more = f", the first {SHOWN}" if len(frame) > SHOWN else ""
+    table = Table(box=SIMPLE, title=f"{title} ({len(frame):,}{more})", title_justify="left")
+    for name in frame.columns:
+        table.add_column(name, justify="right" if frame.schema[name].is_numeric() else "left")
+    for row in frame.head(SHOWN).iter_rows():
+        table.add_row(*(f"{value:.3f}" if isinstance(value, float) else str(value) for value in row))
+    return table
