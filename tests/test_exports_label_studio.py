@@ -79,6 +79,14 @@ def test_old_exports_packed_with_gzip(tmp_path):
     assert votes.counts.left_out == {"cancelled annotations": 1}
 
 
+def test_files_in_a_cloud_storage_hold_an_annotation_each(tmp_path):
+    about = {"id": 7, "data": {"text": "hi"}, "predictions": []}
+    for number, (who, label) in enumerate([("ann", "pos"), ("bob", "neg")]):
+        record = {**annotation({"id": number, "email": who}, choices("sent", label)), "task": about}
+        write(tmp_path / str(number), json.dumps(record))
+    assert votes_of(karat.read(str(tmp_path / "*"))) == {(7, "ann", "pos"), (7, "bob", "neg")}
+
+
 def test_several_questions(tmp_path):
     rating = {"from_name": "stars", "to_name": "text", "type": "rating", "value": {"rating": 4}}
     better = {"from_name": "better", "to_name": "text", "type": "pairwise", "value": {"selected": "left"}}

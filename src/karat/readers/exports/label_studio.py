@@ -25,12 +25,19 @@ SOME_MODEL = "model"
 
 
 def fits(seen: Peek) -> bool:
-    return _has_tasks(seen) or fits_min(seen) or fits_csv(seen)
+    return _is_task(_as_task(seen.record)) or fits_min(seen) or fits_csv(seen)
 
 
-def _has_tasks(seen: Peek) -> bool:
-    is_task = isinstance(seen.record.get("data"), dict) and "id" in seen.record
-    return is_task and any(isinstance(seen.record.get(name), list) for name in ANNOTATIONS)
+def _is_task(record: dict[str, Any]) -> bool:
+    has_data = isinstance(record.get("data"), dict) and "id" in record
+    return has_data and any(isinstance(record.get(name), list) for name in ANNOTATIONS)
+
+
+def _as_task(record: Any) -> Any:
+    """What Label Studio puts into a cloud storage is a file per annotation, which holds its task."""
+    if isinstance(record, dict) and isinstance(record.get("task"), dict) and "result" in record:
+        return {**record["task"], "annotations": [record]}
+    return record
 
 
 def read(seen: Peek, ask: Ask) -> Iterator[pl.DataFrame]:
@@ -38,7 +45,7 @@ def read(seen: Peek, ask: Ask) -> Iterator[pl.DataFrame]:
     if short is not None:
         _check_short(ask)
         return short(seen, ask, answer_of)
-    return in_batches(numbered(records_of(seen), lambda record: _votes(record, ask)))
+    return in_batches(numbered(records_of(seen), lambda record: _votes(_as_task(record), ask)))
 
 
 def _check_short(ask: Ask) -> None:
