@@ -1,8 +1,11 @@
 """karat report and karat plot."""
 
+from types import SimpleNamespace
+
 import pytest
 
 import karat
+from karat.cli.source import _words, title_of
 from karat.report.charts import DRAWN
 from karat.report.kinds import KINDS
 from tests.cli_helpers import run, write
@@ -53,9 +56,9 @@ def test_the_password_of_a_database_is_not_shown(tmp_path):
     assert done.exit_code == 0, done.stderr
     assert "sqlite:///" in Page(tmp_path / "report.html").words
 
-    from karat.cli.source import title_of
-
-    assert title_of(["postgresql://me:secret@host/work?password=secret"]) == "postgresql://host/work"
+    address = "postgresql://me:secret@host/work?password=secret"
+    assert title_of([address]) == "postgresql://host/work"
+    assert _words(SimpleNamespace(param_type_name="argument"), [address]) == ["postgresql://host/work"]
 
 
 def test_gold_teaches_and_is_counted(tmp_path):

@@ -197,7 +197,7 @@ def _of_judgement(judged: Judged) -> str:
     """What was measured, beside what the method believed."""
     gap = judged.confidence - judged.accuracy
     believed = f"the method itself expected {percent(judged.confidence, 1)} of these"
-    words = f"Between {percent(judged.low, 1)} and {percent(judged.high, 1)} with 95 % certainty; {believed}"
+    words = f"Between {percent(judged.low, 1)} and {percent(judged.high, 1)} with {percent(0.95)} certainty; {believed}"
     if judged.low <= judged.confidence <= judged.high:
         return f"{words}, which fits."
     return f"{words}: it is too {'sure' if gap > 0 else 'modest'} by {100 * abs(gap):.1f} points."

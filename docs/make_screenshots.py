@@ -1,0 +1,106 @@
+"""Makes the documentation's pictures of pages, from real pages in a real browser: python docs/make_screenshots.py
+
+Needs the packages of requirements-dev.txt, and Chromium (on Debian: apt-get install chromium).
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+import karat
+
+IMAGES = Path(__file__).parent / "images"
+SAMPLE = Path(karat.__file__).parent / "sample"
+MARGIN = 30  # pixels
+CHROMIUM = "/usr/bin/chromium"
+STUDIO = {"overview": ".tiles", "tasks": "#tasks tr.open", "judge": "#judging"}  # each with what shows that it is there
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        pictures_of_the_report(browser, Path(folder) / "report.html")
+        pictures_of_the_studio(browser, Path(folder) / "studio")
+        browser.close()
+
+
+def pictures_of_the_report(browser: Browser, path: Path) -> None:
+    from karat.report import write_report
+
+    result = karat.aggregate(SAMPLE / "votes.csv")
+    command = "karat report votes.csv --truth truth.csv"
+    write_report(result, path, SAMPLE / "truth.csv", title="votes.csv", command=command)
+    with opened(browser, path, 1200, 900) as page:
+        page.screenshot(path=IMAGES / "report.png")
+        page.locator("#task-table button.more").first.click()
+        picture(page, "#tasks", "report-tasks.png")
+        picture(page, "#annotators", "report-annotators.png")
+    with opened(browser, path, 1200, 900, "dark") as page:
+        picture(page, "#prototypes", "report-prototypes-dark.png")
+    with opened(browser, path, 420, 900) as page:
+        page.screenshot(path=IMAGES / "report-phone.png")
+
+
+def pictures_of_the_studio(browser: Browser, folder: Path) -> None:
+    folder.mkdir()
+    shutil.copy(SAMPLE / "votes.csv", folder)
+    with started(folder) as link:
+        page = browser.new_page(viewport={"width": 1200, "height": 860})
+        page.goto(link)
+        page.get_by_role("link", name="votes.csv").click()
+        page.click("#read")
+        page.click("#fit")
+        page.get_by_role("row", name="ptbcc").get_by_text("shown").wait_for(timeout=60_000)
+        for view, ready in STUDIO.items():
+            page.goto(f"{link.partition('?')[0]}#/p/1/{view}")
+            page.wait_for_selector(ready)
+            page.wait_for_timeout(500)
+            page.screenshot(path=IMAGES / f"studio-{view}.png")
+        page.close()
+
+
+@contextmanager
+def started(folder: Path) -> Iterator[str]:
+    """A studio as users start it. -> its address"""
+    command = [sys.executable, "-m", "karat", "studio", "votes.csv", "--no-browser"]
+    studio = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert studio.stdout is not None
+    link = studio.stdout.readline().strip()
+    time.sleep(3)  # it prints the address a moment before it listens
+    yield link
+    studio.terminate()
+    studio.wait()
+
+
+def picture(page: Page, selector: str, name: str) -> None:
+    """A part of the page, with some of what is around it."""
+    box = page.locator(selector).bounding_box()
+    assert box is not None
+    top = box["y"] + page.evaluate("scrollY")
+    clip = {"x": box["x"] - MARGIN, "y": top, "width": box["width"] + 2 * MARGIN, "height": box["height"]}
+    page.screenshot(path=IMAGES / name, clip=clip, full_page=True)
+
+
+@contextmanager
+def opened(browser: Browser, path: Path, width: int, height: int, scheme: str = "light") -> Iterator[Page]:
+    """The page with all of its charts drawn."""
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    page.wait_for_function("[...document.querySelectorAll('.plot')].every((plot) => plot.querySelector('svg'))")
+    yield page
+    context.close()
+
+
+if __name__ == "__main__":
+    main()
