@@ -100,6 +100,34 @@ def test_the_libraries_agree(rows):
             assert of_class[c] == pytest.approx(expected)
 
 
+NUMBERS = st.lists(st.lists(st.sampled_from([1, 2, 5, None]), min_size=4, max_size=4), min_size=3, max_size=30)
+
+
+@given(NUMBERS, st.sampled_from(["ordinal", "interval"]))
+def test_alpha_of_ordered_classes_and_of_numbers_is_that_of_the_library(rows, level):
+    pairs = [row for row in rows if sum(label is not None for label in row) > 1]
+    if len({label for row in pairs for label in row} - {None}) < 2:
+        return
+    expected = krippendorff.alpha(
+        value_counts=counted(rows, [1, 2, 5]), value_domain=[1, 2, 5], level_of_measurement=level
+    )
+    assert karat.agreement(annotations(rows, classes=[1, 2, 5]), level=level).alpha == pytest.approx(expected)
+
+
+def test_neighbours_differ_less_where_classes_have_an_order():
+    rows = [["low", "medium"], ["medium", "low"], ["high", "high"], ["low", "low"], ["medium", "high"]] * 4
+    ordered = annotations(rows, classes=["low", "medium", "high"])
+    assert karat.agreement(ordered, level="ordinal").alpha > karat.agreement(ordered).alpha + 0.2
+    assert "alpha_without" not in to_polars(karat.agreement(ordered, level="ordinal").annotators()).columns
+
+
+def test_a_level_that_does_not_fit_is_said():
+    with pytest.raises(InputError, match="level interval needs classes that are numbers, not \\['x', 'y'\\]"):
+        karat.agreement(annotations([["x", "y"], ["x", "x"]]), level="interval")
+    with pytest.raises(InputError, match="level must be one of nominal, ordinal, interval, not 'ratio'"):
+        karat.agreement(annotations(GWET), level="ratio")
+
+
 def test_cohens_kappa_is_that_of_statsmodels_for_every_pair():
     rng = np.random.default_rng(0)
     rows = [[rng.choice(["a", "b", "c", None]) for _ in range(4)] for _ in range(80)]
@@ -163,14 +191,17 @@ def test_what_cannot_be_told_is_nan():
     assert np.isnan(karat.agreement(annotations([["x", "x"]] * 12)).alpha)
 
 
-@pytest.mark.parametrize("name", ["alpha", "fleiss", "ac1"])
-def test_standard_errors_are_those_of_the_bootstrap(name):
+@pytest.mark.parametrize(
+    ("name", "level"), [("alpha", "nominal"), ("alpha", "ordinal"), ("fleiss", "nominal"), ("ac1", "nominal")]
+)
+def test_standard_errors_are_those_of_the_bootstrap(name, level):
     rng = np.random.default_rng(1)
     truth = rng.integers(3, size=150)
     rows = [[int(t) if rng.random() < 0.7 else int(rng.integers(3)) for _ in range(rng.integers(2, 6))] for t in truth]
-    found = karat.agreement(annotations(rows))
+    found = karat.agreement(annotations(rows), level=level)
     drawn = [
-        getattr(karat.agreement(annotations([rows[i] for i in rng.integers(150, size=150)])), name) for _ in range(200)
+        getattr(karat.agreement(annotations([rows[i] for i in rng.integers(150, size=150)]), level=level), name)
+        for _ in range(200)
     ]
     assert found.errors[name] == pytest.approx(np.std(drawn), rel=0.2)
     low, high = found.interval(name)
@@ -180,6 +211,12 @@ def test_standard_errors_are_those_of_the_bootstrap(name):
 def test_only_some_have_an_interval():
     with pytest.raises(InputError, match="cohen has no interval; alpha, fleiss, ac1 have"):
         karat.agreement(annotations(GWET)).interval("cohen")
+
+
+def test_repeats_in_a_file_are_seen_unless_asked_otherwise(tmp_path):
+    file = write(tmp_path / "votes.csv", "task,worker,label\n1,a,x\n1,a,y\n1,a,x\n1,b,x\n")
+    assert karat.agreement(file).self_agreement == pytest.approx(1 / 3)
+    assert np.isnan(karat.agreement(file, repeated="first").self_agreement)
 
 
 def test_files_and_data_frames_are_read(tmp_path):
@@ -210,6 +247,15 @@ def test_the_command_prints_json_also_for_a_saved_model(tmp_path):
     assert round(plain["ac1"], 5) == 0.77544
     assert len(plain["classes"]) == 5
     assert plain["self_agreement"] is None
+
+
+def test_the_command_takes_the_level(tmp_path):
+    done = run("agreement", write(tmp_path / "votes.csv", CSV), "--level", "interval")
+    assert "Krippendorff's alpha, interval" in done.stdout
+    assert (
+        f"{krippendorff.alpha(value_counts=counted(GWET, range(1, 6)), level_of_measurement='interval'):.3f}"
+        in done.stdout
+    )
 
 
 def test_the_command_shows_how_far_a_judge_agrees_with_itself(tmp_path):

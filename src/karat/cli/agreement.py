@@ -30,6 +30,12 @@ SHOWN = 10  # rows of a table
 
 def agreement(
     files: s.Source,
+    level: Annotated[
+        str,
+        typer.Option(
+            "--level", metavar="nominal|ordinal|interval", help="What classes are to alpha: names, in order, numbers."
+        ),
+    ] = "nominal",
     annotators: Annotated[
         str | None, typer.Option("--annotators", metavar="OUT", help="Write the agreement of each annotator.")
     ] = None,
@@ -64,7 +70,7 @@ def agreement(
     check_outputs(outputs, [], files)
     selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
     reading = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection)
-    found = measure(_votes(files, reading))
+    found = measure(_votes(files, reading), level=level)  # type: ignore[arg-type]  # checked there
     tables = ((annotators, found.annotators), (pairs, found.pairs))
     write_all({path: write_table(frame) for path, frame in tables if path is not None})
     _show(found, json)
@@ -86,13 +92,13 @@ def _show(found: Agreement, as_json: bool) -> None:
 
         intervals = {name: found.interval(name) for name in found.errors}
         tables = {"classes": by_class.to_dicts(), "annotators": by_annotator.to_dicts()}
-        print_json({**found.figures(), "intervals": intervals, **tables})
+        print_json({"level": found.level, **found.figures(), "intervals": intervals, **tables})
         return
     from karat.cli.show import console, figures_table, frame_table
 
     title = f"{found.n_annotators:,} annotators, {found.n_tasks:,} tasks that two or more of them saw"
     screen = console()
-    screen.print(figures_table(title, [(MEASURES[name], _figure(found, name)) for name in _told(found)]))
+    screen.print(figures_table(title, [(_title(found, name), _figure(found, name)) for name in _told(found)]))
     screen.print(frame_table("By class, against all others", by_class, SHOWN))
     screen.print(frame_table("Annotators who agree least", by_annotator.sort("kappa", nulls_last=True), SHOWN))
 
@@ -100,6 +106,10 @@ def _show(found: Agreement, as_json: bool) -> None:
 def _told(found: Agreement) -> list[str]:
     repeats = found.self_agreement == found.self_agreement  # not NaN
     return [name for name in MEASURES if name != "self_agreement" or repeats]
+
+
+def _title(found: Agreement, name: str) -> str:
+    return MEASURES[name] + (f", {found.level}" if name == "alpha" and found.level != "nominal" else "")
 
 
 def _figure(found: Agreement, name: str) -> str:

@@ -6,7 +6,7 @@ derivative of the coefficient by the weight of each task, squared and summed.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from karat.annotations import Annotations
 
-__all__ = ["Cells", "Estimate", "ac1", "alpha", "by_annotator", "by_class", "cells_of", "fleiss", "observed"]
+__all__ = ["Cells", "Estimate", "ac1", "alpha", "by_annotator", "by_class", "cells_of", "fleiss", "observed", "ranks"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -55,18 +55,27 @@ def observed(cells: Cells) -> float:
     return float(_agreeing(cells)[several].mean()) if several.any() else np.nan
 
 
-def alpha(cells: Cells) -> Estimate:
-    """1 - (N - 1) A / B, with A the pairs that differ, and B those in a heap of all N votes on tasks with a pair."""
-    several = cells.n >= 2
-    n = np.where(cells.per_task >= 2, cells.per_task, 0.0)
-    differing = cells.by_task(np.where(several, cells.m * (cells.n - cells.m) / np.maximum(cells.n - 1, 1), 0.0))
-    totals = cells.by_class(np.where(several, cells.m, 0.0))
-    N, A, B = n.sum(), differing.sum(), n.sum() ** 2 - (totals**2).sum()
+def alpha(cells: Cells, scale: Floats | None = None) -> Estimate:
+    """1 - (N - 1) A / B: A sums the distances of votes on a task, B those in a heap of all N votes.
+
+    Tasks with a single vote do not count.
+    Two classes are 1 apart, or on a scale (x - x')^2, so that their sums follow from those of x and x^2.
+    """
+    m = np.where(cells.n >= 2, cells.m, 0.0)
+    n, totals = cells.by_task(m), cells.by_class(m)
+    apart = _distances(n, cells.by_task, m, cells.label, scale) / np.maximum(n - 1, 1)
+    N, A, B = n.sum(), apart.sum(), _distances(n.sum(), np.sum, totals, np.arange(cells.n_classes), scale)
     if B <= 0:
         return Estimate(np.nan, np.nan)
-    in_heap = 2 * N * n - 2 * cells.by_task(np.where(several, cells.m * totals[cells.label], 0.0))
-    moved = (A * n + (N - 1) * differing) / B - (N - 1) * A * in_heap / B**2
+    in_heap = 2 * cells.by_task(m * _from_all(totals, scale)[cells.label])
+    moved = (A * n + (N - 1) * apart) / B - (N - 1) * A * in_heap / B**2
     return Estimate(float(1 - (N - 1) * A / B), _spread(moved, int((n > 0).sum())))
+
+
+def ranks(cells: Cells) -> Floats:
+    """[K] the scale of ordered classes: the middle of each, when all votes on tasks with a pair stand in a row."""
+    totals = cells.by_class(np.where(cells.n >= 2, cells.m, 0.0))
+    return np.cumsum(totals) - totals / 2
 
 
 def fleiss(cells: Cells) -> Estimate:
@@ -139,6 +148,22 @@ def _alpha_without(
     N = totals.sum(axis=1)
     without: Floats = 1 - (N - 1) * A / (N**2 - (totals**2).sum(axis=1))
     return without
+
+
+def _distances(n: Any, add: Any, m: Floats, label: Integers, scale: Floats | None) -> Any:
+    """Summed over every two votes, both ways round; `add` sums over the cells of a task, or over all classes."""
+    if scale is None:
+        return n**2 - add(m**2)
+    x = scale[label]
+    return 2 * (n * add(m * x**2) - add(m * x) ** 2)
+
+
+def _from_all(totals: Floats, scale: Floats | None) -> Floats:
+    """[K] the distances of each class from all votes of the heap."""
+    if scale is None:
+        return np.asarray(totals.sum() - totals)
+    sums = totals.sum(), (totals * scale).sum(), (totals * scale**2).sum()
+    return np.asarray(sums[0] * scale**2 - 2 * scale * sums[1] + sums[2])
 
 
 def _agreeing(cells: Cells) -> Floats:

@@ -2,7 +2,8 @@
 
 All but Cohen's follow from how many votes each class got on each task, with m votes for a class out of the n of a task:
 
-    alpha   Krippendorff 1970: pairs of votes on a task that differ, against pairs drawn from all votes
+    alpha   Krippendorff 1970: pairs of votes on a task that differ, against pairs drawn from all votes; on request by
+            how far they differ, where classes have an order (ordinal) or are numbers (interval)
     fleiss  Fleiss 1971 and, for tasks with unequally many votes, Gwet 2014: pe = sum_k pi_k^2
     ac1     Gwet 2008: pe = sum_k pi_k (1 - pi_k) / (K - 1), which is not misled by a class that nearly always is right
     cohen   Light 1971: the mean of Cohen's kappa over pairs of annotators, each by the tasks that both saw
@@ -17,21 +18,24 @@ task; here only the cells of `Annotations` are visited. The tests compare with t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from karat.annotations import Annotations
 from karat.encoding import Names
 from karat.errors import InputError
-from karat.frames import make_frame, take
+from karat.frames import make_frame, take, to_list
 from karat.readers import read
 from karat.repeats import count_repeats, majority_of_repeats
 from karat.trust import coefficients
-from karat.trust.coefficients import by_annotator, by_class, cells_of
+from karat.trust.coefficients import Cells, by_annotator, by_class, cells_of, ranks
 from karat.trust.pairs import AnnotatorPairs, annotator_pairs
 
-__all__ = ["Agreement", "agreement"]
+__all__ = ["Agreement", "Level", "agreement"]
+
+Level = Literal["nominal", "ordinal", "interval"]
 
 NORMAL = 1.959964  # standard errors to either side that hold 95 %
 
@@ -40,6 +44,7 @@ NORMAL = 1.959964  # standard errors to either side that hold 95 %
 class Agreement:
     """NaN stands for what the votes cannot tell, e.g. where only one class was ever voted for."""
 
+    level: Level  # of alpha; all other figures take classes as names
     alpha: float
     fleiss: float
     cohen: float
@@ -73,8 +78,10 @@ class Agreement:
 
     def annotators(self) -> Any:
         """A data frame, a row an annotator: agreement with the others, and alpha of the others alone."""
-        names = self.votes.annotator_names
-        return make_frame({"annotator": names, **by_annotator(self.votes)}, like=names)
+        names, figures = self.votes.annotator_names, by_annotator(self.votes)
+        if self.level != "nominal":
+            del figures["alpha_without"]  # it takes classes as names, and cannot be compared with alpha here
+        return make_frame({"annotator": names, **figures}, like=names)
 
     def pairs(self) -> Any:
         """A data frame of annotators two by two, where they share at least ten tasks.
@@ -92,20 +99,29 @@ class Agreement:
         return make_frame(columns, like=names)
 
 
-def agreement(votes: Any, **reading: Any) -> Agreement:
+def agreement(votes: Any, *, level: Level = "nominal", **reading: Any) -> Agreement:
     """How far the annotators agree. `votes` and further keywords are those of `karat.read`.
+
+    level: what classes are to alpha: names ("nominal"), in order ("ordinal": give `classes` where the order is not that
+        of the alphabet) or numbers ("interval"). All votes are read, also repeated ones, unless `repeated` says else.
 
     >>> import karat
     >>> karat.agreement(karat.Annotations.from_arrays([1, 1, 2, 2], list("abab"), list("xxxy"))).observed
     0.5
     """
-    annotations = read(votes, **reading)
+    annotations = read(votes, **{"repeated": "all", **reading})
     repeats = count_repeats(*annotations.votes())
     single = _one_vote_each(annotations) if repeats.pairs else annotations
     cells, pairs = cells_of(single), annotator_pairs(single)
-    found = {"alpha": coefficients.alpha(cells), "fleiss": coefficients.fleiss(cells), "ac1": coefficients.ac1(cells)}
+    scale = _scale(level, cells, single.class_names)
+    found = {
+        "alpha": coefficients.alpha(cells, scale),
+        "fleiss": coefficients.fleiss(cells),
+        "ac1": coefficients.ac1(cells),
+    }
     several = cells.per_task >= 2
     return Agreement(
+        level=level,
         **{name: estimate.value for name, estimate in found.items()},
         cohen=pairs.mean_kappa,
         observed=coefficients.observed(cells),
@@ -117,6 +133,20 @@ def agreement(votes: Any, **reading: Any) -> Agreement:
         votes=single,
         pairs_found=pairs,
     )
+
+
+def _scale(level: str, cells: Cells, names: Names) -> NDArray[np.float64] | None:
+    """Where each class stands; None where classes are but names."""
+    if level not in get_args(Level):
+        raise InputError(f"level must be one of {', '.join(get_args(Level))}, not {level!r}")
+    if level == "nominal":
+        return None
+    if level == "ordinal":
+        return ranks(cells)
+    try:
+        return np.array([float(name) for name in to_list(names)])
+    except (TypeError, ValueError):
+        raise InputError(f"level interval needs classes that are numbers, not {to_list(names)}; try ordinal") from None
 
 
 def _one_vote_each(annotations: Annotations) -> Annotations:
