@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-__all__ = ["SHEETS"]
+__all__ = ["MT_BENCH", "SAGEMAKER", "SHEETS"]
 
 MTURK = """HITId,HITTypeId,AssignmentId,WorkerId,AssignmentStatus,Input.url,Answer.category.label,Approve,Reject
 H1,T,A1,ann,Approved,u1,cat,,
@@ -35,7 +35,13 @@ SAGEMAKER = [
         ],
     }
 ]
-MT_BENCH = {"question_id": 81, "model": "alpaca", "judge": ["gpt-4", "single-v1"], "score": 7, "turn": 1}
+MT_BENCH = [
+    {
+        "question_id": 81, "model_1": "alpaca", "model_2": "llama", "judge": ["gpt-4", "pair-v2"], "turn": 1,
+        "g1_winner": "model_1", "g2_winner": "model_1",
+    },
+    {"question_id": 81, "model_a": "alpaca", "model_b": "llama", "judge": "expert_3", "turn": 1, "winner": "tie"},
+]  # fmt: skip
 
 SHEETS: dict[str, tuple[str, str]] = {
     "mturk": ("Batch_1_batch_results.csv", MTURK),
@@ -43,5 +49,5 @@ SHEETS: dict[str, tuple[str, str]] = {
     "appen": ("f1.csv", APPEN),
     "qualtrics": ("survey.csv", QUALTRICS),
     "sagemaker": ("2018-11-26.json", json.dumps(SAGEMAKER)),
-    "mt-bench": ("gpt-4_single.jsonl", json.dumps(MT_BENCH) + "\n"),
+    "mt-bench": ("gpt-4_pair.jsonl", "".join(json.dumps(record) + "\n" for record in MT_BENCH)),
 }

@@ -11,7 +11,7 @@ from karat.readers.exports import FORMATS, export_named, find_export, look
 from karat.readers.source import Source
 from tests.cli_helpers import run
 from tests.exports_made import ARGILLA, DOCCANO, INSPECT, LABEL_STUDIO, PRODIGY, annotation, choices, lines, zipped
-from tests.exports_sheets import SHEETS
+from tests.exports_sheets import MT_BENCH, SAGEMAKER, SHEETS
 from tests.readers_votes import CSV, VOTES, votes_of, write
 
 # Of each format one file: its name and what is in it.
@@ -246,7 +246,14 @@ def changed(value, path, new):
 
 REMOVE = object()
 STRANGE = [REMOVE, None, 5, "odd", [1, "a"], {"a": {"b": 1}}, [[]], "\ud800"]
-RECORDS = {"label-studio": LABEL_STUDIO, "prodigy": PRODIGY, "argilla": ARGILLA, "inspect": [INSPECT]}
+RECORDS = {
+    "label-studio": LABEL_STUDIO,
+    "prodigy": PRODIGY,
+    "argilla": ARGILLA,
+    "inspect": [INSPECT],
+    "sagemaker": SAGEMAKER,
+    "mt-bench": MT_BENCH,
+}
 
 
 @pytest.mark.parametrize("name", RECORDS)

@@ -74,7 +74,9 @@ def test_the_aggregated_report_has_no_votes(tmp_path: Path) -> None:
 
 def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     path = write(tmp_path / "f123.csv", FULL.replace("12,1/1/2015,false,902,,", "12,902,"))
-    with pytest.raises(InputError, match=r"f123\.csv, line \d+: too few fields"):
+    with pytest.raises(
+        InputError, match=r"f123\.csv \(Appen export\), line \d+: too few fields.*, or (download|export) it again"
+    ):
         read(path, question="mood")
 
 

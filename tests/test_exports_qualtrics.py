@@ -136,5 +136,7 @@ def test_damage_is_named_with_the_tool_and_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=rf"{title}: there is no column with answers"):
         read(survey(tmp_path, fields=bare, rows=[ROWS[0][:5]]))
     whole = survey(tmp_path).read_text()
-    with pytest.raises(InputError, match=r"cut\.csv, line \d+: too few fields"):
+    with pytest.raises(
+        InputError, match=r"cut\.csv \(Qualtrics export\), line \d+: too few fields.*, or (download|export) it again"
+    ):
         read(write(tmp_path / "cut.csv", whole[:-60]))

@@ -82,7 +82,9 @@ def test_damage_is_named_with_the_tool_and_the_remedy(tmp_path: Path) -> None:
         read(tsv(tmp_path, ["INPUT:url", "ASSIGNMENT:worker_id"], [["u", "ann"]]))
     with pytest.raises(InputError, match=rf"{title}: there is no ASSIGNMENT:worker_id column"):
         read(tsv(tmp_path, ["INPUT:url", "OUTPUT:mood", "ASSIGNMENT:status"], [["u", "a", "APPROVED"]]))
-    with pytest.raises(InputError, match=r"assignments\.tsv, line 3: too few fields"):
+    with pytest.raises(
+        InputError, match=r"assignments\.tsv \(Toloka export\), line 3: too few fields.*, or (download|export) it again"
+    ):
         read(tsv(tmp_path, HEADER, [ROWS[0], ROWS[1][:4]]))
     with pytest.raises(InputError, match=r"holds no votes; left out were .*rejected assignments"):
         read(tsv(tmp_path, HEADER, [ROWS[4]]))

@@ -73,6 +73,16 @@ def _batches(export: Export, peeks: Sequence[Peek], ask: Ask) -> Iterator[pl.Dat
                     yield _with_all_columns(batch)
         except Wrong as error:
             complain(seen, export, error)
+        except InputError as error:
+            raise _of_tool(seen, export, error) from None
+
+
+def _of_tool(seen: Peek, export: Export, error: InputError) -> InputError:
+    """What is wrong with a text as such, such as a line that was cut, may be no fault of its reader."""
+    name, said = seen.source.name, str(error)
+    if not seen.source.is_delimited or not said.startswith(name):
+        return error
+    return InputError(f"{name} ({export.title} export){said.removeprefix(name)}, or {export.remedy}")
 
 
 def _together(batches: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
