@@ -35,9 +35,8 @@ export function badge(text, kind = "") {
   return h("span", { class: `badge ${kind}` }, text);
 }
 
-// Rows are truths, columns votes.
-export function heatMap(names, matrix, { rows = "truth", columns = "vote", digits = 0 } = {}) {
-  const head = h("tr", {}, h("th", { class: "corner" }, columns ? `${rows} ↓ ${columns} →` : rows), names.map((name) => h("th", { class: "column", title: name }, name)));
+export function heatMap(names, matrix, { words = "Rows are truths, columns votes.", digits = 0 } = {}) {
+  const head = h("tr", {}, h("th", {}), names.map((name) => h("th", { class: "column", title: name }, name)));
   const body = matrix.map((line, k) =>
     h(
       "tr",
@@ -52,7 +51,8 @@ export function heatMap(names, matrix, { rows = "truth", columns = "vote", digit
       ),
     ),
   );
-  return h("div", { class: "scroll" }, h("table", { class: "heat" }, h("thead", {}, head), h("tbody", {}, body)));
+  const table = h("table", { class: "heat" }, h("thead", {}, head), h("tbody", {}, body));
+  return h("div", { class: "stack tight" }, h("div", { class: "scroll" }, table), h("small", {}, words));
 }
 
 export function histogram(bins) {

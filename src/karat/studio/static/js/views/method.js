@@ -23,7 +23,7 @@ export async function render(root, { project }) {
     const rows = (names) => names.map((name) => methodRow(methods.find((method) => method.name === name), chosen, draw));
     const isOpen = list.querySelector("details")?.open || others.some((name) => chosen.has(name));
     fill(list, rows(FIRST), h("details", { class: "methods", open: isOpen }, h("summary", {}, `${others.length} more methods`), rows(others)));
-    fill(more, chosen.size ? null : h("p", { class: "muted" }, "Choose a method first."), [...chosen].map((name) => settingFields(methods.find((method) => method.name === name), settings)));
+    fill(more, chosen.size ? null : h("p", { class: "muted" }, "Choose a method first."), [...chosen].map((name) => settingFields(methods.find((method) => method.name === name), settings, chosen.size === 1)));
     fill(button, chosen.size > 1 ? `Compare ${chosen.size} methods` : `Fit ${[...chosen][0] ?? ""}`);
     button.disabled = chosen.size === 0;
   }
@@ -70,7 +70,7 @@ function methodRow(method, chosen, draw) {
   );
 }
 
-function settingFields(method, settings) {
+function settingFields(method, settings, isOnly) {
   const own = (settings[method.name] ??= {});
   const fields = Object.entries(method.settings).map(([name, value]) => {
     const now = own[name] ?? value;
@@ -82,7 +82,7 @@ function settingFields(method, settings) {
     const input = h("input", { type: kind, step: "any", value: String(now), onchange: () => keep(own, name, value, input) });
     return field(name, input);
   });
-  return h("details", {}, h("summary", {}, method.name), h("div", { class: "fields" }, fields));
+  return h("details", { open: isOnly }, h("summary", {}, method.name), h("div", { class: "fields" }, fields));
 }
 
 function keep(own, name, value, input) {
@@ -166,5 +166,5 @@ function settingsWords(settings) {
 
 function agreementCard(done, agreement) {
   const names = agreement.fits.map((id) => done.find((fit) => fit.id === id)?.method ?? "?");
-  return card("How far they agree", heatMap(names, agreement.shares, { rows: "tasks labelled alike", columns: "", digits: 1 }));
+  return card("How far they agree", heatMap(names, agreement.shares, { words: "The share of tasks that two methods label alike.", digits: 1 }));
 }
