@@ -1,6 +1,7 @@
 """Docstrings of this project -> Markdown, for the pages of the API.
 
 They say "name: what it is" of each argument, a line or two each, and show examples with >>>, without further marks.
+What a field of a class is, stands in the comment behind it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import griffe
 
 __all__ = ["House", "as_markdown"]
 
+SIZES = {"T": "tasks", "W": "annotators", "K": "classes", "S": "prototypes", "L": "votes", "C": "cells"}
 ARGUMENT = re.compile(r"^(\w+(?:, \w+)*): (.*)")
 
 
@@ -21,6 +23,14 @@ class House(griffe.Extension):
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring:
             obj.docstring.value = as_markdown(obj.docstring.value, _names(obj))
+
+    def on_class_members(self, *, cls: griffe.Class, **_: Any) -> None:
+        """The fields that have a comment, as a table below what is said of the class."""
+        rows = [
+            row for member in cls.members.values() if isinstance(member, griffe.Attribute) and (row := _row(member))
+        ]
+        if cls.docstring and rows:
+            cls.docstring.value += "\n\n| field | is an array of | |\n|---|---|---|\n" + "\n".join(rows)
 
 
 def as_markdown(text: str, names: set[str]) -> str:
@@ -43,4 +53,14 @@ def as_markdown(text: str, names: set[str]) -> str:
 def _names(obj: griffe.Object) -> set[str]:
     if isinstance(obj, griffe.Function):
         return {parameter.name for parameter in obj.parameters}
-    return set(obj.members) | {name for name in obj.members if isinstance(obj, griffe.Class)}
+    return set(obj.members)
+
+
+def _row(field: griffe.Attribute) -> str:
+    """posterior: Floats  # [T, K] how likely -> | `posterior` | tasks × classes | how likely |"""
+    found = re.search(r"  # (?:\[(.*?)\] ?)?(.*)", field.source)
+    if field.docstring or not found:
+        return ""
+    sizes = {**SIZES, "L": "classes"} if "," in (found[1] or "") else SIZES  # L also counts the classes voted for
+    shape = re.sub("[A-Z]", lambda size: sizes.get(size[0], size[0]), (found[1] or "").replace(", ", " × "))
+    return f"| `{field.name}` | {shape} | {found[2]} |"

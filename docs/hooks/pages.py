@@ -22,6 +22,8 @@ LINK = re.compile(r"(\]\()([^)#\s]+)")
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     fences = config.mdx_configs.setdefault("pymdownx.superfences", {})
     fences["custom_fences"] = [{"name": "math", "class": "equations", "format": maths.block}]
+    if more := _not_in(str(config.nav)):
+        config.nav.append({"More": more})
     return config
 
 
@@ -37,6 +39,13 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Links to files that are not part of the site, such as examples, lose their target and keep their words."""
     return re.sub(r"\[([^\]]+)\]\((?:\.\./)*(?:examples|bench|src|tests)/[^)]*\)", r"\1", markdown)
+
+
+def _not_in(nav: str) -> list[str]:
+    """A page that nobody has found a place for yet can still be found."""
+    docs = ROOT / "docs"
+    pages = [str(page.relative_to(docs)) for page in sorted(docs.rglob("*.md"))]
+    return [page for page in pages if f"'{page}'" not in nav and not page.startswith("equations/")]
 
 
 def _moved(link: re.Match[str]) -> str:
