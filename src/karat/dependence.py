@@ -26,7 +26,7 @@ from karat.kernels.confusion import counts
 from karat.kernels.groups import move
 from karat.kernels.jit import fixed_length
 
-__all__ = ["Dependence", "Pairs", "couples", "dependence", "discounts", "vote_pairs"]
+__all__ = ["FORM", "Dependence", "Pairs", "couples", "dependence", "discounts", "vote_pairs"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

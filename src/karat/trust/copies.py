@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtri
 
 from karat.annotations import Annotations
-from karat.dependence import Pairs, dependence, discounts, vote_pairs
+from karat.dependence import FORM, Pairs, dependence, discounts, vote_pairs
 from karat.encoding import Names
 from karat.frames import make_frame, take, to_list
 from karat.methods.ptbcc import PTBCC
@@ -248,11 +248,15 @@ def _warn_of_groups(names: Names, group: Integers, excess: Floats, weights: Floa
     members = [np.flatnonzero(group == g) for g in range(len(excess))]
     new = [g for g in np.argsort([-len(m) for m in members], kind="stable") if tuple(members[g].tolist()) not in told]
     said = [
-        f"{_listed(names, members[g])} agree more than their skill explains, as if they copied (excess agreement "
-        f"{excess[g]:.2f}): they are worth about {weights[members[g]].sum():.1f} independent annotators"
+        f"annotators {_listed(names, members[g])} agree more than their skill explains, {_as_if(excess[g])} (excess "
+        f"agreement {excess[g]:.2f}): they are worth about {weights[members[g]].sum():.1f} independent ones"
         for g in new[:NAMED]
     ]
     return said + ([f"{len(new) - NAMED:,} more groups agree so"] if len(new) > NAMED else [])
+
+
+def _as_if(excess: float) -> str:
+    return "as if they copied" if excess > FORM else "by erring alike or on tasks that are hard for all of them"
 
 
 def _listed(names: Names, members: Integers) -> str:
