@@ -97,6 +97,21 @@ def test_one_box_is_a_question(tmp_path: Path) -> None:
     assert votes_of(read(path)) == {("H1", "ann", "true"), ("H1", "bob", "false"), ("H2", "ann", "false")}
 
 
+def test_several_items_in_one_hit(tmp_path: Path) -> None:
+    names = "Input.url1,Input.url_2,Input.url10,Answer.mood1,Answer.mood2,Answer.mood_10,Answer.note"
+    path = batch(
+        tmp_path, names, ["a,b,c,good,bad,good,hm", "a,b,c,bad,bad,,", "d,e,f,good,good,bad,", "d,e,f,bad,bad,bad,"]
+    )
+    assert list(read_each(path)) == ["mood1", "mood2", "mood_10", "note"]
+    found = read(path, task="url")
+    assert votes_of(found) == {
+        ("a", "ann", "good"), ("b", "ann", "bad"), ("c", "ann", "good"), ("a", "bob", "bad"), ("b", "bob", "bad"),
+        ("d", "ann", "good"), ("e", "ann", "good"), ("f", "ann", "bad"),
+    }  # fmt: skip
+    assert found.counts.left_out == {"rejected assignments": 1, "answers that are about a whole HIT": 1}
+    assert votes_of(read(path, task="Input.url", question="mood")) == votes_of(found)
+
+
 def as_cell(form: object) -> str:
     return '"' + json.dumps([form]).replace('"', '""') + '"'
 

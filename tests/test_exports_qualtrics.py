@@ -89,6 +89,12 @@ def test_what_is_left_out_can_be_included(tmp_path: Path) -> None:
     assert found.counts.left_out == {}
 
 
+def test_responses_whose_ids_were_replaced_are_no_headers(tmp_path: Path) -> None:
+    path = survey(tmp_path, headers=1)
+    write(path, path.read_text().replace("R_a", "one").replace("R_b", "two"))
+    assert votes_of(read(path, question="Q1")) == VOTES
+
+
 def test_numeric_codes_for_status_and_finished(tmp_path: Path) -> None:
     coded = [
         (row[0].replace("IP Address", "0").replace("Survey Preview", "1").replace("Spam", "8"), row[1], *row[2:])

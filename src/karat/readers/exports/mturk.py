@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -32,13 +33,36 @@ def fits(seen: Peek) -> bool:
 
 
 def read(seen: Peek, ask: Ask) -> Iterator[pl.DataFrame]:
-    task = chosen(seen, ask, "HITId", INPUT)
+    items = _items(seen, ask)
+    task = "HITId" if items else chosen(seen, ask, "HITId", INPUT)
     answers = [name for name in seen.columns if name.startswith(ANSWER)]
     if not answers:
         raise Wrong("there is no Answer.* column")
-    table = sheets_of(seen, [task, "WorkerId", STATUS, REJECT, *answers])
+    table = sheets_of(seen, [task, "WorkerId", STATUS, REJECT, *answers, *items.values()])
     table = leave_out(table, _is_rejected(table), "rejected assignments", ask, "rejected")
-    return votes_on(table, task, "WorkerId", _questions(_answers(table, answers)))
+    labels = _questions(_answers(table, answers))
+    return _votes_on_items(table, items, labels, ask) if items else votes_on(table, task, "WorkerId", labels)
+
+
+def _items(seen: Peek, ask: Ask) -> dict[str, str]:
+    """Several items in one HIT: for --task url the columns Input.url1, Input.url2, ..., by their numbers."""
+    if ask.task is None or ask.task in seen.columns or INPUT + ask.task in seen.columns:
+        return {}
+    numbered = re.compile(re.escape(INPUT + ask.task.removeprefix(INPUT)) + r"[_-]?(\d+)")
+    return {found[1]: name for name in seen.columns if (found := numbered.fullmatch(name))}
+
+
+def _votes_on_items(
+    table: pl.DataFrame, items: dict[str, str], labels: dict[str, pl.Series], ask: Ask
+) -> Iterator[pl.DataFrame]:
+    """Answer.mood1 is what Answer.mood says of the first item."""
+    common = dict(labels)
+    for number, column in items.items():
+        end = re.compile(rf"(?<!\d)[_-]?{number}$")
+        mine = [name for name in labels if end.search(name)]
+        yield from votes_on(table, column, "WorkerId", {end.sub("", name): common.pop(name) for name in mine})
+    if common:
+        ask.left_out["answers that are about a whole HIT"] += sum(len(label.drop_nulls()) for label in common.values())
 
 
 def _is_rejected(table: pl.DataFrame) -> pl.Expr:

@@ -22,7 +22,7 @@ from karat.readers.shapes import alike
 
 __all__ = ["EXPORT"]
 
-RESPONSE = ("ResponseId", "ResponseID")
+RESPONSE, START = ("ResponseId", "ResponseID"), "StartDate"
 PEOPLE = ("prolificpid", "prolificid", "participantid", "workerid", "mturkid", "sonaid")  # in this order
 ABOUT = re.compile(  # the response, not what it says
     r"(Start|End|Recorded)Date|Status|IPAddress|Progress|Duration.*|Finished|Response(Id|ID|Set)|Name|EmailAddress|"
@@ -41,7 +41,7 @@ UNANSWERED = "-99"  # a question that was seen and left out, if the export was t
 
 def fits(seen: Peek) -> bool:
     names = set(seen.columns)
-    return seen.source.is_delimited and bool(_import_ids(seen) or (names >= {"StartDate"} and names & set(RESPONSE)))
+    return seen.source.is_delimited and bool(_import_ids(seen) or (START in names and names & set(RESPONSE)))
 
 
 def read(seen: Peek, ask: Ask) -> Iterator[pl.DataFrame]:
@@ -71,10 +71,10 @@ def _header_rows(seen: Peek) -> int:
     for number, row in enumerate(seen.rows, start=1):
         if any("ImportId" in cell for cell in row):
             return number
-    place = next((seen.columns.index(name) for name in RESPONSE if name in seen.columns), None)
-    if place is None or not seen.rows:
+    if START not in seen.columns or not seen.rows:
         return 0
-    return 0 if seen.rows[0][place].startswith("R_") else 1
+    begun = seen.rows[0][seen.columns.index(START)]
+    return int(bool(begun.strip()) and not re.search(r"\d", begun))  # "Start Date", in whatever language, is no date
 
 
 def _respondent(seen: Peek) -> pl.Expr:
