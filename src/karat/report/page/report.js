@@ -108,6 +108,7 @@ async function drawChart(place) {
   const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, tooltip: { theme: "custom" } };
   const { view } = await vegaEmbed(place, specs[name], options);
   views[name] = view;
+  place.querySelector("svg").setAttribute("aria-hidden", "true"); // the place itself has the words
   saveButtons(place.closest("figure"), view, name);
 }
 async function chooseAnnotator() {
