@@ -155,6 +155,25 @@ def test_gold_is_used_by_the_next_fit_and_its_effect_is_shown(studio, tmp_path):
     assert studio.get(f"/api/projects/{project}/export/gold.csv").text == f"task,truth\n{first['name']},{label}\n"
 
 
+def test_the_tasks_that_a_truth_helps_most_come_first(studio, tmp_path):
+    project = studio.read_sample(tmp_path)
+    studio.fit(project)
+    phi = karat.aggregate(tmp_path / "votes.csv").posterior
+    queue = [task["at"] for task in studio.good("GET", f"/api/projects/{project}/next", params={"most": 50})["tasks"]]
+    chance = (phi**2).sum(axis=1)
+    assert chance[queue].tolist() == sorted(chance)[:50]
+
+
+def test_the_plan_is_that_of_karat_next(studio, tmp_path):
+    project = studio.read_sample(tmp_path)
+    studio.fit(project)
+    plan = karat.aggregate(tmp_path / "votes.csv").next()
+    found = studio.good("GET", f"/api/projects/{project}/plan", params={"budget": 5})
+    assert [one["task"] for one in found["ask"]] == plan.tasks()["task"].to_list()[:5]
+    assert [one["advice"] for one in found["annotators"]] == plan.annotators()["advice"].to_list()
+    assert found["n_safe"] == len(plan.safe_tasks())
+
+
 def test_undo_takes_back_the_last_truth_and_then_the_one_before(studio, tmp_path):
     project = studio.read_sample(tmp_path)
     studio.judge(project, 1, "cat")

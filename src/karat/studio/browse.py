@@ -104,11 +104,6 @@ class Browser:
     def doubts(self) -> Doubts:
         return doubts(self.result)
 
-    @cached_property
-    def by_need(self) -> Order:
-        """Tasks for which a person's truth helps most first."""
-        return self._order("task", "confidence", self._task_keys())
-
     def view(self, make: Callable[[Result], View]) -> View:
         """A view of the report, made once, even if several tabs ask for it at the same time."""
         with self._making[make]:

@@ -23,11 +23,11 @@ __all__ = ["Desk"]
 class Desk:
     """One project file, opened."""
 
-    def __init__(self, project_file: Path, folder: Path, most_bytes: int) -> None:
+    def __init__(self, project_file: Path, folder: Path, most_bytes: int, file: str | None = None) -> None:
         self.most_bytes = most_bytes
         self.hub = Hub()
         self.store = Store(project_file)
-        self.files = Files(folder, self.store)
+        self.files = Files(folder, self.store, also=file)
         self.projects = Projects(self.store, self.hub)
         self.gold = Gold(self.projects)
         self.workspace = Workspace(self.projects, self.files)

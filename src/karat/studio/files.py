@@ -30,8 +30,9 @@ class Listed(NamedTuple):
 class Files:
     """Nothing outside the folder can be named, however it is written."""
 
-    def __init__(self, folder: Path, store: Store) -> None:
-        self.folder = folder.resolve()
+    def __init__(self, folder: Path, store: Store, also: str | None = None) -> None:
+        """`also` is a file of the folder that the user named, whatever its extension."""
+        self.folder, self.also = folder.resolve(), also
         self.store = store
         self._scratch = tempfile.TemporaryDirectory(prefix="karat-studio-")
         self.scratch = Path(self._scratch.name)
@@ -81,8 +82,8 @@ class Files:
             raise InputError(str(error).replace(f"{path.parent}/", "")) from error
 
     def _is_data(self, path: Path) -> bool:
-        is_hidden = path.name.startswith(".")
-        return not is_hidden and path.suffix.lower() in READABLE and path.is_file() and self._is_inside(path)
+        is_listed = path.suffix.lower() in READABLE and not path.name.startswith(".")
+        return (is_listed or path.name == self.also) and path.is_file() and self._is_inside(path)
 
     def _is_inside(self, path: Path) -> bool:
         return path.resolve().is_relative_to(self.folder)

@@ -19,6 +19,7 @@ from karat.studio.security import Rules, is_loopback, new_token
 
 __all__ = ["Plan", "default_project", "plan", "serve"]
 
+ANYWHERE = ("0.0.0.0", "::")  # no address that a browser could open
 LEAST_TOKEN = 16  # characters of a token that others on the network could try to guess
 
 
@@ -40,7 +41,8 @@ class Plan:
 
     @property
     def address(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
+        name = socket.gethostname() if self.host in ANYWHERE else self.host
+        host = f"[{name}]" if ":" in name else name
         return f"http://{host}:{self.port}"
 
 
@@ -72,10 +74,9 @@ def default_project(file: Path | None, folder: Path) -> Path:
 
 def serve(wanted: Plan, *, open_browser: bool) -> None:
     """Until Ctrl-C."""
-    desk = Desk(wanted.project, wanted.folder, wanted.most_bytes)
+    desk = Desk(wanted.project, wanted.folder, wanted.most_bytes, wanted.file)
     try:
         if wanted.file is not None and desk.projects.of_place(wanted.file) is None:
-            desk.files.resolve(wanted.file)
             desk.projects.create(wanted.file, file=wanted.file, place=wanted.file)
         desk.warm_up()
         app = make_app(desk, Rules(wanted.token, wanted.host, wanted.port, wanted.most_bytes))

@@ -8,6 +8,7 @@ from karat.studio.problems import ProblemDetails
 from karat.studio.routes.exports import router as exports
 from karat.studio.routes.fits import router as fits
 from karat.studio.routes.gold import router as gold
+from karat.studio.routes.planning import router as planning
 from karat.studio.routes.projects import router as projects
 from karat.studio.routes.results import router as results
 from karat.studio.routes.tables import router as tables
@@ -31,6 +32,6 @@ REFUSALS: dict[int | str, dict[str, object]] = {
 
 def api() -> APIRouter:
     router = APIRouter(prefix="/api", responses=REFUSALS)
-    for part in (projects, votes, fits, results, tables, gold, exports):
+    for part in (projects, votes, fits, results, tables, gold, planning, exports):
         router.include_router(part)
     return router

@@ -12,6 +12,7 @@ export async function render(root, { project, params }) {
   const summary = get(`/projects/${project.id}/results/annotators`);
   const about = h("p", { class: "muted" }, "How often each is right, judged by the labels.");
   const copies = h("div", {});
+  const advice = h("div", {});
   const asked = { search: params.get("search") ?? "", sort: "accuracy", descending: true, first: 0 };
   const body = h("div", { id: "annotators" });
   const detail = h("div", { class: "stack" });
@@ -77,6 +78,7 @@ export async function render(root, { project, params }) {
   fill(
     root,
     h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Annotators"), about)),
+    advice,
     copies,
     h("div", { class: "side" }, h("section", { class: "card flush" }, h("div", { class: "filters" }, search), body), h("section", { class: "card beside" }, detail)),
   );
@@ -86,12 +88,20 @@ export async function render(root, { project, params }) {
     fill(copies, alike(found.groups));
     load();
   });
+  get(`/projects/${project.id}/plan?budget=1`).then((plan) => fill(advice, advised(plan.annotators)));
 }
 
 function alike(groups) {
   if (!groups.length) return null;
   const lines = groups.slice(0, 5).map((group) => h("li", {}, `${group.members.slice(0, 8).join(", ")}${group.members.length > 8 ? ` and ${group.members.length - 8} more` : ""}`));
   return h("div", { class: "note" }, h("b", {}, "These vote alike more often than their skill explains; they may copy from each other:"), h("ul", {}, lines));
+}
+
+function advised(annotators) {
+  if (!annotators.length) return null;
+  const lines = annotators.slice(0, 5).map((one) => h("li", {}, h("b", {}, `${one.advice} ${one.annotator}`), `: ${one.why}`));
+  const rest = annotators.length - lines.length;
+  return h("div", { class: "note" }, h("b", {}, "Whom to look after"), h("ul", {}, lines, rest > 0 ? h("li", {}, `and ${count(rest, "annotator")} more`) : null));
 }
 
 function words(summary) {
