@@ -141,6 +141,8 @@ def test_damage_is_named_with_the_tool_and_the_remedy(tmp_path: Path) -> None:
     bare = {name: FIELDS[name] for name in list(FIELDS)[:7]}
     with pytest.raises(InputError, match=rf"{title}: there is no column with answers"):
         read(survey(tmp_path, fields=bare, rows=[ROWS[0][:5]]))
+    with pytest.raises(InputError, match=r"blank\.csv \(Qualtrics export\)"):
+        read(write(tmp_path / "blank.csv", "StartDate,ResponseId,Q1\n\n"))
     whole = survey(tmp_path).read_text()
     with pytest.raises(
         InputError, match=r"cut\.csv \(Qualtrics export\), line \d+: too few fields.*, or (download|export) it again"

@@ -71,9 +71,8 @@ def _header_rows(seen: Peek) -> int:
     for number, row in enumerate(seen.rows, start=1):
         if any("ImportId" in cell for cell in row):
             return number
-    if START not in seen.columns or not seen.rows:
-        return 0
-    begun = seen.rows[0][seen.columns.index(START)]
+    first = dict(zip(seen.columns, seen.rows[0], strict=False)) if seen.rows else {}
+    begun = first.get(START, "")
     return int(bool(begun.strip()) and not re.search(r"\d", begun))  # "Start Date", in whatever language, is no date
 
 
