@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import sys
 
 import pytest
@@ -23,6 +24,18 @@ def archive(log):
     samples = {f"samples/{one['id']}_epoch_{one['epoch']}.json": json.dumps(one) for one in log["samples"]}
     header = {name: value for name, value in log.items() if name != "samples"}
     return {"_journal/start.json": json.dumps(header), **samples, "header.json": json.dumps(header)}
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_score_that_is_no_number_is_no_vote(tmp_path, packed):
+    """Inspect writes NaN, which JSON does not know, for judges that failed."""
+    scores = {"gpt": {"value": math.nan, "explanation": '"value": NaN,'}, "claude": {"value": "C"}}
+    log = with_samples({"id": "q", "epoch": 1, "scores": scores})
+    content = zipped(archive(log)) if packed else json.dumps(log, indent=2)
+    assert packed or '"value": NaN,\n' in content
+    votes = karat.read(write(tmp_path / "log", content))
+    assert votes_of(votes) == {("q", "claude", "C")}
+    assert votes.counts.left_out == {"scores without a value": 1}
 
 
 @pytest.mark.parametrize("indent", [2, None])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import polars as pl
 
@@ -15,6 +16,7 @@ from karat.readers.exports.records import items, open_export, open_member, open_
 __all__ = ["EXPORT"]
 
 HEADERS = ("header.json", "_journal/start.json")  # the second is all that a run leaves which did not finish
+NAN = re.compile(rb'^(\s*(?:"(?:[^"\\]|\\.)*":)?\s*)-?(?:NaN|Infinity)(,?\s*)$')
 QUESTION = "score"  # of scorers that say one thing; those that say several name them
 REMEDY = "write it again: inspect log convert LOG --to json --output-dir FOLDER"
 
@@ -43,13 +45,32 @@ def _head(seen: Peek) -> dict[str, Any]:
 def _samples(seen: Peek) -> Iterator[Any]:
     if seen.source.format != "zip":
         with open_export(seen.source) as file:
-            yield from items(file, "samples.item")
+            yield from items(cast(BinaryIO, WithoutNaN(file)), "samples.item")
         return
     with open_zip(seen.source) as archive:
         for name in seen.members:
             if name.startswith("samples/"):
                 with open_member(archive, name) as file:
-                    yield next(items(file, ""))
+                    yield _sample(file)
+
+
+def _sample(file: BinaryIO) -> Any:
+    try:
+        return json.load(file)
+    except ValueError as error:
+        raise Wrong(f"no valid JSON ({error})") from None
+
+
+class WithoutNaN:
+    """A log as JSON allows it: Inspect writes NaN for scores that failed, each value on a line of its own."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file = file
+
+    def read(self, size: int) -> bytes:
+        """About so many bytes, in whole lines; none for none, which is how ijson finds out what a file holds."""
+        lines = self.file.readlines(size) if size else []
+        return b"".join(NAN.sub(rb"\1null\2", line) for line in lines)
 
 
 def _votes(sample: Any, head: dict[str, Any], ask: Ask) -> Iterator[Vote]:

@@ -49,11 +49,14 @@ def items(file: BinaryIO, place: str) -> Iterator[Any]:
         for item in ijson.items(file, place, use_float=True, buf_size=CHUNK, multiple_values=not place):
             done += 1
             yield item
-    except ijson.IncompleteJSONError:
-        raise Wrong("the file is cut short, or no valid JSON", record=done + 1) from None
     except (ijson.JSONError, UnicodeDecodeError) as error:
-        said = " ".join(str(error).split())
-        raise Wrong(f"no valid JSON ({said[:80]})", record=done + 1) from None
+        raise Wrong(_damage(error), record=done + 1) from None
+
+
+def _damage(error: Exception) -> str:
+    """Of what ijson says only the reason, without a drawing of the place."""
+    reason = str(error).removeprefix("b'").split("\\n")[0].split("\n")[0].strip(" .")
+    return "the file is cut short" if "EOF" in reason else f"no valid JSON ({reason})"
 
 
 def json_lines(file: BinaryIO) -> Iterator[Any]:
