@@ -198,11 +198,31 @@ def test_a_tree_has_the_same_bits_in_whatever_order_it_grows(n):
     parts = [Statistics(float(rng.random()), rng.random(3), rng.random((1, 2, 2)), 0.1 * i) for i in range(n)]
     total = add_up(parts)
     for order in list(permutations(range(n)))[::7]:
-        tree = Tree()
+        tree = Tree(n)
         for index in order:
             tree.add((0, index), parts[index])
         assert all(np.array_equal(one, other) for one, other in zip(tree.total(), total, strict=True))
+        assert len(tree.nodes) == 1
     assert total.change == max(part.change for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("n_blocks", "threads"), [(31, [1, 1]), (312, [4] * 10), (5, [1, 1, 1]), (3, [2, 8]), (1, [1])]
+)
+def test_blocks_are_shared_out_evenly_in_branches_of_the_tree(n_blocks, threads):
+    made = crew.Crew(None, float)
+    made.threads = {f"w{number:02}": n for number, n in enumerate(threads)}
+    made.keepers = dict.fromkeys(made.threads)
+    made.share_out(range(n_blocks))
+    most = max(list(made.homes.values()).count(name) / n for name, n in made.threads.items())
+    assert most <= 1.1 * -(-n_blocks // sum(threads)) or most <= 1
+    sums = 0
+    for name in made.threads:
+        tree = Tree(n_blocks)
+        for block in [block for block, home in made.homes.items() if home == name]:
+            tree.add((0, block), Statistics(0.0, np.ones(1), np.ones(1), 0.0))
+        sums += len(tree.nodes)
+    assert sums <= 2 * len(threads)
 
 
 class DeadlyOnce(method_class("ptbcc")):

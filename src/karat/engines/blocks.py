@@ -105,19 +105,24 @@ class Tree:
     """Sums over blocks as a binary tree: whoever adds which blocks, and when, the sum has the same bits.
 
     Node (level, place) is the sum of the 2^level blocks from place * 2^level on. Two siblings are joined as soon as
-    both are there; what is left in the end is joined from the right.
+    both are there, and a node that can have no sibling rises; what is left in the end is joined from the right.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, n_blocks: int | None = None) -> None:
+        self.n_blocks = n_blocks  # None: not known yet, so nothing rises
         self.nodes: dict[tuple[int, int], Any] = {}
 
     def add(self, node: tuple[int, int], part: Any) -> None:
         level, place = node
-        while (level, place ^ 1) in self.nodes:
-            sibling = self.nodes.pop((level, place ^ 1))
-            part = _joined(sibling, part) if place % 2 else _joined(part, sibling)
+        while (sibling := (level, place ^ 1)) in self.nodes or self._is_last(level, place):
+            if (other := self.nodes.pop(sibling, None)) is not None:
+                part = _joined(other, part) if place % 2 else _joined(part, other)
             level, place = level + 1, place // 2
         self.nodes[level, place] = part
+
+    def _is_last(self, level: int, place: int) -> bool:
+        """Whether there are no blocks to the right, but some to the left."""
+        return self.n_blocks is not None and place > 0 and place % 2 == 0 and (place + 1) << level >= self.n_blocks
 
     def total(self) -> Any:
         in_order = sorted(self.nodes, key=lambda node: node[1] << node[0])

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Any
 
 import cloudpickle
@@ -21,6 +24,7 @@ PING = 5.0  # seconds that a living worker may take to say so
 NOTICE = 3.0  # seconds within which a lost worker shows
 HIRE = 60.0  # seconds that a worker may take to load Karat
 IN_FLIGHT = 2  # blocks on their way to each worker
+UNEVEN = 0.1  # how much more than the even share somebody may get, to have whole branches of the tree of sums
 
 
 class Crew:
@@ -50,17 +54,22 @@ class Crew:
                 _same_version(address, self._result(self._call(address, "version")))
 
     def share_out(self, blocks: Sequence[int]) -> None:
-        """Homes for blocks, in their order, so that in the end everybody has as many as their threads can do."""
-        addresses = sorted(self.keepers)
-        n_blocks, n_threads = len(self.homes) + len(blocks), sum(self.threads[address] for address in addresses)
-        rest, done = list(blocks), 0
-        for address in addresses:
-            done += self.threads[address]
-            wanted = round(n_blocks * done / n_threads) - round(n_blocks * (done - self.threads[address]) / n_threads)
-            here = max(wanted - list(self.homes.values()).count(address), 0)
-            self.homes.update(dict.fromkeys(rest[:here], address))
-            rest = rest[here:]
-        self.homes.update({block: addresses[number % len(addresses)] for number, block in enumerate(rest)})
+        """Homes for blocks: neighbours together, and nobody gets more than their threads' share of all."""
+        if not blocks:
+            return
+        unit = _unit(len(self.homes) + len(blocks), sum(self.threads.values()))
+        groups = [list(group) for _, group in groupby(blocks, key=lambda block: block // unit)]
+        room = self._room(unit, len(self.homes) + len(blocks))
+        for group in groups:
+            address = next((a for a in sorted(room) if room[a] >= len(group)), max(sorted(room), key=room.__getitem__))
+            self.homes.update(dict.fromkeys(group, address))
+            room[address] -= len(group)
+
+    def _room(self, unit: int, n_blocks: int) -> dict[str, int]:
+        """How many blocks each worker can still take."""
+        units, threads = math.ceil(n_blocks / unit), sum(self.threads.values())
+        taken = Counter(self.homes.values())
+        return {a: unit * math.ceil(units * self.threads[a] / threads) - taken[a] for a in self.keepers}
 
     def place(self, block: int, origin: Origin | None, number: int, kept: Kept | None) -> None:
         """Send a block home. Does not wait, but for what was sent long before."""
@@ -81,7 +90,7 @@ class Crew:
 
     def run(self, number: int, payload: bytes) -> Answer:
         """A pass over all blocks, ordered and answered along a tree of workers."""
-        order = Order(number, self.attempt, payload)
+        order = Order(number, self.attempt, payload, len(self.homes))
         (root,) = self._branches([address for address in sorted(self.keepers) if address in self.homes.values()], 1)
         answer: Answer = self._result(root.keeper.run(order, root.branches))
         if answer.is_lost:
@@ -146,6 +155,13 @@ class Crew:
 
     def _arrived(self, future: Any) -> None:
         _refuse(self._result(future))
+
+
+def _unit(n_blocks: int, n_threads: int) -> int:
+    """Blocks go in groups that are whole branches of the tree of sums, as large as an even share allows."""
+    most = (1 + UNEVEN) * math.ceil(n_blocks / n_threads)
+    units = [1 << level for level in range(n_blocks.bit_length())]
+    return max(unit for unit in units if math.ceil(math.ceil(n_blocks / unit) / n_threads) * unit <= most)
 
 
 def _hired(address: str, future: Any) -> Any:

@@ -141,13 +141,15 @@ class DaskEngine:
 
     def _settle(self) -> None:
         """Blocks without a home find one, load their votes, and go through what the others have been through."""
+        if not self.behind:
+            return
         self.crew.share_out(sorted(self.behind - self.crew.homes.keys()))
         for index in sorted(self.behind):
             origin = None if index in self.crew.loaded else self.origin(index)
             first, end = self.first_task[index : index + 2].tolist()
             self.crew.place(index, origin, self.history.first, self.history.kept(index, slice(first, end)))
         self.crew.wait_for_places()
-        for number, payload in self.history.passes() if self.behind else ():
+        for number, payload in self.history.passes():
             self.crew.catch_up(self.behind, number, payload)
         self.behind = set()
 

@@ -31,6 +31,7 @@ class Order(NamedTuple):
     number: int
     attempt: int  # grows with every repetition after a loss
     payload: bytes  # (step, arguments)
+    n_blocks: int  # of all workers
 
 
 class Branch(NamedTuple):
@@ -99,7 +100,7 @@ class Keeper:
             answers = [self._wait(future, order.attempt) for future in asked]
         except Lost:
             return Answer(is_lost=True)
-        return self._with(answers, len(order.payload))
+        return self._with(answers, order)
 
     def kept(self, name: str | None = None) -> dict[int, Any]:
         """What the blocks keep: all of it, or what has this name."""
@@ -109,7 +110,7 @@ class Keeper:
 
     def _add_own(self, order: Order) -> None:
         if self.number != order.number:
-            self.tree, self.number = Tree(), order.number
+            self.tree, self.number = Tree(order.n_blocks), order.number
         for index, part in self._run(order.number, order.payload):
             self.tree.add((0, index), part)
 
@@ -132,15 +133,15 @@ class Keeper:
                 raise Lost from error
         raise Lost
 
-    def _with(self, answers: Sequence[Answer], size: int) -> Answer:
+    def _with(self, answers: Sequence[Answer], order: Order) -> Answer:
         """The own sums and those of the branches."""
         for answer in answers:
             if answer.error or answer.is_lost:
                 return answer
-        tree, moved = Tree(), 0
+        tree, moved = Tree(order.n_blocks), 0
         tree.nodes = dict(self.tree.nodes)
         for answer in answers:
-            moved += size + len(answer.nodes) + answer.moved
+            moved += len(order.payload) + len(answer.nodes) + answer.moved
             for node, part in loads(answer.nodes).items():
                 tree.add(node, part)
         return Answer(dumps(tree.nodes), moved)
