@@ -27,7 +27,8 @@ Format = Annotated[
     typer.Option(
         "--format",
         metavar="TOOL",
-        help="The tool that wrote FILE, e.g. label-studio, where it is not recognised; table for none.",
+        help="The tool that wrote FILE, e.g. label-studio, where it is not recognised; table for none, "
+        "transposed for a table with a row per annotator.",
         rich_help_panel=EXPORTS,
     ),
 ]
