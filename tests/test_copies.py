@@ -12,7 +12,11 @@ from karat.trust.families import families
 NAMES = ["gpt-4o", "gpt-4o-mini", "openai/gpt-5", "claude-3-haiku", "mistral-large", "qwen2.5-72b"]
 
 
-def panel(sizes, names=NAMES, n_tasks=500, shared=0.6, K=2, skill=0.8, seed=0, repeated=1):
+def panel(*arguments, **settings):
+    return panel_and_truth(*arguments, **settings)[0]
+
+
+def panel_and_truth(sizes, names=NAMES, n_tasks=500, shared=0.6, K=2, skill=0.8, seed=0, repeated=1):
     """Families of judges: each of two or more gives the family's answer in `shared` of the cases, else their own."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(K, size=n_tasks)
@@ -27,7 +31,7 @@ def panel(sizes, names=NAMES, n_tasks=500, shared=0.6, K=2, skill=0.8, seed=0, r
     answers = np.repeat(np.array(columns).T, repeated, axis=1)
     task, judge = np.indices(answers.shape)
     who = np.array(names, dtype=object)[judge.ravel() // repeated]
-    return Annotations.from_arrays(task.ravel(), who, answers.ravel(), repeated="all")
+    return Annotations.from_arrays(task.ravel(), who, answers.ravel(), repeated="all"), truth
 
 
 def found_in(votes, method="ptbcc"):
@@ -86,6 +90,29 @@ def test_a_panel_of_one_family_is_warned_of_by_its_names_alone():
     (warning,) = found.warnings
     assert "4 of 4 annotators are of the family gpt" in warning
     assert "gold truths" in warning
+
+
+def test_known_truths_show_errors_that_all_share():
+    votes, truth = panel_and_truth((4,), names=["gpt-4o", "gpt-4o-mini", "gpt-4.1", "gpt-5"])
+    result = karat.aggregate(votes)
+    known = {task: int(truth[task]) for task in range(150)}
+    found = alike(result, known)
+    assert found.effective < 2.5
+    assert "are of one family and err alike" in found.warnings[0]
+    assert to_polars(found.pairs())["n_shared"].to_list() == [150] * 6
+    assert result.trust(known).alike.effective == found.effective
+
+
+def test_gold_that_taught_the_method_shows_it_too():
+    votes, truth = panel_and_truth((4,), names=list("abcd"))
+    known = {task: int(truth[task]) for task in range(300)}
+    assert alike(karat.aggregate(votes, gold=known), known).effective < 2.5
+
+
+def test_known_truths_accuse_nobody_who_errs_alone():
+    votes, truth = panel_and_truth((1,) * 6)
+    found = alike(karat.aggregate(votes), truth)
+    assert found.effective == 6
 
 
 def test_another_methods_result_is_judged_alike():

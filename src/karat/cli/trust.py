@@ -117,7 +117,7 @@ def _figures(found: Trust) -> list[tuple[str, str]]:
         ("labels that hardly lead the next class", f"{found.n_contested:,}"),
         ("ties", f"{found.n_tied:,}"),
         ("annotators whose votes ignore the truth", f"{found.n_spammers:,}"),
-        ("independent annotators that all are worth", f"{found.alike.effective:,.1f}"),
+        ("independent annotators that all are worth", f"{found.alike.effective:,.1f} of {found.alike.n_annotators:,}"),
     ]
     judged = found.calibration
     if judged is not None:

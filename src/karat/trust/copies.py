@@ -5,7 +5,7 @@ The excess is the share of the remaining tasks on which they agree nevertheless:
 copies. A pair is suspicious if chance would bring forth such an excess in one of a hundred data sets like this one; a
 family of LLM judges, known by its names, if the excess of all its pairs is two standard errors from none.
 
-Where most annotators err alike, their errors look like the truth: no vote can show it, only gold truths can.
+Where most annotators err alike, their errors look like the truth: no vote can show it, only known truths can.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from scipy.special import ndtri
 
 from karat.annotations import Annotations
 from karat.dependence import FORM, Pairs, dependence, discounts, vote_pairs
-from karat.encoding import Names
+from karat.encoding import MISSING, Names
 from karat.frames import make_frame, take, to_list
 from karat.methods.ptbcc import PTBCC
 from karat.result import Result
 from karat.solve import fit
 from karat.trust.families import families
-from karat.trust.votes import votes_of
+from karat.trust.votes import truth_codes, votes_of
 
 __all__ = ["Alike", "alike"]
 
@@ -102,10 +102,14 @@ class Alike:
         return make_frame(columns, like=self.names)
 
 
-def alike(result: Result, seed: int = 0) -> Alike:
-    """Look for annotators who agree more than the truth and their skill explain."""
+def alike(result: Result, truth: Any = None, seed: int = 0) -> Alike:
+    """Look for annotators who agree more than the truth and their skill explain.
+
+    With known truths (a path, a data frame or a mapping) only tasks that have one are looked at. That shows also what
+    votes cannot: errors that most annotators share.
+    """
     votes = votes_of(result)
-    posterior = _posterior(result, votes)
+    votes, posterior = (votes, _posterior(result, votes)) if truth is None else _known(result, votes, truth)
     pairs, share = vote_pairs(votes, posterior, np.random.default_rng(seed), MOST_PAIRS)
     evidence = _evidence(pairs, votes.n_annotators)
     kin = _families(votes.annotator_names, pairs)
@@ -131,6 +135,16 @@ def alike(result: Result, seed: int = 0) -> Alike:
 def _posterior(result: Result, votes: Annotations) -> Floats:
     """PTBCC's: its prototypes are shared, so that no group can make the truth its own."""
     return result.posterior if result.method == "ptbcc" else fit(PTBCC(), votes).posterior
+
+
+def _known(result: Result, votes: Annotations, truth: Any) -> tuple[Annotations, Floats]:
+    """The votes on tasks whose truth is known and is one of the classes, and these truths as certainties."""
+    codes = truth_codes(result, truth, also_taught=True)
+    known = (codes != MISSING) & (codes < votes.n_classes)
+    task, annotator, label = (column[known[votes.votes()[0]]] for column in votes.votes())
+    names = (votes.task_names, votes.annotator_names, votes.class_names)
+    some = Annotations.from_codes(task, annotator, label, *names, repeated="all")
+    return some, np.eye(votes.n_classes)[codes[known]]
 
 
 class Sums(NamedTuple):

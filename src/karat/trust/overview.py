@@ -59,7 +59,7 @@ class Trust:
 def trust(result: Result, truth: Any = None) -> Trust:
     """How far the labels of a result can be trusted. Known truths, if there are any, judge its probabilities."""
     votes = votes_of(result)
-    agreed, same, suspects = agreement(votes), alike(result), np.flatnonzero(spam(result).kind != "")
+    agreed, same, suspects = agreement(votes), _alike(result, truth), np.flatnonzero(spam(result).kind != "")
     calibrated = None if truth is None else calibration(result, truth)
     return Trust(
         method=result.method,
@@ -78,6 +78,12 @@ def trust(result: Result, truth: Any = None) -> Trust:
             *_of_calibration(calibrated),
         ],
     )
+
+
+def _alike(result: Result, truth: Any) -> Alike:
+    """By the votes, or by the truths where these have worse to tell."""
+    found = [alike(result)] if truth is None else [alike(result), alike(result, truth)]
+    return min(found, key=lambda one: one.effective / one.n_annotators)
 
 
 def _of_votes(agreed: Agreement, votes_per_task: float, method: str) -> list[str]:

@@ -23,11 +23,11 @@ def votes_of(result: Result) -> Annotations:
     return result.annotations
 
 
-def truth_codes(result: Result, truth: Any) -> Codes:
+def truth_codes(result: Result, truth: Any, *, also_taught: bool = False) -> Codes:
     """[T] the true class of each task, MISSING where it is not known; one beyond the classes if nobody voted for it.
 
     Truths come as codes already, or as anything that `karat.readers.read_truth` takes. Those that taught the method
-    are left out: of these tasks every method is sure and right.
+    are left out, unless they are wanted, too: of these tasks every method is sure and right.
     """
     n_tasks, n_classes = result.posterior.shape
     if isinstance(truth, np.ndarray) and truth.dtype.kind in "iu" and truth.shape == (n_tasks,):
@@ -37,7 +37,8 @@ def truth_codes(result: Result, truth: Any) -> Codes:
         place, code = match(to_list(tasks), result.task_names), match(to_list(truths), result.class_names)
         codes = np.full(n_tasks, MISSING, np.int32)
         codes[place[place != MISSING]] = np.where(code == MISSING, n_classes, code)[place != MISSING]
-    codes[result.gold != MISSING] = MISSING
+    if not also_taught:
+        codes[result.gold != MISSING] = MISSING
     if not (codes != MISSING).any():
         raise InputError("no task has a truth to judge by; truths given as gold taught the method and do not count")
     return codes
