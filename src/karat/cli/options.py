@@ -24,7 +24,7 @@ Files = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE",
-        help="Votes: CSV, TSV, JSONL (also .gz, .zst), Parquet, Excel, a pattern, folder or database; - is standard input.",
+        help="Votes: CSV, TSV, JSONL (also .gz, .zst), Parquet, Excel, a pattern, folder or database; - for stdin.",
         show_default=False,
     ),
 ]
