@@ -128,3 +128,13 @@ def test_labels_of_other_tasks(tmp_path):
     with pytest.raises(InputError, match="no label belongs to a task of the export"):
         write_back(result, path, out)
     assert not out.exists()
+
+
+def test_numbers_that_are_labels_of_argilla_stay_text(tmp_path):
+    records = [
+        {"id": name, "fields": {}, "responses": {"q": [{"value": label, "user_id": "u"}]}}
+        for name, label in (("a", "1"), ("b", "2"))
+    ]
+    path, out = write(tmp_path / "records.json", json.dumps(records)), tmp_path / "out.json"
+    write_back(karat.aggregate(path, method="mv", gold={"b": 1}), path, out)
+    assert [one["suggestions"]["q"]["value"] for one in json.loads(out.read_text())] == ["1", "1"]

@@ -56,7 +56,7 @@ def items(file: BinaryIO, place: str) -> Iterator[Any]:
 def _damage(error: Exception) -> str:
     """Of what ijson says only the reason, without a drawing of the place."""
     reason = str(error).removeprefix("b'").split("\\n")[0].split("\n")[0].strip(" .")
-    return "the file is cut short" if "EOF" in reason else f"no valid JSON ({reason})"
+    return "the file is cut short" + ("" if "EOF" in reason else f", or no valid JSON ({reason})")
 
 
 def json_lines(file: BinaryIO) -> Iterator[Any]:
