@@ -194,6 +194,7 @@ def test_arguments_may_be_named_as_there() -> None:
     labels = DawidSkene(n_iter=10, tol=1e-5).fit_predict(data=votes, true_labels=truth)
     assert (labels[truth.index] == truth).all()
     assert MajorityVote().fit_predict_proba(data=votes, skills=None).shape == (60, 2)
+    assert (DawidSkene().fit_predict(votes, gold=truth, threads=1)[truth.index] == truth).all()  # and as in Karat
 
 
 def test_polars_gets_polars_back() -> None:

@@ -30,7 +30,6 @@ from karat.readers import read
 from karat.readers.labels import is_missing
 from karat.readers.names import match
 from karat.result import Knowledge, Result, Step, summarise
-from karat.solve import fit
 
 __all__ = ["DawidSkene", "MajorityVote", "Wawa"]
 
@@ -165,11 +164,13 @@ class DawidSkene(Estimator, ds.DS):
     def fit(self, data: Any, true_labels: Any = None, initial_error: Any = None, **reading: Any) -> Any:
         if (initial_error is None) != (self.initial_error_strategy is None):
             raise InputError("initial_error and initial_error_strategy belong together: give both or neither")
-        annotations = read(data, gold=true_labels, **reading)
-        if initial_error is not None:
-            self.history = _history(annotations, initial_error, self.initial_error_strategy == "assign")
-        self.result_ = fit(self, annotations)
-        return self
+        if true_labels is not None:
+            reading["gold"] = true_labels
+        if initial_error is None:
+            return super().fit(data, **reading)
+        annotations = read(data, **reading)
+        self.history = _history(annotations, initial_error, self.initial_error_strategy == "assign")
+        return super().fit(annotations)
 
     def start(self, block: Block, restart: int) -> ds.Statistics:
         start_from_shares(block)
