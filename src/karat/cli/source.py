@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from karat.cli import options as o
+from karat.cli.exports import ALL
 from karat.databases import is_database, parse
 from karat.errors import InputError
 
@@ -45,6 +46,8 @@ def result_of(
     if len(reading.files) == 1 and is_saved_result(reading.files[0]):
         _refuse(method=method, set=settings, seed=seed, gold=gold, wide=reading.wide, **reading.selection)
         return load(reading.files[0])
+    if reading.selection.get("question") == ALL:
+        raise InputError("this shows one question; choose it with --question NAME")
     chosen = o.make(method or DEFAULT_METHOD, settings, seed)
     votes = reading.read(gold)
     with progress(chosen.name) as watch:
@@ -54,6 +57,7 @@ def result_of(
 def title_of(files: list[str]) -> str:
     """votes.csv, or votes.csv and 2 more."""
     first = parse(files[0]).name if is_database(files[0]) else Path(files[0]).name or files[0]
+    first = "standard input" if first == "-" else first
     return first if len(files) == 1 else f"{first} and {len(files) - 1:,} more"
 
 

@@ -21,7 +21,7 @@ from karat.predict import LEAST_PROBABILITY, likelihood
 from karat.result import Result
 from karat.trust.votes import votes_of
 
-__all__ = ["contested", "flips", "n_flips", "why"]
+__all__ = ["contested", "flipped", "flips", "n_flips", "why"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -64,7 +64,7 @@ def n_flips(result: Result) -> int:
 
 def flips(result: Result) -> Any:
     """A data frame, a row a task whose label is not that of the majority; the surest first."""
-    found = _flipped(result)
+    found = flipped(result)
     label = result.label_codes[found.task]
     return make_frame(
         {
@@ -135,7 +135,7 @@ def margins(result: Result) -> tuple[Codes, Floats]:
     return runner_up, result.confidence - second
 
 
-def _flipped(result: Result) -> Flipped:
+def flipped(result: Result) -> Flipped:
     votes = votes_of(result)
     m = np.diff(votes.cell_ptr)
     first, task = votes.task_ptr[:-1], _task_of_cell(votes)

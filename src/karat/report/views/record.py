@@ -25,6 +25,7 @@ class Setting:
     name: str
     value: str
     is_default: bool
+    is_known: bool  # to the method; others were added to its result
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def _about(method: str) -> str:
 def _settings(result: Result) -> list[Setting]:
     defaults = method_class(result.method)().settings if result.method in REGISTRY else {}
     return [
-        Setting(name, _shown(value), name in defaults and _shown(defaults[name]) == _shown(value))
+        Setting(name, _shown(value), name in defaults and _shown(defaults[name]) == _shown(value), name in defaults)
         for name, value in result.settings.items()
     ]
 
@@ -118,5 +119,5 @@ def _versions() -> dict[str, str]:
 
 
 def _command(method: str, settings: list[Setting]) -> str:
-    changed = [f"--set {shlex.quote(f'{s.name}={s.value}')}" for s in settings if not s.is_default]
+    changed = [f"--set {shlex.quote(f'{s.name}={s.value}')}" for s in settings if s.is_known and not s.is_default]
     return " ".join(["karat aggregate votes.csv -o labels.csv --method", method, *changed])

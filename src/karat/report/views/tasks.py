@@ -13,7 +13,7 @@ from karat.report.views.common import Floats, Shown, plain, texts
 from karat.report.views.key import Key
 from karat.report.views.weights import evidence
 from karat.result import Result
-from karat.trust.majority import CLOSE, margins
+from karat.trust.majority import CLOSE, flipped, margins
 
 __all__ = ["REASONS", "Doubts", "Tally", "TaskRow", "Tasks", "VoteRow", "doubts", "task_rows", "tasks"]
 
@@ -96,10 +96,10 @@ class Tasks:
 def doubts(result: Result) -> Doubts:
     open_ = result.gold == MISSING
     margin = margins(result)[1]
-    flipped = np.zeros(len(open_), np.bool_)
+    outvoted = np.zeros(len(open_), np.bool_)
     if result.annotations is not None:
-        flipped = _outvoted(result.annotations, result.label_codes)
-    return Doubts(open_ & (margin < CLOSE), open_ & result.tied, open_ & flipped)
+        outvoted[flipped(result).task] = True
+    return Doubts(open_ & (margin < CLOSE), open_ & result.tied, outvoted)
 
 
 def tasks(result: Result, key: Key | None = None, *, most: int = MOST_ROWS) -> Tasks:
@@ -188,14 +188,3 @@ def _vote_rows(
         for n, (name, j, k) in enumerate(zip(names, who.tolist(), voted.tolist(), strict=True))
     ]
     return sorted(rows, key=lambda row: -row.weight)
-
-
-def _outvoted(annotations: Annotations, label: Codes) -> Mask:
-    """Another class has more votes than the label."""
-    votes = np.diff(annotations.cell_ptr)
-    most = np.maximum.reduceat(votes, annotations.task_ptr[:-1])
-    task = np.repeat(np.arange(annotations.n_tasks), np.diff(annotations.task_ptr))
-    of_label = np.flatnonzero(annotations.cell_class == label[task])
-    own = np.zeros(annotations.n_tasks, np.int64)
-    own[task[of_label]] = votes[of_label]
-    return own < most
