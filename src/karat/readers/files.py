@@ -57,7 +57,10 @@ def _expand(path: str) -> Iterable[Source]:
     if not path:
         raise InputError("the path is empty; name a file")
     if is_database(path):
-        raise InputError(f"{parse(path).name} is a database, and no file; its votes are read with --query or --table")
+        raise InputError(
+            f"{parse(path).name} is a database, and no file; karat aggregate reads it with --query or --table, "
+            "and karat convert makes a file of it"
+        )
     place = Path(path).expanduser()
     if _test(place.is_dir, path):
         return _folder(place, path)
