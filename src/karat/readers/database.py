@@ -109,11 +109,13 @@ def _the_only(address: Any) -> Any:
 
 
 def _wanted(session: Session, query: str | None, table: str | None, params: Mapping[str, Any]) -> Query:
-    if (query is None) == (table is None):
-        both = "not both" if query is not None else _tables(session)
+    name = session.database.name
+    if query is not None and table is not None:
+        raise InputError(f"{name}: give --query or --table, not both")
+    if query is None and table is None:
         raise InputError(
-            f'{session.database.name}: say what to read with --query "SELECT ..." or --table NAME '
-            f"(query= or table= in Python); {both}"
+            f'{name}: say what to read with --query "SELECT ..." or --table NAME (query= or table= in Python; commands '
+            f"without these options take what karat convert makes of it); {_tables(session)}"
         )
     sql = query.strip().rstrip(";") if query is not None else f"SELECT * FROM {quoted(*table_parts(str(table)))}"
     wanted = Query(sql, params)
