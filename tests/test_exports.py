@@ -114,7 +114,7 @@ def test_the_format_can_be_named(tmp_path):
         karat.read(path, format="argilla")
     with pytest.raises(InputError, match=r'no format "labelstudio".*did you mean label-studio'):
         karat.read(path, format="labelstudio")
-    with pytest.raises(InputError, match="is a JSON list"):
+    with pytest.raises(InputError, match="neither a list of rows in JSON nor an export"):
         karat.read(path, format="table")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import sys
 from pathlib import Path
 
@@ -157,8 +158,17 @@ BROKEN = {
     "quote.csv": (b'task,worker,label\nt1,"ann,a\nt2,bob,b\n', "line 2: too few fields|never closed"),
     "bad.jsonl": (b'{"task":1,"worker":2,"label":3}\n{"task":1,"wor\n', "line 2: no valid JSON"),
     "number.jsonl": (b'{"task":1,"worker":2,"label":3}\n42\n', "line 2: found int; expected one JSON object"),
-    "list.json": (b'[{"task":1}]', "is a JSON list"),
+    "list.json": (b'[{"task":1}]', "there is no annotator and no label column"),
+    "numbers.json": (b"[1, 2]", "neither a list of rows in JSON nor an export that Karat knows"),
+    "cut.json": (b'[{"task":1,"worker":2,"label":"a"},{"task"', "neither a list of rows in JSON nor an export"),
 }
+
+
+def test_a_json_list_of_rows(tmp_path: Path) -> None:
+    rows = [{"task": task, "worker": who, "label": label, "more": {"at": 1}} for task, who, label in sorted(VOTES)]
+    assert votes_of(read(write(tmp_path / "votes.json", json.dumps(rows)))) == VOTES
+    packed = gzip.compress(json.dumps(rows, indent=2).encode())
+    assert votes_of(read(write(tmp_path / "votes.json.gz", packed))) == VOTES
 
 
 @pytest.mark.parametrize("name", BROKEN)

@@ -26,7 +26,7 @@ EXTENSIONS = {
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 TEXT = frozenset({"csv", "tsv", "jsonl"})
 OF_EXPORTS = (".json", ".json.gz", ".zip", ".eval", *WORKBOOKS)  # which no plain text has
-READABLE = "CSV, TSV, JSONL (each also as .gz or .zst), Parquet, Arrow and Excel files"
+READABLE = "CSV, TSV, JSONL (each also as .gz or .zst), JSON lists, Parquet, Arrow and Excel files"
 
 MAGIC = {
     b"PAR1": "parquet",
@@ -91,7 +91,7 @@ def _by_content(source: Source, start: bytes, seen: str) -> Source:
         return replace(source, format=seen)
     if seen in ("gzip", "zstd"):
         unpacked = replace(source, compression=seen)
-        return replace(unpacked, format=_text_format(unpacked, _first_line(unpacked)))
+        return replace(unpacked, format=_text_format(_first_line(unpacked)))
     if seen in ("SQLite", "DuckDB"):
         address = f"{seen.lower()}:///{source.name}"
         raise InputError(
@@ -101,18 +101,15 @@ def _by_content(source: Source, start: bytes, seen: str) -> Source:
     if seen or b"\0" in start:
         found = f"its content is {seen}" if seen else "it is binary"
         raise InputError(f"{source.name} is no table that Karat reads: {found}; it reads {READABLE}")
-    return replace(source, format=_text_format(source, start.splitlines()[0] if start.split() else b""))
+    return replace(source, format=_text_format(start.splitlines()[0] if start.split() else b""))
 
 
-def _text_format(source: Source, line: bytes) -> str:
+def _text_format(line: bytes) -> str:
     line = line.removeprefix(b"\xef\xbb\xbf").strip(b" ")
     if line.startswith(b"{"):
         return "jsonl"
     if line.startswith(b"["):
-        raise InputError(
-            f"{source.name} is a JSON list, and no export that Karat knows; expected one JSON object per line (JSONL), "
-            "or name the tool that wrote it with --format"
-        )
+        return "json"
     return "tsv" if line.count(b"\t") > line.count(b",") else "csv"
 
 

@@ -17,7 +17,7 @@ from karat.readers.files import is_files, sources_of
 from karat.readers.formats import recognise
 from karat.readers.growing import Growing, growing
 from karat.readers.names import Coded, encode_column, encode_series
-from karat.readers.source import Source, separator_of
+from karat.readers.source import Source, open_bytes, separator_of
 from karat.readers.trouble import line_of_row, reading
 
 __all__ = ["Loaded", "Opened", "Table", "open_sources", "open_table"]
@@ -191,11 +191,26 @@ def _scan(source: Source) -> pl.LazyFrame:
         return scan_delimited(source)
     if source.format == "jsonl":
         return pl.scan_ndjson(_whole(source), infer_schema_length=None)
+    if source.format == "json":
+        return _list_of_rows(source)
     if source.format == "parquet":
         return pl.scan_parquet(source.data, glob=False, hive_partitioning=False)
     if _is_arrow_stream(source):
         return pl.read_ipc_stream(_bytes(source)).lazy()
     return pl.scan_ipc(source.data, glob=False, hive_partitioning=False)
+
+
+def _list_of_rows(source: Source) -> pl.LazyFrame:
+    """A list of objects in JSON, as pandas writes with orient="records"; it is read whole."""
+    try:
+        with open_bytes(source) as file:
+            return pl.read_json(file.read(), infer_schema_length=None).lazy()
+    except pl.exceptions.PolarsError as error:
+        said = str(error).strip().splitlines()[0]
+        raise InputError(
+            f"{source.name} is neither a list of rows in JSON nor an export that Karat knows ({said}); "
+            "write it again, or name the tool that wrote it with --format"
+        ) from None
 
 
 def _whole(source: Source) -> Any:
