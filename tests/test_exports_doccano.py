@@ -1,5 +1,6 @@
 """doccano: an archive with a file per member, or these files themselves."""
 
+import io
 import json
 
 import pytest
@@ -56,6 +57,11 @@ def test_labels_of_all_members_together_are_refused(tmp_path, packed):
     write(path, zipped({"all.jsonl": content}) if packed else content)
     with pytest.raises(InputError, match=r"\(doccano export\): it holds the labels of all members together.*Share"):
         karat.read(path)
+
+
+def test_a_stream_has_no_name_to_call_the_annotator_by():
+    with pytest.raises(InputError, match=r"\(doccano export\): the annotator is called as the file is.*give the path"):
+        karat.read(io.BytesIO(FILES["jsonl"]["ann.jsonl"].encode()))
 
 
 DAMAGED = {

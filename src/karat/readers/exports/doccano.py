@@ -53,7 +53,9 @@ def _of_archive(seen: Peek, ask: Ask) -> Iterator[Vote]:
 
 def _of_file(seen: Peek, ask: Ask) -> Iterator[Vote]:
     name = PurePath(seen.source.name.removesuffix(".gz")).name
-    if not isinstance(seen.source.data, PurePath) or PurePath(name).stem == EVERYBODY:
+    if isinstance(seen.source.data, bytes):
+        raise Wrong("the annotator is called as the file is, and this is none", remedy="give the path of the file")
+    if PurePath(name).stem == EVERYBODY:
         raise _together()
     with open_export(seen.source) as file:
         yield from _votes(name, file, ask)
