@@ -137,6 +137,14 @@ def test_a_key_finds_tasks_and_classes_as_they_are_written():
     assert (key.codes.tolist(), key.names, key.unused) == ([0, 2], ["0", "1", "7"], 1)
 
 
+def test_a_task_that_is_called_by_its_whole_text_leaves_room_for_others():
+    texts = [f"{'What is the capital of this country? ' * 50}{i}" for i in range(2)]
+    result = karat.aggregate(votes_of(**{texts[0]: "xy", texts[1]: "yx"}), "mv")
+    rows = view(result, {texts[0]: "x", texts[1]: "y"}).tasks.rows
+    assert all(len(row.task) == 200 and row.task.endswith("…") for row in rows)
+    assert sorted(row.right for row in rows) == [False, True]
+
+
 @pytest.mark.parametrize(
     ("share", "digits", "text"),
     [(0.5, 0, "50 %"), (1.0, 0, "100 %"), (0.9999, 0, "over 99 %"), (0.0001, 0, "under 1 %"), (0.0, 1, "0.0 %")],

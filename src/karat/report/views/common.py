@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 Matrix = list[list[float]]  # truth in rows, vote in columns
 
 NARROW = "\u202f"  # a narrow space that does not break: 95 %
+LONGEST = 200  # letters of a name: some tasks are called by their whole text
 DIGITS = 4  # a probability needs no more on paper, and a file of many stays small
 
 
@@ -38,13 +39,15 @@ class Shown:
 
 
 def texts(names: Names, codes: ArrayLike | None = None) -> list[str]:
-    """Names of these codes (or all of them) as text that can be seen."""
+    """Names of these codes (or all of them) as text that can be seen, and that leaves room for others."""
     chosen = names if codes is None else take(names, np.asarray(codes, dtype=np.int32))
     return [_visible(name) for name in to_list(chosen)]
 
 
 def _visible(name: object) -> str:
     text = str(name)
+    if len(text) > LONGEST:
+        return f"{text[: LONGEST - 1]}…"
     return text if text.strip() else "(blank)"
 
 

@@ -68,8 +68,12 @@ def prototypes(result: Result) -> Prototypes | None:
             Mixture(name, int(result.votes_per_annotator[j]), plain(known.weights[j]))
             for name, j in zip(texts(result.annotator_names, thinned), thinned.tolist(), strict=True)
         ],
-        mixtures_shown=Shown(len(thinned), len(order), "share of prototype 1", "annotators.csv"),
+        mixtures_shown=Shown(len(thinned), len(order), _order_of(len(thinned), len(order)), "annotators.csv"),
     )
+
+
+def _order_of(shown: int, total: int) -> str:
+    return "share of prototype 1" if shown == total else "share of prototype 1, picked evenly"
 
 
 def _evenly(order: np.ndarray[tuple[int], np.dtype[np.int64]]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -144,7 +144,7 @@ def _row(result: Result, i: int, name: str, classes: list[str], found: Doubts, k
         reasons=[reason for reason in REASONS if getattr(found, reason)[i]],
         gold=bool(result.gold[i] != MISSING),
         truth=truth,
-        right=None if truth is None else truth == classes[label],
+        right=None if key is None or truth is None else bool(key.codes[i] == label),
         tally=_tally(counts, phi, classes),
         votes=_vote_rows(result, who[:MOST_VOTES], voted[:MOST_VOTES], label, rival, classes),
         votes_left_out=max(len(who) - MOST_VOTES, 0),
