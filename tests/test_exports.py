@@ -286,3 +286,14 @@ def refusal(path, **options):
     except InputError as error:
         return str(error)
     return ""
+
+
+def test_new_votes_of_an_export_are_folded_into_a_model(tmp_path):
+    rating = {"from_name": "stars", "to_name": "text", "type": "rating", "value": {"rating": 4}}
+    answers = [annotation(who, choices("sent", "neg"), rating) for who in (8, 9)]
+    new = write(tmp_path / "new.json", json.dumps([{"id": 10, "data": {}, "annotations": answers}]))
+    old = write(tmp_path / "old.json", json.dumps(LABEL_STUDIO))
+    assert run("aggregate", old, "--save", tmp_path / "a.karat").exit_code == 0
+    done = run("update", tmp_path / "a.karat", new, "-o", tmp_path / "b.karat", "--question", "sent")
+    assert done.exit_code == 0, done.stderr
+    assert "5 votes by 4 annotators on 3 tasks" in done.stderr

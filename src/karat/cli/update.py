@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from karat.cli import exports as e
 from karat.cli import options as o
 from karat.errors import InputError
 
@@ -44,6 +45,9 @@ def update(
     repeated: o.Repeated = "first",
     threads: o.Threads = None,
     json: o.Json = False,
+    format: e.Format = None,
+    question: e.Question = None,
+    include: e.Include = None,
 ) -> None:
     """Fold new votes into a model, at a cost that follows the new votes.
 
@@ -61,6 +65,7 @@ def update(
     check_outputs(tables, [output], inputs)
     before = load(model)
     options = {"task": task, "annotator": annotator, "label": label, "wide": wide, "missing": o.listed(missing)}
+    options |= e.selection(format, question, include)
     result = _updated(before, files, {**options, "gold": gold, "prior": prior, "refit": refit}, threads, repeated)
     assert result.annotations is not None
     found = facts(result, result.annotations)
