@@ -142,7 +142,8 @@ def calibration(view: View) -> Spec:
     )
     right = alt.Y("accuracy_low:Q", title="share that is right", scale=_zero_to_one(), axis=_shares())
     line = base.mark_rule(color=BLUE, opacity=0.45, strokeWidth=3).encode(y=right, y2="accuracy_high:Q")
-    dot = base.mark_point(color=BLUE, filled=True, size=70, opacity=1).encode(y="accuracy:Q")
+    size = alt.Size("n:Q", scale=alt.Scale(range=[30, 260]), legend=None)
+    dot = base.mark_point(color=BLUE, filled=True, opacity=1).encode(y="accuracy:Q", size=size)
     diagonal = alt.Chart(data("diagonal")).mark_line(color=INK, opacity=0.4, strokeDash=[4, 4], strokeWidth=1)
     chart = alt.layer(diagonal.encode(x="x:Q", y="y:Q"), line, dot).properties(width="container", height=300)
     ends = [{"x": 0, "y": 0}, {"x": 1, "y": 1}]

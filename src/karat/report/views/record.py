@@ -45,6 +45,7 @@ class Record:
     missing: int
     repeated: int
     gold_unused: int
+    left_out: dict[str, int]  # of an export, by what it was
     converged: bool
     stopped: str
     iterations: int
@@ -66,6 +67,7 @@ def record(result: Result, command: str | None = None) -> Record:
         missing=result.counts.missing,
         repeated=result.counts.repeated,
         gold_unused=result.counts.gold_unused,
+        left_out=result.counts.left_out,
         converged=result.converged,
         stopped=result.stopped,
         iterations=result.iterations,
