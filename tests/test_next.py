@@ -40,7 +40,8 @@ def test_the_gain_is_what_bayes_expects_of_one_more_vote(result):
     matrices = group_matrices(result, np.ones(len(one_each)), one_each, len(one_each))
     task, annotator, _ = result.annotations.votes()
     gain = np.zeros(len(result.posterior))
-    for i, phi in enumerate(result.posterior):
+    for i, phi in enumerate(np.sqrt(result.posterior)):
+        phi /= phi.sum()  # less sure than the method is
         left = result.votes_per_annotator * ~np.isin(one_each, annotator[task == i])
         for j in np.flatnonzero(left):
             for vote in range(3):

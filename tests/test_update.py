@@ -132,6 +132,11 @@ def test_a_refit_is_a_fit_from_scratch(parts, name):
     assert np.array_equal(fit(method, old).update(new, refit=True).posterior, fit(method, whole).posterior)
 
 
+def test_a_refit_needs_no_new_votes(parts):
+    result = fit(PTBCC(), parts[0]).update(parts[1])
+    assert np.array_equal(result.update(refit=True).posterior, fit(PTBCC(), parts[2]).posterior)
+
+
 def test_a_new_annotator_and_a_new_task_are_welcome(parts):
     result = fit(PTBCC(), parts[0]).update(Annotations.from_arrays([999, 0], ["zoe", "zoe"], [1, 1]))
     assert 999 in list(result.task_names)

@@ -123,10 +123,17 @@ def expected_gains(result: Result, annotators: Sequence[Any] | None = None) -> t
 
     def work(part: tuple[int, int]) -> None:
         rows = slice(*part)
-        expected_gain(result.posterior[rows], matrices, left[rows], gain[rows])
+        expected_gain(_less_sure(result.posterior[rows]), matrices, left[rows], gain[rows])
 
     in_threads(work, ranges(len(gain)))
     return gain, left.sum(axis=1) == 0
+
+
+def _less_sure(posterior: Floats) -> Floats:
+    """Of tasks with few votes a method is too sure: what it knows of annotators is taken for certain (docs/next.md)."""
+    roots = np.sqrt(posterior, dtype=np.float64)
+    less_sure: Floats = roots / roots.sum(axis=1, keepdims=True)
+    return less_sure
 
 
 def _activity(result: Result, annotators: Sequence[Any] | None) -> Floats:

@@ -53,6 +53,8 @@ def update(
 ) -> Result:
     """What `Result.update` does."""
     began = time.perf_counter()
+    if votes is None and gold is None and not refit:
+        raise InputError("there is nothing to update with: give votes, or known truths (gold), or refit")
     merged = _merge(votes_of(result), votes, gold, repeated, reading)
     method = method_of(result)
     if refit:
@@ -72,8 +74,6 @@ def votes_of(result: Result) -> Annotations:
 
 
 def _merge(old: Annotations, votes: Any, gold: Any, repeated: Repeated, reading: dict[str, Any]) -> Merged:
-    if votes is None and gold is None:
-        raise InputError("there is nothing to update with: give votes, or known truths (gold)")
     of_votes = gold if gold is True or (isinstance(gold, str) and not Path(gold).exists()) else None
     if votes is None:
         merged = _unchanged(old)
