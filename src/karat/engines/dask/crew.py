@@ -23,6 +23,7 @@ LOOK = 1.0  # seconds between two looks whether all workers are still there
 PING = 5.0  # seconds that a living worker may take to say so
 NOTICE = 3.0  # seconds within which a lost worker shows
 HIRE = 60.0  # seconds that a worker may take to load Karat
+POLL = 0.02  # seconds between two looks whether it has
 IN_FLIGHT = 2  # blocks on their way to each worker
 UNEVEN = 0.1  # how much more than the even share somebody may get, to have whole branches of the tree of sums
 
@@ -36,27 +37,42 @@ class Crew:
         self.threads: dict[str, int] = {}
         self.homes: dict[int, str] = {}  # of blocks
         self.loaded: set[int] = set()  # blocks whose votes are at home
-        self.on_the_way: list[Any] = []
+        self.on_the_way: list[tuple[int, Any]] = []  # blocks, and what their new homes will say
         self.attempt = 0
 
     def hire(self, workers: dict[str, int]) -> None:
-        """A keeper for each worker that has none."""
-        new = [address for address in workers if address not in self.keepers]
+        """A keeper for each worker that has none. Workers that go away meanwhile stay without."""
         futures = {
-            address: self.cluster.client.submit(
-                Keeper, workers[address], self.dtype, actor=True, workers=[address], pure=False
-            )
-            for address in new
+            address: self.cluster.client.submit(Keeper, threads, self.dtype, actor=True, workers=[address], pure=False)
+            for address, threads in workers.items()
+            if address not in self.keepers
         }
         with self.cluster.client.as_current():  # whom an actor calls through, from its first call on
             for address, future in futures.items():
-                self.keepers[address], self.threads[address] = _hired(address, future), workers[address]
-                _same_version(address, self._result(self._call(address, "version")))
+                try:
+                    keeper = self._hired(address, future)
+                    _same_version(address, self._result(keeper.version()))
+                    self.keepers[address], self.threads[address] = keeper, workers[address]
+                except Lost:
+                    continue
+
+    def _hired(self, address: str, future: Any) -> Any:
+        end = time.monotonic() + HIRE
+        while not future.done():
+            if address not in self.cluster.threads() or time.monotonic() > end:
+                raise Lost(address)
+            time.sleep(POLL)
+        try:
+            return future.result()
+        except ImportError as error:
+            raise InputError(f"the Dask worker {address} cannot load Karat ({error}); install it there, too") from error
+        except Exception as error:  # Dask has many words for a lost worker
+            raise Lost(str(error)) from error
 
     def share_out(self, blocks: Sequence[int]) -> None:
         """Homes for blocks: neighbours together, and nobody gets more than their threads' share of all."""
-        if not blocks:
-            return
+        if not self.keepers:
+            raise Lost("no worker is left")
         unit = _unit(len(self.homes) + len(blocks), sum(self.threads.values()))
         groups = [list(group) for _, group in groupby(blocks, key=lambda block: block // unit)]
         room = self._room(unit, len(self.homes) + len(blocks))
@@ -73,14 +89,19 @@ class Crew:
 
     def place(self, block: int, origin: Origin | None, number: int, kept: Kept | None) -> None:
         """Send a block home. Does not wait, but for what was sent long before."""
-        self.on_the_way.append(self._call(self.homes[block], "take", block, origin, number, kept))
-        self.loaded.add(block)
+        future = self._call(self.homes[block], "take", self.attempt, block, origin, number, kept)
+        self.on_the_way.append((block, future))
         if len(self.on_the_way) > IN_FLIGHT * len(self.keepers):
-            self._arrived(self.on_the_way.pop(0))
+            self._wait_for_place()
 
     def wait_for_places(self) -> None:
         while self.on_the_way:
-            self._arrived(self.on_the_way.pop(0))
+            self._wait_for_place()
+
+    def _wait_for_place(self) -> None:
+        block, future = self.on_the_way.pop(0)
+        self._arrived(future)
+        self.loaded.add(block)
 
     def catch_up(self, blocks: Iterable[int], number: int, payload: bytes) -> None:
         """Those who keep these blocks repeat a pass on them."""
@@ -88,15 +109,18 @@ class Crew:
         for future in [self._call(address, "catch_up", number, payload) for address in addresses]:
             self._arrived(future)
 
-    def run(self, number: int, payload: bytes) -> Answer:
-        """A pass over all blocks, ordered and answered along a tree of workers."""
+    def run(self, number: int, payload: bytes) -> tuple[Any, int]:
+        """A pass over all blocks, ordered and answered along a tree of workers. -> the sum, and the bytes moved"""
         order = Order(number, self.attempt, payload, len(self.homes))
         (root,) = self._branches([address for address in sorted(self.keepers) if address in self.homes.values()], 1)
         answer: Answer = self._result(root.keeper.run(order, root.branches))
         if answer.is_lost:
             raise Lost("a worker does not hear from another one")
         _refuse(answer.error)
-        return answer
+        nodes = cloudpickle.loads(answer.nodes)
+        if len(nodes) > 1:  # a whole tree is one node
+            raise Lost("not all blocks have been counted")
+        return next(iter(nodes.values())), len(payload) + len(answer.nodes) + answer.moved
 
     def collect(self, name: str | None) -> dict[int, Any]:
         """What the blocks keep, by their number."""
@@ -162,17 +186,6 @@ def _unit(n_blocks: int, n_threads: int) -> int:
     most = (1 + UNEVEN) * math.ceil(n_blocks / n_threads)
     units = [1 << level for level in range(n_blocks.bit_length())]
     return max(unit for unit in units if math.ceil(math.ceil(n_blocks / unit) / n_threads) * unit <= most)
-
-
-def _hired(address: str, future: Any) -> Any:
-    try:
-        return future.result(timeout=HIRE)
-    except TimeoutError as error:
-        raise Lost(address) from error
-    except ImportError as error:
-        raise InputError(f"the Dask worker {address} cannot load Karat ({error}); install it there, too") from error
-    except Exception as error:
-        raise Lost(str(error)) from error
 
 
 def _same_version(address: str, version: str) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self, TypeVar
 
 import numpy as np
-from cloudpickle import dumps, loads
+from cloudpickle import dumps
 from numpy.typing import NDArray
 
 from karat.annotations import Annotations
-from karat.engines.blocks import FEWEST_VOTES, Tree, split
+from karat.engines.blocks import FEWEST_VOTES, split
 from karat.engines.dask.cluster import DYING, REPLACEMENT, Cluster
 from karat.engines.dask.crew import Crew
 from karat.engines.dask.history import History
@@ -80,12 +80,10 @@ class DaskEngine:
 
     def sum(self, step: Callable[..., Statistics], *arguments: Any) -> Statistics:
         payload = dumps((step, arguments))
-        answer = self._with_all(lambda: self.crew.run(self.history.number + 1, payload))
+        total: Statistics
+        total, moved = self._with_all(lambda: self.crew.run(self.history.number + 1, payload))
         self.history.append(payload)
-        self.moved.append(len(payload) + len(answer.nodes) + answer.moved)
-        tree = Tree()
-        tree.nodes = loads(answer.nodes)
-        total: Statistics = tree.total()
+        self.moved.append(moved)
         return total
 
     def state(self) -> dict[str, NDArray[Any]]:

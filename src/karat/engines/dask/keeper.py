@@ -68,8 +68,13 @@ class Keeper:
         self.newest = max(self.newest, attempt)
         return True
 
-    def take(self, index: int, origin: Origin | None, number: int, kept: Kept | None) -> bytes:
-        """Keep this block (None: one that is here) as it was after that pass. -> what went wrong, if anything"""
+    def take(self, attempt: int, index: int, origin: Origin | None, number: int, kept: Kept | None) -> bytes:
+        """Keep this block (None: one that is here) as it was after that pass. -> what went wrong, if anything
+
+        What arrives late, after a loss, is out of date: it would set back a block that has caught up.
+        """
+        if attempt < self.newest:
+            return b""
         try:
             if origin is not None:
                 self.blocks[index] = origin.load(index, self.dtype)
