@@ -31,7 +31,7 @@ def narrowed(description, project):
                 if parameter["name"] == "project":
                     parameter["schema"] = {"type": "integer", "enum": [ABSENT if deletes_all else project]}
                 elif parameter["name"] == "at":
-                    parameter["schema"] = {"type": "integer", "minimum": 0, "maximum": 400}
+                    parameter["schema"] = {"type": "integer", "minimum": 0, "maximum": 100_000}
                 elif parameter["name"] == "fit" and parameter["in"] == "path":
                     parameter["schema"] = {"type": "integer", "enum": [1, 2, ABSENT]}
     return description
