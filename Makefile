@@ -36,7 +36,7 @@ rivals: $(READY)
 
 # Built without warnings, and to be read from the disk: site/index.html
 docs: $(READY)
-	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build
 
 docs-serve: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs serve --no-strict
