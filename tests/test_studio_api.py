@@ -4,6 +4,7 @@ import csv
 import io
 import json
 
+import numpy as np
 import pytest
 
 import karat
@@ -113,6 +114,40 @@ def test_a_task_shows_who_voted_what_with_which_weight(studio, tmp_path):
     for vote in task["row"]["votes"]:
         assert why[int(vote["annotator"])]["vote"] == vote["label"]
     assert sum(task["probabilities"]) == pytest.approx(1, abs=1e-5)
+
+
+def test_annotators_are_sorted_searched_and_opened(studio, tmp_path):
+    project = studio.read_sample(tmp_path)
+    studio.fit(project)
+    result = karat.aggregate(tmp_path / "votes.csv")
+
+    def page(**query):
+        return studio.good("GET", f"/api/projects/{project}/annotators", params=query)
+
+    assert [row["accuracy"] for row in page()["rows"]] == pytest.approx(sorted(result.accuracy)[::-1], abs=1e-4)
+    twos = page(search="2", sort="annotator", descending=False, most=2)["rows"]
+    assert [row["annotator"] for row in twos] == ["2", "12"]
+    worst = page(descending=False, most=1)["rows"][0]
+    assert worst["rank"] == 30
+    found = studio.good("GET", f"/api/projects/{project}/annotators/{worst['code']}")
+    assert np.array(found["confusion"]) == pytest.approx(result.confusion(int(worst["annotator"])), abs=1e-4)
+    assert studio.get(f"/api/projects/{project}/annotators/30").status_code == 404
+
+
+def test_every_view_of_the_report_is_there(studio, tmp_path):
+    project = studio.read_sample(tmp_path)
+    studio.fit(project)
+    result = karat.aggregate(tmp_path / "votes.csv")
+
+    def view(name):
+        return studio.good("GET", f"/api/projects/{project}/results{name}")
+
+    assert view("")["doubts"]["flipped"] == len(result.flips())
+    assert view("/annotators")["n"] == 30
+    assert view("/classes")["names"] == ["cat", "dog", "fox", "owl"]
+    assert len(view("/prototypes")["prototypes"]) == 2
+    assert view("/trust")["figures"][0]["value"] == pytest.approx(karat.agreement(tmp_path / "votes.csv").alpha)
+    assert view("/record")["method"] == "ptbcc"
 
 
 TABLE = "task,worker,label,text,gold,page\n7,x,cat,it purrs,cat,http://a.example/7\n8,y,dog,it barks,,\n"

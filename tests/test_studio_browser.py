@@ -167,6 +167,11 @@ def test_a_label_studio_export_with_two_questions(page, tmp_path):
         fit(page)
         labels = exported_labels(page, tmp_path)
         assert labels == {str(task): ["good", "bad"][task % 2] for task in range(1, 7)}
+        with page.expect_download() as download:
+            page.click("text=predictions.json")
+        tasks = json.loads(Path(download.value.path()).read_text())
+        found = tasks[0]["predictions"][0]["result"][0]
+        assert (found["from_name"], found["value"]) == ("mood", {"choices": ["bad"]})
 
 
 def test_markup_in_every_field_is_shown_as_text(page, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import polars as pl
 from karat.report import write_report
 from karat.studio.browse import Browser
 from karat.studio.desk import Desk
+from karat.writeback import write_back
 from karat.writers import write_frame, write_labels
 from karat.writers.votes import write_votes
 
@@ -45,6 +47,14 @@ def _votes(desk: Desk, project: int, shown: Browser, path: Path) -> None:
     write_votes(shown.votes, path)
 
 
+def _predictions(desk: Desk, project: int, shown: Browser, path: Path) -> None:
+    """The export that the votes came from, with the labels in it: Label Studio and Argilla import that."""
+    row = desk.projects.get(project)
+    wishes = json.loads(row["reading"] or "{}")
+    with desk.files.of(row) as export:
+        write_back(shown.result, str(export), path, question=wishes.get("question"), task=wishes.get("task"))
+
+
 def _report(desk: Desk, project: int, shown: Browser, path: Path) -> None:
     write_report(shown.result, path, title=desk.projects.get(project)["name"])
 
@@ -60,6 +70,7 @@ EXPORTS: dict[str, Write] = {
     "annotators.csv": _annotators,
     "gold.csv": _gold,
     "votes.csv": _votes,
+    "predictions.json": _predictions,
     "report.html": _report,
     "model.karat": _model,
 }

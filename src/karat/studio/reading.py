@@ -22,6 +22,7 @@ from karat.readers.files import sources_of
 from karat.readers.shapes import shape_of
 from karat.readers.table import Opened, open_table
 from karat.readers.trouble import reading
+from karat.writeback import TOOLS
 
 __all__ = ["Preview", "Question", "Reading", "preview", "read_votes"]
 
@@ -65,6 +66,7 @@ class Preview(BaseModel):
     open: list[str] = Field(description="The roles that no column could be found for.")
     questions: list[Question] = []
     includes: list[str] = Field(default=[], description="What can be included: predictions, rejected, ...")
+    writes_back: bool = Field(default=False, description="Whether labels can be handed back to this tool.")
     has_gold: bool = Field(default=False, description="Whether this tool's exports can mark gold.")
 
 
@@ -133,6 +135,7 @@ def _of_export(file: str, export: Export, seen: Peek) -> Preview:
         questions=questions,
         includes=list(export.include),
         has_gold=export.has_gold,
+        writes_back=export.name in TOOLS,
     )
 
 

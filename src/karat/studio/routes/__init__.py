@@ -5,14 +5,14 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from karat.studio.problems import ProblemDetails
-from karat.studio.routes.exports import router as exports
-from karat.studio.routes.fits import router as fits
-from karat.studio.routes.gold import router as gold
-from karat.studio.routes.planning import router as planning
-from karat.studio.routes.projects import router as projects
-from karat.studio.routes.results import router as results
-from karat.studio.routes.tables import router as tables
-from karat.studio.routes.votes import router as votes
+from karat.studio.routes.exports import router as exports_routes
+from karat.studio.routes.fits import router as fits_routes
+from karat.studio.routes.gold import router as gold_routes
+from karat.studio.routes.planning import router as planning_routes
+from karat.studio.routes.projects import router as projects_routes
+from karat.studio.routes.results import router as results_routes
+from karat.studio.routes.tables import router as tables_routes
+from karat.studio.routes.votes import router as votes_routes
 
 __all__ = ["api"]
 
@@ -29,9 +29,20 @@ REFUSALS: dict[int | str, dict[str, object]] = {
     }.items()
 }
 
+ROUTES = (
+    projects_routes,
+    votes_routes,
+    fits_routes,
+    results_routes,
+    tables_routes,
+    gold_routes,
+    planning_routes,
+    exports_routes,
+)
+
 
 def api() -> APIRouter:
     router = APIRouter(prefix="/api", responses=REFUSALS)
-    for part in (projects, votes, fits, results, tables, gold, planning, exports):
+    for part in ROUTES:
         router.include_router(part)
     return router

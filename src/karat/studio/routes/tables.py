@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 
 from karat.encoding import MISSING
 from karat.report.views.annotators import AnnotatorRow
+from karat.report.views.classes import shown_classes
 from karat.report.views.common import Matrix
 from karat.report.views.tasks import TaskRow, task_rows
 from karat.report.views.weights import has_matrices, matrices
@@ -60,7 +61,7 @@ class AnnotatorPage(BaseModel):
 class AnnotatorView(BaseModel):
     at: int
     row: AnnotatorRow
-    classes: list[str]
+    classes: list[str] = Field(description="Of the matrix: all, or the most frequent of very many.")
     confusion: Matrix | None
 
 
@@ -132,8 +133,14 @@ def annotators(
 def annotator(project: ProjectId, at: At, shown: Shown) -> AnnotatorView:
     """An annotator and how they vote when the truth is given."""
     _check(at, len(shown.result.accuracy), "annotator")
-    confusion = matrices(shown.result, [at])[0].round(4).tolist() if has_matrices(shown.result) else None
-    return AnnotatorView(at=at, row=shown.annotator_rows([at])[0], classes=shown.class_texts, confusion=confusion)
+    result, classes = shown.result, shown_classes(shown.result)
+    found = matrices(result, np.array([at], np.int32), classes)[0] if has_matrices(result) else None
+    return AnnotatorView(
+        at=at,
+        row=shown.annotator_rows([at])[0],
+        classes=[shown.class_texts[code] for code in classes.tolist()],
+        confusion=None if found is None else found.round(4).tolist(),
+    )
 
 
 def task_lines(shown: Browser, codes: list[int], given: dict[int, int]) -> list[TaskLine]:

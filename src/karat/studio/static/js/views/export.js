@@ -1,5 +1,6 @@
 // What can be taken away.
 
+import { get } from "../api.js";
 import { fill, downloadLink, h } from "../dom.js";
 import { count } from "../format.js";
 
@@ -13,11 +14,14 @@ const FILES = [
 ];
 
 export async function render(root, { project }) {
+  const preview = project.file === null ? null : await get(`/projects/${project.id}/preview`).catch(() => null);
+  const back = ["Back to the tool", `The export with the labels in it, as predictions (${preview?.format ?? ""}): import it there.`, ["predictions.json"]];
+  const files = preview?.writes_back ? [FILES[0], back, ...FILES.slice(1)] : FILES;
   const shown = project.fits.find((fit) => fit.id === project.shown);
   fill(
     root,
     h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Export"), h("p", { class: "muted" }, `From the result of ${shown.method} on ${count(shown.facts.n_tasks, "task")}, with ${count(shown.facts.gold, "truth")} used.`))),
     project.n_gold !== shown.facts.gold ? h("div", { class: "note" }, "The truths have changed since this fit. ", h("a", { href: `#/p/${project.id}/judge` }, "Refit"), " to make the labels follow.") : null,
-    h("div", { class: "exports" }, FILES.map(([title, words, names]) => h("section", { class: "card" }, h("h2", {}, title), h("p", { class: "muted" }, words), h("div", { class: "row" }, names.map((name) => downloadLink(`/api/projects/${project.id}/export/${name}`, name, { class: "button small" })))))),
+    h("div", { class: "exports" }, files.map(([title, words, names]) => h("section", { class: "card" }, h("h2", {}, title), h("p", { class: "muted" }, words), h("div", { class: "row" }, names.map((name) => downloadLink(`/api/projects/${project.id}/export/${name}`, name, { class: "button small" })))))),
   );
 }
