@@ -1,7 +1,9 @@
 """doccano: an archive with a file per member, or these files themselves."""
 
+import csv
 import io
 import json
+import zipfile
 
 import pytest
 
@@ -39,8 +41,8 @@ def test_several_labels_and_images(tmp_path):
     records = [{"id": 1, "filename": "a.png", "label": ["cat", "ant"]}, {"id": 2, "filename": "b.png", "cats": ["dog"]}]
     votes = karat.read(write(tmp_path / "export.zip", zipped({"ann.jsonl": lines(records)})))
     assert votes_of(votes) == {(1, "ann", "ant|cat"), (2, "ann", "dog")}
-    csv = write(tmp_path / "export.zip", zipped({"ann.csv": "id,text,label\n1,hi,cat#ant\n"}))
-    assert votes_of(karat.read(csv)) == {(1, "ann", "ant|cat")}
+    path = write(tmp_path / "export.zip", zipped({"ann.csv": "id,text,label\n1,hi,cat#ant\n"}))
+    assert votes_of(karat.read(path)) == {(1, "ann", "ant|cat")}
 
 
 def test_spans_are_no_votes(tmp_path):
@@ -88,3 +90,19 @@ def test_a_damaged_archive(tmp_path):
     damaged = whole[:60] + b"\0" * 20 + whole[80:]
     with pytest.raises(InputError, match=r"\(doccano export\).*the zip archive is damaged"):
         karat.read(write(tmp_path / "export.zip", damaged))
+
+
+def test_texts_may_be_long_in_csv(tmp_path):
+    limit = csv.field_size_limit()
+    content = f"id,text,label\n5,{'x' * 200_000},pos\n"
+    assert votes_of(karat.read(write(tmp_path / "export.zip", zipped({"ann.csv": content})))) == {(5, "ann", "pos")}
+    assert csv.field_size_limit() == limit
+
+
+@pytest.mark.parametrize("row", [b"5,\xe9,pos\n", b'5,"' + b"x" * 2**24 + b",pos\n"], ids=["encoding", "quote"])
+def test_a_damaged_csv_in_an_archive(tmp_path, row):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("ann.csv", b"id,text,label\n" + row)
+    with pytest.raises(InputError, match=r"\(doccano export\).*in ann.csv, no valid CSV in UTF-8"):
+        karat.read(write(tmp_path / "export.zip", packed.getvalue()))

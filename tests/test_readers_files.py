@@ -194,6 +194,12 @@ def test_blank_last_values_and_blank_lines_are_not_short_rows(tmp_path: Path) ->
     assert to_list(annotations.unlabelled) == ["t1"]
 
 
+def test_a_text_beside_the_votes_may_be_long(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text(f"task,annotator,label,text\n1,ann,a,{'x' * 200_000}\n")
+    assert read(path).n_votes == 1
+
+
 def test_a_file_that_is_not_there_brings_similar_names(tmp_path: Path) -> None:
     write(tmp_path / "votes.csv", CSV)
     with pytest.raises(InputError, match=r"there is no file .*vots\.csv; did you mean .*votes\.csv\?"):

@@ -15,7 +15,9 @@ import polars as pl
 from karat.errors import InputError
 from karat.readers.source import Source, first_line, lines_of, open_bytes, separator_of
 
-__all__ = ["line_of_row", "ragged_line", "reading", "records"]
+__all__ = ["line_of_row", "long_fields", "ragged_line", "reading", "records"]
+
+LONGEST = 2**24  # of a field: texts of tasks may be long, but a quotation mark that nobody closes must not fill memory
 
 
 @contextmanager
@@ -31,6 +33,7 @@ def reading(source: Source) -> Iterator[None]:
         OSError,
         EOFError,
         UnicodeError,
+        csv.Error,
     ) as error:
         explain(source, error)
 
@@ -46,13 +49,23 @@ def explain(source: Source, error: BaseException) -> NoReturn:
 
 def records(source: Source, separator: str) -> Generator[tuple[int, list[str]], None, None]:
     """Every record of a delimited file, the header first, with the line it starts on."""
-    with open_bytes(source) as raw:
+    with open_bytes(source) as raw, long_fields():
         text = _text_lines(source, raw)
         reader = csv.reader(text, delimiter=separator)
         line = 1
         for record in reader:
             yield line, record
             line = reader.line_num + 1
+
+
+@contextmanager
+def long_fields() -> Iterator[None]:
+    """The csv module takes fields of 128 KiB at most, by a limit of the whole process; so it is put back."""
+    before = csv.field_size_limit(LONGEST)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
 
 
 def line_of_row(source: Source, separator: str, row: int) -> int | None:

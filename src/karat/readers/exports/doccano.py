@@ -14,6 +14,7 @@ from karat.readers.columns import ANNOTATOR, candidates
 from karat.readers.exports.export import Ask, Export, Vote, Wrong, in_batches, joined, numbered
 from karat.readers.exports.peek import Peek
 from karat.readers.exports.records import items, json_lines, open_export, open_member, open_zip
+from karat.readers.trouble import long_fields
 
 __all__ = ["EXPORT"]
 
@@ -81,8 +82,11 @@ def _records(name: str, file: BinaryIO) -> Iterator[Any]:
 
 
 def _rows(file: BinaryIO) -> Iterator[dict[str, str]]:
-    with io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
-        yield from csv.DictReader(text)
+    try:
+        with io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text, long_fields():
+            yield from csv.DictReader(text)
+    except (csv.Error, UnicodeError) as error:
+        raise Wrong(f"no valid CSV in UTF-8 ({error})") from None
 
 
 def _vote(record: Any, annotator: str, ask: Ask) -> Vote:

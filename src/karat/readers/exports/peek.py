@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import zipfile
@@ -51,7 +52,7 @@ class Peek:
 def peek(source: Source) -> Peek:
     """What can be seen; a file that shows nothing, or is damaged, is left to those who read tables."""
     compression = by_extension(source)[1]
-    with suppress(InputError, OSError, EOFError, ValueError, pl.exceptions.PolarsError, zipfile.BadZipFile):
+    with suppress(InputError, OSError, EOFError, ValueError, csv.Error, pl.exceptions.PolarsError, zipfile.BadZipFile):
         start = _start(source)
         magic = by_magic(start)
         if magic in COMPRESSED:
