@@ -60,6 +60,19 @@ def test_flattened(tmp_path, kind):
     assert votes.counts.left_out == {"drafts": 1, "discarded responses": 1, "suggestions of models": 1}
     wanted = karat.read(path, include=["drafts", "discarded", "suggestions"])
     assert votes_of(wanted) == VOTES | {("r1", "u3", "pos"), ("r1", "u4", "pos"), ("r1", "m1", "neg")}
+    assert votes_of(karat.read(path, task="text")) == {("hi", "u1", "pos"), ("hi", "u2", "neg"), ("ho", "u1", "neg")}
+
+
+def test_tasks_by_a_field(tmp_path):
+    path = write(tmp_path / "a.json", json.dumps(ARGILLA))
+    assert votes_of(karat.read(path, task="text")) == {("hi", "u1", "pos"), ("hi", "u2", "neg"), ("ho", "u1", "neg")}
+    with pytest.raises(InputError, match=r'record 1: the record has no field "title"; choose --task among text'):
+        karat.read(path, task="title")
+
+
+def test_the_id_may_be_zero_or_only_that_of_the_server(tmp_path):
+    records = [{**ARGILLA[0], "id": 0}, {**ARGILLA[1], "id": None}]
+    assert karat.read(write(tmp_path / "a.json", json.dumps(records))).task_names.to_list() == ["0", "a0"]
 
 
 def test_records_of_the_server(tmp_path):

@@ -69,6 +69,35 @@ def test_one_of_several_questions(tmp_path):
         write_back(result, path, out)
 
 
+def test_places_in_a_taxonomy_stay_paths(tmp_path):
+    def kind(*path):
+        return {"from_name": "kind", "to_name": "text", "type": "taxonomy", "value": {"taxonomy": [list(path)]}}
+
+    tasks = [task(annotation(1, kind("animal", "dog"))), task(annotation(1, kind("plant", "a/b")), number=2)]
+    path, out = label_studio(tmp_path, tasks), tmp_path / "out.json"
+    write_back(karat.aggregate(path, method="mv"), path, out)
+    found = [one["predictions"][0]["result"][0] for one in json.loads(out.read_text())]
+    assert found == [kind("animal", "dog"), kind("plant", "a/b")]
+    write_back(karat.aggregate(path, method="mv", gold={2: "animal/dog"}), path, out)
+    assert json.loads(out.read_text())[1]["predictions"][0]["result"] == [kind("animal", "dog")]
+
+
+def test_a_task_that_only_a_model_has_answered(tmp_path):
+    model = {"model_version": "m1", "result": [choices("q", "b")]}
+    tasks = [task(annotation(1, choices("q", "a"))), {**task(number=2), "predictions": [model]}]
+    path, out = label_studio(tmp_path, tasks), tmp_path / "out.json"
+    write_back(karat.aggregate(path, method="mv", include="predictions"), path, out)
+    [answer] = json.loads(out.read_text())[1]["predictions"][0]["result"]
+    assert answer["value"] == {"choices": ["b"]}
+
+
+def test_an_answer_that_does_not_say_what_it_is_about(tmp_path):
+    answer = {name: value for name, value in RATING.items() if name != "to_name"}
+    path = label_studio(tmp_path, [task(annotation(1, answer))])
+    with pytest.raises(InputError, match=r'\(Label Studio export\), record 1: found no "to_name"'):
+        write_back(karat.aggregate(path, method="mv"), path, tmp_path / "out.json")
+
+
 def test_labels_are_written_as_annotators_write_them(tmp_path):
     """Numbers that are choices stay text, and a label that nobody gave to this task is written like the others."""
     tasks = [task(annotation(1, choices("q", "1"))), task(annotation(1, choices("q", "2")), number=2)]

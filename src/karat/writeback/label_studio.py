@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from karat.readers.exports.export import Wrong, need
-from karat.readers.exports.label_studio import ANNOTATIONS, REMEDY, answer_of
+from karat.readers.exports.export import SEVERAL, Wrong, need
+from karat.readers.exports.label_studio import ANNOTATIONS, REMEDY, TAXONOMY, answer_of
 from karat.writeback.labels import Labels, in_words_of
 
 __all__ = ["suggested"]
 
+NAMES = ("from_name", "to_name", "type")  # what says where an answer belongs
 
 def suggested(record: Any, labels: Mapping[str | None, Labels], task: str | None) -> dict[str, Any]:
     """The task with one prediction, which holds the labels for all questions."""
@@ -45,15 +46,23 @@ def _answer(
     if len({result["from_name"] for result in results}) > 1:
         raise Wrong("the task answers several questions", remedy="name the one that the labels are for (--question)")
     key = next(iter(results[0]["value"]))
-    like = [result["value"][key] for result in results]
-    value = {key: in_words_of(like, label.label)}
-    return {**{name: results[0][name] for name in ("from_name", "to_name", "type")}, "value": value}, label.confidence
+    value = {key: _value(key, [result["value"][key] for result in results], label.label)}
+    return {**{name: need(results[0], name, str) for name in NAMES}, "value": value}, label.confidence
+
+
+def _value(key: str, answers: list[Any], label: Any) -> Any:
+    """The label as a value of this kind. One of a taxonomy is a list of paths."""
+    if key != TAXONOMY:
+        return in_words_of(answers, label)
+    given = next((answer for answer in answers if answer_of({key: answer}) == label), None)
+    return given or [path.split("/") for path in str(label).split(SEVERAL)]
 
 
 def _results(record: dict[str, Any], question: str | None) -> Iterator[dict[str, Any]]:
-    """What annotators answered to the question, for the task as a whole."""
+    """What people and models answered to the question, for the task as a whole."""
     name = next(name for name in ANNOTATIONS if name in record)
-    for annotation in record[name]:
+    models = [one for one in need(record, "predictions", list, []) if isinstance(one, dict)]
+    for annotation in [*need(record, name, list), *models]:
         for result in need(annotation, "result", list, []):
             asked = result.get("from_name")
             is_of_task = answer_of(result.get("value") or {}, wants_text=asked == question) is not None

@@ -27,22 +27,20 @@ def fits(seen: Peek) -> bool:
 
 
 def read(seen: Peek, ask: Ask) -> Iterator[pl.DataFrame]:
-    return in_batches(numbered(_records(seen), lambda record: _votes(record, ask)))
+    return in_batches(numbered(_records(seen, ask), lambda record: _votes(record, ask)))
 
 
-def _records(seen: Peek) -> Iterator[Any]:
+def _records(seen: Peek, ask: Ask) -> Iterator[Any]:
     if seen.source.format != "parquet":
         return records_of(seen)
     scan = pl.scan_parquet(seen.source.data, glob=False)
-    wanted = [name for name in scan.collect_schema().names() if name == "id" or RESPONSES in name or ".sugg" in name]
+    names = scan.collect_schema().names()
+    wanted = [name for name in names if name in ("id", ask.task) or RESPONSES in name or ".sugg" in name]
     return (row for batch in scan.select(wanted).collect_batches() for row in batch.iter_rows(named=True))
 
 
 def _votes(record: Any, ask: Ask) -> Iterator[Vote]:
-    if not isinstance(record, dict) or (task := record.get("id") or record.get("_server_id")) is None:
-        raise Wrong('found no record with an "id"')
-    if ask.task is not None:
-        task = need(record, "fields", dict).get(ask.task)
+    task = _task(record, ask)
     found = [vote for vote in _responses(record, task) if _counts(vote[0], ask)]
     votes = [vote for _, vote in found] + list(_suggestions(record, task, ask))
     is_voted = False
@@ -53,6 +51,19 @@ def _votes(record: Any, ask: Ask) -> Iterator[Vote]:
             yield vote._replace(label=label)
     if not is_voted:
         yield Vote(task)
+
+
+def _task(record: Any, ask: Ask) -> Any:
+    ids = [record.get(name) for name in ("id", "_server_id")] if isinstance(record, dict) else []
+    found = next((one for one in ids if one is not None), None)
+    if found is None:
+        raise Wrong('found no record with an "id"')
+    if ask.task is None:
+        return found
+    fields = need(record, "fields", dict, record)  # flattened, they stand beside the id
+    if fields.get(ask.task) is None:
+        raise Wrong(f'the record has no field "{ask.task}"', remedy=f"choose --task among {', '.join(fields)}")
+    return fields[ask.task]
 
 
 def _responses(record: dict[str, Any], task: Any) -> Iterator[tuple[str, Vote]]:

@@ -18,7 +18,8 @@ TITLE = "Label Studio"
 REMEDY = "export it again: on the project's page, Export, format JSON"
 SNAPSHOT = 'make an export snapshot with "predictions": {"only_id": false}'
 ANNOTATIONS = ("annotations", "completions")  # the second is the name of old versions
-ANSWERS = {"choices", "rating", "number", "selected", "taxonomy", "datetime"}  # in the value of a result
+TAXONOMY = "taxonomy"
+ANSWERS = {"choices", "rating", "number", "selected", TAXONOMY, "datetime"}  # in the value of a result
 TEXT = "text"  # what is written into a text area
 REGIONS = "marked regions"
 SOME_MODEL = "model"
@@ -140,7 +141,7 @@ def answer_of(value: dict[str, Any], wants_text: bool = False) -> Any:
     if len(keys) != 1 or len(value) > 1:
         return None
     answer = value[keys[0]]
-    if keys[0] == "taxonomy":
+    if keys[0] == TAXONOMY:
         answer = ["/".join(map(str, path)) for path in answer]
     return joined(answer) if isinstance(answer, list) else answer
 
