@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from karat.encoding import MISSING
 from karat.errors import InputError
 from karat.readers.names import match
@@ -90,15 +88,14 @@ def draw(view: View, kind: str) -> Drawn:
 
 def draw_annotator(result: Result, name: Any) -> Drawn:
     """The confusion matrix of one annotator; 17 is found by "17", too."""
-    code = match([name], result.annotator_names)
+    code, title = match([name], result.annotator_names), f"How {name} votes"
     if code[0] == MISSING:
         raise InputError(f"there is no annotator {name!r}")
     if not has_matrices(result):
-        return Drawn(f"How {name} votes", "", None, f"{result.method} learns no confusion matrices of annotators.")
+        return Drawn(title, "", None, f"{result.method} learns no confusion matrices of annotators.")
     classes = shown_classes(result)
-    matrix = matrices(result, code)[0][np.ix_(classes, classes)]
-    spec = matrix_spec(plain(matrix), texts(result.class_names, classes), f"How {name} votes")
-    return Drawn(f"How {name} votes", "", spec)
+    matrix = plain(matrices(result, code, classes)[0])
+    return Drawn(title, "", matrix_spec(matrix, texts(result.class_names, classes), title))
 
 
 def drawn(view: View) -> dict[str, Drawn]:

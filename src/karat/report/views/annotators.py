@@ -128,7 +128,7 @@ def confusions(result: Result) -> Confusions | None:
     classes = shown_classes(result)
     n = max(MOST_NUMBERS // len(classes) ** 2, 1)
     chosen = np.argsort(-result.votes_per_annotator, kind="stable")[:n]
-    found = matrices(result, chosen.astype(np.int32))[:, classes][:, :, classes]
+    found = matrices(result, chosen.astype(np.int32), classes)
     return Confusions(
         annotators=texts(result.annotator_names, chosen),
         classes=texts(result.class_names, classes),

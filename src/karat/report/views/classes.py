@@ -89,7 +89,7 @@ def _pooled(result: Result, chosen: Integers) -> Floats | None:
         counted = _counted(result, chosen)
     elif has_matrices(result):
         everybody = np.arange(len(result.accuracy), dtype=np.int32)
-        counted = np.tensordot(result.votes_per_annotator, matrices(result, everybody)[:, chosen][:, :, chosen], axes=1)
+        counted = np.tensordot(result.votes_per_annotator, matrices(result, everybody, chosen), axes=1)
     else:
         return None
     totals = counted.sum(axis=1, keepdims=True)

@@ -98,7 +98,7 @@ def quality(result: Result, key: Key | None = None) -> Quality:
         histogram=_histogram(confidence),
         judged=judged,
         headline=_headline(expected, judged, found),
-        sentences=_sentences(result, bands, errors, judged),
+        sentences=_sentences(result, bands, errors, judged, key),
     )
 
 
@@ -180,8 +180,8 @@ def _of_a_hundred(share: float) -> str:
     return f"{100 * share:.0f} of 100" if share < 0.985 else f"{min(1000 * share, 999):.0f} of 1,000"
 
 
-def _sentences(result: Result, bands: list[Band], errors: float, judged: Judged | None) -> list[str]:
-    words = [_of_judgement(judged) if judged else _of_belief(errors)]
+def _sentences(result: Result, bands: list[Band], errors: float, judged: Judged | None, key: Key | None) -> list[str]:
+    words = [_of_judgement(judged) if judged else _of_belief(errors), *_of_unused(result, key)]
     sure, unsure = bands[0], bands[-1]
     if sure.n + unsure.n:
         words.append(
@@ -201,6 +201,15 @@ def _of_judgement(judged: Judged) -> str:
     if judged.low <= judged.confidence <= judged.high:
         return f"{words}, which fits."
     return f"{words}: it is too {'sure' if gap > 0 else 'modest'} by {100 * abs(gap):.1f} points."
+
+
+def _of_unused(result: Result, key: Key | None) -> list[str]:
+    """Truths that could not be used."""
+    if key is None:
+        return []
+    taught = int(((key.codes != MISSING) & (result.gold != MISSING)).sum())
+    words = [(key.unused, "belong to tasks without votes"), (taught, "taught the method as gold")]
+    return [f"{thousands(n)} of the truths {what} and do not count." for n, what in words if n]
 
 
 def _of_belief(errors: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from karat.encoding import Codes
 from karat.predict import LEAST_PROBABILITY, likelihood
@@ -17,14 +18,15 @@ def has_matrices(result: Result) -> bool:
     return known.confusion is not None or (known.weights is not None and known.prototypes is not None)
 
 
-def matrices(result: Result, annotators: Codes | list[int]) -> Floats:
-    """[n, K, K]: how each of these annotators votes (columns) when the truth is given (rows)."""
+def matrices(result: Result, annotators: Codes, classes: NDArray[np.int64]) -> Floats:
+    """[n, k, k]: how each of these annotators votes (columns) when the truth is given (rows), for these classes."""
     known = result.knowledge
     if known.confusion is not None:
-        return np.asarray(known.confusion[annotators], dtype=np.float64)
+        return np.asarray(known.confusion[np.ix_(annotators, classes, classes)], dtype=np.float64)
     assert known.weights is not None
     assert known.prototypes is not None
-    mixed: Floats = np.tensordot(known.weights[annotators], known.prototypes, axes=1)
+    prototypes = known.prototypes[:, classes[:, None], classes]  # before they are mixed: there may be many classes
+    mixed: Floats = np.tensordot(known.weights[annotators], prototypes, axes=1)
     return mixed
 
 
