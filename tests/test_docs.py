@@ -31,6 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CHECKER = doctest.OutputChecker()
+NEW = "task,annotator,label\n300,11,fox\n300,4,fox\n300,17,owl\n301,11,cat\n301,3,dog\n"  # votes of another day
 
 
 def examples():
@@ -48,7 +49,7 @@ def folder(tmp_path, monkeypatch):
     sample = Path(karat.__file__).parent / "sample"
     for name in ("votes.csv", "truth.csv"):
         shutil.copy(sample / name, tmp_path)
-    (tmp_path / "new.csv").write_text("task,annotator,label\n300,11,fox\n300,4,fox\n300,17,owl\n301,11,cat\n301,3,dog\n")
+    (tmp_path / "new.csv").write_text(NEW)
     put_into_sqlite(tmp_path)
     put_into_label_studio(tmp_path)
     (tmp_path / "sets" / "mine").mkdir(parents=True)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from karat.readers import read_each as read_each
     from karat.result import Result as Result
     from karat.simulation import simulate as simulate
+    from karat.trust import agreement as agreement
     from karat.writeback import write_back as write_back
     from karat.writers.votes import write_votes as write_votes
-    from karat.trust import agreement as agreement
 
 __version__ = "0.1.0"
 
