@@ -9,7 +9,7 @@ export const colour = (place) => (place < 0 ? "var(--line-strong)" : `var(--c${p
 
 // A class by its name, with the colour of its place among the classes.
 export function classLabel(name, classes) {
-  return h("span", { class: "label", style: { "--dot": colour(classes.indexOf(name)) } }, name);
+  return h("span", { class: "label", title: name, style: { "--dot": colour(classes.indexOf(name)) } }, h("span", {}, name));
 }
 
 export function meter(share, { full = false, fill = "var(--accent-fill)" } = {}) {

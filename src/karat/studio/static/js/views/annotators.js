@@ -53,7 +53,7 @@ export async function render(root, { project, params }) {
     return h(
       "tr",
       { class: "open", "data-at": String(one.code), "aria-selected": String(one.code === open), onclick: () => show(one.code) },
-      h("td", {}, h("a", { class: "name", href: "#", onclick: (event) => event.preventDefault() }, one.annotator)),
+      h("td", {}, h("a", { class: "name", href: "#", title: one.annotator, onclick: (event) => event.preventDefault() }, one.annotator)),
       h("td", { class: "number" }, number(one.n_votes)),
       h("td", { class: "number" }, percent(one.accuracy)),
       h("td", { class: "wide-only" }, range(one.low, one.accuracy, one.high)),

@@ -23,7 +23,7 @@ export async function render(root, { project }) {
     const rows = (names) => names.map((name) => methodRow(methods.find((method) => method.name === name), chosen, draw));
     const isOpen = list.querySelector("details")?.open || others.some((name) => chosen.has(name));
     fill(list, rows(FIRST), h("details", { class: "methods", open: isOpen }, h("summary", {}, `${others.length} more methods`), rows(others)));
-    fill(more, chosen.size ? null : h("p", { class: "muted" }, "Choose a method first."), [...chosen].map((name) => settingFields(methods.find((method) => method.name === name), settings, chosen.size === 1)));
+    fill(more, chosen.size ? null : h("p", { class: "muted" }, "Choose a method first."), [...chosen].map((name) => settingFields(methods.find((method) => method.name === name), settings, chosen.size === 1 && matchMedia("(min-width: 62rem)").matches)));
     fill(button, chosen.size > 1 ? `Compare ${chosen.size} methods` : `Fit ${[...chosen][0] ?? ""}`);
     button.disabled = chosen.size === 0;
   }
@@ -118,7 +118,7 @@ function jobCard(project) {
       h("button", { class: "danger", id: "cancel", onclick: () => del(`/projects/${project.id}/job`) }, "Cancel"),
     ),
     convergence(job.steps, job.tolerance),
-    h("small", {}, change === null ? "The first iteration may take a moment." : `Largest change of a probability: ${change.toPrecision(2)}; it ends below ${job.tolerance.toPrecision(1)} (dashed).`),
+    h("small", {}, change === null ? "The first iteration may take a moment." : `Largest change of a probability: ${change.toPrecision(2)}${job.tolerance ? `; it ends below ${job.tolerance} (dashed)` : ""}.`),
   );
 }
 
@@ -143,7 +143,7 @@ function fitRow(project, fit) {
   const facts = fit.facts;
   const name = h("td", {}, h("b", {}, fit.method), settingsWords(fit.settings), facts && !facts.converged ? [" ", badge("not converged", "bad")] : null);
   if (fit.state !== "done") {
-    const words = { interrupted: "the studio ended during this fit; fit again", queued: "waits", running: "runs" }[fit.state] ?? fit.message ?? fit.state;
+    const words = fit.state === "interrupted" ? "The studio ended during this fit; fit again." : fit.message;
     return h("tr", {}, name, h("td", { colspan: 4 }, badge(fit.state, fit.state === "failed" ? "bad" : ""), " ", h("small", {}, words)), h("td", {}));
   }
   const isShown = fit.id === project.shown;

@@ -67,7 +67,7 @@ export async function render(root, { project, params, rest }) {
     return h(
       "tr",
       { class: "open", "data-at": String(task.at), "aria-selected": String(task.at === open), onclick: () => show(task.at) },
-      h("td", {}, h("a", { class: "name", href: `#/p/${project.id}/tasks/${task.at}`, onclick: (event) => event.preventDefault() }, task.task)),
+      h("td", {}, h("a", { class: "name", href: `#/p/${project.id}/tasks/${task.at}`, title: task.task, onclick: (event) => event.preventDefault() }, task.task)),
       h("td", {}, classLabel(task.label, classes)),
       h("td", {}, meter(task.confidence)),
       h("td", { class: "number" }, number(task.n_votes)),
