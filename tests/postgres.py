@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["PASSWORD", "Server", "running_server"]
+__all__ = ["PASSWORD", "Server", "find_programs", "running_server"]
 
 PASSWORD = "0pen-sesame"
 USERS = ("postgres", "nobody")  # the server refuses to run as root
@@ -36,7 +36,7 @@ class Server:
 
 @contextmanager
 def running_server() -> Iterator[Server]:
-    programs = _programs()
+    programs = find_programs()
     folder = Path(tempfile.mkdtemp(prefix="karat-pg-"))
     data, password = folder / "data", folder / "password"
     password.write_text(PASSWORD)
@@ -58,10 +58,10 @@ def running_server() -> Iterator[Server]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _programs() -> Path:
+def find_programs(debian: Path = Path("/usr/lib/postgresql")) -> Path:
     """Where initdb and pg_ctl are. Without them the tests are skipped, but fail in CI."""
     found = shutil.which("initdb")
-    places = [Path(found).resolve().parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    places = [Path(found).resolve().parent] if found else sorted(debian.glob("*/bin"))
     if places and (places[-1] / "pg_ctl").exists():
         return places[-1]
     say = pytest.fail if os.environ.get("KARAT_CI") else pytest.skip

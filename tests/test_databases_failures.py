@@ -12,7 +12,7 @@ import pytest
 import karat
 from tests.cli_helpers import CSV, run, write
 from tests.database_places import Place, on
-from tests.postgres import PASSWORD, Server
+from tests.postgres import PASSWORD, Server, find_programs
 
 # What is wrong: the arguments behind the address, and words of the message.
 QUERIES = {
@@ -83,8 +83,10 @@ def test_a_silent_server_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
-        threading.Timer(20, silent.close).start()  # without a time limit of ours this would last for ever
+        end = threading.Timer(20, silent.close)  # without a time limit of ours the test would last for ever
+        end.start()
         message = failed(f"postgresql://me:{PASSWORD}@127.0.0.1:{silent.getsockname()[1]}/work", "--table", "v")
+        end.cancel()
     assert "timeout expired" in message
     assert "check that the server runs" in message
 
@@ -164,6 +166,18 @@ def test_a_missing_extra_is_named(place: Place, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, module[place.kind], None)
     message = failed(place.address, "--table", "votes")
     assert "pip install 'karat[databases]'" in message
+
+
+def test_where_no_server_is_installed_tests_are_skipped_but_fail_in_ci(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("KARAT_CI", raising=False)
+    with pytest.raises(pytest.skip.Exception, match="apt-get install postgresql"):
+        find_programs(tmp_path)
+    monkeypatch.setenv("KARAT_CI", "1")
+    with pytest.raises(pytest.fail.Exception, match="apt-get install postgresql"):
+        find_programs(tmp_path)
 
 
 def test_options_that_do_not_fit(tmp_path: Path) -> None:
