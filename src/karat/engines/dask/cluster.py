@@ -13,6 +13,7 @@ from karat.errors import InputError, KaratError
 from karat.kernels.parallel import thread_count
 
 try:
+    import dask
     from distributed import Client, KilledWorker, LocalCluster, WorkerPlugin
 except ImportError:
     raise InputError('the Dask engine needs Dask, which is not installed; pip install "karat[dask]"') from None
@@ -25,6 +26,8 @@ CONNECT = 10.0  # seconds until a scheduler must have answered
 WORKERS = 30.0  # until a worker must be there
 REPLACEMENT = 10.0  # for a lost worker to come back, before the others take its blocks
 POLL, LOOK = 0.02, 1.0  # between two looks whether work is done, and whether workers are there
+
+QUIET = {"distributed.worker.profile.enabled": False}  # it looks at every thread a hundred times a second
 
 DIED = "one job ended several Dask workers"
 DYING = (
@@ -122,12 +125,13 @@ class Cluster:
 def _start(workers: int) -> LocalCluster:
     """A process a core, one thread each: between kernels, threads of one process would wait for the interpreter."""
     try:
-        return LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            dashboard_address=":0",  # any free port: somebody else may use the usual one
-            silence_logs=logging.CRITICAL,  # a lost worker is our business
-        )
+        with dask.config.set(QUIET):
+            return LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                dashboard_address=":0",  # any free port: somebody else may use the usual one
+                silence_logs=logging.CRITICAL,  # a lost worker is our business
+            )
     except (OSError, RuntimeError) as error:
         raise KaratError(
             f"no Dask cluster could be started here ({error}); in a script of yours, put the call below "
