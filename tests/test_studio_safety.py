@@ -161,48 +161,39 @@ def test_what_would_be_unsafe_or_cannot_be_is_refused_with_what_it_means(argumen
     assert words in " ".join(done.output.split())
 
 
-def test_a_kill_during_a_fit_leaves_a_project_that_opens(tmp_path):
-    copy_sample(tmp_path)
-    with running(tmp_path, "votes.csv") as studio, studio.client() as client:
-        client.good("PUT", "/api/projects/1/votes", json={})
-        client.settled(1)
-        client.judge(1, 4, "owl")
-        endless = {"method": "ptbcc", "settings": {"tolerance": 0.0, "max_iterations": 10_000_000}}
-        client.good("POST", "/api/projects/1/fits", json=endless)
-        wait_until(lambda: client.good("GET", "/api/projects/1")["job"]["steps"])
-        studio.kill()
-    with running(tmp_path, "votes.csv") as studio, studio.client() as client:
-        project = client.good("GET", "/api/projects/1")
-        assert [fit["state"] for fit in project["fits"]] == ["done", "interrupted"]
-        assert client.gold(1) == {4: "owl"}
-        assert client.fit(1)["job"]["state"] == "done"
-
-
-def test_a_kill_during_adjudication_loses_nothing_that_was_confirmed(tmp_path):
+def test_a_kill_during_a_fit_and_adjudication_loses_nothing_that_was_confirmed(tmp_path):
     copy_sample(tmp_path)
     confirmed = {}
     with running(tmp_path, "votes.csv") as studio, studio.client() as client:
         client.good("PUT", "/api/projects/1/votes", json={})
         client.settled(1)
-
-        def judge():
-            for task in range(300):
-                try:
-                    if client.judge(1, task, "cat").status_code == 200:
-                        confirmed[task] = "cat"
-                except httpx.TransportError:
-                    return
-
-        judging = threading.Thread(target=judge)
+        endless = {"method": "ptbcc", "settings": {"tolerance": 0.0, "max_iterations": 10_000_000}}
+        client.good("POST", "/api/projects/1/fits", json=endless)
+        wait_until(lambda: client.good("GET", "/api/projects/1")["job"]["steps"])
+        judging = threading.Thread(target=judge_all, args=(client, confirmed))
         judging.start()
         wait_until(lambda: len(confirmed) > 20)
         studio.kill()
         judging.join()
     assert len(confirmed) < 300, "the kill came too late to show anything"
     with running(tmp_path, "votes.csv") as studio, studio.client() as client:
+        project = client.good("GET", "/api/projects/1")
+        assert [fit["state"] for fit in project["fits"]] == ["done", "interrupted"]
         kept = client.gold(1)
         assert confirmed.items() <= kept.items()
         assert len(kept) <= len(confirmed) + 1  # one may have been kept and not yet confirmed
+        shown = client.fit(1)["fits"][-1]
+        assert (shown["state"], shown["facts"]["gold"]) == ("done", len(kept))
+
+
+def judge_all(client, confirmed):
+    """Until nobody answers any more."""
+    for task in range(300):
+        try:
+            if client.judge(1, task, "cat").status_code == 200:
+                confirmed[task] = "cat"
+        except httpx.TransportError:
+            return
 
 
 def test_help_loads_no_web_framework():
