@@ -32,8 +32,12 @@ class Shown:
     rest: str
 
     @property
+    def is_cut(self) -> bool:
+        return self.shown < self.total
+
+    @property
     def words(self) -> str:
-        if self.shown == self.total:
+        if not self.is_cut:
             return f"All {self.total:,}, ordered by {self.order}."
         return f"{self.shown:,} of {self.total:,} shown, ordered by {self.order}; the rest is in {self.rest}."
 
