@@ -306,6 +306,17 @@ def test_a_pipeline_posts_votes_and_fetches_labels(studio):
     assert "tied" in rows[0]["doubts"]  # m1 changed their mind
 
 
+def test_posted_votes_outlive_another_reading_of_the_file(studio, tmp_path):
+    project = studio.read_sample(tmp_path)
+    more = [{"task": 0, "annotator": "new", "label": "owl"}]
+    studio.good("POST", f"/api/projects/{project}/votes", json={"votes": more})
+    for _ in range(2):
+        assert studio.fit(project, "mv")["n_waiting"] == 0
+        assert studio.good("GET", f"/api/projects/{project}/tasks/0")["row"]["n_votes"] == 6
+        studio.good("PUT", f"/api/projects/{project}/votes", json={})
+        assert studio.settled(project)["n_waiting"] == 1
+
+
 @pytest.mark.parametrize("name", ["labels.csv", "labels.jsonl", "labels.parquet", "annotators.csv", "votes.csv"])
 def test_exports_are_what_karat_writes(studio, tmp_path, name):
     project = studio.read_sample(tmp_path)

@@ -54,6 +54,12 @@ class Job:
     warnings: list[str] = field(default_factory=list)
     cancelled: threading.Event = field(default_factory=threading.Event, repr=False)
 
+    def add_step(self, step: Step) -> None:
+        """The newest; of the others every second is dropped when there are more than a picture can show."""
+        if len(self.steps) >= 2 * MOST_STEPS:
+            self.steps = self.steps[::2]
+        self.steps.append(step)
+
     @property
     def is_active(self) -> bool:
         return self.state in ("queued", "running")
@@ -167,13 +173,14 @@ class Jobs:
 
     def _fit(self, job: Job, method: str, settings: dict[str, Any]) -> None:
         def watch(step: Step) -> None:
-            job.steps.append(step)
+            job.add_step(step)
             self._news(job)
 
-        votes = self._with_gold(job.project, self._votes(job))
-        result = run_fit(make_method(method, settings), votes, watch=watch)
+        votes = self._votes(job)
+        given = self._given(job.project)
+        result = run_fit(make_method(method, settings), _with_gold(votes, given), watch=watch)
         _check(job)
-        self._keep(job, result)
+        self._keep(job, result, len(given))
 
     def _votes(self, job: Job) -> Annotations:
         """With those that were posted since."""
@@ -185,19 +192,17 @@ class Jobs:
             raise Problem(409, "There are no votes yet", "Read the votes first.")
         return votes
 
-    def _with_gold(self, project: int, votes: Annotations) -> Annotations:
-        """People's truths stand above those of the file."""
+    def _given(self, project: int) -> dict[int, int]:
+        """People's truths, by task."""
         base = self.projects.get(project)["base"]
-        given = self.workspace.of(project, base).codes_of(self.gold.all(project))
-        gold = votes.gold.copy()
-        gold[np.fromiter(given, np.int64, len(given))] = np.fromiter(given.values(), np.int32, len(given))
-        return replace(votes, gold=gold)
+        return self.workspace.of(project, base).codes_of(self.gold.all(project))
 
-    def _keep(self, job: Job, result: Result) -> None:
+    def _keep(self, job: Job, result: Result, judged: int) -> None:
         assert job.fit is not None
         browser, before = Browser(compact(result)), self.workspace.shown(job.project)
         model = self._saved(result, f"fit-{job.fit}")
-        self.projects.finish_fit(job.project, job.fit, model, facts_of(browser, before))
+        facts = {**facts_of(browser, before), "judged": judged}
+        self.projects.finish_fit(job.project, job.fit, model, facts)
         model.unlink()
         self.workspace.remember(job.fit, browser)
 
@@ -212,6 +217,13 @@ class Jobs:
         if time.monotonic() - self._told > BETWEEN_NEWS:
             self._told = time.monotonic()
             self.projects.hub.tell(job.project)
+
+
+def _with_gold(votes: Annotations, given: dict[int, int]) -> Annotations:
+    """People's truths stand above those of the file."""
+    gold = votes.gold.copy()
+    gold[np.fromiter(given, np.int64, len(given))] = np.fromiter(given.values(), np.int32, len(given))
+    return replace(votes, gold=gold)
 
 
 def _check(job: Job) -> None:

@@ -148,10 +148,11 @@ class Projects:
                 *(project, now(), json.dumps(facts), blob),
             )
             self.store.run("UPDATE project SET base = ?, shown = ? WHERE id = ?", made, made, project)
-            if reading is not None:
+            if reading is not None:  # posted votes are to be joined with those of the file again
                 self.store.run("UPDATE project SET reading = ? WHERE id = ?", json.dumps(reading), project)
+                self.store.run("UPDATE posted SET taken = 0 WHERE project = ?", project)
             for batch in read:
-                self.store.run("DELETE FROM posted WHERE id = ?", batch)
+                self.store.run("UPDATE posted SET taken = 1 WHERE id = ?", batch)
         return made
 
     def _drop(self, which: str, *values: Any) -> None:
@@ -170,11 +171,14 @@ class Projects:
         return self.n_waiting(project)
 
     def n_waiting(self, project: int) -> int:
-        found = self.store.row("SELECT coalesce(sum(n_votes), 0) AS n FROM posted WHERE project = ?", project)
-        return int(found["n"]) if found else 0
+        found = self.store.row(
+            "SELECT coalesce(sum(n_votes), 0) AS n FROM posted WHERE project = ? AND NOT taken", project
+        )
+        return int(found["n"] or 0) if found else 0
 
     def posted(self, project: int) -> tuple[list[int], list[Any]]:
-        batches = self.store.rows("SELECT id, votes FROM posted WHERE project = ? ORDER BY id", project)
+        """The batches that wait, and their votes."""
+        batches = self.store.rows("SELECT id, votes FROM posted WHERE project = ? AND NOT taken ORDER BY id", project)
         return [batch["id"] for batch in batches], [vote for batch in batches for vote in json.loads(batch["votes"])]
 
     @contextmanager

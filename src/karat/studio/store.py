@@ -58,11 +58,12 @@ CREATE TABLE action (                    -- every change of the gold, to be undo
     undone INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX action_of_project ON action (project, task);
-CREATE TABLE posted (                    -- votes that were posted and wait for the next fit
+CREATE TABLE posted (                    -- votes that were posted, in batches
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     project INTEGER NOT NULL REFERENCES project ON DELETE CASCADE,
     n_votes INTEGER NOT NULL,
-    votes TEXT NOT NULL
+    votes TEXT NOT NULL,
+    taken INTEGER NOT NULL DEFAULT 0     -- whether they are among the votes of the base; else the next fit takes them
 );
 CREATE INDEX posted_of_project ON posted (project);
 CREATE TABLE blob (id INTEGER PRIMARY KEY AUTOINCREMENT, whole INTEGER NOT NULL DEFAULT 0);

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from karat.studio.desk import Desk
 from karat.studio.files import safe_name
-from karat.studio.jobs import MOST_STEPS, Job
+from karat.studio.jobs import Job
 from karat.studio.problems import Problem
 from karat.studio.routes.common import Here, ProjectId
 
@@ -185,8 +185,7 @@ def described(desk: Desk, project: int) -> Project:
 def _job(job: Job | None) -> JobState | None:
     if job is None:
         return None
-    every = len(job.steps) // MOST_STEPS + 1
-    steps = [[step.iteration, _finite(step.change), _finite(step.bound)] for step in job.steps[::every]]
+    steps = [[step.iteration, _finite(step.change), _finite(step.bound)] for step in list(job.steps)]
     names = ("kind", "fit", "state", "message", "rows", "expected", "tolerance", "warnings")
     return JobState(**{name: getattr(job, name) for name in names}, steps=steps)
 

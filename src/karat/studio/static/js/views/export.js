@@ -21,7 +21,7 @@ export async function render(root, { project }) {
   fill(
     root,
     h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Export"), h("p", { class: "muted" }, `From the result of ${shown.method} on ${count(shown.facts.n_tasks, "task")}, with ${count(shown.facts.gold, "truth")} used.`))),
-    project.n_gold !== shown.facts.gold ? h("div", { class: "note" }, "The truths have changed since this fit. ", h("a", { href: `#/p/${project.id}/judge` }, "Refit"), " to make the labels follow.") : null,
+    project.n_gold !== (shown.facts.judged ?? 0) ? h("div", { class: "note" }, "The truths have changed since this fit. ", h("a", { href: `#/p/${project.id}/judge` }, "Refit"), " to make the labels follow.") : null,
     h("div", { class: "exports" }, files.map(([title, words, names]) => h("section", { class: "card" }, h("h2", {}, title), h("p", { class: "muted" }, words), h("div", { class: "row" }, names.map((name) => downloadLink(`/api/projects/${project.id}/export/${name}`, name, { class: "button small" })))))),
   );
 }

@@ -94,7 +94,7 @@ export async function render(root, { project }) {
   function sidePart() {
     const now = state.project;
     const shown = now.fits.find((fit) => fit.id === now.shown);
-    const news = state.queue.judged !== (shown.facts.gold ?? 0);
+    const news = state.queue.judged !== (shown.facts.judged ?? 0);
     const running = isActive(now.job);
     return [
       h(
