@@ -62,6 +62,7 @@ FAILURES: dict[str, tuple[Callable[[Path], object], list[str], list[str]]] = {
         ["n_prototypes", "whole number", "'two'"],
     ),
     "a setting without a value": (lambda d: write(d / "v.csv", CSV), ["{d}/v.csv", "--set", "f"], ["NAME=VALUE"]),
+    "a JSON list without rows": (lambda d: write(d / "v.json", "[]"), ["{d}/v.json"], ["v.json", "no columns"]),
     "an unknown policy": (
         lambda d: write(d / "v.csv", CSV),
         ["{d}/v.csv", "--repeated", "most"],
@@ -126,8 +127,9 @@ def test_an_output_is_not_one_of_the_files_in_a_folder_or_pattern_that_is_read(t
 def test_an_extension_that_says_nothing_and_a_name_used_twice_are_refused(tmp_path: Path) -> None:
     votes = write(tmp_path / "votes.csv", CSV)
     assert ".parquet" in assert_one_message(run("aggregate", votes, "-o", tmp_path / "x.doc").stderr)
-    twice = run("aggregate", votes, "-o", tmp_path / "x.csv", "--annotators", tmp_path / "x.csv")
-    assert "two outputs" in assert_one_message(twice.stderr)
+    for same in (tmp_path / "x.csv", f"{tmp_path}/./x.csv"):
+        twice = run("aggregate", votes, "-o", tmp_path / "x.csv", "--annotators", same)
+        assert "two outputs" in assert_one_message(twice.stderr)
     assert list(tmp_path.iterdir()) == [votes]
 
 

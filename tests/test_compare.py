@@ -76,6 +76,13 @@ def test_the_command_writes_its_tables(tmp_path):
     assert pl.read_csv(labels)["mv"].to_list()[:2] == ["x", "y"]
 
 
+def test_the_truths_are_not_overwritten(tmp_path):
+    path, truth = write(tmp_path / "votes.csv", CSV), write(tmp_path / "truth.csv", "task,truth\nt1,x\n")
+    result = run("compare", path, "--truth", truth, "--methods", "mv", "-o", truth)
+    assert result.exit_code == 2
+    assert "would be overwritten" in result.stderr
+
+
 def test_an_unknown_method_is_refused(tmp_path):
     path = write(tmp_path / "votes.csv", CSV)
     result = run("compare", path, "--methods", "mv,magic")

@@ -200,9 +200,10 @@ def test_every_question_on_the_command_line(tmp_path):
     assert pl.read_csv(annotators).get_column("question").to_list() == ["sent", "sent", "stars"]
     found = json.loads(run("aggregate", path, "--method", "mv", "--question", "all", "--json").stdout)
     assert {name: about["n_votes"] for name, about in found["questions"].items()} == {"sent": 2, "stars": 1}
-    done = run("aggregate", path, "--question", "all", "--save", tmp_path / "model.karat")
-    assert done.exit_code == 2
-    assert "--save is for one question" in done.stderr
+    for option in ("--save", "--prior", "--to-table"):
+        done = run("aggregate", path, "--question", "all", option, tmp_path / "model.karat")
+        assert done.exit_code == 2
+        assert f"{option} is for one question" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["label-studio", "prodigy", "argilla", "inspect"])

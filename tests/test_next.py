@@ -152,5 +152,31 @@ def test_the_command_writes_tables_and_json(tmp_path):
     assert "safe" in done.stderr
     rows = list(csv.DictReader((tmp_path / "safe.csv").read_text().splitlines()))
     assert {row["task"] for row in rows} == {"t1", "t2"}
-    assert "Ask about" in run("next", model).stdout
-    assert run("next", votes).exit_code == 2
+    done = run("next", votes)
+    assert done.exit_code == 2
+    assert "make one with karat aggregate" in done.stderr
+
+
+@pytest.mark.parametrize("task", ["[/b]", "5000"])
+def test_the_command_shows_tasks_as_they_are_called(tmp_path, task):
+    """Brackets mean nothing, and numbers that are names have no commas."""
+    rows = [*AGREED, f"{task},w1,x", f"{task},w2,y"]
+    done = run("next", model_of(tmp_path, rows), "--safe", 1)
+    assert done.exit_code == 0, done.output
+    assert "Ask about (1)" in done.stdout
+    assert task in done.stdout
+
+
+def test_the_command_shows_no_table_without_a_task(tmp_path):
+    done = run("next", model_of(tmp_path, AGREED), "--budget", 3)
+    assert "Ask about" not in done.stdout
+    assert done.stderr.startswith("0 tasks to ask about, 12 safe\nannotators: ")
+
+
+AGREED = [f"{task},w{who},{'xy'[(task + who // 4) % 2]}" for task in range(12) for who in range(5)]
+
+
+def model_of(tmp_path, rows):
+    votes, model = write(tmp_path / "votes.csv", "\n".join(["task,annotator,label", *rows])), tmp_path / "model"
+    assert run("aggregate", votes, "--method", "ds", "--save", model).exit_code == 0
+    return model

@@ -226,6 +226,16 @@ def test_the_temperature_makes_probabilities_as_sure_as_they_are_right():
     assert "fitted to 4,000 known truths" in better.notes[-1]
 
 
+def test_a_few_truths_move_the_temperature_little():
+    """Twenty labels that all are right are no proof that every label is."""
+    result = karat.aggregate(Annotations.from_arrays(np.arange(20), np.zeros(20, int), np.arange(20) % 2), "mv")
+    posterior = np.where(result.posterior > 0.5, 0.9, 0.1)
+    for n in (2, 20):
+        found = calibration(replace(result, posterior=posterior), {task: task % 2 for task in range(n)})
+        assert 0.25 < found.temperature < 1
+        assert found.log_loss_after < found.log_loss
+
+
 def test_the_curve_holds_every_truth_once_with_an_interval():
     result, truth = oversure(n=400)
     (row,) = to_polars(calibration(result, truth).curve()).iter_rows(named=True)
@@ -311,6 +321,14 @@ def test_the_curve_needs_truths(files):
     done = run("trust", files / "votes.csv", "--calibration", files / "curve.csv")
     assert done.exit_code == 2
     assert "--calibration needs --truth FILE" in done.stderr
+
+
+def test_one_vote_is_little_to_go_by(tmp_path):
+    votes = write(tmp_path / "votes.csv", "task,worker,label\nt1,w1,a\n")
+    done = run("trust", votes)
+    assert "1 task, 1 annotator\n" in "\n".join(line.rstrip() for line in done.stdout.splitlines())
+    assert "cannot be told" in done.stdout
+    assert "1 annotator, 0 tasks that two or more of them saw" in " ".join(run("agreement", votes).stdout.split())
 
 
 def test_aggregate_says_how_many_labels_are_against_the_majority(files):

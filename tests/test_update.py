@@ -113,6 +113,14 @@ def test_an_update_comes_close_to_a_fit_from_scratch_and_leaves_other_tasks_alon
     assert "60 votes were folded in" in updated.notes[0]
 
 
+def test_intervals_of_accuracies_are_nearly_those_of_the_new_counts(parts):
+    result = fit(MajorityVote(), parts[0]).update(parts[1])
+    scratch = fit(MajorityVote(), parts[2])
+    assert np.allclose(result.accuracy, scratch.accuracy)
+    for name in ("accuracy_low", "accuracy_high"):
+        assert np.allclose(getattr(result, name), getattr(scratch, name), atol=2e-3)
+
+
 def test_updates_add_up(parts):
     old, new, whole = parts
     result = fit(PTBCC(), old)
@@ -146,7 +154,7 @@ def test_a_new_annotator_and_a_new_task_are_welcome(parts):
 
 def test_a_new_class_needs_a_refit(parts):
     result, new = fit(PTBCC(), parts[0]), Annotations.from_arrays([0], ["zoe"], [7])
-    with pytest.raises(InputError, match=r"does not know the label 7, only \[0, 1, 2\]; add --refit"):
+    with pytest.raises(InputError, match=r"does not know the label 7, only 0, 1, 2; add --refit"):
         result.update(new)
     assert list(result.update(new, refit=True).class_names) == [0, 1, 2, 7]
 

@@ -26,6 +26,7 @@ from karat.result import Knowledge, Result, Step
 __all__ = ["is_saved_result", "load", "read_arrays", "save", "to_json", "write_archive"]
 
 FORMAT, VERSION = "karat-result", 1
+REMEDY = "make one with karat aggregate VOTES --save MODEL (Result.save in Python)"
 NAMES = ("task_names", "annotator_names", "class_names", "unlabelled")
 ARRAYS = (
     "posterior",
@@ -118,7 +119,7 @@ def load(path: str | Path) -> Result:
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{path} is not a result saved by Karat, or it is damaged") from error
+        raise InputError(f"{path} is not a result saved by Karat, or it is damaged; {REMEDY}") from error
 
 
 def is_saved_result(path: str | Path) -> bool:
@@ -160,7 +161,7 @@ def _names_to_save(names: Names) -> NDArray[Any] | list[Any]:
 
 def _check(manifest: dict[str, Any], path: str | Path) -> None:
     if manifest.get("format") != FORMAT:
-        raise InputError(f"{path} is not a result saved by Karat")
+        raise InputError(f"{path} is not a result saved by Karat; {REMEDY}")
     if manifest["version"] != VERSION:
         raise InputError(
             f"{path} was saved in version {manifest['version']} of the format, and this Karat reads "

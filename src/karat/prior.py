@@ -26,6 +26,7 @@ from karat.methods.dirichlet import mean
 from karat.methods.ibcc import IBCC
 from karat.methods.ptbcc import PTBCC, Earlier
 from karat.predict import votes_by_truth
+from karat.readers.labels import listed
 from karat.readers.names import match
 from karat.registry import REGISTRY
 from karat.result import Result
@@ -88,7 +89,8 @@ def _match(earlier: Result, votes: Annotations) -> Matched:
         raise InputError("the prior knows none of these annotators; are their names written as they were then?")
     if (classes == MISSING).all():
         raise InputError(
-            f"the prior knows none of these classes, only {to_list(earlier.class_names)}; it is of another question"
+            f"the prior knows none of these classes, only {listed(to_list(earlier.class_names))}; "
+            "it is of another question"
         )
     return Matched(annotators, classes)
 

@@ -28,14 +28,16 @@ from karat.methods import Method, method_of
 from karat.methods.base import Memory, Step
 from karat.prior import fit_with_prior
 from karat.readers import read
+from karat.readers.labels import listed
 from karat.readers.truth import with_gold
-from karat.result import Intervals, Knowledge, Result, summarise
+from karat.result import Intervals, Knowledge, Result, spread, summarise
 from karat.solve import Watch
 
 __all__ = ["update"]
 
 MOST_SWEEPS = 5  # more move hardly any label: bench/update.py
-NEAR_ENOUGH = 1e-3  # no posterior moves by more: the tolerance of most methods, also of those that have none
+NEAR_ENOUGH = 0.02  # no posterior moves by more
+ENOUGH_VOTES, MORE_VOTES = 10, 1.25  # between so many votes and so many times as many, intervals keep their shape
 LEAST_SUM = 1e-9  # what is left of a sum after as much was taken out of it as was in it
 
 
@@ -103,7 +105,7 @@ def _check(method: Method, result: Result, votes: Annotations) -> None:
     if len(votes.class_names) > len(result.class_names):
         known = to_list(result.class_names)
         new = next(name for name in to_list(votes.class_names) if name not in known)
-        raise InputError(f"the model does not know the label {new!r}, only {known}; {remedy}")
+        raise InputError(f"the model does not know the label {new!r}, only {listed(known)}; {remedy}")
 
 
 def _fold_in(method: Method, result: Result, merged: Merged, threads: int | None, watch: Watch | None) -> Result:
@@ -193,14 +195,15 @@ def _described(
         f"folded in {merged.added:,} votes by {len(steps)} sweeps over {len(merged.touched):,} tasks "
         f"(last change {steps[-1].change:.2g}); {changed:,} earlier labels changed"
     )
-    note = f"{added:,} votes were folded in since the last fit; --refit (refit=True) fits all of them again."
-    return replace(made, converged=result.converged, stopped=stopped, notes=[note])
+    notes = [f"{added:,} votes were folded in since the last fit; --refit (refit=True) fits all of them again."]
+    return replace(made, converged=result.converged, stopped=stopped, notes=notes if added else [])
 
 
 def _kept_intervals(result: Result, merged: Merged, annotators: Codes) -> Intervals:
-    """Those of annotators none of whose tasks has changed."""
-    known = np.ones(merged.votes.n_annotators, np.bool_)
-    known[annotators] = False
-    return Intervals(
-        known, *(_spread(values, merged.annotators) for values in (result.accuracy_low, result.accuracy_high))
-    )
+    """Those of annotators none of whose tasks has changed, or who have cast hardly more votes than before."""
+    votes = np.bincount(annotators, minlength=merged.votes.n_annotators)
+    before = _spread(result.votes_per_annotator, merged.annotators)
+    known = (votes == 0) | ((before >= ENOUGH_VOTES) & (before + votes <= MORE_VOTES * before))
+    deviation = spread(result.accuracy, result.votes_per_annotator)
+    ends = (result.accuracy - result.accuracy_low) / deviation, (result.accuracy_high - result.accuracy) / deviation
+    return Intervals(known, *(_spread(values, merged.annotators) for values in ends))

@@ -118,6 +118,8 @@ def aggregate(
             },
         )
         return
+    if question == e.ALL:
+        refuse_single(save=save, checkpoint=checkpoint, prior=prior, to_table=to_table, query=query, table=table)
     check_outputs(_named(output, annotators), _named(save, checkpoint, write_back), [*files, *_named(gold, prior)])
     back = e.Back(write_back, files, format, question, task)
     back.check()
@@ -125,8 +127,6 @@ def aggregate(
     known = e.gold_of(gold, gold_from_export)
     selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
     reading = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection)
-    if question == e.ALL:
-        refuse_single(save=save, checkpoint=checkpoint, to_table=to_table, query=query, table=table)
     if into is not None:
         into.check()
     with opened(engine, **options) as where:  # a cluster that is not there is told before the votes are read

@@ -95,8 +95,9 @@ def _show(found: Agreement, as_json: bool) -> None:
         print_json({"level": found.level, **found.figures(), "intervals": intervals, **tables})
         return
     from karat.cli.show import console, figures_table, frame_table
+    from karat.cli.words import count
 
-    title = f"{found.n_annotators:,} annotators, {found.n_tasks:,} tasks that two or more of them saw"
+    title = f"{count(found.n_annotators, 'annotator')}, {count(found.n_tasks, 'task')} that two or more of them saw"
     screen = console()
     screen.print(figures_table(title, [(_title(found, name), _figure(found, name)) for name in _told(found)]))
     screen.print(frame_table("By class, against all others", by_class, SHOWN))

@@ -71,7 +71,7 @@ def compare(
     from karat.compare import compare as side_by_side
 
     outputs = [path for path in (output, labels) if path is not None]
-    check_outputs(outputs, [], files)
+    check_outputs(outputs, [], [*files, *([truth] if truth else [])])
     chosen = make_methods(o.listed(methods) or list(REGISTRY), settings, seed)
     selection = e.selection(format, question, include)
     votes = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection).read()

@@ -90,7 +90,7 @@ def _tell(plan: Plan, budget: int | None) -> None:
     from karat.cli.words import count, say
 
     say(f"{count(len(plan.ask), 'task')} to ask about, {plan.safe.sum():,} safe")
-    if budget is not None and len(plan.ask) < budget:
+    if budget is not None and 0 < len(plan.ask) < budget:
         say(f"a budget of {budget:,} is more than is needed now: ask these, run karat update, and plan again")
     if plan.exhausted.any():
         say(
@@ -102,26 +102,9 @@ def _tell(plan: Plan, budget: int | None) -> None:
 
 
 def _show(plan: Plan) -> None:
-    from rich.console import Console
+    from karat.cli.show import console, frame_table
 
-    from karat.frames import to_polars
-
-    console = Console()
-    if not console.is_terminal:  # a file or a pipe has no width
-        console.width = 140
-    console.print(_table(to_polars(plan.tasks()), "Ask about"))
-    if plan.advice:
-        console.print(_table(to_polars(plan.annotators()), "Look after"))
-
-
-def _table(frame: Any, title: str) -> Any:
-    from rich.box import SIMPLE
-    from rich.table import Table
-
-    more = f", the first {SHOWN}" if len(frame) > SHOWN else ""
-    table = Table(box=SIMPLE, title=f"{title} ({len(frame):,}{more})", title_justify="left")
-    for name in frame.columns:
-        table.add_column(name, justify="right" if frame.schema[name].is_numeric() else "left")
-    for row in frame.head(SHOWN).iter_rows():
-        table.add_row(*(f"{value:.3f}" if isinstance(value, float) else str(value) for value in row))
-    return table
+    screen = console()
+    for title, frame in (("Ask about", plan.tasks()), ("Look after", plan.annotators())):
+        if len(frame):
+            screen.print(frame_table(f"{title} ({len(frame):,})", frame, SHOWN))

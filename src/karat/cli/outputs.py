@@ -23,12 +23,13 @@ def check_outputs(tables: Iterable[str], others: Iterable[str], inputs: Iterable
 
     tables, read = list(tables), {Path(name).resolve() for name in inputs if name != STANDARD_OUTPUT}
     outputs = [*tables, *others]
+    places = [Path(path).resolve() for path in outputs]
     for path in tables:
         check_table_path(path)
-    for path in outputs:
-        if _is_read(Path(path).resolve(), read):
+    for path, place in zip(outputs, places, strict=True):
+        if _is_read(place, read):
             raise InputError(f"{path} is read here and would be overwritten; name another output")
-        if outputs.count(path) > 1:
+        if places.count(place) > 1:
             raise InputError(f"{path} is named for two outputs; name another")
         check_writable(path)
 

@@ -23,7 +23,8 @@ def refuse_single(**options: Any) -> None:
     """Options that stand for one result."""
     given = [name for name, value in options.items() if value]
     if given:
-        raise InputError(f"--{given[0]} is for one question; choose it with --question NAME")
+        option = given[0].replace("_", "-")
+        raise InputError(f"--{option} is for one question; choose it with --question NAME")
 
 
 def hand_over_each(

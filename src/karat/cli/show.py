@@ -29,8 +29,8 @@ def frame_table(title: str, frame: Any, rows: int) -> Any:
     table = Table(box=SIMPLE, title=title, title_justify="left", caption=f"{more:,} more" if more else None)
     for name in shown.columns:
         table.add_column(name.replace("_", " "), justify="right" if shown[name].dtype.is_numeric() else "left")
-    for row in shown.head(rows).iter_rows():
-        table.add_row(*(escape(_text(value)) for value in row))
+    for row in shown.head(rows).iter_rows(named=True):
+        table.add_row(*(escape(_text(name, value)) for name, value in row.items()))
     return table
 
 
@@ -47,7 +47,10 @@ def figures_table(title: str, rows: list[tuple[str, str]]) -> Any:
     return table
 
 
-def _text(value: Any) -> str:
+def _text(name: str, value: Any) -> str:
     if value is None or value != value:  # NaN differs from itself
         return "–"
-    return f"{value:.3f}" if isinstance(value, float) else f"{value:,}" if type(value) is int else str(value)
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    is_number_of = type(value) is int and name.startswith("n_")  # other integers name tasks and annotators
+    return f"{value:,}" if is_number_of else str(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -95,10 +96,10 @@ def _show(result: Result, found: Trust, as_json: bool) -> None:
         print_json(found.figures())
         return
     from karat.cli.show import console, figures_table, frame_table
-    from karat.cli.words import warn
+    from karat.cli.words import count, warn
 
     screen = console()
-    title = f"{found.method}: {found.n_tasks:,} tasks, {found.agreement.n_annotators:,} annotators"
+    title = f"{found.method}: {count(found.n_tasks, 'task')}, {count(found.agreement.n_annotators, 'annotator')}"
     screen.print(figures_table(title, _figures(found)))
     if found.n_flips:
         screen.print(frame_table("Against the majority vote, the surest first", result.flips(), SHOWN))
@@ -111,8 +112,9 @@ def _show(result: Result, found: Trust, as_json: bool) -> None:
 
 
 def _figures(found: Trust) -> list[tuple[str, str]]:
+    alpha = f"{found.agreement.alpha:.3f}" if isfinite(found.agreement.alpha) else "cannot be told"
     rows = [
-        ("agreement beyond chance (alpha)", f"{found.agreement.alpha:.3f}"),
+        ("agreement beyond chance (alpha)", alpha),
         ("labels against the majority vote", f"{found.n_flips:,}"),
         ("labels that hardly lead the next class", f"{found.n_contested:,}"),
         ("ties", f"{found.n_tied:,}"),

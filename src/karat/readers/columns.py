@@ -130,6 +130,8 @@ def the_only(matches: list[Any], role: Role) -> Any:
 
 
 def _nothing_found(columns: Sequence[Any], lost: list[Role]) -> str:
+    if not columns:
+        return "there are no columns; expected a table with a header and at least one vote"
     roles = " and no ".join(role.name for role in lost)
     options = " and ".join(f"--{role.option} NAME" for role in lost)
     arguments = ", ".join(f"{role.option}=" for role in lost)

@@ -23,7 +23,7 @@ from karat.readers.names import (
     without,
 )
 
-__all__ = ["MISSING_LABELS", "Settled", "drop_missing", "is_missing", "settle"]
+__all__ = ["MISSING_LABELS", "Settled", "drop_missing", "is_missing", "listed", "settle"]
 
 MISSING_LABELS = ("NA", "null", "NaN")  # beside null, NaN and blank, which are never a label
 
@@ -120,15 +120,13 @@ def _name(classes: list[Any], labels: Coded, class_of: Codes, is_text: bool) -> 
 def _checked(classes: Sequence[Any]) -> list[Any]:
     given = [classes] if isinstance(classes, str) else list(classes)
     if not given or len({text_of(name) for name in given}) < len(given):
-        raise InputError(f"classes must be one or more different labels, but are {_listed(given)}")
+        raise InputError(f"classes must be one or more different labels, but are {listed(given)}")
     return given
 
 
 def _refuse(what: str, found: Any, classes: list[Any]) -> None:
-    raise InputError(
-        f"{what} {found!r} is not among the classes {_listed(classes)}; correct it, or add it to --classes"
-    )
+    raise InputError(f"{what} {found!r} is not among the classes {listed(classes)}; correct it, or add it to --classes")
 
 
-def _listed(classes: list[Any]) -> str:
+def listed(classes: list[Any]) -> str:
     return ", ".join(map(str, classes[:20])) + (", ..." if len(classes) > 20 else "")

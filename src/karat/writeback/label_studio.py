@@ -13,6 +13,7 @@ __all__ = ["suggested"]
 
 NAMES = ("from_name", "to_name", "type")  # what says where an answer belongs
 
+
 def suggested(record: Any, labels: Mapping[str | None, Labels], task: str | None) -> dict[str, Any]:
     """The task with one prediction, which holds the labels for all questions."""
     if not isinstance(record, dict) or "data" not in record or not any(name in record for name in ANNOTATIONS):

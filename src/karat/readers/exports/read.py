@@ -132,7 +132,7 @@ def _chosen(heaps: dict[str, Heap], ask: Ask, name: str, remedy: str) -> dict[st
     if ask.question is None and len(heaps) > 1:
         raise InputError(
             f"{name} asks {len(heaps):,} questions: {_listed(heaps)}; choose one with --question NAME "
-            f"(question= in Python), or --question {ALL} for each of them"
+            f"(question= in Python); aggregate and convert also take --question {ALL}"
         )
     if ask.question in (None, ALL):
         return dict(sorted(heaps.items()))
