@@ -77,6 +77,14 @@ def test_an_output_that_cannot_be_written_is_told_before_the_work(tmp_path):
     assert "would be overwritten" in done.stderr
 
 
+@pytest.mark.parametrize("command", [["report"], ["plot", "ranking"]], ids=" ".join)
+def test_truths_that_are_not_there_are_told_before_the_work(command, tmp_path):
+    votes = write(tmp_path / "votes.csv", "this is no table of votes")
+    done = run(command[0], votes, *command[1:], "--truth", tmp_path / "nowhere.csv", "-o", tmp_path / "out.svg")
+    assert done.exit_code == 2
+    assert "nowhere.csv" in done.stderr
+
+
 def test_the_list_of_kinds_is_the_list_of_charts():
     assert list(KINDS) == ["confidence", "ranking", "annotators", "annotator", *list(DRAWN)[3:]]
 

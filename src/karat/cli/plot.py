@@ -51,10 +51,11 @@ def plot(
     require_libraries()
     _check(kind, who, output)
     check_outputs([], [output], [file, *(path for path in (truth, gold) if path)])
+    known = s.truths_of(truth)
     selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
     reading = o.Reading([file], task, annotator, label, wide, classes, missing, repeated, selection)
     result = s.result_of(reading, method, settings, seed, threads, e.gold_of(gold, gold_from_export))
-    write_plot(result, kind, output, truth, who=who)
+    write_plot(result, kind, output, known, who=who)
 
 
 plot.__doc__ = f"Save one chart of the report.\n\n{KINDS_HELP}"

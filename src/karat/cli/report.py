@@ -50,8 +50,9 @@ def report(
 
     require_libraries()
     check_outputs([], [output], [*files, *(path for path in (truth, gold) if path)])
+    known = s.truths_of(truth)
     selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
     reading = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection)
     result = s.result_of(reading, method, settings, seed, threads, e.gold_of(gold, gold_from_export))
-    write_report(result, output, truth, title=s.title_of(files), command=s.command_line(context))
+    write_report(result, output, known, title=s.title_of(files), command=s.command_line(context))
     say(f"{output}: open it in a browser")

@@ -16,7 +16,7 @@ from karat.errors import InputError
 if TYPE_CHECKING:
     from karat.result import Result
 
-__all__ = ["Gold", "Method", "Source", "Truth", "command_line", "result_of", "title_of"]
+__all__ = ["Gold", "Method", "Source", "Truth", "command_line", "result_of", "title_of", "truths_of"]
 
 DEFAULT_METHOD = "ptbcc"
 
@@ -52,6 +52,13 @@ def result_of(
     votes = reading.read(gold)
     with progress(chosen.name) as watch:
         return fit(chosen, votes, threads=threads, watch=watch)
+
+
+def truths_of(path: str | None) -> Any:
+    """Read before the long work, so that a mistake in them is found before it."""
+    from karat.readers import read_truth
+
+    return None if path is None else read_truth(path)
 
 
 def title_of(files: list[str]) -> str:
