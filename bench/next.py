@@ -100,7 +100,13 @@ def main() -> None:
     ]
     with ProcessPoolExecutor(options.processes) as pool:
         curves = list(pool.map(of_job, jobs))
-    figures = {"steps": STEPS, "full": {name: _full(options.data / name) for name in options.only}, "curves": curves}
+    figures = {
+        "steps": STEPS,
+        "look_at": LOOK_AT,
+        "full": {name: _full(options.data / name) for name in options.only},
+        "truths": {name: len(_read(options.data / name).truth) for name in options.only},
+        "curves": curves,
+    }
     if options.page:
         print(f"kept in {keep('next', figures)}")
         write_page(json.loads((RESULTS / "next.json").read_text()), options.page)

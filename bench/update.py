@@ -39,7 +39,7 @@ OTHERS: tuple[Method, ...] = (
     HPT(),
 )
 NEW = 0.1  # of the votes
-REPEATS = 7  # of which the fastest counts
+REPEATS = 15  # of which the fastest counts
 BEGIN, END = "<!-- made by bench/update.py -->\n", "<!-- end -->"
 
 Integers = NDArray[np.int64]

@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from karat.planning import Plan
     from karat.trust import Trust
 
-__all__ = ["Intervals", "Knowledge", "Result", "Step", "accuracies", "summarise"]
+__all__ = ["Intervals", "Knowledge", "Result", "Step", "accuracies", "spread", "summarise"]
 
 Floats = NDArray[np.float64]
 
 
 class Intervals(NamedTuple):
-    """Credible intervals that need not be worked out again, after an update."""
+    """Credible intervals that need not be worked out again, after an update: their ends in standard deviations."""
 
     known: NDArray[np.bool_]  # [W]
-    low: Floats  # [W]
-    high: Floats
+    below: Floats  # [W]
+    above: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,7 +290,16 @@ def accuracies(
     average = expected.sum() / votes.sum()
     mean = (expected + 2 * average) / (votes + 2)
     right, wrong = np.maximum(mean * (votes + 2), 1e-9), np.maximum((1 - mean) * (votes + 2), 1e-9)
-    low, high = (np.empty_like(mean), np.empty_like(mean)) if kept is None else (kept.low.copy(), kept.high.copy())
     new = slice(None) if kept is None else np.flatnonzero(~kept.known)
+    low, high = np.zeros_like(mean), np.zeros_like(mean)
+    if kept is not None:
+        deviation = spread(mean, votes)
+        low, high = mean - kept.below * deviation, mean + kept.above * deviation
     low[new], high[new] = (betaincinv(right[new], wrong[new], tail) for tail in (0.025, 0.975))  # a microsecond each
     return mean, np.minimum(low, mean), np.maximum(high, mean)
+
+
+def spread(mean: Floats, votes: NDArray[np.int64]) -> Floats:
+    """The standard deviation of an accuracy; never zero."""
+    deviation: Floats = np.sqrt(np.maximum(mean * (1 - mean), 1e-12) / (votes + 3))
+    return deviation

@@ -127,7 +127,7 @@ class PTBCC(Method):
         skilled = self.e + (self.f - self.e) * identity
         confused = self.m + (self.e - self.m) * identity
         others = np.ones((max(self.n_prototypes - 2, 0), n_classes, n_classes))
-        if self.further == "dirichlet":
+        if self.further == "dirichlet" and len(others):
             others = np.random.default_rng(self.seed).dirichlet(np.ones(n_classes), others.shape[:2])
         return mean(np.concatenate([[skilled, confused], others]))[: self.n_prototypes]
 
