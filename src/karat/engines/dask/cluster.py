@@ -27,7 +27,10 @@ WORKERS = 30.0  # until a worker must be there
 REPLACEMENT = 10.0  # for a lost worker to come back, before the others take its blocks
 POLL, LOOK = 0.02, 1.0  # between two looks whether work is done, and whether workers are there
 
-QUIET = {"distributed.worker.profile.enabled": False}  # it looks at every thread a hundred times a second
+QUIET = {
+    "distributed.worker.profile.enabled": False,  # it looks at every thread a hundred times a second
+    "distributed.nanny.pre-spawn-environ": {},  # has freed memory given back at once: thousands of page faults a sweep
+}
 
 DIED = "one job ended several Dask workers"
 DYING = (
