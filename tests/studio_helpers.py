@@ -16,7 +16,6 @@ import uvicorn
 import karat
 from karat.studio.app import make_app
 from karat.studio.desk import Desk
-from karat.studio.security import Rules
 from karat.studio.serve import QUIETLY, plan
 
 SAMPLE = Path(karat.__file__).parent / "sample" / "votes.csv"
@@ -30,11 +29,11 @@ def copy_sample(folder):
 
 
 @contextmanager
-def studio_in_thread(folder, most_bytes=2**30, project="test.studio"):
+def studio_in_thread(folder, **more):
     """-> a client with the token; client.desk is what the server works with."""
-    wanted = plan(None, str(folder / project), "127.0.0.1", None, TOKEN, most_bytes)
-    desk = Desk(wanted.project, folder, most_bytes)
-    app = make_app(desk, Rules(TOKEN, wanted.host, wanted.port, most_bytes))
+    wanted = plan(project=str(folder / "test.studio"), token=TOKEN, **more)
+    desk = Desk(wanted.project, folder, wanted.most_bytes)
+    app = make_app(desk, wanted.rules)
     server = uvicorn.Server(uvicorn.Config(app, host=wanted.host, port=wanted.port, **QUIETLY))
     thread = threading.Thread(target=server.run)
     thread.start()

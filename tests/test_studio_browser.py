@@ -237,3 +237,16 @@ def test_another_tab_sees_what_this_one_does(page, tmp_path):
         press(page, "1")
         expect(other.locator("#judged")).to_have_text("1 truth")
         assert current_task(other) != same
+
+
+def test_a_fit_is_watched_and_cancelled(page, tmp_path):
+    with studio_in_thread(tmp_path) as studio:
+        project = studio.read_sample(tmp_path)
+        page.goto(studio.link)
+        page.goto(f"{studio.address}/#/p/{project}/method")
+        endless = {"method": "ptbcc", "settings": {"tolerance": 0.0, "max_iterations": 10_000_000}}
+        studio.good("POST", f"/api/projects/{project}/fits", json=endless)
+        expect(page.locator("#progress h2")).to_contain_text("iteration", timeout=60_000)
+        expect(page.locator("#progress path")).to_be_visible()
+        page.click("#cancel")
+        expect(page.locator("main")).to_contain_text("ptbcc was cancelled")

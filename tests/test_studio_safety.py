@@ -59,6 +59,14 @@ def test_this_machine_may_be_called_localhost(studio):
     assert studio.get("/api/projects", headers={"host": f"localhost:{port}"}).status_code == 200
 
 
+def test_a_proxy_may_serve_it_under_a_name_that_was_given(tmp_path):
+    with studio_in_thread(tmp_path, public_name="studio.example.org") as studio:
+        ours = {"host": "studio.example.org", "origin": "https://studio.example.org", "sec-fetch-site": "same-origin"}
+        assert studio.post("/api/projects", json={}, headers=ours).status_code == 201
+        other = {"host": "evil.example.org", "origin": "https://evil.example.org"}
+        assert studio.post("/api/projects", json={}, headers=other).status_code == 403
+
+
 @pytest.mark.parametrize(
     "headers",
     [
@@ -147,6 +155,7 @@ def test_gold_names_a_column_and_never_a_path(studio):
     ("arguments", "words"),
     [
         (["--host", "0.0.0.0"], "whoever has the token can read and change"),
+        (["--public-name", "studio.example.org"], "whoever has the token can read and change"),
         (["--host", "0.0.0.0", "--token", "short"], "at least 16"),
         (["--token", "with blanks in the token"], "must not contain"),
         (["nothing.csv"], "there is no file nothing.csv"),

@@ -25,6 +25,9 @@ def studio(
     host: Annotated[
         str, typer.Option("--host", help="Beyond this machine only with a --token of your own.")
     ] = "127.0.0.1",
+    public_name: Annotated[
+        str | None, typer.Option("--public-name", metavar="NAME", help="Under which a proxy serves it, if one does.")
+    ] = None,
     token: Annotated[
         str | None, typer.Option("--token", envvar="KARAT_STUDIO_TOKEN", help="By default a new random one.")
     ] = None,
@@ -40,7 +43,7 @@ def studio(
         from karat.studio.serve import plan, serve
     except ModuleNotFoundError as error:
         raise InputError(f"the studio needs {error.name}; install it with: pip install 'karat[studio]'") from None
-    wanted = plan(file, project, host, port, token, upload_limit * MIB)
+    wanted = plan(file, project, host, port, token, upload_limit * MIB, public_name)
     say(f"project file: {wanted.project}")
     say(f"files to open: {wanted.folder}")
     if not wanted.is_local:

@@ -61,6 +61,7 @@ class Rules:
     host: str
     port: int
     most_bytes: int
+    public_name: str | None = None  # under which a proxy serves the studio
 
     @property
     def cookie(self) -> str:
@@ -70,9 +71,11 @@ class Rules:
     def knows_host(self, header: str) -> bool:
         """A name that only this machine has, or a bare address: nobody can bend those."""
         name, _, port = header.rpartition(":") if not header.endswith("]") and ":" in header else (header, "", "80")
+        name = name.strip("[]").lower()
+        if self.public_name is not None and name == self.public_name.lower():
+            return True
         if port != str(self.port):
             return False
-        name = name.strip("[]").lower()
         if is_loopback(name) or name == self.host.lower():
             return True
         return not is_loopback(self.host) and (_is_address(name) or name in _own_names())

@@ -34,10 +34,15 @@ class Plan:
     port: int
     token: str
     most_bytes: int
+    public_name: str | None = None
 
     @property
     def is_local(self) -> bool:
-        return is_loopback(self.host)
+        return is_loopback(self.host) and self.public_name is None
+
+    @property
+    def rules(self) -> Rules:
+        return Rules(self.token, self.host, self.port, self.most_bytes, self.public_name)
 
     @property
     def address(self) -> str:
@@ -47,8 +52,15 @@ class Plan:
 
 
 def plan(
-    file: str | None, project: str | None, host: str, port: int | None, token: str | None, most_bytes: int
+    file: str | None = None,
+    project: str | None = None,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    token: str | None = None,
+    most_bytes: int = 2**30,
+    public_name: str | None = None,
 ) -> Plan:
+    """What was asked for, or an InputError that says why it cannot or should not be."""
     path = None if file is None else Path(file).expanduser()
     if path is not None and not path.is_file():
         raise InputError(f"there is no file {file}; name a file with votes, or start the studio without one")
@@ -62,8 +74,9 @@ def plan(
         file=None if path is None else path.resolve().name,
         host=host,
         port=_free_port(host, port),
-        token=_checked_token(host, token),
+        token=_checked_token(public_name or host, token),
         most_bytes=most_bytes,
+        public_name=public_name,
     )
 
 
@@ -79,7 +92,7 @@ def serve(wanted: Plan, *, open_browser: bool) -> None:
         if wanted.file is not None and desk.projects.of_place(wanted.file) is None:
             desk.projects.create(wanted.file, file=wanted.file, place=wanted.file)
         desk.warm_up()
-        app = make_app(desk, Rules(wanted.token, wanted.host, wanted.port, wanted.most_bytes))
+        app = make_app(desk, wanted.rules)
         server = Server(uvicorn.Config(app, host=wanted.host, port=wanted.port, **QUIETLY))
         server.desk = desk
         if open_browser:
@@ -128,7 +141,7 @@ def _free_port(host: str, port: int | None) -> int:
 def _checked_token(host: str, token: str | None) -> str:
     if token is None and not is_loopback(host):
         raise InputError(
-            f"--host {host} lets other computers reach the studio: whoever has the token can read and change the "
+            f"{host} lets other computers reach the studio: whoever has the token can read and change the "
             f"project and the data files of its folder, and the token travels unencrypted. If you want that, choose a "
             f"secret of your own with --token (at least {LEAST_TOKEN} characters), best behind a proxy with HTTPS"
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Security
+from fastapi.security import HTTPBearer
 
 from karat.studio.problems import ProblemDetails
 from karat.studio.routes.exports import router as exports_routes
@@ -42,7 +43,9 @@ ROUTES = (
 
 
 def api() -> APIRouter:
-    router = APIRouter(prefix="/api", responses=REFUSALS)
+    """The guard has asked for the token already; here it is described."""
+    token = HTTPBearer(auto_error=False, description="The token that `karat studio` printed.")
+    router = APIRouter(prefix="/api", responses=REFUSALS, dependencies=[Security(token)])
     for part in ROUTES:
         router.include_router(part)
     return router
