@@ -2,9 +2,12 @@
 
 import csv
 import json
+import sqlite3
+from contextlib import closing
 
 import karat
 from tests.cli_helpers import CSV, run, write
+from tests.exports_made import annotation, choices
 
 NEW = "task,worker,label\nt1,zoe,x\nt5,ann,y\nt5,bob,y\n"
 
@@ -64,3 +67,28 @@ def test_an_earlier_run_is_a_prior(tmp_path):
     assert done.exit_code == 0, done.output
     assert "2 of 3 annotators are known from an earlier run (ptbcc)" in done.stderr
     assert run("aggregate", new, "--prior", saved, "--method", "mv").exit_code == 2
+
+
+def test_new_votes_from_a_database(tmp_path):
+    place = tmp_path / "new.db"
+    with closing(sqlite3.connect(place)) as connection, connection:
+        connection.execute("CREATE TABLE votes (task, annotator, label)")
+        connection.executemany("INSERT INTO votes VALUES (?, ?, ?)", [row.split(",") for row in NEW.split()[1:]])
+    saved, new = model(tmp_path), write(tmp_path / "new.csv", NEW)
+    query = ["--query", "SELECT * FROM votes WHERE task <> :none", "--param", "none=x"]
+    for source in ([new], [f"sqlite:///{place}", *query]):
+        done = run("update", saved, *source, "-o", tmp_path / "b.karat", "--labels", tmp_path / f"{len(source)}.csv")
+        assert done.exit_code == 0, done.stderr
+    assert (tmp_path / "1.csv").read_text() == (tmp_path / "5.csv").read_text()
+
+
+def test_gold_marks_of_an_export(tmp_path):
+    saved, marked = tmp_path / "a.karat", annotation(3, choices("q", "a"), ground_truth=True)
+    votes = [{"id": 1, "data": {}, "annotations": [marked, *(annotation(who, choices("q", "b")) for who in (4, 5))]}]
+    export = write(tmp_path / "export.json", json.dumps(votes))
+    assert run("aggregate", export, "--save", saved).exit_code == 0
+    assert karat.load(saved).label[0] == "b"
+    done = run("update", saved, export, "-o", saved, "--gold-from-export")
+    assert done.exit_code == 0, done.stderr
+    assert karat.load(saved).label[0] == "a"
+    assert "needs the FILE" in run("update", saved, "-o", saved, "--gold-from-export").stderr

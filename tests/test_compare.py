@@ -1,6 +1,8 @@
 """All methods on one file, side by side."""
 
 import json
+import sqlite3
+from contextlib import closing
 
 import numpy as np
 import polars as pl
@@ -74,6 +76,23 @@ def test_the_command_writes_its_tables(tmp_path):
     assert pl.read_csv(table)["method"].to_list() == ["mv", "ds"]
     assert pl.read_csv(labels).columns == ["task", "mv", "ds"]
     assert pl.read_csv(labels)["mv"].to_list()[:2] == ["x", "y"]
+
+
+def test_votes_of_a_database_are_compared_and_judged_as_well(tmp_path):
+    place, truth = tmp_path / "votes.db", write(tmp_path / "truth.csv", "task,truth\nt1,x\nt2,y\n")
+    with closing(sqlite3.connect(place)) as connection, connection:
+        connection.execute("CREATE TABLE votes (task, annotator, label)")
+        connection.executemany("INSERT INTO votes VALUES (?, ?, ?)", [row.split(",") for row in CSV.split()[1:]])
+    options = ("--truth", truth, "--json")
+    files, tables = (write(tmp_path / "votes.csv", CSV),), (f"sqlite:///{place}", "--table", "votes")
+    for command in (("compare", "--methods", "mv"), ("evaluate", "--method", "mv")):
+        one, other = (json.loads(run(*command, *source, *options).stdout) for source in (files, tables))
+        assert without_seconds(one) == without_seconds(other)
+
+
+def without_seconds(found):
+    rows = found.get("methods", [found])
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
 
 
 def test_the_truths_are_not_overwritten(tmp_path):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from karat.cli import database as d
 from karat.cli import exports as e
 from karat.cli import options as o
 from karat.registry import REGISTRY
@@ -57,6 +58,9 @@ def compare(
     threads: o.Threads = None,
     seed: o.Seed = None,
     json: o.Json = False,
+    query: d.Query = None,
+    table: d.Table = None,
+    param: d.Param = None,
     format: e.Format = None,
     question: e.Question = None,
     include: e.Include = None,
@@ -73,7 +77,7 @@ def compare(
     outputs = [path for path in (output, labels) if path is not None]
     check_outputs(outputs, [], [*files, *([truth] if truth else [])])
     chosen = make_methods(o.listed(methods) or list(REGISTRY), settings, seed)
-    selection = e.selection(format, question, include)
+    selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
     votes = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection).read()
     codes = None if truth is None else read_key(votes, truth, None, None).codes
     found = side_by_side(votes, chosen, truth=codes, run=_runner(threads))

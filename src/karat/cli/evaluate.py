@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from karat.cli import database as d
 from karat.cli import exports as e
 from karat.cli import options as o
 from karat.errors import InputError
@@ -51,6 +52,9 @@ def evaluate(
     threads: o.Threads = None,
     seed: o.Seed = None,
     json: o.Json = False,
+    query: d.Query = None,
+    table: d.Table = None,
+    param: d.Param = None,
     format: e.Format = None,
     question: e.Question = None,
     include: e.Include = None,
@@ -62,7 +66,7 @@ def evaluate(
     is the expected one, with 15 bins.
     """
     methods = make_methods(method or ["ptbcc"], settings, seed)
-    selection = e.selection(format, question, include)
+    selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
     votes = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection).read()
     key = read_key(votes, truth, truth_task, truth_label)
     scores = [_score(chosen, votes, key, threads) for chosen in methods]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from karat.cli import database as d
 from karat.cli import exports as e
 from karat.cli import options as o
 from karat.errors import InputError
@@ -45,9 +46,13 @@ def update(
     repeated: o.Repeated = "first",
     threads: o.Threads = None,
     json: o.Json = False,
+    query: d.Query = None,
+    table: d.Table = None,
+    param: d.Param = None,
     format: e.Format = None,
     question: e.Question = None,
     include: e.Include = None,
+    gold_from_export: e.GoldFromExport = False,
 ) -> None:
     """Fold new votes into a model, at a cost that follows the new votes.
 
@@ -60,13 +65,16 @@ def update(
 
     if prior is not None and not refit:
         raise InputError("--prior is for fitting again; add --refit")
+    if gold_from_export and not files:
+        raise InputError("--gold-from-export needs the FILE that has the marks")
     tables = [path for path in (labels, annotators) if path is not None]
     inputs = [name for name in (*(files or []), gold, prior) if name is not None]
     check_outputs(tables, [output], inputs)
     before = load(model)
     options = {"task": task, "annotator": annotator, "label": label, "wide": wide, "missing": o.listed(missing)}
-    options |= e.selection(format, question, include)
-    result = _updated(before, files, {**options, "gold": gold, "prior": prior, "refit": refit}, threads, repeated)
+    options |= {**d.selection(query, table, param), **e.selection(format, question, include)}
+    options |= {"gold": e.gold_of(gold, gold_from_export), "prior": prior, "refit": refit}
+    result = _updated(before, files, options, threads, repeated)
     assert result.annotations is not None
     found = facts(result, result.annotations)
     found["files"] = {"labels": labels, "annotators": annotators, "model": output}

@@ -74,7 +74,7 @@ def read(
     if is_database(votes) or query is not None or table is not None or params:
         votes = open_database(votes, query, table, params)
     if question == ALL:
-        raise InputError("several questions give several sets of votes: use karat.read_each, or choose one of them")
+        raise InputError("several questions give several sets of votes; choose one (--question) or use karat.read_each")
     wishes = Wishes(gold=gold, classes=classes, repeated=repeated, missing=_as_list(missing), watch=watch)
     ask = Ask(task, question, gold is True, frozenset(_as_list(include) or ()))
     return next(iter(_read(votes, Columns(task, annotator, label, wide), format, ask, wishes).values()))
