@@ -20,7 +20,7 @@ from karat.studio.serve import QUIETLY, plan
 
 SAMPLE = Path(karat.__file__).parent / "sample" / "votes.csv"
 TOKEN = "a-token-for-tests-only"
-WAIT = 60  # seconds; the first fit of a fresh checkout compiles its kernels
+WAIT = 180  # seconds; the first fit of a fresh checkout compiles its kernels
 
 
 def copy_sample(folder):
