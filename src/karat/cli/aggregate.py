@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from karat.result import Result
 
 __all__ = ["aggregate"]
+
+ONLY = ""  # the question of votes that ask one
 
 
 def aggregate(
@@ -80,68 +83,107 @@ def aggregate(
     With --question all, every question of an export: the tables have a column that names the question.
     """
     from karat.cli.folder import aggregate_into
-    from karat.cli.outputs import check_outputs
-    from karat.cli.questions import hand_over_each, refuse_single
-    from karat.cli.summary import facts, tell
+    from karat.cli.questions import refuse_single
     from karat.engines import opened
 
+    _refuse(resume, checkpoint, scheduler, engine)
     output = None if output == "-" else output
+    chosen = o.make(method, settings, seed)
+    place = {"threads": threads, "single": chosen.single, **({"scheduler": scheduler} if scheduler else {})}
+    selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
+    reading = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection)
+    single = {"save": save, "checkpoint": checkpoint, "prior": prior, "to_table": to_table}
+    if output is not None and output.endswith("/"):
+        refused = {**single, **selection, "wide": wide, "write_back": write_back, "gold_from_export": gold_from_export}
+        aggregate_into(
+            output, reading, chosen, engine, place,
+            gold=gold, annotators=annotators, probabilities=probabilities, json=json, refused=refused,
+        )  # fmt: skip
+        return
+    if question == e.ALL:
+        refuse_single(**single, query=query, table=table)
+    back = e.Back(write_back, files, format, question, task)
+    outputs = Outputs(output, annotators, save, checkpoint, back, probabilities, json)
+    outputs.check([*files, *_named(gold, prior)])
+    into = d.destination(files, table, to_table, to_database)
+    known = e.gold_of(gold, gold_from_export)
+    if into is not None:
+        into.check()
+    with opened(engine, **place) as where:  # a cluster that is not there is told before the votes are read
+        each = reading.read_each(known) if question == e.ALL else {ONLY: reading.read(known)}
+        kept = _checkpoint(checkpoint, resume)
+        results = {name: _fit(chosen, votes, where, kept, prior) for name, votes in each.items()}
+    if question == e.ALL:
+        outputs.hand_over_each(each, results)
+    else:
+        outputs.hand_over(each[ONLY], results[ONLY], into)
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What is made of the labels: all files and the table, or none; what is printed comes last."""
+
+    labels: str | None
+    annotators: str | None
+    model: str | None
+    checkpoint: str | None
+    back: e.Back
+    probabilities: bool
+    json: bool
+
+    def check(self, inputs: list[str]) -> None:
+        """Before the work: everything can be written."""
+        from karat.cli.outputs import check_outputs
+
+        others = _named(self.model, self.checkpoint, self.back.output)
+        check_outputs(_named(self.labels, self.annotators), others, inputs)
+        self.back.check()
+
+    def hand_over(self, votes: Annotations, result: Result, into: d.Destination | None) -> None:
+        from karat.cli.outputs import write_all
+        from karat.cli.summary import facts, tell
+
+        found = facts(result, votes)
+        names = {"labels": self.labels, "annotators": self.annotators, "model": self.model}
+        found["files"] = {**names, "write_back": self.back.output}
+        found["table"] = into.name if into else None
+        write_all(self._files(result), then=None if into is None else lambda: into.write(result, self.probabilities))
+        self._print(result, found, has_place=bool(self.labels or into))
+        tell(found, result)
+
+    def hand_over_each(self, votes: dict[str, Annotations], results: dict[str, Result]) -> None:
+        from karat.cli.questions import hand_over_each
+
+        back = self.back.files(results)
+        hand_over_each(votes, results, self.labels, self.annotators, self.probabilities, self.json, back)
+
+    def _files(self, result: Result) -> dict[str, Write]:
+        from karat.writers import write_frame, write_labels
+
+        makers: dict[str | None, Write] = {
+            self.labels: lambda path: write_labels(result, path, probabilities=self.probabilities),
+            self.annotators: lambda path: write_frame(result.annotators(), path),
+            self.model: result.save,
+        }
+        return {**self.back.files(result), **{path: make for path, make in makers.items() if path is not None}}
+
+    def _print(self, result: Result, found: dict[str, Any], has_place: bool) -> None:
+        """The labels, where they have no other place."""
+        from karat.cli.summary import print_json
+        from karat.writers import write_labels
+
+        if self.json:
+            labels = {} if has_place else {"labels": result.labels(probabilities=self.probabilities).to_dicts()}
+            print_json({**found, **labels})
+        elif not has_place:
+            write_labels(result, "-", probabilities=self.probabilities)
+
+
+def _refuse(resume: bool, checkpoint: str | None, scheduler: str | None, engine: str) -> None:
     if resume and checkpoint is None:
         raise InputError("--resume needs --checkpoint FILE, to know where to go on from")
     if scheduler is not None and engine != "dask":
         raise InputError("--scheduler is the address of a Dask cluster; add --engine dask")
-    chosen = o.make(method, settings, seed)
-    options = {"threads": threads, "single": chosen.single, **({"scheduler": scheduler} if scheduler else {})}
-    if output is not None and output.endswith("/"):
-        aggregate_into(
-            output,
-            o.Reading(files, task, annotator, label, wide, classes, missing, repeated),
-            chosen,
-            engine,
-            options,
-            gold=gold,
-            annotators=annotators,
-            probabilities=probabilities,
-            json=json,
-            refused={
-                "wide": wide,
-                "save": save,
-                "checkpoint": checkpoint,
-                "prior": prior,
-                "query": query,
-                "table": table,
-                "to_table": to_table,
-                "format": format,
-                "question": question,
-                "write_back": write_back,
-                "gold_from_export": gold_from_export,
-            },
-        )
-        return
-    if question == e.ALL:
-        refuse_single(save=save, checkpoint=checkpoint, prior=prior, to_table=to_table, query=query, table=table)
-    check_outputs(_named(output, annotators), _named(save, checkpoint, write_back), [*files, *_named(gold, prior)])
-    back = e.Back(write_back, files, format, question, task)
-    back.check()
-    into = d.destination(files, table, to_table, to_database)
-    known = e.gold_of(gold, gold_from_export)
-    selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
-    reading = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection)
-    if into is not None:
-        into.check()
-    with opened(engine, **options) as where:  # a cluster that is not there is told before the votes are read
-        if question == e.ALL:
-            each = reading.read_each(known)
-            results = {name: _fit(chosen, votes, where, None, prior) for name, votes in each.items()}
-            hand_over_each(each, results, output, annotators, probabilities, json, back.files(results))
-            return
-        votes = reading.read(known)
-        result = _fit(chosen, votes, where, _checkpoint(checkpoint, resume), prior)
-    found = facts(result, votes)
-    found["files"] = {"labels": output, "annotators": annotators, "model": save, "write_back": write_back}
-    found["table"] = into.name if into else None
-    _hand_over(result, found, probabilities, json, into, back.files(result))
-    tell(found, result)
 
 
 def _named(*paths: str | None) -> list[str]:
@@ -162,32 +204,3 @@ def _fit(
 
     with progress(method.name) as watch:
         return fit_with_prior(method, votes, prior, engine=engine, watch=watch, checkpoint=checkpoint)
-
-
-def _hand_over(
-    result: Result,
-    found: dict[str, Any],
-    probabilities: bool,
-    as_json: bool,
-    into: d.Destination | None,
-    more: dict[str, Write],
-) -> None:
-    """All files and the table, or none; what is printed comes last."""
-    from karat.cli.outputs import write_all
-    from karat.cli.summary import print_json
-    from karat.writers import write_frame, write_labels
-
-    paths = found["files"]
-    files = dict(more)
-    if paths["labels"]:
-        files[paths["labels"]] = lambda path: write_labels(result, path, probabilities=probabilities)
-    if paths["annotators"]:
-        files[paths["annotators"]] = lambda path: write_frame(result.annotators(), path)
-    if paths["model"]:
-        files[paths["model"]] = result.save
-    write_all(files, then=None if into is None else lambda: into.write(result, probabilities))
-    if as_json:
-        labels = {} if paths["labels"] or into else {"labels": result.labels(probabilities=probabilities).to_dicts()}
-        print_json({**found, **labels})
-    elif not paths["labels"] and into is None:
-        write_labels(result, "-", probabilities=probabilities)
