@@ -111,13 +111,14 @@ class Process:
         self._over()
 
     def end(self):
+        """As Ctrl-C does."""
         self.process.send_signal(signal.SIGINT)
-        self._over()
+        said = self._over()
+        assert self.process.returncode == 0, said
+        assert "everything is kept in" in said
 
     def _over(self):
-        self.process.wait(30)
-        self.process.stdout.close()
-        self.process.stderr.close()
+        return self.process.communicate(timeout=30)[1]
 
     def _answers(self):
         try:

@@ -51,3 +51,4 @@ def studio(
     typer.echo(f"{wanted.address}/?token={wanted.token}")
     say("press Ctrl-C to end")
     serve(wanted, open_browser=browser)
+    say(f"ended; everything is kept in {wanted.project}")

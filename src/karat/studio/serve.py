@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 import webbrowser
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,7 +98,8 @@ def serve(wanted: Plan, *, open_browser: bool) -> None:
         server.desk = desk
         if open_browser:
             threading.Thread(target=_open_when_up, args=(server, wanted), daemon=True).start()
-        server.run()
+        with suppress(KeyboardInterrupt):  # uvicorn raises it when all is done: it is how one ends the studio
+            server.run()
     finally:
         desk.close()
 
