@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from karat.frames import to_list
 from karat.readers.exports.export import SEVERAL
 from karat.readers.names import text_of
@@ -25,14 +28,15 @@ class Labels:
 
     method: str
     classes: Sequence[Any]
-    result: Result
+    codes: NDArray[np.int32]  # [T]
+    confidence: NDArray[np.floating[Any]]  # [T]
     row_of: dict[str, int]
     used: bool = False  # whether any task was found
 
     @classmethod
     def of(cls, result: Result) -> Labels:
         rows = {text_of(task): row for row, task in enumerate(to_list(result.task_names))}
-        return cls(f"karat {result.method}", to_list(result.class_names), result, rows)
+        return cls(f"karat {result.method}", to_list(result.class_names), result.label_codes, result.confidence, rows)
 
     def get(self, task: Any) -> Label | None:
         """None for a task without a label."""
@@ -40,8 +44,7 @@ class Labels:
         if row is None:
             return None
         self.used = True
-        code = int(self.result.label_codes[row])
-        return Label(self.classes[code], float(self.result.confidence[row]))
+        return Label(self.classes[self.codes[row]], float(self.confidence[row]))
 
 
 def in_words_of(answers: list[Any], label: Any) -> Any:
