@@ -74,5 +74,5 @@ def _write(path: Path, records: Iterator[Any]) -> None:
     with path.open("w", encoding="utf-8") as file:
         for number, record in enumerate(records):
             file.write(",\n" if number else "[\n")
-            json.dump(record, file, ensure_ascii=False)
+            file.write(json.dumps(record, ensure_ascii=False))  # json.dump would not use the compiled encoder
         file.write("\n]\n")
