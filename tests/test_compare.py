@@ -85,7 +85,7 @@ def test_votes_of_a_database_are_compared_and_judged_as_well(tmp_path):
         connection.executemany("INSERT INTO votes VALUES (?, ?, ?)", [row.split(",") for row in CSV.split()[1:]])
     options = ("--truth", truth, "--json")
     files, tables = (write(tmp_path / "votes.csv", CSV),), (f"sqlite:///{place}", "--table", "votes")
-    for command in (("compare", "--methods", "mv"), ("evaluate", "--method", "mv")):
+    for command in (("compare", "--method", "mv"), ("evaluate", "--method", "mv")):
         one, other = (json.loads(run(*command, *source, *options).stdout) for source in (files, tables))
         assert without_seconds(one) == without_seconds(other)
 
@@ -93,6 +93,15 @@ def test_votes_of_a_database_are_compared_and_judged_as_well(tmp_path):
 def without_seconds(found):
     rows = found.get("methods", [found])
     return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
+
+
+def test_methods_are_named_with_commas_or_one_by_one(tmp_path):
+    path, truth = write(tmp_path / "votes.csv", CSV), write(tmp_path / "truth.csv", "task,truth\nt1,x\n")
+    for named in (("--methods", "mv,ds"), ("--method", "mv", "--method", "ds")):
+        compared = json.loads(run("compare", path, *named, "--json").stdout)["methods"]
+        assert [row["method"] for row in compared] == ["mv", "ds"]
+        found = json.loads(run("evaluate", path, "--truth", truth, *named, "--json").stdout)
+        assert [row["method"] for row in found] == ["mv", "ds"]
 
 
 def test_the_truths_are_not_overwritten(tmp_path):

@@ -38,9 +38,7 @@ def compare(
     truth: Annotated[
         str | None, typer.Option("--truth", metavar="FILE", help="Known truths: a table of task and truth.")
     ] = None,
-    methods: Annotated[
-        str | None, typer.Option("--methods", metavar="A,B,C", help=f"Some of {o.METHODS}.  [default: all]")
-    ] = None,
+    methods: o.Methods = None,
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="OUT", help="Write the table to a file as well.")
     ] = None,
@@ -67,8 +65,8 @@ def compare(
 ) -> None:
     """Run several methods on the same votes: where they agree, where each flips the majority vote, what they cost.
 
-    "flips" counts the tasks with a clear majority that a method decides otherwise; with truths, "right" and "wrong"
-    say how many of these flips helped and how many harmed.
+    All methods, unless some are named. "flips" counts the tasks with a clear majority that a method decides
+    otherwise; with truths, "right" and "wrong" say how many of these flips helped and how many harmed.
     """
     from karat.cli.evaluate import make_methods, read_key
     from karat.cli.outputs import check_outputs
@@ -76,7 +74,7 @@ def compare(
 
     outputs = [path for path in (output, labels) if path is not None]
     check_outputs(outputs, [], [*files, *([truth] if truth else [])])
-    chosen = make_methods(o.listed(methods) or list(REGISTRY), settings, seed)
+    chosen = make_methods(o.several(methods) or list(REGISTRY), settings, seed)
     selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
     votes = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection).read()
     codes = None if truth is None else read_key(votes, truth, None, None).codes

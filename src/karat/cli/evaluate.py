@@ -31,10 +31,7 @@ class Key(NamedTuple):
 def evaluate(
     files: o.Files,
     truth: Annotated[str, typer.Option("--truth", metavar="FILE", help="The truths: a table of task and truth.")],
-    method: Annotated[
-        list[str] | None,
-        typer.Option("--method", metavar="M", help=f"One of {o.METHODS}. Can be repeated.  [default: ptbcc]"),
-    ] = None,
+    methods: o.Methods = None,
     settings: o.Setting = None,
     task: o.TaskColumn = None,
     annotator: o.AnnotatorColumn = None,
@@ -59,18 +56,18 @@ def evaluate(
     question: e.Question = None,
     include: e.Include = None,
 ) -> None:
-    """Judge the labels of one or more methods by known truths.
+    """Judge the labels of one or more methods (ptbcc, unless others are named) by known truths.
 
     Accuracy gives 1/m to a truth that shares the highest probability with m - 1 other classes; macro-F1 is the
     mean over the classes of the truth; log loss takes no probability for less than 1e-15; the calibration error
     is the expected one, with 15 bins.
     """
-    methods = make_methods(method or ["ptbcc"], settings, seed)
+    made = make_methods(o.several(methods) or ["ptbcc"], settings, seed)
     selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
     votes = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection).read()
     key = read_key(votes, truth, truth_task, truth_label)
-    scores = [_score(chosen, votes, key, threads) for chosen in methods]
-    _show(scores, json, many=len(methods) > 1)
+    scores = [_score(chosen, votes, key, threads) for chosen in made]
+    _show(scores, json, many=len(made) > 1)
 
 
 def make_methods(names: list[str], settings: list[str] | None, seed: int | None) -> list[Method]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from karat.annotations import Annotations
     from karat.methods import Method
 
-__all__ = ["METHODS", "Reading", "listed", "make", "setting_names"]
+__all__ = ["METHODS", "Reading", "listed", "make", "setting_names", "several"]
 
 METHODS = ", ".join(REGISTRY)
 WHERE = "|".join(ENGINES)
@@ -70,6 +70,10 @@ Repeated = Annotated[
         help="Which votes count if an annotator votes on a task more than once.",
         rich_help_panel=COLUMNS,
     ),
+]
+Methods = Annotated[
+    list[str] | None,
+    typer.Option("--method", "--methods", metavar="A,B,C", help=f"Some of {METHODS}. Can be repeated."),
 ]
 Prior = Annotated[
     str | None,
@@ -148,6 +152,11 @@ class Reading:
 
 def listed(text: str | None) -> list[str] | None:
     return None if text is None else [part.strip() for part in text.split(",")]
+
+
+def several(given: list[str] | None) -> list[str]:
+    """The values of an option that takes commas and can be repeated."""
+    return [name for text in given or [] for name in listed(text) or []]
 
 
 def make(name: str, given: list[str] | None, seed: int | None, *, only_known: bool = False) -> Method:
