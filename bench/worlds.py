@@ -1,7 +1,8 @@
 """Simulated crowds of many kinds, none of them drawn from the model of a single method.
 
 A world is a kind of crowd, the votes per task d, the votes per annotator m and the classes K. Every annotator has a
-confusion matrix; the kinds differ in how these are drawn, how frequent the classes are, and who copies from whom.
+confusion matrix; the kinds differ in how these are drawn, how frequent the classes are, and who copies from whom. In a
+panel of families, as of LLM judges, a few judges vote on every task, and often as their family does.
 """
 
 from __future__ import annotations
@@ -23,7 +24,11 @@ FEWEST_TASKS, MOST_VOTES = 300, 60_000
 SKILL = (0.5, 0.8)  # the pooled chance of being right lies between, class by class
 SKILL_OF_TWO = (0.6, 0.85)
 FEWEST_ANNOTATORS = 6
-KINDS = ("alike", "unlike", "imbalance", "adversaries", "spammers", "one group copies", "families copy")
+GRID = ("alike", "unlike", "imbalance", "adversaries", "spammers", "one group copies", "families copy")
+PANELS = "panel of families"
+KINDS = (*GRID, PANELS)
+COPIES = 0.9  # how often a member of a group gives the answer of its leader
+FOLLOWS = 0.7  # how often a judge of a panel sees a task as the family does
 
 
 class World(NamedTuple):
@@ -37,9 +42,10 @@ class World(NamedTuple):
 
 
 def worlds(kinds: tuple[str, ...] = KINDS) -> list[World]:
-    cells = product(kinds, (2, 5, 30), (3, 30, 300, 3000), (2, 5, 20))
+    cells = product([kind for kind in kinds if kind != PANELS], (2, 5, 30), (3, 30, 300, 3000), (2, 5, 20))
     grid = [World(*cell) for cell in cells]
-    return [world for world in grid if _size(world)[0] * world.votes_per_task <= MOST_VOTES]
+    panels = [World(*cell) for cell in product([PANELS], (5, 8, 12), (100, 300, 1000), (2, 5)) if PANELS in kinds]
+    return [world for world in grid if _size(world)[0] * world.votes_per_task <= MOST_VOTES] + panels
 
 
 def draw(world: World, seed: int) -> tuple[Annotations, NDArray[np.int64]]:
@@ -61,6 +67,8 @@ def draw(world: World, seed: int) -> tuple[Annotations, NDArray[np.int64]]:
 def _size(world: World) -> tuple[int, int]:
     """Tasks and annotators, so that everybody casts about m votes and nobody votes twice on a task."""
     d, m = world.votes_per_task, world.votes_per_annotator
+    if world.kind == PANELS:
+        return m, d
     n_tasks = max(FEWEST_TASKS, m)
     return n_tasks, max(round(n_tasks * d / m), d, FEWEST_ANNOTATORS)
 
@@ -70,7 +78,7 @@ def _matrices(rng: np.random.Generator, kind: str, n_annotators: int, K: int) ->
     right = rng.uniform(*(SKILL_OF_TWO if K == 2 else SKILL), size=(K, 1))
     wrong = rng.gamma(np.ones((K, K))) * (1 - np.eye(K))
     pooled = right * np.eye(K) + (1 - right) * wrong / wrong.sum(axis=1, keepdims=True)
-    strength = 200.0 if kind == "alike" else 4.0
+    strength = {"alike": 200.0, PANELS: 20.0}.get(kind, 4.0)
     matrices = rng.gamma(np.maximum(strength * pooled, 1e-3), size=(n_annotators, K, K)) + 1e-9
     matrices /= matrices.sum(axis=2, keepdims=True)
     odd = rng.random(n_annotators) < {"adversaries": 0.15, "spammers": 0.4}.get(kind, 0.0)
@@ -93,7 +101,7 @@ def _votes(rng: np.random.Generator, matrices: Floats, truth: Any, annotator: An
 def _copy(
     rng: np.random.Generator, kind: str, matrices: Floats, truth: Any, task: Any, annotator: Any, label: Any
 ) -> NDArray[np.int64]:
-    """Members of a group give, nine times of ten, the answer that their leader has for the task."""
+    """Members of a group often give the answer that their leader has for the task."""
     n = len(matrices)
     group = np.full(n, -1)
     if kind == "one group copies":
@@ -101,9 +109,13 @@ def _copy(
     elif kind == "families copy":
         group = np.arange(n) // max(round(n / 8), 2)  # about eight families
         group[group < 3] = -1  # three eighths stand alone
+    elif kind == PANELS:
+        families = int(rng.integers(2, 5))
+        group = np.append(np.arange(families), rng.integers(families, size=n - families))
+    follows = FOLLOWS if kind == PANELS else COPIES
     result = label.copy()
     for leader in np.unique(group[group >= 0]):
         answer = _votes(rng, matrices[[int(np.argmax(group == leader))]], truth, np.zeros(len(truth), int))
-        copied = (group[annotator] == leader) & (rng.random(len(label)) < 0.9)
+        copied = (group[annotator] == leader) & (rng.random(len(label)) < follows)
         result[copied] = answer[task[copied]]
     return np.asarray(result, dtype=np.int64)

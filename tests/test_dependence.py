@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from karat import Annotations
-from karat.dependence import MOST_PAIRS, dependence
+from karat.dependence import MOST_PAIRS, SURE, dependence
 from karat.methods.hpt import HPT
 from karat.methods.ptbcc import PTBCC
 from karat.metrics import accuracy
@@ -24,8 +24,19 @@ def crowd(n_tasks=300, n_annotators=12, votes=8, copiers=5, K=3, copy=0.95, skil
     return Annotations.from_arrays(task, annotator, answers[task, annotator]), truth
 
 
-def found_in(votes, seed=0):
-    return dependence(votes, fit(PTBCC(), votes, threads=1).posterior, seed)
+def panel(family, n_tasks=400, skill=0.8, follows=0.7, seed=0):
+    """Judges of two answers, who all vote on every task, and often as their family does."""
+    rng = np.random.default_rng(seed)
+    family = np.asarray(family)
+    truth = rng.integers(2, size=n_tasks)
+    views = np.where(rng.random((n_tasks, family.max() + 1)) < skill, truth[:, None], 1 - truth[:, None])
+    own = np.where(rng.random((n_tasks, len(family))) < skill, truth[:, None], 1 - truth[:, None])
+    answers = np.where(rng.random(own.shape) < follows, views[:, family], own)
+    return Annotations.from_arrays(*np.nonzero(np.ones_like(answers)), answers.ravel()), truth
+
+
+def found_in(votes, seed=0, sure=SURE):
+    return dependence(votes, fit(PTBCC(), votes, threads=1).posterior, seed, sure)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -44,6 +55,26 @@ def test_independent_annotators_form_no_group(seed):
     assert found.n_groups == 0
     assert (found.weights == 1).all()
     assert found.effective == 12
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_families_of_a_small_panel_are_found_although_they_only_lean_together(seed):
+    family = [0, 0, 0, 1, 1, 2]
+    found = found_in(panel(family, seed=seed)[0], sure=2.0)
+    assert found.n_groups == 2
+    assert [len(set(found.group[:3])), len(set(found.group[3:5])), found.group[5]] == [1, 1, -1]
+    assert 2.5 < found.effective < 5
+
+
+def test_tasks_that_are_hard_for_everybody_make_no_group():
+    """All pairs agree in excess, by the errors that hard tasks invite: that is usual there."""
+    rng = np.random.default_rng(5)
+    truth, tempting = rng.integers(3, size=(2, 500))
+    hard = rng.random(500) < 0.3
+    right = rng.random((500, 8)) < np.where(hard, 0.35, 0.85)[:, None]
+    answers = np.where(right, truth[:, None], tempting[:, None])
+    votes = Annotations.from_arrays(*np.nonzero(np.ones((500, 8))), answers.ravel())
+    assert found_in(votes).n_groups == 0
 
 
 def test_annotators_who_always_vote_alike_whatever_the_task_do_not_copy():

@@ -6,10 +6,13 @@ annotators j and j' agree on task i with probability e = sum_k phi_ik sum_l c_jk
 
     S = sum (agree - e),  V = sum e (1 - e),  E = sum (1 - e),  rho = S / E
 
-rho is the share of possible excess agreement that is there: 0 for independent annotators, 1 for copies. Groups are
-found on one half of the tasks, as those with the largest sum of S - FORM E over their pairs, and count only if the
-other half confirms them. A vote of a group's member then counts w_j = 1 / (1 + rho g_j), with g_j the mean number of
-fellows who voted on the same task: Kish's design effect for clustered samples.
+rho is the share of possible excess agreement that is there: 0 for independent annotators, 1 for copies. Tasks that are
+hard for everybody raise it for all pairs, and where the posterior follows a group it falls for pairs outside. So what
+pairs of different groups show is taken as usual, and only the excess beyond that counts. Groups are found on one half
+of the tasks, as those with the largest sum of S - (usual + form) E over their pairs (for two values of form; the other
+half says which groups are better), and count only if the other half confirms them. A vote of a group's member then
+counts w_j = 1 / (1 + rho g_j), with g_j the mean number of fellows who voted on the same task: Kish's design effect for
+clustered samples.
 
 Only pairs that share a task are ever formed, and of large data only those of some tasks.
 """
@@ -26,15 +29,17 @@ from karat.kernels.confusion import counts
 from karat.kernels.groups import move
 from karat.kernels.jit import fixed_length
 
-__all__ = ["FORM", "Dependence", "Pairs", "couples", "dependence", "discounts", "vote_pairs"]
+__all__ = ["Dependence", "Pairs", "couples", "dependence", "discounts", "independent", "vote_pairs"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 MOST_PAIRS = 100_000  # of votes; beyond, some tasks stand for all
-FORM = 0.4  # a pair pulls together if its rho is above, and apart if below: halfway between copies and none
-LEAST_RHO = 0.25  # a group must show more on the half of the tasks that it was not formed on
-SURE = 3.0  # standard errors by which the other half must exceed it
+FORM = (0.2, 0.4)  # a pair pulls together if its rho is above, and apart if below: of weak ties, and of copies
+LEAST_RHO = 0.1  # a group must show more on the half of the tasks that it was not formed on
+LEAST_USUAL = -0.2  # what is usual is not below
+ROUNDS = 3  # of groups, and what is usual outside of them
+SURE = 3.0  # standard errors by which the other half must exceed it, where nothing else tests a group
 FEWEST_PAIRS = 20  # of votes, in the half that confirms
 LEVELS, SWEEPS = 6, 20
 ADDED = 2.0  # votes of the pooled matrix that are added to those of an annotator, for each truth
@@ -72,13 +77,20 @@ class Pairs(NamedTuple):
     half: NDArray[np.bool_]  # of which half of the tasks
 
 
-def dependence(annotations: Annotations, posterior: Floats, seed: int = 0) -> Dependence:
-    """Judged by the posterior of PTBCC: its prototypes are shared, so that no group can make the truth its own."""
+def dependence(annotations: Annotations, posterior: Floats, seed: int = 0, sure: float = SURE) -> Dependence:
+    """Judged by the posterior of PTBCC: its prototypes are shared, so that no group can make the truth its own.
+
+    `sure` are the standard errors by which the other half of the tasks must confirm a group.
+    """
     pairs, share = vote_pairs(annotations, posterior, np.random.default_rng(seed))
-    found = _cluster(pairs, annotations.n_annotators)
-    group, rho = _confirm(pairs, found)
+    found, usual = _find(pairs, annotations.n_annotators)
+    group, rho = _confirm(pairs, found, usual, sure)
     votes = np.bincount(annotations.annotator, minlength=annotations.n_annotators)
     return Dependence(group, rho, discounts(pairs, group, rho, np.maximum(votes * share, 1.0)))
+
+
+def independent(n_annotators: int) -> Dependence:
+    return Dependence(np.full(n_annotators, -1), np.empty(0), np.ones(n_annotators))
 
 
 def vote_pairs(
@@ -135,13 +147,61 @@ def _expected_agreement(matrices: Floats, phi: Floats, one: Integers, other: Int
     return expected
 
 
-def _cluster(pairs: Pairs, n: int) -> Integers:
-    """Groups on the first half; groups of groups until nothing moves."""
-    a, b = pairs.one[pairs.half], pairs.other[pairs.half]
-    gain = (pairs.excess - FORM * (1 - pairs.expected))[pairs.half]
+class Ties(NamedTuple):
+    """Sums over the pairs of votes of two annotators, on half of the tasks."""
+
+    one: Integers
+    other: Integers
+    excess: Floats  # S
+    room: Floats  # E
+
+    def outside(self, group: Integers) -> NDArray[np.bool_]:
+        return np.not_equal(group[self.one], group[self.other])
+
+    def gain(self, form: float) -> Floats:
+        return self.excess - form * self.room
+
+
+def _ties(pairs: Pairs, chosen: NDArray[np.bool_], n: int) -> Ties:
+    low, high = np.minimum(pairs.one, pairs.other)[chosen], np.maximum(pairs.one, pairs.other)[chosen]
+    key, place = np.unique(low * n + high, return_inverse=True)
+    excess = np.bincount(place, pairs.excess[chosen], minlength=len(key)).astype(np.float64)
+    room = np.bincount(place, 1 - pairs.expected[chosen], minlength=len(key)).astype(np.float64)
+    return Ties(key // n, key % n, excess, room)
+
+
+def _find(pairs: Pairs, n: int) -> tuple[Integers, float]:
+    """Groups, and the rho that is usual between them: at first that of all pairs."""
+    halves = _ties(pairs, pairs.half, n), _ties(pairs, ~pairs.half, n)
+    group, usual = np.arange(n), 0.0
+    for _ in range(ROUNDS):
+        usual = _between(halves, group, usual)
+        before, group = group, _best_groups(*halves, n, usual)
+        if np.array_equal(before, group):
+            break
+    return group, usual
+
+
+def _between(halves: tuple[Ties, Ties], group: Integers, otherwise: float) -> float:
+    """rho over the pairs that are in no group together."""
+    excess = sum(float(ties.excess[ties.outside(group)].sum()) for ties in halves)
+    room = sum(float(ties.room[ties.outside(group)].sum()) for ties in halves)
+    return max(excess / room, LEAST_USUAL) if room > 0 else otherwise
+
+
+def _best_groups(first: Ties, second: Ties, n: int, usual: float) -> Integers:
+    """Low demands find weak ties, but take in outsiders by chance where votes are sparse: the other half decides."""
+    gain = second.gain(usual + min(FORM))
+    found = [_cluster(first, n, usual + form) for form in FORM]
+    return max(found, key=lambda group: float(gain[~second.outside(group)].sum()))
+
+
+def _cluster(ties: Ties, n: int, form: float) -> Integers:
+    """Groups, and groups of groups until nothing moves."""
+    gain = ties.gain(form)
     group = np.arange(n)
     for _ in range(LEVELS):
-        moved = _move(group[a], group[b], gain, n)
+        moved = _move(group[ties.one], group[ties.other], gain, n)
         if np.array_equal(moved[group], group):
             break
         group = moved[group]
@@ -160,7 +220,7 @@ def _move(a: Integers, b: Integers, gain: Floats, n: int) -> Integers:
     return group
 
 
-def _confirm(pairs: Pairs, found: Integers) -> tuple[Integers, Floats]:
+def _confirm(pairs: Pairs, found: Integers, usual: float, sure: float) -> tuple[Integers, Floats]:
     """Groups whose excess agreement the other half of the tasks shows too, numbered from 0."""
     n = len(found)
     inside = ~pairs.half & (found[pairs.one] == found[pairs.other])
@@ -169,9 +229,9 @@ def _confirm(pairs: Pairs, found: Integers) -> tuple[Integers, Floats]:
     room = np.bincount(of, 1 - e, minlength=n)
     rho = np.bincount(of, pairs.excess[inside], minlength=n) / np.maximum(room, 1e-9)
     error = np.sqrt(np.bincount(of, e * (1 - e), minlength=n)) / np.maximum(room, 1e-9)
-    sure = (np.bincount(of, minlength=n) >= FEWEST_PAIRS) & (rho - SURE * error > LEAST_RHO)
-    number = np.where(sure, np.cumsum(sure) - 1, -1)
-    return number[found], np.minimum(rho[sure], 1.0)
+    certain = (np.bincount(of, minlength=n) >= FEWEST_PAIRS) & (rho - sure * error > usual + LEAST_RHO)
+    number = np.where(certain, np.cumsum(certain) - 1, -1)
+    return number[found], np.minimum((rho[certain] - usual) / (1 - usual), 1.0)
 
 
 def discounts(pairs: Pairs, group: Integers, rho: Floats, votes: Floats) -> Floats:

@@ -1,14 +1,16 @@
 """Auto: the votes decide which method suits them.
 
-1. PTBCC is fitted. Groups of annotators who agree more than it explains are looked for (karat.dependence).
-   In HDS and HPT their votes are discounted; in PTBCC prototypes are shared, so that no group can make its own.
-2. Some votes are hidden, and every candidate predicts them from the rest (karat.hidden): majority vote, PTBCC, HDS and
-   HPT.
-3. PTBCC stays unless another predicts clearly better: by two standard errors of the paired difference, and by .04 per
-   vote; with fewer than three votes per task it has no such head start. Then the candidates are blended, each with the
-   share that the best mixture of their predictions gives it (stacking: Y. Yao, A. Vehtari, D. Simpson, A. Gelman: Using
-   Stacking to Average Bayesian Predictive Distributions. Bayesian Analysis 13, 2018). The posterior is the same blend
-   of the posteriors.
+1. PTBCC is fitted. Groups of annotators who agree more than it explains are looked for (karat.dependence). Two who know
+   the truth agree in excess, too, where PTBCC does not: a group counts as one only if votes that were hidden are
+   predicted better by HDS when its votes are discounted. Then they are, in HDS and HPT; in PTBCC prototypes are shared,
+   so that no group can make its own.
+2. Some votes are hidden, and every candidate predicts them from the rest (karat.hidden): majority vote, DS, PTBCC, HPT,
+   and HDS with each of its priors of the classes.
+3. PTBCC stays unless another predicts clearly better: by two standard errors of the paired difference, and by .05 per
+   vote. Then the candidates are blended, each with the share that the best mixture of their predictions gives it
+   (stacking: Y. Yao, A. Vehtari, D. Simpson, A. Gelman: Using Stacking to Average Bayesian Predictive Distributions.
+   Bayesian Analysis 13, 2018). The posterior is the same blend of the posteriors. With fewer than three votes per task
+   PTBCC has no such head start; hidden votes leave little to predict from, and half of the blend is dealt out evenly.
 4. Mean-field posteriors are too sure; one temperature, chosen on the hidden votes, makes them less so.
 
 No truth is used in any of it. How the constants were set: docs/choosing.md.
@@ -24,11 +26,12 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from karat.annotations import Annotations
-from karat.dependence import Dependence, dependence
+from karat.dependence import Dependence, dependence, independent
 from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.hidden import Hidden, hide, sample_tasks, stack, temper
 from karat.methods.base import Knowledge, Method
+from karat.methods.ds import DS
 from karat.methods.hds import HDS
 from karat.methods.hpt import HPT
 from karat.methods.mv import MajorityVote
@@ -40,12 +43,21 @@ __all__ = ["Auto"]
 Fit = Callable[[Method, Annotations], Result]
 
 LEAST_SHARE = 0.05  # a smaller share is not worth a fit
-SURE = 2.0  # standard errors by which another must predict better than PTBCC
-MARGIN = 0.04  # and by how much at least, per vote: a smaller lead does not show in the labels
-ENOUGH = 3.0  # votes per task; below, prototypes have no head start
+SURE = 2.0  # standard errors by which another must predict better than PTBCC, and by which groups must show
+MARGIN = 0.05  # and by how much at least, per vote: a smaller lead does not show in the labels
+ENOUGH = 3.0  # votes per task; below, prototypes have no head start, and hidden votes have little to say
+EVENLY = ("hpt", "hds", "ds", "mv")  # who shares half of the blend there
+ROUGHLY = 1e-2  # tolerance where only hidden votes are scored
 FEW_VOTES = 10_000  # up to so many, five folds; beyond, two
-CANDIDATES: dict[str, type[Method]] = {"ptbcc": PTBCC, "hpt": HPT, "hds": HDS, "mv": MajorityVote}
-OWN = ("hpt", "hds")  # those in which every annotator has a matrix of their own
+CANDIDATES: dict[str, tuple[type[Method], dict[str, Any]]] = {
+    "ptbcc": (PTBCC, {}),
+    "hpt": (HPT, {}),
+    "hds": (HDS, {}),
+    "hds flat": (HDS, {"class_prior": "flat"}),
+    "ds": (DS, {}),
+    "mv": (MajorityVote, {}),
+}
+OWN = ("hpt", "hds", "hds flat")  # those in which annotators have matrices of their own, and weights
 
 
 @dataclass(kw_only=True)
@@ -77,35 +89,52 @@ class Auto(Method):
 
     def settle(self, annotations: Annotations, fit: Fit) -> Result:
         first = fit(self._make(PTBCC), annotations)
-        found = dependence(annotations, first.posterior, self.seed)
-        hidden = self._hide(annotations, found, fit)
+        found = self._groups(annotations, first, fit)
+        hidden = self._hide(annotations, found, {name: (name, found) for name in CANDIDATES}, fit)
         shares = _shares(hidden, annotations.n_votes / annotations.n_tasks)
         fitted = {name: fit(self._candidate(name, found), annotations) for name in shares if name != "ptbcc"}
         fitted["ptbcc"] = first
         temperature = hidden.temperature(shares) if self.calibrate and hidden.weight.size else 1.0
-        notes = [*_said(hidden, shares), *_said_of_groups(found, shares), *_said_of_temperature(temperature)]
+        few = annotations.n_votes / annotations.n_tasks < ENOUGH
+        notes = [*_said(hidden, shares, few), *_said_of_groups(found, shares), *_said_of_temperature(temperature)]
         return self._blend(annotations, fitted, shares, temperature, notes)
 
-    def _make(self, kind: type[Method], **settings: Any) -> Method:
-        return kind(seed=self.seed, tolerance=self.tolerance, max_iterations=self.max_iterations, **settings)
+    def _make(self, kind: type[Method], tolerance: float | None = None, **settings: Any) -> Method:
+        tolerance = self.tolerance if tolerance is None else tolerance
+        return kind(seed=self.seed, tolerance=tolerance, max_iterations=self.max_iterations, **settings)
 
-    def _candidate(self, name: str, found: Dependence) -> Method:
+    def _candidate(self, name: str, found: Dependence, tolerance: float | None = None) -> Method:
         """PTBCC and the majority vote as they are; in HPT and HDS the votes of groups are discounted."""
-        weights = found.weights if found.n_groups else None
+        kind, settings = CANDIDATES[name]
         if name == "mv":
             return MajorityVote()
-        return self._make(CANDIDATES[name], **({"weights": weights} if name in OWN else {}))
+        if found.n_groups and name in OWN:
+            settings = {**settings, "weights": found.weights}
+        return self._make(kind, tolerance, **settings)
 
-    def _hide(self, annotations: Annotations, found: Dependence, fit: Fit) -> Hidden:
+    def _groups(self, annotations: Annotations, first: Result, fit: Fit) -> Dependence:
+        """Those who agree in excess, if hidden votes are predicted better where they count less."""
+        found = dependence(annotations, first.posterior, self.seed, SURE)
+        alone = independent(annotations.n_annotators)
+        if not found.n_groups:
+            return alone
+        hidden = self._hide(annotations, found, {"discounted": ("hds", found), "plain": ("hds", alone)}, fit)
+        lead, error = hidden.lead("discounted", "plain") if hidden.weight.size else (0.0, 0.0)
+        return found if lead > SURE * error else alone
+
+    def _hide(
+        self, annotations: Annotations, found: Dependence, fits: dict[str, tuple[str, Dependence]], fit: Fit
+    ) -> Hidden:
+        """Votes of groups are hidden together; the candidates may take them as independent all the same."""
         some, code = sample_tasks(annotations, self.most_votes, self.seed)
         folds = self.folds or (5 if annotations.n_votes <= FEW_VOTES else 2)
-        found = found.of(code)
 
-        def fit_named(name: str, rest: Annotations) -> Result:
-            return fit(self._candidate(name, found.of(np.asarray(rest.annotator_names))), rest)
+        def fit_named(name: str, groups: Dependence, rest: Annotations) -> Result:
+            of_rest = groups.of(code[np.asarray(rest.annotator_names)])
+            return fit(self._candidate(name, of_rest, max(ROUGHLY, self.tolerance)), rest)
 
-        fits = {name: partial(fit_named, name) for name in CANDIDATES}
-        return hide(some, fits, found.group, found.weights, folds, self.seed)
+        chosen = {said: partial(fit_named, *which) for said, which in fits.items()}
+        return hide(some, chosen, found.of(code).group, found.of(code).weights, folds, self.seed)
 
     def _blend(
         self,
@@ -147,10 +176,16 @@ def _shares(hidden: Hidden, votes_per_task: float) -> dict[str, float]:
         return {"ptbcc": 1.0}
     shares = {name: share for name, share in stack(hidden).items() if share >= LEAST_SHARE}
     total = sum(shares.values())
-    return {name: share / total for name, share in shares.items()}
+    shares = {name: share / total for name, share in shares.items()}
+    return shares if votes_per_task >= ENOUGH else _half_evenly(shares)
 
 
-def _said(hidden: Hidden, shares: dict[str, float]) -> list[str]:
+def _half_evenly(shares: dict[str, float]) -> dict[str, float]:
+    even = {name: 0.5 / len(EVENLY) for name in EVENLY}
+    return {name: shares.get(name, 0.0) / 2 + even.get(name, 0.0) for name in CANDIDATES if name in {*shares, *even}}
+
+
+def _said(hidden: Hidden, shares: dict[str, float], few: bool) -> list[str]:
     if not hidden.weight.size:
         return ["No vote could be hidden to compare methods by, because no task has two; ptbcc was used."]
     order = sorted(hidden.names, key=lambda name: -hidden.score(name)[0])
@@ -161,6 +196,7 @@ def _said(hidden: Hidden, shares: dict[str, float]) -> list[str]:
         parts = sorted(shares.items(), key=lambda part: -part[1])
         choice = "The labels blend " + ", ".join(f"{name} ({share:.0%})" for name, share in parts)
         choice += ", because together they predicted hidden votes best"
+        choice += "; half of it evenly, as tasks with so few votes hardly tell them apart" if few else ""
     return [f"{choice}. Mean log-probability of {hidden.weight.size:,} hidden votes: {scores}."]
 
 

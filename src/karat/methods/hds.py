@@ -1,6 +1,6 @@
 """HDS: hierarchical Dawid-Skene, confusion matrices whose common prior is learned from all annotators.
 
-    tau ~ Dirichlet(u)            how frequent the classes are; u = summed vote shares, as in PTBCC
+    tau ~ Dirichlet(u)            how frequent the classes are; u = summed vote shares, as in PTBCC, or 1 each
     v_jk ~ Dirichlet(alpha_k)     how annotator j votes when the truth is k; alpha is shared by all and learned
     z_i ~ tau                     truth of task i
     y_ij ~ v_{j, z_i}             the vote
@@ -19,7 +19,7 @@ lower the evidence of class k is not taken. So the bound, over phi, q(tau), q(v)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -70,7 +70,8 @@ class HDS(Method):
 
     Assumes that annotators err independently given the truth. Use it where some annotators cast many votes and
     differ, and others cast few: the few are judged by what all have in common. From vote shares it may fall into a
-    poor optimum on sparse votes; HPT starts it from the prototypes. Costs some nanoseconds per vote, class and sweep.
+    poor optimum on sparse votes; HPT starts it from the prototypes. Where a class is rare, most votes for it are
+    errors: `class_prior="flat"` lets it be rarer than its votes. Costs some nanoseconds per vote, class and sweep.
 
     >>> import karat
     >>> votes = karat.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
@@ -84,9 +85,12 @@ class HDS(Method):
     remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
 
     weights: ArrayLike | None = None  # [W] how much a vote of each annotator counts; None: 1 each
+    class_prior: Literal["votes", "flat"] = "votes"  # u: summed vote shares, or 1 for each class that has votes
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.class_prior not in ("votes", "flat"):
+            raise InputError(f'class_prior must be "votes" or "flat", not {self.class_prior!r}')
         if self.weights is not None and not (np.asarray(self.weights, dtype=float) > 0).all():
             raise InputError("weights must be positive, one per annotator")
 
@@ -103,8 +107,7 @@ class HDS(Method):
     def begin(self, first: First) -> Parameters:
         pooled = first.n.sum(axis=0)  # [L, K]
         row = pooled / np.maximum(pooled.sum(axis=0), LEAST_COUNT)
-        u = np.maximum(first.u, LEAST_COUNT)
-        return self._parameters(u, FIRST_STRENGTH * (row + FIRST_EXTRA), first.tau, first.n)
+        return self._parameters(self._class_counts(first.u), FIRST_STRENGTH * (row + FIRST_EXTRA), first.tau, first.n)
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         tau, n = np.zeros_like(parameters.u), np.zeros_like(parameters.n)
@@ -149,7 +152,10 @@ class HDS(Method):
         return Memory(First(0.0, tau, n, more["u"]), Statistics(0.0, tau, n, 0.0), parameters)
 
     def rebase(self, parameters: Parameters, first: First) -> Parameters:
-        return parameters._replace(u=np.maximum(first.u, LEAST_COUNT))
+        return parameters._replace(u=self._class_counts(first.u))
+
+    def _class_counts(self, shares: Floats) -> Floats:
+        return np.maximum(shares if self.class_prior == "votes" else shares > LEAST_COUNT, LEAST_COUNT)
 
     def _weigh(self, table: Floats) -> Floats:
         if self.weights is None:

@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtri
 
 from karat.annotations import Annotations
-from karat.dependence import FORM, Pairs, dependence, discounts, vote_pairs
+from karat.dependence import Pairs, dependence, discounts, vote_pairs
 from karat.encoding import MISSING, Names
 from karat.frames import make_frame, take, to_list
 from karat.methods.ptbcc import PTBCC
@@ -37,6 +37,7 @@ Integers = NDArray[np.int64]
 FEWEST_SHARED = 20  # tasks of a pair
 LEAST_EXCESS = 0.1  # a smaller one, however sure, does little harm
 CHANCE = 0.01  # of suspecting anybody where all are independent
+COPIED = 0.4  # above, one speaks of copying: tasks that are hard for all make a smaller excess, too
 SURE = 2.0  # standard errors, where the names are reason enough to look
 MOST_PAIRS = 2_000_000  # of votes; beyond, random tasks stand for all
 NAMED, MEMBERS = 3, 5  # groups that a warning names, and members of each
@@ -270,7 +271,7 @@ def _warn_of_groups(names: Names, group: Integers, excess: Floats, weights: Floa
 
 
 def _as_if(excess: float) -> str:
-    return "as if they copied" if excess > FORM else "by erring alike or on tasks that are hard for all of them"
+    return "as if they copied" if excess > COPIED else "by erring alike or on tasks that are hard for all of them"
 
 
 def _listed(names: Names, members: Integers) -> str:
