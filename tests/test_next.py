@@ -130,7 +130,10 @@ def test_a_model_without_votes_is_refused(result):
         replace(result, annotations=None).next()
 
 
-@pytest.mark.parametrize(("wish", "words"), [({"budget": 0}, "at least 1 vote"), ({"safe": 1.5}, "a probability")])
+@pytest.mark.parametrize(
+    ("wish", "words"),
+    [({"budget": 0}, "at least 1 vote"), ({"budget": 2.5}, "a whole number"), ({"safe": 1.5}, "a probability")],
+)
 def test_wishes_that_make_no_sense_are_refused(result, wish, words):
     with pytest.raises(InputError, match=words):
         result.next(**wish)
@@ -180,3 +183,8 @@ def model_of(tmp_path, rows):
     votes, model = write(tmp_path / "votes.csv", "\n".join(["task,annotator,label", *rows])), tmp_path / "model"
     assert run("aggregate", votes, "--method", "ds", "--save", model).exit_code == 0
     return model
+
+
+def test_a_plan_says_what_it_comes_to(result):
+    plan = result.next(budget=2)
+    assert repr(plan).startswith(f"Plan({len(plan.tasks())} tasks to ask about, {int(plan.safe.sum())} safe; ")

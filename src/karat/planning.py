@@ -47,7 +47,7 @@ class Advice(NamedTuple):
     why: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Plan:
     """What `Result.next` says."""
 
@@ -57,6 +57,10 @@ class Plan:
     safe: NDArray[np.bool_]  # [T] tasks whose label is as sure as was asked for
     exhausted: NDArray[np.bool_]  # [T] others on which everybody has voted
     advice: list[Advice]
+
+    def __repr__(self) -> str:
+        ask, safe, look_after = len(self.ask), int(self.safe.sum()), len(self.advice)
+        return f"Plan({ask:,} tasks to ask about, {safe:,} safe; {look_after:,} annotators to look after)"
 
     def tasks(self) -> Any:
         """A data frame, a row a task to ask about: task, label so far, confidence, n_votes, gain."""
@@ -95,8 +99,8 @@ def plan(
     result: Result, budget: int | None = None, *, annotators: Sequence[Any] | None = None, safe: float = 0.95
 ) -> Plan:
     """What `Result.next` does."""
-    if budget is not None and budget < 1:
-        raise InputError(f"budget must be at least 1 vote, not {budget}")
+    if budget is not None and not (isinstance(budget, int | np.integer) and budget >= 1):
+        raise InputError(f"budget must be a whole number, at least 1 vote, not {budget!r}")
     if not 0 < safe <= 1:
         raise InputError(f"safe must be a probability, not {safe}")
     gain, nobody = expected_gains(result, annotators)
