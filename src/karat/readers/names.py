@@ -189,7 +189,10 @@ def _codes_of_objects(series: nw.Series[Any]) -> Codes:
         kind = type(
             next(value for value in values if not hasattr(value, "__hash__") or value.__hash__ is None)
         ).__name__
-        raise InputError(f'column "{series.name}" holds a {kind}; expected text, numbers or truth values') from None
+        raise InputError(
+            f'column "{series.name}" holds a {kind}; expected text, numbers or truth values (an export of a tool that '
+            "is not recognised is read with --format TOOL)"
+        ) from None
 
 
 def _as_text(series: nw.Series[Any]) -> pl.Series | None:
