@@ -18,11 +18,12 @@ WIDE = "item,gpt-4,claude,gold\n1,yes,no,yes\n2,no,no,\n3,yes,,\n"
 VOTES = {(1, "gpt-4", "yes"), (1, "claude", "no"), (2, "gpt-4", "no"), (2, "claude", "no"), (3, "gpt-4", "yes")}
 
 
-def test_a_wide_table_is_found(tmp_path: Path) -> None:
-    path = write(tmp_path / "v.csv", WIDE)
+@pytest.mark.parametrize("name", ["item", "prompt_id", "sample_id"])
+def test_a_wide_table_is_found(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path / "v.csv", WIDE.replace("item", name))
     assert votes_of(read(path)) == VOTES == votes_of(read(path, wide=True))
     assert read(path, gold=True).gold.tolist() == [1, -1, -1]
-    assert votes_of(read(path, task="item")) == VOTES
+    assert votes_of(read(path, task=name)) == VOTES
     assert len(karat.aggregate(path, "mv").label) == 3
 
 

@@ -46,7 +46,8 @@ def _plain(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
-TASK = Role("task", "task", _words("task item question unit hit example instance"))
+# A column "prompt" or "sample" may hold the text beside an id; one with "id" behind it names the tasks of LLM judges.
+TASK = Role("task", "task", _words("task item question unit hit example instance") | _plain("promptid sampleid"))
 ANNOTATOR = Role(
     "annotator",
     "annotator",
