@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import karat
+from karat import InputError
 from tests.cli_helpers import CSV, run, write
 from tests.exports_made import LABEL_STUDIO, annotation, choices
 from tests.readers_votes import votes_of
@@ -65,6 +66,17 @@ def test_repeated_votes_are_kept_in_a_long_table(tmp_path):
     assert (tmp_path / "long.csv").read_text() == "task,annotator,label\n1,ann,a\n1,ann,b\n"
 
 
+def test_of_repeated_votes_a_wide_table_has_the_first(tmp_path):
+    rows, out = "1,ann,y\n1,ann,x\n2,ann,x\n", tmp_path / "wide.csv"
+    votes = write(tmp_path / "votes.csv", "task,annotator,label\n" + rows)
+    for option, label in ((), "y"), (("--repeated", "last"), "x"):
+        done = run("convert", votes, "-o", out, "--to", "wide", *option)
+        assert out.read_text() == f"task,ann\n1,{label}\n2,x\n"
+        assert "left out: 1 repeated vote" in done.stderr
+    with pytest.raises(InputError, match="more than once, and a wide table has room for one vote"):
+        karat.write_votes(karat.read(votes, repeated="all"), out, wide=True)
+
+
 def test_all_questions_have_a_column_that_names_them(tmp_path, two_questions):
     done = run("convert", two_questions, "-o", "-", "--question", "all")
     assert done.stdout == "question,task,annotator,label\nsent,1,bob,neg\nsent,1,ann,pos\nstars,1,ann,4\n"
@@ -79,11 +91,12 @@ def test_several_questions_without_a_choice_are_listed(tmp_path, two_questions):
     assert not (tmp_path / "votes.csv").exists()
 
 
-def test_an_annotator_named_like_a_column_of_a_wide_table(tmp_path):
-    votes = write(tmp_path / "votes.csv", "task,annotator,label\n1,task,a\n1,ann,b\n")
+@pytest.mark.parametrize("name", ["task", "question"])
+def test_an_annotator_named_like_a_column_of_a_wide_table(tmp_path, name):
+    votes = write(tmp_path / "votes.csv", f"task,annotator,label\n1,{name},a\n1,ann,b\n")
     done = run("convert", votes, "-o", tmp_path / "wide.csv", "--to", "wide")
     assert done.exit_code == 2
-    assert 'an annotator is called "task"' in done.stderr
+    assert f'an annotator is called "{name}"' in done.stderr
 
 
 def test_a_table_of_a_database(tmp_path):

@@ -52,7 +52,8 @@ def convert(
 ) -> None:
     """Write the votes of an export, or of any table, as a plain table.
 
-    With --question all, a column names the question of each vote; with gold truths, another holds them.
+    With --question all, a column names the question of each vote; with gold truths, another holds them. Of repeated
+    votes, a long table has all, a wide one the first, unless --repeated says otherwise.
     """
     from karat.cli.outputs import check_outputs, write_all
     from karat.cli.questions import refuse_single
@@ -62,6 +63,8 @@ def convert(
     known = e.gold_of(gold, gold_from_export)
     if question == e.ALL:
         refuse_single(query=query, table=table)
+    if to is Shape.wide and repeated == "all":  # a row has room for one vote of an annotator
+        repeated = "first"
     selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
     reading = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection)
     votes = reading.read_each(known) if question == e.ALL else {"": reading.read(known)}

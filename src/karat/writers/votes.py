@@ -51,17 +51,20 @@ def votes_pieces(votes: Annotations, *, gold: bool = False) -> Iterator[pl.DataF
 
 
 def wide_votes(votes: Annotations, *, gold: bool = False) -> pl.DataFrame:
-    """Wide, one label per task and annotator: the first, if somebody voted several times."""
+    """Wide: a row has room for one vote of an annotator."""
     import polars as pl
 
     names = [str(name) for name in to_list(votes.annotator_names)]
-    taken = sorted({"task", "gold"} & set(names))
+    taken = sorted({"question", "task", "gold"} & set(names))
     if taken:
         raise InputError(f'an annotator is called "{taken[0]}", as a column of the wide table is; write a long one')
     long = pl.concat(list(votes_pieces(votes)), how="vertical").with_columns(pl.col("annotator").cast(pl.String))
-    table = long.unique(["task", "annotator"], keep="first", maintain_order=True).pivot(
-        on="annotator", on_columns=names, index="task", values="label", maintain_order=True
-    )
+    if long.select(pl.struct("task", "annotator").is_duplicated().any()).item():
+        raise InputError(
+            "somebody voted on a task more than once, and a wide table has room for one vote; read the votes with "
+            'repeated="first", "last" or "majority"'
+        )
+    table = long.pivot(on="annotator", on_columns=names, index="task", values="label", maintain_order=True)
     if not gold:
         return table
     truths = np.append(votes.gold, np.full(len(votes.unlabelled), MISSING, np.int32))
