@@ -204,6 +204,14 @@ def test_a_reader_that_has_had_enough_is_no_error(tmp_path: Path) -> None:
     assert said == ""
 
 
+def test_tables_for_a_reader_that_has_gone_are_no_error(tmp_path: Path) -> None:
+    votes = write(tmp_path / "votes.csv", CSV)
+    with subprocess.Popen([*KARAT, "agreement", votes], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.wait() == 0
+
+
 def test_an_interrupt_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

@@ -247,6 +247,25 @@ def test_the_curve_needs_truths(files):
     assert "--calibration needs --truth FILE" in done.stderr
 
 
+@pytest.mark.parametrize("command", [["trust"], ["agreement"], ["compare", "--method", "mv"], ["evaluate", "--truth"]])
+def test_what_does_not_count_is_said(files, command):
+    with (files / "votes.csv").open("a") as votes:
+        votes.write("t0,w99,\n")
+    arguments = [*command, files / "truth.csv"] if command[-1] == "--truth" else command
+    done = run(*arguments, files / "votes.csv")
+    assert done.exit_code == 0, done.stderr
+    assert "left out: 1 row without a label" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["trust", "agreement"])
+@pytest.mark.parametrize("option", [["--label", "x"], ["--wide"], ["--question", "q"]])
+def test_a_model_has_no_columns(files, command, option):
+    assert run("aggregate", files / "votes.csv", "--save", files / "model.karat").exit_code == 0
+    done = run(command, files / "model.karat", *option)
+    assert done.exit_code == 2
+    assert f"{option[0]} is for votes, and this model is fitted already" in done.stderr
+
+
 def test_one_vote_is_little_to_go_by(tmp_path):
     votes = write(tmp_path / "votes.csv", "task,worker,label\nt1,w1,a\n")
     done = run("trust", votes)

@@ -78,9 +78,15 @@ def agreement(
 
 def _votes(files: list[str], reading: o.Reading) -> Annotations:
     from karat.archive import is_saved_result, load
+    from karat.cli.summary import tell_left_out
     from karat.trust.votes import votes_of
 
-    return votes_of(load(files[0])) if len(files) == 1 and is_saved_result(files[0]) else reading.read()
+    if len(files) == 1 and is_saved_result(files[0]):
+        s.refuse_for_model(reading)
+        return votes_of(load(files[0]))
+    votes = reading.read()
+    tell_left_out(votes)
+    return votes
 
 
 def _show(found: Agreement, as_json: bool) -> None:

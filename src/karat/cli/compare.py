@@ -70,6 +70,7 @@ def compare(
     """
     from karat.cli.evaluate import make_methods, read_key
     from karat.cli.outputs import check_outputs
+    from karat.cli.summary import tell_left_out
     from karat.compare import compare as side_by_side
 
     outputs = [path for path in (output, labels) if path is not None]
@@ -77,6 +78,7 @@ def compare(
     chosen = make_methods(o.several(methods) or list(REGISTRY), settings, seed)
     selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
     votes = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection).read()
+    tell_left_out(votes)
     codes = None if truth is None else read_key(votes, truth, None, None).codes
     found = side_by_side(votes, chosen, truth=codes, run=_runner(threads))
     _write(found, output, labels)
@@ -118,13 +120,11 @@ def _show(found: Comparison, as_json: bool) -> None:
         }
         print_json({"methods": found.rows(), "agreement": agreement})
         return
-    from rich.console import Console
+    from karat.cli.show import console
 
-    console = Console()
-    if not console.is_terminal:  # a file or a pipe has no width
-        console.width = 140
-    console.print(_figures_table(found))
-    console.print(_agreement_table(found))
+    screen = console()
+    screen.print(_figures_table(found))
+    screen.print(_agreement_table(found))
 
 
 def _figures_table(found: Comparison) -> Any:

@@ -77,9 +77,7 @@ def convert(
 
 
 def _tell(votes: dict[str, Annotations]) -> None:
-    from dataclasses import asdict
-
-    from karat.cli.summary import left_out
+    from karat.cli.summary import tell_left_out
     from karat.cli.words import count, say
 
     for question, read in votes.items():
@@ -88,5 +86,4 @@ def _tell(votes: dict[str, Annotations]) -> None:
             f"{about}{count(read.n_votes, 'vote')} by {count(read.n_annotators, 'annotator')} "
             f"on {count(read.n_tasks, 'task')}"
         )
-        if words := left_out({"rows": asdict(read.counts), "unlabelled": len(read.unlabelled)}):
-            say(f"left out: {words}")
+        tell_left_out(read)

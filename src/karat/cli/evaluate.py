@@ -62,9 +62,12 @@ def evaluate(
     mean over the classes of the truth; log loss takes no probability for less than 1e-15; the calibration error
     is the expected one, with 15 bins.
     """
+    from karat.cli.summary import tell_left_out
+
     made = make_methods(o.several(methods) or ["ptbcc"], settings, seed)
     selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
     votes = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection).read()
+    tell_left_out(votes)
     key = read_key(votes, truth, truth_task, truth_label)
     scores = [_score(chosen, votes, key, threads) for chosen in made]
     _show(scores, json, many=len(made) > 1)
@@ -140,8 +143,9 @@ def _show(scores: list[dict[str, Any]], as_json: bool, many: bool) -> None:
         print_json(scores if many else scores[0])
         return
     from rich.box import SIMPLE
-    from rich.console import Console
     from rich.table import Table
+
+    from karat.cli.show import console
 
     table = Table(box=SIMPLE, caption=f"{scores[0]['n_truths']:,} truths, {scores[0]['n_tasks']:,} tasks")
     table.add_column("method")
@@ -149,7 +153,7 @@ def _show(scores: list[dict[str, Any]], as_json: bool, many: bool) -> None:
         table.add_column(name, justify="right")
     for score in scores:
         table.add_row(*_row(score))
-    Console().print(table)
+    console().print(table)
 
 
 def _row(score: dict[str, Any]) -> list[str]:

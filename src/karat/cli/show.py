@@ -10,7 +10,11 @@ __all__ = ["console", "figures_table", "frame_table"]
 def console() -> Any:
     from rich.console import Console
 
-    made = Console(highlight=False)
+    class Screen(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # which is no failure (see guard); rich would end with exit code 1
+
+    made = Screen(highlight=False)
     if not made.is_terminal:  # a file or a pipe has no width
         made.width = 140
     return made

@@ -16,7 +16,17 @@ from karat.errors import InputError
 if TYPE_CHECKING:
     from karat.result import Result
 
-__all__ = ["Gold", "Method", "Source", "Truth", "command_line", "result_of", "title_of", "truths_of"]
+__all__ = [
+    "Gold",
+    "Method",
+    "Source",
+    "Truth",
+    "command_line",
+    "refuse_for_model",
+    "result_of",
+    "title_of",
+    "truths_of",
+]
 
 DEFAULT_METHOD = "ptbcc"
 
@@ -40,16 +50,18 @@ def result_of(
 ) -> Result:
     """The saved result, or that of the votes."""
     from karat.archive import is_saved_result, load
+    from karat.cli.summary import tell_left_out
     from karat.cli.words import progress
     from karat.solve import fit
 
     if len(reading.files) == 1 and is_saved_result(reading.files[0]):
-        _refuse(method=method, set=settings, seed=seed, gold=gold, wide=reading.wide, **reading.selection)
+        refuse_for_model(reading, method=method, set=settings, seed=seed, gold=gold)
         return load(reading.files[0])
     if reading.selection.get("question") == ALL:
         raise InputError("this shows one question; choose it with --question NAME")
     chosen = o.make(method or DEFAULT_METHOD, settings, seed)
     votes = reading.read(gold)
+    tell_left_out(votes)
     with progress(chosen.name) as watch:
         return fit(chosen, votes, threads=threads, watch=watch)
 
@@ -87,7 +99,10 @@ def _words(parameter: Any, value: Any) -> list[str]:
     return [option] if value is True else [word for one in values for word in (option, one)]
 
 
-def _refuse(**options: Any) -> None:
+def refuse_for_model(reading: o.Reading, **options: Any) -> None:
+    """What is for votes only."""
+    columns = {name: getattr(reading, name) for name in ("task", "annotator", "label", "wide", "classes", "missing")}
+    options |= {**columns, **reading.selection}
     given = [name for name, value in options.items() if value]
     if given:
         raise InputError(f"--{given[0]} is for votes, and this model is fitted already; leave it out")

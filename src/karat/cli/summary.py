@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from karat.annotations import Annotations
     from karat.result import Result
 
-__all__ = ["extremes", "facts", "left_out", "print_json", "tell"]
+__all__ = ["extremes", "facts", "left_out", "print_json", "tell", "tell_left_out"]
 
 SHOWN = 3  # of the best and of the worst annotators
 
@@ -90,6 +90,12 @@ def left_out(found: dict[str, Any]) -> str:
         *((number, f"{what} ({number:,})") for what, number in rows["left_out"].items()),
     ]
     return ", ".join(words for number, words in parts if number)
+
+
+def tell_left_out(votes: Annotations) -> None:
+    """For commands that say nothing else of the votes."""
+    if words := left_out({"rows": asdict(votes.counts), "unlabelled": len(votes.unlabelled)}):
+        say(f"left out: {words}")
 
 
 def _named(result: Result, codes: list[int]) -> str:
