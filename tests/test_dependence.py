@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from karat import Annotations
-from karat.dependence import MOST_PAIRS, SURE, dependence
+from karat import dependence as dependence_module
+from karat.dependence import MOST_PAIRS, SURE, Pairs, dependence
 from karat.methods.hpt import HPT
 from karat.methods.ptbcc import PTBCC
 from karat.metrics import accuracy
@@ -66,15 +67,15 @@ def test_families_of_a_small_panel_are_found_although_they_only_lean_together(se
     assert 2.5 < found.effective < 5
 
 
-def test_tasks_that_are_hard_for_everybody_make_no_group():
-    """All pairs agree in excess, by the errors that hard tasks invite: that is usual there."""
+def test_an_excess_that_all_pairs_show_makes_no_group():
+    """Tasks that are hard for everybody bring it about: it is usual there."""
     rng = np.random.default_rng(5)
-    truth, tempting = rng.integers(3, size=(2, 500))
-    hard = rng.random(500) < 0.3
-    right = rng.random((500, 8)) < np.where(hard, 0.35, 0.85)[:, None]
-    answers = np.where(right, truth[:, None], tempting[:, None])
-    votes = Annotations.from_arrays(*np.nonzero(np.ones((500, 8))), answers.ravel())
-    assert found_in(votes).n_groups == 0
+    one, other = (np.tile(side, 400) for side in np.triu_indices(8, 1))
+    agree = rng.random(len(one)) < 0.5 + 0.3 * 0.5  # rho = .3 where .5 is expected
+    pairs = Pairs(one, other, agree - 0.5, np.full(len(one), 0.5), np.repeat(rng.random(400) < 0.5, 28))
+    found, usual = dependence_module._find(pairs, 8)
+    assert usual == pytest.approx(0.3, abs=0.03)
+    assert (dependence_module._confirm(pairs, found, usual, 2.0)[0] == -1).all()
 
 
 def test_annotators_who_always_vote_alike_whatever_the_task_do_not_copy():

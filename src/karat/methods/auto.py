@@ -206,8 +206,8 @@ def _said_of_groups(found: Dependence, shares: dict[str, float]) -> list[str]:
     members = int((found.group >= 0).sum())
     groups = f"{found.n_groups:,} group{'s' if found.n_groups > 1 else ''}"
     return [
-        f"{members:,} annotators in {groups} agree more than their skill explains, as "
-        f"if they copied (excess agreement {found.rho.min():.2f} to {found.rho.max():.2f}): the {len(found.group):,} "
+        f"{members:,} annotators in {groups} agree more than their skill explains, as copies do, or judges "
+        f"of one family (excess agreement {found.rho.min():.2f} to {found.rho.max():.2f}): the {len(found.group):,} "
         f"annotators are worth about {found.effective:,.1f} independent ones"
         + (", and votes of groups count less." if set(shares) & set(OWN) else ".")
     ]
