@@ -21,7 +21,7 @@ CONSTANTS = Path(__file__).with_name("choosing_constants.md")
 def write_page(figures: Figures, path: Path) -> None:
     grid = mean_over_seeds(figures["grid"])
     sections = [
-        "# Which method to choose\n\nMade by `python bench/accuracy.py`; do not edit by hand.",
+        "# Which method to choose\n\nMade by `python bench/accuracy.py --seeds 3`; do not edit by hand.",
         "If in doubt, `auto`: it hides some votes, sees which methods predict them best, and blends those. "
         "`notes` of the result says what it found. The figures below are why.",
         "## The ten public data sets\n\nAccuracy; ties share the credit.\n\n" + _ten(figures, "accuracy"),
