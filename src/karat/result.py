@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv
 
+from karat.accuracy import Intervals, accuracies
 from karat.annotations import Annotations, Counts
 from karat.encoding import Codes, Names, as_column, look_up
 from karat.errors import InputError
@@ -23,17 +23,9 @@ if TYPE_CHECKING:
     from karat.planning import Plan
     from karat.trust import Trust
 
-__all__ = ["Intervals", "Knowledge", "Result", "Step", "accuracies", "spread", "summarise"]
+__all__ = ["Knowledge", "Result", "Step", "summarise"]
 
 Floats = NDArray[np.float64]
-
-
-class Intervals(NamedTuple):
-    """Credible intervals that need not be worked out again, after an update: their ends in standard deviations."""
-
-    known: NDArray[np.bool_]  # [W]
-    below: Floats  # [W]
-    above: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,28 +270,3 @@ def _records(
         expected,
     )
     return votes, agreed, expected
-
-
-def accuracies(
-    votes: NDArray[np.int64], expected: Floats, kept: Intervals | None = None
-) -> tuple[Floats, Floats, Floats]:
-    """The expected share of right votes, and the central 95 % of its Beta distribution.
-
-    The prior is worth two votes of everybody's average.
-    """
-    average = expected.sum() / votes.sum()
-    mean = (expected + 2 * average) / (votes + 2)
-    right, wrong = np.maximum(mean * (votes + 2), 1e-9), np.maximum((1 - mean) * (votes + 2), 1e-9)
-    new = slice(None) if kept is None else np.flatnonzero(~kept.known)
-    low, high = np.zeros_like(mean), np.zeros_like(mean)
-    if kept is not None:
-        deviation = spread(mean, votes)
-        low, high = mean - kept.below * deviation, mean + kept.above * deviation
-    low[new], high[new] = (betaincinv(right[new], wrong[new], tail) for tail in (0.025, 0.975))  # a microsecond each
-    return mean, np.minimum(low, mean), np.maximum(high, mean)
-
-
-def spread(mean: Floats, votes: NDArray[np.int64]) -> Floats:
-    """The standard deviation of an accuracy; never zero."""
-    deviation: Floats = np.sqrt(np.maximum(mean * (1 - mean), 1e-12) / (votes + 3))
-    return deviation

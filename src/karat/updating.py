@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from karat.accuracy import Intervals, spread
 from karat.annotations import Annotations, Repeated
 from karat.encoding import MISSING, Codes
 from karat.engines.blas import one_blas_thread
@@ -30,7 +31,7 @@ from karat.prior import fit_with_prior
 from karat.readers import read
 from karat.readers.labels import listed
 from karat.readers.truth import with_gold
-from karat.result import Intervals, Knowledge, Result, spread, summarise
+from karat.result import Knowledge, Result, summarise
 from karat.solve import Watch
 
 __all__ = ["update"]

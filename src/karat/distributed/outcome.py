@@ -9,11 +9,12 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from karat.accuracy import accuracies
 from karat.distributed.ingest import Remote
 from karat.distributed.labels import Tally
 from karat.encoding import Names
 from karat.methods import Method
-from karat.result import Knowledge, Result, accuracies
+from karat.result import Knowledge, Result
 from karat.solve import Descent
 
 __all__ = ["Outcome", "outcome", "template"]

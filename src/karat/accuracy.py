@@ -1,0 +1,46 @@
+"""How often an annotator is right, judged by the posterior, with a credible interval."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv
+
+__all__ = ["Intervals", "accuracies", "spread"]
+
+Floats = NDArray[np.float64]
+
+
+class Intervals(NamedTuple):
+    """Credible intervals that need not be worked out again, after an update: their ends in standard deviations."""
+
+    known: NDArray[np.bool_]  # [W]
+    below: Floats  # [W]
+    above: Floats
+
+
+def accuracies(
+    votes: NDArray[np.int64], expected: Floats, kept: Intervals | None = None
+) -> tuple[Floats, Floats, Floats]:
+    """The expected share of right votes, and the central 95 % of its Beta distribution.
+
+    The prior is worth two votes of everybody's average.
+    """
+    average = expected.sum() / votes.sum()
+    mean = (expected + 2 * average) / (votes + 2)
+    right, wrong = np.maximum(mean * (votes + 2), 1e-9), np.maximum((1 - mean) * (votes + 2), 1e-9)
+    new = slice(None) if kept is None else np.flatnonzero(~kept.known)
+    low, high = np.zeros_like(mean), np.zeros_like(mean)
+    if kept is not None:
+        deviation = spread(mean, votes)
+        low, high = mean - kept.below * deviation, mean + kept.above * deviation
+    low[new], high[new] = (betaincinv(right[new], wrong[new], tail) for tail in (0.025, 0.975))  # a microsecond each
+    return mean, np.minimum(low, mean), np.maximum(high, mean)
+
+
+def spread(mean: Floats, votes: NDArray[np.int64]) -> Floats:
+    """The standard deviation of an accuracy; never zero."""
+    deviation: Floats = np.sqrt(np.maximum(mean * (1 - mean), 1e-12) / (votes + 3))
+    return deviation
