@@ -84,5 +84,4 @@ def sweep(
     """-> biggest change of phi, sum of log-normalisers of phi, theta's part of the entropy."""
     kernel = ptbcc_few.sweep if len(K) <= LONGEST_UNROLLED else ptbcc_many.sweep
     votes = (task_ptr, cell_ptr, cell_class, annotator, known)
-    odds_pi = np.exp(np.clip(log_odds_pi, -300, 300))
-    return kernel(K, D, *votes, log_tau, log_odds_pi, odds_pi, base, diff, phi, tau, pi, total, confusion)
+    return kernel(K, D, *votes, log_tau, log_odds_pi, base, diff, phi, tau, pi, total, confusion)

@@ -131,7 +131,6 @@ def sweep(
     known: NDArray[np.int32],
     log_tau: Floats,
     log_odds_pi: Floats,
-    odds_pi: Floats,
     base: Floats,
     diff: Floats,
     phi: Floats,
@@ -149,7 +148,7 @@ def sweep(
     score, weight = np.zeros((len(K), step)), np.zeros((len(K), step))
     largest, summed, scale = np.empty(step), np.empty(step), np.empty(step)
     row, opens = np.empty(most_cells, np.uint32), np.empty(most_votes(task_ptr, cell_ptr, np.uint64(step)), np.uint8)
-    record = open_records(odds_pi)
+    record = open_records(log_odds_pi)
     n_tasks = np.uint64(task_ptr.size) - ONE
     for first in range(ZERO, n_tasks, np.uint64(step)):
         end = min(first + np.uint64(step), n_tasks)

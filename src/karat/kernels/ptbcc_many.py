@@ -77,7 +77,6 @@ def sweep(
     known: NDArray[np.int32],
     log_tau: Floats,  # IN [K]
     log_odds_pi: Floats,  # IN [W, D]
-    odds_pi: Floats,  # IN [W, D] its exponential, cut off at exp(+-300)
     base: Floats,  # IN [L, K] E log v_0kl
     diff: Floats,  # IN [L, D, K]
     phi: Floats,  # IN/OUT [T, K]
@@ -100,7 +99,7 @@ def sweep(
         np.empty(most_cells, np.uint32),
         np.empty(most_votes(task_ptr, cell_ptr, np.uint64(step)), np.uint8),
     )
-    record = open_records(odds_pi)
+    record = open_records(log_odds_pi)
     n_tasks = np.uint64(task_ptr.size) - ONE
     for first in range(ZERO, n_tasks, np.uint64(step)):
         end = min(first + np.uint64(step), n_tasks)

@@ -21,6 +21,7 @@ __all__ = ["SCRATCH", "WIDE_ODDS", "find_rows", "log_odds", "most_votes", "open_
 Floats = NDArray[np.float64]
 
 SCRATCH = 1024  # numbers per buffer: small enough to stay in the first-level cache
+WIDEST = 300.0  # log-odds of an annotator: beyond, a vote is as good as sure
 WIDE_ODDS = 200.0  # runs with log-odds beyond it are worked out in logs, vote by vote
 
 
@@ -172,11 +173,18 @@ def weigh_votes_in_logs(
 
 
 @kernel
-def open_records(odds_pi: Floats) -> Floats:
+def open_records(log_odds_pi: Floats) -> Floats:
     """[W, 2 D]: an annotator's odds beside the sums of theta: a vote needs both, so they share a line of the cache."""
-    W, D = odds_pi.shape
+    W, D = log_odds_pi.shape
+    odds = np.empty(W * D)
+    for j in range(W):
+        for d in range(D):
+            odds[j * D + d] = min(max(log_odds_pi[j, d], -WIDEST), WIDEST)
+    exp_buffer(odds, W * D)
     record = np.zeros((W, 2 * D))
-    record[:, :D] = odds_pi
+    for j in range(W):
+        for d in range(D):
+            record[j, d] = odds[j * D + d]
     return record
 
 
