@@ -49,6 +49,14 @@ def test_those_who_copy_are_one_group_and_nobody_else_is_in_it(seed):
     assert found.rho[0] > 0.6
 
 
+@pytest.mark.parametrize("copiers", [5, 0])
+def test_where_matrices_of_all_annotators_do_not_fit_the_pooled_one_serves(copiers, monkeypatch):
+    votes, _ = crowd(copiers=copiers, K=40)
+    monkeypatch.setattr(dependence_module, "MOST_NUMBERS", 40 * 40)
+    monkeypatch.setattr(dependence_module, "ROOM", 1000)
+    assert np.flatnonzero(found_in(votes).group >= 0).tolist() == list(range(copiers))
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_independent_annotators_form_no_group(seed):
     votes, _ = crowd(copiers=0, seed=seed)

@@ -44,6 +44,9 @@ FEWEST_PAIRS = 20  # of votes, in the half that confirms
 LEVELS, SWEEPS = 6, 20
 ADDED = 2.0  # votes of the pooled matrix that are added to those of an annotator, for each truth
 LEAST_COUNT = 1e-9  # where a class has no votes
+NEGLIGIBLE = 1e-6  # probability of a truth
+MOST_NUMBERS = 2**27  # in matrices of all annotators: a gibibyte
+ROOM = 2**22  # numbers that are worked on at once
 
 
 class Dependence(NamedTuple):
@@ -127,12 +130,15 @@ def _join(parts: list[Integers]) -> Integers:
 
 
 def _matrices(annotations: Annotations, posterior: Floats) -> Floats:
-    """[W, K, K]: how each annotator votes by these posteriors, with a few votes of the pooled matrix added."""
-    K = annotations.n_classes
-    votes = (annotations.task_ptr.view(np.uint64), annotations.cell_ptr.view(np.uint64))
-    who = annotations.annotator.view(np.uint32)
-    by_vote = np.zeros((annotations.n_annotators, K, K))  # the vote before the truth
-    counts(fixed_length(K), *votes, annotations.cell_class, who, posterior, by_vote)  # type: ignore[arg-type]
+    """[W, K, K]: how each annotator votes by these posteriors, with a few votes of the pooled matrix added.
+
+    [1, K, K], the pooled matrix alone, where so many numbers would not fit.
+    """
+    K, who = annotations.n_classes, annotations.annotator.view(np.uint32)
+    apart = annotations.n_annotators * K * K <= MOST_NUMBERS
+    by_vote = np.zeros((annotations.n_annotators if apart else 1, K, K))  # the vote before the truth
+    votes = (annotations.task_ptr.view(np.uint64), annotations.cell_ptr.view(np.uint64), annotations.cell_class)
+    counts(fixed_length(K), *votes, who if apart else np.zeros_like(who), posterior, by_vote)  # type: ignore[arg-type]
     n = by_vote.transpose(0, 2, 1)
     pooled = n.sum(axis=0) + LEAST_COUNT
     n = n + ADDED * pooled / pooled.sum(axis=1, keepdims=True)
@@ -141,9 +147,14 @@ def _matrices(annotations: Annotations, posterior: Floats) -> Floats:
 
 
 def _expected_agreement(matrices: Floats, phi: Floats, one: Integers, other: Integers) -> Floats:
-    expected = np.zeros(len(phi))
-    for k in range(phi.shape[1]):
-        expected += phi[:, k] * (matrices[one, k] * matrices[other, k]).sum(axis=1)
+    """e for every pair of votes; truths that are all but impossible are left out, since there may be many classes."""
+    one, other = one % len(matrices), other % len(matrices)  # 0, where there is a single matrix
+    K, expected = phi.shape[1], np.zeros(len(phi))
+    for k in range(K):
+        likely = np.flatnonzero(phi[:, k] > NEGLIGIBLE)
+        for rows in np.array_split(likely, max(len(likely) * K // ROOM, 1)):
+            same = (matrices[one[rows], k] * matrices[other[rows], k]).sum(axis=1)
+            expected[rows] += phi[rows, k] * same
     return expected
 
 
