@@ -174,6 +174,7 @@ def test_a_kill_during_a_fit_and_adjudication_loses_nothing_that_was_confirmed(t
     copy_sample(tmp_path)
     confirmed = {}
     with running(tmp_path, "votes.csv") as studio, studio.client() as client:
+        assert httpx.get(studio.link).headers["location"] == "/#/p/1"  # the file that was named is what one sees first
         client.good("PUT", "/api/projects/1/votes", json={})
         client.settled(1)
         endless = {"method": "ptbcc", "settings": {"tolerance": 0.0, "max_iterations": 10_000_000}}

@@ -62,6 +62,7 @@ class Rules:
     port: int
     most_bytes: int
     public_name: str | None = None  # under which a proxy serves the studio
+    first_page: str = "/"
 
     @property
     def cookie(self) -> str:
@@ -183,7 +184,7 @@ def _measured(receive: Receive, most: int) -> Receive:
 async def _let_in(rules: Rules, scope: Scope, send: Send) -> None:
     """The token moves from the address into a cookie that no script and no other site can use."""
     cookie = f"{rules.cookie}={rules.token}; Path=/; HttpOnly; SameSite=Strict"
-    headers = [(b"location", b"/"), (b"set-cookie", cookie.encode()), (b"content-length", b"0")]
+    headers = [(b"location", rules.first_page.encode()), (b"set-cookie", cookie.encode()), (b"content-length", b"0")]
     await send({"type": "http.response.start", "status": 303, "headers": headers})
     await send({"type": "http.response.body", "body": b""})
 

@@ -7,7 +7,7 @@ import threading
 import time
 import webbrowser
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -90,10 +90,9 @@ def serve(wanted: Plan, *, open_browser: bool) -> None:
     """Until Ctrl-C."""
     desk = Desk(wanted.project, wanted.folder, wanted.most_bytes, wanted.file)
     try:
-        if wanted.file is not None and desk.projects.of_place(wanted.file) is None:
-            desk.projects.create(wanted.file, file=wanted.file, place=wanted.file)
+        rules = replace(wanted.rules, first_page=_first_page(desk, wanted.file))
         desk.warm_up()
-        app = make_app(desk, wanted.rules)
+        app = make_app(desk, rules)
         server = Server(uvicorn.Config(app, host=wanted.host, port=wanted.port, **QUIETLY))
         server.desk = desk
         if open_browser:
@@ -102,6 +101,14 @@ def serve(wanted: Plan, *, open_browser: bool) -> None:
             server.run()
     finally:
         desk.close()
+
+
+def _first_page(desk: Desk, file: str | None) -> str:
+    """The project of the file that was named, which is made if there is none; else all of them."""
+    if file is None:
+        return "/"
+    project = desk.projects.of_place(file)
+    return f"/#/p/{desk.projects.create(file, file=file, place=file) if project is None else project}"
 
 
 QUIETLY: dict[str, Any] = {
