@@ -175,8 +175,9 @@ def test_too_little_memory_is_told_before(engine, votes, monkeypatch):
         karat.aggregate(votes, engine=engine)
 
 
-def test_without_the_extra():
-    code = "import sys; sys.modules['distributed'] = None; import karat; karat.aggregate('x', engine='dask')"
+@pytest.mark.parametrize("missing", ["dask", "distributed", "cloudpickle"])
+def test_without_the_extra(missing):
+    code = f"import sys; sys.modules['{missing}'] = None; import karat; karat.aggregate('x', engine='dask')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert 'pip install "karat[dask]"' in done.stderr
 

@@ -7,6 +7,11 @@ lost worker takes its blocks with it: others load them again and repeat, on thes
 
 from __future__ import annotations
 
-from karat.engines.dask.engine import DaskEngine
+from karat.errors import InputError
+
+try:
+    from karat.engines.dask.engine import DaskEngine
+except ImportError as error:
+    raise InputError(f'the Dask engine needs {error.name}, which is missing; pip install "karat[dask]"') from None
 
 __all__ = ["DaskEngine"]

@@ -9,14 +9,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+import dask
+from distributed import Client, KilledWorker, LocalCluster, WorkerPlugin
+
 from karat.errors import InputError, KaratError
 from karat.kernels.parallel import thread_count
-
-try:
-    import dask
-    from distributed import Client, KilledWorker, LocalCluster, WorkerPlugin
-except ImportError:
-    raise InputError('the Dask engine needs Dask, which is not installed; pip install "karat[dask]"') from None
 
 __all__ = ["DYING", "REPLACEMENT", "Cluster"]
 
