@@ -140,6 +140,21 @@ def test_a_refit_is_a_fit_from_scratch(parts, name):
     assert np.array_equal(fit(method, old).update(new, refit=True).posterior, fit(method, whole).posterior)
 
 
+def test_votes_that_are_known_already_change_nothing(parts):
+    old = fit(PTBCC(), parts[0])
+    again = old.update(parts[0])
+    assert again.stopped == "nothing new to fold in"
+    np.testing.assert_array_equal(again.posterior, old.posterior)
+    assert again.annotations.n_votes == parts[0].n_votes
+
+
+def test_a_truth_that_comes_with_known_votes_is_learned(parts):
+    old = fit(PTBCC(), parts[0])
+    told = np.full(parts[0].n_tasks, MISSING, np.int32)
+    told[3] = (old.label_codes[3] + 1) % 3
+    assert old.update(replace(parts[0], gold=told)).label_codes[3] == told[3]
+
+
 def test_a_refit_needs_no_new_votes(parts):
     result = fit(PTBCC(), parts[0]).update(parts[1])
     assert np.array_equal(result.update(refit=True).posterior, fit(PTBCC(), parts[2]).posterior)

@@ -71,7 +71,17 @@ def merge(old: Annotations, new: Annotations, repeated: Repeated = "first") -> M
         unlabelled=_still_unlabelled(old, new, tasks.names),
         counts=_counts(old, new, fresh.counts.repeated),
     )
+    if repeated == "first":
+        touched = touched[_differs(votes, old, tasks)[touched]]
     return Merged(votes, tasks, annotators, touched, votes.n_votes - old.n_votes)
+
+
+def _differs(votes: Annotations, old: Annotations, tasks: Joined) -> NDArray[np.bool_]:
+    """[T] where there are more votes, or another truth: a task that got nothing but repeats is as it was."""
+    before, known = np.zeros(votes.n_tasks, np.int64), np.full(votes.n_tasks, MISSING, np.int32)
+    before[tasks.old], known[tasks.old] = old.votes_per_task, old.gold
+    differs: NDArray[np.bool_] = (votes.votes_per_task != before) | (votes.gold != known)
+    return differs
 
 
 def join_names(old: Names, new: Names) -> Joined:

@@ -65,6 +65,8 @@ def update(
             raise InputError("the model was fitted with a prior; give the same one again (--prior, prior=)")
         return fit_with_prior(method, merged.votes, prior, threads=threads, watch=watch)
     _check(method, result, merged.votes)
+    if not merged.touched.size:
+        return replace(result, annotations=merged.votes, counts=merged.votes.counts, stopped="nothing new to fold in")
     with one_blas_thread():
         updated = _fold_in(method, result, merged, threads, watch)
     return replace(updated, seconds=time.perf_counter() - began)
