@@ -72,16 +72,17 @@ def merge(old: Annotations, new: Annotations, repeated: Repeated = "first") -> M
         counts=_counts(old, new, fresh.counts.repeated),
     )
     if repeated == "first":
-        touched = touched[_differs(votes, old, tasks)[touched]]
+        touched = touched[_differs(touched, fresh, votes.gold, old, tasks)]
     return Merged(votes, tasks, annotators, touched, votes.n_votes - old.n_votes)
 
 
-def _differs(votes: Annotations, old: Annotations, tasks: Joined) -> NDArray[np.bool_]:
-    """[T] where there are more votes, or another truth: a task that got nothing but repeats is as it was."""
-    before, known = np.zeros(votes.n_tasks, np.int64), np.full(votes.n_tasks, MISSING, np.int32)
-    before[tasks.old], known[tasks.old] = old.votes_per_task, old.gold
-    differs: NDArray[np.bool_] = (votes.votes_per_task != before) | (votes.gold != known)
-    return differs
+def _differs(touched: NDArray[np.int64], fresh: Annotations, gold: Codes, old: Annotations, tasks: Joined) -> Any:
+    """Which of them have more votes, or another truth: a task that got nothing but repeats is as it was."""
+    place = np.full(len(tasks.names), MISSING, np.int64)
+    place[tasks.old] = np.arange(old.n_tasks)
+    at = place[touched]
+    before = old.cell_ptr[old.task_ptr[at + 1]] - old.cell_ptr[old.task_ptr[at]]
+    return (at == MISSING) | (fresh.votes_per_task != before) | (gold[touched] != old.gold[at])
 
 
 def join_names(old: Names, new: Names) -> Joined:

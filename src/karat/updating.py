@@ -38,7 +38,7 @@ __all__ = ["update"]
 
 MOST_SWEEPS = 5  # more move hardly any label: bench/update.py
 NEAR_ENOUGH = 0.02  # no posterior moves by more
-ENOUGH_VOTES, MORE_VOTES = 10, 1.25  # between so many votes and so many times as many, intervals keep their shape
+ENOUGH_VOTES, MORE_VOTES = 5, 1.5  # between so many votes and so many times as many, intervals keep their shape
 LEAST_SUM = 1e-9  # what is left of a sum after as much was taken out of it as was in it
 
 
