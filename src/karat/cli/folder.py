@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,26 +85,8 @@ def _aggregate(
 
 def _facts(outcome: Outcome, folder: str, annotators: str | None) -> dict[str, Any]:
     """As of any result."""
-    from karat.frames import to_list
+    from karat.cli.summary import described
 
-    result = outcome.result
-    return {
-        "method": result.method,
-        "settings": result.settings,
-        "n_votes": outcome.n_votes,
-        "n_tasks": outcome.n_tasks,
-        "n_annotators": len(result.annotator_names),
-        "classes": to_list(result.class_names),
-        "iterations": result.iterations,
-        "converged": result.converged,
-        "stopped": result.stopped,
-        "bound": result.steps[-1].bound,
-        "seconds": result.seconds,
-        "notes": result.notes,
-        "tied": outcome.tied,
-        "differs_from_majority": outcome.outvoted,
-        "gold": outcome.n_gold,
-        "unlabelled": len(result.unlabelled),
-        "rows": asdict(result.counts),
-        "files": {"labels": folder, "annotators": annotators, "model": None},
-    }
+    counted = {"tied": outcome.tied, "outvoted": outcome.outvoted, "gold": outcome.n_gold}
+    found = described(outcome.result, outcome.n_votes, outcome.n_tasks, **counted)
+    return {**found, "files": {"labels": folder, "annotators": annotators, "model": None}}

@@ -19,31 +19,37 @@ if TYPE_CHECKING:
     from karat.annotations import Annotations
     from karat.result import Result
 
-__all__ = ["extremes", "facts", "left_out", "print_json", "tell", "tell_left_out"]
+__all__ = ["described", "extremes", "facts", "left_out", "print_json", "tell", "tell_left_out"]
 
 SHOWN = 3  # of the best and of the worst annotators
 
 
 def facts(result: Result, votes: Annotations) -> dict[str, Any]:
     """The figures of a result."""
+    gold, tied = int((votes.gold != MISSING).sum()), int(result.tied.sum())
+    return described(result, votes.n_votes, votes.n_tasks, tied=tied, outvoted=n_flips(result), gold=gold)
+
+
+def described(result: Result, n_votes: int, n_tasks: int, *, tied: int, outvoted: int, gold: int) -> dict[str, Any]:
+    """The figures of a result whose tasks were counted already."""
     return {
         "method": result.method,
         "settings": result.settings,
-        "n_votes": votes.n_votes,
-        "n_tasks": votes.n_tasks,
-        "n_annotators": votes.n_annotators,
-        "classes": to_list(votes.class_names),
+        "n_votes": n_votes,
+        "n_tasks": n_tasks,
+        "n_annotators": len(result.annotator_names),
+        "classes": to_list(result.class_names),
         "iterations": result.iterations,
         "converged": result.converged,
         "stopped": result.stopped,
         "bound": result.steps[-1].bound,
         "seconds": result.seconds,
         "notes": result.notes,
-        "tied": int(result.tied.sum()),
-        "differs_from_majority": n_flips(result),
-        "gold": int((votes.gold != MISSING).sum()),
-        "unlabelled": len(votes.unlabelled),
-        "rows": asdict(votes.counts),
+        "tied": tied,
+        "differs_from_majority": outvoted,
+        "gold": gold,
+        "unlabelled": len(result.unlabelled),
+        "rows": asdict(result.counts),
     }
 
 

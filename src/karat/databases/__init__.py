@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from karat.errors import InputError, KaratError
@@ -46,28 +47,38 @@ class Database:
         return self.kind != "postgresql"
 
 
-class Session(Protocol):
+class Session(ABC):
     """One transaction in a database. Every error of a driver comes as one of ours."""
 
-    database: Database
+    def __init__(self, database: Database, connection: Any, failure: type[KaratError]) -> None:
+        self.database, self._connection, self._failure = database, connection, failure
 
-    def run(self, sql: str, values: Any = ()) -> None: ...
+    def run(self, sql: str, values: Any = ()) -> None:
+        with self._executed(sql, values):
+            pass
 
-    def rows(self, sql: str, values: Any = ()) -> list[tuple[Any, ...]]: ...
+    def rows(self, sql: str, values: Any = ()) -> list[tuple[Any, ...]]:
+        with self._executed(sql, values) as cursor:
+            return list(cursor.fetchall())
 
+    @abstractmethod
     def columns(self, sql: str, values: Any) -> dict[str, pl.DataType]:
         """What a query has for columns; those that are neither numbers nor dates count as text."""
-        ...
 
+    @abstractmethod
     def stream(self, sql: str, values: Any) -> Iterator[pl.DataFrame]:
         """The rows of a query, batch by batch."""
-        ...
 
+    @abstractmethod
     def ingest(self, table: str, pieces: Iterable[pl.DataFrame]) -> list[str]:
         """A new temporary table of these rows. -> its columns"""
-        ...
 
+    @abstractmethod
     def commit(self) -> None: ...
+
+    @abstractmethod
+    def _executed(self, sql: str, values: Any) -> AbstractContextManager[Any]:
+        """A cursor on the answer."""
 
 
 def is_database(votes: object) -> bool:

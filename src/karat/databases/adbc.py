@@ -30,19 +30,8 @@ def opened(database: Database, read_only: bool, failure: type[KaratError]) -> It
         yield session
 
 
-class ArrowSession:
+class ArrowSession(databases.Session):
     """A transaction through ADBC."""
-
-    def __init__(self, database: Database, connection: Any, failure: type[KaratError]) -> None:
-        self.database, self._connection, self._failure = database, connection, failure
-
-    def run(self, sql: str, values: Any = ()) -> None:
-        with self._executed(sql, values):
-            pass
-
-    def rows(self, sql: str, values: Any = ()) -> list[tuple[Any, ...]]:
-        with self._executed(sql, values) as cursor:
-            return list(cursor.fetchall())
 
     def columns(self, sql: str, values: Any) -> dict[str, pl.DataType]:
         with self._executed(f"SELECT * FROM ({sql}) AS all_of_it LIMIT 0", values) as cursor:

@@ -33,19 +33,8 @@ def opened(database: Database, read_only: bool, failure: type[KaratError]) -> It
         yield session
 
 
-class SQLiteSession:
+class SQLiteSession(databases.Session):
     """A transaction. SQLite has types for values, not for columns, so that all is read as text."""
-
-    def __init__(self, database: Database, connection: sqlite3.Connection, failure: type[KaratError]) -> None:
-        self.database, self._connection, self._failure = database, connection, failure
-
-    def run(self, sql: str, values: Any = ()) -> None:
-        with self._executed(sql, values):
-            pass
-
-    def rows(self, sql: str, values: Any = ()) -> list[tuple[Any, ...]]:
-        with self._executed(sql, values) as cursor:
-            return list(cursor.fetchall())
 
     def columns(self, sql: str, values: Any) -> dict[str, pl.DataType]:
         with self._executed(f"SELECT * FROM ({sql}) LIMIT 0", values) as cursor:
