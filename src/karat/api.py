@@ -10,6 +10,7 @@ from karat.errors import InputError
 from karat.methods import Method, method_class
 from karat.prior import fit_with_prior
 from karat.progress import in_notebook
+from karat.registry import DEFAULT_METHOD
 from karat.result import Result
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ __all__ = ["aggregate", "make_method"]
 
 def aggregate(
     votes: Any,
-    method: str | Method = "ptbcc",
+    method: str | Method = DEFAULT_METHOD,
     *,
     gold: Any = None,
     prior: Result | str | Path | None = None,

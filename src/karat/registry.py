@@ -3,7 +3,9 @@ documentation's row and the benchmark's row. Beside it, the list of engines. Loa
 
 from __future__ import annotations
 
-__all__ = ["ENGINES", "REGISTRY"]
+__all__ = ["DEFAULT_METHOD", "ENGINES", "REGISTRY"]
+
+DEFAULT_METHOD = "ptbcc"  # wherever the user names none
 
 REGISTRY = {
     "mv": "karat.methods.mv:MajorityVote",

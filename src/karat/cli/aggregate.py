@@ -11,6 +11,7 @@ from karat.cli import database as d
 from karat.cli import exports as e
 from karat.cli import options as o
 from karat.errors import InputError
+from karat.registry import DEFAULT_METHOD
 
 if TYPE_CHECKING:
     from karat.annotations import Annotations
@@ -36,7 +37,7 @@ def aggregate(
             help="Labels: .csv, .tsv, .jsonl or .parquet, with --engine dask also FOLDER/; else CSV is printed.",
         ),
     ] = None,
-    method: Annotated[str, typer.Option("--method", metavar="M", help=f"One of {o.METHODS}.")] = "ptbcc",
+    method: Annotated[str, typer.Option("--method", metavar="M", help=f"One of {o.METHODS}.")] = DEFAULT_METHOD,
     settings: o.Setting = None,
     task: o.TaskColumn = None,
     annotator: o.AnnotatorColumn = None,

@@ -10,6 +10,7 @@ from karat.cli import database as d
 from karat.cli import exports as e
 from karat.cli import options as o
 from karat.errors import InputError
+from karat.registry import DEFAULT_METHOD
 
 if TYPE_CHECKING:
     from karat.annotations import Annotations
@@ -56,7 +57,7 @@ def evaluate(
     question: e.Question = None,
     include: e.Include = None,
 ) -> None:
-    """Judge the labels of one or more methods (ptbcc, unless others are named) by known truths.
+    """Judge the labels of one or more methods (without any named, that of karat aggregate) by known truths.
 
     Accuracy gives 1/m to a truth that shares the highest probability with m - 1 other classes; macro-F1 is the
     mean over the classes of the truth; log loss takes no probability for less than 1e-15; the calibration error
@@ -64,7 +65,7 @@ def evaluate(
     """
     from karat.cli.summary import tell_left_out
 
-    made = make_methods(o.several(methods) or ["ptbcc"], settings, seed)
+    made = make_methods(o.several(methods) or [DEFAULT_METHOD], settings, seed)
     selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
     votes = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection).read()
     tell_left_out(votes)

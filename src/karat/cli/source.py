@@ -12,6 +12,7 @@ from karat.cli import options as o
 from karat.cli.exports import ALL
 from karat.databases import is_database, parse
 from karat.errors import InputError
+from karat.registry import DEFAULT_METHOD
 
 if TYPE_CHECKING:
     from karat.result import Result
@@ -27,8 +28,6 @@ __all__ = [
     "title_of",
     "truths_of",
 ]
-
-DEFAULT_METHOD = "ptbcc"
 
 Source = Annotated[
     list[str],

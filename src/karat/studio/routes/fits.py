@@ -8,7 +8,7 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from karat.methods import method_class
-from karat.registry import REGISTRY
+from karat.registry import DEFAULT_METHOD, REGISTRY
 from karat.studio.problems import Problem
 from karat.studio.routes.common import FitId, Here, ProjectId
 from karat.studio.routes.projects import Fit, Project, described
@@ -26,7 +26,7 @@ class MethodInfo(BaseModel):
 
 
 class Wanted(BaseModel, extra="forbid"):
-    method: str = Field(default="ptbcc", max_length=100, description="A name from /api/methods.")
+    method: str = Field(default=DEFAULT_METHOD, max_length=100, description="A name from /api/methods.")
     settings: dict[str, str | int | float | bool] = Field(default={}, description="Of the method, e.g. n_prototypes.")
 
 
