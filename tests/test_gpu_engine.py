@@ -11,7 +11,16 @@ from karat.engines.local import LocalEngine
 from karat.methods import method_class
 from karat.solve import fit
 
-METHODS = [("mv", {}), ("ds", {}), ("ibcc", {}), ("ibcc", {"inference": "vb"}), ("ptbcc", {})]
+METHODS = [
+    ("mv", {}),
+    ("ds", {}),
+    ("ibcc", {}),
+    ("ibcc", {"inference": "vb"}),
+    ("ptbcc", {}),
+    ("hds", {}),
+    ("hds", {"weights": np.linspace(0.2, 1, 30), "class_prior": "flat"}),
+    ("hpt", {}),
+]
 
 
 class Host(Device):
@@ -63,6 +72,32 @@ def test_votes_that_fit_travel_once():
 def test_votes_that_do_not_fit_take_turns_and_the_result_says_so():
     result = fit(method_class("ptbcc")(), _votes(), engine=GPUEngine(device=Host(10_000)))
     assert any("took turns" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("free", [10**9, 10_000])
+def test_prototypes_of_hpt_work_in_float32_and_its_matrices_in_float64(free):
+    seen = []
+
+    class Watched(Host):
+        def kernels(self, name):
+            seen.append((name, {block.posterior.dtype.name for block in engine.blocks[:1]}))
+            return super().kernels(name)
+
+    engine = GPUEngine(device=Watched(free))
+    fit(method_class("hpt")(), _votes(), engine=engine)
+    assert {dtype for name, (dtype,) in seen if name == "ptbcc"} == {"float32"}
+    assert {dtype for name, (dtype,) in seen if name == "confusion"} == {"float64"}
+
+
+def test_the_memory_of_an_earlier_fit_is_free_for_the_next():
+    class Counted(Host):
+        def free_memory(self):
+            return self.free - sum(block.annotator.nbytes + block.posterior.nbytes for block in engine.blocks)
+
+    engine = GPUEngine(device=Counted(60_000))
+    for _ in range(2):
+        fit(method_class("ptbcc")(), _votes(), engine=engine)
+        assert engine.resident
 
 
 def test_a_method_without_kernels_for_the_gpu_says_so():

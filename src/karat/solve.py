@@ -69,7 +69,7 @@ def fit(
     _check(method, annotations, checkpoint)
     began = time.perf_counter()
     engine = engine or LocalEngine(threads, single=method.single)
-    if (settled := method.settle(annotations, partial(fit, engine=engine, watch=watch))) is not None:
+    if (settled := method.settle(annotations, partial(fit, threads=threads, watch=watch), engine)) is not None:
         return replace(settled, seconds=time.perf_counter() - began)
     engine.accept(method)
     engine.scatter(annotations, divisible=method.divisible)
@@ -159,5 +159,7 @@ def _prelude(method: Method, engine: Engine, restart: int, watch: Watch | None) 
     """Leaves its posterior in the blocks. -> its steps, without their bounds: they are those of another model."""
     if method.prelude is None:
         return []
+    engine.accept(method.prelude)
     steps = descend(method.prelude, engine, restart, watch).steps
+    engine.accept(method)
     return [step._replace(bound=math.nan) for step in steps]

@@ -20,7 +20,7 @@ Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
 
 class Engine(Protocol):
     def accept(self, method: Any) -> None:
-        """An InputError, if the method cannot run here."""
+        """The method runs next; an InputError, if it cannot run here."""
 
     def scatter(self, annotations: Annotations, *, divisible: bool = True) -> None:
         """Cut the votes into blocks (one, if the method cannot be divided)."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from karat.annotations import Annotations
 
-__all__ = ["Block", "Tree", "add_up", "cut", "cuts", "split"]
+__all__ = ["Block", "Tree", "add_up", "cut", "cuts", "split", "sum_tasks"]
 
 FEWEST_VOTES = 2**16  # a smaller block is not worth a thread
 VOTES_PER_ANNOTATOR = 32  # nor is one whose sums by annotator outweigh its votes
@@ -64,8 +64,13 @@ class Block:
 
     def class_sums(self) -> NDArray[np.float64]:
         """[K] the sum of the posteriors."""
-        sums: Any = self.posterior.sum(axis=0, dtype=np.float64)
-        return np.asarray(sums.get() if hasattr(sums, "get") else sums)  # a GPU's array has to be fetched
+        return sum_tasks(self.posterior)
+
+
+def sum_tasks(table: Any) -> NDArray[np.float64]:
+    """[K] the sum of a table [n, K] that lies where the block's arrays do."""
+    sums: Any = table.sum(axis=0, dtype=np.float64)
+    return np.asarray(sums.get() if hasattr(sums, "get") else sums)  # a GPU's array has to be fetched
 
 
 def split(annotations: Annotations, posterior: NDArray[np.float64], fewest_votes: int = FEWEST_VOTES) -> list[Block]:

@@ -3,8 +3,8 @@
 Votes travel once, in the smallest integers that hold them, and posteriors stay on the device until they are asked
 for. Where they do not fit, the blocks stay in the memory of the host and take turns on the device.
 
-PTBCC and majority vote work in float32, with sums in float64 or in fixed point; DS and IBCC, whose posteriors are
-products of many small numbers, in float64. Posteriors end within 1e-4 of the CPU's (bench/gpu.py measures it).
+PTBCC and majority vote work in float32, with sums in float64 or in fixed point; DS, HDS, HPT and IBCC, whose posteriors
+are products of many small numbers, in float64 (HPT from where PTBCC ends). Posteriors end within 1e-4 of the CPU's (bench/gpu.py measures it).
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from karat.kernels.cuda import cupy
 
 __all__ = ["Device", "GPUEngine"]
 
-PRECISION = {"mv": np.float32, "ptbcc": np.float32, "ds": np.float64, "ibcc": np.float64}  # of the posteriors
+SINGLE, DOUBLE = ("mv", "ptbcc"), ("ds", "hds", "hpt", "ibcc")
+PRECISION: dict[str, Any] = {**dict.fromkeys(SINGLE, np.float32), **dict.fromkeys(DOUBLE, np.float64)}  # of posteriors
 MOST_VOTES = 2**31  # in a block: pointers have 32 bits
 SHARE = 0.7  # of the free memory that votes and posteriors may take; kernels need room for their sums
 COPIES = 3.0  # of a block's bytes, with what methods keep for each vote
@@ -81,6 +82,8 @@ class GPUEngine:
         self.precision = PRECISION[method.name]
 
     def scatter(self, annotations: Annotations, *, divisible: bool = True) -> None:
+        self.blocks = []
+        self.device.clear()  # the memory of an earlier fit is free again
         self.posterior = np.zeros((annotations.n_tasks, annotations.n_classes), self.precision)
         budget = SHARE * self.device.free_memory() if self.memory is None else self.memory
         in_turns, pieces = _pieces(annotations, self.posterior.nbytes, budget)
@@ -93,6 +96,7 @@ class GPUEngine:
         return add_up(self._step(block, step, arguments) for block in self.blocks)
 
     def _step(self, block: Block, step: Callable[..., Statistics], arguments: tuple[Any, ...]) -> Statistics:
+        block.posterior = block.posterior.astype(self.precision, copy=False)  # it may be that of a prelude
         with self._on_device(block) as there:
             return step(there, *arguments)
 

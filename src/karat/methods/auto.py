@@ -27,6 +27,7 @@ import numpy as np
 
 from karat.annotations import Annotations
 from karat.dependence import Dependence, dependence, independent
+from karat.engines import Engine
 from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.hidden import Hidden, hide, sample_tasks, stack, temper
@@ -40,7 +41,7 @@ from karat.result import Result, summarise
 
 __all__ = ["Auto"]
 
-Fit = Callable[[Method, Annotations], Result]
+Fit = Callable[..., Result]
 
 LEAST_SHARE = 0.05  # a smaller share is not worth a fit
 SURE = 2.0  # standard errors by which another must predict better than PTBCC, and by which groups must show
@@ -87,12 +88,14 @@ class Auto(Method):
         if self.folds is not None and self.folds < 2:
             raise InputError(f"folds must be at least 2, not {self.folds}")
 
-    def settle(self, annotations: Annotations, fit: Fit) -> Result:
-        first = fit(self._make(PTBCC), annotations)
+    def settle(self, annotations: Annotations, fit: Fit, engine: Engine) -> Result:
+        """Few votes are hidden, so these fits are done here: to send them elsewhere would take longer."""
+        first = fit(self._make(PTBCC), annotations, engine=engine)
         found = self._groups(annotations, first, fit)
         hidden = self._hide(annotations, found, {name: (name, found) for name in CANDIDATES}, fit)
         shares = _shares(hidden, annotations.n_votes / annotations.n_tasks)
-        fitted = {name: fit(self._candidate(name, found), annotations) for name in shares if name != "ptbcc"}
+        others = [name for name in shares if name != "ptbcc"]
+        fitted = {name: fit(self._candidate(name, found), annotations, engine=engine) for name in others}
         fitted["ptbcc"] = first
         temperature = hidden.temperature(shares) if self.calibrate and hidden.weight.size else 1.0
         few = annotations.n_votes / annotations.n_tasks < ENOUGH

@@ -89,8 +89,11 @@ class Method(ABC):
         """A method that runs to its end first; `start` finds its posterior in the blocks."""
         return None
 
-    def settle(self, annotations: Annotations, fit: Callable[[Method, Annotations], Result]) -> Result | None:
-        """The whole result, for a method that is made of fits of other methods; None: it has sweeps of its own."""
+    def settle(self, annotations: Annotations, fit: Callable[..., Result], engine: Engine) -> Result | None:
+        """The whole result, for a method that is made of fits of other methods; None: it has sweeps of its own.
+
+        `fit(method, annotations, engine=engine)` fits on the user's engine; without one, on threads of this machine.
+        """
         return None
 
     @property

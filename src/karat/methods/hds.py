@@ -26,7 +26,6 @@ from numpy.typing import ArrayLike
 
 from karat.engines.blocks import Block
 from karat.errors import InputError
-from karat.kernels import confusion
 from karat.kernels import hds as kernels
 from karat.kernels.jit import fixed_length
 from karat.methods.base import Floats, Knowledge, Memory, Method, start_from_shares
@@ -60,7 +59,7 @@ class Parameters(NamedTuple):
     tau: Dirichlets  # nu [K]
     alpha: Floats  # [L, K]
     n: Floats  # [W, L, K]
-    log_v: Floats  # [W, L, K]
+    log_v: Floats  # [W, L, K] E log v_jkl, times what a vote of j counts
     of_v: float  # sum_jk log B(alpha_k + n_jk) - log B(alpha_k) - n_jk E log v_jk, for the bound
 
 
@@ -96,13 +95,14 @@ class HDS(Method):
 
     def start(self, block: Block, restart: int) -> First:
         start_from_shares(block)
-        return self._count(block, block.posterior)
+        return self._count(block, block.class_sums())
 
     def _count(self, block: Block, shares: Floats) -> First:
+        """shares: their sums"""
         K = block.n_classes
         n = np.zeros((block.n_annotators, K, K))
-        confusion.counts(fixed_length(K), *block.votes, block.posterior, n)
-        return First(0.0, block.posterior.sum(axis=0), n, shares.sum(axis=0))
+        block.kernels("confusion").counts(fixed_length(K), *block.votes, block.posterior, n)
+        return First(0.0, block.class_sums(), n, shares)
 
     def begin(self, first: First) -> Parameters:
         pooled = first.n.sum(axis=0)  # [L, K]
@@ -111,9 +111,9 @@ class HDS(Method):
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         tau, n = np.zeros_like(parameters.u), np.zeros_like(parameters.n)
-        K, log_v = fixed_length(block.n_classes), self._weigh(parameters.log_v)
-        change, log_norm = confusion.sweep(
-            K, *block.votes, block.gold, parameters.tau.log, log_v, block.posterior, tau, n
+        K, log_tau, log_v = fixed_length(block.n_classes), parameters.tau.log, parameters.log_v
+        change, log_norm = block.kernels("confusion").sweep(
+            K, *block.votes, block.gold, log_tau, log_v, block.posterior, tau, n
         )
         return Statistics(change, tau, n, log_norm)
 
@@ -173,7 +173,7 @@ class HDS(Method):
         alpha, evidence = learn(n, alpha)
         log_v = np.empty_like(n)
         of_v = evidence - kernels.expected_logs(n, alpha, log_v)
-        return Parameters(u, dirichlets(u + tau), alpha, n, log_v, of_v)
+        return Parameters(u, dirichlets(u + tau), alpha, n, self._weigh(log_v), of_v)
 
 
 def learn(n: Floats, alpha: Floats, steps: int = STEPS) -> tuple[Floats, float]:

@@ -9,10 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from karat.engines.blocks import Block
-from karat.kernels.votes import vote_shares
+from karat.engines.blocks import Block, sum_tasks
 from karat.methods.base import Method
 from karat.methods.hds import HDS, First
 from karat.methods.ptbcc import PTBCC
@@ -43,6 +40,6 @@ class HPT(HDS):
 
     def start(self, block: Block, restart: int) -> First:
         task_ptr, cell_ptr, cell_class, _ = block.votes
-        shares = np.empty_like(block.posterior)
-        vote_shares(task_ptr, cell_ptr, cell_class, block.gold, shares)
-        return self._count(block, shares)
+        shares = block.posterior.copy()
+        block.kernels("votes").vote_shares(task_ptr, cell_ptr, cell_class, block.gold, shares)
+        return self._count(block, sum_tasks(shares))
