@@ -73,7 +73,8 @@ def of_world(job: tuple[World, int, list[str]]) -> dict[str, Any]:
     world, seed, names = job
     annotations, truth = draw(world, seed)
     rows = {name: _judge(annotations, truth, name, **SETTINGS.get(name, {})) for name in names}
-    rows.get("auto", {}).pop("notes", None)  # for the data sets only: they are long
+    for name in ("notes", "choice"):  # for the data sets only: they are long
+        rows.get("auto", {}).pop(name, None)
     return {**world._asdict(), "seed": seed, "votes": annotations.n_votes, "methods": rows}
 
 
@@ -87,7 +88,7 @@ def _judge(annotations: Annotations, truth: Any, name: str, **settings: Any) -> 
         "seconds": time.perf_counter() - began,
     }
     if name == "auto":
-        row |= {"chosen": result.settings["chosen"], "temperature": result.settings["temperature"]}
+        row |= {key: result.settings.get(key) for key in ("chosen", "temperature", "choice")}
         row["notes"] = result.notes
     return row
 

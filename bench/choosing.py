@@ -27,8 +27,8 @@ def write_page(figures: Figures, path: Path) -> None:
         "## The ten public data sets\n\nAccuracy; ties share the credit.\n\n" + _ten(figures, "accuracy"),
         "Mean log loss and calibration error (ECE, 15 bins) over the ten. `auto, not tempered` is `auto` without the "
         "temperature that it chooses on hidden votes.\n\n" + _calibration(figures),
-        "## What auto chose\n\nMean log-probability of hidden votes with its standard error is in the notes; "
-        "`chosen` are the shares of the blend.\n\n" + _choices(figures),
+        "## What auto chose\n\n`chosen` are the shares of the blend; the score is the mean log-probability of hidden "
+        "votes, with its standard error (`choice` of the result).\n\n" + _choices(figures),
         f"## Simulated crowds\n\n{len(grid)} crowds (`bench/worlds.py`), none drawn from one method's own model. "
         "Mean accuracy by kind of crowd, by votes per task d, votes per annotator m and classes K.\n\n"
         + _by(grid, lambda row: row["kind"], "kind")
@@ -78,7 +78,7 @@ def _choices(figures: Figures) -> str:
     for one in figures["data_sets"]:
         auto = one["methods"]["auto"]
         shares = ", ".join(f"{name} {share:.0%}" for name, share in sorted(auto["chosen"].items(), key=lambda x: -x[1]))
-        scores = auto["notes"][0].partition("hidden votes: ")[2].rstrip(".")
+        scores = ", ".join("{name} {score:.4f} (± {error:.4f})".format(**each) for each in auto["choice"]["candidates"])
         groups = "yes" if any("group" in note and "agree" in note for note in auto["notes"]) else "no"
         rows.append([one["data"], shares, scores, groups, f"{auto['temperature']:g}"])
     return _table(["data", "chosen", "score of each candidate", "groups found", "temperature"], rows)

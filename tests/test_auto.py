@@ -69,13 +69,21 @@ def test_matrices_of_their_own_are_chosen_where_annotators_differ():
     assert accuracy(result.posterior, truth) > accuracy(fit(PTBCC(), votes).posterior, truth)
 
 
-def test_the_note_says_what_was_chosen_with_every_candidate_s_score_and_its_error():
-    note = fit(Auto(), unlike_crowd()[0]).notes[0]
-    assert "blend" in note
-    assert "3,500 hidden votes" in note
-    for name in auto.CANDIDATES:
-        assert f"{name} -" in note
-    assert note.count("±") == len(auto.CANDIDATES) == 6
+def test_every_candidate_has_a_score_with_its_error_and_a_share():
+    result = fit(Auto(), unlike_crowd()[0])
+    assert "blend" in result.notes[0]
+    n, candidates = result.choice
+    assert n == 3500
+    assert {one.name for one in candidates} == set(auto.CANDIDATES)
+    assert [one.score for one in candidates] == sorted((one.score for one in candidates), reverse=True)
+    assert all(one.score < 0 < one.error < 1 for one in candidates)
+    assert {one.name: one.share for one in candidates if one.share} == result.settings["chosen"]
+
+
+def test_a_part_that_did_not_converge_is_named():
+    result = fit(Auto(max_iterations=2), unlike_crowd()[0])
+    assert not result.converged
+    assert "stopped at max_iterations = 2" in result.stopped
 
 
 def test_a_group_that_copies_is_named_and_does_not_win():
@@ -136,6 +144,7 @@ def test_the_posterior_is_the_blend_of_the_posteriors(votes):
 def test_without_a_task_of_two_votes_nothing_can_be_hidden():
     result = fit(Auto(), Annotations.from_arrays([0, 1, 2], [0, 1, 0], ["a", "b", "a"]))
     assert "No vote could be hidden" in result.notes[0]
+    assert result.choice is None
     assert result.label.tolist() == ["a", "b", "a"]
 
 
@@ -145,6 +154,8 @@ def test_notes_and_choice_survive_saving(votes, tmp_path):
     again = load(tmp_path / "model.karat")
     assert again.notes == result.notes
     assert again.settings["chosen"] == result.settings["chosen"]
+    assert again.choice == result.choice
+    assert again.choice is not None
 
 
 def test_a_checkpoint_is_refused(votes, tmp_path):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from karat.accuracy import Intervals, accuracies
 from karat.annotations import Annotations, Counts
+from karat.choice import Choice
 from karat.encoding import Codes, Names, as_column, look_up
 from karat.errors import InputError
 from karat.kernels.labels import decide
@@ -87,6 +88,12 @@ class Result:
         return np.array([step.change for step in self.steps])
 
     def confusion(self, annotator: Any) -> Floats:
+    @property
+    def choice(self) -> Choice | None:
+        """How well each candidate of auto predicted hidden votes, and its share; None where nothing was compared."""
+        kept = self.settings.get("choice")
+        return None if kept is None else Choice.from_json(kept)
+
         """[K, K]: how this annotator votes (columns) when the truth is given (rows)."""
         code = int(look_up([annotator], self.annotator_names)[0])
         if code < 0:

@@ -26,6 +26,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from karat.annotations import Annotations
+from karat.choice import Candidate, Choice
 from karat.dependence import Dependence, dependence, independent
 from karat.engines import Engine
 from karat.engines.blocks import Block
@@ -100,7 +101,8 @@ class Auto(Method):
         temperature = hidden.temperature(shares) if self.calibrate and hidden.weight.size else 1.0
         few = annotations.n_votes / annotations.n_tasks < ENOUGH
         notes = [*_said(hidden, shares, few), *_said_of_groups(found, shares), *_said_of_temperature(temperature)]
-        return self._blend(annotations, fitted, shares, temperature, notes)
+        result = self._blend(annotations, fitted, shares, temperature, notes)
+        return replace(result, settings=result.settings | _compared(hidden, shares))
 
     def _make(self, kind: type[Method], tolerance: float | None = None, **settings: Any) -> Method:
         tolerance = self.tolerance if tolerance is None else tolerance
@@ -152,8 +154,8 @@ class Auto(Method):
         posterior = sum(share * temper(fitted[name].posterior, temperature) for name, share in shares.items())
         settings = {**self.settings, "chosen": shares, "temperature": temperature}
         result = summarise(self.name, settings, annotations, np.asarray(posterior), main.steps, main.knowledge)
-        converged = all(one.converged for one in fitted.values())
-        return replace(result, notes=notes, converged=converged, stopped=f"{main.method} {main.stopped}")
+        ended = next((one for one in fitted.values() if not one.converged), main)
+        return replace(result, notes=notes, converged=ended.converged, stopped=f"{ended.method} {ended.stopped}")
 
     def start(self, block: Block, restart: int) -> NoReturn:
         raise TypeError("auto has no sweeps of its own: it settles on other methods")
@@ -188,11 +190,18 @@ def _half_evenly(shares: dict[str, float]) -> dict[str, float]:
     return {name: shares.get(name, 0.0) / 2 + even.get(name, 0.0) for name in CANDIDATES if name in {*shares, *even}}
 
 
+def _compared(hidden: Hidden, shares: dict[str, float]) -> dict[str, Any]:
+    """The score of every candidate, as a setting of the result; nothing where there was nothing to compare."""
+    if not hidden.weight.size:
+        return {}
+    order = sorted(hidden.names, key=lambda name: -hidden.score(name)[0])
+    candidates = [Candidate(name, *hidden.score(name), shares.get(name, 0.0)) for name in order]
+    return {"choice": Choice(hidden.weight.size, candidates).to_json()}
+
+
 def _said(hidden: Hidden, shares: dict[str, float], few: bool) -> list[str]:
     if not hidden.weight.size:
         return ["No vote could be hidden to compare methods by, because no task has two; ptbcc was used."]
-    order = sorted(hidden.names, key=lambda name: -hidden.score(name)[0])
-    scores = ", ".join("{} {:.4f} (± {:.4f})".format(name, *hidden.score(name)) for name in order)
     if list(shares) == ["ptbcc"]:
         choice = "ptbcc was used, because no other method predicted hidden votes clearly better"
     else:
@@ -200,7 +209,7 @@ def _said(hidden: Hidden, shares: dict[str, float], few: bool) -> list[str]:
         choice = "The labels blend " + ", ".join(f"{name} ({share:.0%})" for name, share in parts)
         choice += ", because together they predicted hidden votes best"
         choice += "; half of it evenly, as tasks with so few votes hardly tell them apart" if few else ""
-    return [f"{choice}. Mean log-probability of {hidden.weight.size:,} hidden votes: {scores}."]
+    return [f"{choice}."]
 
 
 def _said_of_groups(found: Dependence, shares: dict[str, float]) -> list[str]:

@@ -1,0 +1,31 @@
+"""What auto decided by: how well each candidate predicted votes that were hidden from it, and its share of the labels.
+
+A result keeps it among its settings, as plain values, so that files and JSON have it, too.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+__all__ = ["Candidate", "Choice"]
+
+
+class Candidate(NamedTuple):
+    """One of the methods that auto chose among."""
+
+    name: str
+    score: float  # the mean log-probability that it gave to a hidden vote
+    error: float  # the standard error of that
+    share: float  # in the blend
+
+
+class Choice(NamedTuple):
+    hidden_votes: int
+    candidates: list[Candidate]  # those who predicted best first
+
+    def to_json(self) -> dict[str, Any]:
+        return {"hidden_votes": self.hidden_votes, "candidates": [one._asdict() for one in self.candidates]}
+
+    @classmethod
+    def from_json(cls, kept: dict[str, Any]) -> Choice:
+        return cls(kept["hidden_votes"], [Candidate(**one) for one in kept["candidates"]])
