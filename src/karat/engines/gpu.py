@@ -4,7 +4,8 @@ Votes travel once, in the smallest integers that hold them, and posteriors stay 
 for. Where they do not fit, the blocks stay in the memory of the host and take turns on the device.
 
 PTBCC and majority vote work in float32, with sums in float64 or in fixed point; DS, HDS, HPT and IBCC, whose posteriors
-are products of many small numbers, in float64 (HPT from where PTBCC ends). Posteriors end within 1e-4 of the CPU's (bench/gpu.py measures it).
+are products of many small numbers, in float64 (HPT from where PTBCC ends). Posteriors end within 1e-4 of the CPU's
+(bench/gpu.py measures it).
 """
 
 from __future__ import annotations
