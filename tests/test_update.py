@@ -20,7 +20,7 @@ from karat.methods.mv import MajorityVote
 from karat.methods.ptbcc import PTBCC
 from karat.registry import REGISTRY
 from karat.solve import fit
-from karat.updating import _renumbered, _taken_out
+from karat.updating import _look_again, _renumbered, _taken_out
 
 ARRAYS = ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold")
 REMEMBER = [PTBCC(), MajorityVote(), DS(max_iterations=400), HDS(), IBCC(inference="vb")]
@@ -84,8 +84,9 @@ def test_a_name_that_is_written_alike_is_the_same():
 def test_the_sums_of_all_tasks_taken_out_leave_nothing(parts, method):
     result = fit(type(method)(**{**method.settings, "tolerance": 1e-7, "max_iterations": 3000}), parts[2])
     merged = merge(parts[2], Annotations.from_arrays(np.arange(120), ["new"] * 120, parts[2].gold * 0))
-    memory = method.recall(_renumbered(result, method, merged.annotators))
-    first, rest = _taken_out(method, LocalEngine(1), memory, result, merged)
+    known = _renumbered(result.knowledge, method, merged.annotators)
+    memory = method.recall(replace(result, knowledge=known))
+    first, rest = _taken_out(method, LocalEngine(1), memory, _look_again(result, merged))
     assert max(np.abs(field).max() for field in rest if isinstance(field, np.ndarray)) < 1e-3
     if isinstance(method, PTBCC):
         assert max(np.abs(field).max() for field in (first.tau, first.raw_pi, first.raw_v)) < 1e-6

@@ -21,7 +21,7 @@ from karat.annotations import Annotations, Counts
 from karat.encoding import Names, as_column
 from karat.errors import InputError
 from karat.files import replacing
-from karat.result import Knowledge, Result, Step
+from karat.result import Knowledge, Part, Result, Step
 
 __all__ = ["is_saved_result", "load", "read_arrays", "save", "to_json", "write_archive"]
 
@@ -54,6 +54,7 @@ def save(result: Result, path: Path) -> None:
         "notes": result.notes,
         "counts": asdict(result.counts),
         "more": list(result.knowledge.more),
+        "parts": {name: _part_to_save(part, result) for name, part in result.parts.items()},
     }
     arrays = _arrays(result)
     for name in NAMES:
@@ -131,12 +132,25 @@ def is_saved_result(path: str | Path) -> bool:
 
 
 def _arrays(result: Result) -> dict[str, NDArray[Any]]:
-    known = result.knowledge
     arrays: dict[str, NDArray[Any]] = {name: getattr(result, name) for name in ARRAYS}
-    arrays |= {f"known.{name}": getattr(known, name) for name in KNOWN if getattr(known, name) is not None}
-    arrays |= {f"more.{name}": values for name, values in known.more.items()}
+    arrays |= _known_arrays(result.knowledge)
+    for name, part in result.parts.items():
+        if part.knowledge is not result.knowledge:
+            arrays |= _known_arrays(part.knowledge, f"part.{name}.")
     arrays["steps"] = np.array([tuple(step) for step in result.steps], dtype=float)
     return arrays
+
+
+def _known_arrays(known: Knowledge, prefix: str = "") -> dict[str, NDArray[Any]]:
+    values = {f"{prefix}known.{name}": getattr(known, name) for name in KNOWN if getattr(known, name) is not None}
+    return values | {f"{prefix}more.{name}": array for name, array in known.more.items()}
+
+
+def _part_to_save(part: Part, result: Result) -> dict[str, Any]:
+    """`more` is None for the part whose knowledge is the result's own: it is kept once."""
+    own = part.knowledge is result.knowledge
+    more = None if own else list(part.knowledge.more)
+    return {"share": part.share, "method": part.method, "settings": part.settings, "more": more}
 
 
 def _votes_to_save(votes: Annotations | None) -> dict[str, NDArray[Any] | Narrow]:
@@ -178,18 +192,29 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
     values: dict[str, Any] = {name: manifest[name] for name in PLAIN}
     values |= {name: as_column(manifest[name]) if name in manifest else arrays[name] for name in NAMES}
     values |= {name: arrays[name] for name in ARRAYS}
-    known: dict[str, Any] = {name: arrays.get(f"known.{name}") for name in KNOWN}
-    more = {name: arrays[f"more.{name}"] for name in manifest["more"]}
+    knowledge = _knowledge(arrays, manifest["more"])
     known_counts = {count.name for count in fields(Counts)} & set(manifest["counts"])  # older files have fewer
     counts = Counts(**{name: manifest["counts"][name] for name in known_counts})
     return Result(
         **values,
-        knowledge=Knowledge(**known, more=more),
+        knowledge=knowledge,
         steps=[Step(int(row[0]), int(row[1]), float(row[2]), float(row[3])) for row in arrays["steps"]],
         notes=manifest.get("notes", []),  # files of the first Karat have none
         counts=counts,
+        parts={name: _part(arrays, name, part, knowledge) for name, part in manifest.get("parts", {}).items()},
         annotations=_votes(arrays, values, counts) if VOTES[0] in arrays else None,  # nor these
     )
+
+
+def _knowledge(arrays: dict[str, NDArray[Any]], more: list[str], prefix: str = "") -> Knowledge:
+    known: dict[str, Any] = {name: arrays.get(f"{prefix}known.{name}") for name in KNOWN}
+    return Knowledge(**known, more={name: arrays[f"{prefix}more.{name}"] for name in more})
+
+
+def _part(arrays: dict[str, NDArray[Any]], name: str, saved: dict[str, Any], own: Knowledge) -> Part:
+    more = saved["more"]
+    knowledge = own if more is None else _knowledge(arrays, more, f"part.{name}.")
+    return Part(saved["share"], saved["method"], saved["settings"], knowledge)
 
 
 def _votes(arrays: dict[str, NDArray[Any]], values: dict[str, Any], counts: Counts) -> Annotations:

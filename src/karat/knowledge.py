@@ -1,14 +1,14 @@
-"""What a fit leaves behind beside labels: its steps, and what the method learned of annotators."""
+"""What a fit leaves behind beside labels: its steps, what the method learned of annotators, and what it blends."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Knowledge", "Step"]
+__all__ = ["Knowledge", "Part", "Step"]
 
 Floats = NDArray[np.float64]
 
@@ -31,3 +31,13 @@ class Knowledge:
     weights: Floats | None = None  # [W, S] each annotator's mixture of prototypes
     confusion: Floats | None = None  # [W, K, K]
     more: dict[str, Floats] = field(default_factory=dict)  # by name: abilities, difficulties, communities, ...
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of the methods that a result blends: all that new votes, or a later run, need of it. Nothing per task."""
+
+    share: float  # of the posterior
+    method: str
+    settings: dict[str, Any]
+    knowledge: Knowledge

@@ -19,7 +19,7 @@ from karat.frames import series_like, to_list
 from karat.kernels.splice import copy_tasks
 from karat.readers.names import match
 
-__all__ = ["Joined", "Merged", "Part", "join_names", "merge", "stitch"]
+__all__ = ["Joined", "Merged", "Piece", "join_names", "merge", "stitch"]
 
 
 class Joined(NamedTuple):
@@ -38,7 +38,7 @@ class Merged(NamedTuple):
     added: int  # votes: of repeated ones some are left out
 
 
-class Part(NamedTuple):
+class Piece(NamedTuple):
     """Some tasks of some votes, the places that they go to, and new codes of all annotators."""
 
     votes: Annotations
@@ -58,12 +58,12 @@ def merge(old: Annotations, new: Annotations, repeated: Repeated = "first") -> M
     fresh = _sort_again(old, new, tasks, annotators, has_new, repeated)
     touched = np.asarray(fresh.task_names, dtype=np.int64)
     rest = np.flatnonzero(~has_new[tasks.old])
-    parts = [
-        Part(old, rest, tasks.old[rest].astype(np.int64), annotators.old),
-        Part(fresh, np.arange(fresh.n_tasks), touched, np.asarray(fresh.annotator_names, dtype=np.int32)),
+    pieces = [
+        Piece(old, rest, tasks.old[rest].astype(np.int64), annotators.old),
+        Piece(fresh, np.arange(fresh.n_tasks), touched, np.asarray(fresh.annotator_names, dtype=np.int32)),
     ]
     votes = replace(
-        stitch(parts, len(tasks.names)),
+        stitch(pieces, len(tasks.names)),
         gold=_gold(old, new, tasks),
         task_names=tasks.names,
         annotator_names=annotators.names,
@@ -113,25 +113,25 @@ def _join_any(old: list[Any], extra: list[Any], like: Names) -> Names:
     return series_like(encode(as_column([*old, *extra]))[1].tolist() if in_order else [*old, *extra], like)
 
 
-def stitch(parts: Sequence[Part], n_tasks: int) -> Annotations:
-    """The tasks of all parts at their places. Names and gold are for the caller to give."""
+def stitch(pieces: Sequence[Piece], n_tasks: int) -> Annotations:
+    """The tasks of all pieces at their places. Names and gold are for the caller to give."""
     cells, votes = np.zeros(n_tasks, np.int64), np.zeros(n_tasks, np.int64)
-    for part in parts:
-        cells[part.places] = np.diff(part.votes.task_ptr)[part.tasks]
-        votes[part.places] = part.votes.votes_per_task[part.tasks]
+    for piece in pieces:
+        cells[piece.places] = np.diff(piece.votes.task_ptr)[piece.tasks]
+        votes[piece.places] = piece.votes.votes_per_task[piece.tasks]
     task_ptr, first_vote = (np.concatenate([[0], np.cumsum(lengths)]) for lengths in (cells, votes))
     cell_ptr = np.full(task_ptr[-1] + 1, first_vote[-1])
-    cell_class = np.empty(task_ptr[-1], parts[0].votes.cell_class.dtype)
+    cell_class = np.empty(task_ptr[-1], pieces[0].votes.cell_class.dtype)
     annotator = np.empty(first_vote[-1], np.int32)
-    for part in parts:
+    for piece in pieces:
         copy_tasks(
-            *_unsigned(part.votes),
-            *(part.tasks.view(np.uint64), part.places.view(np.uint64), part.annotators),
+            *_unsigned(piece.votes),
+            *(piece.tasks.view(np.uint64), piece.places.view(np.uint64), piece.annotators),
             *(task_ptr.view(np.uint64), first_vote.view(np.uint64)),
             *(cell_ptr, cell_class, annotator),
         )
-    nothing = np.empty(0, np.int32)
-    return Annotations(task_ptr, cell_ptr, cell_class, annotator, nothing, nothing, nothing, parts[0].votes.class_names)
+    nothing, classes = np.empty(0, np.int32), pieces[0].votes.class_names
+    return Annotations(task_ptr, cell_ptr, cell_class, annotator, nothing, nothing, nothing, classes)
 
 
 def _sort_again(
@@ -144,8 +144,8 @@ def _sort_again(
 ) -> Annotations:
     """Old and new votes of the tasks that have new ones; tasks and annotators are named by their codes."""
     again = np.flatnonzero(has_new[tasks.old])
-    part = Part(old, again, np.arange(len(again)), annotators.old)
-    before = stitch([part], len(again)).votes()
+    piece = Piece(old, again, np.arange(len(again)), annotators.old)
+    before = stitch([piece], len(again)).votes()
     task, annotator, label = new.votes()
     return Annotations.from_codes(
         np.concatenate([tasks.old[again][before[0]], tasks.new[task]]),

@@ -16,7 +16,7 @@ from karat.encoding import Codes, Names, as_column, look_up
 from karat.errors import InputError
 from karat.kernels.labels import decide
 from karat.kernels.votes import agreement
-from karat.knowledge import Knowledge, Step
+from karat.knowledge import Knowledge, Part, Step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from karat.planning import Plan
     from karat.trust import Trust
 
-__all__ = ["Knowledge", "Result", "Step", "summarise"]
+__all__ = ["Knowledge", "Part", "Result", "Step", "summarise"]
 
 Floats = NDArray[np.float64]
 
@@ -60,6 +60,7 @@ class Result:
     stopped: str = ""
     seconds: float = 0.0
     notes: list[str] = field(default_factory=list)  # what a method wants its user to know, a sentence or two each
+    parts: dict[str, Part] = field(default_factory=dict)  # the methods that it blends, by name; none of a single method
     annotations: Annotations | None = None  # the votes it was computed from; None in files of the first Karat
 
     @property
@@ -87,13 +88,13 @@ class Result:
         """The biggest change of a posterior in each iteration."""
         return np.array([step.change for step in self.steps])
 
-    def confusion(self, annotator: Any) -> Floats:
     @property
     def choice(self) -> Choice | None:
         """How well each candidate of auto predicted hidden votes, and its share; None where nothing was compared."""
         kept = self.settings.get("choice")
         return None if kept is None else Choice.from_json(kept)
 
+    def confusion(self, annotator: Any) -> Floats:
         """[K, K]: how this annotator votes (columns) when the truth is given (rows)."""
         code = int(look_up([annotator], self.annotator_names)[0])
         if code < 0:

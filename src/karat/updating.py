@@ -4,15 +4,18 @@ A method's parameters are made from sums over tasks. So the tasks that have new 
 fit left them, and put in again as they are now, a few times over, until they settle; all other tasks keep their
 posterior. The priors of PTBCC and HDS are sums, too, and corrected alike. What is left out is how the new votes change
 the other tasks, and through them the parameters: docs/arrival.md says how much that is.
+
+A result that blends methods (auto) has the new votes folded into each of them, and is blended and tempered as before.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +27,15 @@ from karat.engines.blas import one_blas_thread
 from karat.engines.local import LocalEngine
 from karat.errors import InputError
 from karat.frames import to_list
-from karat.merging import Joined, Merged, Part, merge, stitch
+from karat.hidden import temper
+from karat.merging import Joined, Merged, Piece, merge, stitch
 from karat.methods import Method, method_of
 from karat.methods.base import Memory, Step
 from karat.prior import fit_with_prior
 from karat.readers import read
 from karat.readers.labels import listed
 from karat.readers.truth import with_gold
-from karat.result import Knowledge, Result, summarise
+from karat.result import Knowledge, Part, Result, summarise
 from karat.solve import Watch
 
 __all__ = ["update"]
@@ -59,16 +63,15 @@ def update(
     if votes is None and gold is None and not refit:
         raise InputError("there is nothing to update with: give votes, or known truths (gold), or refit")
     merged = _merge(votes_of(result), votes, gold, repeated, reading)
-    method = method_of(result)
     if refit:
         if "prior" in result.settings and prior is None:
             raise InputError("the model was fitted with a prior; give the same one again (--prior, prior=)")
-        return fit_with_prior(method, merged.votes, prior, threads=threads, watch=watch)
-    _check(method, result, merged.votes)
+        return fit_with_prior(_method(result, merged), merged.votes, prior, threads=threads, watch=watch)
+    _check(result, merged.votes)
     if not merged.touched.size:
         return replace(result, annotations=merged.votes, counts=merged.votes.counts, stopped="nothing new to fold in")
     with one_blas_thread():
-        updated = _fold_in(method, result, merged, threads, watch)
+        updated = _fold_in(result, merged, threads, watch)
     return replace(updated, seconds=time.perf_counter() - began)
 
 
@@ -101,56 +104,122 @@ def _with_gold(merged: Merged, gold: Any) -> Merged:
     return merged._replace(votes=votes, touched=np.union1d(merged.touched, changed))
 
 
-def _check(method: Method, result: Result, votes: Annotations) -> None:
+def _check(result: Result, votes: Annotations) -> None:
     remedy = "add --refit (refit=True) to fit all votes again"
-    if obstacle := method.obstacle():
-        raise InputError(f"{obstacle}; {remedy}")
+    for part in _parts(result).values():
+        if obstacle := method_of(part).obstacle():
+            raise InputError(f"{obstacle}; {remedy}")
     if len(votes.class_names) > len(result.class_names):
         known = to_list(result.class_names)
         new = next(name for name in to_list(votes.class_names) if name not in known)
         raise InputError(f"the model does not know the label {new!r}, only {listed(known)}; {remedy}")
 
 
-def _fold_in(method: Method, result: Result, merged: Merged, threads: int | None, watch: Watch | None) -> Result:
-    votes, touched = merged.votes, merged.touched
-    memory = method.recall(_renumbered(result, method, merged.annotators))
+def _parts(result: Result) -> dict[str, Part]:
+    """A single method is a blend of one."""
+    return result.parts or {result.method: Part(1.0, result.method, result.settings, result.knowledge)}
+
+
+def _method(part: Result | Part, merged: Merged) -> Method:
+    return method_of(part).welcome(merged.annotators.old, merged.votes.n_annotators)
+
+
+class Again(NamedTuple):
+    """The tasks that are looked at again, as they were (None: all are new) and as they are; annotators as they are."""
+
+    before: Annotations | None
+    posterior: NDArray[Any] | None  # as it was; None: it is not that of a single method, and has to be found again
+    now: Annotations
+
+
+class Folded(NamedTuple):
+    """One method with the new votes, and the posterior of the tasks that were looked at again."""
+
+    part: Part
+    posterior: NDArray[Any]
+    steps: list[Step]
+
+
+def _fold_in(result: Result, merged: Merged, threads: int | None, watch: Watch | None) -> Result:
+    again = _look_again(result, merged)
+    folded = {name: _fold_part(part, result, merged, again, threads, watch) for name, part in _parts(result).items()}
+    posterior = np.empty((merged.votes.n_tasks, merged.votes.n_classes), result.posterior.dtype)
+    posterior[merged.tasks.old] = result.posterior
+    posterior[merged.touched] = _blended(folded.values(), result.settings)
+    return _described(result, merged, again.now.annotator, posterior, folded)
+
+
+def _look_again(result: Result, merged: Merged) -> Again:
+    votes, is_touched = merged.votes, np.zeros(merged.votes.n_tasks, np.bool_)
+    is_touched[merged.touched] = True
+    old = np.flatnonzero(is_touched[merged.tasks.old])
+    now = _some_tasks(votes, merged.touched, np.arange(votes.n_annotators, dtype=np.int32), votes)
+    if not old.size:
+        return Again(None, None, now)
+    before = _some_tasks(votes_of(result), old, merged.annotators.old, votes)
+    single = not result.parts and "calibrated" not in result.settings
+    return Again(before, result.posterior[old] if single else None, now)
+
+
+def _fold_part(
+    part: Part, result: Result, merged: Merged, again: Again, threads: int | None, watch: Watch | None
+) -> Folded:
+    method = _method(part, merged)
     engine = LocalEngine(threads, single=method.single)
-    first, rest = _taken_out(method, engine, memory, result, merged)
-    again = _some_tasks(votes, touched, np.arange(votes.n_annotators, dtype=np.int32), votes)
-    engine.scatter(again)
+    known = _renumbered(part.knowledge, method, merged.annotators)
+    memory = method.recall(replace(result, knowledge=known))
+    first, rest = _taken_out(method, engine, memory, again)
+    engine.scatter(again.now)
     first = _add(first, engine.sum(method.start, 0))
     parameters = method.rebase(memory.parameters, first)
     steps: list[Step] = []
-    while len(steps) < MOST_SWEEPS and not (steps and steps[-1].change < NEAR_ENOUGH):
+    while not _settled(steps):
         statistics = engine.sum(method.sweep, parameters)
         parameters = method.expect(_not_negative(_add(rest, statistics)), parameters)
         steps.append(Step(0, len(steps) + 1, float(statistics.change), math.nan))
         if watch is not None:
             watch(steps[-1])
-    posterior = np.empty((votes.n_tasks, votes.n_classes), result.posterior.dtype)
-    posterior[merged.tasks.old] = result.posterior
-    posterior[touched] = engine.gather()
-    return _described(result, merged, again.annotator, posterior, steps, method.knowledge(parameters))
+    new = replace(part, settings={**part.settings, **method.settings}, knowledge=method.knowledge(parameters))
+    return Folded(new, engine.gather(), steps)
 
 
-def _taken_out(method: Method, engine: LocalEngine, memory: Memory, result: Result, merged: Merged) -> tuple[Any, Any]:
+def _settled(steps: list[Step]) -> bool:
+    return len(steps) == MOST_SWEEPS or (bool(steps) and steps[-1].change < NEAR_ENOUGH)
+
+
+def _taken_out(method: Method, engine: LocalEngine, memory: Memory, again: Again) -> tuple[Any, Any]:
     """The sums of the fit without the tasks that are looked at again, as they were then."""
-    is_touched = np.zeros(merged.votes.n_tasks, np.bool_)
-    is_touched[merged.touched] = True
-    again = np.flatnonzero(is_touched[merged.tasks.old])
-    if not again.size:
+    if again.before is None:
         return memory.first, memory.statistics
-    engine.scatter(_some_tasks(votes_of(result), again, merged.annotators.old, merged.votes))
+    engine.scatter(again.before)
     first = engine.sum(method.start, 0)
-    engine.posterior[:] = result.posterior[again]
-    statistics = engine.sum(method.sweep, memory.parameters)
+    if again.posterior is None:
+        statistics = _found_again(method, engine, memory)
+    else:
+        engine.posterior[:] = again.posterior
+        statistics = engine.sum(method.sweep, memory.parameters)
     return _add(memory.first, first, -1), _add(memory.statistics, statistics, -1)
 
 
+def _found_again(method: Method, engine: LocalEngine, memory: Memory) -> Any:
+    """Parameters and votes say what the posterior was: at once, but for PTBCC, whose sweeps go on from the last."""
+    steps: list[Step] = []
+    while not _settled(steps):
+        statistics = engine.sum(method.sweep, memory.parameters)
+        steps.append(Step(0, len(steps) + 1, float(statistics.change), math.nan))
+    return statistics
+
+
+def _blended(folded: Iterable[Folded], settings: dict[str, Any]) -> Any:
+    temperature = settings.get("temperature", 1.0)
+    blend = sum(one.part.share * temper(one.posterior, temperature) for one in folded)
+    return temper(np.asarray(blend), settings.get("calibrated", 1.0))
+
+
 def _some_tasks(votes: Annotations, tasks: NDArray[np.int64], annotators: Codes, names: Annotations) -> Annotations:
-    part = Part(votes, tasks, np.arange(len(tasks)), annotators)
+    piece = Piece(votes, tasks, np.arange(len(tasks)), annotators)
     return replace(
-        stitch([part], len(tasks)),
+        stitch([piece], len(tasks)),
         gold=votes.gold[tasks],
         task_names=tasks,
         annotator_names=names.annotator_names,
@@ -168,15 +237,14 @@ def _not_negative(sums: Any) -> Any:
     return type(sums)(*(np.where(a < LEAST_SUM, 0.0, a) if isinstance(a, np.ndarray) else a for a in sums))
 
 
-def _renumbered(result: Result, method: Method, annotators: Joined) -> Result:
+def _renumbered(known: Knowledge, method: Method, annotators: Joined) -> Knowledge:
     """What is known of annotators, a row each in the new order; nothing yet of new ones."""
     assert method.remembers is not None
-    known = result.knowledge
     rows = {name: known.more[name] if name in known.more else getattr(known, name) for name in method.remembers}
     spread = {name: _spread(values, annotators) for name, values in rows.items()}
     more = {**known.more, **{name: values for name, values in spread.items() if name in known.more}}
     own = {name: values for name, values in spread.items() if name not in known.more}
-    return replace(result, knowledge=replace(known, more=more, **own))
+    return replace(known, more=more, **own)
 
 
 def _spread(values: NDArray[Any], annotators: Joined) -> NDArray[Any]:
@@ -186,20 +254,32 @@ def _spread(values: NDArray[Any], annotators: Joined) -> NDArray[Any]:
 
 
 def _described(
-    result: Result, merged: Merged, annotators: Codes, posterior: NDArray[Any], steps: list[Step], knowledge: Knowledge
+    result: Result, merged: Merged, annotators: Codes, posterior: NDArray[Any], folded: dict[str, Folded]
 ) -> Result:
     """`annotators` are those who voted on the tasks that were looked at again."""
+    parts = {name: one.part for name, one in folded.items()}
+    main = max(folded.values(), key=lambda one: one.part.share)
+    knowledge, steps = main.part.knowledge, main.steps
     added = merged.added + int(result.knowledge.more.get("added", np.zeros(1))[0])
     knowledge.more["added"] = np.array([added])
     kept = _kept_intervals(result, merged, annotators)
-    made = summarise(result.method, result.settings, merged.votes, posterior, steps, knowledge, kept)
+    settings = result.settings if result.parts else main.part.settings
+    made = summarise(result.method, settings, merged.votes, posterior, steps, knowledge, kept)
     changed = int((made.label_codes[merged.tasks.old] != result.label_codes).sum())
     stopped = (
         f"folded in {merged.added:,} votes by {len(steps)} sweeps over {len(merged.touched):,} tasks "
         f"(last change {steps[-1].change:.2g}); {changed:,} earlier labels changed"
     )
+    made = replace(made, parts=parts if result.parts else {}, converged=result.converged, stopped=stopped)
+    return replace(made, notes=_notes(made.parts, added) if added else [])
+
+
+def _notes(parts: dict[str, Part], added: int) -> list[str]:
     notes = [f"{added:,} votes were folded in since the last fit; --refit (refit=True) fits all of them again."]
-    return replace(made, converged=result.converged, stopped=stopped, notes=notes if added else [])
+    if parts:
+        shares = ", ".join(f"{name} {part.share:.0%}" for name, part in parts.items())
+        notes.append(f"Shares ({shares}), groups and temperature are as the last fit chose them; --refit chooses anew.")
+    return notes
 
 
 def _kept_intervals(result: Result, merged: Merged, annotators: Codes) -> Intervals:

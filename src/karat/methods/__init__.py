@@ -8,7 +8,7 @@ from importlib import import_module
 from karat.errors import InputError
 from karat.methods.base import Method
 from karat.registry import REGISTRY
-from karat.result import Result
+from karat.result import Part, Result
 
 __all__ = ["Method", "method_class", "method_of"]
 
@@ -22,8 +22,8 @@ def method_class(name: str) -> type[Method]:
     return found
 
 
-def method_of(result: Result) -> Method:
-    """The method that made the result, with its settings."""
+def method_of(result: Result | Part) -> Method:
+    """The method that made the result (or a part of it), with its settings."""
     chosen = method_class(result.method)
     known = {setting.name for setting in fields(chosen) if setting.init}
     return chosen(**{name: value for name, value in result.settings.items() if name in known})

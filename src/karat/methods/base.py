@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.annotations import Annotations
+from karat.encoding import Codes
 from karat.engines import Engine
 from karat.engines.blocks import Block
 from karat.errors import InputError
@@ -140,6 +141,10 @@ class Method(ABC):
     def obstacle(self) -> str:
         """Why new votes cannot be folded into a result of this method; nothing where they can."""
         return "" if self.remembers is not None else f"{self.name} cannot fold in new votes"
+
+    def welcome(self, places: Codes, n_annotators: int) -> Self:
+        """The same method for more annotators; those whom it knew are at these places now."""
+        return self
 
     def rebase(self, parameters: Any, first: Any) -> Any:
         """The same parameters with the priors that these first sums make, where priors come from the votes."""

@@ -18,12 +18,13 @@ lower the evidence of class k is not taken. So the bound, over phi, q(tau), q(v)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from karat.encoding import Codes
 from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.kernels import hds as kernels
@@ -139,31 +140,37 @@ class HDS(Method):
             more={"alpha": alpha, "nu": parameters.tau.counts, "u": parameters.u, "seen": parameters.n.sum(axis=1)},
         )
 
-    def obstacle(self) -> str:
-        return "" if self.weights is None else f"{self.name} cannot fold in new votes where annotators have weights"
+    def welcome(self, places: Codes, n_annotators: int) -> Self:
+        """The votes of those who are new count in full."""
+        if self.weights is None:
+            return self
+        weights = np.ones(n_annotators)
+        weights[places] = self.weights
+        return replace(self, weights=weights)
 
     def recall(self, result: Result) -> Memory:
         known, more = result.knowledge, result.knowledge.more
         assert known.confusion is not None
         a = known.confusion * (more["alpha"].sum(axis=1) + more["seen"])[:, :, None]
-        n = np.maximum(a - more["alpha"], 0.0).transpose(0, 2, 1).copy()
+        counts = self._weigh(np.maximum(a - more["alpha"], 0.0).transpose(0, 2, 1).copy(), -1)
         tau = more["nu"] - more["u"]
-        parameters = self._parameters(more["u"], more["alpha"].T.copy(), tau, n)
-        return Memory(First(0.0, tau, n, more["u"]), Statistics(0.0, tau, n, 0.0), parameters)
+        parameters = self._parameters(more["u"], more["alpha"].T.copy(), tau, counts)
+        return Memory(First(0.0, tau, counts, more["u"]), Statistics(0.0, tau, counts, 0.0), parameters)
 
     def rebase(self, parameters: Parameters, first: First) -> Parameters:
-        return parameters._replace(u=self._class_counts(first.u))
+        shares = first.u if self.class_prior == "votes" else np.maximum(first.u, parameters.u)  # no sum; 1 stays 1
+        return parameters._replace(u=self._class_counts(shares))
 
     def _class_counts(self, shares: Floats) -> Floats:
         return np.maximum(shares if self.class_prior == "votes" else shares > LEAST_COUNT, LEAST_COUNT)
 
-    def _weigh(self, table: Floats) -> Floats:
+    def _weigh(self, table: Floats, power: int = 1) -> Floats:
         if self.weights is None:
             return table
         weights = np.asarray(self.weights, dtype=float)
         if weights.shape != (len(table),):
             raise InputError(f"there are {len(table):,} annotators, but weights has the shape {weights.shape}")
-        weighed: Floats = table * weights[:, None, None]
+        weighed: Floats = table * (weights**power)[:, None, None]
         return weighed
 
     def _parameters(self, u: Floats, alpha: Floats, tau: Floats, counts: Floats) -> Parameters:

@@ -49,5 +49,5 @@ class MajorityVote(Method):
         return Knowledge(class_prior=parameters.phi / parameters.phi.sum())
 
     def recall(self, result: Result) -> Memory:
-        statistics = Statistics(0.0, result.posterior.sum(axis=0))
+        statistics = Statistics(0.0, result.knowledge.class_prior * len(result.posterior))
         return Memory(statistics, statistics, statistics)
