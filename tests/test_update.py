@@ -175,9 +175,7 @@ def test_a_new_class_needs_a_refit(parts):
     assert list(result.update(new, refit=True).class_names) == [0, 1, 2, 7]
 
 
-@pytest.mark.parametrize(
-    ("method", "words"), [("glad", "glad cannot fold in new votes"), ("ibcc", "inference=vb"), ("auto", "auto cannot")]
-)
+@pytest.mark.parametrize(("method", "words"), [("glad", "glad cannot fold in new votes"), ("ibcc", "inference=vb")])
 def test_methods_that_cannot_fold_in_say_so(parts, method, words):
     with pytest.raises(InputError, match=f"{words}.*--refit"):
         karat.aggregate(parts[0], method).update(parts[1])

@@ -137,7 +137,7 @@ def _arrays(result: Result) -> dict[str, NDArray[Any]]:
     for name, part in result.parts.items():
         if part.knowledge is not result.knowledge:
             arrays |= _known_arrays(part.knowledge, f"part.{name}.")
-    arrays["steps"] = np.array([tuple(step) for step in result.steps], dtype=float)
+    arrays["steps"] = np.array([step[:4] for step in result.steps], dtype=float)
     return arrays
 
 

@@ -75,6 +75,11 @@ class Result:
         return best
 
     @property
+    def blend(self) -> dict[str, Part]:
+        """The parts by name; a single method is a blend of one."""
+        return self.parts or {self.method: Part(1.0, self.method, self.settings, self.knowledge)}
+
+    @property
     def iterations(self) -> int:
         return self.steps[-1].iteration
 

@@ -106,18 +106,13 @@ def _with_gold(merged: Merged, gold: Any) -> Merged:
 
 def _check(result: Result, votes: Annotations) -> None:
     remedy = "add --refit (refit=True) to fit all votes again"
-    for part in _parts(result).values():
+    for part in result.blend.values():
         if obstacle := method_of(part).obstacle():
             raise InputError(f"{obstacle}; {remedy}")
     if len(votes.class_names) > len(result.class_names):
         known = to_list(result.class_names)
         new = next(name for name in to_list(votes.class_names) if name not in known)
         raise InputError(f"the model does not know the label {new!r}, only {listed(known)}; {remedy}")
-
-
-def _parts(result: Result) -> dict[str, Part]:
-    """A single method is a blend of one."""
-    return result.parts or {result.method: Part(1.0, result.method, result.settings, result.knowledge)}
 
 
 def _method(part: Result | Part, merged: Merged) -> Method:
@@ -142,7 +137,7 @@ class Folded(NamedTuple):
 
 def _fold_in(result: Result, merged: Merged, threads: int | None, watch: Watch | None) -> Result:
     again = _look_again(result, merged)
-    folded = {name: _fold_part(part, result, merged, again, threads, watch) for name, part in _parts(result).items()}
+    folded = {name: _fold_part(part, result, merged, again, threads, watch) for name, part in result.blend.items()}
     posterior = np.empty((merged.votes.n_tasks, merged.votes.n_classes), result.posterior.dtype)
     posterior[merged.tasks.old] = result.posterior
     posterior[merged.touched] = _blended(folded.values(), result.settings)

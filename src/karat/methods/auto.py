@@ -37,8 +37,8 @@ from karat.methods.ds import DS
 from karat.methods.hds import HDS
 from karat.methods.hpt import HPT
 from karat.methods.mv import MajorityVote
-from karat.methods.ptbcc import PTBCC
-from karat.result import Result, summarise
+from karat.methods.ptbcc import PTBCC, Earlier
+from karat.result import Part, Result, summarise
 
 __all__ = ["Auto"]
 
@@ -78,6 +78,7 @@ class Auto(Method):
 
     name: ClassVar[str] = "auto"
     resumable: ClassVar[bool] = False
+    takes_prior: ClassVar[bool] = True
     random_start: ClassVar[bool] = True  # the seed decides which votes are hidden
 
     folds: int | None = None  # None: 5, or 2 where there are many votes
@@ -91,7 +92,7 @@ class Auto(Method):
 
     def settle(self, annotations: Annotations, fit: Fit, engine: Engine) -> Result:
         """Few votes are hidden, so these fits are done here: to send them elsewhere would take longer."""
-        first = fit(self._make(PTBCC), annotations, engine=engine)
+        first = fit(self._candidate("ptbcc", independent(annotations.n_annotators)), annotations, engine=engine)
         found = self._groups(annotations, first, fit)
         hidden = self._hide(annotations, found, {name: (name, found) for name in CANDIDATES}, fit)
         shares = _shares(hidden, annotations.n_votes / annotations.n_tasks)
@@ -108,14 +109,21 @@ class Auto(Method):
         tolerance = self.tolerance if tolerance is None else tolerance
         return kind(seed=self.seed, tolerance=tolerance, max_iterations=self.max_iterations, **settings)
 
-    def _candidate(self, name: str, found: Dependence, tolerance: float | None = None) -> Method:
-        """PTBCC and the majority vote as they are; in HPT and HDS the votes of groups are discounted."""
+    def _candidate(
+        self, name: str, found: Dependence, tolerance: float | None = None, who: Any = slice(None)
+    ) -> Method:
+        """PTBCC and the majority vote as they are; in HPT and HDS the votes of groups are discounted.
+
+        An earlier run knew all annotators; `who` are those that are left where votes are hidden.
+        """
         kind, settings = CANDIDATES[name]
         if name == "mv":
             return MajorityVote()
         if found.n_groups and name in OWN:
             settings = {**settings, "weights": found.weights}
-        return self._make(kind, tolerance, **settings)
+        made = self._make(kind, tolerance, **settings)
+        earlier = None if self.earlier is None else self.earlier[list(CANDIDATES).index(name)]
+        return made if earlier is None else made.inform(_of(earlier, who))
 
     def _groups(self, annotations: Annotations, first: Result, fit: Fit) -> Dependence:
         """Those who agree in excess, if hidden votes are predicted better where they count less."""
@@ -135,8 +143,8 @@ class Auto(Method):
         folds = self.folds or (5 if annotations.n_votes <= FEW_VOTES else 2)
 
         def fit_named(name: str, groups: Dependence, rest: Annotations) -> Result:
-            of_rest = groups.of(code[np.asarray(rest.annotator_names)])
-            return fit(self._candidate(name, of_rest, max(ROUGHLY, self.tolerance)), rest)
+            who = code[np.asarray(rest.annotator_names)]
+            return fit(self._candidate(name, groups.of(who), max(ROUGHLY, self.tolerance), who), rest)
 
         chosen = {said: partial(fit_named, *which) for said, which in fits.items()}
         return hide(some, chosen, found.of(code).group, found.of(code).weights, folds, self.seed)
@@ -154,8 +162,13 @@ class Auto(Method):
         posterior = sum(share * temper(fitted[name].posterior, temperature) for name, share in shares.items())
         settings = {**self.settings, "chosen": shares, "temperature": temperature}
         result = summarise(self.name, settings, annotations, np.asarray(posterior), main.steps, main.knowledge)
+        parts = {name: _part(fitted[name], share) for name, share in shares.items()}
         ended = next((one for one in fitted.values() if not one.converged), main)
-        return replace(result, notes=notes, converged=ended.converged, stopped=f"{ended.method} {ended.stopped}")
+        result = replace(result, converged=ended.converged, stopped=f"{ended.method} {ended.stopped}")
+        return replace(result, notes=notes, parts=parts)
+
+    def obstacle(self) -> str:
+        return "this model does not hold the parts of its blend, as an earlier Karat saved it"
 
     def start(self, block: Block, restart: int) -> NoReturn:
         raise TypeError("auto has no sweeps of its own: it settles on other methods")
@@ -168,6 +181,14 @@ class Auto(Method):
 
     def knowledge(self, parameters: Any) -> Knowledge:
         raise TypeError("auto has no knowledge of its own")
+
+
+def _of(earlier: Any, who: Any) -> Any:
+    return earlier._replace(pi=earlier.pi[who]) if isinstance(earlier, Earlier) else earlier[who]
+
+
+def _part(fitted: Result, share: float) -> Part:
+    return Part(share, fitted.method, fitted.settings, fitted.knowledge)
 
 
 def _shares(hidden: Hidden, votes_per_task: float) -> dict[str, float]:

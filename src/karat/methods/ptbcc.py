@@ -15,8 +15,8 @@ nu, eta_j and mu_sk.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -241,6 +241,11 @@ class PTBCC(Method):
         first = First(0.0, more["u"], raw_pi, raw_v, pi, by_vote)
         statistics = Statistics(0.0, tau, pi[:, 1:], by_vote.sum(axis=1), by_vote[:, 1:], 0.0, 0.0)
         return Memory(first, statistics, _parameters(self._priors(first), tau, pi, confusion))
+
+    def inform(self, earlier: Earlier) -> Self:
+        """The prototypes start where they were, so that each keeps its meaning; classes that are new start as usual."""
+        first = self.first_prototypes(earlier.v.shape[-1])
+        return Method.inform(replace(self, prototypes=mean(earlier.v + first)), earlier)
 
     def rebase(self, parameters: Parameters, first: First) -> Parameters:
         before, (tau, pi, v) = parameters.priors, (family.counts for family in parameters[1:])
