@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from karat import Annotations, InputError, load, simulate
-from karat.checkpoint import Checkpoint
 from karat.checks.laws import sample_votes
 from karat.dependence import dependence
 from karat.hidden import TEMPERATURES, Hidden, hide, sample_tasks, stack, temper
@@ -156,11 +155,6 @@ def test_notes_and_choice_survive_saving(votes, tmp_path):
     assert again.settings["chosen"] == result.settings["chosen"]
     assert again.choice == result.choice
     assert again.choice is not None
-
-
-def test_a_checkpoint_is_refused(votes, tmp_path):
-    with pytest.raises(InputError, match="auto runs other methods first"):
-        fit(Auto(), votes, checkpoint=Checkpoint(tmp_path / "x"))
 
 
 def test_a_single_fold_is_refused():

@@ -1,15 +1,14 @@
 """HPT: PTBCC first, then the updates of HDS from its posterior."""
 
 import numpy as np
-import pytest
 
-from karat import Annotations, InputError
-from karat.checkpoint import Checkpoint
+from karat import Annotations
 from karat.checks.laws import sample_votes
+from karat.engines.local import LocalEngine
 from karat.methods.hds import HDS
 from karat.methods.hpt import HPT
 from karat.methods.ptbcc import PTBCC
-from karat.solve import fit
+from karat.solve import descend, fit
 from tests.reference import hds as twin
 
 
@@ -50,7 +49,14 @@ def test_prototypes_find_a_basin_that_vote_shares_miss(data_set):
     assert data.accuracy(fit(HDS(), data.annotations).posterior) < 0.45
 
 
-def test_a_checkpoint_is_refused(tmp_path):
+
+def test_from_a_posterior_that_is_there_it_goes_on_to_the_same_bits():
     votes = Annotations.from_arrays(*sample_votes())
-    with pytest.raises(InputError, match="hpt runs other methods first and cannot be resumed"):
-        fit(HPT(), votes, checkpoint=Checkpoint(tmp_path / "x"))
+    engine = LocalEngine(1)
+    engine.scatter(votes)
+    seen = []
+    descent = descend(HPT(), engine, watch=seen.append, after=fit(PTBCC(), votes))
+    whole = fit(HPT(), votes)
+    assert np.array_equal(engine.gather(), whole.posterior)
+    assert np.array_equal([step.change for step in descent.steps], whole.change)
+    assert seen[0].iteration == fit(PTBCC(), votes).iterations + 1

@@ -2,10 +2,15 @@
 
 A checkpoint is a zip of a manifest and arrays, like a saved result, and holds what the next sweep depends on: the
 parameters, what the blocks keep, and the steps so far. It fits only the votes and the settings that it was made from.
+
+Work of several stages (auto, and HPT after PTBCC) has a part for each, a file beside the checkpoint. A stage that has
+ended leaves its last state there, and is not swept again. Parts count only beside the file of the whole, which says
+whose they are; all go when the whole is done.
 """
 
 from __future__ import annotations
 
+import glob
 import json
 import signal
 import threading
@@ -23,6 +28,7 @@ from numpy.typing import NDArray
 from karat.annotations import Annotations
 from karat.archive import read_arrays, to_json, write_archive
 from karat.errors import InputError
+from karat.methods.base import Method
 from karat.result import Step
 from karat.trees import leaves, rebuild
 
@@ -30,6 +36,7 @@ __all__ = ["Checkpoint", "interruptible"]
 
 FORMAT, VERSION = "karat-checkpoint", 1
 SECONDS_BETWEEN = 60.0  # a kill loses at most so much work
+PART = ".part-"  # between the name of a checkpoint and that of a stage
 
 State = dict[str, NDArray[Any]]
 
@@ -37,44 +44,53 @@ State = dict[str, NDArray[Any]]
 class Checkpoint:
     """Where a fit may be resumed from; `resume` says whether to look for an earlier one."""
 
-    def __init__(self, path: str | Path, *, resume: bool = False) -> None:
+    def __init__(self, path: str | Path, *, resume: bool = False, whole: Checkpoint | None = None) -> None:
         self.path = Path(path)
         self.resume = resume
+        self.whole = whole  # of which this is a part
+        self.owned = False  # whether the file is of this work, not of an older one
         self.last = time.monotonic()
 
-    def bind(self, annotations: Annotations, method: str, settings: dict[str, Any], earlier: Any = None) -> None:
-        """Say what is about to be fitted, and what is known from an earlier run."""
-        plain = json.loads(json.dumps({"method": method, "settings": settings}, default=to_json))
+    def bind(self, method: Method, votes: str) -> None:
+        """Say what is about to be fitted to votes of this fingerprint; see whether a file that is there fits."""
+        plain = json.loads(json.dumps({"method": method.name, "settings": method.settings}, default=to_json))
         self.manifest: dict[str, Any] = {
             "format": FORMAT,
             "version": VERSION,
-            "votes": fingerprint(annotations),
-            "prior": "-".join(_checksum(leaf) for leaf in leaves(earlier)),
+            "votes": votes,
+            "prior": "-".join(_checksum(leaf) for leaf in leaves(method.earlier)),
             **plain,
         }
+        if self.resume and self.path.exists():
+            with self._opened() as archive:
+                self._check(json.loads(archive.read("manifest.json")))
+            self.owned = True
 
-    def due(self) -> bool:
-        return time.monotonic() - self.last > SECONDS_BETWEEN
+    def part(self, stage: str, method: Method) -> Checkpoint:
+        """The checkpoint of one stage, bound to what is fitted there."""
+        name = f"{self.path.name}{PART}{stage.replace(' ', '-')}"
+        part = Checkpoint(self.path.with_name(name), resume=self.owned, whole=self)
+        part.bind(method, self.manifest["votes"])
+        return part
+
+    def due(self, ended: bool) -> bool:
+        """Whether it is time to save: now and then, and when a stage has ended."""
+        return (ended and self.whole is not None) or time.monotonic() - self.last > SECONDS_BETWEEN
 
     def save(self, parameters: Any, state: State, steps: list[Step]) -> None:
         arrays = {f"state.{name}": values for name, values in state.items()}
         arrays |= {f"parameter.{i}": leaf for i, leaf in enumerate(leaves(parameters))}
-        arrays["steps"] = np.array([tuple(step) for step in steps], dtype=float)
-        write_archive(self.path, self.manifest, arrays)
-        self.last = time.monotonic()
+        arrays["steps"] = np.array([step[:4] for step in steps], dtype=float)
+        self._write(arrays)
 
     def load(self, template: Any) -> tuple[Any, State, list[Step]] | None:
         """Parameters (of the template's shape), state and steps; None where there is nothing to resume."""
-        if not self.resume or not self.path.exists():
+        if not self.owned:
             return None
-        try:
-            with zipfile.ZipFile(self.path) as archive:
-                self._check(json.loads(archive.read("manifest.json")))
-                arrays = read_arrays(archive)
-        except (zipfile.BadZipFile, KeyError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"{self.path} is not a checkpoint of Karat, or it is damaged") from error
+        with self._opened() as archive:
+            arrays = read_arrays(archive)
+        if not arrays:
+            return None  # nothing but parts so far
         values = [arrays[f"parameter.{i}"] for i in range(len(leaves(template)))]
         state = {name.removeprefix("state."): array for name, array in arrays.items() if name.startswith("state.")}
         steps = [Step(int(row[0]), int(row[1]), float(row[2]), float(row[3])) for row in arrays["steps"]]
@@ -82,7 +98,33 @@ class Checkpoint:
 
     def done(self) -> None:
         """The work is finished: nothing is left to resume."""
+        self._remove_parts()
         self.path.unlink(missing_ok=True)
+
+    def _write(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """What an older, other work left stays until this one has something to keep."""
+        if self.whole is not None and not self.whole.owned:
+            self.whole._write({})
+        if not self.owned:
+            self._remove_parts()
+        write_archive(self.path, self.manifest, arrays)
+        self.owned, self.last = True, time.monotonic()
+
+    def _remove_parts(self) -> None:
+        for part in self.path.parent.glob(f"{glob.escape(self.path.name)}{PART}*"):
+            part.unlink(missing_ok=True)
+
+    @contextmanager
+    def _opened(self) -> Iterator[zipfile.ZipFile]:
+        try:
+            with zipfile.ZipFile(self.path) as archive:
+                yield archive
+        except (zipfile.BadZipFile, KeyError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(
+                f"{self.path} is not a checkpoint of Karat, or it is damaged; delete it to start afresh"
+            ) from error
 
     def _check(self, found: dict[str, Any]) -> None:
         for name, expected in self.manifest.items():

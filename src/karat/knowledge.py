@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Knowledge", "Part", "Step"]
+__all__ = ["CHOOSING", "Knowledge", "Part", "Step"]
 
 Floats = NDArray[np.float64]
+
+CHOOSING = "choosing"  # a stage of many small fits, whose steps tell nothing
 
 
 class Step(NamedTuple):
@@ -20,6 +22,7 @@ class Step(NamedTuple):
     iteration: int
     change: float  # biggest change of a posterior
     bound: float  # NaN where the method has none
+    stage: str = ""  # of work that has several: who watches is told, the record of a fit is of one stage
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,13 +13,14 @@ from numpy.typing import NDArray
 
 from karat.accelerate import Strides
 from karat.annotations import Annotations
-from karat.checkpoint import Checkpoint, interruptible
+from karat.checkpoint import Checkpoint, fingerprint, interruptible
 from karat.encoding import MISSING
 from karat.engines import Engine
 from karat.engines.blas import one_blas_thread
 from karat.engines.local import LocalEngine
 from karat.errors import InputError
-from karat.methods.base import Method, Step
+from karat.knowledge import CHOOSING
+from karat.methods.base import Fit, Method, Step
 from karat.result import Result, summarise
 
 __all__ = ["Descent", "descend", "fit"]
@@ -69,24 +69,48 @@ def fit(
     _check(method, annotations, checkpoint)
     began = time.perf_counter()
     engine = engine or LocalEngine(threads, single=method.single)
-    if (settled := method.settle(annotations, partial(fit, threads=threads, watch=watch), engine)) is not None:
-        return replace(settled, seconds=time.perf_counter() - began)
+    if checkpoint is not None:
+        checkpoint.bind(method, fingerprint(annotations))
+    result = method.settle(annotations, _stages(engine, threads, watch, checkpoint))
+    if result is None:
+        result = _sweep_to_end(method, annotations, engine, watch, checkpoint)
+    if checkpoint is not None:
+        checkpoint.done()
+    return replace(result, seconds=time.perf_counter() - began)
+
+
+def _stages(engine: Engine, threads: int | None, watch: Watch | None, checkpoint: Checkpoint | None) -> Fit:
+    """How a method that settles on others fits them; see `Fit`."""
+
+    def fit_stage(method: Method, annotations: Annotations, stage: str = "", after: Result | None = None) -> Result:
+        where = engine if stage else LocalEngine(threads)
+        part = checkpoint.part(stage, method) if stage and checkpoint is not None else None
+        return _sweep_to_end(method, annotations, where, _told(watch, stage or CHOOSING), part, after)
+
+    return fit_stage
+
+
+def _told(watch: Watch | None, stage: str) -> Watch | None:
+    return None if watch is None else lambda step: watch(step._replace(stage=stage))
+
+
+def _sweep_to_end(
+    method: Method,
+    annotations: Annotations,
+    engine: Engine,
+    watch: Watch | None,
+    checkpoint: Checkpoint | None,
+    after: Result | None = None,
+) -> Result:
     engine.accept(method)
     engine.scatter(annotations, divisible=method.divisible)
-    if checkpoint is not None:
-        checkpoint.bind(annotations, method.name, method.settings, method.earlier)
     with one_blas_thread():
-        descent, posterior, per_task = _best_of(method, engine, watch, checkpoint)
+        descent, posterior, per_task = _best_of(method, engine, watch, checkpoint, after)
         knowledge = method.knowledge(descent.parameters)
     knowledge.more.update(per_task)
     result = summarise(method.name, method.settings, annotations, posterior, descent.steps, knowledge)
-    return replace(
-        result,
-        converged=descent.converged,
-        stopped=descent.stopped,
-        seconds=time.perf_counter() - began,
-        notes=[*result.notes, *engine.notes()],
-    )
+    notes = [*result.notes, *engine.notes()]
+    return replace(result, converged=descent.converged, stopped=descent.stopped, notes=notes)
 
 
 def _check(method: Method, annotations: Annotations, checkpoint: Checkpoint | None) -> None:
@@ -94,23 +118,22 @@ def _check(method: Method, annotations: Annotations, checkpoint: Checkpoint | No
         raise InputError(f"{method.name} cannot use gold truths; leave them out or choose another method")
     if checkpoint is not None and (method.n_restarts > 1 or method.accelerated):
         raise InputError("a fit with restarts or with accelerate cannot be resumed from a checkpoint")
-    if checkpoint is not None and not method.resumable:
-        raise InputError(f"{method.name} runs other methods first and cannot be resumed from a checkpoint")
 
 
-def _best_of(method: Method, engine: Engine, watch: Watch | None, checkpoint: Checkpoint | None) -> Run:
+def _best_of(
+    method: Method, engine: Engine, watch: Watch | None, checkpoint: Checkpoint | None, after: Result | None
+) -> Run:
     """The restart with the highest bound."""
-    best = _run(method, engine, 0, watch, checkpoint)
+    best = _run(method, engine, descend(method, engine, 0, watch, checkpoint, after))
     for restart in range(1, method.n_restarts):
         best = best._replace(posterior=best.posterior.copy())  # the next run works in the same memory
-        run = _run(method, engine, restart, watch, None)
+        run = _run(method, engine, descend(method, engine, restart, watch))
         if run.descent.steps[-1].bound > best.descent.steps[-1].bound:
             best = run
     return best
 
 
-def _run(method: Method, engine: Engine, restart: int, watch: Watch | None, checkpoint: Checkpoint | None) -> Run:
-    descent = descend(method, engine, restart, watch, checkpoint)
+def _run(method: Method, engine: Engine, descent: Descent) -> Run:
     per_task = {name: engine.gather(name) for name in method.task_knowledge()}
     return Run(descent, engine.gather(), per_task)
 
@@ -121,9 +144,13 @@ def descend(
     restart: int = 0,
     watch: Watch | None = None,
     checkpoint: Checkpoint | None = None,
+    after: Result | None = None,
 ) -> Descent:
-    """The loop, on votes that the engine has. Ends with parameters that belong to the posteriors in the blocks."""
-    steps = _prelude(method, engine, restart, watch)
+    """The loop, on votes that the engine has. Ends with parameters that belong to the posteriors in the blocks.
+
+    `after` is what the prelude would find, where that is known already.
+    """
+    steps = _prelude(method, engine, restart, watch, checkpoint, after)
     last = len(steps) + method.max_iterations
     parameters = method.begin(engine.sum(method.start, restart))
     done = False
@@ -146,20 +173,31 @@ def descend(
                 parameters = strides.onward(parameters, bound, steps[-1].change)
             if watch is not None:
                 watch(steps[-1])
-            if checkpoint is not None and (interrupted.is_set() or checkpoint.due()):
+            ended = done or len(steps) == last
+            if checkpoint is not None and (interrupted.is_set() or checkpoint.due(ended)):
                 checkpoint.save(parameters, engine.state(), steps)
             if interrupted.is_set():
                 raise KeyboardInterrupt
-    if checkpoint is not None:
-        checkpoint.done()
     return Descent(method, parameters, steps, done)
 
 
-def _prelude(method: Method, engine: Engine, restart: int, watch: Watch | None) -> list[Step]:
+def _prelude(
+    method: Method,
+    engine: Engine,
+    restart: int,
+    watch: Watch | None,
+    checkpoint: Checkpoint | None,
+    after: Result | None,
+) -> list[Step]:
     """Leaves its posterior in the blocks. -> its steps, without their bounds: they are those of another model."""
-    if method.prelude is None:
+    if (prelude := method.prelude) is None:
         return []
-    engine.accept(method.prelude)
-    steps = descend(method.prelude, engine, restart, watch).steps
-    engine.accept(method)
+    if after is not None:
+        engine.restore({"posterior": after.posterior})
+        steps = after.steps
+    else:
+        part = None if checkpoint is None else checkpoint.part(prelude.name, prelude)
+        engine.accept(prelude)
+        steps = descend(prelude, engine, restart, watch, part).steps
+        engine.accept(method)
     return [step._replace(bound=math.nan) for step in steps]

@@ -18,7 +18,6 @@ No truth is used in any of it. How the constants were set: docs/choosing.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NoReturn
@@ -28,11 +27,10 @@ import numpy as np
 from karat.annotations import Annotations
 from karat.choice import Candidate, Choice
 from karat.dependence import Dependence, dependence, independent
-from karat.engines import Engine
 from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.hidden import Hidden, hide, sample_tasks, stack, temper
-from karat.methods.base import Knowledge, Method
+from karat.methods.base import Fit, Knowledge, Method
 from karat.methods.ds import DS
 from karat.methods.hds import HDS
 from karat.methods.hpt import HPT
@@ -41,8 +39,6 @@ from karat.methods.ptbcc import PTBCC, Earlier
 from karat.result import Part, Result, summarise
 
 __all__ = ["Auto"]
-
-Fit = Callable[..., Result]
 
 LEAST_SHARE = 0.05  # a smaller share is not worth a fit
 SURE = 2.0  # standard errors by which another must predict better than PTBCC, and by which groups must show
@@ -77,7 +73,6 @@ class Auto(Method):
     """
 
     name: ClassVar[str] = "auto"
-    resumable: ClassVar[bool] = False
     takes_prior: ClassVar[bool] = True
     random_start: ClassVar[bool] = True  # the seed decides which votes are hidden
 
@@ -90,14 +85,13 @@ class Auto(Method):
         if self.folds is not None and self.folds < 2:
             raise InputError(f"folds must be at least 2, not {self.folds}")
 
-    def settle(self, annotations: Annotations, fit: Fit, engine: Engine) -> Result:
-        """Few votes are hidden, so these fits are done here: to send them elsewhere would take longer."""
-        first = fit(self._candidate("ptbcc", independent(annotations.n_annotators)), annotations, engine=engine)
+    def settle(self, annotations: Annotations, fit: Fit) -> Result:
+        first = fit(self._candidate("ptbcc", independent(annotations.n_annotators)), annotations, "ptbcc")
         found = self._groups(annotations, first, fit)
         hidden = self._hide(annotations, found, {name: (name, found) for name in CANDIDATES}, fit)
         shares = _shares(hidden, annotations.n_votes / annotations.n_tasks)
         others = [name for name in shares if name != "ptbcc"]
-        fitted = {name: fit(self._candidate(name, found), annotations, engine=engine) for name in others}
+        fitted = {name: fit(self._candidate(name, found), annotations, name, first) for name in others}
         fitted["ptbcc"] = first
         temperature = hidden.temperature(shares) if self.calibrate and hidden.weight.size else 1.0
         few = annotations.n_votes / annotations.n_tasks < ENOUGH

@@ -18,9 +18,8 @@ from __future__ import annotations
 import copy
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +31,7 @@ from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.result import Knowledge, Result, Step
 
-__all__ = ["Knowledge", "Memory", "Method", "Step", "start_from_shares"]
+__all__ = ["Fit", "Knowledge", "Memory", "Method", "Step", "start_from_shares"]
 
 Floats = NDArray[np.float64]
 
@@ -45,6 +44,18 @@ class Memory(NamedTuple):
     parameters: Any
 
 
+class Fit(Protocol):
+    """How a method that settles on others runs them.
+
+    A stage has a name: it runs on the user's engine, and can be resumed from a checkpoint. What has none is small: it
+    runs on threads of this machine, and again when work is resumed. `after` is a result of the method's prelude.
+    """
+
+    def __call__(
+        self, method: Method, annotations: Annotations, stage: str = "", after: Result | None = None
+    ) -> Result: ...
+
+
 @dataclass(kw_only=True)
 class Method(ABC):
     """Settings are fields; a method keeps no state of a fit."""
@@ -54,7 +65,6 @@ class Method(ABC):
     has_bound: ClassVar[bool] = False  # whether `bound` never falls
     divisible: ClassVar[bool] = True  # whether blocks of tasks can be worked on apart
     distributable: ClassVar[bool] = True  # and on other machines: parameters and sums do not grow with the tasks
-    resumable: ClassVar[bool] = True  # whether a checkpoint holds all that the next sweep needs
     random_start: ClassVar[bool] = False  # whether the seed decides where it starts
     exact_bits: ClassVar[bool] = True  # False where an optimiser's sums depend on where memory lies
     rounding: ClassVar[float] = 1e-6  # how far another order of the same sums may move a posterior
@@ -90,11 +100,8 @@ class Method(ABC):
         """A method that runs to its end first; `start` finds its posterior in the blocks."""
         return None
 
-    def settle(self, annotations: Annotations, fit: Callable[..., Result], engine: Engine) -> Result | None:
-        """The whole result, for a method that is made of fits of other methods; None: it has sweeps of its own.
-
-        `fit(method, annotations, engine=engine)` fits on the user's engine; without one, on threads of this machine.
-        """
+    def settle(self, annotations: Annotations, fit: Fit) -> Result | None:
+        """The whole result, for a method that is made of fits of other methods; None: it has sweeps of its own."""
         return None
 
     @property

@@ -32,7 +32,6 @@ class HPT(HDS):
     """
 
     name: ClassVar[str] = "hpt"
-    resumable: ClassVar[bool] = False
 
     @property
     def prelude(self) -> Method:
