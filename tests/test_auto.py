@@ -71,8 +71,8 @@ def test_matrices_of_their_own_are_chosen_where_annotators_differ():
 def test_every_candidate_has_a_score_with_its_error_and_a_share():
     result = fit(Auto(), unlike_crowd()[0])
     assert "blend" in result.notes[0]
-    n, candidates = result.choice
-    assert n == 3500
+    candidates = result.choice.candidates
+    assert result.choice.hidden_votes == 3500
     assert {one.name for one in candidates} == set(auto.CANDIDATES)
     assert [one.score for one in candidates] == sorted((one.score for one in candidates), reverse=True)
     assert all(one.score < 0 < one.error < 1 for one in candidates)

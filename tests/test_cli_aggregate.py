@@ -10,6 +10,7 @@ import pytest
 
 import karat
 from karat.frames import to_list
+from karat.registry import DEFAULT_METHOD
 from tests.cli_helpers import CSV, run, write
 
 WIDE = "task,ann,bob,eve\nt1,x,x,y\nt2,y,,y\n"
@@ -27,7 +28,7 @@ def test_labels_go_to_standard_output_and_words_to_standard_error(votes: Path) -
     assert list(rows[0]) == ["task", "label", "confidence", "n_votes", "tied"]
     assert [row["task"] for row in rows] == ["t1", "t2", "t3", "t4"]
     assert [row["label"] for row in rows][:2] == ["x", "y"]
-    assert "ptbcc: 12 votes by 3 annotators on 4 tasks, 3 classes" in result.stderr
+    assert f"{DEFAULT_METHOD}: 12 votes by 3 annotators on 4 tasks, 3 classes" in result.stderr
     assert "converged after" in result.stderr
     assert "tied" in result.stderr
     assert "best annotators: " in result.stderr
@@ -60,7 +61,7 @@ def test_probabilities_annotators_and_model_are_written_on_request(votes: Path, 
 
 def test_json_is_one_object_with_the_labels_unless_they_go_to_a_file(votes: Path, tmp_path: Path) -> None:
     printed = json.loads(run("aggregate", votes, "--json").stdout)
-    assert printed["method"] == "ptbcc"
+    assert printed["method"] == DEFAULT_METHOD
     assert printed["n_votes"] == 12
     assert printed["classes"] == ["x", "y", "z"]
     assert printed["rows"] == {"rows": 12, "missing": 0, "repeated": 0, "gold_unused": 0, "left_out": {}}
@@ -132,19 +133,20 @@ def test_repeated_votes_follow_the_policy(tmp_path: Path) -> None:
 
 
 def test_settings_reach_the_method(votes: Path) -> None:
+    ptbcc = ["aggregate", votes, "--method", "ptbcc"]
     settings = ["--set", "n_prototypes=3", "--set", "f=4", "--set", "further=uniform", "--set", "max-iterations=7"]
-    found = json.loads(run("aggregate", votes, *settings, "--seed", "5", "--json").stdout)
+    found = json.loads(run(*ptbcc, *settings, "--seed", "5", "--json").stdout)
     assert found["settings"]["n_prototypes"] == 3
     assert found["settings"]["f"] == 4.0
     assert found["settings"]["further"] == "uniform"
     assert found["settings"]["seed"] == 5
     assert found["iterations"] <= 7
     start = json.dumps([[[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]])
-    assert run("aggregate", votes, "--set", f"prototypes={start}").exit_code == 0
+    assert run(*ptbcc, "--set", f"prototypes={start}").exit_code == 0
 
 
 def test_a_fit_that_did_not_converge_is_a_warning(votes: Path) -> None:
-    result = run("aggregate", votes, "--set", "max_iterations=1")
+    result = run("aggregate", votes, "--method", "ptbcc", "--set", "max_iterations=1")
     assert result.exit_code == 0
     assert "warning: stopped at max_iterations = 1" in result.stderr
     assert "warning" not in run("aggregate", votes).stderr

@@ -58,7 +58,7 @@ FAILURES: dict[str, tuple[Callable[[Path], object], list[str], list[str]]] = {
     "an unknown setting": (lambda d: write(d / "v.csv", CSV), ["{d}/v.csv", "--set", "wings=2"], ["wings", "seed"]),
     "a setting of the wrong kind": (
         lambda d: write(d / "v.csv", CSV),
-        ["{d}/v.csv", "--set", "n_prototypes=two"],
+        ["{d}/v.csv", "--method", "ptbcc", "--set", "n_prototypes=two"],
         ["n_prototypes", "whole number", "'two'"],
     ),
     "a setting without a value": (lambda d: write(d / "v.csv", CSV), ["{d}/v.csv", "--set", "f"], ["NAME=VALUE"]),

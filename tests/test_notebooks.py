@@ -43,7 +43,7 @@ def test_a_long_fit_shows_one_line_and_takes_it_away(tmp_path):
             "import IPython.display as d\n"
             "update = d.DisplayHandle.update\n"
             "d.DisplayHandle.update = lambda self, what, **more: (seen.append(what.data), update(self, what, **more))\n"
-            "karat.aggregate(votes)\n"
+            "karat.aggregate(votes, 'ptbcc')\n"
             "print(len(seen) > 1, seen[0], seen[-1] == '')"
         ],
         tmp_path,
@@ -57,7 +57,7 @@ def test_a_long_fit_shows_one_line_and_takes_it_away(tmp_path):
 
 
 def test_a_short_fit_shows_nothing_but_the_result(tmp_path):
-    source = "import karat\nkarat.aggregate(karat.simulate(20, 5, 2).annotations)"
+    source = "import karat\nkarat.aggregate(karat.simulate(20, 5, 2).annotations, 'ptbcc')"
     (cell,) = executed([source], tmp_path)
     (output,) = cell.outputs
     assert output["data"]["text/html"].startswith('<div class="karat">')

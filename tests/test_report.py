@@ -23,7 +23,7 @@ CHARTS = {"confidence", "ranking", "annotators", "balance", "confusion", "change
 
 @pytest.fixture(scope="module")
 def sample():
-    return karat.aggregate(SAMPLE / "votes.csv")
+    return karat.aggregate(SAMPLE / "votes.csv", "ptbcc")
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def page(sample, tmp_path_factory):
 def evil_page(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
     truth = {f"task 00{EVIL}": f"class 0{EVIL}", f"task 01{EVIL}": f"nobody's{EVIL}"}
-    return report_of(karat.aggregate(evil_votes()), path, truth=truth, title=EVIL, command=EVIL)
+    return report_of(karat.aggregate(evil_votes(), "ptbcc"), path, truth=truth, title=EVIL, command=EVIL)
 
 
 def test_the_sections_answer_the_questions_in_order(page):
@@ -90,7 +90,7 @@ def test_names_from_the_data_are_text_and_nothing_else(evil_page, page):
     attributes = {name for _, found in evil_page.elements for name in found}
     assert not {name for name in attributes if name.startswith("on")}
     shown = [f"annotator 0{EVIL}", f"class 0{EVIL}", f"{EVIL} · Karat report"]
-    shown += [row.task for row in view(karat.aggregate(evil_votes())).tasks.rows]
+    shown += [row.task for row in view(karat.aggregate(evil_votes(), "ptbcc")).tasks.rows]
     assert len(shown) > 3
     assert all(name in evil_page.text for name in shown)
     assert EVIL not in evil_page.source
@@ -123,7 +123,7 @@ def test_every_method_has_a_report_that_says_what_is_absent(method, tmp_path):
     [votes_of(a="x"), votes_of(a="xxx", b="xx"), votes_of(a="xy", b="yx"), votes_of(a="x", b="y", c="z")],
     ids=["one vote", "one class", "ties only", "one annotator"],
 )
-@pytest.mark.parametrize("method", ["ptbcc", "mv", "ds"])
+@pytest.mark.parametrize("method", ["ptbcc", "mv", "ds", "auto"])
 def test_the_least_that_can_be_shown_is_shown(votes, method, tmp_path):
     found = report_of(karat.aggregate(votes, method), tmp_path / "report.html", truth={"a": "x"})
     assert [section["id"] for section in found.all("section")] == SECTIONS
@@ -136,7 +136,7 @@ def test_ten_thousand_tasks_stay_below_five_megabytes_and_what_is_cut_is_said(tm
     annotator = rng.integers(700, size=task.size)
     label = np.where(rng.random(task.size) < 0.6, task % 70, rng.integers(70, size=task.size))
     names = [f"a rather long name of task number {i:06d}" for i in task]
-    result = karat.aggregate(Annotations.from_arrays(names, annotator, label), max_iterations=2)
+    result = karat.aggregate(Annotations.from_arrays(names, annotator, label), "ptbcc", max_iterations=2)
     found = report_of(result, tmp_path / "report.html")
     assert len(found.source.encode()) < 5_000_000
     doubtful = int(doubts(result).any.sum())
@@ -156,7 +156,7 @@ def test_many_annotators_have_as_many_matrices_as_a_file_can_bear(sample):
     votes = Annotations.from_arrays(
         np.repeat(np.arange(400), 5), rng.integers(100, size=2000), rng.permutation(np.repeat(np.arange(50), 40))
     )
-    shown = view(karat.aggregate(votes, max_iterations=3)).annotators.confusions
+    shown = view(karat.aggregate(votes, "ptbcc", max_iterations=3)).annotators.confusions
     assert len(shown.matrices) == 24
     assert shown.shown.words.startswith("24 of 100 shown, ordered by number of votes; the rest is in result.confusion")
 

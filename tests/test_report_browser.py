@@ -15,8 +15,8 @@ from tests.report_helpers import EVIL, SAMPLE, evil_votes
 def reports(tmp_path_factory):
     """sample: as people have it; evil: an attack in every name."""
     folder = tmp_path_factory.mktemp("reports")
-    write_report(karat.aggregate(SAMPLE / "votes.csv"), folder / "sample.html", SAMPLE / "truth.csv")
-    write_report(karat.aggregate(evil_votes()), folder / "evil.html", title=EVIL)
+    write_report(karat.aggregate(SAMPLE / "votes.csv", "ptbcc"), folder / "sample.html", SAMPLE / "truth.csv")
+    write_report(karat.aggregate(evil_votes(), "ptbcc"), folder / "evil.html", title=EVIL)
     return folder
 
 

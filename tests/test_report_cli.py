@@ -17,7 +17,7 @@ VOTES, TRUTH = SAMPLE / "votes.csv", SAMPLE / "truth.csv"
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "model.karat"
-    karat.aggregate(VOTES).save(path)
+    karat.aggregate(VOTES, "ptbcc").save(path)
     return path
 
 

@@ -13,7 +13,7 @@ from tests.report_helpers import SAMPLE, votes_of
 
 @pytest.fixture(scope="module")
 def sample():
-    return karat.aggregate(SAMPLE / "votes.csv")
+    return karat.aggregate(SAMPLE / "votes.csv", "ptbcc")
 
 
 def test_expected_accuracy_is_the_mean_confidence(sample):

@@ -30,7 +30,7 @@ def test_a_file_of_the_folder_is_previewed_read_and_fitted(studio, tmp_path):
     state = studio.settled(project)
     assert [fit["method"] for fit in state["fits"]] == ["mv"]
     shown = next(fit for fit in studio.fit(project)["fits"] if fit["method"] == "ptbcc")
-    expected = karat.aggregate(tmp_path / "votes.csv")
+    expected = karat.aggregate(tmp_path / "votes.csv", "ptbcc")
     assert shown["facts"]["mean_confidence"] == pytest.approx(expected.confidence.mean())
     labels = studio.get(f"/api/projects/{project}/export/labels.csv").text
     assert [row["label"] for row in csv.DictReader(io.StringIO(labels))] == list(expected.label)
@@ -90,7 +90,7 @@ def test_pages_are_sorted_filtered_and_searched(studio, tmp_path):
     def rows(**query):
         return studio.good("GET", f"/api/projects/{project}/tasks", params=query)
 
-    result = karat.aggregate(tmp_path / "votes.csv")
+    result = karat.aggregate(tmp_path / "votes.csv", "ptbcc")
     by_confidence = rows(most=500)["rows"]
     assert [row["confidence"] for row in by_confidence] == pytest.approx(sorted(result.confidence.tolist()), abs=1e-6)
     assert rows(sort="task", first=10, most=2)["rows"][0]["task"] == "10"
@@ -108,7 +108,7 @@ def test_a_task_shows_who_voted_what_with_which_weight(studio, tmp_path):
     studio.fit(project)
     at = studio.good("GET", f"/api/projects/{project}/tasks")["rows"][0]["at"]
     task = studio.good("GET", f"/api/projects/{project}/tasks/{at}")
-    result = karat.aggregate(tmp_path / "votes.csv")
+    result = karat.aggregate(tmp_path / "votes.csv", "ptbcc")
     why = {row["annotator"]: row for row in result.why(task["name"]).to_dicts()}
     assert len(task["row"]["votes"]) == 5
     for vote in task["row"]["votes"]:
@@ -119,7 +119,7 @@ def test_a_task_shows_who_voted_what_with_which_weight(studio, tmp_path):
 def test_annotators_are_sorted_searched_and_opened(studio, tmp_path):
     project = studio.read_sample(tmp_path)
     studio.fit(project)
-    result = karat.aggregate(tmp_path / "votes.csv")
+    result = karat.aggregate(tmp_path / "votes.csv", "ptbcc")
 
     def page(**query):
         return studio.good("GET", f"/api/projects/{project}/annotators", params=query)
@@ -137,7 +137,7 @@ def test_annotators_are_sorted_searched_and_opened(studio, tmp_path):
 def test_every_view_of_the_report_is_there(studio, tmp_path):
     project = studio.read_sample(tmp_path)
     studio.fit(project)
-    result = karat.aggregate(tmp_path / "votes.csv")
+    result = karat.aggregate(tmp_path / "votes.csv", "ptbcc")
 
     def view(name):
         return studio.good("GET", f"/api/projects/{project}/results{name}")
@@ -150,6 +150,19 @@ def test_every_view_of_the_report_is_there(studio, tmp_path):
         karat.agreement(tmp_path / "votes.csv").alpha, abs=1e-4
     )
     assert view("/record")["method"] == "ptbcc"
+    assert view("/record")["choice"] is None
+
+
+def test_the_default_method_is_fitted_where_none_is_named_and_says_what_it_chose_by(studio, tmp_path):
+    project = studio.read_sample(tmp_path)
+    default = [method["name"] for method in studio.good("GET", "/api/methods") if method["is_default"]]
+    studio.good("POST", f"/api/projects/{project}/fits", json={})
+    fitted = next(fit for fit in studio.settled(project)["fits"] if fit["method"] != "mv")
+    assert [fitted["method"]] == default
+    record = studio.good("GET", f"/api/projects/{project}/results/record")
+    assert record["choice"]["hidden_votes"] > 1000
+    assert {"name", "score", "error", "share"} == set(record["choice"]["candidates"][0])
+    assert not {"choice", "chosen"} & {setting["name"] for setting in record["settings"]}
 
 
 TABLE = "task,worker,label,text,gold,page\n7,x,cat,it purrs,cat,http://a.example/7\n8,y,dog,it barks,,\n"
@@ -195,7 +208,7 @@ def test_gold_is_used_by_the_next_fit_and_its_effect_is_shown(studio, tmp_path):
 def test_the_tasks_that_a_truth_helps_most_come_first(studio, tmp_path):
     project = studio.read_sample(tmp_path)
     studio.fit(project)
-    phi = karat.aggregate(tmp_path / "votes.csv").posterior
+    phi = karat.aggregate(tmp_path / "votes.csv", "ptbcc").posterior
     queue = [task["at"] for task in studio.good("GET", f"/api/projects/{project}/next", params={"most": 50})["tasks"]]
     chance = (phi**2).sum(axis=1)
     assert chance[queue].tolist() == sorted(chance)[:50]
@@ -204,7 +217,7 @@ def test_the_tasks_that_a_truth_helps_most_come_first(studio, tmp_path):
 def test_the_plan_is_that_of_karat_next(studio, tmp_path):
     project = studio.read_sample(tmp_path)
     studio.fit(project)
-    plan = karat.aggregate(tmp_path / "votes.csv").next()
+    plan = karat.aggregate(tmp_path / "votes.csv", "ptbcc").next()
     found = studio.good("GET", f"/api/projects/{project}/plan", params={"budget": 5})
     assert [one["task"] for one in found["ask"]] == plan.tasks()["task"].to_list()[:5]
     assert [one["advice"] for one in found["annotators"]] == plan.annotators()["advice"].to_list()

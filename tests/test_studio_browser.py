@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
+from karat.registry import DEFAULT_METHOD
 from tests.exports_made import annotation, choices
 from tests.studio_helpers import SAMPLE, running, studio_in_thread
 
@@ -70,7 +71,7 @@ def read_votes(page):
 
 def fit(page):
     page.click("#fit")
-    expect(page.locator("#fits tbody tr", has_text="ptbcc")).to_contain_text("shown", timeout=180_000)
+    expect(page.locator("#fits tbody tr", has_text=DEFAULT_METHOD)).to_contain_text("shown", timeout=180_000)
 
 
 def open_view(page, name):
@@ -110,7 +111,7 @@ def test_from_a_dropped_table_to_exported_labels_and_a_restart(page, tmp_path):
         assert current_task(page) == judged[-1]
         press(page, "s")  # skip
         page.click("#refit")
-        expect(page.locator("#effect")).to_contain_text("(ptbcc)", timeout=180_000)
+        expect(page.locator("#effect")).to_contain_text(f"({DEFAULT_METHOD})", timeout=180_000)
         labels = exported_labels(page, tmp_path)
         assert [labels[task] for task in judged[:4]] == ["cat", "dog", "fox", "owl"]
     with running(tmp_path) as studio:
@@ -119,7 +120,7 @@ def test_from_a_dropped_table_to_exported_labels_and_a_restart(page, tmp_path):
         page.wait_for_selector(".tiles")
         expect(page.locator(".tile", has_text="truths used")).to_contain_text("4")
         open_view(page, "method")
-        expect(page.locator("#fits tbody tr", has_text="ptbcc")).to_contain_text("shown")
+        expect(page.locator("#fits tbody tr", has_text=DEFAULT_METHOD)).to_contain_text("shown")
         assert exported_labels(page, tmp_path) == labels
 
 

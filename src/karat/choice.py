@@ -5,12 +5,14 @@ A result keeps it among its settings, as plain values, so that files and JSON ha
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass
+from typing import Any
 
 __all__ = ["Candidate", "Choice"]
 
 
-class Candidate(NamedTuple):
+@dataclass(frozen=True)
+class Candidate:
     """One of the methods that auto chose among."""
 
     name: str
@@ -19,12 +21,13 @@ class Candidate(NamedTuple):
     share: float  # in the blend
 
 
-class Choice(NamedTuple):
+@dataclass(frozen=True)
+class Choice:
     hidden_votes: int
     candidates: list[Candidate]  # those who predicted best first
 
     def to_json(self) -> dict[str, Any]:
-        return {"hidden_votes": self.hidden_votes, "candidates": [one._asdict() for one in self.candidates]}
+        return asdict(self)
 
     @classmethod
     def from_json(cls, kept: dict[str, Any]) -> Choice:

@@ -19,15 +19,16 @@ def demo(
 ) -> None:
     """Run everything on a small sample: read, aggregate, judge, show."""
     from karat.cli.words import progress
+    from karat.methods import method_class
     from karat.methods.mv import MajorityVote
-    from karat.methods.ptbcc import PTBCC
     from karat.readers import read
+    from karat.registry import DEFAULT_METHOD
     from karat.sample import VOTES
     from karat.solve import fit
 
     votes = read(VOTES)
-    with progress("ptbcc") as watch:
-        result = fit(PTBCC(), votes, watch=watch)
+    with progress(DEFAULT_METHOD) as watch:
+        result = fit(method_class(DEFAULT_METHOD)(), votes, watch=watch)
     majority = fit(MajorityVote(), votes)
     files = _write(result, Path(out))
     _show_job(votes, result)
@@ -63,7 +64,9 @@ def _show_job(votes: Annotations, result: Result) -> None:
         f"Read {votes.n_votes:,} votes by {votes.n_annotators} annotators on {votes.n_tasks} pictures: "
         f"is it a {', '.join(to_list(votes.class_names)[:-1])} or {to_list(votes.class_names)[-1]}?"
     )
-    typer.echo(f"PTBCC {result.stopped}, {result.seconds:.2f} s.")
+    typer.echo(f"{result.method}: {result.stopped}, {result.seconds:.2f} s.")
+    for note in result.notes:
+        typer.echo(note)
 
 
 def _show_accuracy(votes: Annotations, result: Result, majority: Result) -> None:
@@ -73,7 +76,7 @@ def _show_accuracy(votes: Annotations, result: Result, majority: Result) -> None
 
     truth = match_truth(votes, TRUTH).codes
     heading("How many labels are right")
-    for name, found in (("majority vote", majority), ("PTBCC", result)):
+    for name, found in (("majority vote", majority), (result.method, result)):
         share = accuracy(found.posterior, truth)
         typer.echo(f"  {name:<14}{share:6.1%}  {'█' * round(40 * share)}")
 

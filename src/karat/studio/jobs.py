@@ -55,7 +55,12 @@ class Job:
     cancelled: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def add_step(self, step: Step) -> None:
-        """The newest; of the others every second is dropped when there are more than a picture can show."""
+        """The newest; of the others every second is dropped when there are more than a picture can show.
+
+        Those of earlier fits, which auto and restarts make, are no part of the picture.
+        """
+        if step.iteration == 1:
+            self.steps = []
         if len(self.steps) >= 2 * MOST_STEPS:
             self.steps = self.steps[::2]
         self.steps.append(step)

@@ -22,6 +22,7 @@ class MethodInfo(BaseModel):
     name: str
     about: str
     takes_gold: bool
+    is_default: bool = Field(description="Whether it is fitted where none is named.")
     settings: dict[str, Any]
 
 
@@ -94,4 +95,5 @@ def _info(name: str) -> MethodInfo:
     made = method_class(name)
     about = (made.__doc__ or "").strip().partition("\n")[0]
     settings = {key: value for key, value in made().settings.items() if isinstance(value, str | int | float | bool)}
-    return MethodInfo(name=name, about=about, takes_gold=made.takes_gold, settings=settings)
+    is_default = name == DEFAULT_METHOD
+    return MethodInfo(name=name, about=about, takes_gold=made.takes_gold, is_default=is_default, settings=settings)

@@ -64,8 +64,8 @@ export async function render(root, { project }) {
   };
   const refit = () => {
     const shown = state.project.fits.find((fit) => fit.id === state.project.shown);
-    const method = shown.method === "mv" ? "ptbcc" : shown.method;
-    return post(`/projects/${project.id}/fits`, { method, settings: shown.method === "mv" ? {} : shown.settings }).catch((problem) => toast(problem.message, "bad"));
+    const wanted = shown.method === "mv" ? {} : { method: shown.method, settings: shown.settings }; // the vote learns nothing: the default does
+    return post(`/projects/${project.id}/fits`, wanted).catch((problem) => toast(problem.message, "bad"));
   };
 
   function taskPart(task) {

@@ -6,13 +6,13 @@ import { count, number, percent, seconds } from "../format.js";
 import { badge, card, convergence, empty, field, heatMap } from "../parts.js";
 import { isActive } from "../watch.js";
 
-const FIRST = ["ptbcc", "auto", "ds", "mv"]; // the others are for those who know them
-const ADVICE = { ptbcc: "recommended", auto: "looks for itself", mv: "baseline" };
+const FIRST = ["auto", "ptbcc", "ds", "mv"]; // the others are for those who know them
+const ADVICE = { ptbcc: "prototypes", mv: "baseline" };
 
 export async function render(root, { project }) {
   const methods = await get("/methods");
   const others = methods.map((method) => method.name).filter((name) => !FIRST.includes(name));
-  const chosen = new Set(["ptbcc"]);
+  const chosen = new Set(methods.filter((method) => method.is_default).map((method) => method.name));
   const settings = {};
   const list = h("div", {});
   const more = h("div", {});
@@ -65,9 +65,15 @@ function methodRow(method, chosen, draw) {
     { class: box.checked ? "method on" : "method" },
     box,
     h("b", {}, method.name),
-    h("span", {}, ADVICE[method.name] ? badge(ADVICE[method.name], method.name === "ptbcc" ? "accent" : "") : method.takes_gold ? null : badge("takes no gold")),
+    h("span", {}, adviceOn(method)),
     h("small", {}, method.about),
   );
+}
+
+function adviceOn(method) {
+  if (method.is_default) return badge("recommended", "accent");
+  if (ADVICE[method.name]) return badge(ADVICE[method.name]);
+  return method.takes_gold ? null : badge("takes no gold");
 }
 
 function settingFields(method, settings, isOnly) {
