@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from karat.knowledge import CHOOSING
 from karat.methods.base import Fit, Method, Step
 from karat.result import Result, summarise
 
-__all__ = ["Descent", "descend", "fit"]
+__all__ = ["Descent", "Stages", "descend", "fit"]
 
 Watch = Callable[[Step], None]
 
@@ -71,7 +71,7 @@ def fit(
     engine = engine or LocalEngine(threads, single=method.single)
     if checkpoint is not None:
         checkpoint.bind(method, fingerprint(annotations))
-    result = method.settle(annotations, _stages(engine, threads, watch, checkpoint))
+    result = method.settle(annotations, Stages(engine, threads, watch, checkpoint))
     if result is None:
         result = _sweep_to_end(method, annotations, engine, watch, checkpoint)
     if checkpoint is not None:
@@ -79,19 +79,25 @@ def fit(
     return replace(result, seconds=time.perf_counter() - began)
 
 
-def _stages(engine: Engine, threads: int | None, watch: Watch | None, checkpoint: Checkpoint | None) -> Fit:
+@dataclass(frozen=True)
+class Stages:
     """How a method that settles on others fits them; see `Fit`."""
 
-    def fit_stage(method: Method, annotations: Annotations, stage: str = "", after: Result | None = None) -> Result:
-        where = engine if stage else LocalEngine(threads)
-        part = checkpoint.part(stage, method) if stage and checkpoint is not None else None
-        return _sweep_to_end(method, annotations, where, _told(watch, stage or CHOOSING), part, after)
+    engine: Engine
+    threads: int | None = None
+    watch: Watch | None = None
+    checkpoint: Checkpoint | None = None
 
-    return fit_stage
+    def __call__(
+        self, method: Method, annotations: Annotations, stage: str = "", after: Result | None = None
+    ) -> Result:
+        engine = self.engine if stage else LocalEngine(self.threads)
+        part = self.checkpoint.part(stage, method) if stage and self.checkpoint is not None else None
+        return _sweep_to_end(method, annotations, engine, self._told(stage or CHOOSING), part, after)
 
-
-def _told(watch: Watch | None, stage: str) -> Watch | None:
-    return None if watch is None else lambda step: watch(step._replace(stage=stage))
+    def _told(self, stage: str) -> Watch | None:
+        watch = self.watch
+        return None if watch is None else lambda step: watch(step._replace(stage=stage))
 
 
 def _sweep_to_end(
