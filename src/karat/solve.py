@@ -20,7 +20,7 @@ from karat.engines.blas import one_blas_thread
 from karat.engines.local import LocalEngine
 from karat.errors import InputError
 from karat.knowledge import CHOOSING
-from karat.methods.base import Fit, Method, Step
+from karat.methods.base import Method, Step
 from karat.result import Result, summarise
 
 __all__ = ["Descent", "Stages", "descend", "fit"]
@@ -76,7 +76,7 @@ def fit(
         result = _sweep_to_end(method, annotations, engine, watch, checkpoint)
     if checkpoint is not None:
         checkpoint.done()
-    return replace(result, seconds=time.perf_counter() - began)
+    return replace(result, seconds=time.perf_counter() - began, notes=[*result.notes, *engine.notes()])
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,13 @@ class Stages:
         engine = self.engine if stage else LocalEngine(self.threads)
         part = self.checkpoint.part(stage, method) if stage and self.checkpoint is not None else None
         return _sweep_to_end(method, annotations, engine, self._told(stage or CHOOSING), part, after)
+
+    def refusal(self, method: Method) -> str:
+        try:
+            self.engine.accept(method)
+        except InputError as error:
+            return str(error)
+        return ""
 
     def _told(self, stage: str) -> Watch | None:
         watch = self.watch
@@ -115,8 +122,7 @@ def _sweep_to_end(
         knowledge = method.knowledge(descent.parameters)
     knowledge.more.update(per_task)
     result = summarise(method.name, method.settings, annotations, posterior, descent.steps, knowledge)
-    notes = [*result.notes, *engine.notes()]
-    return replace(result, converged=descent.converged, stopped=descent.stopped, notes=notes)
+    return replace(result, converged=descent.converged, stopped=descent.stopped)
 
 
 def _check(method: Method, annotations: Annotations, checkpoint: Checkpoint | None) -> None:
