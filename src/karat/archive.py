@@ -214,7 +214,8 @@ def _knowledge(arrays: dict[str, NDArray[Any]], more: list[str], prefix: str = "
 def _part(arrays: dict[str, NDArray[Any]], name: str, saved: dict[str, Any], own: Knowledge) -> Part:
     more = saved["more"]
     knowledge = own if more is None else _knowledge(arrays, more, f"part.{name}.")
-    return Part(saved["share"], saved["method"], saved["settings"], knowledge)
+    settings = {key: np.asarray(it) if isinstance(it, list) else it for key, it in saved["settings"].items()}
+    return Part(saved["share"], saved["method"], settings, knowledge)
 
 
 def _votes(arrays: dict[str, NDArray[Any]], values: dict[str, Any], counts: Counts) -> Annotations:

@@ -35,6 +35,11 @@ class Knowledge:
     confusion: Floats | None = None  # [W, K, K]
     more: dict[str, Floats] = field(default_factory=dict)  # by name: abilities, difficulties, communities, ...
 
+    @property
+    def has_matrices(self) -> bool:
+        """Whether it tells which votes annotators cast for each truth."""
+        return self.confusion is not None or (self.weights is not None and self.prototypes is not None)
+
 
 @dataclass(frozen=True)
 class Part:

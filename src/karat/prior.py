@@ -2,9 +2,9 @@
 
 An earlier run counts as if its votes stood in the new table, with the truths that it found: nothing more, nothing less.
 For PTBCC these are the Dirichlet counts of each annotator's mixture and of the prototypes; for DS, IBCC, HDS and HPT
-each annotator's votes by the truth of their tasks; for auto, what each of its candidates takes. Of a blend, methods take
-what the part of their name knew. How frequent the classes are is learned anew: that belongs to the tasks, not to the
-annotators. Annotators and classes are matched by name.
+each annotator's votes by the truth of their tasks; for auto, what each of its candidates takes. Of a blend, a method
+takes what the part of its name knew. How frequent the classes are is learned anew: that belongs to the tasks, not to
+the annotators. Annotators and classes are matched by name.
 """
 
 from __future__ import annotations

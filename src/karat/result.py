@@ -80,6 +80,12 @@ class Result:
         return self.parts or {self.method: Part(1.0, self.method, self.settings, self.knowledge)}
 
     @property
+    def mixtures(self) -> Knowledge | None:
+        """Of the prototypes and annotators' mixtures of them, if the method, or a part of the blend, has any."""
+        parts = (part.knowledge for part in self.blend.values())
+        return next((known for known in parts if known.prototypes is not None and known.weights is not None), None)
+
+    @property
     def iterations(self) -> int:
         return self.steps[-1].iteration
 
@@ -101,16 +107,15 @@ class Result:
 
     def confusion(self, annotator: Any) -> Floats:
         """[K, K]: how this annotator votes (columns) when the truth is given (rows)."""
+        from karat.predict import has_matrices, matrices
+
         code = int(look_up([annotator], self.annotator_names)[0])
         if code < 0:
             raise InputError(f"there is no annotator {annotator!r}")
-        known = self.knowledge
-        if known.confusion is not None:
-            return np.asarray(known.confusion[code])
-        if known.weights is not None and known.prototypes is not None:
-            mixture: Floats = np.tensordot(known.weights[code], known.prototypes, axes=1)
-            return mixture
-        raise InputError(f"{self.method} has no confusion matrices")
+        if not has_matrices(self):
+            raise InputError(f"{self.method} has no confusion matrices")
+        matrix: Floats = matrices(self, np.array([code], np.int32), np.arange(len(self.class_names)))[0]
+        return matrix
 
     def predict(self, task: Any, annotator: Any) -> Floats:
         """[n, K]: how likely each label is, for pairs of a task and an annotator (names, one or many of each).

@@ -148,7 +148,8 @@ class Browser:
         return dict(zip(tasks[known].tolist(), labels[known].tolist(), strict=True))
 
     def _annotator_row(self, code: int) -> AnnotatorRow:
-        result, weights = self.result, self.result.knowledge.weights
+        result, known = self.result, self.result.mixtures
+        weights = None if known is None else known.weights
         found: Suspects | None = self._views.get(suspects)  # takes seconds, so nobody waits for it here
         return AnnotatorRow(
             code=code,

@@ -1,8 +1,9 @@
 """The majority vote beside the method: tasks that flipped, and why; tasks that are contested.
 
 A vote's weight is how much it speaks for one class against another: log P(vote | one) - log P(vote | other), by what
-the method learned of the annotator. Methods differ in what they do with it (PTBCC weighs prototypes anew on each task),
-so that the weights of a task explain its posterior, but need not add up to it.
+the method learned of the annotator, and less where votes of groups are discounted. Methods differ in what they do with
+it (PTBCC weighs prototypes anew on each task), so that the weights of a task explain its posterior, but need not add
+up to it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from karat.encoding import MISSING, Codes, look_up
 from karat.errors import InputError
 from karat.frames import make_frame, take, to_list
 from karat.kernels.votes import outvoted
-from karat.predict import LEAST_PROBABILITY, likelihood
+from karat.predict import LEAST_PROBABILITY, discounts, likelihood
 from karat.result import Result
 from karat.trust.votes import votes_of
 
@@ -170,7 +171,7 @@ def _weights(result: Result, tasks: Integers, label: Codes, other: Codes) -> Wei
     annotator, voted = votes.annotator[vote], votes.cell_class[cell].astype(np.int32)
     one, two = (likelihood(result, annotator, side[place], voted) for side in (label, other))
     weight = np.log(np.maximum(one, LEAST_PROBABILITY)) - np.log(np.maximum(two, LEAST_PROBABILITY))
-    return Weights(place, annotator, voted, weight)
+    return Weights(place, annotator, voted, discounts(result, annotator) * weight)
 
 
 def _of_shares(result: Result, label: Codes, other: Codes) -> Floats:

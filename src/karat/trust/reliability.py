@@ -74,11 +74,13 @@ class Calibration:
     def apply(self, result: Result) -> Result:
         """The same labels, with probabilities that are as sure as they are right."""
         posterior = np.where((result.gold == MISSING)[:, None], _tempered(result, self.temperature), result.posterior)
-        settings = {**result.settings, "temperature": self.temperature}
+        calibrated = self.temperature * result.settings.get("calibrated", 1.0)
+        settings = {**result.settings, "calibrated": calibrated}
         votes = votes_of(result)
         made = summarise(result.method, settings, votes, posterior, result.steps, result.knowledge)
         note = f"Probabilities have the temperature {self.temperature:.3g}, fitted to {self.n:,} known truths."
-        kept = {name: getattr(result, name) for name in ("converged", "stopped", "seconds", "label_codes", "tied")}
+        names = ("converged", "stopped", "seconds", "label_codes", "tied", "parts")
+        kept = {name: getattr(result, name) for name in names}
         return replace(made, notes=[*result.notes, note], **kept)
 
 

@@ -166,7 +166,7 @@ def _rows(
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(1, len(order) + 1)
     right, judged = _measured(result, key)
-    weights = result.knowledge.weights
+    weights = None if result.mixtures is None else result.mixtures.weights
     return [
         AnnotatorRow(
             code=j,
