@@ -93,11 +93,11 @@ class Annotations:
         """The codes (task, annotator, label) of every vote, in the order of the cells."""
         per_cell = np.diff(self.cell_ptr)
         cell_task = np.repeat(np.arange(self.n_tasks, dtype=np.int32), np.diff(self.task_ptr))
-        return (
-            np.repeat(cell_task, per_cell),
-            self.annotator,
-            np.repeat(self.cell_class.astype(np.int32), per_cell),
-        )
+        return np.repeat(cell_task, per_cell), self.annotator, np.repeat(self.cell_class.astype(np.int32), per_cell)
+
+    def label_of(self, votes: NDArray[np.int64]) -> NDArray[Any]:
+        """The class that each of these votes is for, by their places."""
+        return self.cell_class[np.searchsorted(self.cell_ptr, votes, side="right") - 1]
 
     @classmethod
     def from_arrays(

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from karat.annotations import Annotations
 from karat.kernels.confusion import counts
+from karat.kernels.group import count
 from karat.kernels.groups import move
 from karat.kernels.jit import fixed_length
 
@@ -64,6 +65,12 @@ class Dependence(NamedTuple):
         """The same for some annotators, by their codes."""
         return Dependence(self.group[annotators], self.rho, self.weights[annotators])
 
+    def among(self, annotators: Integers, n: int) -> Dependence:
+        """The same for n annotators, of whom these have the codes given; nothing is known of the others."""
+        group, weights = np.full(n, -1), np.ones(n)
+        group[annotators], weights[annotators] = self.group, self.weights
+        return Dependence(group, self.rho, weights)
+
     @property
     def effective(self) -> float:
         """How many independent annotators they are worth."""
@@ -88,7 +95,7 @@ def dependence(annotations: Annotations, posterior: Floats, seed: int = 0, sure:
     pairs, share = vote_pairs(annotations, posterior, np.random.default_rng(seed))
     found, usual = _find(pairs, annotations.n_annotators)
     group, rho = _confirm(pairs, found, usual, sure)
-    votes = np.bincount(annotations.annotator, minlength=annotations.n_annotators)
+    votes = count(annotations.annotator, annotations.n_annotators)
     return Dependence(group, rho, discounts(pairs, group, rho, np.maximum(votes * share, 1.0)))
 
 
@@ -100,17 +107,31 @@ def vote_pairs(
     annotations: Annotations, posterior: Floats, rng: np.random.Generator, most: int = MOST_PAIRS
 ) -> tuple[Pairs, float]:
     """-> the pairs of all tasks, or of as many random ones as have `most`; and the share of these tasks."""
-    votes = annotations.votes_per_task
-    order = rng.permutation(len(votes))
-    chosen = order[: max(int(np.searchsorted(np.cumsum((votes * (votes - 1) // 2)[order]), most)), 1)]
-    share = len(chosen) / len(votes)
-    first = annotations.cell_ptr[annotations.task_ptr]
-    label = np.repeat(annotations.cell_class.astype(np.int64), np.diff(annotations.cell_ptr))
-    one, other, task = couples(first[chosen], votes[chosen], chosen)
+    chosen = _tasks_with(annotations, rng.permutation(annotations.n_tasks), most)
+    share = len(chosen) / annotations.n_tasks
+    one, other, task = couples(*_rows(annotations, chosen), chosen)
     a, b = annotations.annotator[one].astype(np.int64), annotations.annotator[other].astype(np.int64)
     expected = _expected_agreement(_matrices(annotations, posterior), posterior[task], a, b)
-    half = (rng.random(len(votes)) < 0.5)[task]
-    return Pairs(a, b, (label[one] == label[other]) - expected, expected, half), share
+    half = (rng.random(annotations.n_tasks) < 0.5)[task]
+    return Pairs(a, b, (annotations.label_of(one) == annotations.label_of(other)) - expected, expected, half), share
+
+
+def _tasks_with(annotations: Annotations, order: Integers, most: int) -> Integers:
+    """As many tasks, in this order, as have so many pairs; one at least."""
+    before = 0
+    for first in range(0, len(order), ROOM):
+        _, votes = _rows(annotations, order[first : first + ROOM])
+        total = before + np.cumsum(votes * (votes - 1) // 2)
+        if total[-1] >= most:
+            return order[: max(first + int(np.searchsorted(total, most)), 1)]
+        before = int(total[-1])
+    return order
+
+
+def _rows(annotations: Annotations, tasks: Integers) -> tuple[Integers, Integers]:
+    """Where the votes of these tasks begin, and how many there are."""
+    first = annotations.cell_ptr[annotations.task_ptr[tasks]]
+    return first, annotations.cell_ptr[annotations.task_ptr[tasks + 1]] - first
 
 
 def couples(first: Integers, votes: Integers, task: Integers) -> tuple[Integers, Integers, Integers]:

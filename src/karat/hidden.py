@@ -22,6 +22,7 @@ from karat.result import Result
 __all__ = ["Hidden", "hide", "sample_tasks", "stack", "temper"]
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 Fits = Mapping[str, Callable[[Annotations], Result]]
 
 TEMPERATURES = (1.0, 1.25, 1.5, 2.0, 3.0)
@@ -92,12 +93,32 @@ def sample_tasks(annotations: Annotations, most_votes: int, seed: int) -> tuple[
     """All of them, or as many random tasks as have so many votes. -> also the codes of the annotators left."""
     if annotations.n_votes <= most_votes:
         return annotations, np.arange(annotations.n_annotators)
-    order = np.random.default_rng(seed).permutation(annotations.n_tasks)
-    total = np.cumsum(annotations.votes_per_task[order])
-    chosen = np.zeros(annotations.n_tasks, np.bool_)
-    chosen[order[: max(int(np.searchsorted(total, most_votes)), 1)]] = True
-    some = _subset(annotations, np.repeat(chosen, annotations.votes_per_task))
+    order = np.random.default_rng(seed).permutation(annotations.n_tasks)[: most_votes + 1]  # each has a vote
+    start = annotations.cell_ptr[annotations.task_ptr[order]]
+    votes = annotations.cell_ptr[annotations.task_ptr[order + 1]] - start
+    n = max(int(np.searchsorted(np.cumsum(votes), most_votes)), 1)
+    some = _of_tasks(annotations, order[:n], start[:n], votes[:n])
     return some, np.asarray(some.annotator_names)
+
+
+def _of_tasks(annotations: Annotations, tasks: Integers, start: Integers, votes: Integers) -> Annotations:
+    """All votes of these tasks; tasks and annotators are named by their codes."""
+    sorting = np.argsort(tasks)
+    tasks, start, votes = tasks[sorting], start[sorting], votes[sorting]
+    task = np.repeat(np.arange(len(tasks), dtype=np.int32), votes)
+    rows = np.arange(votes.sum()) + (start - (np.cumsum(votes) - votes))[task]
+    gold = annotations.gold[tasks]
+    known = np.flatnonzero(gold != MISSING).astype(np.int32)
+    return Annotations.from_codes(
+        task,
+        annotations.annotator[rows],
+        annotations.label_of(rows).astype(np.int32),
+        tasks,
+        np.arange(annotations.n_annotators),
+        annotations.class_names,
+        gold=(known, gold[known]),
+        repeated="all",
+    )
 
 
 def _folds(
