@@ -6,6 +6,7 @@ import pytest
 from karat import Annotations, InputError, load, simulate
 from karat.checks.laws import sample_votes
 from karat.dependence import dependence
+from karat.engines.local import LocalEngine
 from karat.hidden import TEMPERATURES, Hidden, hide, sample_tasks, stack, temper
 from karat.methods import auto
 from karat.methods.auto import Auto
@@ -160,6 +161,38 @@ def test_notes_and_choice_survive_saving(votes, tmp_path):
 def test_a_single_fold_is_refused():
     with pytest.raises(InputError, match="folds must be at least 2"):
         Auto(folds=1)
+
+
+class Picky(LocalEngine):
+    """An engine without kernels for two of the methods, that keeps in mind how many votes it was given."""
+
+    def __init__(self):
+        super().__init__(1)
+        self.given = []
+
+    def accept(self, method):
+        if method.name in ("ds", "hds"):
+            raise InputError(f"{method.name} cannot run here")
+
+    def scatter(self, annotations, *, divisible=True):
+        self.given.append(annotations.n_votes)
+        super().scatter(annotations, divisible=divisible)
+
+
+def test_candidates_that_an_engine_cannot_run_are_left_out_and_named():
+    result = fit(Auto(), unlike_crowd()[0], engine=Picky())
+    assert [one.name for one in sorted(result.choice.candidates, key=lambda one: one.name)] == ["hpt", "mv", "ptbcc"]
+    assert any(note.endswith("left out: hds, hds flat, ds.") for note in result.notes)
+    few = fit(Auto(), simulate(300, 100, 3, votes_per_task=2, seed=1).annotations, engine=Picky())
+    assert set(few.settings["chosen"]) <= {"ptbcc", "hpt", "mv"}
+    assert sum(few.settings["chosen"].values()) == pytest.approx(1)
+
+
+def test_hidden_votes_are_scored_on_this_machine_whatever_the_engine():
+    votes, engine = unlike_crowd()[0], Picky()
+    result = fit(Auto(), votes, engine=engine)
+    assert set(engine.given) == {votes.n_votes}
+    assert len(engine.given) == len({"ptbcc", *result.settings["chosen"]})
 
 
 def test_every_task_keeps_a_vote_and_every_other_vote_is_hidden_once(votes):

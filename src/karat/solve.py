@@ -117,8 +117,11 @@ def _sweep_to_end(
 ) -> Result:
     engine.accept(method)
     engine.scatter(annotations, divisible=method.divisible)
+    if after is not None and method.prelude is not None:
+        engine.restore({"posterior": after.posterior})
+    before = None if after is None else after.steps
     with one_blas_thread():
-        descent, posterior, per_task = _best_of(method, engine, watch, checkpoint, after)
+        descent, posterior, per_task = _best_of(method, engine, watch, checkpoint, before)
         knowledge = method.knowledge(descent.parameters)
     knowledge.more.update(per_task)
     result = summarise(method.name, method.settings, annotations, posterior, descent.steps, knowledge)
@@ -133,10 +136,10 @@ def _check(method: Method, annotations: Annotations, checkpoint: Checkpoint | No
 
 
 def _best_of(
-    method: Method, engine: Engine, watch: Watch | None, checkpoint: Checkpoint | None, after: Result | None
+    method: Method, engine: Engine, watch: Watch | None, checkpoint: Checkpoint | None, before: list[Step] | None
 ) -> Run:
     """The restart with the highest bound."""
-    best = _run(method, engine, descend(method, engine, 0, watch, checkpoint, after))
+    best = _run(method, engine, descend(method, engine, 0, watch, checkpoint, before))
     for restart in range(1, method.n_restarts):
         best = best._replace(posterior=best.posterior.copy())  # the next run works in the same memory
         run = _run(method, engine, descend(method, engine, restart, watch))
@@ -156,13 +159,13 @@ def descend(
     restart: int = 0,
     watch: Watch | None = None,
     checkpoint: Checkpoint | None = None,
-    after: Result | None = None,
+    before: list[Step] | None = None,
 ) -> Descent:
     """The loop, on votes that the engine has. Ends with parameters that belong to the posteriors in the blocks.
 
-    `after` is what the prelude would find, where that is known already.
+    `before` are the steps of the prelude, where its posterior is in the blocks already.
     """
-    steps = _prelude(method, engine, restart, watch, checkpoint, after)
+    steps = _prelude(method, engine, restart, watch, checkpoint, before)
     last = len(steps) + method.max_iterations
     parameters = method.begin(engine.sum(method.start, restart))
     done = False
@@ -199,15 +202,12 @@ def _prelude(
     restart: int,
     watch: Watch | None,
     checkpoint: Checkpoint | None,
-    after: Result | None,
+    steps: list[Step] | None,
 ) -> list[Step]:
     """Leaves its posterior in the blocks. -> its steps, without their bounds: they are those of another model."""
     if (prelude := method.prelude) is None:
         return []
-    if after is not None:
-        engine.restore({"posterior": after.posterior})
-        steps = after.steps
-    else:
+    if steps is None:
         part = None if checkpoint is None else checkpoint.part(prelude.name, prelude)
         engine.accept(prelude)
         steps = descend(prelude, engine, restart, watch, part).steps

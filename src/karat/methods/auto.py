@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from karat.methods.mv import MajorityVote
 from karat.methods.ptbcc import PTBCC, Earlier
 from karat.result import Part, Result, summarise
 
-__all__ = ["Auto"]
+__all__ = ["Auto", "Compared", "largest"]
 
 LEAST_SHARE = 0.05  # a smaller share is not worth a fit
 SURE = 2.0  # standard errors by which another must predict better than PTBCC, and by which groups must show
@@ -56,6 +56,16 @@ CANDIDATES: dict[str, tuple[type[Method], dict[str, Any]]] = {
     "mv": (MajorityVote, {}),
 }
 OWN = ("hpt", "hds", "hds flat")  # those in which annotators have matrices of their own, and weights
+
+
+class Compared(NamedTuple):
+    """What votes that were hidden say of the candidates."""
+
+    found: Dependence
+    hidden: Hidden
+    shares: dict[str, float]
+    temperature: float
+    notes: list[str]
 
 
 @dataclass(kw_only=True)
@@ -86,26 +96,34 @@ class Auto(Method):
             raise InputError(f"folds must be at least 2, not {self.folds}")
 
     def settle(self, annotations: Annotations, fit: Fit) -> Result:
-        first = fit(self._candidate("ptbcc", independent(annotations.n_annotators)), annotations, "ptbcc")
+        first = fit(self.candidate("ptbcc", independent(annotations.n_annotators)), annotations, "ptbcc")
+        compared = self.compare(annotations, first, fit)
+        others = [name for name in compared.shares if name != "ptbcc"]
+        fitted = {name: fit(self.candidate(name, compared.found), annotations, name, first) for name in others}
+        return self._blend(annotations, {**fitted, "ptbcc": first}, compared)
+
+    def compare(self, annotations: Annotations, first: Result, fit: Fit) -> Compared:
+        """On hidden votes; `first` is PTBCC's result on all. What the user's engine cannot run takes no part."""
+        alone, votes_per_task = independent(annotations.n_annotators), annotations.n_votes / annotations.n_tasks
+        refused = [name for name in CANDIDATES if fit.refusal(self.candidate(name, alone))]
         found = self._groups(annotations, first, fit)
-        hidden = self._hide(annotations, found, {name: (name, found) for name in CANDIDATES}, fit)
-        shares = _shares(hidden, annotations.n_votes / annotations.n_tasks)
-        others = [name for name in shares if name != "ptbcc"]
-        fitted = {name: fit(self._candidate(name, found), annotations, name, first) for name in others}
-        fitted["ptbcc"] = first
+        hidden = self._hide(annotations, found, {n: (n, found) for n in CANDIDATES if n not in refused}, fit)
+        shares = _without(refused, _shares(hidden, votes_per_task))
         temperature = hidden.temperature(shares) if self.calibrate and hidden.weight.size else 1.0
-        few = annotations.n_votes / annotations.n_tasks < ENOUGH
-        notes = [*_said(hidden, shares, few), *_said_of_groups(found, shares), *_said_of_temperature(temperature)]
-        result = self._blend(annotations, fitted, shares, temperature, notes)
-        return replace(result, settings=result.settings | _compared(hidden, shares))
+        notes = [*_said(hidden, shares, votes_per_task < ENOUGH), *_said_of_groups(found, shares)]
+        notes += [*_said_of_temperature(temperature), *_said_of_refused(refused)]
+        return Compared(found, hidden, shares, temperature, notes)
+
+    def settings_of(self, compared: Compared) -> dict[str, Any]:
+        """The settings, with what the votes decided."""
+        decided = {"chosen": compared.shares, "temperature": compared.temperature}
+        return {**self.settings, **decided, **_choice(compared.hidden, compared.shares)}
 
     def _make(self, kind: type[Method], tolerance: float | None = None, **settings: Any) -> Method:
         tolerance = self.tolerance if tolerance is None else tolerance
         return kind(seed=self.seed, tolerance=tolerance, max_iterations=self.max_iterations, **settings)
 
-    def _candidate(
-        self, name: str, found: Dependence, tolerance: float | None = None, who: Any = slice(None)
-    ) -> Method:
+    def candidate(self, name: str, found: Dependence, tolerance: float | None = None, who: Any = slice(None)) -> Method:
         """PTBCC and the majority vote as they are; in HPT and HDS the votes of groups are discounted.
 
         An earlier run knew all annotators; `who` are those that are left where votes are hidden.
@@ -138,28 +156,21 @@ class Auto(Method):
 
         def fit_named(name: str, groups: Dependence, rest: Annotations) -> Result:
             who = code[np.asarray(rest.annotator_names)]
-            return fit(self._candidate(name, groups.of(who), max(ROUGHLY, self.tolerance), who), rest)
+            return fit(self.candidate(name, groups.of(who), max(ROUGHLY, self.tolerance), who), rest)
 
         chosen = {said: partial(fit_named, *which) for said, which in fits.items()}
         return hide(some, chosen, found.of(code).group, found.of(code).weights, folds, self.seed)
 
-    def _blend(
-        self,
-        annotations: Annotations,
-        fitted: dict[str, Result],
-        shares: dict[str, float],
-        temperature: float,
-        notes: list[str],
-    ) -> Result:
+    def _blend(self, annotations: Annotations, fitted: dict[str, Result], compared: Compared) -> Result:
         """The posteriors are averaged; what is known of annotators is that of the method with the largest share."""
-        main = fitted[max(shares, key=lambda name: shares[name])]
-        posterior = sum(share * temper(fitted[name].posterior, temperature) for name, share in shares.items())
-        settings = {**self.settings, "chosen": shares, "temperature": temperature}
-        result = summarise(self.name, settings, annotations, np.asarray(posterior), main.steps, main.knowledge)
-        parts = {name: _part(fitted[name], share) for name, share in shares.items()}
+        shares, main = compared.shares, fitted[largest(compared.shares)]
+        parts = (share * temper(fitted[name].posterior, compared.temperature) for name, share in shares.items())
+        settings, posterior = self.settings_of(compared), np.asarray(sum(parts))
+        result = summarise(self.name, settings, annotations, posterior, main.steps, main.knowledge)
         ended = next((one for one in fitted.values() if not one.converged), main)
         result = replace(result, converged=ended.converged, stopped=f"{ended.method} {ended.stopped}")
-        return replace(result, notes=notes, parts=parts)
+        kept = {name: _part(fitted[name], share) for name, share in shares.items()}
+        return replace(result, notes=compared.notes, parts=kept)
 
     def obstacle(self) -> str:
         return "this model does not hold the parts of its blend, as an earlier Karat saved it"
@@ -175,6 +186,10 @@ class Auto(Method):
 
     def knowledge(self, parameters: Any) -> Knowledge:
         raise TypeError("auto has no knowledge of its own")
+
+
+def largest(shares: dict[str, float]) -> str:
+    return max(shares, key=lambda name: shares[name])
 
 
 def _of(earlier: Any, who: Any) -> Any:
@@ -200,12 +215,18 @@ def _shares(hidden: Hidden, votes_per_task: float) -> dict[str, float]:
     return shares if votes_per_task >= ENOUGH else _half_evenly(shares)
 
 
+def _without(names: list[str], shares: dict[str, float]) -> dict[str, float]:
+    left = {name: share for name, share in shares.items() if name not in names}
+    total = sum(left.values())
+    return {name: share / total for name, share in left.items()} if len(left) < len(shares) else shares
+
+
 def _half_evenly(shares: dict[str, float]) -> dict[str, float]:
     even = {name: 0.5 / len(EVENLY) for name in EVENLY}
     return {name: shares.get(name, 0.0) / 2 + even.get(name, 0.0) for name in CANDIDATES if name in {*shares, *even}}
 
 
-def _compared(hidden: Hidden, shares: dict[str, float]) -> dict[str, Any]:
+def _choice(hidden: Hidden, shares: dict[str, float]) -> dict[str, Any]:
     """The score of every candidate, as a setting of the result; nothing where there was nothing to compare."""
     if not hidden.weight.size:
         return {}
@@ -244,3 +265,7 @@ def _said_of_temperature(temperature: float) -> list[str]:
     if temperature == 1.0:
         return []
     return [f"Probabilities were made less extreme (temperature {temperature:g}), because hidden votes said so."]
+
+
+def _said_of_refused(names: list[str]) -> list[str]:
+    return [f"Candidates that this engine cannot run were left out: {', '.join(names)}."] if names else []

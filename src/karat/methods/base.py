@@ -55,6 +55,10 @@ class Fit(Protocol):
         self, method: Method, annotations: Annotations, stage: str = "", after: Result | None = None
     ) -> Result: ...
 
+    def refusal(self, method: Method) -> str:
+        """Why the user's engine cannot run the method; nothing where it can."""
+        ...
+
 
 @dataclass(kw_only=True)
 class Method(ABC):
