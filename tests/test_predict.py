@@ -1,5 +1,7 @@
 """How an annotator is expected to vote: by every kind of knowledge, for those not seen, and best by the true model."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,8 @@ from karat.methods.ds import DS
 from karat.methods.hds import HDS
 from karat.methods.mv import MajorityVote
 from karat.methods.ptbcc import PTBCC
-from karat.predict import log_scores
+from karat.predict import group_matrices, likelihood, log_scores
+from karat.result import Part
 from karat.solve import fit
 
 
@@ -41,6 +44,24 @@ def test_somebody_who_has_not_voted_is_the_mean_of_all_and_an_unknown_task_is_an
     mean = np.mean([result.confusion(j) for j in range(9)], axis=0)
     expected = [result.posterior[3] @ mean, result.knowledge.class_prior @ result.confusion(5)]
     assert np.allclose(result.predict([3, -1], [-1, 5]), expected)
+
+
+def test_a_blend_predicts_as_its_parts_each_by_its_share(votes):
+    one, two, three = (fit(method, votes) for method in (PTBCC(), HDS(), MajorityVote()))
+    shares = {"ptbcc": 0.5, "hds": 0.3, "mv": 0.2}
+    kept = {
+        fitted.method: Part(shares[fitted.method], fitted.method, {}, fitted.knowledge) for fitted in (one, two, three)
+    }
+    blend = replace(one, parts=kept)
+    coin = np.where(np.eye(3), one.accuracy[5], (1 - one.accuracy[5]) / 2)
+    matrix = 0.5 * one.confusion(5) + 0.3 * two.confusion(5) + 0.2 * coin
+    assert np.allclose(blend.confusion(5), matrix)
+    assert np.allclose(blend.predict(3, 5), [one.posterior[3] @ matrix])
+    assert np.allclose(blend.predict([3, -1, 7], [-1, 5, -1]).sum(axis=1), 1)
+    who, truth, label = np.full(9, 5, np.int32), np.repeat(np.arange(3), 3), np.tile(np.arange(3), 3)
+    assert np.allclose(likelihood(blend, who, truth, label).reshape(3, 3), matrix)
+    everybody = np.mean([blend.confusion(j) for j in range(9)], axis=0)
+    assert np.allclose(group_matrices(blend, np.ones(9), np.zeros(9, np.int64), 1), [everybody])
 
 
 def test_one_task_serves_many_annotators(votes):

@@ -1,5 +1,7 @@
 """What an earlier run knew of annotators counts as if its votes stood in the new table."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,15 +9,18 @@ import karat
 from karat import Annotations, InputError
 from karat.checkpoint import Checkpoint
 from karat.checks.laws import sample_votes
+from karat.dependence import independent
+from karat.methods import auto
+from karat.methods.auto import Auto
 from karat.methods.ds import DS
 from karat.methods.hds import HDS
 from karat.methods.ibcc import IBCC
 from karat.methods.mv import MajorityVote
 from karat.methods.ptbcc import PTBCC
-from karat.prior import fit_with_prior
+from karat.prior import _match, _of_candidates, fit_with_prior
 from karat.solve import fit
 
-METHODS = [PTBCC(), DS(), HDS(), IBCC(), IBCC(inference="vb")]
+METHODS = [PTBCC(), DS(), HDS(), IBCC(), IBCC(inference="vb"), Auto()]
 
 
 @pytest.fixture(scope="module")
@@ -34,11 +39,11 @@ DISPUTED = Annotations.from_arrays([1, 1, 2, 2], ["ann", "eve"] * 2, ["x", "y", 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 def test_a_dispute_is_settled_by_what_is_known_of_both(earlier, method):
     without = karat.aggregate(DISPUTED, method)
-    assert without.tied.all() or method.name == "ibcc"
+    assert without.tied.all() or method.name in ("ibcc", "auto")
     result = karat.aggregate(DISPUTED, method, prior=fit(method, earlier))
     assert result.label.tolist() == ["x", "y"]
-    # two prototypes hardly tell four people apart
-    assert result.confidence.min() > (0.5 if method.name == "ptbcc" else 0.8)
+    # two prototypes hardly tell four people apart, and a blend has a share of the vote
+    assert result.confidence.min() > (0.5 if method.name in ("ptbcc", "auto") else 0.8)
     assert "2 of 2 annotators are known" in result.notes[0]
 
 
@@ -66,6 +71,77 @@ def test_counts_of_all_runs_add_up(earlier, method):
 def test_any_model_informs_confusion_matrices(earlier, source):
     result = karat.aggregate(DISPUTED, "hds", prior=fit(source, earlier))
     assert result.label.tolist() == ["x", "y"]
+
+
+SHARES = {"ptbcc": 0.3, "hpt": 0.2, "hds": 0.2, "ds": 0.2, "mv": 0.1}
+
+
+def blend(votes, shares, prior=None):
+    """auto, with these shares whatever the votes say."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(auto, "_shares", lambda *_: shares)
+        return karat.aggregate(votes, "auto", prior=prior)
+
+
+def test_each_candidate_of_auto_counts_what_the_part_of_its_name_knew(earlier):
+    before = blend(earlier, SHARES)
+    result = blend(DISPUTED, SHARES, before)
+    assert result.label.tolist() == ["x", "y"]
+    assert result.settings["prior"] == 2
+    for name in ("ptbcc", "hds", "ds"):
+        part = before.parts[name]
+        single = replace(before, method=part.method, settings=part.settings, knowledge=part.knowledge, parts={})
+        alone = karat.aggregate(DISPUTED, result.parts[name].method, prior=single, tolerance=1e-3, max_iterations=500)
+        for known in ("eta", "mu", "seen"):
+            if known in alone.knowledge.more:
+                found = result.parts[name].knowledge.more[known]
+                assert found == pytest.approx(alone.knowledge.more[known], rel=1e-6), (name, known)
+
+
+def test_what_auto_knows_adds_up_over_jobs(earlier):
+    once = blend(DISPUTED, SHARES, blend(earlier, SHARES))
+    twice = blend(DISPUTED, SHARES, once)
+    for name in ("hpt", "hds", "ds"):
+        seen = [result.parts[name].knowledge.more["seen"].sum(axis=1) for result in (once, twice)]
+        assert seen[0] == pytest.approx([202, 202], rel=1e-6)
+        assert seen[1] == pytest.approx([204, 204], rel=1e-6)
+
+
+def test_a_candidate_without_a_part_of_its_name_takes_what_there_is(earlier):
+    flat = blend(DISPUTED, {"ptbcc": 0.5, "hds flat": 0.5}, blend(earlier, {"hds": 1.0}))
+    assert flat.parts["hds flat"].knowledge.more["seen"].sum(axis=1) == pytest.approx([202, 202], rel=1e-6)
+    assert "prototypes" not in {k: v for k, v in flat.parts["ptbcc"].settings.items() if v is not None}
+    by_votes = blend(DISPUTED, {"hds": 1.0}, fit(MajorityVote(), earlier))
+    assert by_votes.parts["hds"].knowledge.more["seen"].sum(axis=1) == pytest.approx([202, 202], rel=1e-6)
+    three = blend(DISPUTED, {"hds": 1.0}, fit(PTBCC(n_prototypes=3), earlier))
+    assert three.label.tolist() == ["x", "y"]
+
+
+def test_a_part_of_a_blend_informs_the_method_of_its_name(earlier):
+    before = blend(earlier, SHARES)
+    result = karat.aggregate(DISPUTED, "ptbcc", prior=before)
+    assert (result.knowledge.more["beta"] >= before.parts["ptbcc"].knowledge.more["eta"][[0, 3]]).all()
+    with pytest.raises(InputError, match="this one is of auto, which blends hds"):
+        karat.aggregate(DISPUTED, "ptbcc", prior=blend(earlier, {"hds": 1.0}))
+
+
+def test_where_votes_are_hidden_annotators_keep_what_is_known_of_them(earlier):
+    """Only dan and eve vote on sampled tasks, and those who are left out must not shift the others."""
+    before = fit(HDS(), earlier)
+    rows = [(t, w, "x") for t in range(40) for w in ("bob", "eve")] + [(99, "ann", "y"), (99, "cat", "y")]
+    votes = Annotations.from_arrays(*zip(*rows, strict=True))
+    known = _of_candidates(before, _match(before, votes))
+    informed = Auto().inform(known)
+    hds = informed.candidate("hds", independent(2), who=np.array([1, 3])).earlier
+    by_name = dict(zip(before.annotator_names, before.knowledge.more["seen"], strict=True))
+    assert hds.sum(axis=1) == pytest.approx(np.array([by_name["bob"], by_name["eve"]]), rel=1e-6)
+    assert informed.candidate("mv", independent(4)).earlier is None
+
+
+def test_discounted_votes_count_for_a_later_run_as_they_did(earlier):
+    weights = [1.0, 0.5, 1.0, 0.25]
+    result = karat.aggregate(DISPUTED, "hds", prior=fit(HDS(weights=weights), earlier))
+    assert result.knowledge.more["seen"].sum(axis=1) == pytest.approx([202, 52], rel=1e-3)
 
 
 def test_classes_are_matched_by_name(earlier):

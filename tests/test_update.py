@@ -190,6 +190,12 @@ def test_gold_may_arrive_alone_and_what_was_known_stays(parts):
     assert np.array_equal(result.posterior[2:], first.posterior[2:])
 
 
+@pytest.mark.parametrize("name", ["mv", "ds", "hds", "hpt"])
+def test_truths_that_arrive_are_certain_whatever_the_method(parts, name):
+    result = karat.aggregate(parts[0], name).update(gold={1: 0})
+    assert result.posterior[1].tolist() == [1, 0, 0]
+
+
 def test_gold_may_be_a_column_of_the_new_votes(parts):
     frame = pd.DataFrame({"task": [500, 500], "annotator": [1, 2], "label": [0, 1], "truth": [1, 1]})
     assert fit(PTBCC(), parts[0]).update(frame, gold="truth").label[-1] == 1

@@ -164,8 +164,7 @@ def _fold_part(
     known = _renumbered(part.knowledge, method, merged.annotators)
     memory = method.recall(replace(result, knowledge=known))
     first, rest = _taken_out(method, engine, memory, again)
-    engine.scatter(again.now)
-    first = _add(first, engine.sum(method.start, 0))
+    first = _add(first, _start(method, engine, again.now))
     parameters = method.rebase(memory.parameters, first)
     steps: list[Step] = []
     while not _settled(steps):
@@ -186,14 +185,21 @@ def _taken_out(method: Method, engine: LocalEngine, memory: Memory, again: Again
     """The sums of the fit without the tasks that are looked at again, as they were then."""
     if again.before is None:
         return memory.first, memory.statistics
-    engine.scatter(again.before)
-    first = engine.sum(method.start, 0)
+    first = _start(method, engine, again.before)
     if again.posterior is None:
         statistics = _found_again(method, engine, memory)
     else:
         engine.posterior[:] = again.posterior
         statistics = engine.sum(method.sweep, memory.parameters)
     return _add(memory.first, first, -1), _add(memory.statistics, statistics, -1)
+
+
+def _start(method: Method, engine: LocalEngine, votes: Annotations) -> Any:
+    """First sums; where a method goes on from another's posterior, that one says what is known: shares, and truths."""
+    engine.scatter(votes)
+    if method.prelude is not None:
+        engine.sum(method.prelude.start, 0)
+    return engine.sum(method.start, 0)
 
 
 def _found_again(method: Method, engine: LocalEngine, memory: Memory) -> Any:
