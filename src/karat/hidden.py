@@ -19,13 +19,14 @@ from karat.encoding import MISSING, Codes, Names
 from karat.predict import LEAST_PROBABILITY, predictive
 from karat.result import Result
 
-__all__ = ["Hidden", "hide", "sample_tasks", "stack", "temper"]
+__all__ = ["Hidden", "add_tempered", "hide", "sample_tasks", "stack", "temper"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Fits = Mapping[str, Callable[[Annotations], Result]]
 
 TEMPERATURES = (1.0, 1.25, 1.5, 2.0, 3.0)
+RUN = 2**16  # tasks that are tempered at once
 ROUNDS = 100  # of the EM that finds the shares; small ones are left out, so that its slow tail does not matter
 
 
@@ -87,6 +88,20 @@ def temper(posterior: Floats, temperature: float) -> Floats:
     powers = posterior ** (1 / temperature)
     less_sure: Floats = powers / powers.sum(axis=1, keepdims=True)
     return less_sure
+
+
+def add_tempered(total: Floats | None, posterior: Floats, share: float, temperature: float) -> Floats:
+    """The sum of tempered posteriors, each times its share; in runs of tasks, so that no second table is made.
+
+    A posterior that is all of the sum is tempered where it is.
+    """
+    if total is None:
+        total = posterior if share == 1.0 else np.zeros_like(posterior)
+    for first in range(0, len(posterior), RUN):
+        rows = slice(first, first + RUN)
+        tempered = share * temper(posterior[rows], temperature)
+        total[rows] = tempered if total is posterior else total[rows] + tempered
+    return total
 
 
 def sample_tasks(annotations: Annotations, most_votes: int, seed: int) -> tuple[Annotations, NDArray[np.int64]]:

@@ -29,8 +29,8 @@ from karat.choice import Candidate, Choice
 from karat.dependence import Dependence, dependence, independent
 from karat.engines.blocks import Block
 from karat.errors import InputError
-from karat.hidden import Hidden, hide, sample_tasks, stack, temper
-from karat.methods.base import Fit, Knowledge, Method
+from karat.hidden import Hidden, add_tempered, hide, sample_tasks, stack
+from karat.methods.base import Fit, Floats, Knowledge, Method
 from karat.methods.ds import DS
 from karat.methods.hds import HDS
 from karat.methods.hpt import HPT
@@ -55,6 +55,8 @@ CANDIDATES: dict[str, tuple[type[Method], dict[str, Any]]] = {
     "ds": (DS, {}),
     "mv": (MajorityVote, {}),
 }
+MOST_BLENDED = 10_000_000  # votes; beyond, several fits take too long, and the best candidate is used alone
+NOTHING: Floats = np.empty((0, 0))
 OWN = ("hpt", "hds", "hds flat")  # those in which annotators have matrices of their own, and weights
 
 
@@ -97,18 +99,27 @@ class Auto(Method):
 
     def settle(self, annotations: Annotations, fit: Fit) -> Result:
         first = fit(self.candidate("ptbcc", independent(annotations.n_annotators)), annotations, "ptbcc")
-        compared = self.compare(annotations, first, fit)
-        others = [name for name in compared.shares if name != "ptbcc"]
-        fitted = {name: fit(self.candidate(name, compared.found), annotations, name, first) for name in others}
-        return self._blend(annotations, {**fitted, "ptbcc": first}, compared)
+        compared = self.compare(annotations, first, fit, alone=annotations.n_votes > MOST_BLENDED)
+        fitted: dict[str, Result] = {}
+        posterior: Floats | None = None
+        for name, share in compared.shares.items():
+            one = first if name == "ptbcc" else fit(self.candidate(name, compared.found), annotations, name, first)
+            posterior = add_tempered(posterior, one.posterior, share, compared.temperature)
+            fitted[name] = replace(one, posterior=NOTHING)  # what was added need not be held
+        assert posterior is not None
+        return self._blend(annotations, posterior, fitted, compared)
 
-    def compare(self, annotations: Annotations, first: Result, fit: Fit) -> Compared:
-        """On hidden votes; `first` is PTBCC's result on all. What the user's engine cannot run takes no part."""
-        alone, votes_per_task = independent(annotations.n_annotators), annotations.n_votes / annotations.n_tasks
-        refused = [name for name in CANDIDATES if fit.refusal(self.candidate(name, alone))]
+    def compare(self, annotations: Annotations, first: Result, fit: Fit, *, alone: bool = False) -> Compared:
+        """On hidden votes; `first` is PTBCC's result on all. What the user's engine cannot run takes no part.
+
+        `alone`: one candidate is to be used, not a blend.
+        """
+        everybody, votes_per_task = independent(annotations.n_annotators), annotations.n_votes / annotations.n_tasks
+        refused = [name for name in CANDIDATES if fit.refusal(self.candidate(name, everybody))]
         found = self._groups(annotations, first, fit)
         hidden = self._hide(annotations, found, {n: (n, found) for n in CANDIDATES if n not in refused}, fit)
         shares = _without(refused, _shares(hidden, votes_per_task))
+        shares = _best_of(shares, hidden) if alone else shares
         temperature = hidden.temperature(shares) if self.calibrate and hidden.weight.size else 1.0
         notes = [*_said(hidden, shares, votes_per_task < ENOUGH), *_said_of_groups(found, shares)]
         notes += [*_said_of_temperature(temperature), *_said_of_refused(refused)]
@@ -154,18 +165,24 @@ class Auto(Method):
         some, code = sample_tasks(annotations, self.most_votes, self.seed)
         folds = self.folds or (5 if annotations.n_votes <= FEW_VOTES else 2)
 
+        prototypes: Result | None = None
+
         def fit_named(name: str, groups: Dependence, rest: Annotations) -> Result:
+            nonlocal prototypes
             who = code[np.asarray(rest.annotator_names)]
-            return fit(self.candidate(name, groups.of(who), max(ROUGHLY, self.tolerance), who), rest)
+            after = prototypes if prototypes is not None and prototypes.annotations is rest else None
+            result = fit(self.candidate(name, groups.of(who), max(ROUGHLY, self.tolerance), who), rest, after=after)
+            prototypes = result if name == "ptbcc" else prototypes  # HPT goes on from there
+            return result
 
         chosen = {said: partial(fit_named, *which) for said, which in fits.items()}
         return hide(some, chosen, found.of(code).group, found.of(code).weights, folds, self.seed)
 
-    def _blend(self, annotations: Annotations, fitted: dict[str, Result], compared: Compared) -> Result:
-        """The posteriors are averaged; what is known of annotators is that of the method with the largest share."""
-        shares, main = compared.shares, fitted[largest(compared.shares)]
-        parts = (share * temper(fitted[name].posterior, compared.temperature) for name, share in shares.items())
-        settings, posterior = self.settings_of(compared), np.asarray(sum(parts))
+    def _blend(
+        self, annotations: Annotations, posterior: Floats, fitted: dict[str, Result], compared: Compared
+    ) -> Result:
+        """What is known of annotators is that of the method with the largest share."""
+        shares, main, settings = compared.shares, fitted[largest(compared.shares)], self.settings_of(compared)
         result = summarise(self.name, settings, annotations, posterior, main.steps, main.knowledge)
         ended = next((one for one in fitted.values() if not one.converged), main)
         result = replace(result, converged=ended.converged, stopped=f"{ended.method} {ended.stopped}")
@@ -221,6 +238,10 @@ def _without(names: list[str], shares: dict[str, float]) -> dict[str, float]:
     return {name: share / total for name, share in left.items()} if len(left) < len(shares) else shares
 
 
+def _best_of(shares: dict[str, float], hidden: Hidden) -> dict[str, float]:
+    return shares if len(shares) == 1 else {max(shares, key=lambda name: hidden.score(name)[0]): 1.0}
+
+
 def _half_evenly(shares: dict[str, float]) -> dict[str, float]:
     even = {name: 0.5 / len(EVENLY) for name in EVENLY}
     return {name: shares.get(name, 0.0) / 2 + even.get(name, 0.0) for name in CANDIDATES if name in {*shares, *even}}
@@ -240,6 +261,9 @@ def _said(hidden: Hidden, shares: dict[str, float], few: bool) -> list[str]:
         return ["No vote could be hidden to compare methods by, because no task has two; ptbcc was used."]
     if list(shares) == ["ptbcc"]:
         choice = "ptbcc was used, because no other method predicted hidden votes clearly better"
+    elif len(shares) == 1:
+        choice = f"{largest(shares)} was used, because it predicted hidden votes best"
+        choice += f"; beyond {MOST_BLENDED:,} votes methods are not blended, which would take several fits"
     else:
         parts = sorted(shares.items(), key=lambda part: -part[1])
         choice = "The labels blend " + ", ".join(f"{name} ({share:.0%})" for name, share in parts)
