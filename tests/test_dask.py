@@ -54,7 +54,7 @@ def assert_same(one, other):
     assert np.array_equal(one.bound, other.bound, equal_nan=True)
 
 
-@pytest.mark.parametrize("name", ["mv", "ds", "ibcc", "ptbcc", "bwa", "ebcc", "hpt"])
+@pytest.mark.parametrize("name", ["mv", "ds", "ibcc", "ptbcc", "bwa", "ebcc", "hds", "hpt"])
 def test_the_bits_are_those_of_the_local_engine(engine, votes, name):
     method = method_class(name)(**({"n_restarts": 2} if name == "ebcc" else {}))
     local = fit(method, votes, engine=LocalEngine(2, fewest_votes=FEWEST))

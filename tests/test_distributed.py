@@ -1,21 +1,27 @@
 """Data sets of many files: labels of a cluster are those of one machine."""
 
+import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import karat
 from karat.checks.laws import sample_votes
 from karat.engines.local import LocalEngine
 from karat.errors import InputError, KaratWarning, OutputError
 from karat.methods import method_class
+from karat.methods.auto import Auto
 from karat.readers.assemble import Wishes
 from karat.solve import fit
 from tests.cli_helpers import run
+from tests.test_auto import unlike_crowd
+from tests.test_dependence import crowd
 
 pytest.importorskip("distributed", reason='the Dask engine is an extra: pip install "karat[dask]"')
 
 from karat.distributed import aggregate_files, parts
 from karat.distributed.ingest import ingest
+from karat.distributed.sample import sampled
 from karat.engines.dask import DaskEngine
 from tests.dask_cluster import kill_at, two_workers
 
@@ -54,6 +60,19 @@ def votes_of(kind):
     return table
 
 
+CROWDS = {
+    "alike": lambda: karat.simulate(300, 100, 4, votes_per_task=5, annotator_concentration=0.2, seed=1).annotations,
+    "unlike": lambda: unlike_crowd()[0],
+    "copying": lambda: crowd(n_tasks=600, n_annotators=12, votes=12, copiers=5, seed=3)[0],
+    "few votes": lambda: karat.simulate(600, 100, 3, votes_per_task=2, seed=1).annotations,
+}
+
+
+def written(votes, folder):
+    task, annotator, label = votes.votes()
+    return write(pl.DataFrame({"task": task, "annotator": annotator, "label": label}), folder / "votes", ".parquet")
+
+
 def write(table, folder, suffix, n=4):
     folder.mkdir()
     rows = len(table) // n + 1
@@ -72,7 +91,7 @@ def local(source, method="ptbcc", **how):
 def test_labels_are_those_of_one_machine(engine, tmp_path, kind, suffix, monkeypatch):
     monkeypatch.setattr(parts, "MOST_ROWS", 350)  # a Parquet file becomes several parts
     source = write(votes_of(kind), tmp_path / "votes", suffix)
-    found = aggregate_files(source, tmp_path / "out", engine=engine, probabilities=True, rows_per_range=RANGE)
+    found = aggregate_files(source, tmp_path / "out", "ptbcc", engine=engine, probabilities=True, rows_per_range=RANGE)
     expected = local(source)
     assert engine.n_blocks > 4
     assert pl.read_parquet(tmp_path / "out").equals(expected.labels(probabilities=True))
@@ -98,8 +117,71 @@ def test_gold_classes_and_the_last_vote(engine, tmp_path):
 
 def test_a_worker_killed_in_the_middle_changes_nothing(client, engine, tmp_path):
     source = write(votes_of("text"), tmp_path / "votes", ".parquet")
-    aggregate_files(source, tmp_path / "out", engine=engine, watch=kill_at(client, 3), rows_per_range=RANGE)
+    aggregate_files(source, tmp_path / "out", "ptbcc", engine=engine, watch=kill_at(client, 3), rows_per_range=RANGE)
     assert pl.read_parquet(tmp_path / "out").equals(local(source).labels())
+
+
+@pytest.mark.parametrize("crowd", ["alike", "unlike", "copying", "few votes"])
+def test_auto_gives_the_table_of_one_machine(engine, tmp_path, crowd):
+    """What it blends, and groups it finds, included: so few votes are all looked at."""
+    source = written(CROWDS[crowd](), tmp_path)
+    found = aggregate_files(source, tmp_path / "out", "auto", engine=engine, probabilities=True, rows_per_range=RANGE)
+    expected = local(source, "auto")
+    table, theirs = pl.read_parquet(tmp_path / "out"), expected.labels(probabilities=True)
+    if crowd == "copying":  # they are found by a posterior that was summed as one block here
+        assert_frame_equal(table, theirs, abs_tol=1e-9)
+    else:
+        assert table.equals(theirs)
+        assert found.result.settings == expected.settings
+    assert found.result.notes[:-1] == expected.notes
+    assert (found.result.stopped, found.result.converged) == (expected.stopped, expected.converged)
+    assert found.annotators().columns == expected.annotators().columns
+    assert (len(found.result.settings["chosen"]) > 1) is (crowd != "alike")
+    assert any("agree more" in note for note in found.result.notes) is (crowd == "copying")
+
+
+def test_a_worker_killed_in_the_middle_of_a_blend_changes_nothing(client, engine, tmp_path):
+    source, seen = written(CROWDS["unlike"](), tmp_path), {}
+    kill = kill_at(client, 3)
+
+    def watch(step):
+        seen.setdefault(step.stage, step.iteration)
+        if step.stage == "hds":
+            kill(step)
+
+    aggregate_files(source, tmp_path / "out", "auto", engine=engine, watch=watch, probabilities=True)
+    assert pl.read_parquet(tmp_path / "out").equals(local(source, "auto").labels(probabilities=True))
+    assert seen["hds"] == 1
+    assert seen["hpt"] > 1  # it goes on where PTBCC ended
+
+
+def test_of_many_votes_auto_looks_at_those_of_random_tasks_and_says_so(engine, tmp_path):
+    source = written(CROWDS["copying"](), tmp_path)
+    few = Auto(most_votes=300)
+    found = aggregate_files(source, tmp_path / "out", few, engine=engine, rows_per_range=RANGE)
+    assert found.result.choice.hidden_votes <= 300
+    assert any("were looked for among 1,500 votes of random tasks only" in note for note in found.result.notes)
+    assert any("5 annotators in 1 group agree more" in note for note in found.result.notes)
+    assert len(pl.read_parquet(tmp_path / "out")) == found.n_tasks == 600
+
+
+def test_a_sample_holds_all_votes_of_random_tasks(engine, tmp_path):
+    source = write(votes_of("text"), tmp_path / "votes", ".csv")
+    wishes = Wishes(gold={f"t{i}": "class 1" for i in range(0, 500, 3)})
+    remote = ingest(engine.cluster, source, (None,) * 3, wishes, tmp_path, fewest_votes=50, rows_per_range=RANGE)
+    whole = karat.read(source, gold=wishes.gold)
+    everything, some = (sampled(engine.cluster, remote, most, seed=1) for most in (10**6, 600))
+    for column in ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold"):
+        assert np.array_equal(getattr(everything, column), getattr(whole, column))
+    wanted = np.sort(np.random.default_rng(1).choice(500, 600 * 500 // whole.n_votes, replace=False))
+    assert some.gold.tolist() == whole.gold[wanted].tolist()
+    codes = np.asarray(some.annotator_names)
+    assert votes_of_tasks(some, range(len(wanted)), codes) == votes_of_tasks(whole, wanted, np.arange(6))
+
+
+def votes_of_tasks(votes, tasks, codes):
+    task, annotator, label = votes.votes()
+    return [list(zip(codes[annotator[task == i]], label[task == i], strict=True)) for i in tasks]
 
 
 def test_a_folder_of_labels_is_replaced_and_any_other_stays(engine, tmp_path):
@@ -126,7 +208,7 @@ def test_what_a_cluster_cannot_do_is_said(engine, tmp_path):
     with pytest.raises(InputError, match="give a file of truths"):
         aggregate_files(source, tmp_path / "out", engine=engine, gold=True)
     with pytest.raises(InputError, match="write the labels into one file"):
-        aggregate_files(source, tmp_path / "out", "auto", engine=engine)
+        aggregate_files(source, tmp_path / "out", "ebcc", engine=engine)
     with pytest.raises(InputError, match=r"0\.parquet: label 'class 0' is not among"):
         aggregate_files(source, tmp_path / "out", engine=engine, classes=["class 9"])
     assert [place.name for place in tmp_path.iterdir()] == ["votes"]

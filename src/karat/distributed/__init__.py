@@ -15,17 +15,18 @@ import narwhals as nw
 import numpy as np
 
 from karat.annotations import Repeated
+from karat.distributed.fitting import fitted
 from karat.distributed.folder import Workshop, check_folder, replacing_folder
 from karat.distributed.ingest import ROWS_PER_RANGE, Remote, ingest
-from karat.distributed.labels import Tally, part_name, totals, write_block, write_unlabelled
-from karat.distributed.outcome import Outcome, outcome, template
-from karat.engines.blas import one_blas_thread
+from karat.distributed.labels import Tally, finish, part_name, write_block, write_unlabelled
+from karat.distributed.outcome import Outcome, outcome, template, without_knowledge
+from karat.distributed.plan import Plan, planned
 from karat.engines.dask import DaskEngine
 from karat.errors import InputError
 from karat.methods import Method, method_class
 from karat.readers.assemble import Wishes
+from karat.registry import DEFAULT_METHOD
 from karat.result import Result, Step
-from karat.solve import descend
 
 __all__ = ["Outcome", "aggregate_files", "check_folder"]
 
@@ -33,7 +34,7 @@ __all__ = ["Outcome", "aggregate_files", "check_folder"]
 def aggregate_files(
     votes: Any,
     folder: str | Path,
-    method: str | Method = "ptbcc",
+    method: str | Method = DEFAULT_METHOD,
     *,
     engine: DaskEngine,
     gold: Any = None,
@@ -50,7 +51,8 @@ def aggregate_files(
     """Votes in files -> labels in a folder of Parquet files, in the order of the tasks' names.
 
     Labels and probabilities are those of `karat.aggregate`, to the bit; annotators' accuracies are sums in another
-    order. The folder appears when all is written; one of an earlier run is replaced.
+    order. auto chooses on some of the votes: those of random tasks, where there are many. The folder appears when all
+    is written; one of an earlier run is replaced.
     """
     chosen = method_class(method)() if isinstance(method, str) else method
     _check(chosen, engine, gold)
@@ -68,16 +70,18 @@ def aggregate_files(
             fewest_votes=engine.fewest_votes,
             rows_per_range=rows_per_range,
         )
+        plan = planned(chosen, engine, remote, watch)
         engine.adopt(lambda index: remote.blocks[index], [block.n_tasks for block in remote.blocks])
-        made, tally = _fit(chosen, engine, remote, shop, probabilities, watch)
-    return outcome(target, made, remote, tally, time.perf_counter() - began, engine.notes())
+        made, tally = _fit(plan, engine, remote, shop, probabilities, watch)
+    notes = [*plan.notes, *engine.notes()]
+    return outcome(target, made, remote, tally, time.perf_counter() - began, notes)
 
 
 def _check(method: Method, engine: DaskEngine, gold: Any) -> None:
     engine.accept(method)
     if gold is not None and not method.takes_gold:
         raise InputError(f"{method.name} cannot use gold truths; leave them out or choose another method")
-    if method.n_restarts > 1 or method.accelerated or type(method).settle is not Method.settle:
+    if method.n_restarts > 1 or method.accelerated:
         raise InputError(
             f"{method.name} with these settings takes back or compares whole runs, for which the posteriors would have "
             "to leave the workers; write the labels into one file, or choose another method (n_restarts=1, for ebcc)"
@@ -85,20 +89,17 @@ def _check(method: Method, engine: DaskEngine, gold: Any) -> None:
 
 
 def _fit(
-    method: Method,
+    plan: Plan,
     engine: DaskEngine,
     votes: Remote,
     shop: Workshop,
     probabilities: bool,
     watch: Callable[[Step], None] | None,
 ) -> tuple[Result, Tally]:
-    """The loop; then each worker writes the labels of its blocks."""
-    with one_blas_thread():
-        descent = descend(method, engine, watch=watch)
-        knowledge = method.knowledge(descent.parameters)
-    made = template(method, votes, descent, knowledge)
-    preference = np.argsort(-engine.sum(totals).classes, kind="stable")
-    tally = engine.sum(write_block, votes.blocks, preference, made, probabilities, shop.labels)
+    """The fits; then each worker writes the labels of its blocks."""
+    made = template(plan, votes, fitted(plan, engine, watch))
+    preference = np.argsort(-engine.sum(finish, plan.temperature).classes, kind="stable")
+    tally = engine.sum(write_block, votes.blocks, preference, without_knowledge(made), probabilities, shop.labels)
     if len(votes.unlabelled):
         names: Any = nw.from_native(votes.unlabelled, series_only=True)
         write_unlabelled(made, names, names, probabilities, shop.labels / part_name(len(votes.blocks)))

@@ -14,14 +14,17 @@ from numpy.typing import NDArray
 
 from karat.distributed.stored import Stored
 from karat.encoding import Names
-from karat.engines.blocks import Block
+from karat.engines.blocks import Block, sum_tasks
 from karat.frames import to_polars
+from karat.hidden import temper
 from karat.kernels.labels import decide
 from karat.kernels.votes import agreement, outvoted
 from karat.result import Result
 from karat.tables import labels_table
 
-__all__ = ["Tally", "Totals", "part_name", "totals", "write_block", "write_unlabelled"]
+__all__ = ["Tally", "Totals", "add_share", "finish", "part_name", "write_block", "write_unlabelled"]
+
+BLEND = "blend"  # under this name a block keeps it
 
 
 class Totals(NamedTuple):
@@ -38,8 +41,18 @@ class Tally(NamedTuple):
     expected: NDArray[np.float64]  # [W]
 
 
-def totals(block: Block) -> Totals:
-    return Totals(block.posterior.sum(axis=0, dtype=np.float64))
+def add_share(block: Block, share: float, temperature: float) -> Totals:
+    """The posterior of a method goes into the blend of several, which the block keeps."""
+    part = share * temper(block.posterior, temperature)
+    block.state[BLEND] = block.state[BLEND] + part if BLEND in block.state else part
+    return Totals(sum_tasks(part))
+
+
+def finish(block: Block, temperature: float) -> Totals:
+    """The posterior as it is written: the blend, or that of the only method."""
+    blend = block.state.pop(BLEND, None)
+    block.posterior[:] = temper(block.posterior, temperature) if blend is None else blend
+    return Totals(block.class_sums())
 
 
 def write_block(

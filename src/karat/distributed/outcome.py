@@ -10,14 +10,15 @@ import narwhals as nw
 import numpy as np
 
 from karat.accuracy import accuracies
+from karat.distributed.fitting import Fitted
 from karat.distributed.ingest import Remote
 from karat.distributed.labels import Tally
+from karat.distributed.plan import Plan
 from karat.encoding import Names
-from karat.methods import Method
+from karat.methods.auto import largest
 from karat.result import Knowledge, Result
-from karat.solve import Descent
 
-__all__ = ["Outcome", "outcome", "template"]
+__all__ = ["Outcome", "outcome", "template", "without_knowledge"]
 
 
 @dataclass(frozen=True)
@@ -36,13 +37,13 @@ class Outcome:
         return self.result.annotators()
 
 
-def template(method: Method, votes: Remote, descent: Descent, knowledge: Knowledge) -> Result:
+def template(plan: Plan, votes: Remote, made: Fitted) -> Result:
     """A result without tasks and without records of annotators."""
     nobody: Any = np.empty(0)
     none: Names = _names(votes.annotators)[:0]
     return Result(
-        method=method.name,
-        settings=method.settings,
+        method=plan.name,
+        settings=plan.settings,
         task_names=none,
         annotator_names=none,
         class_names=votes.classes,
@@ -53,12 +54,18 @@ def template(method: Method, votes: Remote, descent: Descent, knowledge: Knowled
         votes_per_task=np.empty(0, np.int64),
         gold=np.empty(0, np.int32),
         **dict.fromkeys(("votes_per_annotator", "agreement", "accuracy", "accuracy_low", "accuracy_high"), nobody),
-        knowledge=knowledge,
-        steps=descent.steps,
+        knowledge=made.parts[largest(plan.shares)].knowledge,
+        parts={} if plan.name in made.parts else made.parts,
+        steps=made.main.steps,
         counts=votes.counts,
-        converged=descent.converged,
-        stopped=descent.stopped,
+        converged=made.ended.converged,
+        stopped=made.ended.stopped if plan.name in made.parts else f"{made.ended.method.name} {made.ended.stopped}",
     )
+
+
+def without_knowledge(made: Result) -> Result:
+    """What labels do not need: it grows with the annotators, and would travel to every worker."""
+    return replace(made, knowledge=Knowledge(class_prior=np.empty(0)), parts={}, steps=[])
 
 
 def outcome(folder: Path, made: Result, votes: Remote, tally: Tally, seconds: float, notes: list[str]) -> Outcome:
