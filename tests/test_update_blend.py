@@ -11,7 +11,7 @@ import karat
 from karat import Annotations, InputError
 from karat.checks.laws import sample_votes
 from karat.engines.local import LocalEngine
-from karat.hidden import temper
+from karat.hidden import Hidden, temper
 from karat.merging import merge
 from karat.methods import auto, method_of
 from karat.methods.auto import Auto
@@ -37,9 +37,10 @@ def parts():
 
 @pytest.fixture(scope="module")
 def blend(parts):
-    """All candidates have a share, whatever the votes say."""
+    """All candidates have a share, and the blend a temperature, whatever the votes say."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(auto, "_shares", lambda *_: SHARES)
+        patch.setattr(Hidden, "temperature", lambda *_: 2.0)
         return fit(Auto(), parts[0])
 
 
