@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import closing
 
 import karat
+from karat.registry import DEFAULT_METHOD
 from tests.cli_helpers import CSV, run, write
 from tests.exports_made import annotation, choices
 
@@ -65,7 +66,7 @@ def test_an_earlier_run_is_a_prior(tmp_path):
     saved, new = model(tmp_path), write(tmp_path / "new.csv", NEW)
     done = run("aggregate", new, "--prior", saved)
     assert done.exit_code == 0, done.output
-    assert "2 of 3 annotators are known from an earlier run (ptbcc)" in done.stderr
+    assert f"2 of 3 annotators are known from an earlier run ({DEFAULT_METHOD})" in done.stderr
     assert run("aggregate", new, "--prior", saved, "--method", "mv").exit_code == 2
 
 

@@ -17,7 +17,7 @@ STATED = 1e-6  # in the docstring of PTBCC.single
 def test_single_precision_ends_where_double_does(n_classes: int, n_prototypes: int) -> None:
     votes = karat.simulate(20_000, 200, n_classes, votes_per_task=5, seed=n_classes).annotations
     double, single = (
-        karat.aggregate(votes, n_prototypes=n_prototypes, precision=precision) for precision in ("double", "single")
+        karat.aggregate(votes, "ptbcc", n_prototypes=n_prototypes, precision=bits) for bits in ("double", "single")
     )
     assert double.posterior.dtype == np.float64
     assert single.posterior.dtype == np.float32
@@ -31,7 +31,7 @@ def test_single_precision_ends_where_double_does(n_classes: int, n_prototypes: i
 
 def test_a_single_result_is_saved_and_shown(tmp_path: Path) -> None:
     votes = karat.simulate(100, 20, 3, seed=1).annotations
-    result = karat.aggregate(votes, precision="single")
+    result = karat.aggregate(votes, "ptbcc", precision="single")
     result.save(tmp_path / "model.karat")
     loaded = karat.load(tmp_path / "model.karat")
     assert loaded.posterior.dtype == np.float32
@@ -41,4 +41,4 @@ def test_a_single_result_is_saved_and_shown(tmp_path: Path) -> None:
 
 def test_any_other_precision_is_refused() -> None:
     with pytest.raises(InputError, match='precision must be "double" or "single"'):
-        karat.aggregate(karat.simulate(10, 5, 2).annotations, precision="half")
+        karat.aggregate(karat.simulate(10, 5, 2).annotations, "ptbcc", precision="half")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 __all__ = ["DEFAULT_METHOD", "ENGINES", "REGISTRY"]
 
-DEFAULT_METHOD = "ptbcc"  # wherever the user names none
+DEFAULT_METHOD = "auto"  # wherever the user names none
 
 REGISTRY = {
     "mv": "karat.methods.mv:MajorityVote",
