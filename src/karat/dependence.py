@@ -48,6 +48,7 @@ LEAST_COUNT = 1e-9  # where a class has no votes
 NEGLIGIBLE = 1e-6  # probability of a truth
 MOST_NUMBERS = 2**27  # in matrices of all annotators: a gibibyte
 ROOM = 2**22  # numbers that are worked on at once
+RUN = 2**14  # tasks whose pairs are counted at once
 
 
 class Dependence(NamedTuple):
@@ -119,8 +120,8 @@ def vote_pairs(
 def _tasks_with(annotations: Annotations, order: Integers, most: int) -> Integers:
     """As many tasks, in this order, as have so many pairs; one at least."""
     before = 0
-    for first in range(0, len(order), ROOM):
-        _, votes = _rows(annotations, order[first : first + ROOM])
+    for first in range(0, len(order), RUN):
+        _, votes = _rows(annotations, order[first : first + RUN])
         total = before + np.cumsum(votes * (votes - 1) // 2)
         if total[-1] >= most:
             return order[: max(first + int(np.searchsorted(total, most)), 1)]
