@@ -9,7 +9,7 @@ import karat
 from karat.checks.laws import sample_votes
 from karat.engines.local import LocalEngine
 from karat.errors import InputError, KaratWarning, OutputError
-from karat.methods import method_class
+from karat.methods import auto, method_class
 from karat.methods.auto import Auto
 from karat.readers.assemble import Wishes
 from karat.solve import fit
@@ -19,7 +19,7 @@ from tests.test_dependence import crowd
 
 pytest.importorskip("distributed", reason='the Dask engine is an extra: pip install "karat[dask]"')
 
-from karat.distributed import aggregate_files, parts
+from karat.distributed import aggregate_files, parts, plan
 from karat.distributed.ingest import ingest
 from karat.distributed.sample import sampled
 from karat.engines.dask import DaskEngine
@@ -153,6 +153,17 @@ def test_a_worker_killed_in_the_middle_of_a_blend_changes_nothing(client, engine
     assert pl.read_parquet(tmp_path / "out").equals(local(source, "auto").labels(probabilities=True))
     assert seen["hds"] == 1
     assert seen["hpt"] > 1  # it goes on where PTBCC ended
+
+
+def test_where_there_are_too_many_votes_to_blend_one_method_is_used_as_on_one_machine(engine, tmp_path, monkeypatch):
+    for module in (auto, plan):
+        monkeypatch.setattr(module, "MOST_BLENDED", 100)
+    source = written(CROWDS["unlike"](), tmp_path)
+    found = aggregate_files(source, tmp_path / "out", "auto", engine=engine, probabilities=True)
+    expected = local(source, "auto")
+    assert pl.read_parquet(tmp_path / "out").equals(expected.labels(probabilities=True))
+    assert len(found.result.settings["chosen"]) == 1
+    assert found.result.settings == expected.settings
 
 
 def test_of_many_votes_auto_looks_at_those_of_random_tasks_and_says_so(engine, tmp_path):

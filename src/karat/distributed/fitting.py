@@ -29,7 +29,7 @@ def fitted(plan: Plan, engine: DaskEngine, watch: Watch | None) -> Fitted:
             descent = descend(method, engine, watch=_told(watch, name, plan), before=_before(name, done))
             if name in plan.shares:
                 parts[name] = _part(plan, name, descent)
-                if len(plan.methods) > 1:
+                if len(plan.shares) > 1:
                     engine.sum(add_share, plan.shares[name], plan.temperature)
             done[name] = descent._replace(parameters=None)  # they may be large
     main = done[largest(plan.shares)]

@@ -16,7 +16,7 @@ from karat.distributed.stored import Stored
 from karat.encoding import Names
 from karat.engines.blocks import Block, sum_tasks
 from karat.frames import to_polars
-from karat.hidden import temper
+from karat.hidden import add_tempered
 from karat.kernels.labels import decide
 from karat.kernels.votes import agreement, outvoted
 from karat.result import Result
@@ -43,15 +43,16 @@ class Tally(NamedTuple):
 
 def add_share(block: Block, share: float, temperature: float) -> Totals:
     """The posterior of a method goes into the blend of several, which the block keeps."""
-    part = share * temper(block.posterior, temperature)
-    block.state[BLEND] = block.state[BLEND] + part if BLEND in block.state else part
-    return Totals(sum_tasks(part))
+    block.state[BLEND] = add_tempered(block.state.get(BLEND), block.posterior, share, temperature)
+    return Totals(sum_tasks(block.state[BLEND]))
 
 
 def finish(block: Block, temperature: float) -> Totals:
     """The posterior as it is written: the blend, or that of the only method."""
-    blend = block.state.pop(BLEND, None)
-    block.posterior[:] = temper(block.posterior, temperature) if blend is None else blend
+    if BLEND in block.state:
+        block.posterior[:] = block.state.pop(BLEND)
+    else:
+        add_tempered(None, block.posterior, 1.0, temperature)
     return Totals(block.class_sums())
 
 

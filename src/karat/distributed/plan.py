@@ -12,7 +12,7 @@ from karat.distributed.ingest import Remote
 from karat.distributed.sample import sampled
 from karat.engines.dask import DaskEngine
 from karat.methods import Method
-from karat.methods.auto import CANDIDATES, Auto
+from karat.methods.auto import CANDIDATES, MOST_BLENDED, Auto
 from karat.solve import Stages, Watch
 
 __all__ = ["Plan", "planned"]
@@ -36,7 +36,7 @@ def planned(method: Method, engine: DaskEngine, votes: Remote, watch: Watch | No
     stages = Stages(engine, watch=watch)
     some = sampled(engine.cluster, votes, ENOUGH * method.most_votes, method.seed)
     first = stages(method.candidate("ptbcc", independent(some.n_annotators)), some)
-    compared = method.compare(some, first, stages)
+    compared = method.compare(some, first, stages, alone=votes.n_votes > MOST_BLENDED)
     found = compared.found.among(np.asarray(some.annotator_names), len(votes.annotators))
     needed = {*compared.shares, *(["ptbcc"] if "hpt" in compared.shares else [])}  # where HPT starts
     methods = {name: method.candidate(name, found) for name in CANDIDATES if name in needed}
