@@ -104,7 +104,7 @@ class Guard:
 
 
 def grow(bench: Bench, names: list[str]) -> dict[str, list[dict[str, Any]]]:
-    """Phases and memory of `karat aggregate` with a fixed number of sweeps, one size after another."""
+    """Phases and memory of PTBCC from file to file, with a fixed number of sweeps, one size after another."""
     found: dict[str, list[dict[str, Any]]] = {}
     for name in names:
         sizes = bench.options.votes if name == "votes" and bench.options.votes else GROWTH[name]
@@ -129,7 +129,8 @@ def _point(bench: Bench, name: str, size: float) -> dict[str, Any]:
     settings = [f"n_prototypes={at['prototypes']}", f"max_iterations={SWEEPS}", "tolerance=0"]
     options = [word for setting in settings for word in ("--set", setting)]
     for path in (few, votes):  # what is not yet compiled is compiled on the few
-        found = bench.karat("aggregate", arguments=[str(path), "-o", str(path.with_name("labels.parquet")), *options])
+        labels = str(path.with_name("labels.parquet"))
+        found = bench.karat("aggregate", arguments=[str(path), "-o", labels, "--method", "ptbcc", *options])
     print(f"{name:<12}{size:>12,.0f}  {found.get('failed') or _phases(found)}", flush=True)
     return found
 

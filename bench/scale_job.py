@@ -102,9 +102,9 @@ def frame(path: str, threads: int, accelerate: bool) -> Figures:
     import karat
 
     table = pd.read_csv(path)
-    karat.aggregate(table.head(10_000), threads=threads, accelerate=accelerate)
+    karat.aggregate(table.head(10_000), "ptbcc", threads=threads, accelerate=accelerate)
     began, cpu = time.perf_counter(), time.process_time()
-    result = karat.aggregate(table, threads=threads, accelerate=accelerate)
+    result = karat.aggregate(table, "ptbcc", threads=threads, accelerate=accelerate)
     return {
         "seconds": time.perf_counter() - began,
         "cpu_seconds": time.process_time() - cpu,  # of all threads: tells a busy machine from a slow program
@@ -117,7 +117,7 @@ def whole(path: str, threads: int) -> Figures:
     import karat
 
     began = time.perf_counter()
-    result = karat.aggregate(path, threads=threads)
+    result = karat.aggregate(path, "ptbcc", threads=threads)
     return {"seconds": time.perf_counter() - began, "iterations": result.iterations}
 
 

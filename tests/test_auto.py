@@ -5,12 +5,14 @@ import pytest
 
 from karat import Annotations, InputError, load, simulate
 from karat.checks.laws import sample_votes
-from karat.dependence import dependence
+from karat.dependence import dependence, independent
 from karat.engines.local import LocalEngine
-from karat.hidden import TEMPERATURES, Hidden, hide, sample_tasks, stack, temper
+from karat.hidden import TEMPERATURES, Hidden, add_tempered, hide, sample_tasks, stack, temper
+from karat.knowledge import CHOOSING
 from karat.methods import auto
 from karat.methods.auto import Auto
 from karat.methods.ds import DS
+from karat.methods.hpt import HPT
 from karat.methods.mv import MajorityVote
 from karat.methods.ptbcc import PTBCC
 from karat.metrics import accuracy, log_loss
@@ -139,6 +141,41 @@ def test_the_posterior_is_the_blend_of_the_posteriors(votes):
     methods["ds"] = DS(max_iterations=500, tolerance=1e-3)
     parts = sum(share * fit(methods[name], votes).posterior for name, share in shares.items())
     assert np.allclose(result.posterior, parts)
+
+
+def test_of_very_many_votes_the_best_candidate_is_used_alone(monkeypatch):
+    votes, _ = unlike_crowd()
+    monkeypatch.setattr(auto, "MOST_BLENDED", 3000)
+    stages = set()
+    result = fit(Auto(), votes, watch=lambda step: stages.add(step.stage))
+    best = result.choice.candidates[0].name
+    assert result.settings["chosen"] == {best: 1.0}
+    assert stages == {"ptbcc", CHOOSING, best}
+    assert result.notes[0].startswith(f"{best} was used, because it predicted hidden votes best; beyond 3,000 votes")
+    alone = fit(Auto().candidate(best, independent(7)), votes)
+    assert np.array_equal(result.posterior, temper(alone.posterior, result.settings["temperature"]))
+
+
+def test_hpt_goes_on_from_the_ptbcc_that_was_fitted_to_the_same_votes():
+    """In every fold, and in the end: nobody sweeps PTBCC twice."""
+    seen = []
+    fit(Auto(folds=2), unlike_crowd()[0], watch=lambda step: seen.append(step) if step.iteration == 1 else None)
+    names = [method for method, settings in auto.CANDIDATES.values() if method is not HPT]
+    blended = len({step.stage for step in seen} - {CHOOSING, "ptbcc"})
+    assert len(seen) - 1 - blended == 2 * len(names)
+
+
+def test_posteriors_are_added_up_in_runs(monkeypatch):
+    monkeypatch.setattr("karat.hidden.RUN", 7)
+    rng = np.random.default_rng(0)
+    one, other = rng.dirichlet(np.ones(3), size=20), rng.dirichlet(np.ones(3), size=20)
+    kept = one.copy()
+    total = add_tempered(add_tempered(None, one, 0.25, 2.0), other, 0.75, 2.0)
+    assert np.array_equal(total, 0.25 * temper(one, 2.0) + 0.75 * temper(other, 2.0))
+    assert np.array_equal(one, kept)
+    whole = add_tempered(None, one, 1.0, 2.0)
+    assert whole is one
+    assert np.array_equal(whole, temper(kept, 2.0))
 
 
 def test_without_a_task_of_two_votes_nothing_can_be_hidden():
