@@ -12,7 +12,7 @@ from karat.methods.ds import DS
 from karat.methods.hds import HDS
 from karat.methods.mv import MajorityVote
 from karat.methods.ptbcc import PTBCC
-from karat.predict import group_matrices, likelihood, log_scores
+from karat.predict import discounts, group_matrices, likelihood, log_scores
 from karat.result import Part
 from karat.solve import fit
 
@@ -62,6 +62,16 @@ def test_a_blend_predicts_as_its_parts_each_by_its_share(votes):
     assert np.allclose(likelihood(blend, who, truth, label).reshape(3, 3), matrix)
     everybody = np.mean([blend.confusion(j) for j in range(9)], axis=0)
     assert np.allclose(group_matrices(blend, np.ones(9), np.zeros(9, np.int64), 1), [everybody])
+
+
+def test_votes_that_are_discounted_in_some_parts_count_less_by_their_share(votes):
+    one, two = fit(PTBCC(), votes), fit(HDS(weights=[0.5] + [1.0] * 8), votes)
+    shares = ((one, 0.75), (two, 0.25))
+    blend = replace(
+        one, parts={part.method: Part(share, part.method, part.settings, part.knowledge) for part, share in shares}
+    )
+    assert discounts(blend, np.array([0, 1])) == pytest.approx([0.875, 1])
+    assert discounts(one, np.array([0, 1])).tolist() == [1, 1]
 
 
 def test_one_task_serves_many_annotators(votes):

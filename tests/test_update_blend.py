@@ -86,7 +86,8 @@ def test_what_is_kept_is_said_and_updates_add_up(blend, parts):
         names = parts[1].task_names[task[some]], parts[1].annotator_names[annotator[some]], label[some]
         result = result.update(Annotations.from_arrays(*names))
     assert result.notes[0].startswith("60 votes were folded in since the last fit")
-    assert "Shares (ptbcc 30%, hpt 20%" in result.notes[1]
+    assert "its shares (ptbcc 30%, hpt 20%" in result.notes[0]
+    assert "chooses anew" in result.notes[0]
     assert result.settings["chosen"] == blend.settings["chosen"]
     assert result.knowledge is result.parts["ptbcc"].knowledge
     same_votes(result.annotations, parts[2])

@@ -276,11 +276,13 @@ def _described(
 
 
 def _notes(parts: dict[str, Part], added: int) -> list[str]:
-    notes = [f"{added:,} votes were folded in since the last fit; --refit (refit=True) fits all of them again."]
-    if parts:
-        shares = ", ".join(f"{name} {part.share:.0%}" for name, part in parts.items())
-        notes.append(f"Shares ({shares}), groups and temperature are as the last fit chose them; --refit chooses anew.")
-    return notes
+    folded_in = f"{added:,} votes were folded in since the last fit"
+    if not parts:
+        return [f"{folded_in}; --refit (refit=True) fits all of them again."]
+    order = sorted(parts, key=lambda name: -parts[name].share)
+    shares = ", ".join(f"{name} {parts[name].share:.0%}" for name in order)
+    kept = f"with its shares ({shares}), groups and temperature"
+    return [f"{folded_in}, {kept}; --refit (refit=True) fits all of them again, and chooses anew."]
 
 
 def _kept_intervals(result: Result, merged: Merged, annotators: Codes) -> Intervals:
