@@ -36,6 +36,10 @@ def test_settings_reach_the_method():
     [
         ({"method": "magic"}, "no method 'magic'; choose from mv"),
         ({"method": "ptbcc", "prototype_count": 3}, "no setting prototype_count; it has tolerance"),
+        (
+            {"n_prototypes": 3},
+            "auto has no setting n_prototypes; .* is a setting of ptbcc: name the method, too",
+        ),
     ],
 )
 def test_an_unknown_method_or_setting_is_refused_with_the_choices(arguments, words):

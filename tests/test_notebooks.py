@@ -6,11 +6,13 @@ from pathlib import Path
 
 import nbclient
 import nbformat
+import numba
 import pytest
 
 import karat
 from karat import Annotations
-from karat.progress import in_notebook, on_terminal
+from karat.progress import COMPILING, compiling, in_notebook, on_terminal
+from karat.solve import fit
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -36,9 +38,10 @@ def test_the_example_runs_from_top_to_bottom(path, tmp_path):
 def test_a_long_fit_shows_one_line_and_takes_it_away(tmp_path):
     (cell,) = executed(
         [
-            "import karat, karat.progress\n"
+            "import karat, karat.progress, karat.solve\n"
             "karat.progress.PATIENCE = karat.progress.PACE = 0\n"
             "votes = karat.simulate(300, 10, 3).annotations\n"
+            "karat.solve.fit(karat.PTBCC(), votes)\n"  # now everything is compiled
             "seen = []\n"
             "import IPython.display as d\n"
             "update = d.DisplayHandle.update\n"
@@ -57,6 +60,7 @@ def test_a_long_fit_shows_one_line_and_takes_it_away(tmp_path):
 
 
 def test_a_short_fit_shows_nothing_but_the_result(tmp_path):
+    fit(karat.PTBCC(), karat.simulate(20, 5, 2).annotations)  # now everything is compiled
     source = "import karat\nkarat.aggregate(karat.simulate(20, 5, 2).annotations, 'ptbcc')"
     (cell,) = executed([source], tmp_path)
     (output,) = cell.outputs
@@ -69,6 +73,15 @@ def test_no_progress_where_nobody_sees_it(capsys):
         assert one is two is None
     karat.aggregate(Annotations.from_arrays([1, 1], ["a", "b"], ["x", "y"]))
     assert capsys.readouterr() == ("", "")
+
+
+def test_who_waits_for_the_compiler_is_told():
+    told = []
+    with compiling(told.append):
+        assert numba.njit(lambda x: x + 1)(1) == 2
+    assert told == [COMPILING]
+    numba.njit(lambda x: x + 2)(1)
+    assert told == [COMPILING]
 
 
 def test_ipython_on_a_terminal_is_no_notebook():

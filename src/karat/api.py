@@ -10,7 +10,7 @@ from karat.errors import InputError
 from karat.methods import Method, method_class
 from karat.prior import fit_with_prior
 from karat.progress import in_notebook
-from karat.registry import DEFAULT_METHOD
+from karat.registry import DEFAULT_METHOD, REGISTRY
 from karat.result import Result
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from karat.engines import Engine
     from karat.result import Step
 
-__all__ = ["aggregate", "make_method"]
+__all__ = ["aggregate", "make_method", "no_setting"]
 
 
 def aggregate(
@@ -99,5 +99,12 @@ def make_method(method: str | Method, settings: dict[str, Any]) -> Method:
     chosen = method_class(method)
     known = chosen().settings
     if unknown := sorted(set(settings) - set(known)):
-        raise InputError(f"{method} has no setting {', '.join(unknown)}; it has {', '.join(known)}")
+        raise no_setting(method, unknown[0])
     return chosen(**settings)
+
+
+def no_setting(method: str, setting: str) -> InputError:
+    """Says which settings there are, and who has the one that was asked for."""
+    others = [name for name in REGISTRY if setting in method_class(name)().settings]
+    hint = f"; {setting} is a setting of {', '.join(others)}: name the method, too" if others else ""
+    return InputError(f"{method} has no setting {setting}; it has {', '.join(method_class(method)().settings)}{hint}")

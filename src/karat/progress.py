@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     Watch = Callable[[Step], None]
     Show = Callable[[str], None]
 
-__all__ = ["in_notebook", "on_terminal"]
+__all__ = ["compiling", "in_notebook", "on_terminal"]
 
 PATIENCE = 0.5  # seconds before the line appears: most fits are over by then
 PACE = 0.2  # seconds between two states of it
+COMPILING = "compiling for votes like these, once on this machine ..."
 
 
 @contextmanager
@@ -30,7 +31,8 @@ def in_notebook(name: str) -> Iterator[Watch | None]:
         return
     show, clear = found
     try:
-        yield _watch(name, show)
+        with compiling(show):
+            yield _watch(name, show)
     finally:
         clear()
 
@@ -43,8 +45,24 @@ def on_terminal(name: str) -> Iterator[Watch | None]:
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(f"{name} ...") as line:
+    with Console(stderr=True).status(f"{name} ...") as line, compiling(line.update):
         yield lambda step: line.update(_said(name, step))
+
+
+@contextmanager
+def compiling(show: Show) -> Iterator[None]:
+    """Says so when a kernel is compiled: a first run waits for that, later ones find it on disk."""
+    from numba.core import event
+
+    class Listener(event.Listener):
+        def on_start(self, event: Any) -> None:
+            show(COMPILING)
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Listener()):
+        yield
 
 
 def _watch(name: str, show: Show) -> Watch:

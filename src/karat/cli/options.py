@@ -81,7 +81,9 @@ Prior = Annotated[
 ]
 Setting = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A setting of the method, e.g. n_prototypes=3. Can be repeated."),
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="A setting of the method, e.g. max_iterations=100. Can be repeated."
+    ),
 ]
 Threads = Annotated[
     int | None,
@@ -161,14 +163,14 @@ def several(given: list[str] | None) -> list[str]:
 
 def make(name: str, given: list[str] | None, seed: int | None, *, only_known: bool = False) -> Method:
     """The method with the settings from the command line; with only_known, those it does not have are left out."""
-    from karat.api import make_method
+    from karat.api import make_method, no_setting
     from karat.methods import method_class
 
     defaults = method_class(name)().settings
     settings = dict(_pair(text) for text in given or [])
     unknown = [key for key in settings if key not in defaults]
     if unknown and not only_known:
-        raise InputError(f"{name} has no setting {unknown[0]}; it has {', '.join(defaults)}")
+        raise no_setting(name, unknown[0])
     values = {key: _value(key, text, defaults[key]) for key, text in settings.items() if key in defaults}
     if seed is not None:
         values["seed"] = seed
@@ -182,7 +184,7 @@ def setting_names(given: list[str] | None) -> list[str]:
 def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
-        raise InputError(f"--set takes NAME=VALUE, e.g. --set n_prototypes=3, not {text!r}")
+        raise InputError(f"--set takes NAME=VALUE, e.g. --set max_iterations=100, not {text!r}")
     return name.strip().replace("-", "_"), value.strip()
 
 

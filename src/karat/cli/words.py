@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from karat.progress import compiling
 from karat.progress import on_terminal as progress
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def reading_progress() -> Iterator[Callable[[Progress], None] | None]:
         return
     from rich.console import Console
 
-    with Console(stderr=True).status("reading ...") as line:
+    with Console(stderr=True).status("reading ...") as line, compiling(line.update):
         yield lambda done: line.update(reading_line(done))
 
 

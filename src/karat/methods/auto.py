@@ -6,11 +6,9 @@
    so that no group can make its own.
 2. Some votes are hidden, and every candidate predicts them from the rest (karat.hidden): majority vote, DS, PTBCC, HPT,
    and HDS with each of its priors of the classes.
-3. PTBCC stays unless another predicts clearly better: by two standard errors of the paired difference, and by .05 per
-   vote. Then the candidates are blended, each with the share that the best mixture of their predictions gives it
-   (stacking: Y. Yao, A. Vehtari, D. Simpson, A. Gelman: Using Stacking to Average Bayesian Predictive Distributions.
-   Bayesian Analysis 13, 2018). The posterior is the same blend of the posteriors. With fewer than three votes per task
-   PTBCC has no such head start; hidden votes leave little to predict from, and half of the blend is dealt out evenly.
+3. PTBCC stays unless another predicts clearly better. Then the candidates are blended, each with the share that the
+   best mixture of their predictions gives it, and a quarter is the plain vote (karat.shares). The posterior is the same
+   blend of the posteriors.
 4. Mean-field posteriors are too sure; one temperature, chosen on the hidden votes, makes them less so.
 
 No truth is used in any of it. How the constants were set: docs/choosing.md.
@@ -29,7 +27,7 @@ from karat.choice import Candidate, Choice
 from karat.dependence import Dependence, dependence, independent
 from karat.engines.blocks import Block
 from karat.errors import InputError
-from karat.hidden import Hidden, add_tempered, hide, sample_tasks, stack
+from karat.hidden import Hidden, add_tempered, hide, sample_tasks
 from karat.methods.base import Fit, Floats, Knowledge, Method
 from karat.methods.ds import DS
 from karat.methods.hds import HDS
@@ -37,14 +35,10 @@ from karat.methods.hpt import HPT
 from karat.methods.mv import MajorityVote
 from karat.methods.ptbcc import PTBCC, Earlier
 from karat.result import Part, Result, summarise
+from karat.shares import ENOUGH, SURE, best_of, shares_of
 
 __all__ = ["Auto", "Compared", "largest"]
 
-LEAST_SHARE = 0.05  # a smaller share is not worth a fit
-SURE = 2.0  # standard errors by which another must predict better than PTBCC, and by which groups must show
-MARGIN = 0.05  # and by how much at least, per vote: a smaller lead does not show in the labels
-ENOUGH = 3.0  # votes per task; below, prototypes have no head start, and hidden votes have little to say
-EVENLY = ("hpt", "hds", "ds", "mv")  # who shares half of the blend there
 ROUGHLY = 1e-2  # tolerance where only hidden votes are scored
 FEW_VOTES = 10_000  # up to so many, five folds; beyond, two
 CANDIDATES: dict[str, tuple[type[Method], dict[str, Any]]] = {
@@ -118,10 +112,10 @@ class Auto(Method):
         refused = [name for name in CANDIDATES if fit.refusal(self.candidate(name, everybody))]
         found = self._groups(annotations, first, fit)
         hidden = self._hide(annotations, found, {n: (n, found) for n in CANDIDATES if n not in refused}, fit)
-        shares = _without(refused, _shares(hidden, votes_per_task))
-        shares = _best_of(shares, hidden) if alone else shares
+        shares = shares_of(hidden, votes_per_task, annotations.n_annotators)
+        shares = best_of(shares, hidden) if alone else shares
         temperature = hidden.temperature(shares) if self.calibrate and hidden.weight.size else 1.0
-        notes = [*_said(hidden, shares, votes_per_task < ENOUGH), *_said_of_groups(found, shares)]
+        notes = [*_said(hidden, shares, votes_per_task < ENOUGH, alone), *_said_of_groups(found, shares)]
         notes += [*_said_of_temperature(temperature), *_said_of_refused(refused)]
         return Compared(found, hidden, shares, temperature, notes)
 
@@ -217,36 +211,6 @@ def _part(fitted: Result, share: float) -> Part:
     return Part(share, fitted.method, fitted.settings, fitted.knowledge)
 
 
-def _shares(hidden: Hidden, votes_per_task: float) -> dict[str, float]:
-    """PTBCC alone, unless the best candidate predicts clearly better; then what stacking says."""
-    if not hidden.weight.size:
-        return {"ptbcc": 1.0}
-    best = max(hidden.names, key=lambda name: hidden.score(name)[0])
-    lead, error = hidden.lead(best, "ptbcc")
-    clearly = best != "ptbcc" and lead > max(SURE * error, MARGIN)
-    if votes_per_task >= ENOUGH and not clearly:
-        return {"ptbcc": 1.0}
-    shares = {name: share for name, share in stack(hidden).items() if share >= LEAST_SHARE}
-    total = sum(shares.values())
-    shares = {name: share / total for name, share in shares.items()}
-    return shares if votes_per_task >= ENOUGH else _half_evenly(shares)
-
-
-def _without(names: list[str], shares: dict[str, float]) -> dict[str, float]:
-    left = {name: share for name, share in shares.items() if name not in names}
-    total = sum(left.values())
-    return {name: share / total for name, share in left.items()} if len(left) < len(shares) else shares
-
-
-def _best_of(shares: dict[str, float], hidden: Hidden) -> dict[str, float]:
-    return shares if len(shares) == 1 else {max(shares, key=lambda name: hidden.score(name)[0]): 1.0}
-
-
-def _half_evenly(shares: dict[str, float]) -> dict[str, float]:
-    even = {name: 0.5 / len(EVENLY) for name in EVENLY}
-    return {name: shares.get(name, 0.0) / 2 + even.get(name, 0.0) for name in CANDIDATES if name in {*shares, *even}}
-
-
 def _choice(hidden: Hidden, shares: dict[str, float]) -> dict[str, Any]:
     """The score of every candidate, as a setting of the result; nothing where there was nothing to compare."""
     if not hidden.weight.size:
@@ -256,18 +220,20 @@ def _choice(hidden: Hidden, shares: dict[str, float]) -> dict[str, Any]:
     return {"choice": Choice(hidden.weight.size, candidates).to_json()}
 
 
-def _said(hidden: Hidden, shares: dict[str, float], few: bool) -> list[str]:
+def _said(hidden: Hidden, shares: dict[str, float], few: bool, alone: bool) -> list[str]:
     if not hidden.weight.size:
         return ["No vote could be hidden to compare methods by, because no task has two; ptbcc was used."]
     if list(shares) == ["ptbcc"]:
         choice = "ptbcc was used, because no other method predicted hidden votes clearly better"
     elif len(shares) == 1:
         choice = f"{largest(shares)} was used, because it predicted hidden votes best"
-        choice += f"; beyond {MOST_BLENDED:,} votes methods are not blended, which would take several fits"
+        why = f"; beyond {MOST_BLENDED:,} votes methods are not blended, which would take several fits"
+        choice += why if alone else ""
     else:
         parts = sorted(shares.items(), key=lambda part: -part[1])
         choice = "The labels blend " + ", ".join(f"{name} ({share:.0%})" for name, share in parts)
         choice += ", because together they predicted hidden votes best"
+        choice += "; a quarter is the plain vote, in case annotators err together"
         choice += "; half of it evenly, as tasks with so few votes hardly tell them apart" if few else ""
     return [f"{choice}."]
 
