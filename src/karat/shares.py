@@ -1,0 +1,56 @@
+"""The share of each candidate in the labels, from how well it predicted votes that were hidden from it.
+
+PTBCC alone, unless another predicts clearly better. Then each has the share that it has in the mixture that predicts
+best (stacking: Y. Yao, A. Vehtari, D. Simpson, A. Gelman: Using Stacking to Average Bayesian Predictive Distributions.
+Bayesian Analysis 13, 2018), and a quarter of the whole is the plain vote: hidden votes cannot tell whether annotators
+err together, and where they do all models are misled alike. How the constants were set: docs/choosing.md.
+"""
+
+from __future__ import annotations
+
+from karat.hidden import Hidden, stack
+
+__all__ = ["ENOUGH", "SURE", "best_of", "shares_of"]
+
+Shares = dict[str, float]
+
+SURE = 2.0  # standard errors by which another must predict better than PTBCC
+MARGIN = 0.02  # and by how much at least, per vote: a smaller lead does not show in the labels
+PANEL, PANEL_MARGIN = 15, 0.08  # fewer annotators: errors of a family pass for the truth, a larger lead is asked for
+ENOUGH = 3.0  # votes per task; below, prototypes have no head start, and hidden votes have little to say
+EVENLY = ("hpt", "hds", "ds", "mv")  # who shares half of the blend there
+LEAST_SHARE = 0.05  # a smaller share is not worth a fit
+VOTE = 0.25  # the share of the plain vote in every blend
+
+
+def shares_of(hidden: Hidden, votes_per_task: float, n_annotators: int) -> Shares:
+    few = votes_per_task < ENOUGH
+    if not hidden.weight.size or not (few or _clearly_better(hidden, n_annotators)):
+        return {"ptbcc": 1.0}
+    shares = _normalised({name: share for name, share in stack(hidden).items() if share >= LEAST_SHARE})
+    if few:
+        shares = _mixed(hidden, shares, EVENLY, 0.5)
+    return _mixed(hidden, shares, ("mv",), VOTE)
+
+
+def best_of(shares: Shares, hidden: Hidden) -> Shares:
+    """The one that predicts best, alone."""
+    return shares if len(shares) == 1 else {max(shares, key=lambda name: hidden.score(name)[0]): 1.0}
+
+
+def _clearly_better(hidden: Hidden, n_annotators: int) -> bool:
+    best = max(hidden.names, key=lambda name: hidden.score(name)[0])
+    lead, error = hidden.lead(best, "ptbcc")
+    return best != "ptbcc" and lead > max(SURE * error, PANEL_MARGIN if n_annotators < PANEL else MARGIN)
+
+
+def _mixed(hidden: Hidden, shares: Shares, others: tuple[str, ...], part: float) -> Shares:
+    """`part` of the whole is dealt out evenly to the others, as far as they took part."""
+    even = _normalised({name: 1.0 for name in hidden.names if name in others})
+    named = [name for name in hidden.names if name in shares or name in even]
+    return {name: (1 - part) * shares.get(name, 0.0) + part * even.get(name, 0.0) for name in named}
+
+
+def _normalised(shares: Shares) -> Shares:
+    total = sum(shares.values())
+    return {name: share / total for name, share in shares.items()}
