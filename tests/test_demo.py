@@ -8,6 +8,7 @@ import pytest
 
 import karat
 from karat.cli.picture import heat_map
+from karat.registry import DEFAULT_METHOD
 from karat.sample import TRUTH, VOTES
 from tests.cli_helpers import run, write
 
@@ -30,18 +31,18 @@ def test_the_demo_does_the_whole_job(tmp_path: Path, monkeypatch: pytest.MonkeyP
     result = run("demo")
     assert result.exit_code == 0
     assert result.stderr == ""
-    for words in ("1,500 votes", "majority vote", "best annotators", "worst", "Prototype 2", "fox", "█"):
+    for words in ("1,500 votes", "majority vote", "best annotators", "worst", "hidden votes", "fox", "█"):
         assert words in result.stdout
     written = {path.name for path in (tmp_path / "karat-demo").iterdir()}
     assert written == {"votes.csv", "truth.csv", "labels.csv", "annotators.csv", "model.karat"}
     assert all(name in result.stdout for name in written)
-    assert karat.load(tmp_path / "karat-demo" / "model.karat").method == "ptbcc"
+    assert karat.load(tmp_path / "karat-demo" / "model.karat").method == DEFAULT_METHOD
 
 
-def test_ptbcc_is_visibly_better_than_the_majority_on_the_sample(tmp_path: Path) -> None:
+def test_the_labels_are_visibly_better_than_the_majority_on_the_sample(tmp_path: Path) -> None:
     shown = run("demo", "--out", tmp_path / "here").stdout
-    majority, ptbcc = (float(line.split("%")[0].split()[-1]) for line in shown.splitlines() if "%  █" in line)
-    assert ptbcc > majority + 5
+    majority, labels = (float(line.split("%")[0].split()[-1]) for line in shown.splitlines() if "%  █" in line)
+    assert labels > majority + 5
 
 
 def test_the_demo_can_be_run_again_in_the_same_folder(tmp_path: Path) -> None:
