@@ -105,13 +105,13 @@ def from_files(votes: Path, work: Path) -> Figures:
     from karat.writers import write_labels
 
     began = time.perf_counter()
-    result = karat.aggregate(votes, threads=2)
+    result = karat.aggregate(votes, "ptbcc", threads=2)
     write_labels(result, work / "labels.parquet")
     one = time.perf_counter() - began
     with DaskEngine(threads=2) as engine:
         fit(PTBCC(), _few(), engine=engine)
         began = time.perf_counter()
-        aggregate_files(votes, work / "labels", engine=engine)
+        aggregate_files(votes, work / "labels", "ptbcc", engine=engine)
         many = time.perf_counter() - began
     return {"one_machine_seconds": one, "two_workers_seconds": many, "same_table": _same_table(work)}
 

@@ -17,9 +17,11 @@ from karat.engines.blocks import Tree, add_up
 from karat.engines.local import LocalEngine
 from karat.errors import InputError, KaratError
 from karat.methods import method_class
+from karat.methods.auto import Auto
 from karat.methods.ds import Statistics
 from karat.solve import fit
 from tests.cli_helpers import run
+from tests.test_auto import unlike_crowd
 
 pytest.importorskip("distributed", reason='the Dask engine is an extra: pip install "karat[dask]"')
 
@@ -62,11 +64,23 @@ def test_the_bits_are_those_of_the_local_engine(engine, votes, name):
     assert engine.n_blocks > 4
 
 
+def test_a_blend_of_auto_has_the_bits_of_the_local_engine(engine):
+    votes, _ = unlike_crowd()
+    local = fit(Auto(), votes, engine=LocalEngine(2, fewest_votes=FEWEST))
+    found = fit(Auto(), votes, engine=engine)
+    assert_same(found, local)
+    assert len(found.settings["chosen"]) > 1
+    assert found.settings == local.settings
+    assert found.notes == [*local.notes, *engine.notes()]
+    assert engine.n_blocks > 4
+
+
+@pytest.mark.parametrize("method", ["ptbcc", "auto"])
 @pytest.mark.parametrize("name", ["fact", "adult"])
-def test_public_data_sets_give_the_bits_of_the_local_engine(client, data_set, name):
+def test_public_data_sets_give_the_bits_of_the_local_engine(client, data_set, name, method):
     votes = data_set(name).annotations
     with DaskEngine(client) as engine:
-        assert_same(karat.aggregate(votes, engine=engine), karat.aggregate(votes))
+        assert_same(karat.aggregate(votes, method, engine=engine), karat.aggregate(votes, method))
 
 
 @pytest.mark.parametrize("settings", [{"accelerate": True}, {"precision": "single"}, {"n_prototypes": 3}])
@@ -102,10 +116,26 @@ def test_a_checkpoint_goes_on_at_the_same_bits(client, engine, votes, tmp_path):
 
     path, keep = tmp_path / "kept", {"checkpoint": tmp_path / "kept", "engine": engine}
     with pytest.raises(KeyboardInterrupt):
-        karat.aggregate(votes, watch=stop, **keep)
+        karat.aggregate(votes, "ptbcc", watch=stop, **keep)
     assert path.exists()
-    resumed = karat.aggregate(votes, watch=kill_at(client, 6), resume=True, **keep)
+    resumed = karat.aggregate(votes, "ptbcc", watch=kill_at(client, 6), resume=True, **keep)
     assert_same(resumed, fit(method_class("ptbcc")(), votes, engine=LocalEngine(2, fewest_votes=FEWEST)))
+
+
+def test_auto_interrupted_in_the_middle_of_its_blend_goes_on_at_the_same_bits(engine, tmp_path):
+    votes, stages = unlike_crowd()[0], []
+
+    def stop(step):
+        if (step.stage, step.iteration) == ("hds", 3):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    keep = {"checkpoint": tmp_path / "kept", "engine": engine}
+    with pytest.raises(KeyboardInterrupt):
+        karat.aggregate(votes, "auto", watch=stop, **keep)
+    resumed = karat.aggregate(votes, "auto", watch=lambda step: stages.append(step.stage), resume=True, **keep)
+    assert_same(resumed, fit(Auto(), votes, engine=LocalEngine(2, fewest_votes=FEWEST)))
+    assert "hds" in stages
+    assert "ptbcc" not in stages
 
 
 def test_bytes_moved_are_reported_and_do_not_grow_with_the_votes(client):
@@ -172,7 +202,7 @@ def test_workers_that_die_again_and_again(client, engine, votes, monkeypatch):
 def test_too_little_memory_is_told_before(engine, votes, monkeypatch):
     monkeypatch.setattr(engine.cluster, "smallest_memory", lambda: 1000)
     with pytest.raises(InputError, match=r"the smallest has 0\.0 GiB; take more workers"):
-        karat.aggregate(votes, engine=engine)
+        karat.aggregate(votes, "ptbcc", engine=engine)
 
 
 @pytest.mark.parametrize("missing", ["dask", "distributed", "cloudpickle"])
