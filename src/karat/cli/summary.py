@@ -83,7 +83,9 @@ def compared(result: Result) -> list[str]:
     if (choice := result.choice) is None:
         return []
     scores = ", ".join(f"{one.name} {one.score:z.3f} ± {one.error:.3f}" for one in choice.candidates)
-    return [f"{result.method} chose by the mean log-probability of {count(choice.hidden_votes, 'hidden vote')}: {scores}"]
+    return [
+        f"{result.method} chose by the mean log-probability of {count(choice.hidden_votes, 'hidden vote')}: {scores}"
+    ]
 
 
 def extremes(result: Result, shown: int = SHOWN) -> tuple[list[int], list[int]]:
