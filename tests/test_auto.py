@@ -48,7 +48,7 @@ def test_prototypes_stay_where_nothing_predicts_clearly_better():
 
 @pytest.mark.parametrize(
     ("lead", "annotators", "stays"),
-    [(-0.1, 100, True), (0.01, 100, True), (0.05, 100, False), (0.05, 8, True), (0.1, 8, False)],
+    [(-0.1, 100, True), (0.02, 100, True), (0.05, 100, False), (0.05, 8, True), (0.1, 8, False)],
 )
 def test_a_small_lead_is_not_enough_even_where_it_is_certain(lead, annotators, stays):
     p = np.exp(-1 + np.array([0.0, lead, -0.5]))[:, None, None] * np.ones((3, len(TEMPERATURES), 5000))

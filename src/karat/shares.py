@@ -15,7 +15,7 @@ __all__ = ["ENOUGH", "SURE", "best_of", "shares_of"]
 Shares = dict[str, float]
 
 SURE = 2.0  # standard errors by which another must predict better than PTBCC
-MARGIN = 0.02  # and by how much at least, per vote: a smaller lead does not show in the labels
+MARGIN = 0.03  # and by how much at least, per vote: a smaller lead does not show in the labels
 PANEL, PANEL_MARGIN = 15, 0.08  # fewer annotators: errors of a family pass for the truth, a larger lead is asked for
 ENOUGH = 3.0  # votes per task; below, prototypes have no head start, and hidden votes have little to say
 EVENLY = ("hpt", "hds", "ds", "mv")  # who shares half of the blend there
