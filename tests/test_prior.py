@@ -79,7 +79,7 @@ SHARES = {"ptbcc": 0.3, "hpt": 0.2, "hds": 0.2, "ds": 0.2, "mv": 0.1}
 def blend(votes, shares, prior=None):
     """auto, with these shares whatever the votes say."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(auto, "_shares", lambda *_: shares)
+        patch.setattr(auto, "shares_of", lambda *_: shares)
         return karat.aggregate(votes, "auto", prior=prior)
 
 

@@ -39,7 +39,7 @@ def parts():
 def blend(parts):
     """All candidates have a share, and the blend a temperature, whatever the votes say."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(auto, "_shares", lambda *_: SHARES)
+        patch.setattr(auto, "shares_of", lambda *_: SHARES)
         patch.setattr(Hidden, "temperature", lambda *_: 2.0)
         return fit(Auto(), parts[0])
 
