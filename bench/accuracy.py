@@ -1,6 +1,6 @@
 """Accuracy, log loss and calibration of the methods, on the public data sets and on simulated crowds.
 
-python bench/accuracy.py --seeds 3                            everything, as on the page; eight minutes on two cores
+python bench/accuracy.py --seeds 8                            everything, as on the page; half an hour on two cores
 python bench/accuracy.py --every 10 --no-page                 a tenth of the grid, to try something
 
 Writes bench/results/accuracy.json, docs/choosing.md and docs/choosing.svg (see bench/choosing.py).

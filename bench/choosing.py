@@ -20,17 +20,18 @@ CONSTANTS = Path(__file__).with_name("choosing_constants.md")
 
 def write_page(figures: Figures, path: Path) -> None:
     grid = mean_over_seeds(figures["grid"])
+    draws = len(figures["grid"]) // len(grid)
     sections = [
-        "# Which method to choose\n\nMade by `python bench/accuracy.py --seeds 3`; do not edit by hand.",
-        "If in doubt, `auto`: it hides some votes, sees which methods predict them best, and blends those. "
+        f"# Which method to choose\n\nMade by `python bench/accuracy.py --seeds {draws}`; do not edit by hand.",
+        "`auto` is the default: it hides some votes, sees which methods predict them best, and blends those. "
         "`notes` of the result says what it found. The figures below are why.",
         "## The ten public data sets\n\nAccuracy; ties share the credit.\n\n" + _ten(figures, "accuracy"),
         "Mean log loss and calibration error (ECE, 15 bins) over the ten. `auto, not tempered` is `auto` without the "
         "temperature that it chooses on hidden votes.\n\n" + _calibration(figures),
         "## What auto chose\n\n`chosen` are the shares of the blend; the score is the mean log-probability of hidden "
         "votes, with its standard error (`choice` of the result).\n\n" + _choices(figures),
-        f"## Simulated crowds\n\n{len(grid)} crowds (`bench/worlds.py`), none drawn from one method's own model. "
-        "Mean accuracy by kind of crowd, by votes per task d, votes per annotator m and classes K.\n\n"
+        f"## Simulated crowds\n\n{len(grid)} crowds (`bench/worlds.py`), {draws} draws of each, none from one method's "
+        "own model. Mean accuracy by kind of crowd, by votes per task d, votes per annotator m and classes K.\n\n"
         + _by(grid, lambda row: row["kind"], "kind")
         + "\n\n"
         + _by(grid, lambda row: f"d = {row['votes_per_task']}", "votes per task")
@@ -96,20 +97,21 @@ def _by(grid: list[Figures], key: Callable[[Figures], str], title: str) -> str:
 
 
 def _regret(grid: list[Figures]) -> str:
-    """How far each method is below the best one, crowd by crowd."""
+    """How far each method is below the best other one, crowd by crowd."""
     names = list(grid[0]["methods"])
     values = np.array([[row["methods"][name]["accuracy"] for name in names] for row in grid])
     copies = np.array([_copies(row) for row in grid])
-    best, vote = values.max(axis=1), values[:, names.index("mv")]
+    vote = values[:, names.index("mv")]
     rows = []
-    for name, found in zip(names, values.T, strict=True):
-        under = vote - found
+    for at, name in enumerate(names):
+        below, under = np.delete(values, at, axis=1).max(axis=1) - values[:, at], vote - values[:, at]
         far = int((under[copies] > 0.02).sum())
-        figures = ((best - found).mean(), np.quantile(best - found, 0.95), under.max(), under[copies].max())
+        figures = (below.mean(), np.quantile(below, 0.95), under.max(), under[copies].max())
         rows.append([name, *(f"{x:.4f}" for x in figures), f"{far} of {copies.sum()}"])
-    head = ["method", "mean distance from the best", "95 % within", "most under the vote"]
+    head = ["method", "mean distance below the best other", "95 % within", "most under the vote"]
     head += ["the same where some copy", "more than .02 under the vote where some copy"]
-    return "How far from the best method of each crowd, and under the majority vote at worst:\n\n" + _table(head, rows)
+    said = "How far below the best other method of each crowd (less than nothing where it is above), and under the "
+    return said + "majority vote at worst; accuracies of a crowd are means over its draws:\n\n" + _table(head, rows)
 
 
 def _copies(row: Figures) -> bool:
