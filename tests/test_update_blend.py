@@ -44,6 +44,17 @@ def blend(parts):
         return fit(Auto(), parts[0])
 
 
+def test_the_plain_vote_does_not_speak_for_annotators_however_large_its_share(parts):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(auto, "shares_of", lambda *_: {"hds": 0.3, "ds": 0.1, "mv": 0.6})
+        result = fit(Auto(), parts[0])
+    for one in (result, result.update(parts[1])):
+        assert one.knowledge is one.parts["hds"].knowledge
+        assert one.steps[-1].iteration > 1
+        expected = (0.3 * one.parts["hds"].knowledge.confusion[5] + 0.1 * one.parts["ds"].knowledge.confusion[5]) / 0.4
+        assert np.allclose(one.confusion(5), expected)
+
+
 def blended(result, posteriors):
     temperature = result.settings["temperature"]
     return sum(result.parts[name].share * temper(one, temperature) for name, one in posteriors.items())

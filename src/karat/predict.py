@@ -2,8 +2,9 @@
 
 c_j is what the method knows of annotator j: their confusion matrix (its posterior mean), their mixture of prototypes,
 or, for methods that know neither, a coin: right with the annotator's accuracy, every error equally likely. A blend of
-methods expects what its parts expect, each by its share. Somebody who has not voted is expected to be like the mean of
-those who have; a task without votes is as likely as all tasks to belong to each class.
+methods expects what those of its parts expect that know more than a coin, each by its share. Somebody who has not voted
+is expected to be like the mean of those who have; a task without votes is as likely as all tasks to belong to each
+class.
 """
 
 from __future__ import annotations
@@ -113,11 +114,13 @@ def group_matrices(result: Result, share: Floats, group: NDArray[np.int64], n_gr
 
 
 def _blended(result: Result, of: Callable[[Knowledge], Floats]) -> Floats:
-    """What the methods know, each by its share."""
+    """What the methods know, each by its share; coins only where there is nothing else: they predict worse."""
     parts = list(result.blend.values())
+    parts = [part for part in parts if part.knowledge.has_matrices] or parts
     if len(parts) == 1:
         return of(parts[0].knowledge)
-    blend: Floats = np.asarray(sum(part.share * of(part.knowledge) for part in parts))
+    total = sum(part.share for part in parts)
+    blend: Floats = np.asarray(sum(part.share / total * of(part.knowledge) for part in parts))
     return blend
 
 

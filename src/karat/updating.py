@@ -259,7 +259,7 @@ def _described(
 ) -> Result:
     """`annotators` are those who voted on the tasks that were looked at again."""
     parts = {name: one.part for name, one in folded.items()}
-    main = max(folded.values(), key=lambda one: one.part.share)
+    main = folded[next(name for name, part in result.blend.items() if part.knowledge is result.knowledge)]
     knowledge, steps = main.part.knowledge, main.steps
     added = merged.added + int(result.knowledge.more.get("added", np.zeros(1))[0])
     knowledge.more["added"] = np.array([added])
