@@ -166,6 +166,15 @@ def test_where_there_are_too_many_votes_to_blend_one_method_is_used_as_on_one_ma
     assert found.result.settings == expected.settings
 
 
+def test_where_nobody_copies_votes_of_random_tasks_decide_as_on_one_machine(engine, tmp_path):
+    source = written(CROWDS["unlike"](), tmp_path)
+    found = aggregate_files(source, tmp_path / "out", Auto(most_votes=300), engine=engine, probabilities=True)
+    expected = fit(Auto(most_votes=300), karat.read(source), engine=LocalEngine(2, fewest_votes=FEWEST))
+    assert found.result.settings == expected.settings
+    assert pl.read_parquet(tmp_path / "out").equals(expected.labels(probabilities=True))
+    assert any("were looked for among" in note for note in found.result.notes)
+
+
 def test_of_many_votes_auto_looks_at_those_of_random_tasks_and_says_so(engine, tmp_path):
     source = written(CROWDS["copying"](), tmp_path)
     few = Auto(most_votes=300)
@@ -181,10 +190,12 @@ def test_a_sample_holds_all_votes_of_random_tasks(engine, tmp_path):
     wishes = Wishes(gold={f"t{i}": "class 1" for i in range(0, 500, 3)})
     remote = ingest(engine.cluster, source, (None,) * 3, wishes, tmp_path, fewest_votes=50, rows_per_range=RANGE)
     whole = karat.read(source, gold=wishes.gold)
-    everything, some = (sampled(engine.cluster, remote, most, seed=1) for most in (10**6, 600))
+    (everything, _), (some, order) = (sampled(engine.cluster, remote, most, seed=1) for most in (10**6, 600))
     for column in ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold"):
         assert np.array_equal(getattr(everything, column), getattr(whole, column))
-    wanted = np.sort(np.random.default_rng(1).choice(500, 600 * 500 // whole.n_votes, replace=False))
+    drawn = np.random.default_rng(1).permutation(500)[: 600 * 500 // whole.n_votes]
+    wanted = np.sort(drawn)
+    assert wanted[order].tolist() == drawn.tolist()
     assert some.gold.tolist() == whole.gold[wanted].tolist()
     codes = np.asarray(some.annotator_names)
     assert votes_of_tasks(some, range(len(wanted)), codes) == votes_of_tasks(whole, wanted, np.arange(6))

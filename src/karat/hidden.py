@@ -19,13 +19,16 @@ from karat.encoding import MISSING, Codes, Names
 from karat.predict import LEAST_PROBABILITY, predictive
 from karat.result import Result
 
-__all__ = ["Hidden", "add_tempered", "hide", "sample_tasks", "stack", "temper"]
+__all__ = ["Hidden", "Sample", "add_tempered", "draw_tasks", "first_tasks", "hide", "sample_tasks", "stack", "temper"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Sample = tuple[Annotations, NDArray[np.int64]]  # some votes, and the codes of their annotators among all
 Fits = Mapping[str, Callable[[Annotations], Result]]
 
 TEMPERATURES = (1.0, 1.25, 1.5, 2.0, 3.0)
+MOST_SHUFFLED = 2**28  # tasks: two gibibytes
+NO_TASKS: Integers = np.empty(0, np.int64)
 RUN = 2**16  # tasks that are tempered at once
 ROUNDS = 100  # of the EM that finds the shares; small ones are left out, so that its slow tail does not matter
 
@@ -104,11 +107,22 @@ def add_tempered(total: Floats | None, posterior: Floats, share: float, temperat
     return total
 
 
-def sample_tasks(annotations: Annotations, most_votes: int, seed: int) -> tuple[Annotations, NDArray[np.int64]]:
-    """All of them, or as many random tasks as have so many votes. -> also the codes of the annotators left."""
+def sample_tasks(annotations: Annotations, most_votes: int, seed: int) -> Sample:
+    """All of them, or as many random tasks as have so many votes."""
+    order = draw_tasks(annotations.n_tasks, most_votes + 1, seed) if annotations.n_votes > most_votes else NO_TASKS
+    return first_tasks(annotations, order, most_votes)
+
+
+def draw_tasks(n_tasks: int, n: int, seed: int) -> Integers:
+    """So many random tasks; more of them begin with the same ones, unless there are too many tasks to shuffle."""
+    rng = np.random.default_rng(seed)
+    return rng.permutation(n_tasks)[:n] if n_tasks <= MOST_SHUFFLED else rng.choice(n_tasks, n, replace=False)
+
+
+def first_tasks(annotations: Annotations, order: Integers, most_votes: int) -> Sample:
+    """All tasks, or as many as have so many votes, in this order."""
     if annotations.n_votes <= most_votes:
         return annotations, np.arange(annotations.n_annotators)
-    order = np.random.default_rng(seed).permutation(annotations.n_tasks)[: most_votes + 1]  # each has a vote
     start = annotations.cell_ptr[annotations.task_ptr[order]]
     votes = annotations.cell_ptr[annotations.task_ptr[order + 1]] - start
     n = max(int(np.searchsorted(np.cumsum(votes), most_votes)), 1)

@@ -11,6 +11,7 @@ from karat.dependence import independent
 from karat.distributed.ingest import Remote
 from karat.distributed.sample import sampled
 from karat.engines.dask import DaskEngine
+from karat.hidden import first_tasks
 from karat.methods import Method
 from karat.methods.auto import CANDIDATES, MOST_BLENDED, Auto
 from karat.solve import Stages, Watch
@@ -34,9 +35,10 @@ def planned(method: Method, engine: DaskEngine, votes: Remote, watch: Watch | No
     if not isinstance(method, Auto):
         return Plan(method.name, method.settings, {method.name: method}, {method.name: 1.0})
     stages = Stages(engine, watch=watch)
-    some = sampled(engine.cluster, votes, ENOUGH * method.most_votes, method.seed)
+    some, order = sampled(engine.cluster, votes, ENOUGH * method.most_votes, method.seed)
     first = stages(method.candidate("ptbcc", independent(some.n_annotators)), some)
-    compared = method.compare(some, first, stages, alone=votes.n_votes > MOST_BLENDED)
+    hidden = first_tasks(some, order, method.most_votes)
+    compared = method.compare(some, first, stages, alone=votes.n_votes > MOST_BLENDED, some=hidden)
     found = compared.found.among(np.asarray(some.annotator_names), len(votes.annotators))
     needed = {*compared.shares, *(["ptbcc"] if "hpt" in compared.shares else [])}  # where HPT starts
     methods = {name: method.candidate(name, found) for name in CANDIDATES if name in needed}

@@ -14,6 +14,7 @@ from karat.distributed.ingest import Remote
 from karat.distributed.stored import Slice
 from karat.encoding import MISSING
 from karat.engines.dask.cluster import Cluster
+from karat.hidden import draw_tasks
 
 __all__ = ["sampled"]
 
@@ -29,13 +30,15 @@ class Votes(NamedTuple):
     gold: NDArray[np.int32]  # of the tasks
 
 
-def sampled(cluster: Cluster, votes: Remote, most_votes: int, seed: int) -> Annotations:
-    """All tasks, or as many random ones as have about so many votes; names are numbers."""
-    wanted = np.arange(votes.n_tasks)
-    if votes.n_votes > most_votes:
-        size = max(most_votes * votes.n_tasks // votes.n_votes, 1)
-        wanted = np.sort(np.random.default_rng(seed).choice(votes.n_tasks, size, replace=False))
-    return _annotations(_fetched(cluster, votes, wanted), votes)
+def sampled(cluster: Cluster, votes: Remote, most_votes: int, seed: int) -> tuple[Annotations, Integers]:
+    """All tasks, or as many random ones as have about so many votes; and the order in which they were drawn.
+
+    Names are numbers. On one machine the same tasks would be drawn first.
+    """
+    n = votes.n_tasks if votes.n_votes <= most_votes else max(most_votes * votes.n_tasks // votes.n_votes, 1)
+    drawn = draw_tasks(votes.n_tasks, n, seed)
+    wanted = np.sort(drawn)
+    return _annotations(_fetched(cluster, votes, wanted), votes), np.searchsorted(wanted, drawn)
 
 
 def some_votes(part: Slice, tasks: Integers) -> Votes:

@@ -27,7 +27,7 @@ from karat.choice import Candidate, Choice
 from karat.dependence import Dependence, dependence, independent
 from karat.engines.blocks import Block
 from karat.errors import InputError
-from karat.hidden import Hidden, add_tempered, hide, sample_tasks
+from karat.hidden import Hidden, Sample, add_tempered, hide, sample_tasks
 from karat.methods.base import Fit, Floats, Knowledge, Method
 from karat.methods.ds import DS
 from karat.methods.hds import HDS
@@ -39,7 +39,7 @@ from karat.shares import ENOUGH, SURE, best_of, shares_of
 
 __all__ = ["Auto", "Compared", "largest"]
 
-ROUGHLY = 1e-2  # tolerance where only hidden votes are scored
+ROUGHLY = 1e-2  # tolerance where only hidden votes are scored, or where there are too many to wait for the last task
 FEW_VOTES = 10_000  # up to so many, five folds; beyond, two
 CANDIDATES: dict[str, tuple[type[Method], dict[str, Any]]] = {
     "ptbcc": (PTBCC, {}),
@@ -93,25 +93,31 @@ class Auto(Method):
 
     def settle(self, annotations: Annotations, fit: Fit) -> Result:
         first = fit(self.candidate("ptbcc", independent(annotations.n_annotators)), annotations, "ptbcc")
-        compared = self.compare(annotations, first, fit, alone=annotations.n_votes > MOST_BLENDED)
+        many = annotations.n_votes > MOST_BLENDED
+        compared = self.compare(annotations, first, fit, alone=many)
+        tolerance = max(ROUGHLY, self.tolerance) if many else self.tolerance
         fitted: dict[str, Result] = {}
         posterior: Floats | None = None
         for name, share in compared.shares.items():
-            one = first if name == "ptbcc" else fit(self.candidate(name, compared.found), annotations, name, first)
+            candidate = self.candidate(name, compared.found, tolerance)
+            one = first if name == "ptbcc" else fit(candidate, annotations, name, first)
             posterior = add_tempered(posterior, one.posterior, share, compared.temperature)
             fitted[name] = replace(one, posterior=NOTHING)  # what was added need not be held
         assert posterior is not None
         return self._blend(annotations, posterior, fitted, compared)
 
-    def compare(self, annotations: Annotations, first: Result, fit: Fit, *, alone: bool = False) -> Compared:
+    def compare(
+        self, annotations: Annotations, first: Result, fit: Fit, *, alone: bool = False, some: Sample | None = None
+    ) -> Compared:
         """On hidden votes; `first` is PTBCC's result on all. What the user's engine cannot run takes no part.
 
-        `alone`: one candidate is to be used, not a blend.
+        `alone`: one candidate is to be used, not a blend. `some`: whose votes are hidden; None: of random tasks.
         """
+        some = some or sample_tasks(annotations, self.most_votes, self.seed)
         everybody, votes_per_task = independent(annotations.n_annotators), annotations.n_votes / annotations.n_tasks
         refused = [name for name in CANDIDATES if fit.refusal(self.candidate(name, everybody))]
-        found = self._groups(annotations, first, fit)
-        hidden = self._hide(annotations, found, {n: (n, found) for n in CANDIDATES if n not in refused}, fit)
+        found = self._groups(annotations, some, first, fit)
+        hidden = self._hide(annotations, some, found, {n: (n, found) for n in CANDIDATES if n not in refused}, fit)
         shares = shares_of(hidden, votes_per_task, annotations.n_annotators)
         shares = best_of(shares, hidden) if alone else shares
         temperature = hidden.temperature(shares) if self.calibrate and hidden.weight.size else 1.0
@@ -142,23 +148,27 @@ class Auto(Method):
         earlier = None if self.earlier is None else self.earlier[list(CANDIDATES).index(name)]
         return made if earlier is None else made.inform(_of(earlier, who))
 
-    def _groups(self, annotations: Annotations, first: Result, fit: Fit) -> Dependence:
+    def _groups(self, annotations: Annotations, some: Sample, first: Result, fit: Fit) -> Dependence:
         """Those who agree in excess, if hidden votes are predicted better where they count less."""
         found = dependence(annotations, first.posterior, self.seed, SURE)
         alone = independent(annotations.n_annotators)
         if not found.n_groups:
             return alone
-        hidden = self._hide(annotations, found, {"discounted": ("hds", found), "plain": ("hds", alone)}, fit)
+        hidden = self._hide(annotations, some, found, {"discounted": ("hds", found), "plain": ("hds", alone)}, fit)
         lead, error = hidden.lead("discounted", "plain") if hidden.weight.size else (0.0, 0.0)
         return found if lead > SURE * error else alone
 
     def _hide(
-        self, annotations: Annotations, found: Dependence, fits: dict[str, tuple[str, Dependence]], fit: Fit
+        self,
+        annotations: Annotations,
+        some: Sample,
+        found: Dependence,
+        fits: dict[str, tuple[str, Dependence]],
+        fit: Fit,
     ) -> Hidden:
         """Votes of groups are hidden together; the candidates may take them as independent all the same."""
-        some, code = sample_tasks(annotations, self.most_votes, self.seed)
+        votes, code = some
         folds = self.folds or (5 if annotations.n_votes <= FEW_VOTES else 2)
-
         prototypes: Result | None = None
 
         def fit_named(name: str, groups: Dependence, rest: Annotations) -> Result:
@@ -170,7 +180,7 @@ class Auto(Method):
             return result
 
         chosen = {said: partial(fit_named, *which) for said, which in fits.items()}
-        return hide(some, chosen, found.of(code).group, found.of(code).weights, folds, self.seed)
+        return hide(votes, chosen, found.of(code).group, found.of(code).weights, folds, self.seed)
 
     def _blend(
         self, annotations: Annotations, posterior: Floats, fitted: dict[str, Result], compared: Compared
