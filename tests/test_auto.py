@@ -163,7 +163,7 @@ def test_of_very_many_votes_the_best_candidate_is_used_alone(monkeypatch):
     assert result.settings["chosen"] == {best: 1.0}
     assert stages == {"ptbcc", CHOOSING, best}
     assert result.notes[0].startswith(f"{best} was used, because it predicted hidden votes best; beyond 3,000 votes")
-    alone = fit(Auto().candidate(best, independent(7)), votes)
+    alone = fit(Auto().candidate(best, independent(7), auto.ROUGHLY), votes)
     assert np.array_equal(result.posterior, temper(alone.posterior, result.settings["temperature"]))
 
 

@@ -109,3 +109,16 @@ def test_a_flat_prior_lets_a_rare_class_be_rarer_than_its_votes():
 def test_an_unknown_prior_of_the_classes_is_refused():
     with pytest.raises(InputError, match='class_prior must be "votes" or "flat"'):
         HDS(class_prior="even")
+
+
+def test_annotators_in_runs_are_summed_to_the_same_prior_with_any_number_of_threads(monkeypatch):
+    votes = Annotations.from_arrays(*sample_votes())
+    whole = fit(HDS(), votes)
+    monkeypatch.setattr(hds, "RUN", 2)
+    found = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("KARAT_THREADS", threads)
+        found.append(fit(HDS(), votes))
+    assert np.array_equal(found[0].posterior, found[1].posterior)
+    assert np.allclose(found[0].knowledge.confusion, whole.knowledge.confusion, atol=1e-9)
+    assert np.allclose(found[0].bound, whole.bound, rtol=1e-12)

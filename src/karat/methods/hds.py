@@ -29,6 +29,7 @@ from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.kernels import hds as kernels
 from karat.kernels.jit import fixed_length
+from karat.kernels.parallel import in_threads
 from karat.methods.base import Floats, Knowledge, Memory, Method, start_from_shares
 from karat.methods.dirichlet import Dirichlets, dirichlets, mean
 from karat.result import Result
@@ -39,6 +40,7 @@ LEAST_COUNT = 1e-9  # of u: digamma needs positive counts
 LEAST_ALPHA = 1e-3  # a vote that nobody has cast for a truth stays possible
 FIRST_STRENGTH, FIRST_EXTRA = 2.0, 0.1  # alpha starts at (pooled row + .1) * 2
 STEPS = 2  # of alpha, a sweep
+RUN = 2**12  # annotators whose counts are worth a thread
 
 
 class Statistics(NamedTuple):
@@ -179,7 +181,7 @@ class HDS(Method):
             n = n + self.earlier
         alpha, evidence = learn(n, alpha)
         log_v = np.empty_like(n)
-        of_v = evidence - kernels.expected_logs(n, alpha, log_v)
+        of_v = evidence - _expected_logs(n, alpha, log_v)
         return Parameters(u, dirichlets(u + tau), alpha, n, self._weigh(log_v), of_v)
 
 
@@ -198,6 +200,20 @@ def learn(n: Floats, alpha: Floats, steps: int = STEPS) -> tuple[Floats, float]:
 
 
 def _evidence(n: Floats, alpha: Floats) -> tuple[Floats, Floats, Floats]:
-    value, up, down = np.empty(alpha.shape[1]), np.empty_like(alpha), np.empty(alpha.shape[1])
-    kernels.evidence(n, alpha, value, up, down)
-    return value, up, down
+    def of(run: Floats) -> tuple[Floats, Floats, Floats]:
+        value, up, down = np.empty(alpha.shape[1]), np.empty_like(alpha), np.empty(alpha.shape[1])
+        kernels.evidence(run, alpha, value, up, down)
+        return value, up, down
+
+    value, up, down = zip(*in_threads(of, _runs(n)), strict=True)
+    return np.asarray(sum(value)), np.asarray(sum(up)), np.asarray(sum(down))
+
+
+def _expected_logs(n: Floats, alpha: Floats, logs: Floats) -> float:
+    jobs = zip(_runs(n), _runs(logs), strict=True)
+    return sum(in_threads(lambda job: kernels.expected_logs(job[0], alpha, job[1]), jobs))
+
+
+def _runs(of_annotators: Floats) -> list[Floats]:
+    """Of so many annotators each, whatever the number of threads: sums have the same bits."""
+    return [of_annotators[first : first + RUN] for first in range(0, len(of_annotators), RUN)]
