@@ -93,13 +93,11 @@ class Auto(Method):
 
     def settle(self, annotations: Annotations, fit: Fit) -> Result:
         first = fit(self.candidate("ptbcc", independent(annotations.n_annotators)), annotations, "ptbcc")
-        many = annotations.n_votes > MOST_BLENDED
-        compared = self.compare(annotations, first, fit, alone=many)
-        tolerance = max(ROUGHLY, self.tolerance) if many else self.tolerance
+        compared = self.compare(annotations, first, fit, alone=annotations.n_votes > MOST_BLENDED)
         fitted: dict[str, Result] = {}
         posterior: Floats | None = None
         for name, share in compared.shares.items():
-            candidate = self.candidate(name, compared.found, tolerance)
+            candidate = self.candidate(name, compared.found, self.tolerance_on(annotations.n_votes))
             one = first if name == "ptbcc" else fit(candidate, annotations, name, first)
             posterior = add_tempered(posterior, one.posterior, share, compared.temperature)
             fitted[name] = replace(one, posterior=NOTHING)  # what was added need not be held
@@ -124,6 +122,10 @@ class Auto(Method):
         notes = [*_said(hidden, shares, votes_per_task < ENOUGH, alone), *_said_of_groups(found, shares)]
         notes += [*_said_of_temperature(temperature), *_said_of_refused(refused)]
         return Compared(found, hidden, shares, temperature, notes)
+
+    def tolerance_on(self, n_votes: int) -> float:
+        """Of fits after PTBCC's to so many votes."""
+        return max(ROUGHLY, self.tolerance) if n_votes > MOST_BLENDED else self.tolerance
 
     def settings_of(self, compared: Compared) -> dict[str, Any]:
         """The settings, with what the votes decided."""
