@@ -187,3 +187,28 @@ def test_auto_says_what_it_chose_by_in_words_and_in_json(votes: Path) -> None:
     assert sum(one["share"] for one in found["choice"]["candidates"]) == pytest.approx(1)
     assert "choice" not in found["settings"]
     assert "choice" not in json.loads(run("aggregate", votes, "--method", "ds", "--json").stdout)
+
+
+SMALL = {  # rows of task, worker, label
+    "one vote": "1ax",
+    "one task": "1ax 1bx 1cy",
+    "one annotator": "1ax 2ay 3ax",
+    "one class": "1ax 1bx 2ax 2bx",
+    "one vote a task": "1ax 2by 3cx 4ay",
+    "a tie": "1ax 1by",
+    "nobody votes twice": "1ax 1by 1cx 2dx 2ey 2fy",
+    "one task with two votes": "1ax 2ay 3bx 3cx",
+    "all of one mind": " ".join(f"{t}{a}{'xyz'[t % 3]}" for t in range(9) for a in "abcd"),
+}
+
+
+@pytest.mark.parametrize("rows", SMALL.values(), ids=list(SMALL))
+def test_the_default_takes_the_smallest_votes_without_a_warning(rows: str, tmp_path: Path) -> None:
+    file = write(tmp_path / "v.csv", "task,worker,label\n" + "\n".join(map(",".join, rows.split())) + "\n")
+    result = run("aggregate", file)
+    assert result.exit_code == 0, result.stderr
+    assert "warning" not in result.stderr
+    found = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert [row["task"] for row in found] == sorted({row[0] for row in rows.split()})
+    truth = write(tmp_path / "truth.csv", "task,truth\n" + "".join(f"{row['task']},x\n" for row in found))
+    assert "warning" not in run("aggregate", file, "--gold", truth).stderr

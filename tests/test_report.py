@@ -179,6 +179,18 @@ def test_all_of_a_view_is_plain(sample):
     json.dumps(asdict(view(sample, SAMPLE / "truth.csv")), allow_nan=False)
 
 
+def test_what_auto_chose_by_is_a_table(tmp_path):
+    result = karat.aggregate(SAMPLE / "votes.csv", "auto")
+    found = report_of(result, tmp_path / "report.html")
+    assert "How well each method predicted 1,500 hidden votes" in found.words
+    for one in result.choice.candidates:
+        share = "–" if not one.share else f"{100 * one.share:.0f} %"
+        assert f"{one.name} {one.score:.3f} {one.error:.3f} {share}" in found.words
+    shown = {setting.name for setting in view(result).record.settings}
+    assert "temperature" in shown
+    assert not shown & {"choice", "chosen"}
+
+
 def test_a_saved_result_has_the_same_report(sample, tmp_path):
     sample.save(tmp_path / "model.karat")
     assert asdict(view(karat.load(tmp_path / "model.karat"))) == asdict(view(sample))
