@@ -26,7 +26,7 @@ Integers = NDArray[np.int64]
 Sample = tuple[Annotations, NDArray[np.int64]]  # some votes, and the codes of their annotators among all
 Fits = Mapping[str, Callable[[Annotations], Result]]
 
-TEMPERATURES = (1.0, 1.25, 1.5, 2.0, 3.0)
+TEMPERATURES = (1.0, 0.7, 1.4, 2.0, 3.0)  # the first is that of scores
 MOST_SHUFFLED = 2**28  # tasks: two gibibytes
 NO_TASKS: Integers = np.empty(0, np.int64)
 RUN = 2**16  # tasks that are tempered at once

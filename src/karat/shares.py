@@ -2,15 +2,15 @@
 
 PTBCC alone, unless another predicts clearly better. Then each has the share that it has in the mixture that predicts
 best (stacking: Y. Yao, A. Vehtari, D. Simpson, A. Gelman: Using Stacking to Average Bayesian Predictive Distributions.
-Bayesian Analysis 13, 2018), and a quarter of the whole is the plain vote: hidden votes cannot tell whether annotators
-err together, and where they do all models are misled alike. How the constants were set: docs/choosing.md.
+Bayesian Analysis 13, 2018), and the plain vote a quarter of the whole at least: hidden votes cannot tell whether
+annotators err together, and where they do all models are misled alike. How the constants were set: docs/choosing.md.
 """
 
 from __future__ import annotations
 
 from karat.hidden import Hidden, stack
 
-__all__ = ["ENOUGH", "SURE", "best_of", "shares_of"]
+__all__ = ["ENOUGH", "FEWEST_HIDDEN", "SURE", "best_of", "shares_of"]
 
 Shares = dict[str, float]
 
@@ -20,17 +20,19 @@ PANEL, PANEL_MARGIN = 15, 0.08  # fewer annotators: errors of a family pass for 
 ENOUGH = 3.0  # votes per task; below, prototypes have no head start, and hidden votes have little to say
 EVENLY = ("hpt", "hds", "ds", "mv")  # who shares half of the blend there
 LEAST_SHARE = 0.05  # a smaller share is not worth a fit
-VOTE = 0.25  # the share of the plain vote in every blend
+VOTE = 0.25  # the share that the plain vote has in a blend, at least
+FEWEST_HIDDEN = 50  # votes; fewer tell nothing
 
 
 def shares_of(hidden: Hidden, votes_per_task: float, n_annotators: int) -> Shares:
     few = votes_per_task < ENOUGH
-    if not hidden.weight.size or not (few or _clearly_better(hidden, n_annotators)):
+    if hidden.weight.size < FEWEST_HIDDEN or not (few or _clearly_better(hidden, n_annotators)):
         return {"ptbcc": 1.0}
     shares = _normalised({name: share for name, share in stack(hidden).items() if share >= LEAST_SHARE})
     if few:
         shares = _mixed(hidden, shares, EVENLY, 0.5)
-    return _mixed(hidden, shares, ("mv",), VOTE)
+    missing = max(VOTE - shares.get("mv", 0.0), 0.0)
+    return _mixed(hidden, shares, ("mv",), missing / (missing + 1 - VOTE))
 
 
 def best_of(shares: Shares, hidden: Hidden) -> Shares:

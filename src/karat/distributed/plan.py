@@ -41,8 +41,8 @@ def planned(method: Method, engine: DaskEngine, votes: Remote, watch: Watch | No
     compared = method.compare(some, first, stages, alone=votes.n_votes > MOST_BLENDED, some=hidden)
     found = compared.found.among(np.asarray(some.annotator_names), len(votes.annotators))
     needed = {*compared.shares, *(["ptbcc"] if "hpt" in compared.shares else [])}  # where HPT starts
-    tolerance = method.tolerance_on(votes.n_votes)
-    methods = {n: method.candidate(n, found, None if n == "ptbcc" else tolerance) for n in CANDIDATES if n in needed}
+    limits = method.limits_on(votes.n_votes)
+    methods = {n: method.candidate(n, found, None if n == "ptbcc" else limits) for n in CANDIDATES if n in needed}
     notes = [*compared.notes, *_said(some.n_votes, votes)]
     return Plan(method.name, method.settings_of(compared), methods, compared.shares, compared.temperature, notes)
 

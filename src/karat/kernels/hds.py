@@ -6,7 +6,8 @@ For the truth k, annotator j's votes n_jk are drawn from Dirichlet-multinomial(a
     up_kl   = sum_j [ psi(alpha_kl + n_jkl) - psi(alpha_kl) ],   down_k = sum_j [ psi(A_k + N_jk) - psi(A_k) ]
 
 so that up - down is the slope of the value, and alpha up / down is Minka's fixed point. Tables have the vote before
-the truth, as in kernels/confusion.py. Counts of exactly 0 add nothing and cost nothing.
+the truth, as in kernels/confusion.py. Labels that an annotator never gave add nothing and cost nothing: psi and log
+Gamma are taken of what the others need, an annotator at a time.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.kernels.dirichlet import digamma_and_gammaln
+from karat.kernels.gamma import digamma_and_gammaln_buffer
 from karat.kernels.jit import kernel
 
 __all__ = ["evidence", "expected_logs"]
@@ -31,34 +32,22 @@ def evidence(
     down: Floats,  # OUT [K]
 ) -> None:
     L, K = alpha.shape  # c runs over the classes voted for, the paper's l
-    psi, gamma = np.empty((L + 1, K)), np.empty((L + 1, K))  # of alpha; last row: of its sum A
-    _of_alpha(alpha, psi, gamma)
+    room = (L + 1) * K
+    x, psi, gamma, scratch = np.empty(room), np.empty(room), np.empty(room), np.empty((3, room))
+    psi_0, gamma_0 = _of_alpha(alpha)
+    given, total = np.empty(L, np.int64), np.empty(K)
     value[:], up[:], down[:] = 0.0, 0.0, 0.0
     for j in range(n.shape[0]):
+        labels = _prepare(n[j], alpha, given, total, x)
+        digamma_and_gammaln_buffer(x, (labels + 1) * K, psi, gamma, scratch)
+        for row in range(labels):
+            c = given[row]
+            for k in range(K):
+                up[c, k] += psi[row * K + k] - psi_0[c, k]
+                value[k] += gamma[row * K + k] - gamma_0[c, k]
         for k in range(K):
-            total, A = 0.0, 0.0
-            for c in range(L):
-                A += alpha[c, k]
-                if n[j, c, k] > 0.0:
-                    total += n[j, c, k]
-                    p, g = digamma_and_gammaln(alpha[c, k] + n[j, c, k])
-                    up[c, k] += p - psi[c, k]
-                    value[k] += g - gamma[c, k]
-            if total > 0.0:
-                p, g = digamma_and_gammaln(A + total)
-                down[k] += p - psi[L, k]
-                value[k] -= g - gamma[L, k]
-
-
-@kernel
-def _of_alpha(alpha: Floats, psi: Floats, gamma: Floats) -> None:
-    L, K = alpha.shape
-    for k in range(K):
-        A = 0.0
-        for c in range(L):
-            A += alpha[c, k]
-            psi[c, k], gamma[c, k] = digamma_and_gammaln(alpha[c, k])
-        psi[L, k], gamma[L, k] = digamma_and_gammaln(A)
+            down[k] += psi[labels * K + k] - psi_0[L, k]
+            value[k] -= gamma[labels * K + k] - gamma_0[L, k]
 
 
 @kernel
@@ -66,17 +55,52 @@ def expected_logs(n: Floats, alpha: Floats, logs: Floats) -> float:
     """logs_jlk = E log v_jkl for v_jk ~ Dirichlet(alpha_k + n_jk). -> sum of n logs, which the bound needs."""
     expected = 0.0
     L, K = alpha.shape
-    psi, gamma = np.empty((L + 1, K)), np.empty((L + 1, K))
-    _of_alpha(alpha, psi, gamma)
+    room = (L + 1) * K
+    x, psi, gamma, scratch = np.empty(room), np.empty(room), np.empty(room), np.empty((3, room))
+    psi_0, _ = _of_alpha(alpha)
+    given, total = np.empty(L, np.int64), np.empty(K)
     for j in range(n.shape[0]):
-        for k in range(K):
-            total, A = 0.0, 0.0
-            for c in range(L):
-                A += alpha[c, k]
-                total += n[j, c, k]
-            of_sum = digamma_and_gammaln(A + total)[0]
-            for c in range(L):
-                has = n[j, c, k] > 0.0
-                logs[j, c, k] = (digamma_and_gammaln(alpha[c, k] + n[j, c, k])[0] if has else psi[c, k]) - of_sum
+        labels = _prepare(n[j], alpha, given, total, x)
+        digamma_and_gammaln_buffer(x, (labels + 1) * K, psi, gamma, scratch)
+        for c in range(L):
+            for k in range(K):
+                logs[j, c, k] = psi_0[c, k] - psi[labels * K + k]
+        for row in range(labels):
+            c = given[row]
+            for k in range(K):
+                logs[j, c, k] = psi[row * K + k] - psi[labels * K + k]
                 expected += n[j, c, k] * logs[j, c, k]
     return expected
+
+
+@kernel
+def _prepare(n: Floats, alpha: Floats, given: NDArray[np.int64], total: Floats, x: Floats) -> int:
+    """x: alpha + n for each label that was given, a row of truths each; then A + N. -> the number of these labels."""
+    L, K = alpha.shape
+    labels = 0
+    total[:] = 0.0
+    for c in range(L):
+        votes = 0.0
+        for k in range(K):
+            votes += n[c, k]
+            total[k] += alpha[c, k] + n[c, k]
+        if votes > 0.0:
+            for k in range(K):
+                x[labels * K + k] = alpha[c, k] + n[c, k]
+            given[labels] = c
+            labels += 1
+    for k in range(K):
+        x[labels * K + k] = total[k]
+    return labels
+
+
+@kernel
+def _of_alpha(alpha: Floats) -> tuple[Floats, Floats]:
+    """psi and log Gamma of alpha; in the last row of its sums A."""
+    L, K = alpha.shape
+    x = np.empty((L + 1, K))
+    x[:L] = alpha
+    x[L] = alpha.sum(axis=0)
+    psi, gamma, scratch = np.empty(x.size), np.empty(x.size), np.empty((3, x.size))
+    digamma_and_gammaln_buffer(x.ravel(), x.size, psi, gamma, scratch)
+    return psi.reshape(L + 1, K), gamma.reshape(L + 1, K)

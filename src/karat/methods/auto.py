@@ -7,8 +7,8 @@
 2. Some votes are hidden, and every candidate predicts them from the rest (karat.hidden): majority vote, DS, PTBCC, HPT,
    and HDS with each of its priors of the classes.
 3. PTBCC stays unless another predicts clearly better. Then the candidates are blended, each with the share that the
-   best mixture of their predictions gives it, and a quarter is the plain vote (karat.shares). The posterior is the same
-   blend of the posteriors.
+   best mixture of their predictions gives it, the plain vote a quarter at least (karat.shares). The posterior is the
+   same blend of the posteriors.
 4. Mean-field posteriors are too sure; one temperature, chosen on the hidden votes, makes them less so.
 
 No truth is used in any of it. How the constants were set: docs/choosing.md.
@@ -35,12 +35,14 @@ from karat.methods.hpt import HPT
 from karat.methods.mv import MajorityVote
 from karat.methods.ptbcc import PTBCC, Earlier
 from karat.result import Part, Result, summarise
-from karat.shares import ENOUGH, SURE, best_of, shares_of
+from karat.shares import ENOUGH, FEWEST_HIDDEN, SURE, best_of, shares_of
 
 __all__ = ["Auto", "Compared", "largest"]
 
 ROUGHLY = 1e-2  # tolerance where only hidden votes are scored, or where there are too many to wait for the last task
-FEW_VOTES = 10_000  # up to so many, five folds; beyond, two
+ROUGH_SWEEPS = 50  # at most, where only hidden votes are scored
+FEW_VOTES, FEW_NUMBERS = 10_000, 100_000  # up to so many, in votes and in matrices, five folds; beyond, two
+MOST_NUMBERS = 200  # in matrices, per vote; beyond, nobody's own matrix can be learned, and it takes too long to try
 CANDIDATES: dict[str, tuple[type[Method], dict[str, Any]]] = {
     "ptbcc": (PTBCC, {}),
     "hpt": (HPT, {}),
@@ -52,6 +54,14 @@ CANDIDATES: dict[str, tuple[type[Method], dict[str, Any]]] = {
 MOST_BLENDED = 10_000_000  # votes; beyond, several fits take too long, and the best candidate is used alone
 NOTHING: Floats = np.empty((0, 0))
 OWN = ("hpt", "hds", "hds flat")  # those in which annotators have matrices of their own, and weights
+MATRICES = (*OWN, "ds")
+
+
+class Limits(NamedTuple):
+    """Of a fit."""
+
+    tolerance: float
+    sweeps: int
 
 
 class Compared(NamedTuple):
@@ -97,7 +107,7 @@ class Auto(Method):
         fitted: dict[str, Result] = {}
         posterior: Floats | None = None
         for name, share in compared.shares.items():
-            candidate = self.candidate(name, compared.found, self.tolerance_on(annotations.n_votes))
+            candidate = self.candidate(name, compared.found, self.limits_on(annotations.n_votes))
             one = first if name == "ptbcc" else fit(candidate, annotations, name, first)
             posterior = add_tempered(posterior, one.posterior, share, compared.temperature)
             fitted[name] = replace(one, posterior=NOTHING)  # what was added need not be held
@@ -114,29 +124,28 @@ class Auto(Method):
         some = some or sample_tasks(annotations, self.most_votes, self.seed)
         everybody, votes_per_task = independent(annotations.n_annotators), annotations.n_votes / annotations.n_tasks
         refused = [name for name in CANDIDATES if fit.refusal(self.candidate(name, everybody))]
-        found = self._groups(annotations, some, first, fit)
-        hidden = self._hide(annotations, some, found, {n: (n, found) for n in CANDIDATES if n not in refused}, fit)
+        sparse = _numbers(some[0]) > MOST_NUMBERS * some[0].n_votes
+        left = [name for name in CANDIDATES if not (name in refused or (sparse and name in MATRICES))]
+        found = everybody if sparse else self._groups(annotations, some, first, fit)
+        hidden = self._hide(annotations, some, found, {name: (name, found) for name in left}, fit)
         shares = shares_of(hidden, votes_per_task, annotations.n_annotators)
         shares = best_of(shares, hidden) if alone else shares
         temperature = hidden.temperature(shares) if self.calibrate and hidden.weight.size else 1.0
         notes = [*_said(hidden, shares, votes_per_task < ENOUGH, alone), *_said_of_groups(found, shares)]
-        notes += [*_said_of_temperature(temperature), *_said_of_refused(refused)]
+        notes += [*_said_of_temperature(temperature), *_said_of_refused(refused), *_said_of_sparse(sparse)]
         return Compared(found, hidden, shares, temperature, notes)
 
-    def tolerance_on(self, n_votes: int) -> float:
+    def limits_on(self, n_votes: int) -> Limits:
         """Of fits after PTBCC's to so many votes."""
-        return max(ROUGHLY, self.tolerance) if n_votes > MOST_BLENDED else self.tolerance
+        tolerance = max(ROUGHLY, self.tolerance) if n_votes > MOST_BLENDED else self.tolerance
+        return Limits(tolerance, self.max_iterations)
 
     def settings_of(self, compared: Compared) -> dict[str, Any]:
         """The settings, with what the votes decided."""
         decided = {"chosen": compared.shares, "temperature": compared.temperature}
         return {**self.settings, **decided, **_choice(compared.hidden, compared.shares)}
 
-    def _make(self, kind: type[Method], tolerance: float | None = None, **settings: Any) -> Method:
-        tolerance = self.tolerance if tolerance is None else tolerance
-        return kind(seed=self.seed, tolerance=tolerance, max_iterations=self.max_iterations, **settings)
-
-    def candidate(self, name: str, found: Dependence, tolerance: float | None = None, who: Any = slice(None)) -> Method:
+    def candidate(self, name: str, found: Dependence, limits: Limits | None = None, who: Any = slice(None)) -> Method:
         """PTBCC and the majority vote as they are; in HPT and HDS the votes of groups are discounted.
 
         An earlier run knew all annotators; `who` are those that are left where votes are hidden.
@@ -146,7 +155,8 @@ class Auto(Method):
             return MajorityVote()
         if found.n_groups and name in OWN:
             settings = {**settings, "weights": found.weights}
-        made = self._make(kind, tolerance, **settings)
+        tolerance, sweeps = limits or (self.tolerance, self.max_iterations)
+        made = kind(seed=self.seed, tolerance=tolerance, max_iterations=sweeps, **settings)
         earlier = None if self.earlier is None else self.earlier[list(CANDIDATES).index(name)]
         return made if earlier is None else made.inform(_of(earlier, who))
 
@@ -170,14 +180,16 @@ class Auto(Method):
     ) -> Hidden:
         """Votes of groups are hidden together; the candidates may take them as independent all the same."""
         votes, code = some
-        folds = self.folds or (5 if annotations.n_votes <= FEW_VOTES else 2)
+        few = annotations.n_votes <= FEW_VOTES and _numbers(votes) <= FEW_NUMBERS
+        folds = self.folds or (5 if few else 2)
+        rough = Limits(max(ROUGHLY, self.tolerance), min(ROUGH_SWEEPS, self.max_iterations))
         prototypes: Result | None = None
 
         def fit_named(name: str, groups: Dependence, rest: Annotations) -> Result:
             nonlocal prototypes
             who = code[np.asarray(rest.annotator_names)]
             after = prototypes if prototypes is not None and prototypes.annotations is rest else None
-            result = fit(self.candidate(name, groups.of(who), max(ROUGHLY, self.tolerance), who), rest, after=after)
+            result = fit(self.candidate(name, groups.of(who), rough, who), rest, after=after)
             prototypes = result if name == "ptbcc" else prototypes  # HPT goes on from there
             return result
 
@@ -220,6 +232,11 @@ def _of(earlier: Any, who: Any) -> Any:
     return earlier._replace(pi=earlier.pi[who]) if isinstance(earlier, Earlier) else earlier[who]
 
 
+def _numbers(votes: Annotations) -> int:
+    """In matrices of all annotators."""
+    return votes.n_annotators * votes.n_classes**2
+
+
 def _part(fitted: Result, share: float) -> Part:
     return Part(share, fitted.method, fitted.settings, fitted.knowledge)
 
@@ -234,8 +251,9 @@ def _choice(hidden: Hidden, shares: dict[str, float]) -> dict[str, Any]:
 
 
 def _said(hidden: Hidden, shares: dict[str, float], few: bool, alone: bool) -> list[str]:
-    if not hidden.weight.size:
-        return ["No vote could be hidden to compare methods by, because no task has two; ptbcc was used."]
+    if (size := hidden.weight.size) < FEWEST_HIDDEN:
+        few_or_none = f"Only {size:,}" if size else "No"
+        return [f"{few_or_none} votes could be hidden to compare methods by; ptbcc was used."]
     if list(shares) == ["ptbcc"]:
         choice = "ptbcc was used, because no other method predicted hidden votes clearly better"
     elif len(shares) == 1:
@@ -246,7 +264,7 @@ def _said(hidden: Hidden, shares: dict[str, float], few: bool, alone: bool) -> l
         parts = sorted(shares.items(), key=lambda part: -part[1])
         choice = "The labels blend " + ", ".join(f"{name} ({share:.0%})" for name, share in parts)
         choice += ", because together they predicted hidden votes best"
-        choice += "; a quarter is the plain vote, in case annotators err together"
+        choice += "; the plain vote has a quarter at least, in case annotators err together"
         choice += "; half of it evenly, as tasks with so few votes hardly tell them apart" if few else ""
     return [f"{choice}."]
 
@@ -267,8 +285,14 @@ def _said_of_groups(found: Dependence, shares: dict[str, float]) -> list[str]:
 def _said_of_temperature(temperature: float) -> list[str]:
     if temperature == 1.0:
         return []
-    return [f"Probabilities were made less extreme (temperature {temperature:g}), because hidden votes said so."]
+    extreme = "less" if temperature > 1 else "more"
+    return [f"Probabilities were made {extreme} extreme (temperature {temperature:g}), because hidden votes said so."]
 
 
 def _said_of_refused(names: list[str]) -> list[str]:
     return [f"Candidates that this engine cannot run were left out: {', '.join(names)}."] if names else []
+
+
+def _said_of_sparse(sparse: bool) -> list[str]:
+    names = ", ".join(MATRICES)
+    return [f"Annotators have too few votes for so many classes: {names} were left out."] if sparse else []
