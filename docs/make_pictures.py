@@ -31,4 +31,4 @@ def picture_of(command: list[str], lines: slice, name: str) -> None:
 
 
 if __name__ == "__main__":
-    picture_of(["demo"], slice(0, 30), "demo.svg")
+    picture_of(["demo"], slice(0, 33), "demo.svg")

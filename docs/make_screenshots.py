@@ -57,10 +57,9 @@ def pictures_of_the_studio(browser: Browser, folder: Path) -> None:
     with started(folder) as link:
         page = browser.new_page(viewport={"width": 1200, "height": 860})
         page.goto(link)
-        page.get_by_role("link", name="votes.csv").click()
         page.click("#read")
         page.click("#fit")
-        page.get_by_role("row", name="ptbcc").get_by_text("shown").wait_for(timeout=60_000)
+        page.get_by_role("row", name="auto").get_by_text("shown").wait_for(timeout=60_000)
         for view, ready in STUDIO.items():
             page.goto(f"{link.partition('?')[0]}#/p/1/{view}")
             page.wait_for_selector(ready)
