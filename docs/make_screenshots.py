@@ -45,10 +45,9 @@ def pictures_of_the_report(browser: Browser, path: Path) -> None:
         page.locator("#task-table button.more").first.click()
         picture(page, "#tasks", "report-tasks.png")
         picture(page, "#annotators", "report-annotators.png")
+        picture(page, "#choice", "report-choice.png")
     with opened(browser, path, 1200, 900, "dark") as page:
         picture(page, "#prototypes", "report-prototypes-dark.png")
-    with opened(browser, path, 420, 900) as page:
-        page.screenshot(path=IMAGES / "report-phone.png")
 
 
 def pictures_of_the_studio(browser: Browser, folder: Path) -> None:
