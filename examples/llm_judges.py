@@ -137,6 +137,7 @@ def ways(calls: pl.DataFrame) -> dict[str, karat.Result]:
         "ds, merged": karat.aggregate(votes, "ds"),
         "hpt, merged": karat.aggregate(votes, "hpt"),
         "auto, merged": karat.aggregate(votes, "auto"),
+        "auto, merged by family": karat.aggregate(by_family, "auto", repeated="majority", **reading),
         "hpt, merged, kin discounted": karat.aggregate(votes, "hpt", weights=alike(merged).weights),
     }
 
