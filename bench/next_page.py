@@ -71,21 +71,24 @@ Of tasks with few votes, methods are too sure, because they take what they know 
 gain is worked out for the square root of the posterior. Without that, *ms* below needed 73 % of the votes instead
 of {ms}.
 
-A task is safe when its label has the probability of `--safe` (.95 unless told), or its truth is known. Labels of auto are
-less sure than those of single methods, and what it calls safe is right more often: of the sample, 65 of 300 tasks, all of
-them right, where ptbcc finds 240, 98 % of them right. If truths that you know show that labels could be surer
-(`karat trust --truth`: a best temperature below 1), ask for less: with `--safe 0.9` it is 169, and 99 % are right.
+A task is safe when its label has the probability of `--safe` (.95 unless told), or its truth is known. Labels of
+auto are less sure than those of single methods, and what it calls safe is right more often: of the sample, 65 of
+300 tasks, all of them right, where ptbcc finds 240, 98 % of them right. If truths that you know show that labels
+could be surer (`karat trust --truth`: a best temperature below 1), ask for less: with `--safe 0.9` it is 169, and
+99 % are right.
 
-An annotator is looked after when even the upper end of their accuracy's interval is below the median of all: they are to be
-dropped when chance explains their votes (chi-squared, p > .05) or a vote of theirs is worth less than a tenth of a
-usual one, else retrained, and the confusion that happens most is named. Nobody is judged by fewer than ten votes.
+An annotator is looked after when even the upper end of their accuracy's interval is below the median of all: they
+are to be dropped when chance explains their votes (chi-squared, p > .05) or a vote of theirs is worth less than a
+tenth of a usual one, else retrained, and the confusion that happens most is named. Nobody is judged by fewer than
+ten votes.
 
 ## What it saves
 
 The votes of the ten data sets are revealed a batch at a time ({steps} batches) in the order that `karat next` asks
-for them, and in random order. All of it with PTBCC, which is fitted after every batch. Means of {seeds} seeds. "All votes" is the
-accuracy of PTBCC on all of them; the columns say what share of the votes is needed until that accuracy is first
-reached, and until the mean of the seeds stays within half a point of it. Made by `python bench/next.py`.
+for them, and in random order. All of it is done with PTBCC, which is fitted after every batch. Means of {seeds}
+seeds. "All votes" is the accuracy of PTBCC on all of them; the columns say what share of the votes is needed until
+that accuracy is first reached, and until the mean of the seeds stays within half a point of it.
+Made by `python bench/next.py`.
 
 {table}
 

@@ -10,12 +10,18 @@ from karat.methods import Method, method_class
 from karat.registry import REGISTRY
 
 EQUATIONS = Path(__file__).parent / "equations"
+FIRST = ("auto", "ptbcc", "hpt", "hds")  # then the others, in the order of the registry
 HEAD = """# The methods
 
 This page is made from the docstrings (`python docs/make_methods.py`). Names are those of `karat aggregate --method`,
 classes those of `karat`. Every class has `fit`, `fit_predict` and `fit_predict_proba`; `karat.aggregate(votes, name)`
-does the same. The defaults of the paper's methods are the rows of its tables, with their peculiarities; for work
-rather than for comparison, take the variant in the table.
+does the same.
+
+**Which one?** `auto`, the default: it compares methods on your votes and blends those that predict best. `ptbcc` is the
+method of the paper, and `auto` stays with it unless another predicts clearly better; `hpt` and `hds` give every
+annotator a matrix of their own. The others are those that the paper compares. Their defaults are the rows of its
+tables, with their peculiarities; for work rather than for comparison, take the variant in the table.
+[Choosing](choosing.md) has the figures, [costs](costs.md) what each takes.
 
 In the equations, *i* is a task, *j* an annotator, *k* and *l* are classes; *y* is a vote, *z* the truth, *φ* its
 probability. *W*<sub>i</sub> are those who voted on *i*, *N*<sub>j</sub> the tasks that *j* voted on, *d* is how many
@@ -27,6 +33,7 @@ votes a task has, *T*, *W* and *K* how many tasks, annotators and classes there 
 """
 # Which of the two to use for work rather than for comparison, where METHODS.md names a sounder variant.
 FOR_WORK = {
+    "auto": "as it is: the default",
     "mv": "as it is, as the yardstick",
     "catd": '`CATD(ties="split")`: no random ties',
     "ds": "`DS(max_iterations=500, tolerance=1e-3)`: to convergence",
@@ -37,7 +44,7 @@ FOR_WORK = {
 
 
 def page() -> str:
-    classes = {name: method_class(name) for name in REGISTRY}
+    classes = {name: method_class(name) for name in (*FIRST, *(name for name in REGISTRY if name not in FIRST))}
     rows = "".join(_row(name, made) for name, made in classes.items())
     return HEAD + rows + "".join(_section(name, made) for name, made in classes.items())
 
