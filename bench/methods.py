@@ -1,6 +1,10 @@
 """Every method on the data sets: its time, its accuracy, and how it compares with rivals and with plain NumPy.
 
 python bench/methods.py --data ../shared/datasets [--only val5 ms] [--methods ds glad] [--rivals] [--twins]
+python bench/methods.py --page docs/costs.md
+
+Seconds are those of the processor, which other work on the machine disturbs little. The page also says what auto
+spends on choosing.
 
 --rivals runs crowd-kit (at the version of bench/rivals.txt, in the environment that bench/rivals.py makes) on the same
 votes with the same number of iterations; --twins runs the slow NumPy versions of tests/reference.
@@ -25,7 +29,8 @@ from typing import Any
 import numpy as np
 
 from karat.annotations import Annotations
-from karat.methods import method_class
+from karat.methods import Method, method_class
+from karat.methods.auto import Auto, Compared
 from karat.registry import REGISTRY
 from karat.solve import fit
 from machine import describe, keep
@@ -34,6 +39,7 @@ HERE = Path(__file__).parent
 RIVAL_PYTHON = HERE / ".venv-rivals" / "bin" / "python"
 # crowd-kit's class, and the iterations that both run.
 RIVALS = {"mv": ("MajorityVote", None), "ds": ("DawidSkene", 20), "glad": ("GLAD", 3)}
+LONG = 2.0  # seconds; of shorter fits the fastest of three counts
 CONFUSION_MATRICES = ("ds", "ibcc", "cbcc", "ebcc", "fgbcc")
 
 RIVAL_CODE = """
@@ -77,19 +83,41 @@ class Data:
         return float((best / best.sum(axis=1, keepdims=True))[self.truth[:, 0], self.truth[:, 1]].mean())
 
 
+class Watched(Auto):
+    """auto, with a stopwatch on its choosing."""
+
+    choosing = 0.0
+
+    def compare(self, *votes: Any, **options: Any) -> Compared:
+        began = time.process_time()
+        compared = super().compare(*votes, **options)
+        self.choosing = time.process_time() - began
+        return compared
+
+
 def measure(name: str, data: Data, options: argparse.Namespace) -> dict[str, Any]:
     fit(method_class(name)(max_iterations=1), data.annotations, threads=1)  # compile
-    start = time.perf_counter()
-    result = fit(method_class(name)(), data.annotations, threads=1)
-    found: dict[str, Any] = {
-        "seconds": time.perf_counter() - start,
-        "iterations": len(result.steps),
-        "accuracy": data.accuracy(result.posterior),
-    }
+    found = _timed(name, data)
+    if found["seconds"] < LONG:
+        found = min(found, _timed(name, data), _timed(name, data), key=lambda one: float(one["seconds"]))
     if options.rivals and name in RIVALS:
         found["crowd-kit"] = against_rival(name, data)
     if options.twins:
         found["twin"] = against_twin(name, data)
+    return found
+
+
+def _timed(name: str, data: Data) -> dict[str, Any]:
+    method: Method = Watched() if name == "auto" else method_class(name)()
+    began = time.process_time()
+    result = fit(method, data.annotations, threads=1)
+    found: dict[str, Any] = {
+        "seconds": time.process_time() - began,
+        "iterations": len(result.steps),
+        "accuracy": data.accuracy(result.posterior),
+    }
+    if isinstance(method, Watched):
+        found |= {"choosing": method.choosing, "chosen": result.settings["chosen"], "votes": data.annotations.n_votes}
     return found
 
 
@@ -156,34 +184,64 @@ def _shares(figures: dict[str, dict[str, Any]]) -> None:
     print(f"  {'':8}" + "".join(f"{name:>8}" for name in others))
     for data, found in figures.items():
         if "ptbcc" in found:
-            shares = [100 * found["ptbcc"]["seconds"] / found[name]["seconds"] for name in others]
-            print(f"  {data:8}" + "".join(f"{share:8.1f}" for share in shares))
+            print(f"  {data:8}" + "".join(f"{share:8.1f}" for share in _share(found, others)))
 
 
 def page(figures: dict[str, dict[str, Any]]) -> str:
-    """docs/costs.md: seconds of every method on every data set, and PTBCC's share of the confusion-matrix methods'."""
-    methods = list(next(iter(figures.values())))
-    machine = describe()
+    """docs/costs.md: seconds of every method on every data set, what auto adds, and PTBCC's share of others' time."""
+    methods, machine = list(next(iter(figures.values()))), describe()
+    others = [name for name in CONFUSION_MATRICES if name in methods]
     lines = [
         "# What the methods cost",
         "",
-        "Made by `python bench/methods.py --page docs/costs.md`: seconds of a whole fit with the default settings, one",
-        f"thread, compiled before, on {machine['processor']} ({machine['date'][:10]}). All methods are compiled with",
-        "the same care, so PTBCC's lead over DS and IBCC is smaller than in the paper, whose programs were in several",
-        "languages; over EBCC and FGBCC it is what the paper says, or more.",
+        "Made by `python bench/methods.py --page docs/costs.md`: seconds of processor time of a whole fit with the",
+        f"default settings, one thread, compiled before, on {machine['processor']} ({machine['date'][:10]}).",
         "",
-        "| data set | " + " | ".join(methods) + " |",
-        "|---|" + "---:|" * len(methods),
+        *_table(["data set", *methods], _rows(figures, lambda found: [f"{found[m]['seconds']:.3f}" for m in methods])),
+        "",
+        *_costs_of_auto(figures),
+        "",
+        "## PTBCC against methods with a matrix for everybody",
+        "",
+        "All methods are compiled with the same care, so PTBCC's lead over DS and IBCC is smaller than in the paper,",
+        "whose programs were in several languages; over EBCC and FGBCC it is what the paper says, or more. Its time in",
+        "% of that of",
+        "",
+        *_table(
+            ["data set", *others], _rows(figures, lambda found: [f"{share:.1f}" for share in _share(found, others)])
+        ),
     ]
-    for data, found in figures.items():
-        lines.append(f"| {data} | " + " | ".join(f"{found[name]['seconds']:.3f}" for name in methods) + " |")
-    others = [name for name in CONFUSION_MATRICES if name in methods]
-    lines += ["", "PTBCC's time in % of that of", "", "| data set | " + " | ".join(others) + " |"]
-    lines.append("|---|" + "---:|" * len(others))
-    for data, found in figures.items():
-        shares = (100 * found["ptbcc"]["seconds"] / found[name]["seconds"] for name in others)
-        lines.append(f"| {data} | " + " | ".join(f"{share:.1f}" for share in shares) + " |")
     return "\n".join(lines) + "\n"
+
+
+def _costs_of_auto(figures: dict[str, dict[str, Any]]) -> list[str]:
+    def row(found: dict[str, Any]) -> list[str]:
+        auto, hpt = found["auto"], found["hpt"]["seconds"]
+        spent = [f"{auto['choosing']:.3f}", f"{auto['choosing'] / hpt:.2f}", f"{auto['seconds']:.3f}"]
+        return [format(auto["votes"], ","), *spent, ", ".join(auto["chosen"])]
+
+    head = ["data set", "votes", "choosing", "in fits of hpt", "in all", "fits that the labels are made of"]
+    return [
+        "## What auto adds",
+        "",
+        "`auto` fits PTBCC, chooses, and fits whatever else it blends. Choosing is done on 10,000 votes at most: many",
+        "fits' time on small data, where that is a fraction of a second, about one fit's on *adult* and *fact*, and",
+        "next to nothing where there are millions of votes. `--method ptbcc` saves all of it.",
+        "",
+        *_table(head, _rows(figures, row)),
+    ]
+
+
+def _rows(figures: dict[str, dict[str, Any]], of: Callable[[dict[str, Any]], list[str]]) -> list[list[str]]:
+    return [[data, *of(found)] for data, found in figures.items()]
+
+
+def _table(head: list[str], rows: list[list[str]]) -> list[str]:
+    return [f"| {' | '.join(head)} |", "|---|" + "---:|" * (len(head) - 1), *(f"| {' | '.join(r)} |" for r in rows)]
+
+
+def _share(found: dict[str, dict[str, Any]], others: list[str]) -> list[float]:
+    return [100 * found["ptbcc"]["seconds"] / found[name]["seconds"] for name in others]
 
 
 def _folders(options: argparse.Namespace) -> list[Path]:
