@@ -48,9 +48,10 @@ def test_prototypes_stay_where_nothing_predicts_clearly_better():
 
 @pytest.mark.parametrize(
     ("lead", "annotators", "stays"),
-    [(-0.1, 100, True), (0.02, 100, True), (0.05, 100, False), (0.05, 8, True), (0.1, 8, False)],
+    [(-0.1, 100, True), (0.02, 100, True), (0.05, 100, False), (0.05, 5, True), (0.1, 5, False), (0.05, 8, False)],
 )
 def test_a_small_lead_is_not_enough_even_where_it_is_certain(lead, annotators, stays):
+    """With five votes per task, five annotators are a panel, of which more is asked."""
     p = np.exp(-1 + np.array([0.0, lead, -0.5]))[:, None, None] * np.ones((3, len(TEMPERATURES), 5000))
     hidden = Hidden(["ptbcc", "hds", "mv"], p, np.ones(5000))
     assert hidden.lead("hds", "ptbcc")[0] == pytest.approx(lead)

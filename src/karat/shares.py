@@ -16,7 +16,8 @@ Shares = dict[str, float]
 
 SURE = 2.0  # standard errors by which another must predict better than PTBCC
 MARGIN = 0.03  # and by how much at least, per vote: a smaller lead does not show in the labels
-PANEL, PANEL_MARGIN = 15, 0.08  # fewer annotators: errors of a family pass for the truth, a larger lead is asked for
+PANEL, PANEL_MARGIN = 15, 0.08  # fewer judges, all on every task: errors of a family pass for the truth; a larger lead
+EVERY_TASK = 0.9  # of the tasks
 ENOUGH = 3.0  # votes per task; below, prototypes have no head start, and hidden votes have little to say
 EVENLY = ("hpt", "hds", "ds", "mv")  # who shares half of the blend there
 LEAST_SHARE = 0.05  # a smaller share is not worth a fit
@@ -25,8 +26,8 @@ FEWEST_HIDDEN = 50  # votes; fewer tell nothing
 
 
 def shares_of(hidden: Hidden, votes_per_task: float, n_annotators: int) -> Shares:
-    few = votes_per_task < ENOUGH
-    if hidden.weight.size < FEWEST_HIDDEN or not (few or _clearly_better(hidden, n_annotators)):
+    few, margin = votes_per_task < ENOUGH, _margin(votes_per_task, n_annotators)
+    if hidden.weight.size < FEWEST_HIDDEN or not (few or _clearly_better(hidden, margin)):
         return {"ptbcc": 1.0}
     shares = _normalised({name: share for name, share in stack(hidden).items() if share >= LEAST_SHARE})
     if few:
@@ -40,10 +41,15 @@ def best_of(shares: Shares, hidden: Hidden) -> Shares:
     return shares if len(shares) == 1 else {max(shares, key=lambda name: hidden.score(name)[0]): 1.0}
 
 
-def _clearly_better(hidden: Hidden, n_annotators: int) -> bool:
+def _margin(votes_per_task: float, n_annotators: int) -> float:
+    is_panel = n_annotators < PANEL and votes_per_task >= EVERY_TASK * n_annotators
+    return PANEL_MARGIN if is_panel else MARGIN
+
+
+def _clearly_better(hidden: Hidden, margin: float) -> bool:
     best = max(hidden.names, key=lambda name: hidden.score(name)[0])
     lead, error = hidden.lead(best, "ptbcc")
-    return best != "ptbcc" and lead > max(SURE * error, PANEL_MARGIN if n_annotators < PANEL else MARGIN)
+    return best != "ptbcc" and lead > max(SURE * error, margin)
 
 
 def _mixed(hidden: Hidden, shares: Shares, others: tuple[str, ...], part: float) -> Shares:
