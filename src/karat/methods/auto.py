@@ -39,7 +39,8 @@ from karat.shares import ENOUGH, FEWEST_HIDDEN, SURE, best_of, shares_of
 
 __all__ = ["Auto", "Compared", "largest"]
 
-ROUGHLY = 1e-2  # tolerance where only hidden votes are scored, or where there are too many to wait for the last task
+ROUGHLY = 1e-2  # tolerance where only hidden votes are scored, and of a blend's parts where votes are many
+ROUGH_VOTES = 100_000  # many: among so many tasks one is always the last, and the blend hardly moves with it
 ROUGH_SWEEPS = 50  # at most, where only hidden votes are scored
 FEW_VOTES, FEW_NUMBERS = 10_000, 100_000  # up to so many, in votes and in matrices, five folds; beyond, two
 MOST_NUMBERS = 200  # in matrices, per vote; beyond, nobody's own matrix can be learned, and it takes too long to try
@@ -137,7 +138,7 @@ class Auto(Method):
 
     def limits_on(self, n_votes: int) -> Limits:
         """Of fits after PTBCC's to so many votes."""
-        tolerance = max(ROUGHLY, self.tolerance) if n_votes > MOST_BLENDED else self.tolerance
+        tolerance = max(ROUGHLY, self.tolerance) if n_votes > ROUGH_VOTES else self.tolerance
         return Limits(tolerance, self.max_iterations)
 
     def settings_of(self, compared: Compared) -> dict[str, Any]:
