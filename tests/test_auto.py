@@ -16,7 +16,7 @@ from karat.methods.hpt import HPT
 from karat.methods.mv import MajorityVote
 from karat.methods.ptbcc import PTBCC
 from karat.metrics import accuracy, log_loss
-from karat.shares import MARGIN, shares_of
+from karat.shares import MARGIN, margin_of, shares_of
 from karat.solve import fit
 from tests.conftest import DATA_SETS
 from tests.test_dependence import crowd, panel
@@ -47,26 +47,31 @@ def test_prototypes_stay_where_nothing_predicts_clearly_better():
 
 
 @pytest.mark.parametrize(
-    ("lead", "annotators", "stays"),
-    [(-0.1, 100, True), (0.02, 100, True), (0.05, 100, False), (0.05, 5, True), (0.1, 5, False), (0.05, 8, False)],
+    ("lead", "margin", "stays"), [(-0.1, 0.03, True), (0.02, 0.03, True), (0.05, 0.03, False), (0.05, 0.08, True)]
 )
-def test_a_small_lead_is_not_enough_even_where_it_is_certain(lead, annotators, stays):
-    """With five votes per task, five annotators are a panel, of which more is asked."""
+def test_a_small_lead_is_not_enough_even_where_it_is_certain(lead, margin, stays):
     p = np.exp(-1 + np.array([0.0, lead, -0.5]))[:, None, None] * np.ones((3, len(TEMPERATURES), 5000))
     hidden = Hidden(["ptbcc", "hds", "mv"], p, np.ones(5000))
     assert hidden.lead("hds", "ptbcc")[0] == pytest.approx(lead)
-    assert (shares_of(hidden, 5.0, annotators) == {"ptbcc": 1.0}) is stays
-    assert shares_of(hidden, 2.0, annotators) != {"ptbcc": 1.0}
+    assert (shares_of(hidden, 5.0, margin) == {"ptbcc": 1.0}) is stays
+    assert shares_of(hidden, 2.0, margin) != {"ptbcc": 1.0}
+
+
+def test_more_is_asked_of_a_panel_some_of_whom_seem_to_err_together():
+    assert margin_of(5.0, 5, n_groups=1) > MARGIN
+    assert margin_of(5.0, 5, n_groups=0) == MARGIN
+    assert margin_of(5.0, 8, n_groups=1) == MARGIN  # not a panel: who votes on a task varies
+    assert margin_of(20.0, 20, n_groups=1) == MARGIN
 
 
 def test_a_quarter_of_a_blend_is_the_plain_vote_at_least():
     p = np.ones((3, len(TEMPERATURES), 100)) * np.array([0.2, 0.9, 1e-6])[:, None, None]
     hidden = Hidden(["ptbcc", "hds", "mv"], p, np.ones(100))
-    assert shares_of(hidden, 5.0, 100) == pytest.approx({"hds": 0.75, "mv": 0.25})
+    assert shares_of(hidden, 5.0) == pytest.approx({"hds": 0.75, "mv": 0.25})
     more = Hidden(["ptbcc", "mv", "hds"], p, np.ones(100))
-    assert shares_of(more, 5.0, 100) == pytest.approx({"mv": 1.0})
+    assert shares_of(more, 5.0) == pytest.approx({"mv": 1.0})
     few = Hidden(["ptbcc", "hds", "mv"], p[:, :, :40], np.ones(40))
-    assert shares_of(few, 5.0, 100) == {"ptbcc": 1.0}
+    assert shares_of(few, 5.0) == {"ptbcc": 1.0}
 
 
 def test_matrices_of_their_own_are_not_tried_where_they_have_far_more_numbers_than_votes():
@@ -84,7 +89,7 @@ def test_a_large_lead_is_not_enough_where_it_may_be_chance():
     hidden = Hidden(["ptbcc", "hds"], p, np.ones(400))
     lead, error = hidden.lead("hds", "ptbcc")
     assert MARGIN < lead < 2 * error
-    assert shares_of(hidden, 5.0, 100) == {"ptbcc": 1.0}
+    assert shares_of(hidden, 5.0) == {"ptbcc": 1.0}
 
 
 def test_matrices_of_their_own_are_chosen_where_annotators_differ():
@@ -144,7 +149,7 @@ def test_a_panel_with_a_large_family_is_not_worse_than_the_vote():
 
 def test_with_few_votes_per_task_half_of_the_blend_is_even():
     p = np.ones((6, len(TEMPERATURES), 100)) * np.array([0.9, *[1e-6] * 5])[:, None, None]
-    shares = shares_of(Hidden(list(auto.CANDIDATES), p, np.ones(100)), 2.0, 100)
+    shares = shares_of(Hidden(list(auto.CANDIDATES), p, np.ones(100)), 2.0)
     even = 0.75 / 7  # half to one, an eighth to each of four; then the vote is raised to a quarter
     assert shares == pytest.approx({"ptbcc": 4 * even, "hpt": even, "hds": even, "ds": even, "mv": 0.25})
 

@@ -8,7 +8,6 @@ one would be read off from the others; and every task keeps some.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from karat.annotations import Annotations
 from karat.encoding import MISSING, Codes, Names
-from karat.predict import LEAST_PROBABILITY, predictive
+from karat.predict import LEAST_PROBABILITY, likelihoods
 from karat.result import Result
 
 __all__ = ["Hidden", "Sample", "add_tempered", "draw_tasks", "first_tasks", "hide", "sample_tasks", "stack", "temper"]
@@ -173,13 +172,13 @@ def _score(annotations: Annotations, hidden: NDArray[np.bool_], fits: Fits) -> F
     """[candidates, temperatures, hidden votes]"""
     task, annotator, label = (column[hidden] for column in annotations.votes())
     rest = _subset(annotations, ~hidden)
-    at = np.arange(len(label))
     scored = []
     for fit in fits.values():
         result = fit(rest)
-        seen = _places(result.task_names, task), _places(result.annotator_names, annotator)
-        tempered = (replace(result, posterior=temper(result.posterior, t)) for t in TEMPERATURES)
-        scored.append([np.maximum(predictive(one, *seen)[at, label], LEAST_PROBABILITY) for one in tempered])
+        place = _places(result.task_names, task)
+        by_truth = likelihoods(result, _places(result.annotator_names, annotator), label)
+        phi = (np.vstack([temper(result.posterior, t), result.knowledge.class_prior])[place] for t in TEMPERATURES)
+        scored.append([np.maximum((each * by_truth).sum(axis=1), LEAST_PROBABILITY) for each in phi])
     return np.array(scored)
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "group_matrices",
     "has_matrices",
     "likelihood",
+    "likelihoods",
     "log_scores",
     "matrices",
     "predictive",
@@ -65,6 +66,23 @@ def likelihood(result: Result, annotator: Codes, truth: Codes, label: Codes) -> 
             return np.asarray((known.weights[annotator] * known.prototypes[:, truth, label].T).sum(axis=1))
         right, others = result.accuracy[annotator], max(len(result.class_names) - 1, 1)
         return np.where(truth == label, right, (1 - right) / others)
+
+    return _blended(result, by)
+
+
+def likelihoods(result: Result, annotator: Codes, label: Codes) -> Floats:
+    """[n, K]: the same for every truth; MISSING is an annotator who was not seen."""
+    K = len(result.class_names)
+
+    def by(known: Knowledge) -> Floats:
+        if known.confusion is not None:
+            return np.asarray(_with_mean(known.confusion)[annotator, :, label])
+        if known.weights is not None and known.prototypes is not None:
+            weights = _with_mean(known.weights)[annotator]
+            each = (weights[:, s, None] * prototype.T[label] for s, prototype in enumerate(known.prototypes))
+            return np.asarray(sum(each))
+        right = _with_mean(result.accuracy)[annotator][:, None] if K > 1 else np.ones((len(label), 1))
+        return np.where(label[:, None] == np.arange(K), right, (1 - right) / max(K - 1, 1))
 
     return _blended(result, by)
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from karat.hidden import Hidden, stack
 
-__all__ = ["ENOUGH", "FEWEST_HIDDEN", "SURE", "best_of", "shares_of"]
+__all__ = ["ENOUGH", "FEWEST_HIDDEN", "SURE", "best_of", "margin_of", "shares_of"]
 
 Shares = dict[str, float]
 
 SURE = 2.0  # standard errors by which another must predict better than PTBCC
 MARGIN = 0.03  # and by how much at least, per vote: a smaller lead does not show in the labels
-PANEL, PANEL_MARGIN = 15, 0.08  # fewer judges, all on every task: errors of a family pass for the truth; a larger lead
-EVERY_TASK = 0.9  # of the tasks
+PANEL, EVERY_TASK = 15, 0.9  # a panel has fewer judges, and they vote on nearly every task
+PANEL_MARGIN = 0.08  # where some of a panel seem to err together: their errors pass for the truth
 ENOUGH = 3.0  # votes per task; below, prototypes have no head start, and hidden votes have little to say
 EVENLY = ("hpt", "hds", "ds", "mv")  # who shares half of the blend there
 LEAST_SHARE = 0.05  # a smaller share is not worth a fit
@@ -25,8 +25,15 @@ VOTE = 0.25  # the share that the plain vote has in a blend, at least
 FEWEST_HIDDEN = 50  # votes; fewer tell nothing
 
 
-def shares_of(hidden: Hidden, votes_per_task: float, n_annotators: int) -> Shares:
-    few, margin = votes_per_task < ENOUGH, _margin(votes_per_task, n_annotators)
+def margin_of(votes_per_task: float, n_annotators: int, n_groups: int) -> float:
+    """`n_groups`: of annotators who seem to err together."""
+    is_panel = n_annotators < PANEL and votes_per_task >= EVERY_TASK * n_annotators
+    return PANEL_MARGIN if is_panel and n_groups else MARGIN
+
+
+def shares_of(hidden: Hidden, votes_per_task: float, margin: float = MARGIN) -> Shares:
+    """`margin`: by how much another must predict better than PTBCC."""
+    few = votes_per_task < ENOUGH
     if hidden.weight.size < FEWEST_HIDDEN or not (few or _clearly_better(hidden, margin)):
         return {"ptbcc": 1.0}
     shares = _normalised({name: share for name, share in stack(hidden).items() if share >= LEAST_SHARE})
@@ -39,11 +46,6 @@ def shares_of(hidden: Hidden, votes_per_task: float, n_annotators: int) -> Share
 def best_of(shares: Shares, hidden: Hidden) -> Shares:
     """The one that predicts best, alone."""
     return shares if len(shares) == 1 else {max(shares, key=lambda name: hidden.score(name)[0]): 1.0}
-
-
-def _margin(votes_per_task: float, n_annotators: int) -> float:
-    is_panel = n_annotators < PANEL and votes_per_task >= EVERY_TASK * n_annotators
-    return PANEL_MARGIN if is_panel else MARGIN
 
 
 def _clearly_better(hidden: Hidden, margin: float) -> bool:

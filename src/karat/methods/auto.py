@@ -35,7 +35,7 @@ from karat.methods.hpt import HPT
 from karat.methods.mv import MajorityVote
 from karat.methods.ptbcc import PTBCC, Earlier
 from karat.result import Part, Result, summarise
-from karat.shares import ENOUGH, FEWEST_HIDDEN, SURE, best_of, shares_of
+from karat.shares import ENOUGH, FEWEST_HIDDEN, SURE, best_of, margin_of, shares_of
 
 __all__ = ["Auto", "Compared", "largest"]
 
@@ -127,9 +127,11 @@ class Auto(Method):
         refused = [name for name in CANDIDATES if fit.refusal(self.candidate(name, everybody))]
         sparse = _numbers(some[0]) > MOST_NUMBERS * some[0].n_votes
         left = [name for name in CANDIDATES if not (name in refused or (sparse and name in MATRICES))]
-        found = everybody if sparse else self._groups(annotations, some, first, fit)
+        suspected = everybody if sparse else dependence(annotations, first.posterior, self.seed, SURE)
+        found = suspected if self._confirmed(suspected, annotations, some, fit) else everybody
         hidden = self._hide(annotations, some, found, {name: (name, found) for name in left}, fit)
-        shares = shares_of(hidden, votes_per_task, annotations.n_annotators)
+        margin = margin_of(votes_per_task, annotations.n_annotators, suspected.n_groups)
+        shares = shares_of(hidden, votes_per_task, margin)
         shares = best_of(shares, hidden) if alone else shares
         temperature = hidden.temperature(shares) if self.calibrate and hidden.weight.size else 1.0
         notes = [*_said(hidden, shares, votes_per_task < ENOUGH, alone), *_said_of_groups(found, shares)]
@@ -161,15 +163,14 @@ class Auto(Method):
         earlier = None if self.earlier is None else self.earlier[list(CANDIDATES).index(name)]
         return made if earlier is None else made.inform(_of(earlier, who))
 
-    def _groups(self, annotations: Annotations, some: Sample, first: Result, fit: Fit) -> Dependence:
-        """Those who agree in excess, if hidden votes are predicted better where they count less."""
-        found = dependence(annotations, first.posterior, self.seed, SURE)
-        alone = independent(annotations.n_annotators)
-        if not found.n_groups:
-            return alone
-        hidden = self._hide(annotations, some, found, {"discounted": ("hds", found), "plain": ("hds", alone)}, fit)
+    def _confirmed(self, suspected: Dependence, annotations: Annotations, some: Sample, fit: Fit) -> bool:
+        """Whether hidden votes are predicted better where those who agree in excess count less."""
+        if not suspected.n_groups:
+            return False
+        fits = {"discounted": ("hds", suspected), "plain": ("hds", independent(annotations.n_annotators))}
+        hidden = self._hide(annotations, some, suspected, fits, fit)
         lead, error = hidden.lead("discounted", "plain") if hidden.weight.size else (0.0, 0.0)
-        return found if lead > SURE * error else alone
+        return lead > SURE * error
 
     def _hide(
         self,
@@ -258,9 +259,8 @@ def _said(hidden: Hidden, shares: dict[str, float], few: bool, alone: bool) -> l
     if list(shares) == ["ptbcc"]:
         choice = "ptbcc was used, because no other method predicted hidden votes clearly better"
     elif len(shares) == 1:
-        choice = f"{largest(shares)} was used, because it predicted hidden votes best"
-        why = f"; beyond {MOST_BLENDED:,} votes methods are not blended, which would take several fits"
-        choice += why if alone else ""
+        why = f"; beyond {MOST_BLENDED:,} votes methods are not blended, which would take several fits" if alone else ""
+        choice = f"{largest(shares)} was used, because it predicted hidden votes best{why}"
     else:
         parts = sorted(shares.items(), key=lambda part: -part[1])
         choice = "The labels blend " + ", ".join(f"{name} ({share:.0%})" for name, share in parts)
@@ -295,5 +295,5 @@ def _said_of_refused(names: list[str]) -> list[str]:
 
 
 def _said_of_sparse(sparse: bool) -> list[str]:
-    names = ", ".join(MATRICES)
-    return [f"Annotators have too few votes for so many classes: {names} were left out."] if sparse else []
+    said = f"Annotators have too few votes for so many classes: {', '.join(MATRICES)} were left out."
+    return [said] if sparse else []
