@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from karat.hidden import Hidden, stack
 
-__all__ = ["ENOUGH", "FEWEST_HIDDEN", "SURE", "best_of", "margin_of", "shares_of"]
+__all__ = ["ENOUGH", "FEWEST_HIDDEN", "SURE", "best_of", "largest", "margin_of", "shares_of"]
 
 Shares = dict[str, float]
 
@@ -31,11 +31,11 @@ def margin_of(votes_per_task: float, n_annotators: int, n_groups: int) -> float:
     return PANEL_MARGIN if is_panel and n_groups else MARGIN
 
 
-def shares_of(hidden: Hidden, votes_per_task: float, margin: float = MARGIN) -> Shares:
-    """`margin`: by how much another must predict better than PTBCC."""
+def shares_of(hidden: Hidden, votes_per_task: float, margin: float = MARGIN, usual: str = "ptbcc") -> Shares:
+    """`margin`: by how much another must predict better than the usual one."""
     few = votes_per_task < ENOUGH
-    if hidden.weight.size < FEWEST_HIDDEN or not (few or _clearly_better(hidden, margin)):
-        return {"ptbcc": 1.0}
+    if hidden.weight.size < FEWEST_HIDDEN or not (few or _clearly_better(hidden, usual, margin)):
+        return {usual: 1.0}
     shares = _normalised({name: share for name, share in stack(hidden).items() if share >= LEAST_SHARE})
     if few:
         shares = _mixed(hidden, shares, EVENLY, 0.5)
@@ -48,10 +48,15 @@ def best_of(shares: Shares, hidden: Hidden) -> Shares:
     return shares if len(shares) == 1 else {max(shares, key=lambda name: hidden.score(name)[0]): 1.0}
 
 
-def _clearly_better(hidden: Hidden, margin: float) -> bool:
+def largest(shares: Shares) -> str:
+    """Of those that know annotators, if there are any: the plain vote does not."""
+    return max(shares, key=lambda name: (name != "mv", shares[name]))
+
+
+def _clearly_better(hidden: Hidden, usual: str, margin: float) -> bool:
     best = max(hidden.names, key=lambda name: hidden.score(name)[0])
-    lead, error = hidden.lead(best, "ptbcc")
-    return best != "ptbcc" and lead > max(SURE * error, margin)
+    lead, error = hidden.lead(best, usual)
+    return best != usual and lead > max(SURE * error, margin)
 
 
 def _mixed(hidden: Hidden, shares: Shares, others: tuple[str, ...], part: float) -> Shares:

@@ -8,8 +8,8 @@ from karat.distributed.labels import add_share
 from karat.distributed.plan import Plan
 from karat.engines.blas import one_blas_thread
 from karat.engines.dask import DaskEngine
-from karat.methods.auto import largest
 from karat.result import Part, Step
+from karat.shares import largest
 from karat.solve import Descent, Watch, descend
 
 __all__ = ["Fitted", "fitted"]

@@ -15,8 +15,8 @@ from karat.distributed.ingest import Remote
 from karat.distributed.labels import Tally
 from karat.distributed.plan import Plan
 from karat.encoding import Names
-from karat.methods.auto import largest
 from karat.result import Knowledge, Result
+from karat.shares import largest
 
 __all__ = ["Outcome", "outcome", "template", "without_knowledge"]
 

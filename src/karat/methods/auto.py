@@ -35,9 +35,9 @@ from karat.methods.hpt import HPT
 from karat.methods.mv import MajorityVote
 from karat.methods.ptbcc import PTBCC, Earlier
 from karat.result import Part, Result, summarise
-from karat.shares import ENOUGH, FEWEST_HIDDEN, SURE, best_of, margin_of, shares_of
+from karat.shares import ENOUGH, FEWEST_HIDDEN, SURE, best_of, largest, margin_of, shares_of
 
-__all__ = ["Auto", "Compared", "largest"]
+__all__ = ["Auto", "Compared"]
 
 ROUGHLY = 1e-2  # tolerance where only hidden votes are scored, and of a blend's parts where votes are many
 ROUGH_VOTES = 100_000  # many: among so many tasks one is always the last, and the blend hardly moves with it
@@ -131,12 +131,17 @@ class Auto(Method):
         found = suspected if self._confirmed(suspected, annotations, some, fit) else everybody
         hidden = self._hide(annotations, some, found, {name: (name, found) for name in left}, fit)
         margin = margin_of(votes_per_task, annotations.n_annotators, suspected.n_groups)
-        shares = shares_of(hidden, votes_per_task, margin)
+        shares = shares_of(hidden, votes_per_task, margin, self._usual)
         shares = best_of(shares, hidden) if alone else shares
         temperature = hidden.temperature(shares) if self.calibrate and hidden.weight.size else 1.0
         notes = [*_said(hidden, shares, votes_per_task < ENOUGH, alone), *_said_of_groups(found, shares)]
         notes += [*_said_of_temperature(temperature), *_said_of_refused(refused), *_said_of_sparse(sparse)]
         return Compared(found, hidden, shares, temperature, notes)
+
+    @property
+    def _usual(self) -> str:
+        """PTBCC, but where an earlier run is known that PTBCC cannot go on from."""
+        return "ptbcc" if self.earlier is None or self.earlier[0] is not None else "hds"
 
     def limits_on(self, n_votes: int) -> Limits:
         """Of fits after PTBCC's to so many votes."""
@@ -225,11 +230,6 @@ class Auto(Method):
         raise TypeError("auto has no knowledge of its own")
 
 
-def largest(shares: dict[str, float]) -> str:
-    """Of those that know annotators, if there are any: the plain vote does not."""
-    return max(shares, key=lambda name: (name != "mv", shares[name]))
-
-
 def _of(earlier: Any, who: Any) -> Any:
     return earlier._replace(pi=earlier.pi[who]) if isinstance(earlier, Earlier) else earlier[who]
 
@@ -255,7 +255,7 @@ def _choice(hidden: Hidden, shares: dict[str, float]) -> dict[str, Any]:
 def _said(hidden: Hidden, shares: dict[str, float], few: bool, alone: bool) -> list[str]:
     if (size := hidden.weight.size) < FEWEST_HIDDEN:
         few_or_none = f"Only {size:,}" if size else "No"
-        return [f"{few_or_none} votes could be hidden to compare methods by; ptbcc was used."]
+        return [f"{few_or_none} votes could be hidden to compare methods by; {largest(shares)} was used."]
     if list(shares) == ["ptbcc"]:
         choice = "ptbcc was used, because no other method predicted hidden votes clearly better"
     elif len(shares) == 1:
