@@ -7,12 +7,13 @@ import pytest
 
 from karat import Annotations, simulate
 from karat.checks.laws import sample_votes
+from karat.encoding import MISSING
 from karat.hidden import hide
 from karat.methods.ds import DS
 from karat.methods.hds import HDS
 from karat.methods.mv import MajorityVote
 from karat.methods.ptbcc import PTBCC
-from karat.predict import discounts, group_matrices, likelihood, log_scores
+from karat.predict import discounts, group_matrices, likelihood, likelihoods, log_scores, predictive
 from karat.result import Part
 from karat.solve import fit
 
@@ -108,3 +109,13 @@ def test_votes_of_many_different_annotators_are_predicted_best_by_their_own_matr
     label = (matrices[annotator, truth[task]].cumsum(axis=1) < rng.random((2400, 1))).sum(axis=1)
     scores = scores_of(Annotations.from_arrays(task, annotator, label), PTBCC(), HDS(), DS(), MajorityVote())
     assert max(scores, key=scores.get) == "hds"
+
+
+@pytest.mark.parametrize("method", [PTBCC(), HDS(), MajorityVote()], ids=lambda method: method.name)
+def test_likelihoods_of_every_truth_make_the_prediction(votes, method):
+    result = fit(method, votes)
+    task, annotator, label = votes.votes()
+    annotator = np.append(np.int32(MISSING), annotator[1:])
+    by_truth = likelihoods(result, annotator, label)
+    seen = predictive(result, task, annotator)[np.arange(len(label)), label]
+    assert (result.posterior[task] * by_truth).sum(axis=1) == pytest.approx(seen)

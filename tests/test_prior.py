@@ -206,3 +206,14 @@ def test_a_checkpoint_of_another_prior_is_not_resumed(earlier, tmp_path):
     assert kept.exists()
     with pytest.raises(InputError, match="belongs to another fit"):
         fit_with_prior(PTBCC(tolerance=0), votes, other, checkpoint=Checkpoint(kept, resume=True))
+
+
+def test_where_hds_takes_no_part_ptbcc_starts_as_usual(earlier):
+    """Sixty classes and hardly a vote per annotator: no matrices are tried, though an earlier run is known."""
+    rng = np.random.default_rng(0)
+    truth, task = rng.integers(60, size=300), np.repeat(np.arange(300), 4)
+    label = np.where(rng.random(1200) < 0.8, truth[task], rng.integers(60, size=1200))
+    names = np.array(["ann", *(f"new{j}" for j in range(299))])[rng.integers(300, size=1200)]
+    votes = Annotations.from_arrays(task, names, ["xyz"[k] if k < 3 else str(k) for k in label], repeated="all")
+    result = karat.aggregate(votes, "auto", prior=fit(HDS(), earlier))
+    assert {one.name for one in result.choice.candidates} == {"ptbcc", "mv"}

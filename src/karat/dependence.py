@@ -30,7 +30,7 @@ from karat.kernels.group import count
 from karat.kernels.groups import move
 from karat.kernels.jit import fixed_length
 
-__all__ = ["Dependence", "Pairs", "couples", "dependence", "discounts", "independent", "vote_pairs"]
+__all__ = ["Dependence", "Pairs", "couples", "dependence", "discounts", "independent", "rows_of", "vote_pairs"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -110,7 +110,7 @@ def vote_pairs(
     """-> the pairs of all tasks, or of as many random ones as have `most`; and the share of these tasks."""
     chosen = _tasks_with(annotations, rng.permutation(annotations.n_tasks), most)
     share = len(chosen) / annotations.n_tasks
-    one, other, task = couples(*_rows(annotations, chosen), chosen)
+    one, other, task = couples(*rows_of(annotations, chosen), chosen)
     a, b = annotations.annotator[one].astype(np.int64), annotations.annotator[other].astype(np.int64)
     expected = _expected_agreement(_matrices(annotations, posterior), posterior[task], a, b)
     half = (rng.random(annotations.n_tasks) < 0.5)[task]
@@ -121,7 +121,7 @@ def _tasks_with(annotations: Annotations, order: Integers, most: int) -> Integer
     """As many tasks, in this order, as have so many pairs; one at least."""
     before = 0
     for first in range(0, len(order), RUN):
-        _, votes = _rows(annotations, order[first : first + RUN])
+        _, votes = rows_of(annotations, order[first : first + RUN])
         total = before + np.cumsum(votes * (votes - 1) // 2)
         if total[-1] >= most:
             return order[: max(first + int(np.searchsorted(total, most)), 1)]
@@ -129,7 +129,7 @@ def _tasks_with(annotations: Annotations, order: Integers, most: int) -> Integer
     return order
 
 
-def _rows(annotations: Annotations, tasks: Integers) -> tuple[Integers, Integers]:
+def rows_of(annotations: Annotations, tasks: Integers) -> tuple[Integers, Integers]:
     """Where the votes of these tasks begin, and how many there are."""
     first = annotations.cell_ptr[annotations.task_ptr[tasks]]
     return first, annotations.cell_ptr[annotations.task_ptr[tasks + 1]] - first

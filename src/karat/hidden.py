@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.annotations import Annotations
+from karat.dependence import rows_of
 from karat.encoding import MISSING, Codes, Names
 from karat.predict import LEAST_PROBABILITY, likelihoods
 from karat.result import Result
@@ -122,8 +123,7 @@ def first_tasks(annotations: Annotations, order: Integers, most_votes: int) -> S
     """All tasks, or as many as have so many votes, in this order."""
     if annotations.n_votes <= most_votes:
         return annotations, np.arange(annotations.n_annotators)
-    start = annotations.cell_ptr[annotations.task_ptr[order]]
-    votes = annotations.cell_ptr[annotations.task_ptr[order + 1]] - start
+    start, votes = rows_of(annotations, order)
     n = max(int(np.searchsorted(np.cumsum(votes), most_votes)), 1)
     some = _of_tasks(annotations, order[:n], start[:n], votes[:n])
     return some, np.asarray(some.annotator_names)

@@ -20,6 +20,7 @@ from karat.result import Knowledge, Result
 
 __all__ = [
     "discounts",
+    "evidence",
     "group_matrices",
     "has_matrices",
     "likelihood",
@@ -94,6 +95,17 @@ def discounts(result: Result, annotator: Codes) -> Floats:
         weights = part.settings.get("weights")
         counted += part.share * (1.0 if weights is None else np.asarray(weights)[annotator])
     return counted
+
+
+def evidence(result: Result, annotator: Codes, label: Codes, one: Codes, other: Codes) -> Floats:
+    """[n]: log P(vote | one) - log P(vote | other): how much each vote speaks for one class against another.
+
+    Votes that are discounted, because their annotators agree more than their skill explains, say less.
+    """
+    sides = (likelihood(result, annotator, side, label) for side in (one, other))
+    for_one, for_other = (np.log(np.maximum(p, LEAST_PROBABILITY)) for p in sides)
+    logs: Floats = discounts(result, annotator) * (for_one - for_other)
+    return logs
 
 
 def has_matrices(result: Result) -> bool:

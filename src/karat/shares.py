@@ -14,7 +14,7 @@ __all__ = ["ENOUGH", "FEWEST_HIDDEN", "SURE", "best_of", "largest", "margin_of",
 
 Shares = dict[str, float]
 
-SURE = 2.0  # standard errors by which another must predict better than PTBCC
+SURE = 2.0  # standard errors by which another must predict better than PTBCC, and by which groups must show
 MARGIN = 0.03  # and by how much at least, per vote: a smaller lead does not show in the labels
 PANEL, EVERY_TASK = 15, 0.9  # a panel has fewer judges, and they vote on nearly every task
 PANEL_MARGIN = 0.08  # where some of a panel seem to err together: their errors pass for the truth

@@ -131,17 +131,17 @@ class Auto(Method):
         found = suspected if self._confirmed(suspected, annotations, some, fit) else everybody
         hidden = self._hide(annotations, some, found, {name: (name, found) for name in left}, fit)
         margin = margin_of(votes_per_task, annotations.n_annotators, suspected.n_groups)
-        shares = shares_of(hidden, votes_per_task, margin, self._usual)
+        shares = shares_of(hidden, votes_per_task, margin, self._usual(left))
         shares = best_of(shares, hidden) if alone else shares
         temperature = hidden.temperature(shares) if self.calibrate and hidden.weight.size else 1.0
         notes = [*_said(hidden, shares, votes_per_task < ENOUGH, alone), *_said_of_groups(found, shares)]
         notes += [*_said_of_temperature(temperature), *_said_of_refused(refused), *_said_of_sparse(sparse)]
         return Compared(found, hidden, shares, temperature, notes)
 
-    @property
-    def _usual(self) -> str:
-        """PTBCC, but where an earlier run is known that PTBCC cannot go on from."""
-        return "ptbcc" if self.earlier is None or self.earlier[0] is not None else "hds"
+    def _usual(self, names: list[str]) -> str:
+        """PTBCC, but where an earlier run is known that HDS can go on from and PTBCC cannot."""
+        is_known = self.earlier is not None and self.earlier[0] is None
+        return "hds" if is_known and "hds" in names else "ptbcc"
 
     def limits_on(self, n_votes: int) -> Limits:
         """Of fits after PTBCC's to so many votes."""

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.annotations import Annotations
+from karat.dependence import rows_of
 from karat.encoding import MISSING, Codes, look_up
 from karat.errors import InputError
 from karat.frames import make_frame, take, to_list
 from karat.kernels.votes import outvoted
-from karat.predict import LEAST_PROBABILITY, discounts, likelihood
+from karat.predict import LEAST_PROBABILITY, evidence
 from karat.result import Result
 from karat.trust.votes import votes_of
 
@@ -163,15 +164,11 @@ def _opponent(result: Result, task: int) -> int:
 def _weights(result: Result, tasks: Integers, label: Codes, other: Codes) -> Weights:
     """The votes on these tasks, in their order."""
     votes = votes_of(result)
-    start = votes.cell_ptr[votes.task_ptr]
-    n = np.diff(start)[tasks]
+    start, n = rows_of(votes, tasks)
     place = np.repeat(np.arange(len(tasks)), n)
-    vote = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n) + start[tasks][place]
-    cell = np.searchsorted(votes.cell_ptr, vote, side="right") - 1
-    annotator, voted = votes.annotator[vote], votes.cell_class[cell].astype(np.int32)
-    one, two = (likelihood(result, annotator, side[place], voted) for side in (label, other))
-    weight = np.log(np.maximum(one, LEAST_PROBABILITY)) - np.log(np.maximum(two, LEAST_PROBABILITY))
-    return Weights(place, annotator, voted, discounts(result, annotator) * weight)
+    vote = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n) + start[place]
+    annotator, voted = votes.annotator[vote], votes.label_of(vote).astype(np.int32)
+    return Weights(place, annotator, voted, evidence(result, annotator, voted, label[place], other[place]))
 
 
 def _of_shares(result: Result, label: Codes, other: Codes) -> Floats:

@@ -8,6 +8,7 @@ from typing import Any
 
 from karat.encoding import MISSING
 from karat.errors import InputError
+from karat.predict import has_matrices, matrices
 from karat.readers.names import match
 from karat.report.charts import pictures, words
 from karat.report.charts.matrices import matrix_spec
@@ -16,7 +17,6 @@ from karat.report.charts.style import Spec
 from karat.report.views import View
 from karat.report.views.classes import shown_classes
 from karat.report.views.common import plain, texts
-from karat.report.views.weights import has_matrices, matrices
 from karat.result import Result
 
 __all__ = ["DRAWN", "Drawn", "Kind", "draw", "draw_annotator", "drawn", "image"]

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.encoding import MISSING
+from karat.predict import has_matrices, matrices
 from karat.report.views.classes import shown_classes
 from karat.report.views.common import Matrix, Shown, plain, texts
 from karat.report.views.key import Key
 from karat.report.views.suspects import KINDS, Group, Suspects
-from karat.report.views.weights import has_matrices, matrices
 from karat.result import Result
 
 __all__ = ["AnnotatorRow", "Annotators", "Confusions", "Ranked", "annotators", "confusions", "ranking"]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from karat.predict import has_matrices, matrices
 from karat.report.views.common import Floats, Matrix, Shown, plain, texts
-from karat.report.views.weights import has_matrices, matrices
 from karat.result import Result
 
 __all__ = ["ClassRow", "Classes", "Mistake", "classes", "mistakes", "shown_classes"]

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from karat.annotations import Annotations
 from karat.encoding import MISSING, Codes
+from karat.predict import evidence
 from karat.report.views.common import Floats, Shown, plain, texts
 from karat.report.views.key import Key
-from karat.report.views.weights import evidence
 from karat.result import Result
 from karat.trust.majority import CLOSE, flipped, margins
 
@@ -181,7 +181,8 @@ def _vote_rows(
     result: Result, who: Codes, voted: Codes, label: int, rival: int | None, classes: list[str]
 ) -> list[VoteRow]:
     """Those who speak most for the label first."""
-    weights = np.zeros(len(who)) if rival is None else evidence(result, who, voted, label, rival)
+    sides = (np.full_like(voted, side) for side in (label, label if rival is None else rival))
+    weights = evidence(result, who, voted, *sides)
     names = texts(result.annotator_names, who) if len(who) else []
     rows = [
         VoteRow(name, classes[k], plain(result.accuracy[j]), plain(weights[n]))

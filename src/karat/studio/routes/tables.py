@@ -10,11 +10,11 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from karat.encoding import MISSING
+from karat.predict import has_matrices, matrices
 from karat.report.views.annotators import AnnotatorRow
 from karat.report.views.classes import shown_classes
 from karat.report.views.common import Matrix
 from karat.report.views.tasks import TaskRow, task_rows
-from karat.report.views.weights import has_matrices, matrices
 from karat.studio.browse import AnnotatorQuery, Browser, TaskQuery
 from karat.studio.content import content_of
 from karat.studio.problems import Problem
