@@ -186,6 +186,26 @@ def test_of_very_many_votes_the_best_candidate_is_used_alone(monkeypatch):
     assert np.array_equal(result.posterior, temper(alone.posterior, result.settings["temperature"]))
 
 
+def test_choosing_takes_few_sweeps_and_few_folds_where_matrices_are_large(monkeypatch):
+    def choosing():
+        steps = []
+        fit(Auto(), unlike_crowd()[0], watch=steps.append)
+        return [step.iteration for step in steps if step.stage == CHOOSING]
+
+    five_folds = choosing().count(1)
+    monkeypatch.setattr(auto, "ROUGH_SWEEPS", 3)
+    monkeypatch.setattr(auto, "FEW_NUMBERS", 7 * 3**2 - 1)
+    roughly = choosing()
+    assert max(roughly) <= 2 * 3  # those of PTBCC, and HPT's after them
+    assert roughly.count(1) * 5 == five_folds * 2
+
+
+def test_the_parts_of_a_blend_are_fitted_roughly_where_votes_are_many():
+    assert Auto().limits_on(auto.ROUGH_VOTES) == (Auto().tolerance, Auto().max_iterations)
+    assert Auto().limits_on(auto.ROUGH_VOTES + 1) == (auto.ROUGHLY, Auto().max_iterations)
+    assert Auto(tolerance=0.5).limits_on(auto.ROUGH_VOTES + 1).tolerance == 0.5
+
+
 def test_hpt_goes_on_from_the_ptbcc_that_was_fitted_to_the_same_votes():
     """In every fold, and in the end: nobody sweeps PTBCC twice."""
     seen = []
