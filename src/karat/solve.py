@@ -23,7 +23,7 @@ from karat.knowledge import CHOOSING
 from karat.methods.base import Method, Step
 from karat.result import Result, summarise
 
-__all__ = ["Descent", "Stages", "descend", "fit"]
+__all__ = ["Descent", "Stages", "descend", "fit", "told"]
 
 Watch = Callable[[Step], None]
 
@@ -93,7 +93,7 @@ class Stages:
     ) -> Result:
         engine = self.engine if stage else LocalEngine(self.threads)
         part = self.checkpoint.part(stage, method) if stage and self.checkpoint is not None else None
-        return _sweep_to_end(method, annotations, engine, self._told(stage or CHOOSING), part, after)
+        return _sweep_to_end(method, annotations, engine, told(self.watch, stage or CHOOSING), part, after)
 
     def refusal(self, method: Method) -> str:
         try:
@@ -102,9 +102,10 @@ class Stages:
             return str(error)
         return ""
 
-    def _told(self, stage: str) -> Watch | None:
-        watch = self.watch
-        return None if watch is None else lambda step: watch(step._replace(stage=stage))
+
+def told(watch: Watch | None, stage: str) -> Watch | None:
+    """Who watches work of several stages is told which one a step belongs to."""
+    return None if watch is None else lambda step: watch(step._replace(stage=stage))
 
 
 def _sweep_to_end(

@@ -10,7 +10,7 @@ from karat.engines.blas import one_blas_thread
 from karat.engines.dask import DaskEngine
 from karat.result import Part, Step
 from karat.shares import largest
-from karat.solve import Descent, Watch, descend
+from karat.solve import Descent, Watch, descend, told
 
 __all__ = ["Fitted", "fitted"]
 
@@ -26,7 +26,8 @@ def fitted(plan: Plan, engine: DaskEngine, watch: Watch | None) -> Fitted:
     done: dict[str, Descent] = {}
     with one_blas_thread():
         for name, method in plan.methods.items():
-            descent = descend(method, engine, watch=_told(watch, name, plan), before=_before(name, done))
+            who = watch if name == plan.name else told(watch, name)
+            descent = descend(method, engine, watch=who, before=_before(name, done))
             if name in plan.shares:
                 parts[name] = _part(plan, name, descent)
                 if len(plan.shares) > 1:
@@ -39,13 +40,6 @@ def fitted(plan: Plan, engine: DaskEngine, watch: Watch | None) -> Fitted:
 def _before(name: str, done: dict[str, Descent]) -> list[Step] | None:
     """HPT goes on from PTBCC's posterior, where that is in the blocks; else it runs its prelude."""
     return done["ptbcc"].steps if name == "hpt" and list(done) == ["ptbcc"] else None
-
-
-def _told(watch: Watch | None, name: str, plan: Plan) -> Watch | None:
-    """A step of one of several methods says whose it is."""
-    if watch is None or name == plan.name:
-        return watch
-    return lambda step: watch(step._replace(stage=name))
 
 
 def _part(plan: Plan, name: str, descent: Descent) -> Part:
