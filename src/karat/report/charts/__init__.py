@@ -8,7 +8,7 @@ from typing import Any
 
 from karat.encoding import MISSING
 from karat.errors import InputError
-from karat.predict import has_matrices, matrices
+from karat import predict
 from karat.readers.names import match
 from karat.report.charts import pictures, words
 from karat.report.charts.matrices import matrix_spec
@@ -91,10 +91,10 @@ def draw_annotator(result: Result, name: Any) -> Drawn:
     code, title = match([name], result.annotator_names), f"How {name} votes"
     if code[0] == MISSING:
         raise InputError(f"there is no annotator {name!r}")
-    if not has_matrices(result):
+    if not predict.has_matrices(result):
         return Drawn(title, "", None, f"{result.method} learns no confusion matrices of annotators.")
     classes = shown_classes(result)
-    matrix = plain(matrices(result, code, classes)[0])
+    matrix = plain(predict.matrices(result, code, classes)[0])
     return Drawn(title, "", matrix_spec(matrix, texts(result.class_names, classes), title))
 
 
