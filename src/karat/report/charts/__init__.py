@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from karat import predict
 from karat.encoding import MISSING
 from karat.errors import InputError
-from karat import predict
 from karat.readers.names import match
 from karat.report.charts import pictures, words
 from karat.report.charts.matrices import matrix_spec
