@@ -21,6 +21,7 @@ REGISTRY = {
     "ptbcc": "karat.methods.ptbcc:PTBCC",
     "hds": "karat.methods.hds:HDS",
     "hpt": "karat.methods.hpt:HPT",
+    "anchored": "karat.methods.anchored:AnchoredVote",
     "auto": "karat.methods.auto:Auto",
 }
 

@@ -1,0 +1,254 @@
+"""Anchored vote: half of every label is the weighted vote, half is what a model of the annotators says.
+
+Models that give every annotator a confusion matrix of their own drift where annotators err together: the classes that
+explain the votes best need not be the truth. The anchored vote keeps them close to the votes, in every sweep.
+
+    V_il   votes of task i for class l, d_i their number
+    a      accuracy of a typical vote, from the agreement p of two votes on a task: p = a^2 + (1 - a)^2 / (K - 1)
+    kappa  H(vote | annotator) / H(vote): 1 where all use the classes alike, 0 where everybody votes for one class
+           only, as labelling functions do
+
+Start with q_i = V_i / d_i. Each sweep makes from q
+
+    n_jkl  = sum of q_ik over the votes of annotator j for l
+    mu_kl  = (sum_j n_jkl + c coin_kl) / its row sum          everybody's matrix; coin is right with probability a,
+             c = .3 sum(n) / K                                every error is equally likely
+    pi_jkl = (n_jkl + 2 mu_kl) / its row sum                  the matrix of annotator j
+    w_jkl  = (log pi_jkl + log mu_kl) / 2
+    u_j    = skill_j^(.75 kappa), skill_j = (a_j - 1/K) / (1 - 1/K), a_j = (sum_k n_jkk + 2 a) / (d_j + 2)
+
+    vote_ik  proportional to the sum of u_j over the votes for k
+    model_ik proportional to tau_k^(kappa / 2) exp(sum over the votes (j, l) of w_jkl), tau_k = mean_i q_ik + .001;
+             0 for classes that nobody voted for
+    q_i    = (vote_i + model_i) / 2
+
+Four sweeps are enough. The posterior is q_i, calibrated by the number of independent votes that d_i votes are worth,
+d_i / D_i with D_i = 1 + (d_i - 1) rho, the design effect of survey statistics:
+
+    rho   = correlation of two residuals of a task (whether a vote is right, minus a_j); 0 where the model is right
+    phi_i = (d_i / D_i q_i^(D_i^-1/4) + c' / K) / (d_i / D_i + c'),  c' = 2 (1 - a) K / (K - 1)
+
+The order of the classes stays as it is in q. How the constants were found: docs/choosing.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from scipy.special import xlogy
+
+from karat.engines.blocks import Block
+from karat.errors import InputError
+from karat.methods.base import Floats, Knowledge, Memory, Method, Step, start_from_shares
+from karat.result import Result
+
+__all__ = ["AnchoredVote"]
+
+LEAST_SHARE = 1e-3  # added to tau: a class that no label has stays possible
+LEAST_SKILL = 1e-3  # an annotator who does worse than chance keeps a small weight
+ACCURACY_MARGIN = 0.02  # a, and a_j where residuals are taken, stay so far from chance and from 1
+CALIBRATION_VOTES = 2.0  # c' of a crowd that votes at random
+DESIGN_POWER = 0.25  # of the design effect, in the calibration
+
+
+class Statistics(NamedTuple):
+    change: float
+    tau: Floats  # [K] sum_i q_ik
+    n: Floats  # [W, L, K]: the vote before the truth, as the kernel walks through it
+    excess: Floats  # [2] sums of products of residuals, and what they would be at a correlation of 1
+
+
+class First(NamedTuple):
+    change: float
+    tau: Floats
+    n: Floats
+    pairs: Floats  # [2] agreement of two votes of a task, summed over the tasks that have two; the number of these
+
+
+class Parameters(NamedTuple):
+    pairs: Floats  # [2] as in First
+    excess: Floats  # [2] as in Statistics
+    tau: Floats  # [K]
+    n: Floats  # [W, L, K]
+    mu: Floats  # [L, K]
+    log_prior: Floats  # [K]
+    log_v: Floats  # [W, L, K] w
+    people: Floats  # [W, 3] u_j, a_j, sqrt(a_j (1 - a_j))
+    kernel_settings: Floats  # [4] of the next sweep: share of the votes, rho, c', power
+    sweeps: int  # that were made
+
+
+@dataclass(kw_only=True)
+class AnchoredVote(Method):
+    """Half of each label is the weighted vote, half a model of annotators; the default, the best on real data.
+
+    Use it where you do not know how alike, how able or how independent the annotators are: crowds, experts, panels of
+    LLM judges, labelling functions. It follows majority vote where annotators err together and gains where they
+    differ. Costs four sweeps and K x K numbers per annotator.
+
+    Parameters
+    ----------
+    vote_share : float, default 0.5
+        Weight of the votes themselves in a label; the rest is the model's.
+    own_share : float, default 0.5
+        Weight of an annotator's own matrix in the model; the rest is everybody's.
+    class_prior : float, default 0.5
+        Exponent of the class frequencies in the model: 0 ignores them, 1 uses them in full.
+    skill_power : float, default 0.75
+        Exponent of an annotator's skill in the weight of their votes; 0 gives all votes the same weight.
+    prior_votes : float, default 2.0
+        Votes that everybody's matrix, and the typical accuracy, count for in those of each annotator.
+    coin_share : float, default 0.3
+        Weight of uniform errors in everybody's matrix, as a share of all votes.
+    max_iterations : int, default 4
+        Number of sweeps.
+
+    Examples
+    --------
+    >>> import karat
+    >>> votes = karat.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
+    >>> karat.aggregate(votes, "anchored").label.tolist()
+    ['x', 'y']
+    """
+
+    name: ClassVar[str] = "anchored"
+    takes_prior: ClassVar[bool] = True
+    remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
+
+    max_iterations: int = 4
+    vote_share: float = 0.5
+    own_share: float = 0.5
+    class_prior: float = 0.5
+    skill_power: float = 0.75
+    prior_votes: float = 2.0
+    coin_share: float = 0.3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for setting in ("vote_share", "own_share"):
+            if not 0 <= getattr(self, setting) <= 1:
+                raise InputError(f"{setting} must be between 0 and 1, but is {getattr(self, setting)}")
+        for setting in ("class_prior", "skill_power"):
+            if not 0 <= getattr(self, setting) <= 100:
+                raise InputError(f"{setting} must be between 0 and 100, but is {getattr(self, setting)}")
+        for setting in ("prior_votes", "coin_share"):
+            if not 1e-6 <= getattr(self, setting) <= 1e6:
+                raise InputError(f"{setting} must be between 1e-6 and 1e6, but is {getattr(self, setting)}")
+
+    def start(self, block: Block, restart: int) -> First:
+        start_from_shares(block)
+        K = block.n_classes
+        n, pairs = np.zeros((block.n_annotators, K, K)), np.zeros(2)
+        block.kernels("anchored").start(*block.votes, block.gold, block.posterior, n, pairs)
+        return First(0.0, block.class_sums(), n, pairs)
+
+    def begin(self, statistics: First) -> Parameters:
+        return self._parameters(statistics.pairs, np.zeros(2), statistics.tau, statistics.n, 0)
+
+    def sweep(self, block: Block, parameters: Parameters) -> Statistics:
+        tau, n, excess = np.zeros_like(parameters.tau), np.zeros_like(parameters.n), np.zeros(2)
+        change = block.kernels("anchored").sweep(
+            *block.votes,
+            block.gold,
+            parameters.log_prior,
+            parameters.log_v,
+            parameters.people,
+            parameters.kernel_settings,
+            block.posterior,
+            tau,
+            n,
+            excess,
+        )
+        return Statistics(change, tau, n, excess)
+
+    def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
+        return self._parameters(before.pairs, statistics.excess, statistics.tau, statistics.n, before.sweeps + 1)
+
+    def converged(self, steps: list[Step]) -> bool:
+        """The sweeps are part of the method: more of them drift towards a model without an anchor."""
+        return len(steps) >= self.max_iterations
+
+    def knowledge(self, parameters: Parameters) -> Knowledge:
+        pi = parameters.n + self.prior_votes * parameters.mu
+        pi /= pi.sum(axis=1, keepdims=True)
+        return Knowledge(
+            class_prior=parameters.tau / parameters.tau.sum(),
+            confusion=pi.transpose(0, 2, 1).copy(),
+            more={
+                "seen": parameters.n.sum(axis=1),
+                "mu": parameters.mu.T.copy(),
+                "pairs": parameters.pairs,
+                "excess": parameters.excess,
+            },
+        )
+
+    def recall(self, result: Result) -> Memory:
+        known, more = result.knowledge, result.knowledge.more
+        assert known.confusion is not None
+        seen, mu = more["seen"], more["mu"]
+        pi = known.confusion * (seen + self.prior_votes)[:, :, None] - self.prior_votes * mu
+        n = np.maximum(pi, 0.0).transpose(0, 2, 1).copy()
+        n -= 0.0 if self.earlier is None else self.earlier
+        tau = known.class_prior * len(result.posterior)
+        parameters = self._parameters(more["pairs"], more["excess"], tau, n, self.max_iterations)
+        return Memory(First(0.0, tau, n, more["pairs"]), Statistics(0.0, tau, n, more["excess"]), parameters)
+
+    def rebase(self, parameters: Parameters, first: First) -> Parameters:
+        return self._parameters(first.pairs, parameters.excess, parameters.tau, parameters.n, self.max_iterations)
+
+    def _parameters(self, pairs: Floats, excess: Floats, tau: Floats, n: Floats, sweeps: int) -> Parameters:
+        if self.earlier is not None:
+            n = n + self.earlier
+        a, kappa = typical_accuracy(pairs, len(tau)), uniformity(n.sum(axis=2))
+        mu = n.sum(axis=0) + self.coin_share * n.sum() / len(tau) * coin(a, len(tau))
+        mu /= mu.sum(axis=0)
+        pi = n + self.prior_votes * mu
+        log_v = np.log(pi / pi.sum(axis=1, keepdims=True))
+        log_v = self.own_share * log_v + (1 - self.own_share) * np.log(mu)
+        log_prior = self.class_prior * kappa * np.log(tau / tau.sum() + LEAST_SHARE)
+        people = self._people(n, a, kappa)
+        settings = self._kernel_settings(a, excess, len(tau), last=sweeps + 1 >= self.max_iterations)
+        return Parameters(pairs, excess, tau, n, mu, log_prior, log_v, people, settings, sweeps)
+
+    def _people(self, n: Floats, a: float, kappa: float) -> Floats:
+        right = (np.einsum("jkk->j", n) + self.prior_votes * a) / (n.sum(axis=(1, 2)) + self.prior_votes)
+        chance = 1 / n.shape[1]
+        skill = np.maximum((right - chance) / max(1 - chance, LEAST_SKILL), LEAST_SKILL)
+        right = np.clip(right, ACCURACY_MARGIN, 1 - ACCURACY_MARGIN)
+        return np.stack([skill ** (self.skill_power * kappa), right, np.sqrt(right * (1 - right))], axis=1)
+
+    def _kernel_settings(self, a: float, excess: Floats, K: int, *, last: bool) -> Floats:
+        """Only the last sweep is calibrated: the others go on from q itself."""
+        if not last or K == 1:
+            return np.array([self.vote_share, 0.0, 0.0, DESIGN_POWER])
+        rho = float(np.clip(excess[0] / excess[1], 0.0, 1.0)) if excess[1] > 0 else 0.0
+        return np.array([self.vote_share, rho, CALIBRATION_VOTES * (1 - a) * K / (K - 1), DESIGN_POWER])
+
+
+def typical_accuracy(pairs: Floats, K: int) -> float:
+    """a of p = a^2 + (1 - a)^2 / (K - 1), with one task added on which two votes agree and one on which they do not."""
+    if K == 1:
+        return 1 - ACCURACY_MARGIN
+    p = (pairs[0] + 1) / (pairs[1] + 2)
+    root = np.sqrt(max((K * p - 1) / (K - 1), 0.0))  # of how far two votes agree beyond chance
+    return float(np.clip((1 + (K - 1) * root) / K, 1 / K + ACCURACY_MARGIN, 1 - ACCURACY_MARGIN))
+
+
+def uniformity(votes: Floats) -> float:
+    """kappa = H(vote | annotator) / H(vote), from the votes [W, L] of each annotator for each class."""
+    entropy = _entropy(votes.sum(axis=0))
+    return float(np.clip(_entropy(votes) / entropy, 0.0, 1.0)) if entropy > 0 else 1.0
+
+
+def coin(a: float, K: int) -> Floats:
+    """[K, K]: right with probability a, every error equally likely."""
+    error = (1 - a) / max(K - 1, 1)
+    return np.full((K, K), error) + (a - error) * np.eye(K)
+
+
+def _entropy(counts: Floats) -> float:
+    """Of the shares that the counts of each row make, times the sum of the row; the sum over rows."""
+    total = counts.sum(axis=-1)
+    return float(xlogy(total, total).sum() - xlogy(counts, counts).sum())
