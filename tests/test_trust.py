@@ -96,7 +96,7 @@ def test_the_majority_vote_never_flips_itself_and_gold_is_no_flip():
     assert n_flips(taught) == len(to_polars(flips(taught))) == 0
 
 
-@pytest.mark.parametrize("method", ["ptbcc", "ds", "catd", "auto"])
+@pytest.mark.parametrize("method", ["ptbcc", "ds", "catd", "hpt"])
 def test_flips_are_those_that_the_kernel_counts_whatever_the_method_knows(method):
     votes, _ = panel(skills=(0.95, 0.95, 0.9, 0.3, 0.3, 0.3, 0.3, 0.2), seed=2)
     result = karat.aggregate(votes, method)

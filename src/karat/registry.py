@@ -3,9 +3,11 @@ documentation's row and the benchmark's row. Beside it, the list of engines. Loa
 
 from __future__ import annotations
 
-__all__ = ["DEFAULT_METHOD", "ENGINES", "REGISTRY"]
+__all__ = ["ALIASES", "DEFAULT_METHOD", "ENGINES", "REGISTRY"]
 
-DEFAULT_METHOD = "auto"  # wherever the user names none
+DEFAULT_METHOD = "ptbcc"  # wherever the user names none
+
+ALIASES = {"auto": DEFAULT_METHOD}  # names of methods that are gone, and what they mean now
 
 REGISTRY = {
     "mv": "karat.methods.mv:MajorityVote",
@@ -21,7 +23,6 @@ REGISTRY = {
     "ptbcc": "karat.methods.ptbcc:PTBCC",
     "hds": "karat.methods.hds:HDS",
     "hpt": "karat.methods.hpt:HPT",
-    "auto": "karat.methods.auto:Auto",
 }
 
 ENGINES = {
