@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 
 from karat.methods import method_class
-from karat.registry import REGISTRY
+from karat.registry import ALIASES, REGISTRY
 from karat.result import Result, Step
 
 __all__ = ["Record", "Setting", "StepRow", "record"]
@@ -81,6 +81,8 @@ def record(result: Result, command: str | None = None) -> Record:
 
 
 def _about(method: str) -> str:
+    if method in ALIASES:
+        return f"a method of an earlier Karat, which is gone; the name now means {ALIASES[method]}"
     if method not in REGISTRY:
         return ""
     return (method_class(method).__doc__ or "").strip().partition("\n")[0]
