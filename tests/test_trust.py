@@ -48,15 +48,6 @@ def test_the_weight_of_a_vote_is_its_log_likelihood_ratio():
     assert table["weight"].to_list() == pytest.approx(expected)
 
 
-def test_discounted_votes_weigh_less():
-    result = by_hand()
-    discounted = replace(result, settings={**result.settings, "weights": [1.0, 0.5, 0.25]})
-    before, after = (
-        dict(to_polars(why(one, 1)).select("annotator", "weight").iter_rows()) for one in (result, discounted)
-    )
-    assert [after[who] / before[who] for who in (None, "ann", "bob", "eve")] == pytest.approx([1, 1, 0.5, 0.25])
-
-
 def test_methods_without_matrices_weigh_by_accuracy():
     """Right with the annotator's accuracy, every error equally likely."""
     votes, _ = panel()
