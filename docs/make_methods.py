@@ -7,21 +7,21 @@ import sys
 from pathlib import Path
 
 from karat.methods import Method, method_class
-from karat.registry import REGISTRY
+from karat.registry import DEFAULT_METHOD, REGISTRY
 
 EQUATIONS = Path(__file__).parent / "equations"
-FIRST = ("auto", "ptbcc", "hpt", "hds")  # then the others, in the order of the registry
-HEAD = """# The methods
+FIRST = tuple(dict.fromkeys((DEFAULT_METHOD, "ptbcc", "hpt", "hds")))  # then the others, in the order of the registry
+HEAD = f"""# The methods
 
 This page is made from the docstrings (`python docs/make_methods.py`). Names are those of `karat aggregate --method`,
 classes those of `karat`. Every class has `fit`, `fit_predict` and `fit_predict_proba`; `karat.aggregate(votes, name)`
 does the same.
 
-**Which one?** `auto`, the default: it compares methods on your votes and blends those that predict best. `ptbcc` is the
-method of the paper, and `auto` stays with it unless another predicts clearly better; `hpt` and `hds` give every
+**Which one?** `{DEFAULT_METHOD}` is the default. `ptbcc` is the method of the paper; `hpt` and `hds` give every
 annotator a matrix of their own. The others are those that the paper compares. Their defaults are the rows of its
 tables, with their peculiarities; for work rather than for comparison, take the variant in the table.
-[Choosing](choosing.md) has the figures, [costs](costs.md) what each takes.
+[Choosing](choosing.md) has the figures, [costs](costs.md) what each takes. `auto`, the default of Karat 0.1, is gone;
+the name now means the default.
 
 In the equations, *i* is a task, *j* an annotator, *k* and *l* are classes; *y* is a vote, *z* the truth, *φ* its
 probability. *W*<sub>i</sub> are those who voted on *i*, *N*<sub>j</sub> the tasks that *j* voted on, *d* is how many
@@ -33,7 +33,6 @@ votes a task has, *T*, *W* and *K* how many tasks, annotators and classes there 
 """
 # Which of the two to use for work rather than for comparison, where METHODS.md names a sounder variant.
 FOR_WORK = {
-    "auto": "as it is: the default",
     "mv": "as it is, as the yardstick",
     "catd": '`CATD(ties="split")`: no random ties',
     "ds": "`DS(max_iterations=500, tolerance=1e-3)`: to convergence",

@@ -17,6 +17,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import karat
+from karat.registry import DEFAULT_METHOD
 
 IMAGES = Path(__file__).parent / "images"
 SAMPLE = Path(karat.__file__).parent / "sample"
@@ -45,7 +46,6 @@ def pictures_of_the_report(browser: Browser, path: Path) -> None:
         page.locator("#task-table button.more").first.click()
         picture(page, "#tasks", "report-tasks.png")
         picture(page, "#annotators", "report-annotators.png")
-        picture(page, "#choice", "report-choice.png")
     with opened(browser, path, 1200, 900, "dark") as page:
         picture(page, "#prototypes", "report-prototypes-dark.png")
 
@@ -58,7 +58,7 @@ def pictures_of_the_studio(browser: Browser, folder: Path) -> None:
         page.goto(link)
         page.click("#read")
         page.click("#fit")
-        page.get_by_role("row", name="auto").get_by_text("shown").wait_for(timeout=60_000)
+        page.get_by_role("row", name=DEFAULT_METHOD).get_by_text("shown").wait_for(timeout=60_000)
         for view, ready in STUDIO.items():
             page.goto(f"{link.partition('?')[0]}#/p/1/{view}")
             page.wait_for_selector(ready)

@@ -126,19 +126,15 @@ def ways(calls: pl.DataFrame) -> dict[str, karat.Result]:
     """The same calls, counted in several ways."""
     votes = karat.read(calls, repeated="majority", **reading)
     by_family = calls.with_columns(judge=pl.col("judge").str.split("-").list.first())
-    merged = karat.aggregate(votes, "ptbcc")
     return {
         "vote, first order, first call": karat.aggregate(calls.filter(order="AB"), "mv", **reading),
         "vote, merged": karat.aggregate(votes, "mv"),
         "vote, merged by family": karat.aggregate(by_family, "mv", repeated="majority", **reading),
         "ptbcc, every call a vote": karat.aggregate(calls, "ptbcc", repeated="all", **reading),
-        "ptbcc, merged": merged,
+        "ptbcc, merged": karat.aggregate(votes, "ptbcc"),
         "ptbcc, merged by family": karat.aggregate(by_family, "ptbcc", repeated="majority", **reading),
         "ds, merged": karat.aggregate(votes, "ds"),
         "hpt, merged": karat.aggregate(votes, "hpt"),
-        "auto, merged": karat.aggregate(votes, "auto"),
-        "auto, merged by family": karat.aggregate(by_family, "auto", repeated="majority", **reading),
-        "hpt, merged, kin discounted": karat.aggregate(votes, "hpt", weights=alike(merged).weights),
     }
 
 

@@ -37,8 +37,8 @@ def test_settings_reach_the_method():
         ({"method": "magic"}, "no method 'magic'; choose from mv"),
         ({"method": "ptbcc", "prototype_count": 3}, "no setting prototype_count; it has tolerance"),
         (
-            {"n_prototypes": 3},
-            "auto has no setting n_prototypes; .* is a setting of ptbcc: name the method, too",
+            {"method": "ds", "n_prototypes": 3},
+            "ds has no setting n_prototypes; .* is a setting of ptbcc: name the method, too",
         ),
     ],
 )

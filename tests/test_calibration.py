@@ -77,3 +77,10 @@ def test_calibration_is_that_of_the_metrics():
     found = calibration(result, truth)
     assert found.ece == metrics.calibration_error(result.posterior, truth)
     assert found.log_loss == metrics.log_loss(result.posterior, truth)
+
+
+def test_tempering_keeps_the_order_of_the_classes():
+    p = np.array([[0.9, 0.09, 0.01], [1.0, 0.0, 0.0]])
+    assert np.allclose(metrics.temper(p, 2.0).sum(axis=1), 1)
+    assert np.array_equal(np.argsort(metrics.temper(p, 2.0)), np.argsort(p))
+    assert metrics.temper(p, 2.0)[0, 0] < 0.9

@@ -179,16 +179,6 @@ def test_reading_progress_says_rows_rate_and_time_left() -> None:
     assert reading_line(Progress(3_000_000, None, 2.0)) == "reading: 3,000,000 rows, 1.5 million a second"
 
 
-def test_auto_says_what_it_chose_by_in_words_and_in_json(votes: Path) -> None:
-    assert "auto chose by the mean log-probability of 12 hidden votes: " in run("aggregate", votes).stderr
-    found = json.loads(run("aggregate", votes, "--json").stdout)
-    assert found["choice"]["hidden_votes"] == 12
-    assert "ptbcc" in {one["name"] for one in found["choice"]["candidates"]}
-    assert sum(one["share"] for one in found["choice"]["candidates"]) == pytest.approx(1)
-    assert "choice" not in found["settings"]
-    assert "choice" not in json.loads(run("aggregate", votes, "--method", "ds", "--json").stdout)
-
-
 SMALL = {  # rows of task, worker, label
     "one vote": "1ax",
     "one task": "1ax 1bx 1cy",

@@ -17,11 +17,9 @@ from karat.engines.blocks import Tree, add_up
 from karat.engines.local import LocalEngine
 from karat.errors import InputError, KaratError
 from karat.methods import method_class
-from karat.methods.auto import Auto
 from karat.methods.ds import Statistics
 from karat.solve import fit
 from tests.cli_helpers import run
-from tests.test_auto import unlike_crowd
 
 pytest.importorskip("distributed", reason='the Dask engine is an extra: pip install "karat[dask]"')
 
@@ -64,18 +62,7 @@ def test_the_bits_are_those_of_the_local_engine(engine, votes, name):
     assert engine.n_blocks > 4
 
 
-def test_a_blend_of_auto_has_the_bits_of_the_local_engine(engine):
-    votes, _ = unlike_crowd()
-    local = fit(Auto(), votes, engine=LocalEngine(2, fewest_votes=FEWEST))
-    found = fit(Auto(), votes, engine=engine)
-    assert_same(found, local)
-    assert len(found.settings["chosen"]) > 1
-    assert found.settings == local.settings
-    assert found.notes == [*local.notes, *engine.notes()]
-    assert engine.n_blocks > 4
-
-
-@pytest.mark.parametrize("method", ["ptbcc", "auto"])
+@pytest.mark.parametrize("method", ["ptbcc", "hpt"])
 @pytest.mark.parametrize("name", ["fact", "adult"])
 def test_public_data_sets_give_the_bits_of_the_local_engine(client, data_set, name, method):
     votes = data_set(name).annotations
@@ -122,20 +109,19 @@ def test_a_checkpoint_goes_on_at_the_same_bits(client, engine, votes, tmp_path):
     assert_same(resumed, fit(method_class("ptbcc")(), votes, engine=LocalEngine(2, fewest_votes=FEWEST)))
 
 
-def test_auto_interrupted_in_the_middle_of_its_blend_goes_on_at_the_same_bits(engine, tmp_path):
-    votes, stages = unlike_crowd()[0], []
+def test_a_checkpoint_of_work_after_a_prelude_goes_on_at_the_same_bits(engine, votes, tmp_path):
+    local = fit(method_class("hpt")(), votes, engine=LocalEngine(2, fewest_votes=FEWEST))
+    seen = []
 
     def stop(step):
-        if (step.stage, step.iteration) == ("hds", 3):
+        if step.iteration == local.iterations - 2:
             os.kill(os.getpid(), signal.SIGINT)
 
     keep = {"checkpoint": tmp_path / "kept", "engine": engine}
     with pytest.raises(KeyboardInterrupt):
-        karat.aggregate(votes, "auto", watch=stop, **keep)
-    resumed = karat.aggregate(votes, "auto", watch=lambda step: stages.append(step.stage), resume=True, **keep)
-    assert_same(resumed, fit(Auto(), votes, engine=LocalEngine(2, fewest_votes=FEWEST)))
-    assert "hds" in stages
-    assert "ptbcc" not in stages
+        karat.aggregate(votes, "hpt", watch=stop, **keep)
+    assert_same(karat.aggregate(votes, "hpt", watch=seen.append, resume=True, **keep), local)
+    assert [step.iteration for step in seen] == [local.iterations - 1, local.iterations]
 
 
 def test_bytes_moved_are_reported_and_do_not_grow_with_the_votes(client):

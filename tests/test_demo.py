@@ -31,7 +31,7 @@ def test_the_demo_does_the_whole_job(tmp_path: Path, monkeypatch: pytest.MonkeyP
     result = run("demo")
     assert result.exit_code == 0
     assert result.stderr == ""
-    for words in ("1,500 votes", "majority vote", "best annotators", "worst", "hidden votes", "fox", "█"):
+    for words in ("1,500 votes", "majority vote", "best annotators", "worst", DEFAULT_METHOD, "fox", "█"):
         assert words in result.stdout
     written = {path.name for path in (tmp_path / "karat-demo").iterdir()}
     assert written == {"votes.csv", "truth.csv", "labels.csv", "annotators.csv", "model.karat"}

@@ -1,27 +1,22 @@
 """Data sets of many files: labels of a cluster are those of one machine."""
 
-import numpy as np
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 
 import karat
 from karat.checks.laws import sample_votes
 from karat.engines.local import LocalEngine
 from karat.errors import InputError, KaratWarning, OutputError
-from karat.methods import auto, method_class
-from karat.methods.auto import Auto
+from karat.methods import method_class
 from karat.readers.assemble import Wishes
+from karat.registry import DEFAULT_METHOD
 from karat.solve import fit
 from tests.cli_helpers import run
-from tests.test_auto import unlike_crowd
-from tests.test_dependence import crowd
 
 pytest.importorskip("distributed", reason='the Dask engine is an extra: pip install "karat[dask]"')
 
-from karat.distributed import aggregate_files, parts, plan
+from karat.distributed import aggregate_files, parts
 from karat.distributed.ingest import ingest
-from karat.distributed.sample import sampled
 from karat.engines.dask import DaskEngine
 from tests.dask_cluster import kill_at, two_workers
 
@@ -58,19 +53,6 @@ def votes_of(kind):
         )
         return table.with_columns(task.alias("task"))
     return table
-
-
-CROWDS = {
-    "alike": lambda: karat.simulate(300, 100, 4, votes_per_task=5, annotator_concentration=0.2, seed=1).annotations,
-    "unlike": lambda: unlike_crowd()[0],
-    "copying": lambda: crowd(n_tasks=600, n_annotators=12, votes=12, copiers=5, seed=3)[0],
-    "few votes": lambda: karat.simulate(600, 100, 3, votes_per_task=2, seed=1).annotations,
-}
-
-
-def written(votes, folder):
-    task, annotator, label = votes.votes()
-    return write(pl.DataFrame({"task": task, "annotator": annotator, "label": label}), folder / "votes", ".parquet")
 
 
 def write(table, folder, suffix, n=4):
@@ -121,89 +103,23 @@ def test_a_worker_killed_in_the_middle_changes_nothing(client, engine, tmp_path)
     assert pl.read_parquet(tmp_path / "out").equals(local(source).labels())
 
 
-@pytest.mark.parametrize("crowd", ["alike", "unlike", "copying", "few votes"])
-def test_auto_gives_the_table_of_one_machine(engine, tmp_path, crowd):
-    """What it blends, and groups it finds, included: so few votes are all looked at."""
-    source = written(CROWDS[crowd](), tmp_path)
-    found = aggregate_files(source, tmp_path / "out", "auto", engine=engine, probabilities=True, rows_per_range=RANGE)
-    expected = local(source, "auto")
-    table, theirs = pl.read_parquet(tmp_path / "out"), expected.labels(probabilities=True)
-    if crowd == "copying":  # they are found by a posterior that was summed as one block here
-        assert_frame_equal(table, theirs, abs_tol=1e-9)
-    else:
-        assert table.equals(theirs)
-        assert found.result.settings == expected.settings
-    assert found.result.notes[:-1] == expected.notes
+@pytest.mark.parametrize("name", ["hpt", DEFAULT_METHOD])
+def test_other_methods_give_the_table_and_the_record_of_one_machine(engine, tmp_path, name):
+    source = write(votes_of("text"), tmp_path / "votes", ".parquet")
+    found = aggregate_files(source, tmp_path / "out", name, engine=engine, probabilities=True)
+    expected = local(source, name)
+    assert pl.read_parquet(tmp_path / "out").equals(expected.labels(probabilities=True))
+    assert found.result.settings == expected.settings
     assert (found.result.stopped, found.result.converged) == (expected.stopped, expected.converged)
+    assert found.result.iterations == expected.iterations
     assert found.annotators().columns == expected.annotators().columns
-    assert (len(found.result.settings["chosen"]) > 1) is (crowd != "alike")
-    assert any("agree more" in note for note in found.result.notes) is (crowd == "copying")
 
 
-def test_a_worker_killed_in_the_middle_of_a_blend_changes_nothing(client, engine, tmp_path):
-    source, seen = written(CROWDS["unlike"](), tmp_path), {}
-    kill = kill_at(client, 3)
-
-    def watch(step):
-        seen.setdefault(step.stage, step.iteration)
-        if step.stage == "hds":
-            kill(step)
-
-    aggregate_files(source, tmp_path / "out", "auto", engine=engine, watch=watch, probabilities=True)
-    assert pl.read_parquet(tmp_path / "out").equals(local(source, "auto").labels(probabilities=True))
-    assert seen["hds"] == 1
-    assert seen["hpt"] > 1  # it goes on where PTBCC ended
-
-
-def test_where_there_are_too_many_votes_to_blend_one_method_is_used_as_on_one_machine(engine, tmp_path, monkeypatch):
-    for module in (auto, plan):
-        monkeypatch.setattr(module, "MOST_BLENDED", 100)
-    source = written(CROWDS["unlike"](), tmp_path)
-    found = aggregate_files(source, tmp_path / "out", "auto", engine=engine, probabilities=True)
-    expected = local(source, "auto")
-    assert pl.read_parquet(tmp_path / "out").equals(expected.labels(probabilities=True))
-    assert len(found.result.settings["chosen"]) == 1
-    assert found.result.settings == expected.settings
-
-
-def test_where_nobody_copies_votes_of_random_tasks_decide_as_on_one_machine(engine, tmp_path):
-    source = written(CROWDS["unlike"](), tmp_path)
-    found = aggregate_files(source, tmp_path / "out", Auto(most_votes=300), engine=engine, probabilities=True)
-    expected = fit(Auto(most_votes=300), karat.read(source), engine=LocalEngine(2, fewest_votes=FEWEST))
-    assert found.result.settings == expected.settings
-    assert pl.read_parquet(tmp_path / "out").equals(expected.labels(probabilities=True))
-    assert any("were looked for among" in note for note in found.result.notes)
-
-
-def test_of_many_votes_auto_looks_at_those_of_random_tasks_and_says_so(engine, tmp_path):
-    source = written(CROWDS["copying"](), tmp_path)
-    few = Auto(most_votes=300)
-    found = aggregate_files(source, tmp_path / "out", few, engine=engine, rows_per_range=RANGE)
-    assert found.result.choice.hidden_votes <= 300
-    assert any("were looked for among 1,500 votes of random tasks only" in note for note in found.result.notes)
-    assert any("5 annotators in 1 group agree more" in note for note in found.result.notes)
-    assert len(pl.read_parquet(tmp_path / "out")) == found.n_tasks == 600
-
-
-def test_a_sample_holds_all_votes_of_random_tasks(engine, tmp_path):
-    source = write(votes_of("text"), tmp_path / "votes", ".csv")
-    wishes = Wishes(gold={f"t{i}": "class 1" for i in range(0, 500, 3)})
-    remote = ingest(engine.cluster, source, (None,) * 3, wishes, tmp_path, fewest_votes=50, rows_per_range=RANGE)
-    whole = karat.read(source, gold=wishes.gold)
-    (everything, _), (some, order) = (sampled(engine.cluster, remote, most, seed=1) for most in (10**6, 600))
-    for column in ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold"):
-        assert np.array_equal(getattr(everything, column), getattr(whole, column))
-    drawn = np.random.default_rng(1).permutation(500)[: 600 * 500 // whole.n_votes]
-    wanted = np.sort(drawn)
-    assert wanted[order].tolist() == drawn.tolist()
-    assert some.gold.tolist() == whole.gold[wanted].tolist()
-    codes = np.asarray(some.annotator_names)
-    assert votes_of_tasks(some, range(len(wanted)), codes) == votes_of_tasks(whole, wanted, np.arange(6))
-
-
-def votes_of_tasks(votes, tasks, codes):
-    task, annotator, label = votes.votes()
-    return [list(zip(codes[annotator[task == i]], label[task == i], strict=True)) for i in tasks]
+def test_an_old_name_means_the_default(engine, tmp_path):
+    source = write(votes_of("text"), tmp_path / "votes", ".parquet")
+    found = aggregate_files(source, tmp_path / "out", "auto", engine=engine).result
+    assert found.method == DEFAULT_METHOD
+    assert found.notes[0].startswith(f"auto now means {DEFAULT_METHOD}")
 
 
 def test_a_folder_of_labels_is_replaced_and_any_other_stays(engine, tmp_path):

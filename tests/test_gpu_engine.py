@@ -18,7 +18,7 @@ METHODS = [
     ("ibcc", {"inference": "vb"}),
     ("ptbcc", {}),
     ("hds", {}),
-    ("hds", {"weights": np.linspace(0.2, 1, 30), "class_prior": "flat"}),
+    ("hds", {"class_prior": "flat"}),
     ("hpt", {}),
 ]
 

@@ -4,11 +4,10 @@ import numpy as np
 
 from karat import Annotations
 from karat.checks.laws import sample_votes
-from karat.engines.local import LocalEngine
 from karat.methods.hds import HDS
 from karat.methods.hpt import HPT
 from karat.methods.ptbcc import PTBCC
-from karat.solve import descend, fit
+from karat.solve import fit
 from tests.reference import hds as twin
 
 
@@ -47,16 +46,3 @@ def test_prototypes_find_a_basin_that_vote_shares_miss(data_set):
     data = data_set("val5")
     assert data.accuracy(fit(HPT(), data.annotations).posterior) > 0.5
     assert data.accuracy(fit(HDS(), data.annotations).posterior) < 0.45
-
-
-def test_from_a_posterior_that_is_there_it_goes_on_to_the_same_bits():
-    votes = Annotations.from_arrays(*sample_votes())
-    engine = LocalEngine(1)
-    engine.scatter(votes)
-    seen, first = [], fit(PTBCC(), votes)
-    engine.restore({"posterior": first.posterior})
-    descent = descend(HPT(), engine, watch=seen.append, before=first.steps)
-    whole = fit(HPT(), votes)
-    assert np.array_equal(engine.gather(), whole.posterior)
-    assert np.array_equal([step.change for step in descent.steps], whole.change)
-    assert seen[0].iteration == first.iterations + 1

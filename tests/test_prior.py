@@ -1,7 +1,5 @@
 """What an earlier run knew of annotators counts as if its votes stood in the new table."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -9,18 +7,15 @@ import karat
 from karat import Annotations, InputError
 from karat.checkpoint import Checkpoint
 from karat.checks.laws import sample_votes
-from karat.dependence import independent
-from karat.methods import auto
-from karat.methods.auto import Auto
 from karat.methods.ds import DS
 from karat.methods.hds import HDS
 from karat.methods.ibcc import IBCC
 from karat.methods.mv import MajorityVote
 from karat.methods.ptbcc import PTBCC
-from karat.prior import _match, _of_candidates, fit_with_prior
+from karat.prior import fit_with_prior
 from karat.solve import fit
 
-METHODS = [PTBCC(), DS(), HDS(), IBCC(), IBCC(inference="vb"), Auto()]
+METHODS = [PTBCC(), DS(), HDS(), IBCC(), IBCC(inference="vb")]
 
 
 @pytest.fixture(scope="module")
@@ -39,11 +34,10 @@ DISPUTED = Annotations.from_arrays([1, 1, 2, 2], ["ann", "eve"] * 2, ["x", "y", 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 def test_a_dispute_is_settled_by_what_is_known_of_both(earlier, method):
     without = karat.aggregate(DISPUTED, method)
-    assert without.tied.all() or method.name in ("ibcc", "auto")
+    assert without.tied.all() or method.name == "ibcc"
     result = karat.aggregate(DISPUTED, method, prior=fit(method, earlier))
     assert result.label.tolist() == ["x", "y"]
-    # two prototypes hardly tell four people apart, and a blend has a share of the vote
-    assert result.confidence.min() > (0.5 if method.name in ("ptbcc", "auto") else 0.8)
+    assert result.confidence.min() > (0.5 if method.name == "ptbcc" else 0.8)  # two prototypes, four people
     assert "2 of 2 annotators are known" in result.notes[0]
 
 
@@ -73,76 +67,6 @@ def test_any_model_informs_confusion_matrices(earlier, source):
     assert result.label.tolist() == ["x", "y"]
 
 
-SHARES = {"ptbcc": 0.3, "hpt": 0.2, "hds": 0.2, "ds": 0.2, "mv": 0.1}
-
-
-def blend(votes, shares, prior=None):
-    """auto, with these shares whatever the votes say."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(auto, "shares_of", lambda *_: shares)
-        return karat.aggregate(votes, "auto", prior=prior)
-
-
-def test_each_candidate_of_auto_counts_what_the_part_of_its_name_knew(earlier):
-    before = blend(earlier, SHARES)
-    result = blend(DISPUTED, SHARES, before)
-    assert result.label.tolist() == ["x", "y"]
-    assert result.settings["prior"] == 2
-    for name in ("ptbcc", "hds", "ds"):
-        part = before.parts[name]
-        single = replace(before, method=part.method, settings=part.settings, knowledge=part.knowledge, parts={})
-        alone = karat.aggregate(DISPUTED, result.parts[name].method, prior=single, tolerance=1e-3, max_iterations=500)
-        for known in ("eta", "mu", "seen"):
-            if known in alone.knowledge.more:
-                found = result.parts[name].knowledge.more[known]
-                assert found == pytest.approx(alone.knowledge.more[known], rel=1e-6), (name, known)
-
-
-def test_what_auto_knows_adds_up_over_jobs(earlier):
-    once = blend(DISPUTED, SHARES, blend(earlier, SHARES))
-    twice = blend(DISPUTED, SHARES, once)
-    for name in ("hpt", "hds", "ds"):
-        seen = [result.parts[name].knowledge.more["seen"].sum(axis=1) for result in (once, twice)]
-        assert seen[0] == pytest.approx([202, 202], rel=1e-6)
-        assert seen[1] == pytest.approx([204, 204], rel=1e-6)
-
-
-def test_a_candidate_without_a_part_of_its_name_takes_what_there_is(earlier):
-    flat = blend(DISPUTED, {"ptbcc": 0.5, "hds flat": 0.5}, blend(earlier, {"hds": 1.0}))
-    assert flat.parts["hds flat"].knowledge.more["seen"].sum(axis=1) == pytest.approx([202, 202], rel=1e-6)
-    assert "prototypes" not in {k: v for k, v in flat.parts["ptbcc"].settings.items() if v is not None}
-    by_votes = blend(DISPUTED, {"hds": 1.0}, fit(MajorityVote(), earlier))
-    assert by_votes.parts["hds"].knowledge.more["seen"].sum(axis=1) == pytest.approx([202, 202], rel=1e-6)
-    three = blend(DISPUTED, {"hds": 1.0}, fit(PTBCC(n_prototypes=3), earlier))
-    assert three.label.tolist() == ["x", "y"]
-
-
-def test_a_part_of_a_blend_informs_the_method_of_its_name(earlier):
-    before = blend(earlier, SHARES)
-    result = karat.aggregate(DISPUTED, "ptbcc", prior=before)
-    assert (result.knowledge.more["beta"] >= before.parts["ptbcc"].knowledge.more["eta"][[0, 3]]).all()
-    with pytest.raises(InputError, match="this one is of auto, which blends hds"):
-        karat.aggregate(DISPUTED, "ptbcc", prior=blend(earlier, {"hds": 1.0}))
-
-
-def test_where_votes_are_hidden_annotators_keep_what_is_known_of_them(earlier):
-    """Those who are left out must not shift the others: bob (1) is nearly always right, eve (3) nearly always wrong."""
-    for source, name in ((HDS(), "hds"), (PTBCC(), "ptbcc")):
-        informed = Auto().inform(_of_candidates(before := fit(source, earlier), _match(before, earlier)))
-        everybody = informed.candidate(name, independent(4)).earlier
-        left = informed.candidate(name, independent(2), who=np.array([1, 3])).earlier
-        whole, some = (one.pi if name == "ptbcc" else one for one in (everybody, left))
-        assert np.array_equal(some, whole[[1, 3]])
-        assert not np.allclose(some, whole[:2], rtol=0.1)
-        assert informed.candidate("mv", independent(4)).earlier is None
-
-
-def test_discounted_votes_count_for_a_later_run_as_they_did(earlier):
-    weights = [1.0, 0.5, 1.0, 0.25]
-    result = karat.aggregate(DISPUTED, "hds", prior=fit(HDS(weights=weights), earlier))
-    assert result.knowledge.more["seen"].sum(axis=1) == pytest.approx([202, 52], rel=1e-3)
-
-
 def test_classes_are_matched_by_name(earlier):
     votes = Annotations.from_arrays([1, 1, 2, 2, 3], ["ann", "eve"] * 2 + ["ann"], list("xyyxa"))
     for method in (PTBCC(), HDS()):
@@ -159,7 +83,7 @@ def test_new_annotators_are_as_without_a_prior(earlier):
 
 def test_a_prior_may_be_a_file(earlier, tmp_path):
     fit(PTBCC(), earlier).save(tmp_path / "model")
-    assert karat.aggregate(DISPUTED, prior=tmp_path / "model").label.tolist() == ["x", "y"]
+    assert karat.aggregate(DISPUTED, "ptbcc", prior=tmp_path / "model").label.tolist() == ["x", "y"]
 
 
 def test_an_update_after_a_prior_keeps_it_and_a_refit_asks_for_it(earlier):
@@ -177,7 +101,7 @@ def test_what_cannot_serve_as_prior_is_refused(earlier):
     strangers = Annotations.from_arrays([1, 2], ["zoe", "zoe"], ["x", "y"])
     others = Annotations.from_arrays([1, 2], ["ann", "eve"], ["p", "q"])
     for votes, method, prior, words in (
-        (DISPUTED, "mv", before, "mv cannot take a prior, only ds, ibcc, ptbcc, hds, hpt, auto can"),
+        (DISPUTED, "mv", before, "mv cannot take a prior, only .*ptbcc, hds, hpt.* can"),
         (DISPUTED, "ptbcc", fit(HDS(), earlier), "must be a model of ptbcc, but this one is of hds"),
         (DISPUTED, PTBCC(n_prototypes=3), before, "set n_prototypes=2"),
         (strangers, "ptbcc", before, "knows none of these annotators"),
@@ -206,14 +130,3 @@ def test_a_checkpoint_of_another_prior_is_not_resumed(earlier, tmp_path):
     assert kept.exists()
     with pytest.raises(InputError, match="belongs to another fit"):
         fit_with_prior(PTBCC(tolerance=0), votes, other, checkpoint=Checkpoint(kept, resume=True))
-
-
-def test_where_hds_takes_no_part_ptbcc_starts_as_usual(earlier):
-    """Sixty classes and hardly a vote per annotator: no matrices are tried, though an earlier run is known."""
-    rng = np.random.default_rng(0)
-    truth, task = rng.integers(60, size=300), np.repeat(np.arange(300), 4)
-    label = np.where(rng.random(1200) < 0.8, truth[task], rng.integers(60, size=1200))
-    names = np.array(["ann", *(f"new{j}" for j in range(299))])[rng.integers(300, size=1200)]
-    votes = Annotations.from_arrays(task, names, ["xyz"[k] if k < 3 else str(k) for k in label], repeated="all")
-    result = karat.aggregate(votes, "auto", prior=fit(HDS(), earlier))
-    assert {one.name for one in result.choice.candidates} == {"ptbcc", "mv"}

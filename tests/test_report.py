@@ -123,7 +123,7 @@ def test_every_method_has_a_report_that_says_what_is_absent(method, tmp_path):
     [votes_of(a="x"), votes_of(a="xxx", b="xx"), votes_of(a="xy", b="yx"), votes_of(a="x", b="y", c="z")],
     ids=["one vote", "one class", "ties only", "one annotator"],
 )
-@pytest.mark.parametrize("method", ["ptbcc", "mv", "ds", "auto"])
+@pytest.mark.parametrize("method", ["ptbcc", "mv", "ds", "hpt"])
 def test_the_least_that_can_be_shown_is_shown(votes, method, tmp_path):
     found = report_of(karat.aggregate(votes, method), tmp_path / "report.html", truth={"a": "x"})
     assert [section["id"] for section in found.all("section")] == SECTIONS
@@ -177,18 +177,6 @@ def test_what_was_left_out_is_listed(sample, tmp_path):
 
 def test_all_of_a_view_is_plain(sample):
     json.dumps(asdict(view(sample, SAMPLE / "truth.csv")), allow_nan=False)
-
-
-def test_what_auto_chose_by_is_a_table(tmp_path):
-    result = karat.aggregate(SAMPLE / "votes.csv", "auto")
-    found = report_of(result, tmp_path / "report.html")
-    assert "How well each method predicted 1,500 hidden votes" in found.words
-    for one in result.choice.candidates:
-        share = "–" if not one.share else f"{100 * one.share:.0f} %"
-        assert f"{one.name} {one.score:.3f} {one.error:.3f} {share}" in found.words
-    shown = {setting.name for setting in view(result).record.settings}
-    assert "temperature" in shown
-    assert not shown & {"choice", "chosen"}
 
 
 def test_a_saved_result_has_the_same_report(sample, tmp_path):

@@ -15,7 +15,6 @@ from karat import Annotations, InputError, KaratError, OutputError
 from karat.checks.laws import sample_votes
 from karat.methods.mv import MajorityVote
 from karat.methods.ptbcc import PTBCC
-from karat.result import Part
 from karat.solve import fit
 
 
@@ -53,16 +52,6 @@ def test_the_confusion_of_an_unknown_annotator_or_method_is_refused(result):
         result.confusion("zoe")
     with pytest.raises(InputError, match="mv has no confusion"):
         fit(MajorityVote(), Annotations.from_arrays(*sample_votes())).confusion(0)
-
-
-def test_a_blend_shows_prototypes_whatever_its_largest_part(result):
-    votes = Annotations.from_arrays(*sample_votes())
-    main = fit(MajorityVote(), votes)
-    assert main.mixtures is None
-    kept = {one.method: Part(share, one.method, {}, one.knowledge) for one, share in ((main, 0.7), (result, 0.3))}
-    blend = replace(main, parts=kept)
-    assert blend.mixtures is result.knowledge
-    assert np.array_equal(blend.annotators()["prototype_1"], result.annotators()["prototype_1"])
 
 
 def test_tables_have_the_documented_columns(result):

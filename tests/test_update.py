@@ -18,8 +18,10 @@ from karat.methods.hds import HDS
 from karat.methods.ibcc import IBCC
 from karat.methods.mv import MajorityVote
 from karat.methods.ptbcc import PTBCC
+from karat.metrics import temper
 from karat.registry import REGISTRY
 from karat.solve import fit
+from karat.trust.reliability import calibration
 from karat.updating import _look_again, _renumbered, _taken_out
 
 ARRAYS = ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold")
@@ -224,3 +226,44 @@ def test_single_precision_stays_single(parts):
 def test_estimators_learn_in_parts(parts):
     learner = karat.PTBCC().partial_fit(parts[0]).partial_fit(parts[1])
     same_votes(learner.result_.annotations, parts[2])
+
+
+@pytest.mark.parametrize(
+    "method", [PTBCC(), MajorityVote(), DS(), HDS(), HDS(class_prior="flat")], ids=["ptbcc", "mv", "ds", "hds", "flat"]
+)
+def test_posteriors_are_found_again_from_parameters_and_votes(parts, method):
+    """The sums of all tasks, made of these posteriors and taken out, leave nothing."""
+    result = fit(type(method)(**{**method.settings, "tolerance": 1e-7, "max_iterations": 3000}), parts[2])
+    merged = merge(parts[2], Annotations.from_arrays(np.arange(120), ["new"] * 120, parts[2].gold * 0))
+    memory = method.recall(replace(result, knowledge=_renumbered(result.knowledge, method, merged.annotators)))
+    engine, again = LocalEngine(1), _look_again(result, merged)._replace(posterior=None)
+    _, rest = _taken_out(method, engine, memory, again)
+    assert np.abs(engine.posterior - result.posterior).max() < 0.02
+    assert max(np.abs(field).max() for field in rest if isinstance(field, np.ndarray)) < 0.2
+
+
+def test_a_flat_prior_stays_flat(parts):
+    result = fit(HDS(class_prior="flat"), parts[2])
+    against = Annotations.from_arrays(np.arange(120), ["new"] * 120, np.full(120, 2))  # shares of 0 and 1 fall
+    assert result.update(against).knowledge.more["u"].tolist() == [1, 1, 1]
+
+
+def test_a_calibrated_model_stays_calibrated():
+    order = np.random.default_rng(0).permutation(len(sample_votes(n_tasks=120)[0]))  # new votes are of old tasks, too
+    old, new, _ = cut([column[order] for column in sample_votes(n_tasks=120)], 60)
+    result = fit(PTBCC(), old)
+    truth = {int(task): int((label + (task % 3 == 0)) % 3) for task, label in enumerate(result.label_codes)}
+    found = calibration(result, truth)
+    assert found.temperature > 1.5
+    touched = np.unique(new.task_names)
+    plain, tempered = (one.update(new).posterior[touched] for one in (result, found.apply(result)))
+    assert np.abs(tempered - temper(plain, found.temperature)).max() < 0.02
+
+
+def test_a_model_with_weights_of_annotators_needs_a_refit(parts):
+    """Karat 0.1 had them as a setting of hds."""
+    result = fit(HDS(), parts[0])
+    weighted = replace(result, settings={**result.settings, "weights": [0.5] * 9})
+    with pytest.raises(InputError, match="fitted with weights of annotators, which hds has no more; add --refit"):
+        weighted.update(parts[1])
+    assert np.array_equal(weighted.update(parts[1], refit=True).posterior, fit(HDS(), parts[2]).posterior)

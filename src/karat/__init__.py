@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 if TYPE_CHECKING:
     from karat.annotations import Annotations as Annotations
@@ -55,6 +56,9 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(_HOME[name]), name)
     elif not name.startswith("_") and (method := _method_of_class(name)):
         value = import_module("karat.estimators").estimator(method)
+    elif name == "Auto":
+        warn("karat.Auto is now the default method; leave it out, or name a method", DeprecationWarning, stacklevel=2)
+        return import_module("karat.estimators").auto
     else:
         raise AttributeError(f"module 'karat' has no attribute {name!r}")
     globals()[name] = value

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from karat.checkpoint import Checkpoint
 from karat.engines import opened
-from karat.errors import InputError
-from karat.methods import Method, method_class
+from karat.methods import Method, make_method
 from karat.prior import fit_with_prior
 from karat.progress import in_notebook
-from karat.registry import DEFAULT_METHOD, REGISTRY
+from karat.registry import DEFAULT_METHOD
 from karat.result import Result
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from karat.engines import Engine
     from karat.result import Step
 
-__all__ = ["aggregate", "make_method", "no_setting"]
+__all__ = ["aggregate"]
 
 
 def aggregate(
@@ -88,23 +87,3 @@ def aggregate(
         )
         with in_notebook(chosen.name) as line:
             return fit_with_prior(chosen, annotations, prior, engine=where, watch=watch or line, checkpoint=kept)
-
-
-def make_method(method: str | Method, settings: dict[str, Any]) -> Method:
-    """The method of this name with these settings; a finished method takes no more of them."""
-    if isinstance(method, Method):
-        if settings:
-            raise InputError(f"give {', '.join(settings)} to {type(method).__name__}(...), not to aggregate")
-        return method
-    chosen = method_class(method)
-    known = chosen().settings
-    if unknown := sorted(set(settings) - set(known)):
-        raise no_setting(method, unknown[0])
-    return chosen(**settings)
-
-
-def no_setting(method: str, setting: str) -> InputError:
-    """Says which settings there are, and who has the one that was asked for."""
-    others = [name for name in REGISTRY if setting in method_class(name)().settings]
-    hint = f"; {setting} is a setting of {', '.join(others)}: name the method, too" if others else ""
-    return InputError(f"{method} has no setting {setting}; it has {', '.join(method_class(method)().settings)}{hint}")

@@ -1,7 +1,8 @@
 """Result <-> one file: a zip of a manifest (JSON) and arrays (NPY). No pickle, versioned.
 
 Names are kept as NPY where they are numbers, dates or truth values, and as JSON where they are text or mixed. The votes
-are kept too, two to six bytes each: `karat update`, `karat next` and the report need them.
+are kept too, two to six bytes each: `karat update`, `karat next` and the report need them. What the method auto of
+Karat 0.1 kept beside that, of each method that it blended, is left out when its files are read.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from karat.annotations import Annotations, Counts
 from karat.encoding import Names, as_column
 from karat.errors import InputError
 from karat.files import replacing
-from karat.result import Knowledge, Part, Result, Step
+from karat.registry import ALIASES
+from karat.result import Knowledge, Result, Step
 
 __all__ = ["is_saved_result", "load", "read_arrays", "save", "to_json", "write_archive"]
 
@@ -54,7 +56,6 @@ def save(result: Result, path: Path) -> None:
         "notes": result.notes,
         "counts": asdict(result.counts),
         "more": list(result.knowledge.more),
-        "parts": {name: _part_to_save(part, result) for name, part in result.parts.items()},
     }
     arrays = _arrays(result)
     for name in NAMES:
@@ -134,23 +135,13 @@ def is_saved_result(path: str | Path) -> bool:
 def _arrays(result: Result) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {name: getattr(result, name) for name in ARRAYS}
     arrays |= _known_arrays(result.knowledge)
-    for name, part in result.parts.items():
-        if part.knowledge is not result.knowledge:
-            arrays |= _known_arrays(part.knowledge, f"part.{name}.")
-    arrays["steps"] = np.array([step[:4] for step in result.steps], dtype=float)
+    arrays["steps"] = np.array(result.steps, dtype=float)
     return arrays
 
 
-def _known_arrays(known: Knowledge, prefix: str = "") -> dict[str, NDArray[Any]]:
-    values = {f"{prefix}known.{name}": getattr(known, name) for name in KNOWN if getattr(known, name) is not None}
-    return values | {f"{prefix}more.{name}": array for name, array in known.more.items()}
-
-
-def _part_to_save(part: Part, result: Result) -> dict[str, Any]:
-    """`more` is None for the part whose knowledge is the result's own: it is kept once."""
-    own = part.knowledge is result.knowledge
-    more = None if own else list(part.knowledge.more)
-    return {"share": part.share, "method": part.method, "settings": part.settings, "more": more}
+def _known_arrays(known: Knowledge) -> dict[str, NDArray[Any]]:
+    values = {f"known.{name}": getattr(known, name) for name in KNOWN if getattr(known, name) is not None}
+    return values | {f"more.{name}": array for name, array in known.more.items()}
 
 
 def _votes_to_save(votes: Annotations | None) -> dict[str, NDArray[Any] | Narrow]:
@@ -190,6 +181,8 @@ def _read(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
 
 def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Result:
     values: dict[str, Any] = {name: manifest[name] for name in PLAIN}
+    if manifest["method"] in ALIASES:  # auto kept a table there of how well methods predicted hidden votes
+        values["settings"] = {name: value for name, value in manifest["settings"].items() if name != "choice"}
     values |= {name: as_column(manifest[name]) if name in manifest else arrays[name] for name in NAMES}
     values |= {name: arrays[name] for name in ARRAYS}
     knowledge = _knowledge(arrays, manifest["more"])
@@ -201,21 +194,13 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
         steps=[Step(int(row[0]), int(row[1]), float(row[2]), float(row[3])) for row in arrays["steps"]],
         notes=manifest.get("notes", []),  # files of the first Karat have none
         counts=counts,
-        parts={name: _part(arrays, name, part, knowledge) for name, part in manifest.get("parts", {}).items()},
         annotations=_votes(arrays, values, counts) if VOTES[0] in arrays else None,  # nor these
     )
 
 
-def _knowledge(arrays: dict[str, NDArray[Any]], more: list[str], prefix: str = "") -> Knowledge:
-    known: dict[str, Any] = {name: arrays.get(f"{prefix}known.{name}") for name in KNOWN}
-    return Knowledge(**known, more={name: arrays[f"{prefix}more.{name}"] for name in more})
-
-
-def _part(arrays: dict[str, NDArray[Any]], name: str, saved: dict[str, Any], own: Knowledge) -> Part:
-    more = saved["more"]
-    knowledge = own if more is None else _knowledge(arrays, more, f"part.{name}.")
-    settings = {key: np.asarray(it) if isinstance(it, list) else it for key, it in saved["settings"].items()}
-    return Part(saved["share"], saved["method"], settings, knowledge)
+def _knowledge(arrays: dict[str, NDArray[Any]], more: list[str]) -> Knowledge:
+    known: dict[str, Any] = {name: arrays.get(f"known.{name}") for name in KNOWN}
+    return Knowledge(**known, more={name: arrays[f"more.{name}"] for name in more})
 
 
 def _votes(arrays: dict[str, NDArray[Any]], values: dict[str, Any], counts: Counts) -> Annotations:

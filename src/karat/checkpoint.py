@@ -3,8 +3,8 @@
 A checkpoint is a zip of a manifest and arrays, like a saved result, and holds what the next sweep depends on: the
 parameters, what the blocks keep, and the steps so far. It fits only the votes and the settings that it was made from.
 
-Work of several stages (auto, and HPT after PTBCC) has a part for each, a file beside the checkpoint. A stage that has
-ended leaves its last state there, and is not swept again. Parts count only beside the file of the whole, which says
+Where another method runs first (PTBCC before HPT), it has a part, a file beside the checkpoint. When it has ended, it
+leaves its last state there, and is not swept again. Parts count only beside the file of the whole, which says
 whose they are; all go when the whole is done.
 """
 
@@ -29,6 +29,7 @@ from karat.annotations import Annotations
 from karat.archive import read_arrays, to_json, write_archive
 from karat.errors import InputError
 from karat.methods.base import Method
+from karat.registry import ALIASES
 from karat.result import Step
 from karat.trees import leaves, rebuild
 
@@ -80,7 +81,7 @@ class Checkpoint:
     def save(self, parameters: Any, state: State, steps: list[Step]) -> None:
         arrays = {f"state.{name}": values for name, values in state.items()}
         arrays |= {f"parameter.{i}": leaf for i, leaf in enumerate(leaves(parameters))}
-        arrays["steps"] = np.array([step[:4] for step in steps], dtype=float)
+        arrays["steps"] = np.array(steps, dtype=float)
         self._write(arrays)
 
     def load(self, template: Any) -> tuple[Any, State, list[Step]] | None:
@@ -127,6 +128,8 @@ class Checkpoint:
             ) from error
 
     def _check(self, found: dict[str, Any]) -> None:
+        if found.get("method") in ALIASES:
+            raise InputError(f"{self.path} was left by {found['method']}, which is gone; delete it and start afresh")
         for name, expected in self.manifest.items():
             if found.get(name) != expected:
                 raise InputError(

@@ -10,8 +10,8 @@ rho is the share of possible excess agreement that is there: 0 for independent a
 hard for everybody raise it for all pairs, and where the posterior follows a group it falls for pairs outside. So what
 pairs of different groups show is taken as usual, and only the excess beyond that counts. Groups are found on one half
 of the tasks, as those with the largest sum of S - (usual + form) E over their pairs (for two values of form; the other
-half says which groups are better), and count only if the other half confirms them. A vote of a group's member then
-counts w_j = 1 / (1 + rho g_j), with g_j the mean number of fellows who voted on the same task: Kish's design effect for
+half says which groups are better), and count only if the other half confirms them. A vote of a group's member is then
+worth w_j = 1 / (1 + rho g_j), with g_j the mean number of fellows who voted on the same task: Kish's design effect for
 clustered samples.
 
 Only pairs that share a task are ever formed, and of large data only those of some tasks.
@@ -26,11 +26,10 @@ from numpy.typing import NDArray
 
 from karat.annotations import Annotations
 from karat.kernels.confusion import counts
-from karat.kernels.group import count
 from karat.kernels.groups import move
 from karat.kernels.jit import fixed_length
 
-__all__ = ["Dependence", "Pairs", "couples", "dependence", "discounts", "independent", "rows_of", "vote_pairs"]
+__all__ = ["Dependence", "Pairs", "couples", "dependence", "discounts", "rows_of", "vote_pairs"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -40,7 +39,7 @@ FORM = (0.2, 0.4)  # a pair pulls together if its rho is above, and apart if bel
 LEAST_RHO = 0.1  # a group must show more on the half of the tasks that it was not formed on
 LEAST_USUAL = -0.2  # what is usual is not below
 ROUNDS = 3  # of groups, and what is usual outside of them
-SURE = 3.0  # standard errors by which the other half must exceed it, where nothing else tests a group
+SURE = 3.0  # standard errors by which the other half must exceed it
 FEWEST_PAIRS = 20  # of votes, in the half that confirms
 LEVELS, SWEEPS = 6, 20
 ADDED = 2.0  # votes of the pooled matrix that are added to those of an annotator, for each truth
@@ -56,26 +55,10 @@ class Dependence(NamedTuple):
 
     group: Integers  # [W]
     rho: Floats  # [number of groups]
-    weights: Floats  # [W]
 
     @property
     def n_groups(self) -> int:
         return len(self.rho)
-
-    def of(self, annotators: Integers) -> Dependence:
-        """The same for some annotators, by their codes."""
-        return Dependence(self.group[annotators], self.rho, self.weights[annotators])
-
-    def among(self, annotators: Integers, n: int) -> Dependence:
-        """The same for n annotators, of whom these have the codes given; nothing is known of the others."""
-        group, weights = np.full(n, -1), np.ones(n)
-        group[annotators], weights[annotators] = self.group, self.weights
-        return Dependence(group, self.rho, weights)
-
-    @property
-    def effective(self) -> float:
-        """How many independent annotators they are worth."""
-        return float(self.weights.sum())
 
 
 class Pairs(NamedTuple):
@@ -88,20 +71,11 @@ class Pairs(NamedTuple):
     half: NDArray[np.bool_]  # of which half of the tasks
 
 
-def dependence(annotations: Annotations, posterior: Floats, seed: int = 0, sure: float = SURE) -> Dependence:
-    """Judged by the posterior of PTBCC: its prototypes are shared, so that no group can make the truth its own.
-
-    `sure` are the standard errors by which the other half of the tasks must confirm a group.
-    """
-    pairs, share = vote_pairs(annotations, posterior, np.random.default_rng(seed))
+def dependence(annotations: Annotations, posterior: Floats, seed: int = 0) -> Dependence:
+    """Judged by the posterior of PTBCC: its prototypes are shared, so that no group can make the truth its own."""
+    pairs, _ = vote_pairs(annotations, posterior, np.random.default_rng(seed))
     found, usual = _find(pairs, annotations.n_annotators)
-    group, rho = _confirm(pairs, found, usual, sure)
-    votes = count(annotations.annotator, annotations.n_annotators)
-    return Dependence(group, rho, discounts(pairs, group, rho, np.maximum(votes * share, 1.0)))
-
-
-def independent(n_annotators: int) -> Dependence:
-    return Dependence(np.full(n_annotators, -1), np.empty(0), np.ones(n_annotators))
+    return Dependence(*_confirm(pairs, found, usual))
 
 
 def vote_pairs(
@@ -253,7 +227,7 @@ def _move(a: Integers, b: Integers, gain: Floats, n: int) -> Integers:
     return group
 
 
-def _confirm(pairs: Pairs, found: Integers, usual: float, sure: float) -> tuple[Integers, Floats]:
+def _confirm(pairs: Pairs, found: Integers, usual: float) -> tuple[Integers, Floats]:
     """Groups whose excess agreement the other half of the tasks shows too, numbered from 0."""
     n = len(found)
     inside = ~pairs.half & (found[pairs.one] == found[pairs.other])
@@ -262,7 +236,7 @@ def _confirm(pairs: Pairs, found: Integers, usual: float, sure: float) -> tuple[
     room = np.bincount(of, 1 - e, minlength=n)
     rho = np.bincount(of, pairs.excess[inside], minlength=n) / np.maximum(room, 1e-9)
     error = np.sqrt(np.bincount(of, e * (1 - e), minlength=n)) / np.maximum(room, 1e-9)
-    certain = (np.bincount(of, minlength=n) >= FEWEST_PAIRS) & (rho - sure * error > usual + LEAST_RHO)
+    certain = (np.bincount(of, minlength=n) >= FEWEST_PAIRS) & (rho - SURE * error > usual + LEAST_RHO)
     number = np.where(certain, np.cumsum(certain) - 1, -1)
     return number[found], np.minimum((rho[certain] - usual) / (1 - usual), 1.0)
 

@@ -10,10 +10,11 @@ from functools import cache
 from typing import Any
 
 from karat.frames import make_frame, to_list
-from karat.methods import method_class
+from karat.methods import current_settings, method_class, with_note
+from karat.registry import DEFAULT_METHOD
 from karat.result import Result
 
-__all__ = ["Estimator", "estimator"]
+__all__ = ["Estimator", "auto", "estimator"]
 
 
 class Estimator:
@@ -65,3 +66,8 @@ def estimator(name: str) -> type:
     """The estimator class of a registered method."""
     chosen = method_class(name)
     return type(chosen.__name__, (Estimator, chosen), {"__doc__": chosen.__doc__, "__module__": "karat"})
+
+
+def auto(**settings: Any) -> Any:
+    """What is left of `karat.Auto`: an estimator of the default method."""
+    return with_note(estimator(DEFAULT_METHOD)(**current_settings("auto", settings)), "auto")

@@ -1,18 +1,16 @@
-"""What a fit leaves behind beside labels: its steps, what the method learned of annotators, and what it blends."""
+"""What a fit leaves behind beside labels: its steps, and what the method learned of annotators."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CHOOSING", "Knowledge", "Part", "Step"]
+__all__ = ["Knowledge", "Step"]
 
 Floats = NDArray[np.float64]
-
-CHOOSING = "choosing"  # a stage of many small fits, whose steps tell nothing
 
 
 class Step(NamedTuple):
@@ -22,7 +20,6 @@ class Step(NamedTuple):
     iteration: int
     change: float  # biggest change of a posterior
     bound: float  # NaN where the method has none
-    stage: str = ""  # of work that has several: who watches is told, the record of a fit is of one stage
 
 
 @dataclass(frozen=True)
@@ -39,13 +36,3 @@ class Knowledge:
     def has_matrices(self) -> bool:
         """Whether it tells which votes annotators cast for each truth."""
         return self.confusion is not None or (self.weights is not None and self.prototypes is not None)
-
-
-@dataclass(frozen=True)
-class Part:
-    """One of the methods that a result blends: all that new votes, or a later run, need of it. Nothing per task."""
-
-    share: float  # of the posterior
-    method: str
-    settings: dict[str, Any]
-    knowledge: Knowledge

@@ -1,6 +1,6 @@
 """How good a posterior is, judged by known truths.
 
-Every function takes the posterior [T, K] and the true class of each task [T], -1 where it is not known; only
+Measures take the posterior [T, K] and the true class of each task [T], -1 where it is not known; only
 tasks with a known truth count. Ties are shared fairly: a task whose m classes have exactly the highest
 probability predicts each of them by 1/m.
 """
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from karat.errors import InputError
 
-__all__ = ["BINS", "accuracy", "bin_of", "calibration_error", "credit", "log_loss", "macro_f1"]
+__all__ = ["BINS", "accuracy", "bin_of", "calibration_error", "credit", "log_loss", "macro_f1", "temper"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -60,6 +60,15 @@ def calibration_error(posterior: Floats, truth: Codes, bins: int = BINS) -> floa
 def bin_of(confidence: Floats, bins: int = BINS) -> NDArray[np.int64]:
     """The bin of each confidence."""
     return np.clip(np.ceil(confidence * bins).astype(np.int64) - 1, 0, bins - 1)
+
+
+def temper(posterior: Floats, temperature: float) -> Floats:
+    """p^(1/T), normalised: above 1, less sure of the same label."""
+    if temperature == 1.0:
+        return posterior
+    powers = posterior ** (1 / temperature)
+    tempered: Floats = powers / powers.sum(axis=1, keepdims=True)
+    return tempered
 
 
 def _judged(posterior: Floats, truth: Codes) -> tuple[Floats, Codes]:

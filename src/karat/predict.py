@@ -1,15 +1,12 @@
 """How an annotator is expected to vote on a task: sum_k phi_ik c_j[k, l].
 
 c_j is what the method knows of annotator j: their confusion matrix (its posterior mean), their mixture of prototypes,
-or, for methods that know neither, a coin: right with the annotator's accuracy, every error equally likely. A blend of
-methods expects what those of its parts expect that know more than a coin, each by its share. Somebody who has not voted
-is expected to be like the mean of those who have; a task without votes is as likely as all tasks to belong to each
-class.
+or, for methods that know neither, a coin: right with the annotator's accuracy, every error equally likely. Somebody who
+has not voted is expected to be like the mean of those who have; a task without votes is as likely as all tasks to
+belong to each class.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +16,9 @@ from karat.errors import InputError
 from karat.result import Knowledge, Result
 
 __all__ = [
-    "discounts",
     "evidence",
     "group_matrices",
-    "has_matrices",
     "likelihood",
-    "likelihoods",
-    "log_scores",
     "matrices",
     "predictive",
     "votes_by_truth",
@@ -38,120 +31,56 @@ LEAST_PROBABILITY = 1e-9  # a vote that was thought impossible costs much, but n
 
 def predictive(result: Result, task: Codes, annotator: Codes) -> Floats:
     """[n, K]: the probability of each label, for pairs of a task and an annotator (codes; MISSING: one not seen)."""
-
-    def by(known: Knowledge) -> Floats:
-        phi = np.vstack([result.posterior, known.class_prior])[task]  # MISSING is -1, the last row
-        if known.confusion is not None:
-            return _by_confusion(phi, known.confusion, annotator)
-        if known.weights is not None and known.prototypes is not None:
-            return _by_prototypes(phi, known, annotator)
-        return _by_coin(phi, _with_mean(result.accuracy)[annotator])
-
-    return _blended(result, by)
-
-
-def log_scores(result: Result, task: Codes, annotator: Codes, label: Codes) -> Floats:
-    """[n]: the log-probability of each of these votes."""
-    p = predictive(result, task, annotator)[np.arange(len(label)), label]
-    scores: Floats = np.log(np.maximum(p, LEAST_PROBABILITY))
-    return scores
+    known = result.knowledge
+    phi = np.vstack([result.posterior, known.class_prior])[task]  # MISSING is -1, the last row
+    if known.confusion is not None:
+        return _by_confusion(phi, known.confusion, annotator)
+    if known.weights is not None and known.prototypes is not None:
+        return _by_prototypes(phi, known, annotator)
+    return _by_coin(phi, _with_mean(result.accuracy)[annotator])
 
 
 def likelihood(result: Result, annotator: Codes, truth: Codes, label: Codes) -> Floats:
     """[n]: the probability that this annotator gives this label when that is the truth."""
-
-    def by(known: Knowledge) -> Floats:
-        if known.confusion is not None:
-            return np.asarray(known.confusion[annotator, truth, label])
-        if known.weights is not None and known.prototypes is not None:
-            return np.asarray((known.weights[annotator] * known.prototypes[:, truth, label].T).sum(axis=1))
-        right, others = result.accuracy[annotator], max(len(result.class_names) - 1, 1)
-        return np.where(truth == label, right, (1 - right) / others)
-
-    return _blended(result, by)
-
-
-def likelihoods(result: Result, annotator: Codes, label: Codes) -> Floats:
-    """[n, K]: the same for every truth; MISSING is an annotator who was not seen."""
-    K = len(result.class_names)
-
-    def by(known: Knowledge) -> Floats:
-        if known.confusion is not None:
-            return np.asarray(_with_mean(known.confusion)[annotator, :, label])
-        if known.weights is not None and known.prototypes is not None:
-            weights = _with_mean(known.weights)[annotator]
-            each = (weights[:, s, None] * prototype.T[label] for s, prototype in enumerate(known.prototypes))
-            return np.asarray(sum(each))
-        right = _with_mean(result.accuracy)[annotator][:, None] if K > 1 else np.ones((len(label), 1))
-        return np.where(label[:, None] == np.arange(K), right, (1 - right) / max(K - 1, 1))
-
-    return _blended(result, by)
-
-
-def discounts(result: Result, annotator: Codes) -> Floats:
-    """[n]: what a vote of these annotators counts; less than 1 in groups who agree more than their skill explains."""
-    counted = np.zeros(len(annotator))
-    for part in result.blend.values():
-        weights = part.settings.get("weights")
-        counted += part.share * (1.0 if weights is None else np.asarray(weights)[annotator])
-    return counted
+    known = result.knowledge
+    if known.confusion is not None:
+        return np.asarray(known.confusion[annotator, truth, label])
+    if known.weights is not None and known.prototypes is not None:
+        return np.asarray((known.weights[annotator] * known.prototypes[:, truth, label].T).sum(axis=1))
+    right, others = result.accuracy[annotator], max(len(result.class_names) - 1, 1)
+    return np.where(truth == label, right, (1 - right) / others)
 
 
 def evidence(result: Result, annotator: Codes, label: Codes, one: Codes, other: Codes) -> Floats:
-    """[n]: log P(vote | one) - log P(vote | other): how much each vote speaks for one class against another.
-
-    Votes that are discounted, because their annotators agree more than their skill explains, say less.
-    """
+    """[n]: log P(vote | one) - log P(vote | other): how much each vote speaks for one class against another."""
     sides = (likelihood(result, annotator, side, label) for side in (one, other))
     for_one, for_other = (np.log(np.maximum(p, LEAST_PROBABILITY)) for p in sides)
-    logs: Floats = discounts(result, annotator) * (for_one - for_other)
+    logs: Floats = for_one - for_other
     return logs
-
-
-def has_matrices(result: Result) -> bool:
-    """Whether it knows more of annotators than how often they are right."""
-    return any(part.knowledge.has_matrices for part in result.blend.values())
 
 
 def matrices(result: Result, annotators: Codes, classes: NDArray[np.int64]) -> Floats:
     """[n, k, k]: how each of these annotators votes (columns) when the truth is given (rows), for these classes."""
-
-    def by(known: Knowledge) -> Floats:
-        if known.confusion is not None:
-            return np.asarray(known.confusion[np.ix_(annotators, classes, classes)], dtype=np.float64)
-        if known.weights is not None and known.prototypes is not None:
-            # before they are mixed: there may be many classes
-            prototypes = known.prototypes[:, classes[:, None], classes]
-            return np.tensordot(known.weights[annotators], prototypes, axes=1)
-        return _coins(result.accuracy[annotators], len(result.class_names))[:, classes[:, None], classes]
-
-    return _blended(result, by)
+    known = result.knowledge
+    if known.confusion is not None:
+        return np.asarray(known.confusion[np.ix_(annotators, classes, classes)], dtype=np.float64)
+    if known.weights is not None and known.prototypes is not None:
+        # before they are mixed: there may be many classes
+        prototypes = known.prototypes[:, classes[:, None], classes]
+        return np.tensordot(known.weights[annotators], prototypes, axes=1)
+    return _coins(result.accuracy[annotators], len(result.class_names))[:, classes[:, None], classes]
 
 
 def group_matrices(result: Result, share: Floats, group: NDArray[np.int64], n_groups: int) -> Floats:
     """[G, K, K]: how each group of annotators votes, truth in rows; members count by their share."""
     total = np.bincount(group, weights=share, minlength=n_groups)
     share = share / np.maximum(total[group], 1e-300)
-
-    def by(known: Knowledge) -> Floats:
-        if known.confusion is not None:
-            return _by_group(known.confusion, share, group, n_groups)
-        if known.weights is not None and known.prototypes is not None:
-            return np.tensordot(_by_group(known.weights, share, group, n_groups), known.prototypes, axes=1)
-        return _coins(_by_group(result.accuracy, share, group, n_groups), len(result.class_names))
-
-    return _blended(result, by)
-
-
-def _blended(result: Result, of: Callable[[Knowledge], Floats]) -> Floats:
-    """What the methods know, each by its share; coins only where there is nothing else: they predict worse."""
-    parts = list(result.blend.values())
-    parts = [part for part in parts if part.knowledge.has_matrices] or parts
-    if len(parts) == 1:
-        return of(parts[0].knowledge)
-    total = sum(part.share for part in parts)
-    blend: Floats = np.asarray(sum(part.share / total * of(part.knowledge) for part in parts))
-    return blend
+    known = result.knowledge
+    if known.confusion is not None:
+        return _by_group(known.confusion, share, group, n_groups)
+    if known.weights is not None and known.prototypes is not None:
+        return np.tensordot(_by_group(known.weights, share, group, n_groups), known.prototypes, axes=1)
+    return _coins(_by_group(result.accuracy, share, group, n_groups), len(result.class_names))
 
 
 def _coins(right: Floats, K: int) -> Floats:

@@ -2,9 +2,8 @@
 
 An earlier run counts as if its votes stood in the new table, with the truths that it found: nothing more, nothing less.
 For PTBCC these are the Dirichlet counts of each annotator's mixture and of the prototypes; for DS, IBCC, HDS and HPT
-each annotator's votes by the truth of their tasks; for auto, what each of its candidates takes. Of a blend, a method
-takes what the part of its name knew. How frequent the classes are is learned anew: that belongs to the tasks, not to
-the annotators. Annotators and classes are matched by name.
+each annotator's votes by the truth of their tasks. How frequent the classes are is learned anew: that belongs to the
+tasks, not to the annotators. Annotators and classes are matched by name.
 """
 
 from __future__ import annotations
@@ -23,15 +22,13 @@ from karat.encoding import MISSING, Codes
 from karat.errors import InputError
 from karat.frames import to_list
 from karat.methods import Method, method_class, method_of
-from karat.methods.auto import CANDIDATES, Auto
-from karat.methods.hds import HDS
 from karat.methods.ibcc import IBCC
 from karat.methods.ptbcc import PTBCC, Earlier
 from karat.predict import votes_by_truth
 from karat.readers.labels import listed
 from karat.readers.names import match
 from karat.registry import REGISTRY
-from karat.result import Part, Result
+from karat.result import Result
 
 __all__ = ["fit_with_prior"]
 
@@ -78,24 +75,9 @@ def fit_with_prior(method: Method, votes: Annotations, prior: Result | str | Pat
 
 
 def _informed(method: Method, earlier: Result, matched: Matched) -> Method:
-    if isinstance(method, Auto):
-        return method.inform(_of_candidates(earlier, matched))
     if isinstance(method, PTBCC):
         return method.inform(_of_prototypes(method, earlier, matched))
-    return method.inform(_votes_by_truth(earlier, _source(earlier, method.name), matched))
-
-
-def _of_candidates(earlier: Result, matched: Matched) -> tuple[Any, ...]:
-    """In their order; None for those that cannot take what there is: they start as always."""
-    try:
-        prototypes = _of_prototypes(PTBCC(), earlier, matched)
-    except InputError:
-        prototypes = None
-    able = [name for name, (kind, _) in CANDIDATES.items() if kind.takes_prior and kind is not PTBCC]
-    source = {name: _source(earlier, name) for name in able}
-    counts = {part: _votes_by_truth(earlier, part, matched) for part in set(source.values())}
-    found = {"ptbcc": prototypes, **{name: counts[part] for name, part in source.items()}}
-    return tuple(found.get(name) for name in CANDIDATES)
+    return method.inform(_votes_by_truth(earlier, matched))
 
 
 def _match(earlier: Result, votes: Annotations) -> Matched:
@@ -112,40 +94,30 @@ def _match(earlier: Result, votes: Annotations) -> Matched:
 
 
 def _of_prototypes(method: PTBCC, earlier: Result, matched: Matched) -> Earlier:
-    known = next((part.knowledge.more for part in earlier.blend.values() if part.method == "ptbcc"), None)
-    if known is None:
-        blend = f", which blends {', '.join(earlier.parts)}" if earlier.parts else ""
-        raise InputError(f"a prior of ptbcc must be a model of ptbcc, but this one is of {earlier.method}{blend}")
-    eta, mu = known["eta"], known["mu"]
+    if earlier.method != "ptbcc":
+        raise InputError(f"a prior of ptbcc must be a model of ptbcc, but this one is of {earlier.method}")
+    eta, mu = earlier.knowledge.more["eta"], earlier.knowledge.more["mu"]
     if eta.shape[1] != len(method.first_prototypes(len(matched.classes))):
         raise InputError(f"the prior has {eta.shape[1]} prototypes; set n_prototypes={eta.shape[1]}")
     return Earlier(matched.annotators_of(eta), matched.classes_of(mu))
 
 
-def _source(earlier: Result, name: str) -> str:
-    """The part of the earlier result that counts votes by truth: that of this name, or else the largest."""
-    able = [one for one, part in earlier.blend.items() if _counts_by_truth(part)]
-    return name if name in able else max(able, key=lambda one: earlier.blend[one].share, default="")
-
-
-def _counts_by_truth(part: Part) -> bool:
-    kind = method_class(part.method)
-    return kind.takes_prior and not issubclass(kind, PTBCC | Auto)
-
-
-def _votes_by_truth(earlier: Result, source: str, matched: Matched) -> Floats:
-    """[W, L, K], as methods keep it: with the votes of earlier runs that the source knew of, if there is one."""
-    n = matched.classes_of(matched.annotators_of(_experience(earlier, source)))
+def _votes_by_truth(earlier: Result, matched: Matched) -> Floats:
+    """[W, L, K], as methods keep it: with the votes of earlier runs that this one knew of."""
+    n = matched.classes_of(matched.annotators_of(_experience(earlier)))
     return n.transpose(0, 2, 1).copy()
 
 
-def _experience(earlier: Result, source: str) -> Floats:
+def _experience(earlier: Result) -> Floats:
     """[W, K, K]: the votes of each annotator by truth, in expectation."""
-    if not source:
+    if not _counts_by_truth(earlier.method):
         return votes_by_truth(earlier)
-    part = earlier.blend[source]
-    method = method_of(part)
-    memory = method.recall(replace(earlier, knowledge=part.knowledge))
-    sums = memory.parameters if isinstance(method, HDS) else memory.statistics  # discounted, where they were
+    method = method_of(earlier)
+    sums = method.recall(earlier).statistics
     by_truth: Floats = (sums.a if isinstance(method, IBCC) else sums.n).transpose(0, 2, 1)
     return by_truth
+
+
+def _counts_by_truth(name: str) -> bool:
+    """Whether results of the method keep these votes; those of methods that are gone do not."""
+    return name in REGISTRY and method_class(name).takes_prior and not issubclass(method_class(name), PTBCC)

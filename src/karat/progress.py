@@ -78,14 +78,9 @@ def _watch(name: str, show: Show) -> Watch:
 
 
 def _said(name: str, step: Step) -> str:
-    from karat.knowledge import CHOOSING
-
-    if step.stage == CHOOSING:
-        return f"{name}: choosing a method ..."
     bound = "" if step.bound != step.bound else f", bound {step.bound:.6g}"  # NaN differs from itself
     restart = f"restart {step.restart + 1}, " if step.restart else ""
-    stage = f"{step.stage}, " if step.stage else ""
-    return f"{name}: {stage}{restart}iteration {step.iteration}, change {step.change:.2g}{bound}"
+    return f"{name}: {restart}iteration {step.iteration}, change {step.change:.2g}{bound}"
 
 
 def _jupyter() -> tuple[Show, Callable[[], None]] | None:

@@ -3,9 +3,11 @@ documentation's row and the benchmark's row. Beside it, the list of engines. Loa
 
 from __future__ import annotations
 
-__all__ = ["DEFAULT_METHOD", "ENGINES", "REGISTRY"]
+__all__ = ["ALIASES", "DEFAULT_METHOD", "ENGINES", "REGISTRY"]
 
-DEFAULT_METHOD = "auto"  # wherever the user names none
+DEFAULT_METHOD = "anchored"  # wherever the user names none
+
+ALIASES = {"auto": DEFAULT_METHOD}  # names of methods that are gone, and what they mean now
 
 REGISTRY = {
     "mv": "karat.methods.mv:MajorityVote",
@@ -22,7 +24,6 @@ REGISTRY = {
     "hds": "karat.methods.hds:HDS",
     "hpt": "karat.methods.hpt:HPT",
     "anchored": "karat.methods.anchored:AnchoredVote",
-    "auto": "karat.methods.auto:Auto",
 }
 
 ENGINES = {

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from karat.accuracy import Intervals, accuracies
 from karat.annotations import Annotations, Counts
-from karat.choice import Choice
 from karat.encoding import Codes, Names, as_column, look_up
 from karat.errors import InputError
 from karat.kernels.labels import decide
 from karat.kernels.votes import agreement
-from karat.knowledge import Knowledge, Part, Step
+from karat.knowledge import Knowledge, Step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from karat.planning import Plan
     from karat.trust import Trust
 
-__all__ = ["Knowledge", "Part", "Result", "Step", "summarise"]
+__all__ = ["Knowledge", "Result", "Step", "summarise"]
 
 Floats = NDArray[np.float64]
 
@@ -60,7 +59,6 @@ class Result:
     stopped: str = ""
     seconds: float = 0.0
     notes: list[str] = field(default_factory=list)  # what a method wants its user to know, a sentence or two each
-    parts: dict[str, Part] = field(default_factory=dict)  # the methods that it blends, by name; none of a single method
     annotations: Annotations | None = None  # the votes it was computed from; None in files of the first Karat
 
     @property
@@ -73,17 +71,6 @@ class Result:
         """The probability of each task's label."""
         best: Floats = np.take_along_axis(self.posterior, self.label_codes[:, None].astype(np.int64), axis=1)[:, 0]
         return best
-
-    @property
-    def blend(self) -> dict[str, Part]:
-        """The parts by name; a single method is a blend of one."""
-        return self.parts or {self.method: Part(1.0, self.method, self.settings, self.knowledge)}
-
-    @property
-    def mixtures(self) -> Knowledge | None:
-        """Of the prototypes and annotators' mixtures of them, if the method, or a part of the blend, has any."""
-        parts = (part.knowledge for part in self.blend.values())
-        return next((known for known in parts if known.prototypes is not None and known.weights is not None), None)
 
     @property
     def iterations(self) -> int:
@@ -99,20 +86,14 @@ class Result:
         """The biggest change of a posterior in each iteration."""
         return np.array([step.change for step in self.steps])
 
-    @property
-    def choice(self) -> Choice | None:
-        """How well each candidate of auto predicted hidden votes, and its share; None where nothing was compared."""
-        kept = self.settings.get("choice")
-        return None if kept is None else Choice.from_json(kept)
-
     def confusion(self, annotator: Any) -> Floats:
         """[K, K]: how this annotator votes (columns) when the truth is given (rows)."""
-        from karat.predict import has_matrices, matrices
+        from karat.predict import matrices
 
         code = int(look_up([annotator], self.annotator_names)[0])
         if code < 0:
             raise InputError(f"there is no annotator {annotator!r}")
-        if not has_matrices(self):
+        if not self.knowledge.has_matrices:
             raise InputError(f"{self.method} has no confusion matrices")
         matrix: Floats = matrices(self, np.array([code], np.int32), np.arange(len(self.class_names)))[0]
         return matrix

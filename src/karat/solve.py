@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,11 +19,10 @@ from karat.engines import Engine
 from karat.engines.blas import one_blas_thread
 from karat.engines.local import LocalEngine
 from karat.errors import InputError
-from karat.knowledge import CHOOSING
 from karat.methods.base import Method, Step
 from karat.result import Result, summarise
 
-__all__ = ["Descent", "Stages", "descend", "fit", "told"]
+__all__ = ["Descent", "descend", "fit"]
 
 Watch = Callable[[Step], None]
 
@@ -71,58 +70,19 @@ def fit(
     engine = engine or LocalEngine(threads, single=method.single)
     if checkpoint is not None:
         checkpoint.bind(method, fingerprint(annotations))
-    result = method.settle(annotations, Stages(engine, threads, watch, checkpoint))
-    if result is None:
-        result = _sweep_to_end(method, annotations, engine, watch, checkpoint)
+    result = _sweep_to_end(method, annotations, engine, watch, checkpoint)
     if checkpoint is not None:
         checkpoint.done()
-    return replace(result, seconds=time.perf_counter() - began, notes=[*result.notes, *engine.notes()])
-
-
-@dataclass(frozen=True)
-class Stages:
-    """How a method that settles on others fits them; see `Fit`."""
-
-    engine: Engine
-    threads: int | None = None
-    watch: Watch | None = None
-    checkpoint: Checkpoint | None = None
-
-    def __call__(
-        self, method: Method, annotations: Annotations, stage: str = "", after: Result | None = None
-    ) -> Result:
-        engine = self.engine if stage else LocalEngine(self.threads)
-        part = self.checkpoint.part(stage, method) if stage and self.checkpoint is not None else None
-        return _sweep_to_end(method, annotations, engine, told(self.watch, stage or CHOOSING), part, after)
-
-    def refusal(self, method: Method) -> str:
-        try:
-            self.engine.accept(method)
-        except InputError as error:
-            return str(error)
-        return ""
-
-
-def told(watch: Watch | None, stage: str) -> Watch | None:
-    """Who watches work of several stages is told which one a step belongs to."""
-    return None if watch is None else lambda step: watch(step._replace(stage=stage))
+    return replace(result, seconds=time.perf_counter() - began, notes=[*method.notes, *engine.notes()])
 
 
 def _sweep_to_end(
-    method: Method,
-    annotations: Annotations,
-    engine: Engine,
-    watch: Watch | None,
-    checkpoint: Checkpoint | None,
-    after: Result | None = None,
+    method: Method, annotations: Annotations, engine: Engine, watch: Watch | None, checkpoint: Checkpoint | None
 ) -> Result:
     engine.accept(method)
     engine.scatter(annotations, divisible=method.divisible)
-    if after is not None and method.prelude is not None:
-        engine.restore({"posterior": after.posterior})
-    before = None if after is None else after.steps
     with one_blas_thread():
-        descent, posterior, per_task = _best_of(method, engine, watch, checkpoint, before)
+        descent, posterior, per_task = _best_of(method, engine, watch, checkpoint)
         knowledge = method.knowledge(descent.parameters)
     knowledge.more.update(per_task)
     result = summarise(method.name, method.settings, annotations, posterior, descent.steps, knowledge)
@@ -136,11 +96,9 @@ def _check(method: Method, annotations: Annotations, checkpoint: Checkpoint | No
         raise InputError("a fit with restarts or with accelerate cannot be resumed from a checkpoint")
 
 
-def _best_of(
-    method: Method, engine: Engine, watch: Watch | None, checkpoint: Checkpoint | None, before: list[Step] | None
-) -> Run:
+def _best_of(method: Method, engine: Engine, watch: Watch | None, checkpoint: Checkpoint | None) -> Run:
     """The restart with the highest bound."""
-    best = _run(method, engine, descend(method, engine, 0, watch, checkpoint, before))
+    best = _run(method, engine, descend(method, engine, 0, watch, checkpoint))
     for restart in range(1, method.n_restarts):
         best = best._replace(posterior=best.posterior.copy())  # the next run works in the same memory
         run = _run(method, engine, descend(method, engine, restart, watch))
@@ -160,13 +118,9 @@ def descend(
     restart: int = 0,
     watch: Watch | None = None,
     checkpoint: Checkpoint | None = None,
-    before: list[Step] | None = None,
 ) -> Descent:
-    """The loop, on votes that the engine has. Ends with parameters that belong to the posteriors in the blocks.
-
-    `before` are the steps of the prelude, where its posterior is in the blocks already.
-    """
-    steps = _prelude(method, engine, restart, watch, checkpoint, before)
+    """The loop, on votes that the engine has. Ends with parameters that belong to the posteriors in the blocks."""
+    steps = _prelude(method, engine, restart, watch, checkpoint)
     last = len(steps) + method.max_iterations
     parameters = method.begin(engine.sum(method.start, restart))
     done = False
@@ -198,19 +152,13 @@ def descend(
 
 
 def _prelude(
-    method: Method,
-    engine: Engine,
-    restart: int,
-    watch: Watch | None,
-    checkpoint: Checkpoint | None,
-    steps: list[Step] | None,
+    method: Method, engine: Engine, restart: int, watch: Watch | None, checkpoint: Checkpoint | None
 ) -> list[Step]:
     """Leaves its posterior in the blocks. -> its steps, without their bounds: they are those of another model."""
     if (prelude := method.prelude) is None:
         return []
-    if steps is None:
-        part = None if checkpoint is None else checkpoint.part(prelude.name, prelude)
-        engine.accept(prelude)
-        steps = descend(prelude, engine, restart, watch, part).steps
-        engine.accept(method)
+    part = None if checkpoint is None else checkpoint.part(prelude.name, prelude)
+    engine.accept(prelude)
+    steps = descend(prelude, engine, restart, watch, part).steps
+    engine.accept(method)
     return [step._replace(bound=math.nan) for step in steps]

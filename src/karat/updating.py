@@ -4,15 +4,12 @@ A method's parameters are made from sums over tasks. So the tasks that have new 
 fit left them, and put in again as they are now, a few times over, until they settle; all other tasks keep their
 posterior. The priors of PTBCC and HDS are sums, too, and corrected alike. What is left out is how the new votes change
 the other tasks, and through them the parameters: docs/arrival.md says how much that is.
-
-A result that blends methods (auto) has the new votes folded into each of them, and is blended and tempered as before.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,15 +24,16 @@ from karat.engines.blas import one_blas_thread
 from karat.engines.local import LocalEngine
 from karat.errors import InputError
 from karat.frames import to_list
-from karat.hidden import temper
 from karat.merging import Joined, Merged, Piece, merge, stitch
 from karat.methods import Method, method_of
 from karat.methods.base import Memory, Step
+from karat.metrics import temper
 from karat.prior import fit_with_prior
 from karat.readers import read
 from karat.readers.labels import listed
 from karat.readers.truth import with_gold
-from karat.result import Knowledge, Part, Result, summarise
+from karat.registry import ALIASES
+from karat.result import Knowledge, Result, summarise
 from karat.solve import Watch
 
 __all__ = ["update"]
@@ -63,10 +61,8 @@ def update(
     if votes is None and gold is None and not refit:
         raise InputError("there is nothing to update with: give votes, or known truths (gold), or refit")
     merged = _merge(votes_of(result), votes, gold, repeated, reading)
-    if refit:
-        if "prior" in result.settings and prior is None:
-            raise InputError("the model was fitted with a prior; give the same one again (--prior, prior=)")
-        return fit_with_prior(_method(result, merged), merged.votes, prior, threads=threads, watch=watch)
+    if refit or result.method in ALIASES:
+        return _refit(result, merged.votes, prior, threads, watch)
     _check(result, merged.votes)
     if not merged.touched.size:
         return replace(result, annotations=merged.votes, counts=merged.votes.counts, stopped="nothing new to fold in")
@@ -79,6 +75,16 @@ def votes_of(result: Result) -> Annotations:
     if result.annotations is None:
         raise InputError("this model was saved without its votes; fit again with this Karat and save it")
     return result.annotations
+
+
+def _refit(result: Result, votes: Annotations, prior: Any, threads: int | None, watch: Watch | None) -> Result:
+    if "prior" in result.settings and prior is None:
+        raise InputError("the model was fitted with a prior; give the same one again (--prior, prior=)")
+    made = fit_with_prior(method_of(result), votes, prior, threads=threads, watch=watch)
+    if result.method not in ALIASES:
+        return made
+    note = f"The model was of {result.method}, which is gone: all {votes.n_votes:,} votes were fitted by {made.method}."
+    return replace(made, notes=[note, *made.notes])
 
 
 def _merge(old: Annotations, votes: Any, gold: Any, repeated: Repeated, reading: dict[str, Any]) -> Merged:
@@ -106,41 +112,41 @@ def _with_gold(merged: Merged, gold: Any) -> Merged:
 
 def _check(result: Result, votes: Annotations) -> None:
     remedy = "add --refit (refit=True) to fit all votes again"
-    for part in result.blend.values():
-        if obstacle := method_of(part).obstacle():
-            raise InputError(f"{obstacle}; {remedy}")
+    if obstacle := method_of(result).obstacle():
+        raise InputError(f"{obstacle}; {remedy}")
+    if result.settings.get("weights") is not None:
+        raise InputError(
+            f"the model was fitted with weights of annotators, which {result.method} has no more; {remedy}"
+        )
     if len(votes.class_names) > len(result.class_names):
         known = to_list(result.class_names)
         new = next(name for name in to_list(votes.class_names) if name not in known)
         raise InputError(f"the model does not know the label {new!r}, only {listed(known)}; {remedy}")
 
 
-def _method(part: Result | Part, merged: Merged) -> Method:
-    return method_of(part).welcome(merged.annotators.old, merged.votes.n_annotators)
-
-
 class Again(NamedTuple):
     """The tasks that are looked at again, as they were (None: all are new) and as they are; annotators as they are."""
 
     before: Annotations | None
-    posterior: NDArray[Any] | None  # as it was; None: it is not that of a single method, and has to be found again
+    posterior: NDArray[Any] | None  # as it was; None: it was tempered since, and has to be found again
     now: Annotations
 
 
 class Folded(NamedTuple):
-    """One method with the new votes, and the posterior of the tasks that were looked at again."""
+    """The method with the new votes, and the posterior of the tasks that were looked at again."""
 
-    part: Part
+    knowledge: Knowledge
+    settings: dict[str, Any]
     posterior: NDArray[Any]
     steps: list[Step]
 
 
 def _fold_in(result: Result, merged: Merged, threads: int | None, watch: Watch | None) -> Result:
     again = _look_again(result, merged)
-    folded = {name: _fold_part(part, result, merged, again, threads, watch) for name, part in result.blend.items()}
+    folded = _swept(result, merged, again, threads, watch)
     posterior = np.empty((merged.votes.n_tasks, merged.votes.n_classes), result.posterior.dtype)
     posterior[merged.tasks.old] = result.posterior
-    posterior[merged.touched] = _blended(folded.values(), result.settings)
+    posterior[merged.touched] = temper(folded.posterior, result.settings.get("calibrated", 1.0))
     return _described(result, merged, again.now.annotator, posterior, folded)
 
 
@@ -152,16 +158,13 @@ def _look_again(result: Result, merged: Merged) -> Again:
     if not old.size:
         return Again(None, None, now)
     before = _some_tasks(votes_of(result), old, merged.annotators.old, votes)
-    single = not result.parts and "calibrated" not in result.settings
-    return Again(before, result.posterior[old] if single else None, now)
+    return Again(before, None if "calibrated" in result.settings else result.posterior[old], now)
 
 
-def _fold_part(
-    part: Part, result: Result, merged: Merged, again: Again, threads: int | None, watch: Watch | None
-) -> Folded:
-    method = _method(part, merged)
+def _swept(result: Result, merged: Merged, again: Again, threads: int | None, watch: Watch | None) -> Folded:
+    method = method_of(result)
     engine = LocalEngine(threads, single=method.single)
-    known = _renumbered(part.knowledge, method, merged.annotators)
+    known = _renumbered(result.knowledge, method, merged.annotators)
     memory = method.recall(replace(result, knowledge=known))
     first, rest = _taken_out(method, engine, memory, again)
     first = _add(first, _start(method, engine, again.now))
@@ -173,8 +176,7 @@ def _fold_part(
         steps.append(Step(0, len(steps) + 1, float(statistics.change), math.nan))
         if watch is not None:
             watch(steps[-1])
-    new = replace(part, settings={**part.settings, **method.settings}, knowledge=method.knowledge(parameters))
-    return Folded(new, engine.gather(), steps)
+    return Folded(method.knowledge(parameters), {**result.settings, **method.settings}, engine.gather(), steps)
 
 
 def _settled(steps: list[Step]) -> bool:
@@ -209,12 +211,6 @@ def _found_again(method: Method, engine: LocalEngine, memory: Memory) -> Any:
         statistics = engine.sum(method.sweep, memory.parameters)
         steps.append(Step(0, len(steps) + 1, float(statistics.change), math.nan))
     return statistics
-
-
-def _blended(folded: Iterable[Folded], settings: dict[str, Any]) -> Any:
-    temperature = settings.get("temperature", 1.0)
-    blend = sum(one.part.share * temper(one.posterior, temperature) for one in folded)
-    return temper(np.asarray(blend), settings.get("calibrated", 1.0))
 
 
 def _some_tasks(votes: Annotations, tasks: NDArray[np.int64], annotators: Codes, names: Annotations) -> Annotations:
@@ -254,35 +250,20 @@ def _spread(values: NDArray[Any], annotators: Joined) -> NDArray[Any]:
     return spread
 
 
-def _described(
-    result: Result, merged: Merged, annotators: Codes, posterior: NDArray[Any], folded: dict[str, Folded]
-) -> Result:
+def _described(result: Result, merged: Merged, annotators: Codes, posterior: NDArray[Any], folded: Folded) -> Result:
     """`annotators` are those who voted on the tasks that were looked at again."""
-    parts = {name: one.part for name, one in folded.items()}
-    main = folded[next(name for name, part in result.blend.items() if part.knowledge is result.knowledge)]
-    knowledge, steps = main.part.knowledge, main.steps
+    knowledge, steps = folded.knowledge, folded.steps
     added = merged.added + int(result.knowledge.more.get("added", np.zeros(1))[0])
     knowledge.more["added"] = np.array([added])
     kept = _kept_intervals(result, merged, annotators)
-    settings = result.settings if result.parts else main.part.settings
-    made = summarise(result.method, settings, merged.votes, posterior, steps, knowledge, kept)
+    made = summarise(result.method, folded.settings, merged.votes, posterior, steps, knowledge, kept)
     changed = int((made.label_codes[merged.tasks.old] != result.label_codes).sum())
     stopped = (
         f"folded in {merged.added:,} votes by {len(steps)} sweeps over {len(merged.touched):,} tasks "
         f"(last change {steps[-1].change:.2g}); {changed:,} earlier labels changed"
     )
-    made = replace(made, parts=parts if result.parts else {}, converged=result.converged, stopped=stopped)
-    return replace(made, notes=_notes(made.parts, added) if added else [])
-
-
-def _notes(parts: dict[str, Part], added: int) -> list[str]:
-    folded_in = f"{added:,} votes were folded in since the last fit"
-    if not parts:
-        return [f"{folded_in}; --refit (refit=True) fits all of them again."]
-    order = sorted(parts, key=lambda name: -parts[name].share)
-    shares = ", ".join(f"{name} {parts[name].share:.0%}" for name in order)
-    kept = f"with its shares ({shares}), groups and temperature"
-    return [f"{folded_in}, {kept}; --refit (refit=True) fits all of them again, and chooses anew."]
+    note = f"{added:,} votes were folded in since the last fit; --refit (refit=True) fits all of them again."
+    return replace(made, converged=result.converged, stopped=stopped, notes=[note] if added else [])
 
 
 def _kept_intervals(result: Result, merged: Merged, annotators: Codes) -> Intervals:

@@ -30,12 +30,11 @@ def expected_log(a):
     return digamma(a) - digamma(a.sum(axis=-1, keepdims=True))
 
 
-def fit(task, annotator, label, n_classes, iterations, gold=None, weights=None, phi=None):
+def fit(task, annotator, label, n_classes, iterations, gold=None, phi=None):
     """-> phi, the bound after each iteration, alpha and the posterior-mean matrices; starts at phi (else shares)."""
     n_tasks, n_annotators = task.max() + 1, annotator.max() + 1
     known = np.full(n_tasks, -1) if gold is None else gold
     rows = np.nonzero(known >= 0)[0]
-    w = np.ones(n_annotators) if weights is None else weights
     shares = sum_by(task, np.eye(n_classes)[label], n_tasks)
     shares /= shares.sum(axis=1, keepdims=True)
     shares[rows] = np.eye(n_classes)[known[rows]]
@@ -43,18 +42,18 @@ def fit(task, annotator, label, n_classes, iterations, gold=None, weights=None, 
     phi = shares if phi is None else phi
 
     def counts():
-        n = sum_by(annotator * n_classes + label, phi[task] * w[annotator, None], n_annotators * n_classes)
+        n = sum_by(annotator * n_classes + label, phi[task], n_annotators * n_classes)
         return n.reshape(n_annotators, n_classes, n_classes).transpose(0, 2, 1)  # [W, K, L]
 
     n = counts()
-    pooled = (n / w[:, None, None]).sum(axis=0)
+    pooled = n.sum(axis=0)
     alpha = 2 * (pooled / np.maximum(pooled.sum(axis=1, keepdims=True), 1e-9) + 0.1)
     bounds = []
     for _ in range(iterations):
         alpha = minka(n, minka(n, alpha))
         a, nu = n + alpha, u + phi.sum(axis=0)
         log_v, log_tau = expected_log(a), expected_log(nu)
-        score = log_tau + sum_by(task, w[annotator, None] * log_v[annotator, :, label], n_tasks)
+        score = log_tau + sum_by(task, log_v[annotator, :, label], n_tasks)
         phi, log_norm = softmax(score)
         phi[rows] = np.eye(n_classes)[known[rows]]
         log_norm[rows] = score[rows, known[rows]]

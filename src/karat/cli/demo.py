@@ -100,8 +100,8 @@ def _show_prototypes(result: Result) -> None:
     from karat.cli.picture import heat_map
     from karat.frames import to_list
 
-    known = result.mixtures
-    if known is None or known.prototypes is None or known.weights is None:
+    known = result.knowledge
+    if known.prototypes is None or known.weights is None:
         return
     shares = result.votes_per_annotator @ known.weights / result.votes_per_annotator.sum()
     for s, (matrix, share) in enumerate(zip(known.prototypes, shares, strict=True), start=1):

@@ -76,9 +76,12 @@ def evaluate(
 
 def make_methods(names: list[str], settings: list[str] | None, seed: int | None) -> list[Method]:
     """With several methods, a setting goes to those that have it."""
+    from karat.methods import OBSOLETE
+
     methods = [o.make(name, settings, seed, only_known=len(names) > 1) for name in names]
+    obsolete = {setting for name in names for setting in OBSOLETE.get(name.lower(), ())}
     for setting in o.setting_names(settings):
-        if not any(setting in method.settings for method in methods):
+        if setting not in obsolete and not any(setting in method.settings for method in methods):
             raise InputError(f"none of {', '.join(names)} has a setting {setting}")
     return methods
 

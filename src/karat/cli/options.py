@@ -163,14 +163,14 @@ def several(given: list[str] | None) -> list[str]:
 
 def make(name: str, given: list[str] | None, seed: int | None, *, only_known: bool = False) -> Method:
     """The method with the settings from the command line; with only_known, those it does not have are left out."""
-    from karat.api import make_method, no_setting
-    from karat.methods import method_class
+    from karat.methods import current_settings, make_method, method_class, no_setting
 
-    defaults = method_class(name)().settings
-    settings = dict(_pair(text) for text in given or [])
+    chosen = method_class(name)
+    defaults = chosen().settings
+    settings = current_settings(name, dict(_pair(text) for text in given or []))
     unknown = [key for key in settings if key not in defaults]
     if unknown and not only_known:
-        raise no_setting(name, unknown[0])
+        raise no_setting(chosen.name, unknown[0])
     values = {key: _value(key, text, defaults[key]) for key, text in settings.items() if key in defaults}
     if seed is not None:
         values["seed"] = seed

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from karat.annotations import Annotations
     from karat.result import Result
 
-__all__ = ["compared", "described", "extremes", "facts", "left_out", "print_json", "tell", "tell_left_out"]
+__all__ = ["described", "extremes", "facts", "left_out", "print_json", "tell", "tell_left_out"]
 
 SHOWN = 3  # of the best and of the worst annotators
 
@@ -34,8 +34,7 @@ def described(result: Result, n_votes: int, n_tasks: int, *, tied: int, outvoted
     """The figures of a result whose tasks were counted already."""
     return {
         "method": result.method,
-        "settings": {name: value for name, value in result.settings.items() if name != "choice"},
-        **_choice(result),
+        "settings": result.settings,
         "n_votes": n_votes,
         "n_tasks": n_tasks,
         "n_annotators": len(result.annotator_names),
@@ -68,24 +67,12 @@ def tell(found: dict[str, Any], result: Result) -> None:
     )
     for note in result.notes:
         say(note)
-    for line in compared(result):
-        say(line)
     if words := left_out(found):
         say(f"left out: {words}")
     if found.get("table"):
         say(f"labels written to {found['table']}")
     best, worst = extremes(result)
     say(f"best annotators: {_named(result, best)}; worst: {_named(result, worst)}")
-
-
-def compared(result: Result) -> list[str]:
-    """What auto chose by, in one line."""
-    if (choice := result.choice) is None:
-        return []
-    scores = ", ".join(f"{one.name} {one.score:z.3f} ± {one.error:.3f}" for one in choice.candidates)
-    return [
-        f"{result.method} chose by the mean log-probability of {count(choice.hidden_votes, 'hidden vote')}: {scores}"
-    ]
 
 
 def extremes(result: Result, shown: int = SHOWN) -> tuple[list[int], list[int]]:
@@ -115,11 +102,6 @@ def tell_left_out(votes: Annotations) -> None:
     """For commands that say nothing else of the votes."""
     if words := left_out({"rows": asdict(votes.counts), "unlabelled": len(votes.unlabelled)}):
         say(f"left out: {words}")
-
-
-def _choice(result: Result) -> dict[str, Any]:
-    """For methods that choose only."""
-    return {} if result.choice is None else {"choice": result.choice.to_json()}
 
 
 def _named(result: Result, codes: list[int]) -> str:

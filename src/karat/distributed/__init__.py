@@ -15,18 +15,18 @@ import narwhals as nw
 import numpy as np
 
 from karat.annotations import Repeated
-from karat.distributed.fitting import fitted
 from karat.distributed.folder import Workshop, check_folder, replacing_folder
 from karat.distributed.ingest import ROWS_PER_RANGE, Remote, ingest
-from karat.distributed.labels import Tally, finish, part_name, write_block, write_unlabelled
+from karat.distributed.labels import Tally, class_totals, part_name, write_block, write_unlabelled
 from karat.distributed.outcome import Outcome, outcome, template, without_knowledge
-from karat.distributed.plan import Plan, planned
+from karat.engines.blas import one_blas_thread
 from karat.engines.dask import DaskEngine
 from karat.errors import InputError
-from karat.methods import Method, method_class
+from karat.methods import Method, make_method
 from karat.readers.assemble import Wishes
 from karat.registry import DEFAULT_METHOD
 from karat.result import Result, Step
+from karat.solve import descend
 
 __all__ = ["Outcome", "aggregate_files", "check_folder"]
 
@@ -51,10 +51,9 @@ def aggregate_files(
     """Votes in files -> labels in a folder of Parquet files, in the order of the tasks' names.
 
     Labels and probabilities are those of `karat.aggregate`, to the bit; annotators' accuracies are sums in another
-    order. auto chooses on some of the votes: those of random tasks, where there are many. The folder appears when all
-    is written; one of an earlier run is replaced.
+    order. The folder appears when all is written; one of an earlier run is replaced.
     """
-    chosen = method_class(method)() if isinstance(method, str) else method
+    chosen = make_method(method, {})
     _check(chosen, engine, gold)
     began, target = time.perf_counter(), Path(folder).expanduser().resolve()
     wishes = Wishes(gold=gold, classes=classes, repeated=repeated, missing=missing)
@@ -70,10 +69,9 @@ def aggregate_files(
             fewest_votes=engine.fewest_votes,
             rows_per_range=rows_per_range,
         )
-        plan = planned(chosen, engine, remote, watch)
         engine.adopt(lambda index: remote.blocks[index], [block.n_tasks for block in remote.blocks])
-        made, tally = _fit(plan, engine, remote, shop, probabilities, watch)
-    notes = [*plan.notes, *engine.notes()]
+        made, tally = _fit(chosen, engine, remote, shop, probabilities, watch)
+    notes = [*chosen.notes, *engine.notes()]
     return outcome(target, made, remote, tally, time.perf_counter() - began, notes)
 
 
@@ -89,16 +87,17 @@ def _check(method: Method, engine: DaskEngine, gold: Any) -> None:
 
 
 def _fit(
-    plan: Plan,
+    method: Method,
     engine: DaskEngine,
     votes: Remote,
     shop: Workshop,
     probabilities: bool,
     watch: Callable[[Step], None] | None,
 ) -> tuple[Result, Tally]:
-    """The fits; then each worker writes the labels of its blocks."""
-    made = template(plan, votes, fitted(plan, engine, watch))
-    preference = np.argsort(-engine.sum(finish, plan.temperature).classes, kind="stable")
+    """The fit; then each worker writes the labels of its blocks."""
+    with one_blas_thread():
+        made = template(votes, descend(method, engine, watch=watch))
+    preference = np.argsort(-engine.sum(class_totals).classes, kind="stable")
     tally = engine.sum(write_block, votes.blocks, preference, without_knowledge(made), probabilities, shop.labels)
     if len(votes.unlabelled):
         names: Any = nw.from_native(votes.unlabelled, series_only=True)

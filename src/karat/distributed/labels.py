@@ -14,17 +14,14 @@ from numpy.typing import NDArray
 
 from karat.distributed.stored import Stored
 from karat.encoding import Names
-from karat.engines.blocks import Block, sum_tasks
+from karat.engines.blocks import Block
 from karat.frames import to_polars
-from karat.hidden import add_tempered
 from karat.kernels.labels import decide
 from karat.kernels.votes import agreement, outvoted
 from karat.result import Result
 from karat.tables import labels_table
 
-__all__ = ["Tally", "Totals", "add_share", "finish", "part_name", "write_block", "write_unlabelled"]
-
-BLEND = "blend"  # under this name a block keeps it
+__all__ = ["Tally", "Totals", "class_totals", "part_name", "write_block", "write_unlabelled"]
 
 
 class Totals(NamedTuple):
@@ -41,18 +38,7 @@ class Tally(NamedTuple):
     expected: NDArray[np.float64]  # [W]
 
 
-def add_share(block: Block, share: float, temperature: float) -> Totals:
-    """The posterior of a method goes into the blend of several, which the block keeps."""
-    block.state[BLEND] = add_tempered(block.state.get(BLEND), block.posterior, share, temperature)
-    return Totals(sum_tasks(block.state[BLEND]))
-
-
-def finish(block: Block, temperature: float) -> Totals:
-    """The posterior as it is written: the blend, or that of the only method."""
-    if BLEND in block.state:
-        block.posterior[:] = block.state.pop(BLEND)
-    else:
-        add_tempered(None, block.posterior, 1.0, temperature)
+def class_totals(block: Block) -> Totals:
     return Totals(block.class_sums())
 
 

@@ -10,13 +10,11 @@ import narwhals as nw
 import numpy as np
 
 from karat.accuracy import accuracies
-from karat.distributed.fitting import Fitted
 from karat.distributed.ingest import Remote
 from karat.distributed.labels import Tally
-from karat.distributed.plan import Plan
 from karat.encoding import Names
 from karat.result import Knowledge, Result
-from karat.shares import largest
+from karat.solve import Descent
 
 __all__ = ["Outcome", "outcome", "template", "without_knowledge"]
 
@@ -37,13 +35,13 @@ class Outcome:
         return self.result.annotators()
 
 
-def template(plan: Plan, votes: Remote, made: Fitted) -> Result:
+def template(votes: Remote, made: Descent) -> Result:
     """A result without tasks and without records of annotators."""
     nobody: Any = np.empty(0)
     none: Names = _names(votes.annotators)[:0]
     return Result(
-        method=plan.name,
-        settings=plan.settings,
+        method=made.method.name,
+        settings=made.method.settings,
         task_names=none,
         annotator_names=none,
         class_names=votes.classes,
@@ -54,18 +52,17 @@ def template(plan: Plan, votes: Remote, made: Fitted) -> Result:
         votes_per_task=np.empty(0, np.int64),
         gold=np.empty(0, np.int32),
         **dict.fromkeys(("votes_per_annotator", "agreement", "accuracy", "accuracy_low", "accuracy_high"), nobody),
-        knowledge=made.parts[largest(plan.shares)].knowledge,
-        parts={} if plan.name in made.parts else made.parts,
-        steps=made.main.steps,
+        knowledge=made.method.knowledge(made.parameters),
+        steps=made.steps,
         counts=votes.counts,
-        converged=made.ended.converged,
-        stopped=made.ended.stopped if plan.name in made.parts else f"{made.ended.method.name} {made.ended.stopped}",
+        converged=made.converged,
+        stopped=made.stopped,
     )
 
 
 def without_knowledge(made: Result) -> Result:
     """What labels do not need: it grows with the annotators, and would travel to every worker."""
-    return replace(made, knowledge=Knowledge(class_prior=np.empty(0)), parts={}, steps=[])
+    return replace(made, knowledge=Knowledge(class_prior=np.empty(0)), steps=[])
 
 
 def outcome(folder: Path, made: Result, votes: Remote, tally: Tally, seconds: float, notes: list[str]) -> Outcome:

@@ -2,28 +2,78 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import fields
 from importlib import import_module
+from typing import Any
 
-from karat.errors import InputError
+from karat.errors import InputError, KaratWarning
 from karat.methods.base import Method
-from karat.registry import REGISTRY
-from karat.result import Part, Result
+from karat.registry import ALIASES, REGISTRY
+from karat.result import Result
 
-__all__ = ["Method", "method_class", "method_of"]
+__all__ = [
+    "OBSOLETE",
+    "Method",
+    "current_settings",
+    "make_method",
+    "method_class",
+    "method_of",
+    "no_setting",
+    "with_note",
+]
+
+OBSOLETE = {"auto": ("folds", "most_votes", "calibrate")}  # settings of methods that are gone
 
 
 def method_class(name: str) -> type[Method]:
-    """The class registered under a name (upper or lower case)."""
-    if name.lower() not in REGISTRY:
+    """The class registered under a name (upper or lower case), or under what an old name means now."""
+    registered = ALIASES.get(name.lower(), name.lower())
+    if registered not in REGISTRY:
         raise InputError(f"there is no method {name!r}; choose from {', '.join(REGISTRY)}")
-    module, _, attribute = REGISTRY[name.lower()].partition(":")
+    module, _, attribute = REGISTRY[registered].partition(":")
     found: type[Method] = getattr(import_module(module), attribute)
     return found
 
 
-def method_of(result: Result | Part) -> Method:
-    """The method that made the result (or a part of it), with its settings."""
+def method_of(result: Result) -> Method:
+    """The method that made the result, with its settings."""
     chosen = method_class(result.method)
     known = {setting.name for setting in fields(chosen) if setting.init}
     return chosen(**{name: value for name, value in result.settings.items() if name in known})
+
+
+def make_method(method: str | Method, settings: dict[str, Any]) -> Method:
+    """The method of this name with these settings; a finished method takes no more of them."""
+    if isinstance(method, Method):
+        if settings:
+            raise InputError(f"give {', '.join(settings)} to {type(method).__name__}(...), not to aggregate")
+        return method
+    chosen, settings = method_class(method), current_settings(method, settings)
+    known = chosen().settings
+    if unknown := sorted(set(settings) - set(known)):
+        raise no_setting(chosen.name, unknown[0])
+    return with_note(chosen(**settings), method)
+
+
+def with_note(made: Method, name: str) -> Method:
+    """The same method; if it was asked for by an old name, its results say so."""
+    if name.lower() in ALIASES:
+        made.notes = (f"{name} now means {made.name}; it no longer compares and blends several methods.",)
+    return made
+
+
+def current_settings(name: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings without those of a method that is gone, which a warning names."""
+    old = [setting for setting in settings if setting in OBSOLETE.get(name.lower(), ())]
+    if old:
+        now = f"{name} now means {ALIASES[name.lower()]}"
+        warnings.warn(f"{now}, which has no setting {', '.join(old)}: left out", KaratWarning, stacklevel=3)
+    return {setting: value for setting, value in settings.items() if setting not in old}
+
+
+def no_setting(method: str, setting: str) -> InputError:
+    """Says which settings there are, and who has the one that was asked for."""
+    others = [name for name in REGISTRY if setting in method_class(name)().settings]
+    hint = f"; {setting} is a setting of {', '.join(others)}: name the method, too" if others else ""
+    return InputError(f"{method} has no setting {setting}; it has {', '.join(method_class(method)().settings)}{hint}")

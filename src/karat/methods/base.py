@@ -19,19 +19,17 @@ import copy
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.annotations import Annotations
-from karat.encoding import Codes
 from karat.engines import Engine
 from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.result import Knowledge, Result, Step
 
-__all__ = ["Fit", "Knowledge", "Memory", "Method", "Step", "start_from_shares"]
+__all__ = ["Knowledge", "Memory", "Method", "Step", "start_from_shares"]
 
 Floats = NDArray[np.float64]
 
@@ -42,22 +40,6 @@ class Memory(NamedTuple):
     first: Any  # sums of `start`
     statistics: Any  # sums of the last sweep
     parameters: Any
-
-
-class Fit(Protocol):
-    """How a method that settles on others runs them.
-
-    A stage has a name: it runs on the user's engine, and can be resumed from a checkpoint. What has none is small: it
-    runs on threads of this machine, and again when work is resumed. `after` is a result of the method's prelude.
-    """
-
-    def __call__(
-        self, method: Method, annotations: Annotations, stage: str = "", after: Result | None = None
-    ) -> Result: ...
-
-    def refusal(self, method: Method) -> str:
-        """Why the user's engine cannot run the method; nothing where it can."""
-        ...
 
 
 @dataclass(kw_only=True)
@@ -79,6 +61,7 @@ class Method(ABC):
     max_iterations: int = 500
     seed: int = 0
     earlier: Any = field(default=None, init=False, repr=False, compare=False)  # counts of an earlier run: `inform`
+    notes: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)  # go into the result's notes
 
     def __post_init__(self) -> None:
         if self.max_iterations < 1:
@@ -102,10 +85,6 @@ class Method(ABC):
     @property
     def prelude(self) -> Method | None:
         """A method that runs to its end first; `start` finds its posterior in the blocks."""
-        return None
-
-    def settle(self, annotations: Annotations, fit: Fit) -> Result | None:
-        """The whole result, for a method that is made of fits of other methods; None: it has sweeps of its own."""
         return None
 
     @property
@@ -152,10 +131,6 @@ class Method(ABC):
     def obstacle(self) -> str:
         """Why new votes cannot be folded into a result of this method; nothing where they can."""
         return "" if self.remembers is not None else f"{self.name} cannot fold in new votes"
-
-    def welcome(self, places: Codes, n_annotators: int) -> Self:
-        """The same method for more annotators; those whom it knew are at these places now."""
-        return self
 
     def rebase(self, parameters: Any, first: Any) -> Any:
         """The same parameters with the priors that these first sums make, where priors come from the votes."""

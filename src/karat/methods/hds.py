@@ -18,13 +18,11 @@ lower the evidence of class k is not taken. So the bound, over phi, q(tau), q(v)
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, NamedTuple, Self
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from karat.encoding import Codes
 from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.kernels import hds as kernels
@@ -62,7 +60,7 @@ class Parameters(NamedTuple):
     tau: Dirichlets  # nu [K]
     alpha: Floats  # [L, K]
     n: Floats  # [W, L, K]
-    log_v: Floats  # [W, L, K] E log v_jkl, times what a vote of j counts
+    log_v: Floats  # [W, L, K] E log v_jkl
     of_v: float  # sum_jk log B(alpha_k + n_jk) - log B(alpha_k) - n_jk E log v_jk, for the bound
 
 
@@ -86,15 +84,12 @@ class HDS(Method):
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
 
-    weights: ArrayLike | None = None  # [W] how much a vote of each annotator counts; None: 1 each
     class_prior: Literal["votes", "flat"] = "votes"  # u: summed vote shares, or 1 for each class that has votes
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.class_prior not in ("votes", "flat"):
             raise InputError(f'class_prior must be "votes" or "flat", not {self.class_prior!r}')
-        if self.weights is not None and not (np.asarray(self.weights, dtype=float) > 0).all():
-            raise InputError("weights must be positive, one per annotator")
 
     def start(self, block: Block, restart: int) -> First:
         start_from_shares(block)
@@ -124,10 +119,7 @@ class HDS(Method):
         return self._parameters(before.u, before.alpha, statistics.tau, statistics.n)
 
     def bound(self, parameters: Parameters, statistics: Statistics) -> float:
-        """A lower bound of log p(votes | alpha, u): parameters as the sweep used them, phi as it left them.
-
-        With weights w_j, of the likelihood in which a vote of j counts w_j times.
-        """
+        """A lower bound of log p(votes | alpha, u): parameters as the sweep used them, phi as it left them."""
         u, tau = parameters.u, parameters.tau
         of_tau = float(np.vdot(u - tau.counts, tau.log)) + tau.log_beta - dirichlets(u).log_beta
         return statistics.log_norm + of_tau + parameters.of_v
@@ -142,19 +134,11 @@ class HDS(Method):
             more={"alpha": alpha, "nu": parameters.tau.counts, "u": parameters.u, "seen": parameters.n.sum(axis=1)},
         )
 
-    def welcome(self, places: Codes, n_annotators: int) -> Self:
-        """The votes of those who are new count in full."""
-        if self.weights is None:
-            return self
-        weights = np.ones(n_annotators)
-        weights[places] = self.weights
-        return replace(self, weights=weights)
-
     def recall(self, result: Result) -> Memory:
         known, more = result.knowledge, result.knowledge.more
         assert known.confusion is not None
         a = known.confusion * (more["alpha"].sum(axis=1) + more["seen"])[:, :, None]
-        counts = self._weigh(np.maximum(a - more["alpha"], 0.0).transpose(0, 2, 1).copy(), -1)
+        counts = np.maximum(a - more["alpha"], 0.0).transpose(0, 2, 1).copy()
         tau = more["nu"] - more["u"]
         parameters = self._parameters(more["u"], more["alpha"].T.copy(), tau, counts)
         return Memory(First(0.0, tau, counts, more["u"]), Statistics(0.0, tau, counts, 0.0), parameters)
@@ -166,23 +150,12 @@ class HDS(Method):
     def _class_counts(self, shares: Floats) -> Floats:
         return np.maximum(shares if self.class_prior == "votes" else shares > LEAST_COUNT, LEAST_COUNT)
 
-    def _weigh(self, table: Floats, power: int = 1) -> Floats:
-        if self.weights is None:
-            return table
-        weights = np.asarray(self.weights, dtype=float)
-        if weights.shape != (len(table),):
-            raise InputError(f"there are {len(table):,} annotators, but weights has the shape {weights.shape}")
-        weighed: Floats = table * (weights**power)[:, None, None]
-        return weighed
-
     def _parameters(self, u: Floats, alpha: Floats, tau: Floats, counts: Floats) -> Parameters:
-        n = self._weigh(counts)
-        if self.earlier is not None:
-            n = n + self.earlier
+        n = counts if self.earlier is None else counts + self.earlier
         alpha, evidence = learn(n, alpha)
         log_v = np.empty_like(n)
         of_v = evidence - _expected_logs(n, alpha, log_v)
-        return Parameters(u, dirichlets(u + tau), alpha, n, self._weigh(log_v), of_v)
+        return Parameters(u, dirichlets(u + tau), alpha, n, log_v, of_v)
 
 
 def learn(n: Floats, alpha: Floats, steps: int = STEPS) -> tuple[Floats, float]:

@@ -15,7 +15,7 @@ nu, eta_j and mu_sk.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -245,7 +245,9 @@ class PTBCC(Method):
     def inform(self, earlier: Earlier) -> Self:
         """The prototypes start where they were, so that each keeps its meaning; classes that are new start as usual."""
         first = self.first_prototypes(earlier.v.shape[-1])
-        return Method.inform(replace(self, prototypes=mean(earlier.v + first)), earlier)
+        informed = Method.inform(self, earlier)
+        informed.prototypes = mean(earlier.v + first)
+        return informed
 
     def rebase(self, parameters: Parameters, first: First) -> Parameters:
         before, (tau, pi, v) = parameters.priors, (family.counts for family in parameters[1:])

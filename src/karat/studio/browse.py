@@ -148,8 +148,7 @@ class Browser:
         return dict(zip(tasks[known].tolist(), labels[known].tolist(), strict=True))
 
     def _annotator_row(self, code: int) -> AnnotatorRow:
-        result, known = self.result, self.result.mixtures
-        weights = None if known is None else known.weights
+        result, weights = self.result, self.result.knowledge.weights
         found: Suspects | None = self._views.get(suspects)  # takes seconds, so nobody waits for it here
         return AnnotatorRow(
             code=code,

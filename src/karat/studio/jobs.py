@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from karat.annotations import Annotations
-from karat.api import make_method
 from karat.errors import KaratError, KaratWarning
+from karat.methods import make_method
 from karat.result import Result, Step
 from karat.solve import fit as run_fit
 from karat.studio.browse import Browser
@@ -57,7 +57,7 @@ class Job:
     def add_step(self, step: Step) -> None:
         """The newest; of the others every second is dropped when there are more than a picture can show.
 
-        Those of earlier fits, which auto and restarts make, are no part of the picture.
+        Those of earlier restarts are no part of the picture.
         """
         if step.iteration == 1:
             self.steps = []

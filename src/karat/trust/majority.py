@@ -1,9 +1,8 @@
 """The majority vote beside the method: tasks that flipped, and why; tasks that are contested.
 
 A vote's weight is how much it speaks for one class against another: log P(vote | one) - log P(vote | other), by what
-the method learned of the annotator, and less where votes of groups are discounted. Methods differ in what they do with
-it (PTBCC weighs prototypes anew on each task), so that the weights of a task explain its posterior, but need not add
-up to it.
+the method learned of the annotator. Methods differ in what they do with it (PTBCC weighs prototypes anew on each task),
+so that the weights of a task explain its posterior, but need not add up to it.
 """
 
 from __future__ import annotations

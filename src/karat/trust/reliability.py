@@ -18,7 +18,7 @@ from scipy.special import betaincinv
 from karat import metrics
 from karat.encoding import MISSING, Codes, Names
 from karat.frames import make_frame
-from karat.hidden import temper
+from karat.metrics import temper
 from karat.result import Result, summarise
 from karat.trust.votes import truth_codes, votes_of
 
@@ -79,7 +79,7 @@ class Calibration:
         votes = votes_of(result)
         made = summarise(result.method, settings, votes, posterior, result.steps, result.knowledge)
         note = f"Probabilities have the temperature {self.temperature:.3g}, fitted to {self.n:,} known truths."
-        names = ("converged", "stopped", "seconds", "label_codes", "tied", "parts")
+        names = ("converged", "stopped", "seconds", "label_codes", "tied")
         kept = {name: getattr(result, name) for name in names}
         return replace(made, notes=[*result.notes, note], **kept)
 

@@ -91,7 +91,7 @@ def draw_annotator(result: Result, name: Any) -> Drawn:
     code, title = match([name], result.annotator_names), f"How {name} votes"
     if code[0] == MISSING:
         raise InputError(f"there is no annotator {name!r}")
-    if not predict.has_matrices(result):
+    if not result.knowledge.has_matrices:
         return Drawn(title, "", None, f"{result.method} learns no confusion matrices of annotators.")
     classes = shown_classes(result)
     matrix = plain(predict.matrices(result, code, classes)[0])

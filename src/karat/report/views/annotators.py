@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.encoding import MISSING
-from karat.predict import has_matrices, matrices
+from karat.predict import matrices
 from karat.report.views.classes import shown_classes
 from karat.report.views.common import Matrix, Shown, plain, texts
 from karat.report.views.key import Key
@@ -109,7 +109,9 @@ def annotators(
         dots=_ranked(result, by_votes),
         dots_shown=Shown(len(by_votes), len(order), "number of votes", "annotators.csv"),
         confusions=confusions(result),
-        absent=None if has_matrices(result) else f"{result.method} learns no confusion matrices of annotators.",
+        absent=None
+        if result.knowledge.has_matrices
+        else f"{result.method} learns no confusion matrices of annotators.",
         groups=[] if found is None else found.groups,
         effective=None if found is None else found.effective,
         n_suspects=0 if found is None else sum(bool(kind) for kind in found.kind),
@@ -123,7 +125,7 @@ def ranking(result: Result) -> Integers:
 
 def confusions(result: Result) -> Confusions | None:
     """Those with most votes, as many as a file can bear."""
-    if not has_matrices(result):
+    if not result.knowledge.has_matrices:
         return None
     classes = shown_classes(result)
     n = max(MOST_NUMBERS // len(classes) ** 2, 1)
@@ -166,7 +168,7 @@ def _rows(
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(1, len(order) + 1)
     right, judged = _measured(result, key)
-    weights = None if result.mixtures is None else result.mixtures.weights
+    weights = result.knowledge.weights
     return [
         AnnotatorRow(
             code=j,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.predict import has_matrices, matrices
+from karat.predict import matrices
 from karat.report.views.common import Floats, Matrix, Shown, plain, texts
 from karat.result import Result
 
@@ -87,7 +87,7 @@ def _pooled(result: Result, chosen: Integers) -> Floats | None:
     """How annotators vote (columns) by the truth (rows), each vote counting alike."""
     if result.annotations is not None:
         counted = _counted(result, chosen)
-    elif has_matrices(result):
+    elif result.knowledge.has_matrices:
         everybody = np.arange(len(result.accuracy), dtype=np.int32)
         counted = np.tensordot(result.votes_per_annotator, matrices(result, everybody, chosen), axes=1)
     else:

@@ -42,11 +42,9 @@ class Prototypes:
 
 def prototypes(result: Result) -> Prototypes | None:
     """None for methods that have none."""
-    known = result.mixtures
-    if known is None:
+    known = result.knowledge
+    if known.prototypes is None or known.weights is None:
         return None
-    assert known.prototypes is not None
-    assert known.weights is not None
     chosen = shown_classes(result)
     names = texts(result.class_names, chosen)
     shares = result.votes_per_annotator @ known.weights / result.votes_per_annotator.sum()
@@ -65,7 +63,7 @@ def prototypes(result: Result) -> Prototypes | None:
     return Prototypes(
         prototypes=found,
         classes=names,
-        classes_shown=Shown(len(chosen), len(result.class_names), "number of tasks", "result.mixtures.prototypes"),
+        classes_shown=Shown(len(chosen), len(result.class_names), "number of tasks", "result.knowledge.prototypes"),
         mixtures=[
             Mixture(name, int(result.votes_per_annotator[j]), plain(known.weights[j]))
             for name, j in zip(texts(result.annotator_names, thinned), thinned.tolist(), strict=True)

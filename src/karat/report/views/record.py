@@ -10,15 +10,13 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
-from karat.choice import Choice
 from karat.methods import method_class
-from karat.registry import REGISTRY
+from karat.registry import ALIASES, REGISTRY
 from karat.result import Result, Step
 
 __all__ = ["Record", "Setting", "StepRow", "record"]
 
 PACKAGES = ("karat", "numpy", "scipy", "numba", "polars")
-SHOWN_ELSEWHERE = ("choice", "chosen")  # in a table of their own
 MOST_STEPS = 400  # of the curve; more cannot be told apart
 
 
@@ -55,7 +53,6 @@ class Record:
     steps: list[StepRow]
     every: int  # the curve shows every so many iterations
     notes: list[str]
-    choice: Choice | None  # of auto: how well each candidate predicted hidden votes
     versions: dict[str, str]
     command: str
 
@@ -78,13 +75,14 @@ def record(result: Result, command: str | None = None) -> Record:
         steps=[_step(step) for step in _thinned(result.steps, every)],
         every=every,
         notes=result.notes,
-        choice=result.choice,
         versions={"python": platform.python_version(), **_versions()},
         command=command or _command(result.method, settings),
     )
 
 
 def _about(method: str) -> str:
+    if method in ALIASES:
+        return f"a method of an earlier Karat, which is gone; the name now means {ALIASES[method]}"
     if method not in REGISTRY:
         return ""
     return (method_class(method).__doc__ or "").strip().partition("\n")[0]
@@ -95,7 +93,6 @@ def _settings(result: Result) -> list[Setting]:
     return [
         Setting(name, _shown(value), name in defaults and _shown(defaults[name]) == _shown(value), name in defaults)
         for name, value in result.settings.items()
-        if name not in SHOWN_ELSEWHERE
     ]
 
 

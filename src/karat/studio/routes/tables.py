@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from karat.encoding import MISSING
-from karat.predict import has_matrices, matrices
+from karat.predict import matrices
 from karat.report.views.annotators import AnnotatorRow
 from karat.report.views.classes import shown_classes
 from karat.report.views.common import Matrix
@@ -134,7 +134,7 @@ def annotator(project: ProjectId, at: At, shown: Shown) -> AnnotatorView:
     """An annotator and how they vote when the truth is given."""
     _check(at, len(shown.result.accuracy), "annotator")
     result, classes = shown.result, shown_classes(shown.result)
-    found = matrices(result, np.array([at], np.int32), classes)[0] if has_matrices(result) else None
+    found = matrices(result, np.array([at], np.int32), classes)[0] if result.knowledge.has_matrices else None
     return AnnotatorView(
         at=at,
         row=shown.annotator_rows([at])[0],

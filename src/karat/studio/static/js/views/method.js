@@ -6,13 +6,14 @@ import { count, number, percent, seconds } from "../format.js";
 import { badge, card, convergence, empty, field, heatMap } from "../parts.js";
 import { isActive } from "../watch.js";
 
-const FIRST = ["auto", "ptbcc", "ds", "mv"]; // the others are for those who know them
+const FIRST = ["ptbcc", "ds", "mv"]; // and the default; the others are for those who know them
 const ADVICE = { ptbcc: "prototypes", mv: "baseline" };
 
 export async function render(root, { project }) {
   const methods = await get("/methods");
-  const others = methods.map((method) => method.name).filter((name) => !FIRST.includes(name));
   const chosen = new Set(methods.filter((method) => method.is_default).map((method) => method.name));
+  const first = [...new Set([...chosen, ...FIRST])];
+  const others = methods.map((method) => method.name).filter((name) => !first.includes(name));
   const settings = {};
   const list = h("div", {});
   const more = h("div", {});
@@ -22,7 +23,7 @@ export async function render(root, { project }) {
   function draw() {
     const rows = (names) => names.map((name) => methodRow(methods.find((method) => method.name === name), chosen, draw));
     const isOpen = list.querySelector("details")?.open || others.some((name) => chosen.has(name));
-    fill(list, rows(FIRST), h("details", { class: "methods", open: isOpen }, h("summary", {}, `${others.length} more methods`), rows(others)));
+    fill(list, rows(first), h("details", { class: "methods", open: isOpen }, h("summary", {}, `${others.length} more methods`), rows(others)));
     fill(more, chosen.size ? null : h("p", { class: "muted" }, "Choose a method first."), [...chosen].map((name) => settingFields(methods.find((method) => method.name === name), settings, chosen.size === 1 && matchMedia("(min-width: 62rem)").matches)));
     fill(button, chosen.size > 1 ? `Compare ${chosen.size} methods` : `Fit ${[...chosen][0] ?? ""}`);
     button.disabled = chosen.size === 0;

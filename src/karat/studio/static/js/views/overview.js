@@ -103,24 +103,6 @@ function computed(record) {
       ...record.settings.filter((setting) => setting.is_known && !setting.is_default).map((setting) => [setting.name, setting.value]),
       ...record.notes.map((note) => ["note", note]),
     ].map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
-    record.choice ? choiceTable(record.choice) : null,
     convergence(steps, 0),
-  );
-}
-
-// What auto decided by.
-function choiceTable(choice) {
-  const head = ["method", "mean log-probability", "standard error", "share"];
-  const row = (one) => [one.name, one.score.toFixed(3), one.error.toFixed(3), one.share ? percent(one.share, 0) : "–"];
-  return h(
-    "div",
-    { class: "scroll" },
-    h(
-      "table",
-      { id: "choice" },
-      h("caption", {}, `How well each method predicted ${count(choice.hidden_votes, "hidden vote")}`),
-      h("thead", {}, h("tr", {}, head.map((text, i) => h("th", { class: i ? "number" : "" }, text)))),
-      h("tbody", {}, choice.candidates.map((one) => h("tr", {}, row(one).map((text, i) => h("td", { class: i ? "number" : "" }, text))))),
-    ),
   );
 }
