@@ -51,7 +51,9 @@ def test_what_abstains_can_be_said():
 
 
 def test_missing_and_masked_entries_abstain():
-    assert votes_of(Annotations.from_matrix([[0.0, np.nan]])) == {(0, 0, 0)}
+    floats = Annotations.from_matrix([[0.0, np.nan]])
+    assert votes_of(floats) == {(0, 0, 0)}
+    assert floats.class_names.dtype == np.int64
     found = Annotations.from_matrix(np.array([["a", None], [None, np.nan]], dtype=object))
     assert votes_of(found) == {(0, 0, "a")}
     assert (found.unlabelled.tolist(), found.never_voted.tolist()) == ([1], [1])
