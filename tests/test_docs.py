@@ -1,8 +1,8 @@
 """What the documentation shows is what happens: every example is run, and its output compared.
 
 A ```python block is run in a folder with the embedded sample (votes.csv, truth.csv, votes.db, export.json, and as
-sets/mine); a ```console block runs its lines that begin with "$ ". The output is what follows in the block, or in a
-```text block right after it; "..." stands for anything.
+sets/mine) and a label matrix (L.csv, Y.csv); a ```console block runs its lines that begin with "$ ". The output is what
+follows in the block, or in a ```text block right after it; "..." stands for anything.
 """
 
 import doctest
@@ -18,6 +18,7 @@ import sys
 from contextlib import closing, redirect_stdout
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -52,6 +53,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "new.csv").write_text(NEW)
     put_into_sqlite(tmp_path)
     put_into_label_studio(tmp_path)
+    put_label_matrix(tmp_path)
     (tmp_path / "sets" / "mine").mkdir(parents=True)
     shutil.copy(sample / "votes.csv", tmp_path / "sets" / "mine" / "label.csv")
     shutil.copy(sample / "truth.csv", tmp_path / "sets" / "mine" / "truth.csv")
@@ -76,6 +78,21 @@ def put_into_label_studio(folder):
         tasks[task].append(annotation(1, was_cancelled=True))
     export = [{"id": task, "data": {"text": f"text {task}"}, "annotations": votes} for task, votes in tasks.items()]
     (folder / "export.json").write_text(json.dumps(export))
+
+
+def put_label_matrix(folder, n=200):
+    """Five labelling functions for spam (1) and ham (0) on comments; -1 abstains."""
+    rng = np.random.default_rng(0)
+    spam = rng.random(n) < 0.5
+    votes = {
+        "has_link": np.where(rng.random(n) < np.where(spam, 0.5, 0.05), 1, -1),
+        "says_subscribe": np.where(rng.random(n) < np.where(spam, 0.4, 0.02), 1, -1),
+        "short": np.where(rng.random(n) < np.where(spam, 0.1, 0.6), 0, -1),
+        "sentiment": np.where(rng.random(n) < 0.7, np.where(rng.random(n) < 0.75, spam, ~spam), -1),
+        "in_klingon": np.full(n, -1),
+    }
+    pl.DataFrame({"task": np.arange(n), **votes}).write_csv(folder / "L.csv")
+    pl.DataFrame({"task": np.arange(n), "truth": spam.astype(int)}).head(80).write_csv(folder / "Y.csv")
 
 
 @pytest.mark.parametrize(("kind", "code", "expected"), list(examples()))

@@ -112,3 +112,10 @@ def test_the_reference_shows_what_is_public(site: Path) -> None:
     ids = Fetched(site / "reference.html").ids
     assert [name for name in karat._HOME if f"karat.{name}" not in ids] == []
     assert "karat.Result.labels" in ids
+
+
+def test_sections_of_numpydoc_become_tables(site: Path) -> None:
+    page = (site / "reference.html").read_text()
+    shown = page[page.index('id="karat.coverage"') :]
+    assert "<th>Name</th>" in shown[: shown.index("Examples")]
+    assert "----" not in page

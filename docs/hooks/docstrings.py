@@ -1,7 +1,7 @@
 """Docstrings of this project -> Markdown, for the pages of the API.
 
 They say "name: what it is" of each argument, a line or two each, and show examples with >>>, without further marks.
-What a field of a class is, stands in the comment behind it.
+What a field of a class is, stands in the comment behind it. Docstrings with the sections of numpydoc stay as they are.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import griffe
 __all__ = ["House", "as_markdown"]
 
 SIZES = {"T": "tasks", "W": "annotators", "K": "classes", "S": "prototypes", "L": "votes", "C": "cells"}
+NUMPYDOC = re.compile(r"(?m)^(Parameters|Returns|Raises|Examples)\n-{3,}$")  # sections, which griffe knows
 ARGUMENT = re.compile(r"^(\w+(?:, \w+)*): (.*)")
 
 
@@ -21,7 +22,7 @@ class House(griffe.Extension):
     """Rewrites every docstring after it was read."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
-        if obj.docstring:
+        if obj.docstring and not NUMPYDOC.search(obj.docstring.value):
             obj.docstring.value = as_markdown(obj.docstring.value, _names(obj))
 
     def on_class_members(self, *, cls: griffe.Class, **_: Any) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from karat.result import Result as Result
     from karat.simulation import simulate as simulate
     from karat.trust import agreement as agreement
+    from karat.trust import coverage as coverage
     from karat.writeback import write_back as write_back
     from karat.writers.votes import write_votes as write_votes
 
@@ -41,6 +42,7 @@ _HOME = {
     "Wawa": "karat.crowdkit",
     "aggregate": "karat.api",
     "agreement": "karat.trust",
+    "coverage": "karat.trust",
     "load": "karat.archive",
     "load_dataset": "karat.datasets",
     "read": "karat.readers",

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from karat.encoding import MISSING, Codes, Names, as_column, encode, look_up
+from karat.encoding import MISSING, Codes, Names, as_column, encode, encode_labels, look_up
 from karat.errors import InputError, KaratWarning
+from karat.grouping import grouped, merged, renumber, renumber_seen, take, votes_only
 from karat.kernels import group
-from karat.repeats import majority_of_repeats
+from karat.matrices import matrix_names, matrix_votes
 
 __all__ = ["Annotations", "Counts", "Repeated"]
 
@@ -56,6 +57,7 @@ class Annotations:
     annotator_names: Names
     class_names: Names
     unlabelled: Names = field(default_factory=lambda: np.empty(0, dtype=object))  # tasks with missing votes only
+    never_voted: Names = field(default_factory=lambda: np.empty(0, dtype=object))  # annotators with missing votes only
     counts: Counts = Counts()
 
     @property
@@ -123,7 +125,7 @@ class Annotations:
         gold = dict(gold or {})
         task_codes, task_names = encode(columns[0])
         annotator_codes, annotator_names = encode(columns[1])
-        label_codes, class_names = _encode_labels(columns[2], list(gold.values()), classes)
+        label_codes, class_names = encode_labels(columns[2], list(gold.values()), classes)
         return cls.from_codes(
             task_codes,
             annotator_codes,
@@ -134,6 +136,65 @@ class Annotations:
             gold=(look_up(list(gold), task_names), label_codes[len(columns[2]) :]),
             repeated=repeated,
         )
+
+    @classmethod
+    def from_matrix(
+        cls,
+        matrix: ArrayLike,
+        abstain: Any = -1,
+        *,
+        annotators: Sequence[Any] | None = None,
+        tasks: Sequence[Any] | None = None,
+        classes: Sequence[Any] | None = None,
+    ) -> Annotations:
+        """Votes of a label matrix, as Snorkel makes it: a row per task, a column per annotator.
+
+        Parameters
+        ----------
+        matrix : array_like of shape (n_tasks, n_annotators)
+            The label that each annotator gave to each task: integers, text or objects.
+        abstain : object, default -1
+            The value that means "no vote". None, NaN and masked entries are no votes either.
+        annotators, tasks : sequence, optional
+            Names of the columns and of the rows. By default they are numbered from 0.
+        classes : sequence, optional
+            All classes, in the order wanted. Any other label is then an error.
+
+        Returns
+        -------
+        Annotations
+            Rows without a vote are listed in `unlabelled`, columns without a vote in `never_voted`.
+
+        Raises
+        ------
+        InputError
+            If the matrix does not have two dimensions or no votes, or names do not fit its shape.
+
+        Examples
+        --------
+        >>> from karat import Annotations
+        >>> votes = Annotations.from_matrix([[0, -1, 1], [1, -1, -1], [-1, -1, -1]], annotators=["a", "b", "c"])
+        >>> votes
+        Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
+        >>> votes.unlabelled.tolist(), votes.never_voted.tolist()
+        ([2], ['b'])
+        """
+        row, column, label, shape = matrix_votes(matrix, abstain)
+        (task, task_names), (annotator, annotator_names) = (
+            matrix_names(given, length, what)
+            for given, length, what in zip((tasks, annotators), shape, ("tasks", "annotators"), strict=True)
+        )
+        label_codes, class_names = encode_labels(label, [], classes)
+        empty = np.setdiff1d(np.arange(shape[0]), row)  # one missing vote each lists them as unlabelled
+        found = cls.from_codes(
+            np.append(task[row], task[empty]),
+            np.append(annotator[column], np.zeros(len(empty), np.int32)),
+            np.append(label_codes, np.full(len(empty), MISSING, np.int32)),
+            task_names,
+            annotator_names,
+            class_names,
+        )
+        return replace(found, counts=Counts(shape[0] * shape[1], shape[0] * shape[1] - found.n_votes))
 
     @classmethod
     def from_codes(
@@ -151,16 +212,16 @@ class Annotations:
         """The one door: every reader ends here. A MISSING label is no vote; unused names are left out."""
         _check(task, annotator, class_names, repeated)
         n_rows, asked = len(label), task
-        task, annotator, label = _votes_only(task, annotator, label)
+        task, annotator, label = votes_only(task, annotator, label)
         n_votes = len(label)
         if repeated == "majority":
-            task, annotator, label = _merged(task, annotator, label)
+            task, annotator, label = merged(task, annotator, label)
         counts = group.count(task, len(task_names))
         was_asked = group.count(asked, len(task_names)) > 0 if asked is not task else counts > 0
         has_vote = counts > 0
-        start, by_annotator, by_label = _grouped(task, annotator, label, counts, len(class_names))
+        start, by_annotator, by_label = grouped(task, annotator, label, counts, len(class_names))
         del task, annotator, label, counts, asked
-        seen = _renumber_seen(by_annotator, len(annotator_names))
+        seen = renumber_seen(by_annotator, len(annotator_names))
         kept = _sort(start, by_annotator, by_label, repeated)
         task_ptr, cell_ptr, cell_class = group.cells(start, by_label[:kept])
         truths, gold_unused = _gold_of(gold, has_vote)
@@ -170,10 +231,11 @@ class Annotations:
             cell_class=cell_class,
             annotator=by_annotator[:kept],
             gold=truths,
-            task_names=_take(task_names, has_vote),
-            annotator_names=_take(annotator_names, seen),
+            task_names=take(task_names, has_vote),
+            annotator_names=take(annotator_names, seen),
             class_names=class_names,
             unlabelled=task_names[np.flatnonzero(was_asked & ~has_vote)],
+            never_voted=annotator_names[np.flatnonzero(~seen)],
             counts=Counts(n_rows, n_rows - n_votes, n_votes - kept, gold_unused),
         )
 
@@ -191,38 +253,6 @@ def _check(task: Codes, annotator: Codes, class_names: Names, repeated: str) -> 
             )
 
 
-def _votes_only(task: Codes, annotator: Codes, label: Codes) -> tuple[Codes, Codes, Codes]:
-    """Rows that have a label: the very arrays, where all rows have one."""
-    if label.size and label.min() != MISSING:
-        return task, annotator, label
-    voted = np.flatnonzero(label != MISSING)
-    if not voted.size:
-        raise InputError("there is not a single vote: every label is missing")
-    return task[voted], annotator[voted], label[voted]
-
-
-def _merged(task: Codes, annotator: Codes, label: Codes) -> tuple[Codes, Codes, Codes]:
-    merged = majority_of_repeats(task, annotator, label)
-    if not len(merged[0]):
-        raise InputError("there is not a single vote left: every annotator is torn between labels on every task")
-    return merged
-
-
-def _grouped(
-    task: Codes, annotator: Codes, label: Codes, counts: NDArray[np.int64], n_classes: int
-) -> tuple[NDArray[np.int64], Codes, group.Labels]:
-    """Where the votes of each task that has any begin, and (annotator, label) of the votes in that order."""
-    start = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=start[1:])
-    by_annotator = np.empty(len(task), np.int32)
-    by_label: group.Labels = np.empty(len(task), np.uint8)
-    if n_classes > 256:
-        by_label = np.empty(len(task), np.uint16)
-    group.group_by_task(task, annotator, label, start[:-1].copy(), by_annotator, by_label)
-    used = np.append(counts > 0, True)
-    return start if used.all() else start[used], by_annotator, by_label
-
-
 def _sort(start: NDArray[np.int64], annotator: Codes, label: group.Labels, repeated: Repeated) -> int:
     """Sorts the votes of each task. -> how many are kept"""
     kept = group.sort_tasks(start, annotator, label, POLICY[repeated])
@@ -235,49 +265,6 @@ def _sort(start: NDArray[np.int64], annotator: Codes, label: group.Labels, repea
     return kept
 
 
-def _renumber_seen(annotator: Codes, n: int) -> NDArray[np.bool_]:
-    """Which annotators have votes; these are counted without the others, in place."""
-    seen: NDArray[np.bool_] = group.count(annotator, n) > 0
-    if not seen.all():
-        group.renumber(annotator, _renumber(seen))
-    return seen
-
-
-def _take(names: Names, used: NDArray[np.bool_]) -> Names:
-    taken: Names = names if used.all() else names[np.flatnonzero(used)]
-    return taken
-
-
-def _renumber(used: NDArray[np.bool_]) -> Codes:
-    numbers: Codes = np.cumsum(used, dtype=np.int32) - np.int32(1)
-    return numbers
-
-
-def _encode_labels(
-    labels: NDArray[Any], truths: list[Any], classes: Sequence[Any] | None
-) -> tuple[Codes, NDArray[Any]]:
-    """Codes of the labels, then of the gold truths, into one vocabulary of classes."""
-    if classes is None and not truths:
-        return encode(labels)
-    both = _join(labels, as_column(truths) if truths else labels[:0])
-    if classes is None:
-        return encode(both)
-    given = as_column(list(classes))
-    present, names = encode(both)
-    codes = look_up(names, given)
-    if (codes == MISSING).any():
-        raise InputError(
-            f"label {names[codes == MISSING].tolist()[0]!r} is not among the given classes {given.tolist()}"
-        )
-    return np.append(codes, np.int32(MISSING))[present], given
-
-
-def _join(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
-    if first.dtype.kind != second.dtype.kind:  # NumPy would turn 1 into "1" here
-        first, second = first.astype(object), second.astype(object)
-    return np.concatenate([first, second])
-
-
 def _gold_of(gold: tuple[Codes, Codes] | None, has_vote: NDArray[np.bool_]) -> tuple[Codes, int]:
     """The truth of each task with votes, and how many truths belong to no such task."""
     truths = np.full(int(has_vote.sum()), MISSING, dtype=np.int32)
@@ -287,7 +274,7 @@ def _gold_of(gold: tuple[Codes, Codes] | None, has_vote: NDArray[np.bool_]) -> t
     known = (task != MISSING) & (truth != MISSING)
     usable = known.copy()
     usable[known] = has_vote[task[known]]
-    truths[_renumber(has_vote)[task[usable]]] = truth[usable]
+    truths[renumber(has_vote)[task[usable]]] = truth[usable]
     unused = len(task) - int(usable.sum())
     warn_of_unused_gold(unused)
     return truths, unused

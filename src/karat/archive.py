@@ -30,6 +30,7 @@ __all__ = ["is_saved_result", "load", "read_arrays", "save", "to_json", "write_a
 FORMAT, VERSION = "karat-result", 1
 REMEDY = "make one with karat aggregate VOTES --save MODEL (Result.save in Python)"
 NAMES = ("task_names", "annotator_names", "class_names", "unlabelled")
+NEVER_VOTED = "never_voted"  # names of annotators; files of the first Karat have none
 ARRAYS = (
     "posterior",
     "label_codes",
@@ -58,13 +59,18 @@ def save(result: Result, path: Path) -> None:
         "more": list(result.knowledge.more),
     }
     arrays = _arrays(result)
-    for name in NAMES:
-        values = _names_to_save(getattr(result, name))
+    for name, names in _all_names(result).items():
+        values = _names_to_save(names)
         if isinstance(values, list):
             manifest[name] = values
         else:
             arrays[name] = values
     write_archive(path, manifest, arrays | _votes_to_save(result.annotations))
+
+
+def _all_names(result: Result) -> dict[str, Names]:
+    names = {name: getattr(result, name) for name in NAMES}
+    return names if result.annotations is None else names | {NEVER_VOTED: result.annotations.never_voted}
 
 
 class Narrow(NamedTuple):
@@ -194,7 +200,7 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
         steps=[Step(int(row[0]), int(row[1]), float(row[2]), float(row[3])) for row in arrays["steps"]],
         notes=manifest.get("notes", []),  # files of the first Karat have none
         counts=counts,
-        annotations=_votes(arrays, values, counts) if VOTES[0] in arrays else None,  # nor these
+        annotations=_votes(arrays, values, counts, manifest) if VOTES[0] in arrays else None,  # nor these
     )
 
 
@@ -203,7 +209,9 @@ def _knowledge(arrays: dict[str, NDArray[Any]], more: list[str]) -> Knowledge:
     return Knowledge(**known, more={name: arrays[f"more.{name}"] for name in more})
 
 
-def _votes(arrays: dict[str, NDArray[Any]], values: dict[str, Any], counts: Counts) -> Annotations:
+def _votes(
+    arrays: dict[str, NDArray[Any]], values: dict[str, Any], counts: Counts, manifest: dict[str, Any]
+) -> Annotations:
     cells_per_task, votes_per_cell, cell_class, annotator = (arrays[name] for name in VOTES)
     votes = Annotations(
         task_ptr=_pointers(cells_per_task),
@@ -212,6 +220,7 @@ def _votes(arrays: dict[str, NDArray[Any]], values: dict[str, Any], counts: Coun
         annotator=annotator.astype(np.int32),
         gold=values["gold"],
         counts=counts,
+        never_voted=as_column(arrays.get(NEVER_VOTED, manifest.get(NEVER_VOTED, []))),
         **{name: values[name] for name in NAMES},
     )
     _check_votes(votes)

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from karat.errors import InputError
 from karat.kernels import lookup
 from karat.kernels.group import renumber
 from karat.kernels.parallel import in_threads, ranges
@@ -19,6 +20,7 @@ __all__ = [
     "as_column",
     "encode",
     "encode_integers",
+    "encode_labels",
     "encode_pieces",
     "look_up",
     "rank_of",
@@ -131,6 +133,29 @@ def _signed(piece: NDArray[Any]) -> NDArray[Any]:
     if piece.dtype == np.uint64:
         return piece.view(np.int64)
     return piece.astype(np.int32 if piece.dtype.itemsize < 4 or piece.dtype == np.int32 else np.int64, copy=False)
+
+
+def encode_labels(labels: NDArray[Any], truths: list[Any], classes: Sequence[Any] | None) -> tuple[Codes, NDArray[Any]]:
+    """Codes of the labels, then of the gold truths, into one vocabulary of classes."""
+    if classes is None and not truths:
+        return encode(labels)
+    both = _join(labels, as_column(truths) if truths else labels[:0])
+    if classes is None:
+        return encode(both)
+    given = as_column(list(classes))
+    present, names = encode(both)
+    codes = look_up(names, given)
+    if (codes == MISSING).any():
+        raise InputError(
+            f"label {names[codes == MISSING].tolist()[0]!r} is not among the given classes {given.tolist()}"
+        )
+    return np.append(codes, np.int32(MISSING))[present], given
+
+
+def _join(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
+    if first.dtype.kind != second.dtype.kind:  # NumPy would turn 1 into "1" here
+        first, second = first.astype(object), second.astype(object)
+    return np.concatenate([first, second])
 
 
 def look_up(values: ArrayLike, names: Names) -> Codes:

@@ -68,7 +68,8 @@ def merge(old: Annotations, new: Annotations, repeated: Repeated = "first") -> M
         task_names=tasks.names,
         annotator_names=annotators.names,
         class_names=classes.names,
-        unlabelled=_still_unlabelled(old, new, tasks.names),
+        unlabelled=_still_missing(old.unlabelled, new.unlabelled, tasks.names),
+        never_voted=_still_missing(old.never_voted, new.never_voted, annotators.names),
         counts=_counts(old, new, fresh.counts.repeated),
     )
     if repeated == "first":
@@ -195,8 +196,9 @@ def _gold(old: Annotations, new: Annotations, tasks: Joined) -> Codes:
     return gold
 
 
-def _still_unlabelled(old: Annotations, new: Annotations, names: Names) -> Names:
-    both = join_names(old.unlabelled, new.unlabelled).names if len(new.unlabelled) else old.unlabelled
+def _still_missing(old: Names, new: Names, names: Names) -> Names:
+    """Those of both that are not among the names."""
+    both = join_names(old, new).names if len(new) else old
     if not len(both):
         return both
     left: Names = both[np.flatnonzero(_places(both, names) == MISSING)]

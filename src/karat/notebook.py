@@ -83,6 +83,7 @@ def _left_out(votes: Annotations) -> Iterable[str]:
         (counts.missing, "rows without a label"),
         (counts.repeated, "repeated votes"),
         (len(votes.unlabelled), "tasks without any vote"),
+        (len(votes.never_voted), "annotators without any vote"),
         *((number, escape(what)) for what, number in counts.left_out.items()),
     ]
     said = ", ".join(f"{number:,} {what}" for number, what in parts if number)

@@ -12,7 +12,6 @@ from karat.cli import options as o
 from karat.cli import source as s
 
 if TYPE_CHECKING:
-    from karat.annotations import Annotations
     from karat.trust import Agreement
 
 __all__ = ["agreement"]
@@ -65,28 +64,16 @@ def agreement(
     from karat.cli.outputs import check_outputs, write_all
     from karat.cli.outputs import table as write_table
     from karat.trust import agreement as measure
+    from karat.trust.votes import votes_of
 
     outputs = [path for path in (annotators, pairs) if path is not None]
     check_outputs(outputs, [], files)
     selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
     reading = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection)
-    found = measure(_votes(files, reading), level=level)  # type: ignore[arg-type]  # checked there
+    found = measure(votes_of(s.votes_or_saved(reading)), level=level)  # type: ignore[arg-type]  # checked there
     tables = ((annotators, found.annotators), (pairs, found.pairs))
     write_all({path: write_table(frame) for path, frame in tables if path is not None})
     _show(found, json)
-
-
-def _votes(files: list[str], reading: o.Reading) -> Annotations:
-    from karat.archive import is_saved_result, load
-    from karat.cli.summary import tell_left_out
-    from karat.trust.votes import votes_of
-
-    if len(files) == 1 and is_saved_result(files[0]):
-        s.refuse_for_model(reading)
-        return votes_of(load(files[0]))
-    votes = reading.read()
-    tell_left_out(votes)
-    return votes
 
 
 def _show(found: Agreement, as_json: bool) -> None:

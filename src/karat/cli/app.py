@@ -11,6 +11,7 @@ from karat.cli.aggregate import aggregate
 from karat.cli.agreement import agreement
 from karat.cli.compare import compare
 from karat.cli.convert import convert
+from karat.cli.coverage import coverage
 from karat.cli.datasets import datasets
 from karat.cli.demo import demo
 from karat.cli.evaluate import evaluate
@@ -43,6 +44,7 @@ for command in (
     evaluate,
     compare,
     agreement,
+    coverage,
     trust,
     convert,
     report,

@@ -15,6 +15,7 @@ from karat.errors import InputError
 from karat.registry import DEFAULT_METHOD
 
 if TYPE_CHECKING:
+    from karat.annotations import Annotations
     from karat.result import Result
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "result_of",
     "title_of",
     "truths_of",
+    "votes_or_saved",
 ]
 
 Source = Annotated[
@@ -63,6 +65,19 @@ def result_of(
     tell_left_out(votes)
     with progress(chosen.name) as watch:
         return fit(chosen, votes, threads=threads, watch=watch)
+
+
+def votes_or_saved(reading: o.Reading) -> Annotations | Result:
+    """The saved result, or the votes, of which is said what was left out."""
+    from karat.archive import is_saved_result, load
+    from karat.cli.summary import tell_left_out
+
+    if len(reading.files) == 1 and is_saved_result(reading.files[0]):
+        refuse_for_model(reading)
+        return load(reading.files[0])
+    votes = reading.read()
+    tell_left_out(votes)
+    return votes
 
 
 def truths_of(path: str | None) -> Any:

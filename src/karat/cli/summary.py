@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["described", "extremes", "facts", "left_out", "print_json", "tell", "tell_left_out"]
 
 SHOWN = 3  # of the best and of the worst annotators
+MOST_NAMED = 10  # annotators without any vote
 
 
 def facts(result: Result, votes: Annotations) -> dict[str, Any]:
@@ -49,6 +50,7 @@ def described(result: Result, n_votes: int, n_tasks: int, *, tied: int, outvoted
         "differs_from_majority": outvoted,
         "gold": gold,
         "unlabelled": len(result.unlabelled),
+        "never_voted": [] if result.annotations is None else to_list(result.annotations.never_voted),
         "rows": asdict(result.counts),
     }
 
@@ -93,14 +95,22 @@ def left_out(found: dict[str, Any]) -> str:
         (rows["missing"], f"{count(rows['missing'], 'row')} without a label"),
         (rows["repeated"], count(rows["repeated"], "repeated vote")),
         (found["unlabelled"], f"{count(found['unlabelled'], 'task')} without any vote (listed without a label)"),
+        (len(found["never_voted"]), never_voted(found["never_voted"])),
         *((number, f"{what} ({number:,})") for what, number in rows["left_out"].items()),
     ]
     return ", ".join(words for number, words in parts if number)
 
 
+def never_voted(names: list[Any]) -> str:
+    """2 annotators without any vote: spam_words, has_link"""
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return f"{count(len(names), 'annotator')} without any vote: {', '.join(map(str, names[:MOST_NAMED]))}{more}"
+
+
 def tell_left_out(votes: Annotations) -> None:
     """For commands that say nothing else of the votes."""
-    if words := left_out({"rows": asdict(votes.counts), "unlabelled": len(votes.unlabelled)}):
+    found = {"unlabelled": len(votes.unlabelled), "never_voted": to_list(votes.never_voted)}
+    if words := left_out({"rows": asdict(votes.counts), **found}):
         say(f"left out: {words}")
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from karat.encoding import MISSING, Codes, Names, as_column
 from karat.errors import InputError
@@ -23,9 +24,10 @@ from karat.readers.names import (
     without,
 )
 
-__all__ = ["MISSING_LABELS", "Settled", "drop_missing", "is_missing", "listed", "settle"]
+__all__ = ["MINUS_ONE", "MISSING_LABELS", "Settled", "drop_missing", "is_dropped", "is_missing", "listed", "settle"]
 
 MISSING_LABELS = ("NA", "null", "NaN")  # beside null, NaN and blank, which are never a label
+MINUS_ONE = 'cells of -1, taken as "no vote"'  # how `Counts.left_out` calls them
 
 
 class Settled(NamedTuple):
@@ -42,6 +44,15 @@ def drop_missing(labels: Coded, missing: Iterable[Any] | None, is_wide: bool = F
     if is_wide and missing is None and all(map(is_integer_text, to_list(labels.names))):
         return without(labels, lambda name: text_of(name) == "-1")  # Snorkel's way to say "did not vote"
     return labels
+
+
+def is_dropped(cells: Coded, labels: Coded, missing: Iterable[Any] | None) -> NDArray[np.bool_]:
+    """Cells of -1 that became MISSING although nobody said that -1 is no vote."""
+    if missing is not None:
+        return np.zeros(len(cells.codes), np.bool_)
+    minus_one = [code for code, name in enumerate(to_list(cells.names)) if text_of(name) == "-1"]
+    dropped: NDArray[np.bool_] = np.isin(cells.codes, minus_one) & (labels.codes == MISSING)
+    return dropped
 
 
 def is_missing(label: Any, missing: Iterable[Any] | None) -> bool:

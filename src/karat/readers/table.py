@@ -258,6 +258,8 @@ def _unique(columns: list[Any]) -> list[Any]:
 def _not_a_table(votes: Any, error: Exception) -> str:
     if isinstance(error, nw.exceptions.DuplicateError):
         return "the data frame has columns of the same name: " + " ".join(str(error).split())
+    if getattr(votes, "ndim", None) == 2:
+        return "a matrix of tasks and annotators is read with karat.Annotations.from_matrix(matrix, abstain=-1)"
     return (
         f"votes or truths of type {type(votes).__name__} cannot be read; expected a path, several paths "
         "or a data frame (pandas, Polars, PyArrow, ...)"

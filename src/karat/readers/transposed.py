@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
 
 from karat.annotations import Annotations
-from karat.encoding import MISSING
+from karat.encoding import MISSING, Names
 from karat.errors import InputError
 from karat.frames import to_list
 from karat.readers.assemble import Wishes, assemble, refuse_lost_ids
 from karat.readers.columns import RESPONDENT, TRUTH, bare_name, candidates, columns_of
-from karat.readers.labels import drop_missing
+from karat.readers.labels import drop_missing, is_dropped
 from karat.readers.names import Coded
 from karat.readers.table import Opened
 from karat.readers.truth import Truth, read_truth
@@ -52,7 +53,9 @@ def read_transposed(
     votes = Coded(np.where(is_truth, np.int32(MISSING), labels.codes), labels.names)
     whole = with_unlabelled(task, who, votes, items)
     annotations = assemble(*whole, truth, wishes, table.is_text, where)
-    return count_cells(annotations, int((~np.isin(people.codes, keys)).sum()) * len(columns))
+    minus_one = int((is_dropped(cells, labels, wishes.missing) & ~is_truth).sum())
+    counted = count_cells(annotations, int((~np.isin(people.codes, keys)).sum()) * len(columns), minus_one)
+    return replace(counted, never_voted=_without_truth(counted.never_voted))
 
 
 def _task_columns(columns: list[Any], tasks: str | Sequence[Any] | None, by_annotator: Any) -> list[Any]:
@@ -72,6 +75,12 @@ def _task_columns(columns: list[Any], tasks: str | Sequence[Any] | None, by_anno
 
 def _truth_rows(people: Coded) -> list[int]:
     return [code for code, name in enumerate(to_list(people.names)) if bare_name(name) in TRUTH.words]
+
+
+def _without_truth(names: Names) -> Names:
+    kept = [place for place, name in enumerate(to_list(names)) if bare_name(name) not in TRUTH.words]
+    people: Names = names[np.array(kept, np.int64)]
+    return people
 
 
 def _truth(task: Coded, labels: Coded, is_truth: Any, wishes: Wishes, name: str) -> Truth | None:

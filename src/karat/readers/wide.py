@@ -16,7 +16,7 @@ from karat.errors import InputError
 from karat.frames import kind_of, series_of, to_list
 from karat.readers.assemble import Wishes, assemble, refuse_lost_ids
 from karat.readers.columns import ANNOTATOR, WIDE_TASK, Role, columns_of, find_column, named_column, truth_columns
-from karat.readers.labels import drop_missing
+from karat.readers.labels import MINUS_ONE, drop_missing, is_dropped
 from karat.readers.names import Coded, encode_series, integer_names, renumber, text_of
 from karat.readers.table import Loaded, Opened, row_numbers
 from karat.readers.truth import gold_column, gold_truth
@@ -50,7 +50,8 @@ def read_wide(opened: Opened, task: str | None, annotators: str | Sequence[str] 
         Coded(tasks.codes[row], tasks.names), Coded(names.codes[column], names.names), labels, tasks
     )
     annotations = assemble(*whole, truth, wishes, table.is_text, where)
-    return count_cells(annotations, len(table.frame) * len(columns))
+    minus_one = int(is_dropped(cells, labels, wishes.missing).sum())
+    return count_cells(annotations, len(table.frame) * len(columns), minus_one)
 
 
 def id_column(opened: Opened, role: Role, name: str | None, others: set[Any]) -> tuple[Opened, Any]:
@@ -134,8 +135,9 @@ def with_unlabelled(task: Coded, annotator: Coded, labels: Coded, tasks: Coded) 
     )
 
 
-def count_cells(annotations: Annotations, cells: int) -> Annotations:
-    """Every cell counts as a row: those that were not passed on hold no vote."""
+def count_cells(annotations: Annotations, cells: int, minus_one: int) -> Annotations:
+    """Every cell counts as a row: those that were not passed on hold no vote. Those of -1 are counted apart."""
     counts = annotations.counts
-    votes = counts.rows - counts.missing
-    return replace(annotations, counts=replace(counts, rows=cells, missing=cells - votes))
+    missing = cells - (counts.rows - counts.missing) - minus_one
+    left_out = {MINUS_ONE: minus_one} if minus_one else {}
+    return replace(annotations, counts=replace(counts, rows=cells, missing=missing, left_out=left_out))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from karat.trust.copies import Alike as Alike
     from karat.trust.copies import alike as alike
+    from karat.trust.coverage_table import coverage as coverage
     from karat.trust.majority import contested as contested
     from karat.trust.majority import flips as flips
     from karat.trust.majority import n_flips as n_flips
@@ -30,6 +31,7 @@ _HOME = {
     "alike": "copies",
     "calibration": "reliability",
     "contested": "majority",
+    "coverage": "coverage_table",
     "flips": "majority",
     "n_flips": "majority",
     "spammers": "spam",

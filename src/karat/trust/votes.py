@@ -17,19 +17,21 @@ from karat.result import Result
 __all__ = ["truth_codes", "votes_of"]
 
 
-def votes_of(result: Result) -> Annotations:
+def votes_of(result: Result | Annotations) -> Annotations:
+    if isinstance(result, Annotations):
+        return result
     if result.annotations is None:
         raise InputError("this result was saved without its votes; fit again with this Karat to keep the votes")
     return result.annotations
 
 
-def truth_codes(result: Result, truth: Any, *, also_taught: bool = False) -> Codes:
+def truth_codes(result: Result | Annotations, truth: Any, *, also_taught: bool = False) -> Codes:
     """[T] the true class of each task, MISSING where it is not known; one beyond the classes if nobody voted for it.
 
     Truths come as codes already, or as anything that `karat.readers.read_truth` takes. Those that taught the method
     are left out, unless they are wanted, too: of these tasks every method is sure and right.
     """
-    n_tasks, n_classes = result.posterior.shape
+    n_tasks, n_classes = len(result.task_names), len(result.class_names)
     if isinstance(truth, np.ndarray) and truth.dtype.kind in "iu" and truth.shape == (n_tasks,):
         codes = np.where(truth < n_classes, truth, n_classes).astype(np.int32)
     else:

@@ -1,0 +1,117 @@
+"""karat coverage: what each annotator or labelling function covers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from karat.cli import database as d
+from karat.cli import exports as e
+from karat.cli import options as o
+from karat.cli import source as s
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import polars as pl
+
+__all__ = ["coverage"]
+
+SHARES = {
+    "coverage": "tasks with votes",
+    "overlaps": "tasks with votes of two annotators or more",
+    "conflicts": "tasks on which votes differ",
+}
+SHOWN = 30  # rows of the table
+MOST_CLASSES = 5  # of an annotator's polarity, on the terminal
+
+
+def coverage(
+    files: s.Source,
+    truth: Annotated[
+        str | None, typer.Option("--truth", metavar="FILE", help="Known truths: adds how often each is right.")
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="OUT", help="Write the table: CSV, TSV, JSONL or Parquet.")
+    ] = None,
+    task: o.TaskColumn = None,
+    annotator: o.AnnotatorColumn = None,
+    label: o.LabelColumn = None,
+    truth_task: Annotated[
+        str | None, typer.Option("--truth-task", metavar="NAME", help="The column of the tasks in --truth.")
+    ] = None,
+    truth_label: Annotated[
+        str | None, typer.Option("--truth-label", metavar="NAME", help="The column of the truths in --truth.")
+    ] = None,
+    wide: o.Wide = False,
+    classes: o.Classes = None,
+    missing: o.Missing = None,
+    repeated: o.Repeated = "first",
+    query: d.Query = None,
+    table: d.Table = None,
+    param: d.Param = None,
+    format: e.Format = None,
+    question: e.Question = None,
+    include: e.Include = None,
+    json: o.Json = False,
+) -> None:
+    """Say what each annotator or labelling function covers: coverage, polarity, overlaps, conflicts.
+
+    Shares are of all tasks, also of those without votes. Of a saved model (karat aggregate --save) the table also has
+    the expected accuracies, and with --truth the share of right votes.
+    """
+    from karat.cli.evaluate import read_key
+    from karat.cli.outputs import check_outputs, write_all
+    from karat.frames import to_polars
+    from karat.trust import coverage as measure
+    from karat.trust.coverage_table import coverage_figures
+    from karat.trust.votes import votes_of
+
+    check_outputs([output] if output else [], [], [*files, *([truth] if truth else [])])
+    selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
+    given = s.votes_or_saved(o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection))
+    votes = votes_of(given)
+    key = None if truth is None else read_key(votes, truth, truth_task, truth_label).codes
+    found = to_polars(measure(given, key))
+    if output is not None:
+        write_all({output: lambda path: _write(found, path)})
+    _show(coverage_figures(votes), found, json)
+
+
+def _write(found: pl.DataFrame, path: Path) -> None:
+    """CSV and TSV have no lists: there the classes of an annotator stand in one cell, with commas."""
+    from karat.writers import check_table_path, write_frame
+
+    kind, _ = check_table_path(path)
+    write_frame(_with_text(found) if kind in ("csv", "tsv") else found, path)
+
+
+def _with_text(found: pl.DataFrame, most: int | None = None) -> pl.DataFrame:
+    import polars as pl
+
+    texts = []
+    for classes in found["polarity"].to_list():
+        more = f" and {len(classes) - most:,} more" if most is not None and len(classes) > most else ""
+        texts.append(", ".join(map(str, classes[:most])) + more)
+    return found.with_columns(pl.Series("polarity", texts, dtype=pl.String))
+
+
+def _show(figures: dict[str, Any], found: pl.DataFrame, as_json: bool) -> None:
+    if as_json:
+        from karat.cli.summary import print_json
+
+        print_json({**figures, "annotators": found.to_dicts()})
+        return
+    from karat.cli.show import console, figures_table, frame_table
+    from karat.cli.words import count
+
+    sizes = ((figures["n_annotators"], "annotator", "s"), (len(figures["classes"]), "class", "es"))
+    title = ", ".join([count(figures["n_tasks"], "task"), *(count(*size) for size in sizes)])
+    screen = console()
+    rows = [(words, f"{figures[name]:.1%}") for name, words in SHARES.items()]
+    rows.append(("annotators who vote for one class only", f"{figures['n_one_class']:,}"))
+    rows.append(("annotators without any vote", f"{len(figures['never_voted']):,}"))
+    screen.print(figures_table(title, rows))
+    widest = found.sort("coverage", descending=True, maintain_order=True)
+    screen.print(frame_table("By coverage", _with_text(widest, MOST_CLASSES), SHOWN))
