@@ -7,8 +7,8 @@ python bench/real.py --fast                                       the default an
 python bench/real_page.py                                         docs/choosing.md from the figures that were kept
 
 The data are the folders `real` and `datasets` of --shared. Figures of a run over all sets are kept in
-bench/results/real, a file per method. Those of the other libraries are taken from there if they are there already:
-delete a file to have it measured again.
+bench/results/real, a file per method. Those of the other libraries are taken from there if they are there already
+(delete a file to have it measured again), those of Karat's methods only with --resume.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from karat.registry import DEFAULT_METHOD, REGISTRY
 from karat.solve import fit
 from machine import describe
 from real_data import RealSet, load, without_labels
-from real_rivals import RIVALS, Rival, covers, is_rival, kept_of_rival, version
+from real_rivals import RIVALS, Rival, covers, is_rival, version
 from real_score import measure, summarise
 from real_table import header, line
 
@@ -56,7 +56,7 @@ def main() -> None:
     sets = {one.name: {**one.describe(), "mv": measure(one.shares, one.truth)} for one in data}
     complete = len(data) == ALL_SETS
     if complete:
-        _write(RESULTS / "sets.json", sets)
+        write(RESULTS / "sets.json", {}, sets)
     print(header())
     found = {}
     for name in _chosen(options):
@@ -64,35 +64,40 @@ def main() -> None:
         print(line(name, summarise(found[name], sets)), flush=True)
     _print_under(found, sets)
     if options.json:
-        _write(options.json, {"machine": describe(), "sets": sets, "methods": found})
+        content = {"machine": describe(), "sets": sets, "methods": found}
+        write_bytes(options.json, json.dumps(content, indent=1).encode())
     if complete and not check(found, sets):
         sys.exit(1)
 
 
 def run(name: str, data: list[RealSet], options: argparse.Namespace, keep: bool) -> Rows:
-    """The figures of a method on each set."""
-    path = RESULTS / f"{name.replace(' ', '_')}.json"
-    if is_rival(name):
-        return run_rival(name, [one for one in data if covers(name, one)], path, options.limit)
-    rows = run_sets(data, {}, _measure_method(name, options))
-    if keep:
-        _write(path, {"method": name, "machine": describe(), "sets": rows})
-    return rows
+    """The figures of a method on each set, kept as they come."""
+    path, about = RESULTS / f"{name.replace(' ', '_')}.json", {"method": name}
+    rival = Rival(name, options.limit) if is_rival(name) else None
+    if rival:
+        about["version"] = version(name)
+        data = [one for one in data if covers(name, one.kind)]
+    kept = read_kept(path, about) if rival or options.resume else {}
+    measure_one = rival.measure if rival else _measure_method(name, options)
 
-
-def run_rival(name: str, data: list[RealSet], path: Path, limit: float) -> Rows:
-    """The same for a method of another library; its figures are kept as they come."""
-    kept, rival = kept_of_rival(name, path), Rival(name, limit)
-
-    def measure_one(one: RealSet) -> dict[str, Any]:
-        kept[one.name] = rival.measure(one)
-        _write(path, {"method": name, "version": version(name), "machine": describe(), "sets": kept})
+    def measure_and_keep(one: RealSet) -> dict[str, Any]:
+        kept[one.name] = measure_one(one)
+        if keep or rival:
+            write(path, about, kept)
         return kept[one.name]
 
-    rows = run_sets(data, dict(kept), measure_one)
-    rival.close()
-    _write(path, {"method": name, "version": version(name), "machine": describe(), "sets": {**kept, **rows}})
+    rows = run_sets(data, dict(kept), measure_and_keep)
+    if rival:
+        rival.close()
+    if keep:
+        write(path, about, rows)
     return rows
+
+
+def read_kept(path: Path, about: dict[str, str]) -> Rows:
+    """Earlier figures of the same method (and version of a library)."""
+    content = json.loads(path.read_text()) if path.is_file() else {}
+    return dict(content["sets"]) if about.items() <= content.items() else {}
 
 
 def run_sets(data: list[RealSet], kept: Rows, measure_one: Callable[[RealSet], dict[str, Any]]) -> Rows:
@@ -185,9 +190,12 @@ def _chosen(options: argparse.Namespace) -> list[str]:
     return [*chosen, *(RIVALS if options.rivals else ())]
 
 
-def _write(path: Path, content: Any) -> None:
+def write(path: Path, about: dict[str, str], sets: Rows) -> None:
+    """A file in bench/results, with a line for each data set."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_bytes(path, json.dumps(content, indent=1).encode())
+    head = json.dumps({**about, "machine": describe()})[:-1]
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in sets.items())
+    write_bytes(path, f'{head}, "sets": {{\n{lines}\n}}}}\n'.encode())
 
 
 def _options() -> argparse.Namespace:
@@ -196,6 +204,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rivals", action="store_true", help="also the other libraries")
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="these data sets only")
     parser.add_argument("--fast", action="store_true", help="sets with fewer than 400,000 votes x classes only")
+    parser.add_argument("--resume", action="store_true", help="do not measure again what is kept")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write all figures to this file")
     parser.add_argument("--limit", type=float, default=30.0, help="seconds of processor time that a fit may take")
     parser.add_argument("--shared", type=Path, default=Path("../shared"), help="the folder of the data")

@@ -18,7 +18,7 @@ from karat.errors import InputError
 from karat.files import write_bytes
 from karat.registry import DEFAULT_METHOD, REGISTRY
 from real_data import KINDS, PAPER
-from real_rivals import is_rival
+from real_rivals import covers, is_rival
 from real_score import MARGINS, summarise
 
 HERE = Path(__file__).resolve().parent
@@ -30,8 +30,9 @@ MEASURED = "sets.json", "simulated.json"  # beside the files of methods
 
 INTRODUCTION = """# Which method to choose
 
-Karat's default is `{default}`. It was chosen on real data: {sets} public data sets in {families} families, with truths
-that are independent of the votes ({kinds}), and the ten data sets of the PTBCC paper. `mv` is the majority vote.
+Karat's default is `{default}`. It was chosen on real data: {sets} public data sets in {families} families
+({kinds}), whose truths are independent of the votes, and the ten data sets of the PTBCC
+paper. `mv` is the majority vote.
 
 - **open** is the mean accuracy over the families, then by kind of annotators: crowds (human), **experts**, panels of
   language models (**llm**), ensembles of classifiers and commercial services (**systems**), and labelling functions
@@ -47,9 +48,9 @@ that are independent of the votes ({kinds}), and the ten data sets of the PTBCC 
 FINISHED = """A fit that takes too long or fails is *not finished*: on that set the majority vote's figures stand in for
 the method's. Sets are taken in the order of votes x classes; after three in a row that took too long, larger ones are
 not tried."""
-RIVALS = """The same sets, the same measures. Every fit has a process of its own with one thread; settings are each
-library's defaults. Snorkel's LabelModel is made for labelling functions and was run on these only. Libraries that
-return labels without probabilities have no log loss and no ECE."""
+RIVALS = """The same sets, measures and limit of time. Every fit has a process of its own with one thread; settings are
+each library's defaults. Snorkel's LabelModel is made for labelling functions and was run on these only. Methods that
+return labels without probabilities have no log loss and no ECE, and break ties in their own way."""
 ENDING = """---
 
 Made by `python bench/real.py --rivals`, `python bench/simulated.py --every {every} --draws {draws} --keep` and
@@ -69,7 +70,8 @@ def main() -> None:
 
 
 def page() -> str:
-    sets, kept = _read("sets.json"), kept_methods()
+    sets = _read("sets.json")["sets"]
+    kept = kept_methods(sets)
     missing = [name for name in ("mv", DEFAULT_METHOD) if name not in kept]
     if missing:
         raise InputError(f"there are no figures of {missing[0]} in {RESULTS}; run `python bench/real.py` first")
@@ -90,17 +92,21 @@ def page() -> str:
     return "\n\n".join(section.strip() for section in sections) + "\n"
 
 
-def kept_methods() -> dict[str, dict[str, Any]]:
-    """What was kept of each method that is still registered, and of other libraries."""
+def kept_methods(sets: Rows) -> dict[str, dict[str, Any]]:
+    """What was kept of the methods that are still registered and of other libraries, if they were run to the end."""
     files = [json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json")) if path.name not in MEASURED]
-    gone = [one["method"] for one in files if not _is_known(one["method"])]
-    if gone:
-        print(f"left out, since they are not registered: {', '.join(gone)}")
-    return {one["method"]: one for one in files if _is_known(one["method"])}
+    left_out = [one["method"] for one in files if not _is_known(one["method"]) or not _is_whole(one, sets)]
+    if left_out:
+        print(f"left out, since not registered or not run on all sets: {', '.join(left_out)}")
+    return {one["method"]: one for one in files if one["method"] not in left_out}
 
 
 def _is_known(name: str) -> bool:
     return is_rival(name) or name.split()[0] in REGISTRY
+
+
+def _is_whole(kept: dict[str, Any], sets: Rows) -> bool:
+    return {name for name in sets if covers(kept["method"], sets[name]["kind"])} <= set(kept["sets"])
 
 
 def introduction(sets: Rows) -> str:
@@ -147,7 +153,7 @@ def row(title: str, summary: dict[str, Any], rows: Rows) -> list[str]:
     under = " / ".join(str(len(summary["under"][margin])) for margin in MARGINS)
     failed = f"{len(summary['failed'])} of {summary['covered']}" if summary["failed"] else ""
     accuracies = [_figure(summary[group], "accuracy", 4) for group in GROUPS]
-    return [title, *accuracies, under if summary["open"] else "–", *calibration, f"{summary['seconds']:.0f}", failed]
+    return [title, *accuracies, under if summary["open"] else "–", *calibration, f"{summary['seconds']:.1f}", failed]
 
 
 def _figure(means: dict[str, float] | None, what: str, digits: int) -> str:
@@ -198,12 +204,10 @@ def _families(sets: Rows, kind: str) -> dict[str, list[str]]:
 
 def simulated_table(kept: dict[str, Any]) -> str:
     figures = kept["accuracy"]
-    names = list(figures["all"])
+    names = [name for name in figures["all"] if _is_known(name)]
     rows = [[kind, *(_short(means[name], 4) for name in names)] for kind, means in figures.items()]
-    said = (
-        f"Mean accuracy on the crowds of `bench/worlds.py` (every {kept['every']}. crowd, {kept['draws']} draw each). "
-    )
-    return f"{said}They test understanding and decide nothing.\n\n{table(['kind of crowd', *names], rows)}"
+    said = "Mean accuracy on crowds drawn by `bench/worlds.py`. They show what a method understands; real data decide."
+    return f"{said}\n\n{table(['kind of crowd', *names], rows)}"
 
 
 def unfinished(found: dict[str, Rows]) -> str:

@@ -15,7 +15,7 @@ from real_data import RealSet
 from real_score import measure
 from rivals import HERE, one_thread, rival_python, versions
 
-__all__ = ["RIVALS", "Rival", "covers", "is_rival", "kept_of_rival", "version"]
+__all__ = ["RIVALS", "Rival", "covers", "is_rival", "version"]
 
 RIVALS = (
     *(f"crowd-kit {name}" for name in ("MajorityVote", "Wawa", "DawidSkene", "MMSR", "MACE", "GLAD")),
@@ -34,14 +34,9 @@ def version(name: str) -> str:
     return versions()[name.partition(" ")[0]]
 
 
-def kept_of_rival(name: str, path: Path) -> dict[str, dict[str, Any]]:
-    """Earlier figures of the same version of the library."""
-    kept = json.loads(path.read_text()) if path.is_file() else {}
-    return dict(kept["sets"]) if kept.get("version") == version(name) else {}
-
-
-def covers(name: str, data: RealSet) -> bool:
-    return KINDS.get(name, data.kind) == data.kind
+def covers(name: str, kind: str) -> bool:
+    """Whether the method is run on this kind of data."""
+    return KINDS.get(name, kind) == kind
 
 
 class Rival:

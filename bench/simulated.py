@@ -22,11 +22,11 @@ import numpy as np
 
 from karat.errors import InputError
 from karat.files import write_bytes
-from karat.metrics import accuracy
 from karat.registry import DEFAULT_METHOD
 from karat.solve import fit
 from machine import describe
 from real import RESULTS, parse
+from real_score import measure
 from worlds import draw, worlds
 
 METHODS = list(dict.fromkeys(["mv", "ptbcc", "hds", DEFAULT_METHOD]))
@@ -41,7 +41,10 @@ def main() -> None:
     for world in worlds()[:: options.every]:
         for seed in range(options.draws):
             votes, truth = draw(world, seed)
-            row = {name: accuracy(fit(method, votes, threads=1).posterior, truth) for name, method in methods.items()}
+            row = {
+                name: measure(fit(method, votes, threads=1).posterior, truth)["accuracy"]
+                for name, method in methods.items()
+            }
             found.setdefault(world.kind, []).append(row)
     figures = {**{kind: means(rows, chosen) for kind, rows in found.items()}, "all": means(_all(found), chosen)}
     show(figures, chosen)

@@ -17,8 +17,10 @@ BENCH = str(Path(__file__).parents[1] / "bench")
 def _bench_on_the_path(monkeypatch):
     monkeypatch.syspath_prepend(BENCH)
     yield
-    for name in [name for name, module in sys.modules.items() if str(getattr(module, "__file__", "")).startswith(BENCH)]:
-        del sys.modules[name]
+    files = {name: str(getattr(module, "__file__", "")) for name, module in sys.modules.items()}
+    for name in files:
+        if files[name].startswith(BENCH):
+            del sys.modules[name]
 
 
 def shared_folder(path: Path) -> Path:
