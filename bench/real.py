@@ -141,6 +141,8 @@ def _fit(method: Method, one: RealSet, limit: float, n_tasks: int | None = None)
         result = fit(method, annotations, threads=1, watch=watch)
     except TooLong:
         return {"failed": f"{TOO_LONG} {limit:g} s of processor time"}
+    except Exception as error:  # shown on the page
+        return {"failed": f"{type(error).__name__}: {error}"}
     seconds = time.process_time() - began
     return {**measure(result.posterior, one.truth[: len(result.posterior)]), "seconds": seconds}
 

@@ -114,3 +114,15 @@ def test_settings_are_read_from_the_name():
 
     assert parse("ds max_iterations=7").max_iterations == 7
     assert parse("hds class_prior=flat").class_prior == "flat"
+
+
+def test_a_method_that_crashes_is_shown_as_failed(tmp_path, monkeypatch):
+    import real
+    from real_data import load
+
+    def crash(*arguments, **options):
+        raise np.linalg.LinAlgError("Singular matrix")
+
+    monkeypatch.setattr(real, "fit", crash)
+    found = real._fit(real.parse("mv"), load(shared_folder(tmp_path))[0], limit=1.0)
+    assert found == {"failed": "LinAlgError: Singular matrix"}
