@@ -18,6 +18,7 @@ from karat.errors import InputError
 from karat.files import write_bytes
 from karat.registry import DEFAULT_METHOD, REGISTRY
 from real_data import KINDS, PAPER
+from real_rivals import RIVALS as OTHERS
 from real_rivals import covers, is_rival
 from real_score import MARGINS, summarise
 
@@ -86,7 +87,7 @@ def page() -> str:
         f"## {DEFAULT_METHOD} and the majority vote, family by family\n\n{families_table(found[DEFAULT_METHOD], sets)}",
         CONSTANTS.read_text().strip(),
         f"## Simulated crowds\n\n{simulated_table(simulated)}",
-        f"## What was not finished\n\n{unfinished(found)}",
+        f"## What was not finished\n\n{unfinished(found)}\n\n{left_out(set(kept))}",
         ENDING.format(**simulated, **_machine(kept[DEFAULT_METHOD])),
     ]
     return "\n\n".join(section.strip() for section in sections) + "\n"
@@ -95,10 +96,7 @@ def page() -> str:
 def kept_methods(sets: Rows) -> dict[str, dict[str, Any]]:
     """What was kept of the methods that are still registered and of other libraries, if they were run to the end."""
     files = [json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json")) if path.name not in MEASURED]
-    left_out = [one["method"] for one in files if not _is_known(one["method"]) or not _is_whole(one, sets)]
-    if left_out:
-        print(f"left out, since not registered or not run on all sets: {', '.join(left_out)}")
-    return {one["method"]: one for one in files if one["method"] not in left_out}
+    return {one["method"]: one for one in files if _is_known(one["method"]) and _is_whole(one, sets)}
 
 
 def _is_known(name: str) -> bool:
@@ -219,6 +217,11 @@ def unfinished(found: dict[str, Rows]) -> str:
                 reasons.setdefault(figures["failed"], []).append(one)
         lines += [f"- `{name}`, {reason}: {', '.join(names)}" for reason, names in reasons.items()]
     return "\n".join(lines) or "Every method finished on every set."
+
+
+def left_out(shown: set[str]) -> str:
+    names = [name for name in (*REGISTRY, *OTHERS) if name not in shown]
+    return f"Not shown, since they were not run on all sets: {', '.join(names)}." if names else ""
 
 
 def table(head: list[str], rows: Iterable[list[str]]) -> str:
