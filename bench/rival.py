@@ -1,15 +1,20 @@
 """One method of one library on one data set, in a process of its own: prints a line of JSON.
 
 python bench/rival.py LIBRARY METHOD FOLDER
+python bench/rival.py --serve LIBRARY METHOD LIMIT
 
 Started by rivals.py, in the environment of the library. The clock runs from arrays in memory to labels, conversion
 into the library's own form included; a second, warm fit is taken where the first was short.
+
+The second form, for real_rivals.py, loads the library once and answers requests: see `serve`.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import resource
+import signal
 import sys
 import tempfile
 import time
@@ -20,6 +25,8 @@ from typing import Any
 import numpy as np
 
 SHORT = 20.0  # seconds: shorter fits are repeated
+MOST_MEMORY = 8 << 30  # bytes of a fit that is served
+PATIENCE = 20  # a served fit may take so many times its limit of processor time by the clock on the wall
 
 Votes = Any  # [L, 3] task, annotator, label, as integers from 0
 
@@ -121,6 +128,39 @@ def peak_mebibytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+def serve(library: str, method: str, limit: str) -> None:
+    """Answer each line `[VOTES.npy, OUT.npz]` of standard input by a line: "done", or why there is no posterior.
+
+    Every fit runs in a child of its own, so that it can be ended after LIMIT seconds of processor time.
+    """
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # libraries print
+    fit = LIBRARIES[library](method)
+    for line in sys.stdin:
+        child = os.fork()
+        if not child:
+            os._exit(fit_in_child(fit, *json.loads(line), float(limit)))
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        late = status in (-signal.SIGXCPU, -signal.SIGALRM)
+        died = f"longer than {limit} s of processor time" if late else f"ended with exit code {status}"
+        print(json.dumps(died if status else "done"), file=answers, flush=True)
+
+
+def fit_in_child(fit: Callable[[Votes], Any], votes: str, out: str, limit: float) -> int:
+    """Write the posterior and the seconds of processor time, or the message of what went wrong."""
+    resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 5))
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    signal.alarm(int(PATIENCE * limit))
+    np.random.seed(0)  # noqa: NPY002  # some libraries break ties by it
+    data, began = np.load(votes, allow_pickle=False), sum(os.times()[:4])
+    try:
+        posterior = np.asarray(fit(data), dtype=np.float64)
+        np.savez(out, posterior=posterior, seconds=sum(os.times()[:4]) - began)
+    except Exception as error:
+        np.savez(out, failed=f"{type(error).__name__}: {error}"[:300])
+    return 0
+
+
 def main(library: str, method: str, folder: str) -> None:
     votes, truth = (read(Path(folder) / name) for name in ("label.csv", "truth.csv"))
     fit, before = LIBRARIES[library](method), peak_mebibytes()
@@ -134,4 +174,4 @@ def main(library: str, method: str, folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    serve(*sys.argv[2:]) if sys.argv[1] == "--serve" else main(*sys.argv[1:])

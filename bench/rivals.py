@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def _keep(options: argparse.Namespace, figures: list[dict[str, Any]]) -> Path:
-    machine = {**describe(), "rivals": _versions(), "limit_seconds": options.limit}
+    machine = {**describe(), "rivals": versions(), "limit_seconds": options.limit}
     options.out.mkdir(parents=True, exist_ok=True)
     kept: Path = options.out / "rivals.json"
     write_bytes(kept, json.dumps({"machine": machine, "figures": figures}, indent=1).encode())
@@ -82,15 +82,19 @@ def rival_python() -> Path:
 
 def measure(python: Path, library: str, method: str, folder: str, limit: float) -> dict[str, Any]:
     command = [str(python), str(HERE / "rival.py"), library, method, folder]
-    environment = {**os.environ, **dict.fromkeys(THREADS, "1")}
     try:
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=limit, env=environment)
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=limit, env=one_thread())
     except subprocess.TimeoutExpired:
         return {"failed": f"longer than {limit:g} s"}
     if ended.returncode:
         return {"failed": _message(ended.stderr) or f"exit code {ended.returncode}"}
     found: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
     return found
+
+
+def one_thread() -> dict[str, str]:
+    """The environment of a process whose libraries use one thread."""
+    return {**os.environ, **dict.fromkeys(THREADS, "1")}
 
 
 def _message(text: str) -> str:
@@ -107,7 +111,7 @@ def _line(f: dict[str, Any]) -> str:
     return f"{name}{f['accuracy']:.4f} {f['seconds']:9.4f} s {f['peak_mib']:7.0f} MiB"
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
     lines = [line for line in REQUIREMENTS.read_text().splitlines() if "==" in line and not line.startswith("#")]
     return dict(line.split("==") for line in lines)
 
