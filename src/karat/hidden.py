@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.annotations import Annotations
-from karat.dependence import rows_of
 from karat.encoding import MISSING, Codes, Names
 from karat.predict import LEAST_PROBABILITY, likelihoods
 from karat.result import Result
+from karat.vote_pairs import rows_of
 
 __all__ = ["Hidden", "Sample", "add_tempered", "draw_tasks", "first_tasks", "hide", "sample_tasks", "stack", "temper"]
 
