@@ -20,6 +20,7 @@ from karat.engines.blas import one_blas_thread
 from karat.engines.local import LocalEngine
 from karat.errors import InputError
 from karat.knowledge import CHOOSING
+from karat.memory import available_memory, in_words
 from karat.methods.base import Method, Step
 from karat.result import Result, summarise
 
@@ -123,6 +124,7 @@ def _sweep_to_end(
     before = None if after is None else after.steps
     with one_blas_thread():
         descent, posterior, per_task = _best_of(method, engine, watch, checkpoint, before)
+        _check_numbers(method, posterior)
         knowledge = method.knowledge(descent.parameters)
     knowledge.more.update(per_task)
     result = summarise(method.name, method.settings, annotations, posterior, descent.steps, knowledge)
@@ -134,6 +136,30 @@ def _check(method: Method, annotations: Annotations, checkpoint: Checkpoint | No
         raise InputError(f"{method.name} cannot use gold truths; leave them out or choose another method")
     if checkpoint is not None and (method.n_restarts > 1 or method.accelerated):
         raise InputError("a fit with restarts or with accelerate cannot be resumed from a checkpoint")
+    _check_memory(method, annotations)
+
+
+def _check_memory(method: Method, annotations: Annotations) -> None:
+    """Refuse what cannot fit before anything is allocated."""
+    most = max(one.n_parameters(annotations) for one in (method, method.prelude or method))
+    needed = most * 8 + annotations.n_tasks * annotations.n_classes * (4 if method.single else 8)
+    there = available_memory()
+    if needed > there:
+        raise InputError(
+            f"{method.name} needs at least {in_words(needed)} of memory for {annotations.n_classes:,} classes, "
+            f"{annotations.n_annotators:,} annotators and {annotations.n_tasks:,} tasks, but {in_words(there)} are "
+            "available; check that the label column holds classes, merge rare ones, or choose another method"
+        )
+
+
+def _check_numbers(method: Method, posterior: NDArray[np.float64]) -> None:
+    """Refuse a posterior that is not a number, whatever made it so."""
+    if np.isfinite(posterior.sum()):
+        return
+    defaults = method.defaults()
+    changed = [f"{name}={value}" for name, value in method.settings.items() if str(value) != str(defaults[name])]
+    of = f" with {', '.join(changed)}" if changed else ""
+    raise InputError(f"{method.name}{of} ended in probabilities that are no numbers (NaN); choose other settings")
 
 
 def _best_of(

@@ -84,7 +84,8 @@ def _couples_of(rows: Integers, task: int) -> tuple[Integers, Integers, Integers
 def _ranges(first: Integers, n: Integers) -> Integers:
     """The numbers first, ..., first + n - 1 of each, in a row."""
     before = np.cumsum(n) - n
-    return np.arange(n.sum()) + np.repeat(first - before, n)
+    ranges: Integers = np.arange(n.sum()) + np.repeat(first - before, n)
+    return ranges
 
 
 def _rank(votes: Annotations, rng: np.random.Generator) -> Integers:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import copy
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
@@ -29,6 +30,7 @@ from karat.encoding import Codes
 from karat.engines import Engine
 from karat.engines.blocks import Block
 from karat.errors import InputError
+from karat.methods.settings import COUNT, SEED, TOLERANCE, Allowed, check_settings
 from karat.result import Knowledge, Result, Step
 
 __all__ = ["Fit", "Knowledge", "Memory", "Method", "Step", "start_from_shares"]
@@ -73,6 +75,7 @@ class Method(ABC):
     exact_bits: ClassVar[bool] = True  # False where an optimiser's sums depend on where memory lies
     rounding: ClassVar[float] = 1e-6  # how far another order of the same sums may move a posterior
     takes_prior: ClassVar[bool] = False  # whether it can be told what an earlier run knew of annotators
+    limits: ClassVar[Mapping[str, Allowed]] = {}  # what values its own settings may have
     remembers: ClassVar[tuple[str, ...] | None] = None  # what `recall` needs of annotators; None: it cannot recall
 
     tolerance: float = 1e-3  # stop when no posterior moves by as much
@@ -81,14 +84,20 @@ class Method(ABC):
     earlier: Any = field(default=None, init=False, repr=False, compare=False)  # counts of an earlier run: `inform`
 
     def __post_init__(self) -> None:
-        if self.max_iterations < 1:
-            raise InputError(f"max_iterations must be at least 1, not {self.max_iterations}")
-        if not self.tolerance >= 0:
-            raise InputError(f"tolerance must not be negative, but is {self.tolerance}")
+        limits = {"max_iterations": COUNT, "tolerance": TOLERANCE, "seed": SEED, **self.limits}
+        check_settings(self.settings, self.defaults(), limits)
 
     @property
     def settings(self) -> dict[str, Any]:
         return {setting.name: getattr(self, setting.name) for setting in fields(self) if setting.init}
+
+    @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        return {setting.name: setting.default for setting in fields(cls) if setting.init}
+
+    def n_parameters(self, annotations: Annotations) -> int:
+        """How many numbers a fit keeps at least, beside the votes and the posterior: for the check of memory."""
+        return 0
 
     @property
     def n_restarts(self) -> int:

@@ -24,6 +24,7 @@ from typing import ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from karat.annotations import Annotations
 from karat.encoding import Codes
 from karat.engines.blocks import Block
 from karat.errors import InputError
@@ -95,6 +96,9 @@ class HDS(Method):
             raise InputError(f'class_prior must be "votes" or "flat", not {self.class_prior!r}')
         if self.weights is not None and not (np.asarray(self.weights, dtype=float) > 0).all():
             raise InputError("weights must be positive, one per annotator")
+
+    def n_parameters(self, annotations: Annotations) -> int:
+        return 3 * annotations.n_annotators * annotations.n_classes**2
 
     def start(self, block: Block, restart: int) -> First:
         start_from_shares(block)
