@@ -14,7 +14,7 @@ from karat.annotations import Annotations, Counts
 from karat.choice import Choice
 from karat.encoding import Codes, Names, as_column, look_up
 from karat.errors import InputError
-from karat.kernels.labels import decide
+from karat.kernels.labels import decide, preference_of
 from karat.kernels.votes import agreement
 from karat.knowledge import Knowledge, Part, Step
 
@@ -33,8 +33,9 @@ Floats = NDArray[np.float64]
 class Result:
     """Labels one can trust, and why.
 
-    Ties: where several classes are exactly as probable, the label is the one that is most frequent over all
-    tasks (by summed posterior), then the first in the order of the classes; `tied` marks such tasks.
+    Ties: where several classes are equally probable, but for rounding (1e-9 of the highest probability), the label is
+    the one that is most frequent over all tasks (by summed posterior), then the first in the order of the classes;
+    `tied` marks such tasks.
     """
 
     method: str
@@ -265,7 +266,7 @@ def summarise(
 
 
 def _labels(posterior: Floats) -> tuple[Codes, NDArray[np.bool_]]:
-    preference = np.argsort(-posterior.sum(axis=0, dtype=np.float64), kind="stable")
+    preference = preference_of(posterior.sum(axis=0, dtype=np.float64))
     label, tied = np.empty(len(posterior), np.int32), np.empty(len(posterior), np.bool_)
     decide(posterior, preference, label, tied)
     return label, tied

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from karat.accelerate import Strides
 from karat.annotations import Annotations
+from karat.annotator_order import order_by_votes, reordered
 from karat.checkpoint import Checkpoint, fingerprint, interruptible
 from karat.encoding import MISSING
 from karat.engines import Engine
@@ -118,7 +119,9 @@ def _sweep_to_end(
     after: Result | None = None,
 ) -> Result:
     engine.accept(method)
-    engine.scatter(annotations, divisible=method.divisible)
+    order = order_by_votes(annotations) if method.unstable else None
+    ordered = annotations if order is None else reordered(annotations, order)
+    engine.scatter(ordered, divisible=method.divisible)
     if after is not None and method.prelude is not None:
         engine.restore({"posterior": after.posterior})
     before = None if after is None else after.steps
@@ -126,6 +129,8 @@ def _sweep_to_end(
         descent, posterior, per_task = _best_of(method, engine, watch, checkpoint, before)
         _check_numbers(method, posterior)
         knowledge = method.knowledge(descent.parameters)
+    if order is not None:
+        knowledge.more.update({name: knowledge.more[name][np.argsort(order)] for name in method.unstable})
     knowledge.more.update(per_task)
     result = summarise(method.name, method.settings, annotations, posterior, descent.steps, knowledge)
     return replace(result, converged=descent.converged, stopped=descent.stopped)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import narwhals as nw
-import numpy as np
 
 from karat.annotations import Repeated
 from karat.distributed.fitting import fitted
@@ -23,6 +22,7 @@ from karat.distributed.outcome import Outcome, outcome, template, without_knowle
 from karat.distributed.plan import Plan, planned
 from karat.engines.dask import DaskEngine
 from karat.errors import InputError
+from karat.kernels.labels import preference_of
 from karat.methods import Method, method_class
 from karat.readers.assemble import Wishes
 from karat.registry import DEFAULT_METHOD
@@ -98,7 +98,7 @@ def _fit(
 ) -> tuple[Result, Tally]:
     """The fits; then each worker writes the labels of its blocks."""
     made = template(plan, votes, fitted(plan, engine, watch))
-    preference = np.argsort(-engine.sum(finish, plan.temperature).classes, kind="stable")
+    preference = preference_of(engine.sum(finish, plan.temperature).classes)
     tally = engine.sum(write_block, votes.blocks, preference, without_knowledge(made), probabilities, shop.labels)
     if len(votes.unlabelled):
         names: Any = nw.from_native(votes.unlabelled, series_only=True)

@@ -76,6 +76,7 @@ class Method(ABC):
     rounding: ClassVar[float] = 1e-6  # how far another order of the same sums may move a posterior
     takes_prior: ClassVar[bool] = False  # whether it can be told what an earlier run knew of annotators
     limits: ClassVar[Mapping[str, Allowed]] = {}  # what values its own settings may have
+    unstable: ClassVar[tuple[str, ...]] = ()  # rows of annotators in `more`, where the order of sums matters: `solve`
     remembers: ClassVar[tuple[str, ...] | None] = None  # what `recall` needs of annotators; None: it cannot recall
 
     tolerance: float = 1e-3  # stop when no posterior moves by as much
@@ -102,6 +103,11 @@ class Method(ABC):
     @property
     def n_restarts(self) -> int:
         return 1
+
+    @property
+    def random_ties(self) -> bool:
+        """Whether the seed decides between classes that are equally probable."""
+        return False
 
     @property
     def accelerated(self) -> bool:

@@ -94,6 +94,10 @@ class CATD(Method):
         if self.quantiles == "printed" and self.alpha != 0.05:
             raise InputError('the printed table is for alpha = 0.05 only; add quantiles="exact"')
 
+    @property
+    def random_ties(self) -> bool:
+        return self.ties == "random"
+
     def start(self, block: Block, restart: int) -> Statistics:
         """The first label is that of majority vote."""
         start_from_shares(block)

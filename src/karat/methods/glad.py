@@ -94,6 +94,7 @@ class GLAD(Method):
     # 25 steps of conjugate gradients stop short of the optimum; their path magnifies the last digits of the sums,
     # until the stop test falls in another iteration. Few posteriors move, but one did by 0.4 (with priors: 1e-3).
     rounding: ClassVar[float] = 0.5
+    unstable: ClassVar[tuple[str, ...]] = ("ability",)
     limits: ClassVar[Mapping[str, Allowed]] = {"cg_tolerance": Range("positive", 1e-15, 1e6), "cg_iterations": COUNT}
 
     tolerance: float = 1e-4

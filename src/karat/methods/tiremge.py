@@ -99,6 +99,7 @@ class TiReMGE(Method):
     takes_gold: ClassVar[bool] = False
     divisible: ClassVar[bool] = False
     random_start: ClassVar[bool] = True
+    unstable: ClassVar[tuple[str, ...]] = ("reliability",)  # 32 bits, and Adam divides by small numbers
     limits: ClassVar[Mapping[str, Allowed]] = {
         "learning_rate": Range("positive", 1e-9, 10.0),
         "units": COUNT,
