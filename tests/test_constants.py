@@ -17,7 +17,7 @@ from karat.knowledge import Step
 from karat.methods.ds import DS
 from karat.planning import _by_chance
 from karat.report.views.quality import _expected
-from karat.trust import copies, overview
+from karat.trust import contested, copies, overview
 from karat.trust.pairs import annotator_pairs
 from karat.updating import _settled
 
@@ -159,5 +159,6 @@ def test_agreement_is_called_low_below_0_2_and_votes_few_below_three_a_task() ->
 def test_a_label_is_contested_if_it_leads_by_less_than_a_fifth() -> None:
     shares = {"a": 59, "b": 61}  # of a hundred votes: the lead is 0.18 and 0.22
     rows = [(task, who, "x" if who < n else "y") for task, n in shares.items() for who in range(100)]
-    contested = karat.aggregate(Annotations.from_arrays(*zip(*rows, strict=True)), "mv").contested()
-    assert [row[0] for row in contested.rows()] == ["a"]
+    result = karat.aggregate(Annotations.from_arrays(*zip(*rows, strict=True)), "mv")
+    assert [row[0] for row in result.contested().rows()] == ["a"]
+    assert [row[0] for row in contested(result).rows()] == ["a"]
