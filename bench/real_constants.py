@@ -66,7 +66,8 @@ def _heading(data: Data) -> list[str]:
         "",
         f"Measured on {len(data)} of the data sets (`python bench/real_constants.py`): accuracy by family means on the "
         "open sets and on the paper's, log loss and ECE on the open sets, and how many open sets with 100 truths or "
-        "more lie more than a point under majority vote. One constant is changed, the others stay; the default is bold.",
+        "more lie more than a point under majority vote. One constant is changed, the others stay; the default's value "
+        "is bold.",
     ]
 
 
@@ -122,8 +123,8 @@ def _cross_validation(data: Data, draws: int, splits: int) -> list[str]:
     return [
         f"Cross-validation: of {draws} random settings (uniform over the ranges of the table) the best one on half of "
         f"the {len(families)} families gains {here:.4f} over majority vote there, and {there:.4f} on the other half, "
-        f"on average over {2 * splits} halves. The default gains {default:.4f} on those other halves, the median setting "
-        f"{median:.4f}. On all families the default gains {gain.mean():.4f} with a standard error of {error:.4f}. "
+        f"on average over {2 * splits} halves. The default gains {default:.4f} on those other halves, the median "
+        f"setting {median:.4f}. On all families the default gains {gain.mean():.4f} with a standard error of {error:.4f}. "
         "Choosing constants hardly transfers from some families to others; the structure of the method does. So the "
         "constants are round numbers on a plateau.",
     ]

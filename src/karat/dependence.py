@@ -28,8 +28,9 @@ from karat.annotations import Annotations
 from karat.kernels.confusion import counts
 from karat.kernels.groups import move
 from karat.kernels.jit import fixed_length
+from karat.vote_pairs import VotePairs, sample_vote_pairs
 
-__all__ = ["Dependence", "Pairs", "couples", "dependence", "discounts", "rows_of", "vote_pairs"]
+__all__ = ["Dependence", "Pairs", "dependence", "discounts", "vote_pairs"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -45,9 +46,8 @@ LEVELS, SWEEPS = 6, 20
 ADDED = 2.0  # votes of the pooled matrix that are added to those of an annotator, for each truth
 LEAST_COUNT = 1e-9  # where a class has no votes
 NEGLIGIBLE = 1e-6  # probability of a truth
-MOST_NUMBERS = 2**27  # in matrices of all annotators: a gibibyte
+MOST_NUMBERS = 2**26  # in matrices of all annotators: half a gibibyte
 ROOM = 2**22  # numbers that are worked on at once
-RUN = 2**14  # tasks whose pairs are counted at once
 
 
 class Dependence(NamedTuple):
@@ -80,49 +80,15 @@ def dependence(annotations: Annotations, posterior: Floats, seed: int = 0) -> De
 
 def vote_pairs(
     annotations: Annotations, posterior: Floats, rng: np.random.Generator, most: int = MOST_PAIRS
-) -> tuple[Pairs, float]:
-    """-> the pairs of all tasks, or of as many random ones as have `most`; and the share of these tasks."""
-    chosen = _tasks_with(annotations, rng.permutation(annotations.n_tasks), most)
-    share = len(chosen) / annotations.n_tasks
-    one, other, task = couples(*rows_of(annotations, chosen), chosen)
+) -> tuple[Pairs, VotePairs]:
+    """Pairs of votes with their expected agreement, and the sample that they are: all pairs, or about `most`."""
+    sample = sample_vote_pairs(annotations, rng, most)
+    one, other, task = sample.one, sample.other, sample.task
     a, b = annotations.annotator[one].astype(np.int64), annotations.annotator[other].astype(np.int64)
-    expected = _expected_agreement(_matrices(annotations, posterior), posterior[task], a, b)
+    expected = _expected_agreement(_matrices(annotations, posterior), posterior, task, a, b)
     half = (rng.random(annotations.n_tasks) < 0.5)[task]
-    return Pairs(a, b, (annotations.label_of(one) == annotations.label_of(other)) - expected, expected, half), share
-
-
-def _tasks_with(annotations: Annotations, order: Integers, most: int) -> Integers:
-    """As many tasks, in this order, as have so many pairs; one at least."""
-    before = 0
-    for first in range(0, len(order), RUN):
-        _, votes = rows_of(annotations, order[first : first + RUN])
-        total = before + np.cumsum(votes * (votes - 1) // 2)
-        if total[-1] >= most:
-            return order[: max(first + int(np.searchsorted(total, most)), 1)]
-        before = int(total[-1])
-    return order
-
-
-def rows_of(annotations: Annotations, tasks: Integers) -> tuple[Integers, Integers]:
-    """Where the votes of these tasks begin, and how many there are."""
-    first = annotations.cell_ptr[annotations.task_ptr[tasks]]
-    return first, annotations.cell_ptr[annotations.task_ptr[tasks + 1]] - first
-
-
-def couples(first: Integers, votes: Integers, task: Integers) -> tuple[Integers, Integers, Integers]:
-    """Every two votes of each of these tasks: their places, and the task."""
-    one, other, of_task = [], [], []
-    for size in np.unique(votes[votes > 1]):
-        rows = votes == size
-        i, j = np.triu_indices(int(size), 1)
-        one.append((first[rows][:, None] + i).ravel())
-        other.append((first[rows][:, None] + j).ravel())
-        of_task.append(np.repeat(task[rows], len(i)))
-    return _join(one), _join(other), _join(of_task)
-
-
-def _join(parts: list[Integers]) -> Integers:
-    return np.concatenate([*parts, np.empty(0, np.int64)])
+    agree = annotations.label_of(one) == annotations.label_of(other)
+    return Pairs(a, b, agree - expected, expected, half), sample
 
 
 def _matrices(annotations: Annotations, posterior: Floats) -> Floats:
@@ -137,20 +103,21 @@ def _matrices(annotations: Annotations, posterior: Floats) -> Floats:
     counts(fixed_length(K), *votes, who if apart else np.zeros_like(who), posterior, by_vote)  # type: ignore[arg-type]
     n = by_vote.transpose(0, 2, 1)
     pooled = n.sum(axis=0) + LEAST_COUNT
-    n = n + ADDED * pooled / pooled.sum(axis=1, keepdims=True)
-    matrices: Floats = n / n.sum(axis=2, keepdims=True)
-    return matrices
+    n += ADDED * pooled / pooled.sum(axis=1, keepdims=True)  # in place: there is room for one such array
+    n /= n.sum(axis=2, keepdims=True)
+    return n
 
 
-def _expected_agreement(matrices: Floats, phi: Floats, one: Integers, other: Integers) -> Floats:
+def _expected_agreement(matrices: Floats, posterior: Floats, task: Integers, one: Integers, other: Integers) -> Floats:
     """e for every pair of votes; truths that are all but impossible are left out, since there may be many classes."""
     one, other = one % len(matrices), other % len(matrices)  # 0, where there is a single matrix
-    K, expected = phi.shape[1], np.zeros(len(phi))
+    K, expected = posterior.shape[1], np.zeros(len(task))
     for k in range(K):
-        likely = np.flatnonzero(phi[:, k] > NEGLIGIBLE)
+        phi = posterior[task, k]
+        likely = np.flatnonzero(phi > NEGLIGIBLE)
         for rows in np.array_split(likely, max(len(likely) * K // ROOM, 1)):
             same = (matrices[one[rows], k] * matrices[other[rows], k]).sum(axis=1)
-            expected[rows] += phi[rows, k] * same
+            expected[rows] += phi[rows] * same
     return expected
 
 

@@ -1,8 +1,8 @@
 """How good a posterior is, judged by known truths.
 
 Measures take the posterior [T, K] and the true class of each task [T], -1 where it is not known; only
-tasks with a known truth count. Ties are shared fairly: a task whose m classes have exactly the highest
-probability predicts each of them by 1/m.
+tasks with a known truth count. Ties are shared fairly: a task whose m classes have the highest
+probability, but for rounding, predicts each of them by 1/m.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.errors import InputError
+from karat.kernels.labels import NEAR
 
 __all__ = ["BINS", "accuracy", "bin_of", "calibration_error", "credit", "log_loss", "macro_f1", "temper"]
 
@@ -80,8 +81,8 @@ def _judged(posterior: Floats, truth: Codes) -> tuple[Floats, Codes]:
 
 
 def _predictions(rows: Floats) -> Floats:
-    """[n, K]: 1 for the most probable class, 1/m for each of m that share the exact maximum."""
-    top = rows == rows.max(axis=1, keepdims=True)
+    """[n, K]: 1 for the most probable class, 1/m for each of m that share the maximum, as in `Result.tied`."""
+    top = rows >= rows.max(axis=1, keepdims=True) * (1 - NEAR)
     shares: Floats = top / top.sum(axis=1, keepdims=True)
     return shares
 

@@ -37,6 +37,7 @@ NO_HELP = 0.1  # an annotator whose vote is worth less than this share of a usua
 DOUBT = 0.05  # votes that chance explains at least so well may be chance
 LEAST_SEEN = 0.5  # votes, in expectation, that make a class count as seen
 LEAST_LEFT = 1e-12  # rounding is no annotator
+ROOM = 2**22  # numbers in the confusion matrices that are worked on at once
 
 
 class Advice(NamedTuple):
@@ -186,9 +187,17 @@ def _advice(result: Result) -> list[Advice]:
     if not worse.size:
         return []
     worse = worse[np.argsort(result.accuracy[worse], kind="stable")]
-    counts = votes_by_truth(result, worse)
-    no_help = _by_chance(counts) | (_worth(_shares(counts), result) < NO_HELP * _usual_worth(result))
-    return [_judge(result, int(j), n, usual, bool(no)) for j, n, no in zip(worse, counts, no_help, strict=True)]
+    least = NO_HELP * _usual_worth(result)
+    step = max(ROOM // len(result.class_names) ** 2, 1)
+    runs = (worse[first : first + step] for first in range(0, len(worse), step))
+    return [one for some in runs for one in _judge_some(result, some, usual, least)]
+
+
+def _judge_some(result: Result, annotators: Codes, usual: float, least: float) -> list[Advice]:
+    """Advice on these annotators; a vote must be worth `least` to be of help."""
+    counts = votes_by_truth(result, annotators)
+    no_help = _by_chance(counts) | (_worth(_shares(counts), result) < least)
+    return [_judge(result, int(j), n, usual, bool(no)) for j, n, no in zip(annotators, counts, no_help, strict=True)]
 
 
 def _by_chance(counts: Floats) -> NDArray[np.bool_]:

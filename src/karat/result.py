@@ -13,7 +13,7 @@ from karat.accuracy import Intervals, accuracies
 from karat.annotations import Annotations, Counts
 from karat.encoding import Codes, Names, as_column, look_up
 from karat.errors import InputError
-from karat.kernels.labels import decide
+from karat.kernels.labels import decide, preference_of
 from karat.kernels.votes import agreement
 from karat.knowledge import Knowledge, Step
 
@@ -32,8 +32,9 @@ Floats = NDArray[np.float64]
 class Result:
     """Labels one can trust, and why.
 
-    Ties: where several classes are exactly as probable, the label is the one that is most frequent over all
-    tasks (by summed posterior), then the first in the order of the classes; `tied` marks such tasks.
+    Ties: where several classes are equally probable, but for rounding (1e-9 of the highest probability), the label is
+    the one that is most frequent over all tasks (by summed posterior), then the first in the order of the classes;
+    `tied` marks such tasks.
     """
 
     method: str
@@ -246,7 +247,7 @@ def summarise(
 
 
 def _labels(posterior: Floats) -> tuple[Codes, NDArray[np.bool_]]:
-    preference = np.argsort(-posterior.sum(axis=0, dtype=np.float64), kind="stable")
+    preference = preference_of(posterior.sum(axis=0, dtype=np.float64))
     label, tied = np.empty(len(posterior), np.int32), np.empty(len(posterior), np.bool_)
     decide(posterior, preference, label, tied)
     return label, tied

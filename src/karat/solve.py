@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from karat.accelerate import Strides
 from karat.annotations import Annotations
+from karat.annotator_order import order_by_votes, reordered
 from karat.checkpoint import Checkpoint, fingerprint, interruptible
 from karat.encoding import MISSING
 from karat.engines import Engine
 from karat.engines.blas import one_blas_thread
 from karat.engines.local import LocalEngine
 from karat.errors import InputError
+from karat.memory import available_memory, in_words
 from karat.methods.base import Method, Step
 from karat.result import Result, summarise
 
@@ -80,10 +82,15 @@ def _sweep_to_end(
     method: Method, annotations: Annotations, engine: Engine, watch: Watch | None, checkpoint: Checkpoint | None
 ) -> Result:
     engine.accept(method)
-    engine.scatter(annotations, divisible=method.divisible)
+    order = order_by_votes(annotations) if method.unstable else None
+    ordered = annotations if order is None else reordered(annotations, order)
+    engine.scatter(ordered, divisible=method.divisible)
     with one_blas_thread():
         descent, posterior, per_task = _best_of(method, engine, watch, checkpoint)
+        _check_numbers(method, posterior)
         knowledge = method.knowledge(descent.parameters)
+    if order is not None:
+        knowledge.more.update({name: knowledge.more[name][np.argsort(order)] for name in method.unstable})
     knowledge.more.update(per_task)
     result = summarise(method.name, method.settings, annotations, posterior, descent.steps, knowledge)
     return replace(result, converged=descent.converged, stopped=descent.stopped)
@@ -94,6 +101,30 @@ def _check(method: Method, annotations: Annotations, checkpoint: Checkpoint | No
         raise InputError(f"{method.name} cannot use gold truths; leave them out or choose another method")
     if checkpoint is not None and (method.n_restarts > 1 or method.accelerated):
         raise InputError("a fit with restarts or with accelerate cannot be resumed from a checkpoint")
+    _check_memory(method, annotations)
+
+
+def _check_memory(method: Method, annotations: Annotations) -> None:
+    """Refuse what cannot fit before anything is allocated."""
+    most = max(one.n_parameters(annotations) for one in (method, method.prelude or method))
+    needed = most * 8 + annotations.n_tasks * annotations.n_classes * (4 if method.single else 8)
+    there = available_memory()
+    if needed > there:
+        raise InputError(
+            f"{method.name} needs at least {in_words(needed)} of memory for {annotations.n_classes:,} classes, "
+            f"{annotations.n_annotators:,} annotators and {annotations.n_tasks:,} tasks, but {in_words(there)} are "
+            "available; check that the label column holds classes, merge rare ones, or choose another method"
+        )
+
+
+def _check_numbers(method: Method, posterior: NDArray[np.float64]) -> None:
+    """Refuse a posterior that is not a number, whatever made it so."""
+    if np.isfinite(posterior.sum()):
+        return
+    defaults = method.defaults()
+    changed = [f"{name}={value}" for name, value in method.settings.items() if str(value) != str(defaults[name])]
+    of = f" with {', '.join(changed)}" if changed else ""
+    raise InputError(f"{method.name}{of} ended in probabilities that are no numbers (NaN); choose other settings")
 
 
 def _best_of(method: Method, engine: Engine, watch: Watch | None, checkpoint: Checkpoint | None) -> Run:

@@ -85,16 +85,18 @@ def _show(found: Agreement, as_json: bool) -> None:
 
         intervals = {name: found.interval(name) for name in found.errors}
         tables = {"classes": by_class.to_dicts(), "annotators": by_annotator.to_dicts()}
-        print_json({"level": found.level, **found.figures(), "intervals": intervals, **tables})
+        print_json({"level": found.level, **found.figures(), "intervals": intervals, "notes": found.notes, **tables})
         return
     from karat.cli.show import console, figures_table, frame_table
-    from karat.cli.words import count
+    from karat.cli.words import count, warn
 
     title = f"{count(found.n_annotators, 'annotator')}, {count(found.n_tasks, 'task')} that two or more of them saw"
     screen = console()
     screen.print(figures_table(title, [(_title(found, name), _figure(found, name)) for name in _told(found)]))
     screen.print(frame_table("By class, against all others", by_class, SHOWN))
     screen.print(frame_table("Annotators who agree least", by_annotator.sort("kappa", nulls_last=True), SHOWN))
+    for note in found.notes:
+        warn(note)
 
 
 def _told(found: Agreement) -> list[str]:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import narwhals as nw
-import numpy as np
 
 from karat.annotations import Repeated
 from karat.distributed.folder import Workshop, check_folder, replacing_folder
@@ -22,6 +21,7 @@ from karat.distributed.outcome import Outcome, outcome, template, without_knowle
 from karat.engines.blas import one_blas_thread
 from karat.engines.dask import DaskEngine
 from karat.errors import InputError
+from karat.kernels.labels import preference_of
 from karat.methods import Method, make_method
 from karat.readers.assemble import Wishes
 from karat.registry import DEFAULT_METHOD
@@ -97,7 +97,7 @@ def _fit(
     """The fit; then each worker writes the labels of its blocks."""
     with one_blas_thread():
         made = template(votes, descend(method, engine, watch=watch))
-    preference = np.argsort(-engine.sum(class_totals).classes, kind="stable")
+    preference = preference_of(engine.sum(class_totals).classes)
     tally = engine.sum(write_block, votes.blocks, preference, without_knowledge(made), probabilities, shop.labels)
     if len(votes.unlabelled):
         names: Any = nw.from_native(votes.unlabelled, series_only=True)

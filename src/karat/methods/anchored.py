@@ -33,15 +33,17 @@ The order of the classes stays as it is in q. How the constants were found: docs
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import xlogy
 
+from karat.annotations import Annotations
 from karat.engines.blocks import Block
-from karat.errors import InputError
 from karat.methods.base import Floats, Knowledge, Memory, Method, Step, start_from_shares
+from karat.methods.settings import POSITIVE, Allowed, Range
 from karat.result import Result
 
 __all__ = ["AnchoredVote"]
@@ -116,6 +118,14 @@ class AnchoredVote(Method):
     name: ClassVar[str] = "anchored"
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
+    limits: ClassVar[Mapping[str, Allowed]] = {
+        "vote_share": Range("between 0 and 1", 0, 1),
+        "own_share": Range("between 0 and 1", 0, 1),
+        "class_prior": Range("at least 0", 0, 100),
+        "skill_power": Range("at least 0", 0, 100),
+        "prior_votes": POSITIVE,
+        "coin_share": POSITIVE,
+    }
 
     max_iterations: int = 4
     vote_share: float = 0.5
@@ -125,17 +135,8 @@ class AnchoredVote(Method):
     prior_votes: float = 2.0
     coin_share: float = 0.3
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for setting in ("vote_share", "own_share"):
-            if not 0 <= getattr(self, setting) <= 1:
-                raise InputError(f"{setting} must be between 0 and 1, but is {getattr(self, setting)}")
-        for setting in ("class_prior", "skill_power"):
-            if not 0 <= getattr(self, setting) <= 100:
-                raise InputError(f"{setting} must be between 0 and 100, but is {getattr(self, setting)}")
-        for setting in ("prior_votes", "coin_share"):
-            if not 1e-6 <= getattr(self, setting) <= 1e6:
-                raise InputError(f"{setting} must be between 1e-6 and 1e6, but is {getattr(self, setting)}")
+    def n_parameters(self, annotations: Annotations) -> int:
+        return 3 * annotations.n_annotators * annotations.n_classes**2
 
     def start(self, block: Block, restart: int) -> First:
         start_from_shares(block)

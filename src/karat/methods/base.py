@@ -18,15 +18,18 @@ from __future__ import annotations
 import copy
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from karat.annotations import Annotations
 from karat.engines import Engine
 from karat.engines.blocks import Block
 from karat.errors import InputError
+from karat.methods.settings import COUNT, SEED, TOLERANCE, Allowed, check_settings
 from karat.result import Knowledge, Result, Step
 
 __all__ = ["Knowledge", "Memory", "Method", "Step", "start_from_shares"]
@@ -55,6 +58,8 @@ class Method(ABC):
     exact_bits: ClassVar[bool] = True  # False where an optimiser's sums depend on where memory lies
     rounding: ClassVar[float] = 1e-6  # how far another order of the same sums may move a posterior
     takes_prior: ClassVar[bool] = False  # whether it can be told what an earlier run knew of annotators
+    limits: ClassVar[Mapping[str, Allowed]] = {}  # what values its own settings may have
+    unstable: ClassVar[tuple[str, ...]] = ()  # rows of annotators in `more`, where the order of sums matters: `solve`
     remembers: ClassVar[tuple[str, ...] | None] = None  # what `recall` needs of annotators; None: it cannot recall
 
     tolerance: float = 1e-3  # stop when no posterior moves by as much
@@ -64,18 +69,29 @@ class Method(ABC):
     notes: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)  # go into the result's notes
 
     def __post_init__(self) -> None:
-        if self.max_iterations < 1:
-            raise InputError(f"max_iterations must be at least 1, not {self.max_iterations}")
-        if not self.tolerance >= 0:
-            raise InputError(f"tolerance must not be negative, but is {self.tolerance}")
+        limits = {"max_iterations": COUNT, "tolerance": TOLERANCE, "seed": SEED, **self.limits}
+        check_settings(self.settings, self.defaults(), limits)
 
     @property
     def settings(self) -> dict[str, Any]:
         return {setting.name: getattr(self, setting.name) for setting in fields(self) if setting.init}
 
+    @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        return {setting.name: setting.default for setting in fields(cls) if setting.init}
+
+    def n_parameters(self, annotations: Annotations) -> int:
+        """How many numbers a fit keeps at least, beside the votes and the posterior: for the check of memory."""
+        return 0
+
     @property
     def n_restarts(self) -> int:
         return 1
+
+    @property
+    def random_ties(self) -> bool:
+        """Whether the seed decides between classes that are equally probable."""
+        return False
 
     @property
     def accelerated(self) -> bool:

@@ -17,17 +17,19 @@ with b_v such that the prior expects the precision that majority vote shows. The
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from karat.annotations import Annotations
 from karat.engines.blocks import Block
-from karat.errors import InputError
 from karat.kernels import bwa as kernels
 from karat.kernels.jit import fixed_length
 from karat.methods.base import Floats, Knowledge, Method, Step, start_from_shares
+from karat.methods.settings import POSITIVE, Allowed
 
 __all__ = ["BWA"]
 
@@ -81,15 +83,13 @@ class BWA(Method):
     """
 
     name: ClassVar[str] = "bwa"
+    limits: ClassVar[Mapping[str, Allowed]] = {"a_v": POSITIVE, "lam": POSITIVE}
 
     a_v: float = 15.0  # how many votes the prior of a weight is worth
     lam: float = 1.0  # weight of the mean over all tasks, the paper's lambda
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("a_v", "lam"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be positive, but is {getattr(self, name)}")
+    def n_parameters(self, annotations: Annotations) -> int:
+        return 3 * annotations.n_annotators * annotations.n_classes
 
     def start(self, block: Block, restart: int) -> First:
         start_from_shares(block)

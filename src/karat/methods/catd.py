@@ -15,6 +15,7 @@ their few errors suggest.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
@@ -26,6 +27,7 @@ from karat.errors import InputError
 from karat.kernels import catd as kernels
 from karat.kernels.jit import fixed_length
 from karat.methods.base import Floats, Knowledge, Method, Step, start_from_shares
+from karat.methods.settings import SHARE, Allowed
 
 __all__ = ["CATD"]
 
@@ -74,6 +76,11 @@ class CATD(Method):
 
     name: ClassVar[str] = "catd"
     random_start: ClassVar[bool] = True
+    limits: ClassVar[Mapping[str, Allowed]] = {
+        "ties": ("random", "split"),
+        "quantiles": ("printed", "exact"),
+        "alpha": SHARE,
+    }
 
     tolerance: float = 0.0  # 0: stop where nothing moves any more
     max_iterations: int = 100
@@ -84,14 +91,12 @@ class CATD(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.ties not in ("random", "split"):
-            raise InputError(f'ties must be "random" or "split", not {self.ties!r}')
-        if self.quantiles not in ("printed", "exact"):
-            raise InputError(f'quantiles must be "printed" or "exact", not {self.quantiles!r}')
-        if not 0 < self.alpha < 1:
-            raise InputError(f"alpha must be between 0 and 1, but is {self.alpha}")
         if self.quantiles == "printed" and self.alpha != 0.05:
             raise InputError('the printed table is for alpha = 0.05 only; add quantiles="exact"')
+
+    @property
+    def random_ties(self) -> bool:
+        return self.ties == "random"
 
     def start(self, block: Block, restart: int) -> Statistics:
         """The first label is that of majority vote."""

@@ -19,20 +19,22 @@ an undamped step can overshoot and permute classes, so they are settled in five 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import digamma
 
+from karat.annotations import Annotations
 from karat.engines.blocks import Block
-from karat.errors import InputError
 from karat.kernels import cbcc as kernels
 from karat.kernels import confusion
 from karat.kernels.jit import fixed_length
 from karat.kernels.knowles_minka import message, scratch, tangent
 from karat.methods.base import Floats, Knowledge, Method, start_from_shares
 from karat.methods.dirichlet import Dirichlets, dirichlets, mean
+from karat.methods.settings import COUNT, POSITIVE, SHARE, Allowed, Range
 
 __all__ = ["CBCC", "community_prior"]
 
@@ -89,6 +91,13 @@ class CBCC(Method):
 
     name: ClassVar[str] = "cbcc"
     random_start: ClassVar[bool] = True
+    limits: ClassVar[Mapping[str, Allowed]] = {
+        "n_communities": COUNT,
+        "repeats": Range("at least 0", 0, 1e6, whole=True),
+        "community_strength": POSITIVE,
+        "w": POSITIVE,
+        "quality": SHARE,
+    }
 
     tolerance: float = 0.0  # 0: as many iterations as there may be
     max_iterations: int = 40
@@ -98,17 +107,8 @@ class CBCC(Method):
     quality: float = 0.7  # expected chance to be right, of which the prior of the scores is made
     repeats: int = 5  # damped steps that settle the messages of the votes
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.n_communities < 1:
-            raise InputError(f"n_communities must be at least 1, not {self.n_communities}")
-        if self.repeats < 0:
-            raise InputError(f"repeats must not be negative, but is {self.repeats}")
-        for name in ("community_strength", "w"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be positive, but is {getattr(self, name)}")
-        if not 0 < self.quality < 1:
-            raise InputError(f"quality must be between 0 and 1, but is {self.quality}")
+    def n_parameters(self, annotations: Annotations) -> int:
+        return 2 * annotations.n_annotators * annotations.n_classes**3
 
     def start(self, block: Block, restart: int) -> Statistics:
         start_from_shares(block)  # the first sweep replaces them; known truths stay

@@ -15,15 +15,17 @@ Nothing is smoothed: a vote that annotator j never cast where the truth is k has
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from karat.annotations import Annotations
 from karat.engines.blocks import Block
-from karat.errors import InputError
 from karat.kernels.jit import fixed_length
 from karat.methods.base import Floats, Knowledge, Memory, Method, start_from_shares
+from karat.methods.settings import SHARE, Allowed
 from karat.result import Result
 
 __all__ = ["DS"]
@@ -64,15 +66,14 @@ class DS(Method):
     has_bound: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
+    limits: ClassVar[Mapping[str, Allowed]] = {"quality": SHARE}
 
     tolerance: float = 0.0  # 0: as many iterations as there may be
     max_iterations: int = 20
     quality: float = 0.7  # the first chance of every annotator to be right, the paper's q0
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 < self.quality < 1:
-            raise InputError(f"quality must be between 0 and 1, but is {self.quality}")
+    def n_parameters(self, annotations: Annotations) -> int:
+        return 3 * annotations.n_annotators * annotations.n_classes**2
 
     def start(self, block: Block, restart: int) -> Statistics:
         start_from_shares(block)  # the first sweep replaces them; known truths stay

@@ -15,18 +15,20 @@ mu <- lam, sig <- eta. Scores are kept as [W, L, K], the vote before the truth, 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import softmax
 
+from karat.annotations import Annotations
 from karat.engines.blocks import Block
-from karat.errors import InputError
 from karat.kernels import confusion, fgbcc
 from karat.kernels.jit import fixed_length
 from karat.methods.base import Floats, Knowledge, Method, Step, start_from_shares
 from karat.methods.dirichlet import Dirichlets, dirichlets, mean
+from karat.methods.settings import COUNT, Allowed, Range
 
 __all__ = ["FGBCC"]
 
@@ -69,6 +71,10 @@ class FGBCC(Method):
     """
 
     name: ClassVar[str] = "fgbcc"
+    limits: ClassVar[Mapping[str, Allowed]] = {
+        "lbfgs_tolerance": Range("positive", 1e-15, 1.0),
+        "lbfgs_iterations": COUNT,
+    }
     # The prior moves, so the ELBO may fall: has_bound stays False.
 
     tolerance: float = 1e-6
@@ -77,12 +83,8 @@ class FGBCC(Method):
     lbfgs_tolerance: float = 1e-5  # of the relative decrease and of the gradient
     lbfgs_iterations: int = 35
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.lbfgs_tolerance > 0:
-            raise InputError(f"lbfgs_tolerance must be positive, but is {self.lbfgs_tolerance}")
-        if self.lbfgs_iterations < 1:
-            raise InputError(f"lbfgs_iterations must be at least 1, not {self.lbfgs_iterations}")
+    def n_parameters(self, annotations: Annotations) -> int:
+        return 3 * annotations.n_annotators * annotations.n_classes**2
 
     def start(self, block: Block, restart: int) -> Statistics:
         start_from_shares(block)

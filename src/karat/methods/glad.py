@@ -15,6 +15,7 @@ beta by conjugate gradients.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar, NamedTuple
@@ -25,10 +26,10 @@ from scipy.optimize import minimize
 
 from karat.engines import Engine
 from karat.engines.blocks import Block
-from karat.errors import InputError
 from karat.kernels import glad as kernels
 from karat.kernels.jit import fixed_length
 from karat.methods.base import Floats, Knowledge, Method, Step, start_from_shares
+from karat.methods.settings import COUNT, Allowed, Range
 
 __all__ = ["GLAD"]
 
@@ -93,18 +94,13 @@ class GLAD(Method):
     # 25 steps of conjugate gradients stop short of the optimum; their path magnifies the last digits of the sums,
     # until the stop test falls in another iteration. Few posteriors move, but one did by 0.4 (with priors: 1e-3).
     rounding: ClassVar[float] = 0.5
+    unstable: ClassVar[tuple[str, ...]] = ("ability",)
+    limits: ClassVar[Mapping[str, Allowed]] = {"cg_tolerance": Range("positive", 1e-15, 1e6), "cg_iterations": COUNT}
 
     tolerance: float = 1e-4
     priors: bool = False
     cg_tolerance: float = 0.01  # of the largest entry of the gradient
     cg_iterations: int = 25
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.cg_tolerance > 0:
-            raise InputError(f"cg_tolerance must be positive, but is {self.cg_tolerance}")
-        if self.cg_iterations < 1:
-            raise InputError(f"cg_iterations must be at least 1, not {self.cg_iterations}")
 
     def start(self, block: Block, restart: int) -> First:
         """The E step with alpha = beta = 1."""

@@ -23,6 +23,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from karat.annotations import Annotations
 from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.kernels import hds as kernels
@@ -90,6 +91,9 @@ class HDS(Method):
         super().__post_init__()
         if self.class_prior not in ("votes", "flat"):
             raise InputError(f'class_prior must be "votes" or "flat", not {self.class_prior!r}')
+
+    def n_parameters(self, annotations: Annotations) -> int:
+        return 3 * annotations.n_annotators * annotations.n_classes**2
 
     def start(self, block: Block, restart: int) -> First:
         start_from_shares(block)

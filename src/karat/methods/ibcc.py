@@ -20,16 +20,18 @@ variational Bayes ("vb"): Y. Li, B. I. P. Rubinstein, T. Cohn: Exploiting Worker
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from karat.annotations import Annotations
 from karat.engines.blocks import Block
-from karat.errors import InputError
 from karat.kernels.jit import fixed_length
 from karat.methods.base import Floats, Knowledge, Memory, Method, start_from_shares
 from karat.methods.dirichlet import dirichlets, mean
+from karat.methods.settings import POSITIVE, Allowed
 from karat.result import Result
 
 __all__ = ["IBCC"]
@@ -79,6 +81,7 @@ class IBCC(Method):
     has_bound: ClassVar[bool] = False  # "vb" has one, "ep" has none
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("a",)
+    limits: ClassVar[Mapping[str, Allowed]] = {"inference": tuple(PAPER), "right": POSITIVE, "wrong": POSITIVE}
 
     tolerance: float | None = None  # type: ignore[assignment]  # None: 0 (ep) or 1e-3 (vb)
     max_iterations: int | None = None  # type: ignore[assignment]  # None: 40 (ep) or 500 (vb)
@@ -87,15 +90,15 @@ class IBCC(Method):
     wrong: float = 1.0  # and its b_kl
 
     def __post_init__(self) -> None:
-        if self.inference not in PAPER:
-            raise InputError(f'inference must be "ep" or "vb", not {self.inference!r}')
-        most, tolerance = PAPER[self.inference]
-        self.max_iterations = most if self.max_iterations is None else self.max_iterations
-        self.tolerance = tolerance if self.tolerance is None else self.tolerance
+        if self.inference in PAPER:
+            most, tolerance = PAPER[self.inference]
+            self.max_iterations = most if self.max_iterations is None else self.max_iterations
+            self.tolerance = tolerance if self.tolerance is None else self.tolerance
         super().__post_init__()
-        for name in ("right", "wrong"):
-            if getattr(self, name) is not None and not getattr(self, name) > 0:
-                raise InputError(f"{name} must be positive, but is {getattr(self, name)}")
+
+    def n_parameters(self, annotations: Annotations) -> int:
+        messages = annotations.n_votes * annotations.n_classes if self.inference == "ep" else 0
+        return 2 * annotations.n_annotators * annotations.n_classes**2 + messages
 
     def _expected(self, n_classes: int) -> Floats:
         """[K, K], or [W, L, K] with what is known from an earlier run."""

@@ -15,17 +15,20 @@ nu, eta_j and mu_sk.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from karat.annotations import Annotations
 from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.kernels.jit import fixed_length
 from karat.methods.base import Floats, Knowledge, Memory, Method, start_from_shares
 from karat.methods.dirichlet import Dirichlets, dirichlets, mean
+from karat.methods.settings import COUNT, POSITIVE, Allowed
 from karat.result import Result
 
 __all__ = ["PTBCC", "Earlier"]
@@ -95,6 +98,12 @@ class PTBCC(Method):
     has_bound: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("eta", "beta")
+    limits: ClassVar[Mapping[str, Allowed]] = {
+        "n_prototypes": COUNT,
+        **dict.fromkeys(("e", "f", "m", "pi_strength", "v_strength"), POSITIVE),
+        "precision": ("double", "single"),
+        "further": ("dirichlet", "uniform"),
+    }
 
     n_prototypes: int = 2
     e: float = 1.0
@@ -107,17 +116,8 @@ class PTBCC(Method):
     precision: Literal["double", "single"] = "double"  # of the posteriors; see `single`
     accelerate: bool = False  # fewer sweeps to the same fixed point; the paper's stopping rule is another one
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.n_prototypes < 1:
-            raise InputError(f"n_prototypes must be at least 1, not {self.n_prototypes}")
-        for name in ("e", "f", "m", "pi_strength", "v_strength"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be positive, but is {getattr(self, name)}")
-        if self.precision not in ("double", "single"):
-            raise InputError(f'precision must be "double" or "single", not {self.precision!r}')
-        if self.further not in ("dirichlet", "uniform"):
-            raise InputError(f'further must be "dirichlet" or "uniform", not {self.further!r}')
+    def n_parameters(self, annotations: Annotations) -> int:
+        return 3 * self.n_prototypes * (annotations.n_classes**2 + annotations.n_annotators)
 
     def first_prototypes(self, n_classes: int) -> Floats:
         """A skilled annotator, a confused one, and further ones drawn at random or uniform: [S, K, K]."""

@@ -17,19 +17,21 @@ needs no pass through the graph. Gradients are derived by hand.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from karat.annotations import Annotations
 from karat.engines.blocks import Block
-from karat.errors import InputError
 from karat.kernels import tiremge as kernels
 from karat.kernels.jit import fixed_length
 from karat.kernels.softmax import normalise, subtract_largest
 from karat.kernels.tiremge import Layers
 from karat.methods.base import Floats, Knowledge, Method
+from karat.methods.settings import COUNT, Allowed, Range
 
 __all__ = ["TiReMGE"]
 
@@ -97,6 +99,12 @@ class TiReMGE(Method):
     takes_gold: ClassVar[bool] = False
     divisible: ClassVar[bool] = False
     random_start: ClassVar[bool] = True
+    unstable: ClassVar[tuple[str, ...]] = ("reliability",)  # 32 bits, and Adam divides by small numbers
+    limits: ClassVar[Mapping[str, Allowed]] = {
+        "learning_rate": Range("positive", 1e-9, 10.0),
+        "units": COUNT,
+        "view_units": COUNT,
+    }
 
     tolerance: float = 0.0  # all steps are taken
     max_iterations: int = 150
@@ -104,13 +112,9 @@ class TiReMGE(Method):
     units: int = 256  # of the hidden layers
     view_units: int = 64  # between the two layers of the second view
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.learning_rate > 0:
-            raise InputError(f"learning_rate must be positive, but is {self.learning_rate}")
-        for name in ("units", "view_units"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be at least 1, not {getattr(self, name)}")
+    def n_parameters(self, annotations: Annotations) -> int:
+        numbers = (annotations.n_tasks + annotations.n_annotators) * (self.units + 2 * annotations.n_classes)
+        return numbers // 2  # of 32 bits
 
     def start(self, block: Block, restart: int) -> Statistics:
         block.posterior[:] = 1 / block.n_classes

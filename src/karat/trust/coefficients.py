@@ -6,6 +6,7 @@ derivative of the coefficient by the weight of each task, squared and summed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,8 @@ __all__ = ["Cells", "Estimate", "ac1", "alpha", "by_annotator", "by_class", "cel
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+ROOM = 2**22  # numbers in a table [annotators, K]; more annotators are worked on in runs
 
 
 class Cells(NamedTuple):
@@ -109,41 +112,74 @@ def by_class(cells: Cells) -> dict[str, Floats]:
         }
 
 
+class VotesOf(NamedTuple):
+    """Votes of some annotators, in the order of tasks."""
+
+    task: Integers  # [v]
+    who: Integers  # [v] numbered from 0
+    label: Integers  # [v]
+    m: Floats  # [v] votes of the cell
+    n: Floats  # [v] votes of the task
+    shape: tuple[int, int]  # annotators, classes
+
+    def table(self, weight: Floats) -> Floats:
+        """[annotators, K] the weights of their votes, by class."""
+        return table_of(self.who, self.label, weight, *self.shape)
+
+    def of_tasks(self, cells: Cells, weight: Floats) -> Floats:
+        """[annotators, K] the votes of all on their tasks, each task weighted by the annotator's vote there."""
+        n_tasks = len(cells.per_task)
+        voted = csr_array((weight, (self.who, self.task)), shape=(self.shape[0], n_tasks))
+        counts = csr_array((cells.m, (cells.task, cells.label)), shape=(n_tasks, cells.n_classes))
+        table: Floats = (voted @ counts).toarray()
+        return table
+
+
 def by_annotator(votes: Annotations) -> dict[str, NDArray[np.generic]]:
     """Each against the other votes on the same tasks: kappa with either side's own shares, and alpha without them."""
     cells = cells_of(votes)
-    task, who, label = (codes.astype(np.int64) for codes in votes.votes())
+    parts = [_of_annotators(some, cells) for some in _runs_of_annotators(votes, cells)]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _runs_of_annotators(votes: Annotations, cells: Cells) -> Iterator[VotesOf]:
+    """The votes of as many annotators at a time as have room for a table [annotators, K]."""
     W, K = votes.n_annotators, votes.n_classes
-    m = np.repeat(cells.m, np.diff(votes.cell_ptr))
-    n = cells.per_task[task]
-    others = np.maximum(n - 1, 1)
-    shared = np.bincount(who[n >= 2], minlength=W)
-    own = table_of(who, label, np.where(n >= 2, 1.0, 0.0), W, K)
-    theirs = _of_tasks(votes, cells, np.where(n >= 2, 1 / others, 0.0)) - table_of(
-        who, label, np.where(n >= 2, 1 / others, 0.0), W, K
-    )
+    by_annotator = np.argsort(votes.annotator, kind="stable")
+    end = np.cumsum(np.bincount(votes.annotator, minlength=W))
+    step = max(ROOM // K, 1)
+    for first in range(0, W, step):
+        last = min(first + step, W)
+        place = by_annotator[end[first - 1] if first else 0 : end[last - 1]]
+        cell = np.searchsorted(votes.cell_ptr, place, side="right") - 1
+        who = votes.annotator[place].astype(np.int64) - first
+        yield VotesOf(cells.task[cell], who, cells.label[cell], cells.m[cell], cells.n[cell], (last - first, K))
+
+
+def _of_annotators(some: VotesOf, cells: Cells) -> dict[str, NDArray[np.generic]]:
+    W, several, others = some.shape[0], some.n >= 2, np.maximum(some.n - 1, 1)
+    shared = np.bincount(some.who[several], minlength=W)
+    weight = np.where(several, 1 / others, 0.0)
+    own, theirs = some.table(np.where(several, 1.0, 0.0)), some.of_tasks(cells, weight) - some.table(weight)
     with np.errstate(invalid="ignore", divide="ignore"):  # NaN for those who share no task
-        agreed = np.bincount(who, np.where(n >= 2, (m - 1) / others, 0.0), minlength=W) / shared
+        agreed = np.bincount(some.who, np.where(several, (some.m - 1) / others, 0.0), minlength=W) / shared
         chance = (own * theirs).sum(axis=1) / shared**2
         return {
             "n_shared": shared,
             "observed": agreed,
             "kappa": _corrected(agreed, chance),
-            "alpha_without": _alpha_without(votes, cells, task, who, label, m),
+            "alpha_without": _alpha_without(some, cells),
         }
 
 
-def _alpha_without(
-    votes: Annotations, cells: Cells, task: Integers, who: Integers, label: Integers, m: Floats
-) -> Floats:
+def _alpha_without(some: VotesOf, cells: Cells) -> Floats:
     """Alpha after one annotator's votes are gone; a task of two votes goes with either."""
-    W, n, squares = votes.n_annotators, cells.per_task, cells.by_task(cells.m**2)
+    W, n, squares = some.shape[0], cells.per_task, cells.by_task(cells.m**2)
     differing = np.where(n >= 2, (n**2 - squares) / np.maximum(n - 1, 1), 0.0)
-    left, squares_left = n[task] - 1, squares[task] - 2 * m + 1
+    left, squares_left = some.n - 1, squares[some.task] - 2 * some.m + 1
     after = np.where(left >= 2, (left**2 - squares_left) / np.maximum(left - 1, 1), 0.0)
-    A = differing.sum() + np.bincount(who, after - differing[task], minlength=W)
-    gone = table_of(who, label, np.where(n[task] >= 3, 1.0, 0.0), W, votes.n_classes)
-    gone += _of_tasks(votes, cells, np.where(n[task] == 2, 1.0, 0.0))
+    A = differing.sum() + np.bincount(some.who, after - differing[some.task], minlength=W)
+    gone = some.table(np.where(some.n >= 3, 1.0, 0.0)) + some.of_tasks(cells, np.where(some.n == 2, 1.0, 0.0))
     totals = cells.by_class(np.where(cells.n >= 2, cells.m, 0.0)) - gone
     N = totals.sum(axis=1)
     without: Floats = 1 - (N - 1) * A / (N**2 - (totals**2).sum(axis=1))
@@ -208,12 +244,3 @@ def add_up(place: Integers, values: Floats, n: int) -> Floats:
 def table_of(row: Integers, column: Integers, values: Floats, n_rows: int, n_columns: int) -> Floats:
     """The same in two dimensions."""
     return add_up(row * n_columns + column, values, n_rows * n_columns).reshape(n_rows, n_columns)
-
-
-def _of_tasks(votes: Annotations, cells: Cells, weight: Floats) -> Floats:
-    """[W, K] the votes of all on the tasks of each annotator, each task weighted by the annotator's vote there."""
-    first = votes.cell_ptr[votes.task_ptr]
-    voted = csr_array((weight, votes.annotator, first), shape=(votes.n_tasks, votes.n_annotators))
-    counts = csr_array((cells.m, cells.label, votes.task_ptr), shape=(votes.n_tasks, votes.n_classes))
-    table: Floats = (voted.T @ counts).toarray()
-    return table

@@ -39,7 +39,7 @@ LEAST_EXCESS = 0.1  # a smaller one, however sure, does little harm
 CHANCE = 0.01  # of suspecting anybody where all are independent
 COPIED = 0.4  # above, one speaks of copying: tasks that are hard for all make a smaller excess, too
 SURE = 2.0  # standard errors, where the names are reason enough to look
-MOST_PAIRS = 2_000_000  # of votes; beyond, random tasks stand for all
+MOST_PAIRS = 2_000_000  # of votes; beyond, a sample stands for all (karat.vote_pairs)
 NAMED, MEMBERS = 3, 5  # groups that a warning names, and members of each
 MOST_OF = 2 / 3  # of the annotators: if as many are of one family, its errors may pass for the truth
 
@@ -111,13 +111,12 @@ def alike(result: Result, truth: Any = None, seed: int = 0) -> Alike:
     """
     votes = votes_of(result)
     votes, posterior = (votes, _posterior(result, votes)) if truth is None else _known(result, votes, truth)
-    pairs, share = vote_pairs(votes, posterior, np.random.default_rng(seed), MOST_PAIRS)
+    pairs, sample = vote_pairs(votes, posterior, np.random.default_rng(seed), MOST_PAIRS)
     evidence = _evidence(pairs, votes.n_annotators)
     kin = _families(votes.annotator_names, pairs)
     group = _groups(dependence(votes, posterior, seed).group, evidence, kin)
     excess = _by_group(pairs, group).excess
-    cast = np.maximum(np.bincount(votes.annotator, minlength=votes.n_annotators) * share, 1.0)
-    weights = discounts(pairs, group, np.clip(excess, 0, 1), cast)
+    weights = discounts(pairs, group, np.clip(excess, 0, 1), np.maximum(sample.cast, 1.0))
     return Alike(
         n_annotators=votes.n_annotators,
         effective=float(weights.sum()),
@@ -129,6 +128,7 @@ def alike(result: Result, truth: Any = None, seed: int = 0) -> Alike:
         warnings=[
             *_warn_of_families(kin, weights),
             *_warn_of_groups(votes.annotator_names, group, excess, weights, kin),
+            *([sample.note] if sample.note else []),
         ],
     )
 

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.annotations import Annotations
-from karat.dependence import rows_of
 from karat.encoding import MISSING, Codes, look_up
 from karat.errors import InputError
 from karat.frames import make_frame, take, to_list
@@ -21,6 +20,7 @@ from karat.kernels.votes import outvoted
 from karat.predict import LEAST_PROBABILITY, evidence
 from karat.result import Result
 from karat.trust.votes import votes_of
+from karat.vote_pairs import rows_of
 
 __all__ = ["contested", "flipped", "flips", "n_flips", "why"]
 

@@ -58,6 +58,11 @@ class Agreement:
     votes: Annotations = field(repr=False)  # one vote per annotator and task
     pairs_found: AnnotatorPairs = field(repr=False)
 
+    @property
+    def notes(self) -> list[str]:
+        """Sentences that say what was left out, e.g. which annotators were not compared two by two."""
+        return [self.pairs_found.note] if self.pairs_found.note else []
+
     def figures(self) -> dict[str, float]:
         """The figures by name."""
         names = ("alpha", "fleiss", "cohen", "ac1", "observed", "self_agreement", "n_tasks", "n_votes", "n_annotators")
@@ -86,7 +91,7 @@ class Agreement:
     def pairs(self) -> Any:
         """A data frame of annotators two by two, where they share at least ten tasks.
 
-        Of very many votes, random tasks with two million pairs of them stand for all.
+        Of very many votes, a sample of two million pairs stands for all; `notes` says which.
         """
         names, found = self.votes.annotator_names, self.pairs_found
         columns = {

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.annotations import Annotations
-from karat.dependence import couples
+from karat.vote_pairs import sample_vote_pairs
 
 __all__ = ["AnnotatorPairs", "annotator_pairs"]
 
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 FEWEST_SHARED = 10  # tasks; kappa of fewer is mostly noise, and of one is 0 or nothing
-MOST_PAIRS = 2_000_000  # of votes; beyond, random tasks stand for all
+MOST_PAIRS = 2_000_000  # of votes; beyond, a sample stands for all (karat.vote_pairs)
 
 
 class AnnotatorPairs(NamedTuple):
@@ -27,6 +27,7 @@ class AnnotatorPairs(NamedTuple):
     shared: Integers  # tasks
     observed: Floats
     kappa: Floats  # NaN where both always voted for one and the same class
+    note: str  # which pairs of votes were left out; empty if none were
 
     @property
     def mean_kappa(self) -> float:
@@ -36,8 +37,8 @@ class AnnotatorPairs(NamedTuple):
 
 
 def annotator_pairs(votes: Annotations, seed: int = 0) -> AnnotatorPairs:
-    one, other = _pairs_of_votes(votes, np.random.default_rng(seed))
-    _, who, label = (codes.astype(np.int64) for codes in votes.votes())
+    one, other, _, _, note = sample_vote_pairs(votes, np.random.default_rng(seed), MOST_PAIRS)
+    who, label = votes.annotator.astype(np.int64), votes.votes()[2].astype(np.int64)
     swap = who[one] > who[other]
     one, other = np.where(swap, other, one), np.where(swap, one, other)
     key, pair, shared = np.unique(who[one] * votes.n_annotators + who[other], return_inverse=True, return_counts=True)
@@ -47,28 +48,21 @@ def annotator_pairs(votes: Annotations, seed: int = 0) -> AnnotatorPairs:
     observed, kappa = _kappas(pair, label[one[rows]], label[other[rows]], int(enough.sum()), votes.n_classes)
     key = key[enough]
     return AnnotatorPairs(
-        key // votes.n_annotators, key % votes.n_annotators, shared[enough].astype(np.int64), observed, kappa
+        key // votes.n_annotators, key % votes.n_annotators, shared[enough].astype(np.int64), observed, kappa, note
     )
-
-
-def _pairs_of_votes(votes: Annotations, rng: np.random.Generator) -> tuple[Integers, Integers]:
-    """Places of every two votes on the same task, of all tasks or of some."""
-    per_task = votes.votes_per_task
-    pairs = per_task * (per_task - 1) // 2
-    chosen = np.arange(votes.n_tasks)
-    if pairs.sum() > MOST_PAIRS:
-        chosen = rng.permutation(votes.n_tasks)
-        chosen = chosen[: max(int(np.searchsorted(np.cumsum(pairs[chosen]), MOST_PAIRS)), 1)]
-    first = votes.cell_ptr[votes.task_ptr]
-    one, other, _ = couples(first[chosen], per_task[chosen], chosen)
-    return one, other
 
 
 def _kappas(pair: Integers, one: Integers, other: Integers, n: int, K: int) -> tuple[Floats, Floats]:
     """[n] observed agreement, and Cohen's kappa."""
     shared = np.maximum(np.bincount(pair, minlength=n), 1)
     observed = np.bincount(pair, one == other, minlength=n) / shared
-    first, second = (np.bincount(pair * K + labels, minlength=n * K).reshape(n, K) for labels in (one, other))
-    chance = (first * second).sum(axis=1) / shared**2
+    chance = _products(pair * K + one, pair * K + other, n, K) / shared**2
     with np.errstate(invalid="ignore", divide="ignore"):
         return observed, np.where(chance < 1, (observed - chance) / (1 - chance), np.nan)
+
+
+def _products(one: Integers, other: Integers, n: int, K: int) -> Floats:
+    """[n] the sum over classes of how often one side voted for it times the other, without an array [n, K]."""
+    (key, counts), (other_key, other_counts) = (np.unique(side, return_counts=True) for side in (one, other))
+    both, i, j = np.intersect1d(key, other_key, assume_unique=True, return_indices=True)
+    return np.bincount(both // K, counts[i] * other_counts[j], minlength=n).astype(np.float64)

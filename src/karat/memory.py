@@ -1,0 +1,56 @@
+"""How much memory there is for arrays."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+__all__ = ["available_memory", "in_words"]
+
+CGROUP = Path("/sys/fs/cgroup")
+
+
+def available_memory() -> float:
+    """Bytes that this process may still allocate; infinite where the system does not tell."""
+    return min(_of_machine(), _of_container(), _of_process())
+
+
+def in_words(n_bytes: float) -> str:
+    """480 MB, 2.3 GB, 12,000 GB."""
+    return f"{n_bytes / 1e6:,.0f} MB" if n_bytes < 1e9 else f"{n_bytes / 1e9:,.{1 if n_bytes < 1e11 else 0}f} GB"
+
+
+def _of_machine() -> float:
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return 1024.0 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
+    except (OSError, StopIteration, ValueError):
+        pass
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):
+        return float("inf")
+
+
+def _of_container() -> float:
+    """The limit of the control group (version 2), less what is in use."""
+    try:
+        limit, used = ((CGROUP / name).read_text(encoding="ascii") for name in ("memory.max", "memory.current"))
+        return float("inf") if limit.strip() == "max" else float(int(limit) - int(used))
+    except (OSError, ValueError):
+        return float("inf")
+
+
+def _of_process() -> float:
+    """What `ulimit -v` leaves."""
+    if sys.platform == "win32":
+        return float("inf")
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    try:
+        used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+    except (OSError, ValueError):
+        used = 0
+    return float("inf") if limit == resource.RLIM_INFINITY else float(limit - used)

@@ -1,0 +1,164 @@
+"""Constants that carry a statistical meaning: each test fails when its constant, or its formula, changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import betaincinv, ndtri
+
+import karat
+from karat import Annotations, dependence
+from karat.accuracy import accuracies
+from karat.checkpoint import Checkpoint
+from karat.dependence import Pairs
+from karat.knowledge import Step
+from karat.methods.ds import DS
+from karat.planning import _by_chance
+from karat.report.views.quality import _expected
+from karat.trust import contested, copies, overview
+from karat.trust.pairs import annotator_pairs
+from karat.updating import _settled
+
+
+def pairs_of(*agreed: tuple[int, int], expected: float = 0.5) -> Pairs:
+    """(tasks, of them agreed) of annotators 0 and 1, of 2 and 3, and so on."""
+    one = np.repeat(2 * np.arange(len(agreed)), [n for n, _ in agreed])
+    agree = np.concatenate([np.arange(n) < k for n, k in agreed])
+    return Pairs(one, one + 1, agree - expected, np.full(len(one), expected), np.zeros(len(one), np.bool_))
+
+
+def test_the_prior_of_an_accuracy_is_worth_two_votes_and_its_interval_holds_95_percent() -> None:
+    mean, low, high = accuracies(np.array([8, 2]), np.array([6.0, 0.5]))
+    assert mean == pytest.approx([(6 + 2 * 0.65) / 10, (0.5 + 2 * 0.65) / 4])
+    assert low == pytest.approx(betaincinv([7.3, 1.8], [2.7, 2.2], 0.025))
+    assert high == pytest.approx(betaincinv([7.3, 1.8], [2.7, 2.2], 0.975))
+
+
+def test_the_prior_is_part_of_what_a_checkpoint_belongs_to(tmp_path: Path) -> None:
+    manifests = []
+    for earlier in (None, np.ones((2, 2, 2)), np.full((2, 2, 2), 2.0)):
+        checkpoint = Checkpoint(tmp_path / "x")
+        checkpoint.bind(DS() if earlier is None else DS().inform(earlier), "votes")
+        manifests.append(checkpoint.manifest["prior"])
+    assert len(set(manifests)) == 3
+
+
+@pytest.mark.parametrize(
+    ("n", "agreed", "found"),
+    [(100, 58, False), (100, 61, True), (10_000, 5300, False), (10_000, 5600, True)],
+    ids=["1.6 standard errors", "2.2 standard errors", "excess 0.06", "excess 0.12"],
+)
+def test_a_family_errs_alike_beyond_two_standard_errors_and_an_excess_of_a_tenth(
+    n: int, agreed: int, found: bool
+) -> None:
+    (family,) = copies._families(np.array(["gpt-4", "gpt-5"]), pairs_of((n, agreed)))
+    assert family.errs_alike is found
+
+
+@pytest.mark.parametrize(("n", "found"), [(19, False), (20, True)])
+def test_a_group_is_confirmed_by_twenty_pairs_of_votes_at_least(n: int, found: bool) -> None:
+    group, _ = dependence._confirm(pairs_of((n, n)), np.zeros(2, np.int64), usual=0.0, sure=3.0)
+    assert (group >= 0).all() == found
+
+
+@pytest.mark.parametrize(("agreed", "found"), [(5490, False), (5600, True)])
+def test_a_group_is_confirmed_by_a_rho_above_a_tenth(agreed: int, found: bool) -> None:
+    group, _ = dependence._confirm(pairs_of((10_000, agreed)), np.zeros(2, np.int64), usual=0.0, sure=0.0)
+    assert (group >= 0).all() == found
+
+
+def test_the_more_pairs_are_looked_at_the_more_a_suspicion_needs() -> None:
+    alone = copies._evidence(pairs_of((100, 65)), 2)
+    among_many = copies._evidence(pairs_of((100, 65), *[(100, 50)] * 99), 200)
+    assert alone.z[0] == among_many.z[0] == pytest.approx(3.0)
+    assert -ndtri(0.01) < 3.0 < -ndtri(0.01 / 100)
+    assert alone.suspicious.tolist() == [True]
+    assert not among_many.suspicious.any()
+    assert not copies._evidence(pairs_of((100, 61)), 2).suspicious.any()  # 2.2 standard errors: one of 70 by chance
+
+
+def test_two_annotators_are_compared_by_twenty_tasks_and_their_kappa_by_ten() -> None:
+    assert copies._evidence(pairs_of((19, 19), (20, 20)), 4).one.tolist() == [2]
+    task, who = np.repeat(np.arange(10), 2), np.tile([0, 1], 10)
+    assert len(annotator_pairs(Annotations.from_arrays(task, who, task % 2)).one) == 1
+    assert len(annotator_pairs(Annotations.from_arrays(task[2:], who[2:], task[2:] % 2)).one) == 0
+
+
+def test_an_update_sweeps_until_little_moves_five_times_at_most() -> None:
+    def steps(*changes: float) -> list[Step]:
+        return [Step(0, number + 1, change, 0.0) for number, change in enumerate(changes)]
+
+    assert not _settled([])
+    assert not _settled(steps(0.9, 0.5, 0.3, 0.1))
+    assert _settled(steps(0.9, 0.5, 0.3, 0.1, 0.1))
+    assert _settled(steps(0.019))
+    assert not _settled(steps(0.021))
+
+
+def test_intervals_are_worked_out_anew_for_whoever_cast_half_as_many_votes_again() -> None:
+    votes = karat.simulate(60, 4, 3, votes_per_task=4, seed=1).annotations
+    task, who, label = votes.votes()
+    old = (task < 30) & ((who != 3) | (task < 10))  # annotator 3 casts four times as many votes in the end
+    new = (task >= 30) & ((who != 1) | (task < 40))  # annotator 1 a third more
+    before = karat.aggregate(Annotations.from_arrays(task[old], who[old], label[old]), "ptbcc")
+    after = before.update(Annotations.from_arrays(task[new], who[new], label[new]))
+    total = after.votes_per_annotator + 2
+    exact = betaincinv(after.accuracy * total, (1 - after.accuracy) * total, 0.025)
+    same = np.isclose(after.accuracy_low, exact, rtol=1e-9)
+    assert same.tolist() == [True, False, True, True]
+    assert after.accuracy_low == pytest.approx(exact, abs=0.05)
+
+
+def test_the_headline_of_a_report_has_an_interval_of_1_96_standard_errors() -> None:
+    confidence = np.array([0.9, 0.8, 0.7, 0.6] * 25)
+    mean, low, high = _expected(confidence)
+    error = np.sqrt((confidence * (1 - confidence)).sum()) / 100
+    assert (mean, low, high) == pytest.approx((0.75, 0.75 - 1.96 * error, 0.75 + 1.96 * error))
+
+
+def test_votes_that_chance_explains_as_well_as_one_in_twenty_are_no_help() -> None:
+    def table(right: float) -> np.ndarray:
+        return np.array([[right, 50 - right], [50 - right, right]])
+
+    # chi-squared of these: (2 right - 50)^2 / 25; 3.84 is the limit
+    assert _by_chance(np.array([table(29.8), table(30.0), table(25.0), table(45.0)])).tolist() == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize(("skill", "action"), [(0.56, "drop"), (0.75, "retrain")])
+def test_who_says_something_but_a_tenth_of_what_is_usual_is_dropped(skill: float, action: str) -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(2, size=1500)
+    right = np.column_stack([rng.random((1500, 6)) < 0.95, rng.random(1500) < skill])
+    task, who = np.indices(right.shape).reshape(2, -1)
+    votes = Annotations.from_arrays(task, who, np.where(right, truth[:, None], 1 - truth[:, None]).ravel())
+    result = karat.aggregate(votes, "ds")
+    (advice,) = [one for one in result.next().advice if one.annotator == 6]
+    assert advice.action == action
+
+
+@pytest.mark.parametrize(("n", "judged"), [(9, False), (10, True)])
+def test_nobody_is_judged_by_fewer_than_ten_votes(n: int, judged: bool) -> None:
+    task, who = np.indices((60, 6)).reshape(2, -1)
+    label = np.where(who == 5, 1 - task % 2, task % 2)
+    kept = (who != 5) | (task < n)
+    advice = karat.aggregate(Annotations.from_arrays(task[kept], who[kept], label[kept]), "ds").next().advice
+    assert (5 in [one.annotator for one in advice]) == judged
+
+
+def test_agreement_is_called_low_below_0_2_and_votes_few_below_three_a_task() -> None:
+    class Agreed:
+        def __init__(self, alpha: float) -> None:
+            self.alpha = alpha
+
+    said = [len(overview._of_votes(Agreed(alpha), n, "ds")) for alpha, n in ((0.19, 5), (0.21, 5), (0.5, 2.9))]  # type: ignore[arg-type]
+    assert said == [1, 0, 1]
+
+
+def test_a_label_is_contested_if_it_leads_by_less_than_a_fifth() -> None:
+    shares = {"a": 59, "b": 61}  # of a hundred votes: the lead is 0.18 and 0.22
+    rows = [(task, who, "x" if who < n else "y") for task, n in shares.items() for who in range(100)]
+    result = karat.aggregate(Annotations.from_arrays(*zip(*rows, strict=True)), "mv")
+    assert [row[0] for row in result.contested().rows()] == ["a"]
+    assert [row[0] for row in contested(result).rows()] == ["a"]

@@ -1,0 +1,146 @@
+"""Memory follows the number of votes, also where a task has very many: pairs of votes are sampled, and that is said."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import karat
+from karat import Annotations, planning
+from karat.report.views.trust import trust_of
+from karat.trust import alike, coefficients
+from karat.trust.pairs import annotator_pairs
+from karat.vote_pairs import FEWEST_TASKS, sample_vote_pairs
+
+SAMPLED = "too many pairs of votes to compare all annotators two by two"
+MEGABYTE = 2**20
+
+
+@contextmanager
+def at_most(megabytes: int) -> Iterator[None]:
+    tracemalloc.start()
+    try:
+        yield
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < megabytes * MEGABYTE
+
+
+def everybody(n_annotators: int, n_tasks: int, n_classes: int = 4, skill: float = 0.6) -> Annotations:
+    """All vote on all tasks."""
+    rng = np.random.default_rng(0)
+    task, who = np.divmod(np.arange(n_tasks * n_annotators, dtype=np.int32), np.int32(n_annotators))
+    truth = rng.integers(n_classes, size=n_tasks)
+    label = np.where(rng.random(len(task)) < skill, truth[task], rng.integers(n_classes, size=len(task)))
+    names = (np.arange(n) for n in (n_tasks, n_annotators, n_classes))
+    return Annotations.from_codes(task, who, label.astype(np.int32), *names)
+
+
+def test_a_survey_of_many_respondents_takes_little_memory() -> None:
+    result = karat.aggregate(everybody(20_000, 20), "ptbcc", threads=1)
+    with at_most(500):
+        found = result.trust()
+    assert any(SAMPLED in warning for warning in found.warnings)
+    assert any(SAMPLED in note for note in found.agreement.notes)
+    assert len(found.agreement.pairs_found.one) > 1000
+    assert found.agreement.cohen == pytest.approx(found.agreement.alpha, abs=0.05)
+    assert any(SAMPLED in warning for warning in trust_of(found).warnings)
+
+
+def test_a_million_votes_on_one_task_take_little_memory() -> None:
+    votes = everybody(1_000_000, 1)
+    with at_most(500):
+        found = karat.agreement(votes)
+    assert SAMPLED in found.notes[0]
+    assert found.n_votes == 1_000_000
+    with at_most(500):
+        assert len(found.annotators()) == 1_000_000
+
+
+def test_many_classes_take_no_table_of_pairs_by_classes() -> None:
+    votes = everybody(200, 20, 2_000, skill=0.5)
+    with at_most(150):
+        found = karat.agreement(votes)
+    assert len(found.pairs_found.one) == 200 * 199 // 2
+
+
+def test_pairs_of_ordinary_data_are_all_there() -> None:
+    votes = karat.simulate(50, 12, 3, votes_per_task=5, seed=1).annotations
+    found = sample_vote_pairs(votes, np.random.default_rng(0), most=500)
+    task = votes.votes()[0]
+    place = np.arange(len(task))
+    expected = {(int(i), int(j)) for i in place for j in place if i < j and task[i] == task[j]}
+    assert set(zip(found.one.tolist(), found.other.tolist(), strict=True)) == expected
+    assert (found.task == task[found.one]).all()
+    assert found.cast.tolist() == np.bincount(votes.annotator).tolist()
+    assert found.note == ""
+
+
+def test_random_tasks_stand_for_all_where_tasks_have_few_votes() -> None:
+    votes = karat.simulate(500, 12, 3, votes_per_task=5, seed=1).annotations
+    found = sample_vote_pairs(votes, np.random.default_rng(0), most=1000)
+    assert len(found.one) == 1000  # ten of each task
+    assert found.cast.sum() == 500
+    assert found.note.endswith("this was done on 100 random tasks of 500")
+
+
+def test_of_a_wide_task_those_who_voted_most_are_compared() -> None:
+    task, who = np.divmod(np.arange(60 * 40), 40)
+    keep = ~((task % 2 == 1) & (who < 20))  # the first twenty vote half as often
+    votes = Annotations.from_arrays(task[keep], who[keep], np.zeros(keep.sum(), int))
+    most = FEWEST_TASKS * 50  # votes of a task are isqrt(2 * 50)
+    found = sample_vote_pairs(votes, np.random.default_rng(0), most)
+    assert len(found.one) == 55 * 45 <= most
+    assert found.note.endswith("on 55 random tasks of 60, and on each only the 10 annotators with the most votes")
+    assert (found.cast[:20] == 0).all()
+    assert np.sort(found.cast)[-10:].tolist() == [55] * 10  # the same ten everywhere
+
+
+def test_copiers_are_found_where_everybody_votes_on_everything() -> None:
+    rng = np.random.default_rng(3)
+    truth, n = rng.integers(3, size=60), 700
+    answers = np.where(rng.random((60, n)) < 0.6, truth[:, None], rng.integers(3, size=(60, n)))
+    answers[:, 1] = answers[:, 0]
+    extra = [(1000 + t, w) for t in range(3) for w in (0, 1)]  # these two vote most, and so are compared
+    task, who = np.indices(answers.shape).reshape(2, -1)
+    votes = Annotations.from_arrays(
+        [*task, *(t for t, _ in extra)], [*who, *(w for _, w in extra)], [*answers.ravel(), *(t % 3 for t, _ in extra)]
+    )
+    found = alike(karat.aggregate(votes, "ptbcc", threads=1))
+    assert np.flatnonzero(found.group >= 0).tolist() == [0, 1]
+    assert SAMPLED in found.warnings[-1]
+
+
+@pytest.mark.parametrize("room", [1, 7, 10**6])
+def test_annotators_are_judged_in_runs_to_the_same_figures(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    votes = karat.simulate(80, 15, 3, votes_per_task=4, seed=2).annotations
+    whole = coefficients.by_annotator(votes)
+    monkeypatch.setattr(coefficients, "ROOM", room)
+    assert all(np.array_equal(whole[name], values) for name, values in coefficients.by_annotator(votes).items())
+
+
+def test_advice_on_annotators_in_runs_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = karat.aggregate(karat.simulate(300, 30, 3, votes_per_task=10, seed=2).annotations, "ptbcc")
+    whole = result.next().advice
+    assert len(whole) > 2
+    monkeypatch.setattr(planning, "ROOM", 1)
+    assert result.next().advice == whole
+
+
+def test_kappa_of_pairs_equals_that_of_full_tables() -> None:
+    votes = karat.simulate(100, 6, 5, votes_per_task=6, seed=4).annotations
+    found = annotator_pairs(votes)
+    table = np.empty((100, 6), np.int64)
+    table[votes.votes()[0], votes.annotator] = votes.votes()[2]
+    pairs = zip(found.one, found.other, strict=True)
+    assert found.kappa == pytest.approx([_kappa(table[:, a], table[:, b]) for a, b in pairs])
+
+
+def _kappa(one: np.ndarray, other: np.ndarray) -> float:
+    chance = sum((one == k).mean() * (other == k).mean() for k in range(5))
+    return ((one == other).mean() - chance) / (1 - chance)

@@ -1,0 +1,146 @@
+"""Settings that cannot work are refused in one sentence, and so are data that do not fit into memory."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import karat
+from karat import Annotations, memory, solve
+from karat.checks.laws import sample_votes
+from karat.errors import InputError
+from karat.methods import method_class
+from karat.methods.ds import DS
+from karat.methods.settings import COUNT, POSITIVE, Range
+from karat.registry import REGISTRY
+from karat.solve import fit
+
+# Of those that a search over extreme values found to end in NaN, in an exception or in a warning.
+EXTREMES: list[tuple[str, dict[str, Any]]] = [
+    ("ibcc", {"wrong": 1e-308}),
+    ("ibcc", {"wrong": 1e30}),
+    ("ibcc", {"right": 1e-16}),
+    ("ibcc", {"right": 1e-6, "wrong": 1e16}),
+    ("ibcc", {"right": math.inf, "inference": "vb"}),
+    ("ibcc", {"wrong": 1e308, "inference": "vb"}),
+    ("bwa", {"a_v": math.inf}),
+    ("bwa", {"lam": math.inf}),
+    ("bwa", {"a_v": 1e308}),
+    ("ptbcc", {"e": 1e-16}),
+    ("ptbcc", {"e": 1e30}),
+    ("ptbcc", {"f": 1e-30}),
+    ("ptbcc", {"m": 1e16}),
+    ("ptbcc", {"pi_strength": 1e308}),
+    ("ptbcc", {"v_strength": math.inf}),
+    ("cbcc", {"community_strength": 1e308}),
+    ("cbcc", {"w": 1e-16}),
+    ("cbcc", {"w": 1e100}),
+    ("cbcc", {"quality": 1 - 1e-16}),
+    ("ebcc", {"a_pi": 1e-320}),
+    ("ebcc", {"b_correct": 1e100}),
+    ("ebcc", {"b_wrong": math.inf}),
+    ("tiremge", {"learning_rate": 1e6}),
+    ("tiremge", {"seed": -1}),
+    ("ds", {"tolerance": math.nan}),
+    ("ds", {"max_iterations": 2.5}),
+    ("glad", {"cg_iterations": True}),
+    ("ptbcc", {"n_prototypes": 10**12}),
+    ("ptbcc", {"e": None}),
+    ("ptbcc", {"m": "1.35"}),
+]
+
+
+@pytest.mark.parametrize(("method", "settings"), EXTREMES)
+def test_settings_that_would_end_in_no_numbers_are_refused(method: str, settings: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=f"({'|'.join(settings)}) must be .* from .* to .*, not "):
+        method_class(method)(**settings)
+
+
+@pytest.mark.parametrize("method", [name for name in REGISTRY if name != "auto"])
+def test_the_most_extreme_allowed_settings_end_in_probabilities(method: str) -> None:
+    """Seeded: some of all combinations of the ends of every range."""
+    rng = np.random.default_rng(0)
+    votes = Annotations.from_arrays(*sample_votes(n_tasks=12, n_annotators=5), classes=[0, 1, 2, 9])
+    limits = {name: r for name, r in method_class(method).limits.items() if isinstance(r, Range) and not r.whole}
+    few = {"max_iterations": 10} | ({"n_restarts": 2} if method == "ebcc" else {})
+    modes: dict[str, list[dict[str, Any]]] = {
+        "ibcc": [{"inference": "vb"}, {}],
+        "catd": [{"quantiles": "exact"}],
+        "ptbcc": [{}, {"n_prototypes": 3}],
+    }
+    for mode in modes.get(method, [{}]):
+        for _ in range(6 if limits else 1):
+            ends = {name: float(rng.choice([r.low, r.high])) for name, r in limits.items()}
+            result = fit(method_class(method)(**few, **mode, **ends), votes, threads=1)
+            assert np.isfinite(result.posterior).all(), ends
+            assert np.allclose(result.posterior.sum(axis=1), 1), ends
+
+
+def test_every_number_among_the_settings_has_a_range() -> None:
+    for name in REGISTRY:
+        chosen = method_class(name)
+        numbers = {key for key, value in chosen.defaults().items() if isinstance(value, float)}
+        assert numbers - {"tolerance"} <= set(chosen.limits), name
+
+
+def test_ranges_are_those_that_are_stated() -> None:
+    assert (POSITIVE.low, POSITIVE.high) == (1e-6, 1e6)
+    assert 3 in COUNT
+    assert np.int64(3) in COUNT
+    assert all(value not in COUNT for value in (0, 1.5, True, "3", math.nan, 10**7))
+    with pytest.raises(InputError, match=r"^e must be positive from 1e-06 to 1e\+06, not 1e-07$"):
+        karat.PTBCC(e=1e-7)
+
+
+class Broken(DS):
+    def sweep(self, block: Any, parameters: Any) -> Any:
+        statistics = super().sweep(block, parameters)
+        block.posterior[0] = np.nan
+        return statistics
+
+
+def test_a_posterior_that_is_no_number_is_refused_whatever_made_it() -> None:
+    votes = Annotations.from_arrays(*sample_votes())
+    with pytest.raises(InputError, match=r"^ds with max_iterations=3, quality=0\.6 ended in probabilities that are no"):
+        fit(Broken(max_iterations=3, quality=0.6), votes, threads=1)
+
+
+def wide(n_classes: int, n_tasks: int = 300, n_annotators: int = 100) -> Annotations:
+    rng = np.random.default_rng(0)
+    task, who = np.repeat(np.arange(n_tasks), 3), rng.integers(n_annotators, size=3 * n_tasks)
+    return Annotations.from_arrays(task, who, rng.integers(n_classes, size=3 * n_tasks), classes=range(n_classes))
+
+
+@pytest.mark.parametrize(
+    ("method", "n_classes"), [("cbcc", 1000), *((name, 60_000) for name in ("ptbcc", "ds", "hds", "hpt", "ibcc"))]
+)
+def test_more_classes_than_memory_are_refused_before_anything_is_allocated(method: str, n_classes: int) -> None:
+    with pytest.raises(InputError, match=f"{method} needs at least .* GB of memory for {n_classes:,} classes"):
+        fit(method_class(method)(), wide(n_classes), threads=1)
+
+
+@pytest.mark.parametrize("method", [name for name in REGISTRY if name != "auto"])
+def test_every_method_is_checked_against_the_memory_that_there_is(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solve, "available_memory", lambda: 10_000.0)
+    with pytest.raises(InputError, match=f"^{method} needs at least .* are available; check that the label column"):
+        fit(method_class(method)(), wide(20), threads=1)
+
+
+def test_memory_that_is_available_is_that_of_machine_container_and_process(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert 10**8 < memory.available_memory() < 10**15
+    (tmp_path / "memory.max").write_text("5000\n")
+    (tmp_path / "memory.current").write_text("2000\n")
+    monkeypatch.setattr(memory, "CGROUP", tmp_path)
+    assert memory.available_memory() == 3000
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory.available_memory() > 3000
+
+
+@pytest.mark.parametrize(("n", "words"), [(4.8e8, "480 MB"), (2.34e9, "2.3 GB"), (1.2e13, "12,000 GB")])
+def test_bytes_in_words(n: float, words: str) -> None:
+    assert memory.in_words(n) == words
