@@ -11,6 +11,8 @@ from typing import Any
 import polars as pl
 
 from karat.errors import InputError
+from karat.readers.limits import limit, refuse
+from karat.readers.sheet_size import sheet_sizes
 from karat.readers.source import Source, start_of
 
 __all__ = ["SHEET", "WORKBOOKS", "is_workbook", "sheet_text"]
@@ -47,12 +49,27 @@ def _open(source: Source) -> Any:
     except ImportError:
         raise InputError(f'{source.name} is a workbook; to read it, install "karat[excel]"') from None
     try:
+        _check_size(source)
         return fastexcel.read_excel(source.data)
-    except Exception as error:  # the library has a class for each of the many ways to be damaged
+    except InputError:
+        raise
+    except Exception as error:  # the libraries have a class for each of the many ways to be damaged
         raise InputError(f"{source.name} is a damaged workbook ({_said(error)}); save it again, or as CSV") from None
 
 
+def _check_size(source: Source) -> None:
+    """The library allocates every cell between the first and the last, so a tiny file could ask for 549 GB."""
+    if start_of(source, len(ZIP)) != ZIP:
+        return
+    with zipfile.ZipFile(_data(source)) as archive:
+        for rows, columns in sheet_sizes(archive):
+            if rows * columns > limit("CELLS"):
+                refuse(source.name, f"has a sheet of {rows:,} rows x {columns:,} columns", "CELLS")
+
+
 def _only(source: Source, book: Any) -> str:
+    if not book.sheet_names:
+        raise InputError(f"{source.name} is a workbook without sheets; expected one with a table of votes")
     filled = [name for name in book.sheet_names if not _rows(source, book, name).is_empty()]
     if len(filled) > 1:
         names = ", ".join(f'"{name}"' for name in filled)
