@@ -63,8 +63,12 @@ def _check_size(source: Source) -> None:
         return
     with zipfile.ZipFile(_data(source)) as archive:
         for rows, columns in sheet_sizes(archive):
-            if rows * columns > limit("CELLS"):
-                refuse(source.name, f"has a sheet of {rows:,} rows x {columns:,} columns", "CELLS")
+            if rows * columns > (most := limit("CELLS")):
+                refuse(
+                    source.name,
+                    f"has a sheet of {rows:,} rows x {columns:,} columns, more than {most:,} cells",
+                    "CELLS",
+                )
 
 
 def _only(source: Source, book: Any) -> str:

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from karat.errors import InputError
 
-__all__ = ["DEFAULTS", "limit", "refuse"]
+__all__ = ["DEFAULTS", "limit", "refuse", "remedy_of"]
 
 DEFAULTS = {
     "CELLS": 10_000_000,  # of one sheet of a workbook, empty ones between the others included
@@ -31,9 +31,11 @@ def limit(name: str) -> int:
         raise InputError(f"KARAT_MAX_{name} is {value!r}; expected a number, such as {DEFAULTS[name]}") from None
 
 
-def refuse(file: str, found: str, name: str, most: int | None = None) -> NoReturn:
+def refuse(file: str, found: str, name: str) -> NoReturn:
     """Say which limit a file exceeds, and how to raise it."""
-    raise InputError(
-        f"{file} {found}; the limit is {limit(name) if most is None else most:,}; "
-        f"if you trust the file, raise it: KARAT_MAX_{name}=N in the environment"
-    )
+    raise InputError(f"{file} {found}, which is the limit; {remedy_of(name)}")
+
+
+def remedy_of(name: str) -> str:
+    """The end of every such message."""
+    return f"if you trust the file, raise the limit: KARAT_MAX_{name}=N in the environment"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,9 +14,11 @@ from karat.errors import InputError
 from karat.frames import series_of, takeable
 from karat.readers.batches import WatchReading, batches, expected_rows, watched
 from karat.readers.delimited import scan_delimited
+from karat.readers.door import check_lines
 from karat.readers.files import is_files, sources_of
 from karat.readers.formats import recognise
 from karat.readers.growing import Growing, growing
+from karat.readers.limits import limit, refuse
 from karat.readers.names import Coded, encode_column, encode_series
 from karat.readers.source import Source, open_bytes, separator_of
 from karat.readers.trouble import line_of_row, reading
@@ -176,6 +179,8 @@ def open_sources(sources: Sequence[Source]) -> Opened:
         with reading(source):
             scans.append(_scan(source))
             columns.append(scans[-1].collect_schema().names())
+        if len(columns[-1]) > (most := limit("COLUMNS")):
+            refuse(source.name, f"has {len(columns[-1]):,} columns, more than {most:,}", "COLUMNS")
     for source, names in zip(sources, columns, strict=True):
         differing = ", ".join(sorted(set(names) ^ set(columns[0])))
         if differing:
@@ -190,6 +195,7 @@ def _scan(source: Source) -> pl.LazyFrame:
     if source.is_delimited:
         return scan_delimited(source)
     if source.format == "jsonl":
+        check_lines(source)
         return pl.scan_ndjson(_whole(source), infer_schema_length=None)
     if source.format == "json":
         return _list_of_rows(source)
@@ -248,7 +254,7 @@ def _load_frame(frame: Any, columns: Sequence[Any]) -> Loaded:
 
 
 def _unique(columns: list[Any]) -> list[Any]:
-    twice = [column for column in dict.fromkeys(columns) if columns.count(column) > 1]
+    twice = [column for column, times in Counter(columns).items() if times > 1]
     if twice:
         names = ", ".join(f'"{column}"' for column in twice)
         raise InputError(f"the data frame has more than one column named {names}; give every column its own name")
