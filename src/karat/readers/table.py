@@ -25,6 +25,8 @@ from karat.readers.trouble import line_of_row, reading
 
 __all__ = ["Loaded", "Opened", "Table", "open_sources", "open_table"]
 
+EXACT = 2**53  # the largest integer up to which floats tell all integers apart
+
 
 @dataclass(frozen=True)
 class Table:
@@ -134,6 +136,7 @@ class Opened:
     def _batches(self, schema: pl.Schema) -> Iterator[tuple[int, pl.DataFrame]]:
         for number, (source, scan) in enumerate(zip(self.sources, self.scans, strict=True)):
             for batch in batches(source, scan, schema.names()):
+                _refuse_rounding(source, batch, schema)
                 yield number, batch.cast(schema)
 
     def _load_files(self, columns: Sequence[Any]) -> Loaded:
@@ -241,6 +244,18 @@ def _stack(parts: list[pl.DataFrame], name: str) -> pl.DataFrame:
     except pl.exceptions.PolarsError as error:
         detail = str(error).splitlines()[0]
         raise InputError(f"{name}: the columns have different types from file to file ({detail})") from None
+
+
+def _refuse_rounding(source: Source, batch: pl.DataFrame, schema: pl.Schema) -> None:
+    """Large integers beside fractions become floats, in which neighbours are one; the parser of JSON does so, too."""
+    for name, dtype in schema.items():
+        if dtype.is_float() and (batch.schema[name].is_integer() or source.format in ("json", "jsonl")):
+            low, high = batch.get_column(name).min(), batch.get_column(name).max()
+            if low is not None and max(abs(low), abs(high)) > EXACT:  # type: ignore[arg-type,type-var]  # numbers
+                raise InputError(
+                    f'{source.name}: the column "{name}" holds integers above 2^53 beside fractions, which would round '
+                    "them; write its values as text"
+                )
 
 
 def _load_frame(frame: Any, columns: Sequence[Any]) -> Loaded:
