@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import IO
 
@@ -14,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from karat.errors import InputError
 from karat.readers.limits import PACKED_TIMES, limit, refuse
 from karat.readers.source import Source, lines_of, open_bytes, start_of
 from karat.readers.zstd import most_unpacked
@@ -21,6 +23,7 @@ from karat.readers.zstd import most_unpacked
 __all__ = ["check_lines", "check_nesting", "check_source"]
 
 CHUNK = 2**20
+AGAIN = "fetch or write the file again"
 GZIP, ZSTD, ZIP = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 QUOTE = ord('"')
 NO_MARKS = bytes(set(range(256)) - set(b'"[]{}'))
@@ -28,8 +31,8 @@ OPENS = 2  # the bit that [ and { have, and ] and } have not
 
 
 def check_source(source: Source) -> None:
-    """Refuse what exceeds a limit; damage is left to those who read the file."""
-    with suppress(OSError, EOFError, zlib.error, zipfile.BadZipFile, pl.exceptions.PolarsError):
+    """Refuse what exceeds a limit, and gzip that is damaged; other damage is left to those who read the file."""
+    with suppress(OSError, zipfile.BadZipFile, pl.exceptions.PolarsError), whole_gzip(source):
         start = start_of(source, len(ZIP))
         if start == ZIP:
             _check_zip(source)
@@ -40,10 +43,21 @@ def check_source(source: Source) -> None:
             _check_text(replace(source, compression="gzip" if start.startswith(GZIP) else ""))
 
 
+@contextmanager
+def whole_gzip(source: Source) -> Iterator[None]:
+    """Say that a file cannot be unpacked."""
+    try:
+        yield
+    except EOFError:
+        raise InputError(f"{source.name} is cut short: the gzip data ends too early; {AGAIN}") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"{source.name} is damaged: it cannot be unpacked with gzip ({error}); {AGAIN}") from None
+
+
 def check_lines(source: Source) -> None:
     """Refuse JSON Lines with a very long line: parsing it takes minutes."""
     most, length = limit("LINE"), 0
-    with suppress(OSError, EOFError, zlib.error, pl.exceptions.PolarsError):
+    with suppress(OSError, pl.exceptions.PolarsError):
         for chunk in _chunks(source):
             first, *others = chunk.split(b"\n")
             length = max([length + len(first), *map(len, others)])
@@ -78,7 +92,7 @@ def _check_text(source: Source) -> None:
         if source.compression:
             _check_unpacked(source, size)
         is_json = nesting.add(chunk)
-        if not is_json and not source.compression:
+        if not is_json and source.compression != "gzip":
             return
 
 

@@ -90,6 +90,9 @@ def _test(question: Any, path: str) -> bool:
 
 def _file(place: Path) -> Source:
     """A pipe, such as <(zcat votes.gz), can be read only once, so it is read whole."""
+    shown = str(place).encode(errors="backslashreplace").decode()
+    if shown != str(place):
+        raise InputError(f"the name of the file {shown} is not valid UTF-8; rename the file")
     if place.is_file():
         return Source(str(place), place)
     try:

@@ -25,7 +25,7 @@ from karat.readers.trouble import line_of_row, reading
 
 __all__ = ["Loaded", "Opened", "Table", "open_sources", "open_table"]
 
-EXACT = 2**53  # the largest integer up to which floats tell all integers apart
+EXACT = 2**53  # floats tell all integers below this apart
 
 
 @dataclass(frozen=True)
@@ -249,13 +249,12 @@ def _stack(parts: list[pl.DataFrame], name: str) -> pl.DataFrame:
 def _refuse_rounding(source: Source, batch: pl.DataFrame, schema: pl.Schema) -> None:
     """Large integers beside fractions become floats, in which neighbours are one; the parser of JSON does so, too."""
     for name, dtype in schema.items():
-        if dtype.is_float() and (batch.schema[name].is_integer() or source.format in ("json", "jsonl")):
-            low, high = batch.get_column(name).min(), batch.get_column(name).max()
-            if low is not None and max(abs(low), abs(high)) > EXACT:  # type: ignore[arg-type,type-var]  # numbers
-                raise InputError(
-                    f'{source.name}: the column "{name}" holds integers above 2^53 beside fractions, which would round '
-                    "them; write its values as text"
-                )
+        may_round = dtype.is_float() and (batch.schema[name].is_integer() or source.format in ("json", "jsonl"))
+        if may_round and (batch.get_column(name).cast(pl.Float64).abs() >= EXACT).any():
+            raise InputError(
+                f'{source.name}: the column "{name}" holds integers above 2^53 beside fractions, which would round '
+                "them; write its values as text"
+            )
 
 
 def _load_frame(frame: Any, columns: Sequence[Any]) -> Loaded:
