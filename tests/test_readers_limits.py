@@ -9,9 +9,11 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from karat import InputError
+import karat
+from karat import Annotations, InputError
 from karat.readers import read
 from karat.readers.sheet_size import Size, sheet_sizes
 from karat.readers.zstd import most_unpacked
@@ -178,3 +180,33 @@ def test_deep_json_in_an_archive_is_refused(tmp_path: Path, name: str) -> None:
     path = write(tmp_path / "v.zip", zipped(files))
     with pytest.raises(InputError, match=rf"{name} in v\.zip has JSON .* nested more than 100 deep.*KARAT_MAX_DEPTH"):
         read(path)
+
+
+def test_too_many_classes_are_refused_with_their_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "v.csv", "task,worker,answer\n" + "".join(f"{n},w,text {n}\n" for n in range(12)))
+    monkeypatch.setenv("KARAT_MAX_CLASSES", "12")
+    assert read(path).n_classes == 12
+    monkeypatch.setenv("KARAT_MAX_CLASSES", "11")
+    words = r'v\.csv has 12 classes in the column "answer", more than 11, .*--label NAME.*KARAT_MAX_CLASSES=N'
+    with pytest.raises(InputError, match=words):
+        read(path)
+
+
+@pytest.mark.parametrize(("method", "n_classes"), [("ds", 3000), ("hds", 3000), ("ebcc", 3000), ("cbcc", 300)])
+def test_matrices_that_do_not_fit_into_memory_are_refused(
+    method: str, n_classes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KARAT_MAX_MEMORY", "100e6")
+    n = np.arange(n_classes)
+    votes = Annotations.from_arrays(n, n % 5, n)
+    with pytest.raises(InputError, match=rf"{method} .*{n_classes:,} classes.* GB.*KARAT_MAX_MEMORY=N"):
+        karat.aggregate(votes, method)
+    monkeypatch.setenv("KARAT_MAX_MEMORY", "x")
+    with pytest.raises(InputError, match="KARAT_MAX_MEMORY is 'x'; expected a number of bytes"):
+        karat.aggregate(votes, method)
+
+
+def test_methods_without_matrices_take_many_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KARAT_MAX_MEMORY", "100e6")
+    n = np.arange(1000)
+    assert len(karat.aggregate(Annotations.from_arrays(n, n % 5, n), "mv").label) == 1000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -24,6 +25,8 @@ from karat.methods.base import Method, Step
 from karat.result import Result, summarise
 
 __all__ = ["Descent", "Stages", "descend", "fit", "told"]
+
+COPIES = 2  # of posteriors and parameters: those of this sweep and of the last
 
 Watch = Callable[[Step], None]
 
@@ -117,6 +120,7 @@ def _sweep_to_end(
     after: Result | None = None,
 ) -> Result:
     engine.accept(method)
+    _check_memory(method, annotations)
     engine.scatter(annotations, divisible=method.divisible)
     if after is not None and method.prelude is not None:
         engine.restore({"posterior": after.posterior})
@@ -134,6 +138,31 @@ def _check(method: Method, annotations: Annotations, checkpoint: Checkpoint | No
         raise InputError(f"{method.name} cannot use gold truths; leave them out or choose another method")
     if checkpoint is not None and (method.n_restarts > 1 or method.accelerated):
         raise InputError("a fit with restarts or with accelerate cannot be resumed from a checkpoint")
+
+
+def _check_memory(method: Method, annotations: Annotations) -> None:
+    """Posteriors and matrices that cannot fit would end in a kill by the system, without a word."""
+    T, W, K = annotations.n_tasks, annotations.n_annotators, annotations.n_classes
+    needed = 8 * COPIES * (T * K + W * K**method.class_power)
+    if needed > (most := _memory()):
+        raise InputError(
+            f"{method.name} would need about {needed / 1e9:,.1f} GB for {T:,} tasks, {W:,} annotators and {K:,} "
+            f"classes, and there are {most / 1e9:,.1f} GB; check which column holds the labels (--label NAME), choose "
+            "another method, such as mv, or set KARAT_MAX_MEMORY=N, in bytes, in the environment"
+        )
+
+
+def _memory() -> float:
+    """The bytes that a fit may take: those of this machine, unless the environment says otherwise."""
+    said = os.environ.get("KARAT_MAX_MEMORY")
+    try:
+        if said is not None:
+            return float(said)
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError):  # a system that does not tell
+        return math.inf
+    except ValueError:
+        raise InputError(f"KARAT_MAX_MEMORY is {said!r}; expected a number of bytes, such as 16e9") from None
 
 
 def _best_of(

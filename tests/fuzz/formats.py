@@ -95,8 +95,10 @@ def damaged_bytes(random: Random) -> Case:
 
 
 def _flip(content: bytes, random: Random) -> bytes:
-    place = random.randrange(len(content) or 1)
-    return content[:place] + bytes([random.randrange(256)]) + content[place + 1 :]
+    if not content:
+        return b"\0"
+    place = random.randrange(len(content))
+    return content[:place] + bytes([content[place] ^ 1 << random.randrange(8)]) + content[place + 1 :]
 
 
 def _cut(content: bytes, random: Random) -> bytes:

@@ -71,6 +71,7 @@ class Method(ABC):
     distributable: ClassVar[bool] = True  # and on other machines: parameters and sums do not grow with the tasks
     random_start: ClassVar[bool] = False  # whether the seed decides where it starts
     exact_bits: ClassVar[bool] = True  # False where an optimiser's sums depend on where memory lies
+    class_power: ClassVar[int] = 1  # an annotator's parameters grow with this power of the number of classes
     rounding: ClassVar[float] = 1e-6  # how far another order of the same sums may move a posterior
     takes_prior: ClassVar[bool] = False  # whether it can be told what an earlier run knew of annotators
     remembers: ClassVar[tuple[str, ...] | None] = None  # what `recall` needs of annotators; None: it cannot recall

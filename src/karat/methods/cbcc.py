@@ -88,6 +88,7 @@ class CBCC(Method):
     """
 
     name: ClassVar[str] = "cbcc"
+    class_power = 3
     random_start: ClassVar[bool] = True
 
     tolerance: float = 0.0  # 0: as many iterations as there may be

@@ -61,6 +61,7 @@ class DS(Method):
     """
 
     name: ClassVar[str] = "ds"
+    class_power = 2
     has_bound: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")

@@ -85,6 +85,7 @@ class EBCC(Method):
     """
 
     name: ClassVar[str] = "ebcc"
+    class_power = 2
     has_bound: ClassVar[bool] = True
     random_start: ClassVar[bool] = True
 

@@ -69,6 +69,7 @@ class FGBCC(Method):
     """
 
     name: ClassVar[str] = "fgbcc"
+    class_power = 2
     # The prior moves, so the ELBO may fall: has_bound stays False.
 
     tolerance: float = 1e-6

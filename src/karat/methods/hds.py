@@ -82,6 +82,7 @@ class HDS(Method):
     """
 
     name: ClassVar[str] = "hds"
+    class_power = 2
     has_bound: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")

@@ -76,6 +76,7 @@ class IBCC(Method):
     """
 
     name: ClassVar[str] = "ibcc"
+    class_power = 2
     has_bound: ClassVar[bool] = False  # "vb" has one, "ep" has none
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("a",)

@@ -14,6 +14,7 @@ __all__ = ["DEFAULTS", "limit", "refuse", "remedy_of"]
 
 DEFAULTS = {
     "CELLS": 10_000_000,  # of one sheet of a workbook, empty ones between the others included
+    "CLASSES": 10_000,  # that a column of labels may hold
     "COLUMNS": 20_000,  # of a table
     "DEPTH": 100,  # of lists and objects inside each other in JSON
     "LINE": 2**24,  # bytes of one line of JSON Lines, or of a field of a CSV
