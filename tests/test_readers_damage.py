@@ -15,7 +15,7 @@ from karat.readers import read
 from tests.cli_helpers import run
 from tests.exports_made import ARGILLA, DOCCANO, INSPECT, LABEL_STUDIO, PRODIGY, lines, zipped
 from tests.exports_sheets import MT_BENCH, SAGEMAKER
-from tests.readers_votes import CSV, write
+from tests.readers_votes import CSV, VOTES, votes_of, write
 from tests.workbooks import xlsx
 
 
@@ -52,6 +52,24 @@ def test_an_encrypted_archive(tmp_path: Path, files: dict[str, str]) -> None:
 def test_a_workbook_without_sheets(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"v\.xlsx is a workbook without sheets"):
         read(xlsx(tmp_path / "v.xlsx", {}))
+
+
+def test_a_header_with_a_control_character(tmp_path: Path) -> None:
+    assert votes_of(read(write(tmp_path / "v.csv", CSV.replace("label", "la\x1fbel", 1)))) == VOTES
+
+
+class Panic(BaseException):
+    """As the workbook library raises: no Exception."""
+
+
+@pytest.mark.parametrize("call", ["read_excel", "ExcelReader.load_sheet"])
+def test_a_panic_of_the_workbook_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    def panic(*_: Any, **__: Any) -> None:
+        raise Panic("slice index starts at 4096 but ends at 3850")
+
+    monkeypatch.setattr(f"fastexcel.{call}", panic)
+    with pytest.raises(InputError, match=r"v\.xlsx is a damaged workbook \(slice index.*; save it again, or as CSV"):
+        read(xlsx(tmp_path / "v.xlsx", {"A": [["task", "worker", "label"], ["t", "w", "a"]]}))
 
 
 def test_file_names_that_are_not_utf_8(tmp_path: Path) -> None:
@@ -96,7 +114,7 @@ def test_any_value_of_an_export_may_be_of_any_kind(tmp_path: Path, tool: str) ->
     """Read, or refused in a sentence: no other exception."""
     refused = []
     for number, place in enumerate(places(RECORDS[tool])):
-        for wrong in WRONG[number % 2 :: 2]:
+        for wrong in WRONG[number % 5 :: 5]:
             path = write(tmp_path / "ann.json", json.dumps(with_value(RECORDS[tool], place, wrong)))
             try:
                 read(path, format=tool)

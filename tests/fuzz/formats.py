@@ -52,8 +52,8 @@ def samples() -> dict[str, bytes]:
     found |= {name: content.encode() for name, content in SHEETS.values()}
     found |= {"votes.csv.gz": gzip.compress(csv, mtime=0), "votes16.csv": csv.decode().encode("utf-16")}
     found |= {"doccano.zip": zipped({name: lines(rows) for name, rows in DOCCANO.items()})}
-    found |= {"log.eval": zipped(_eval_log())}
-    return found | _binary_tables() | _workbooks()
+    found |= {"log.eval": zipped(_eval_log())} | _binary_tables() | _workbooks()
+    return {name: _packed(_unpacked(it)) if it.startswith(b"PK") else it for name, it in found.items()}
 
 
 def _delimited(rows: list[tuple[str, ...]], mark: str) -> bytes:
@@ -130,8 +130,7 @@ def damaged_archive(random: Random) -> Case:
     if name.endswith(".gz"):
         content = gzip.compress(random.choice(BYTE_MUTATORS)(gzip.decompress(samples()[name]), random), mtime=0)
         return aggregate(name, "archive", {name: content}, name)
-    with zipfile.ZipFile(io.BytesIO(samples()[name])) as archive:
-        parts = {part: archive.read(part) for part in archive.namelist()}
+    parts = _unpacked(samples()[name])
     part = random.choice(sorted(parts))
     parts[part] = random.choice(BYTE_MUTATORS)(parts[part], random)
     if random.random() < 0.1:
@@ -143,8 +142,13 @@ def _packed(parts: dict[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in parts.items():
-            archive.writestr(name, content)
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)  # without the time of now
     return buffer.getvalue()
+
+
+def _unpacked(content: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
 
 
 def odd_json(random: Random) -> Case:

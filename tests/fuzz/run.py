@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 from typing import NamedTuple
 
 __all__ = ["STARTED", "Outcome", "main", "run_cases"]
@@ -30,10 +31,22 @@ class Outcome(NamedTuple):
 
 
 def run_cases(seed: int, cases: int, workers: int = 2) -> Iterator[Outcome]:
-    """Every case once; each worker has every `workers`-th."""
+    """Every case once, in the order in which they end; each worker has every `workers`-th."""
+    ended: SimpleQueue[Outcome | None] = SimpleQueue()
+
+    def collect(first: int) -> None:
+        try:
+            for outcome in _share(seed, range(first, cases, workers)):
+                ended.put(outcome)
+        finally:
+            ended.put(None)
+
     with ThreadPoolExecutor(workers) as pool:
-        for outcomes in pool.map(lambda first: list(_share(seed, range(first, cases, workers))), range(workers)):
-            yield from outcomes
+        shares = [pool.submit(collect, first) for first in range(workers)]
+        for _ in shares:
+            yield from iter(ended.get, None)
+        for share in shares:
+            share.result()
 
 
 def _share(seed: int, numbers: range) -> Iterator[Outcome]:
@@ -80,7 +93,7 @@ def main() -> int:
         codes[outcome.name.split()[0], outcome.code] += 1
         if outcome.broken:
             failed += 1
-            print(f"case {outcome.number} ({outcome.name}): {outcome.broken}")
+            print(f"case {outcome.number} ({outcome.name}): {outcome.broken}", flush=True)
     for (family, code), times in sorted(codes.items()):
         print(f"{family:10} exit {code:3}: {times:,}")
     print(f"seed {asked.seed}, {asked.cases:,} cases, {failed:,} broke a rule")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import zipfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -48,12 +49,19 @@ def _open(source: Source) -> Any:
         import fastexcel
     except ImportError:
         raise InputError(f'{source.name} is a workbook; to read it, install "karat[excel]"') from None
-    try:
+    with _whole_workbook(source):
         _check_size(source)
         return fastexcel.read_excel(source.data)
-    except InputError:
+
+
+@contextmanager
+def _whole_workbook(source: Source) -> Iterator[None]:
+    """The libraries have a class for each of the many ways to be damaged, and Rust's panic is no Exception."""
+    try:
+        yield
+    except (InputError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
-    except Exception as error:  # the libraries have a class for each of the many ways to be damaged
+    except BaseException as error:
         raise InputError(f"{source.name} is a damaged workbook ({_said(error)}); save it again, or as CSV") from None
 
 
@@ -91,10 +99,8 @@ def _named(source: Source, book: Any, sheet: str) -> str:
 
 def _rows(source: Source, book: Any, name: str) -> pl.DataFrame:
     """Every cell as text, 2 and not 2.0, without empty columns."""
-    try:
+    with _whole_workbook(source):
         rows: pl.DataFrame = book.load_sheet(name, header_row=None, dtypes="string").to_polars()
-    except Exception as error:
-        raise InputError(f'{source.name}: the sheet "{name}" cannot be read ({_said(error)})') from None
     return rows.select(column for column in rows if column.null_count() < len(column))
 
 
@@ -102,5 +108,5 @@ def _data(source: Source) -> Path | io.BytesIO:
     return io.BytesIO(source.data) if isinstance(source.data, bytes) else source.data
 
 
-def _said(error: Exception) -> str:
+def _said(error: BaseException) -> str:
     return " ".join(str(error).partition("Context:")[0].split())[:120]
