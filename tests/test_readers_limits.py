@@ -16,10 +16,11 @@ import karat
 from karat import Annotations, InputError
 from karat.readers import read
 from karat.readers.sheet_size import Size, sheet_sizes
+from karat.readers.xls_size import xls_sizes
 from karat.readers.zstd import most_unpacked
 from tests.exports_made import zipped
 from tests.readers_votes import CSV, VOTES, votes_of, write
-from tests.workbooks import ods, xlsx
+from tests.workbooks import ods, xls, xlsx
 
 LONG: list[list[Any]] = [["task", "worker", "label"], ["t2", "ann", "cat"], ["t1", "bob", "dog"], ["t1", "ann", "cat"]]
 
@@ -75,6 +76,16 @@ def test_the_limit_of_cells_can_be_set(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("KARAT_MAX_CELLS", "many")
     with pytest.raises(InputError, match="KARAT_MAX_CELLS is 'many'; expected a number"):
         read(path)
+
+
+def test_a_cell_of_the_old_format_that_is_far_away(tmp_path: Path) -> None:
+    path = xls(tmp_path / "v.xls")
+    content, cell = bytearray(path.read_bytes()), b"\xfd\x00\x0a\x00\x03\x00\x02\x00"  # row 3, column 2
+    assert list(xls_sizes(bytes(content)))[-1] == Size(4, 3)
+    place = content.index(cell)
+    struct.pack_into("<HH", content, place + 4, 65535, 65535)
+    with pytest.raises(InputError, match=r"v\.xls .*65,536 rows x 65,536 columns.*KARAT_MAX_CELLS"):
+        read(write(path, bytes(content)))
 
 
 def test_sizes_of_binary_sheets() -> None:

@@ -13,8 +13,9 @@ import polars as pl
 
 from karat.errors import InputError
 from karat.readers.limits import limit, refuse
-from karat.readers.sheet_size import sheet_sizes
+from karat.readers.sheet_size import Size, sheet_sizes
 from karat.readers.source import Source, start_of
+from karat.readers.xls_size import xls_sizes
 
 __all__ = ["SHEET", "WORKBOOKS", "is_workbook", "sheet_text"]
 
@@ -67,16 +68,19 @@ def _whole_workbook(source: Source) -> Iterator[None]:
 
 def _check_size(source: Source) -> None:
     """The library allocates every cell between the first and the last, so a tiny file could ask for 549 GB."""
-    if start_of(source, len(ZIP)) != ZIP:
-        return
-    with zipfile.ZipFile(_data(source)) as archive:
-        for rows, columns in sheet_sizes(archive):
-            if rows * columns > (most := limit("CELLS")):
-                refuse(
-                    source.name,
-                    f"has a sheet of {rows:,} rows x {columns:,} columns, more than {most:,} cells",
-                    "CELLS",
-                )
+    most = limit("CELLS")
+    for rows, columns in _sizes(source):
+        if rows * columns > most:
+            found = f"has a sheet of {rows:,} rows x {columns:,} columns, more than {most:,} cells"
+            refuse(source.name, found, "CELLS")
+
+
+def _sizes(source: Source) -> Iterator[Size]:
+    if start_of(source, len(ZIP)) == ZIP:
+        with zipfile.ZipFile(_data(source)) as archive:
+            yield from sheet_sizes(archive)
+    else:
+        yield from xls_sizes(source.data if isinstance(source.data, bytes) else source.data.read_bytes())
 
 
 def _only(source: Source, book: Any) -> str:
