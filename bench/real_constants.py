@@ -124,7 +124,7 @@ def _cross_validation(data: Data, draws: int, splits: int) -> list[str]:
         f"Cross-validation: of {draws} random settings (uniform over the ranges of the table) the best one on half of "
         f"the {len(families)} families gains {here:.4f} over majority vote there, and {there:.4f} on the other half, "
         f"on average over {2 * splits} halves. The default gains {default:.4f} on those other halves, the median "
-        f"setting {median:.4f}. On all families the default gains {gain.mean():.4f} with a standard error of {error:.4f}. "
+        f"setting {median:.4f}. On all families the default gains {gain.mean():.4f} (standard error {error:.4f}). "
         "Choosing constants hardly transfers from some families to others; the structure of the method does. So the "
         "constants are round numbers on a plateau.",
     ]

@@ -6,19 +6,33 @@ import os
 import sys
 from pathlib import Path
 
+from karat.errors import InputError
+
 __all__ = ["available_memory", "in_words"]
 
 CGROUP = Path("/sys/fs/cgroup")
 
 
 def available_memory() -> float:
-    """Bytes that this process may still allocate; infinite where the system does not tell."""
+    """Bytes that this process may still allocate; infinite where the system does not tell.
+
+    KARAT_MAX_MEMORY in the environment takes the place of what is measured.
+    """
+    if (said := os.environ.get("KARAT_MAX_MEMORY")) is not None:
+        return _number(said)
     return min(_of_machine(), _of_container(), _of_process())
 
 
 def in_words(n_bytes: float) -> str:
     """480 MB, 2.3 GB, 12,000 GB."""
     return f"{n_bytes / 1e6:,.0f} MB" if n_bytes < 1e9 else f"{n_bytes / 1e9:,.{1 if n_bytes < 1e11 else 0}f} GB"
+
+
+def _number(said: str) -> float:
+    try:
+        return float(said)
+    except ValueError:
+        raise InputError(f"KARAT_MAX_MEMORY is {said!r}; expected a number of bytes, such as 16e9") from None
 
 
 def _of_machine() -> float:

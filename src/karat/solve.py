@@ -113,7 +113,8 @@ def _check_memory(method: Method, annotations: Annotations) -> None:
         raise InputError(
             f"{method.name} needs at least {in_words(needed)} of memory for {annotations.n_classes:,} classes, "
             f"{annotations.n_annotators:,} annotators and {annotations.n_tasks:,} tasks, but {in_words(there)} are "
-            "available; check that the label column holds classes, merge rare ones, or choose another method"
+            "available; check that the label column holds classes, merge rare ones, choose another method, or set "
+            "KARAT_MAX_MEMORY=N, in bytes, in the environment"
         )
 
 

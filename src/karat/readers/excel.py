@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import io
 import zipfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from karat.errors import InputError
+from karat.readers.limits import limit, refuse
+from karat.readers.sheet_size import Size, sheet_sizes
 from karat.readers.source import Source, start_of
+from karat.readers.xls_size import xls_sizes
 
 __all__ = ["SHEET", "WORKBOOKS", "is_workbook", "sheet_text"]
 
@@ -46,13 +50,42 @@ def _open(source: Source) -> Any:
         import fastexcel
     except ImportError:
         raise InputError(f'{source.name} is a workbook; to read it, install "karat[excel]"') from None
-    try:
+    with _whole_workbook(source):
+        _check_size(source)
         return fastexcel.read_excel(source.data)
-    except Exception as error:  # the library has a class for each of the many ways to be damaged
+
+
+@contextmanager
+def _whole_workbook(source: Source) -> Iterator[None]:
+    """The libraries have a class for each of the many ways to be damaged, and Rust's panic is no Exception."""
+    try:
+        yield
+    except (InputError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:
         raise InputError(f"{source.name} is a damaged workbook ({_said(error)}); save it again, or as CSV") from None
 
 
+def _check_size(source: Source) -> None:
+    """The library allocates every cell between the first and the last, so a tiny file could ask for 549 GB."""
+    most = limit("CELLS")
+    for rows, columns in _sizes(source):
+        if rows * columns > most:
+            found = f"has a sheet of {rows:,} rows x {columns:,} columns, more than {most:,} cells"
+            refuse(source.name, found, "CELLS")
+
+
+def _sizes(source: Source) -> Iterator[Size]:
+    if start_of(source, len(ZIP)) == ZIP:
+        with zipfile.ZipFile(_data(source)) as archive:
+            yield from sheet_sizes(archive)
+    else:
+        yield from xls_sizes(source.data if isinstance(source.data, bytes) else source.data.read_bytes())
+
+
 def _only(source: Source, book: Any) -> str:
+    if not book.sheet_names:
+        raise InputError(f"{source.name} is a workbook without sheets; expected one with a table of votes")
     filled = [name for name in book.sheet_names if not _rows(source, book, name).is_empty()]
     if len(filled) > 1:
         names = ", ".join(f'"{name}"' for name in filled)
@@ -70,10 +103,8 @@ def _named(source: Source, book: Any, sheet: str) -> str:
 
 def _rows(source: Source, book: Any, name: str) -> pl.DataFrame:
     """Every cell as text, 2 and not 2.0, without empty columns."""
-    try:
+    with _whole_workbook(source):
         rows: pl.DataFrame = book.load_sheet(name, header_row=None, dtypes="string").to_polars()
-    except Exception as error:
-        raise InputError(f'{source.name}: the sheet "{name}" cannot be read ({_said(error)})') from None
     return rows.select(column for column in rows if column.null_count() < len(column))
 
 
@@ -81,5 +112,5 @@ def _data(source: Source) -> Path | io.BytesIO:
     return io.BytesIO(source.data) if isinstance(source.data, bytes) else source.data
 
 
-def _said(error: Exception) -> str:
+def _said(error: BaseException) -> str:
     return " ".join(str(error).partition("Context:")[0].split())[:120]

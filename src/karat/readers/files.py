@@ -14,6 +14,7 @@ from typing import Any
 
 from karat.databases import is_database, parse
 from karat.errors import InputError
+from karat.readers.door import check_source
 from karat.readers.excel import SHEET, is_workbook, sheet_text
 from karat.readers.formats import EXTENSIONS, OF_EXPORTS, READABLE, by_extension
 from karat.readers.source import Source, start_of
@@ -42,6 +43,7 @@ def sources_of(votes: Any) -> list[Source]:
 
 def _as_text(source: Source) -> Source:
     """A workbook is read as if its sheet were saved as CSV, and UTF-16, which Excel and surveys write, as UTF-8."""
+    check_source(source)
     if is_workbook(source):
         return sheet_text(source)
     if start_of(source, 2) in UTF_16:
@@ -70,8 +72,13 @@ def _expand(path: str) -> Iterable[Source]:
         return _pattern(place, path)
     book, has_sheet, sheet = path.rpartition(SHEET)
     if has_sheet and _test(Path(book).expanduser().is_file, path):
-        return [sheet_text(_file(Path(book).expanduser()), sheet)]
+        return [_sheet(_file(Path(book).expanduser()), sheet)]
     raise InputError(f"there is no file {path}{_similar(place)}")
+
+
+def _sheet(book: Source, sheet: str) -> Source:
+    check_source(book)
+    return sheet_text(book, sheet)
 
 
 def _test(question: Any, path: str) -> bool:
@@ -83,6 +90,9 @@ def _test(question: Any, path: str) -> bool:
 
 def _file(place: Path) -> Source:
     """A pipe, such as <(zcat votes.gz), can be read only once, so it is read whole."""
+    shown = str(place).encode(errors="backslashreplace").decode()
+    if shown != str(place):
+        raise InputError(f"the name of the file {shown} is not valid UTF-8; rename the file")
     if place.is_file():
         return Source(str(place), place)
     try:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from karat.annotations import Annotations
+from karat.errors import InputError
 from karat.readers.assemble import Wishes, assemble, refuse_lost_ids
 from karat.readers.columns import ANNOTATOR, LABEL, TASK, columns_of, find_columns
 from karat.readers.labels import drop_missing
+from karat.readers.limits import limit, remedy_of
 from karat.readers.table import Opened
 from karat.readers.truth import gold_column, gold_truth
 
@@ -23,7 +27,17 @@ def read_long(
     table = opened.encode(chosen[:2], values, wishes.watch)
     tasks, annotators = table.ids(chosen[0]), table.ids(chosen[1])
     labels = drop_missing(table.values(chosen[2]), wishes.missing)
+    _refuse_too_many_classes(opened.name, chosen[2], len(labels.names))
     refuse_lost_ids("task", tasks.codes, labels.codes, table.where)
     refuse_lost_ids("annotator", annotators.codes, labels.codes, table.where)
     truth = gold_truth(table, tasks, gold, wishes.gold, wishes.missing)
     return assemble(tasks, annotators, labels, truth, wishes, table.is_text, table.where)
+
+
+def _refuse_too_many_classes(name: str, column: Any, found: int) -> None:
+    """As many classes as that are rather texts or ids, in a column that was taken for the labels."""
+    if found > (most := limit("CLASSES")):
+        raise InputError(
+            f'{name} has {found:,} classes in the column "{column}", more than {most:,}, which is the limit; name the '
+            f"column of the labels with --label NAME, or, {remedy_of('CLASSES')}"
+        )

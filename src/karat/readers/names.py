@@ -175,7 +175,8 @@ def _codes(series: nw.Series[Any]) -> Codes:
 
 def _codes_of_text(text: pl.Series) -> Codes:
     """An Enum of the sorted names counts them in that order."""
-    names = text.unique().sort()
+    names = text.unique()
+    names = names.sort(multithreaded=len(names) > MANY)
     codes: Codes = text.cast(pl.Enum(names)).to_physical().cast(pl.Int32).to_numpy()
     return codes
 

@@ -7,6 +7,7 @@ tasks or people, names each once. Long tables, whose tasks come back row after r
 from __future__ import annotations
 
 import warnings
+from collections import defaultdict
 from typing import Any, NamedTuple
 
 from karat.encoding import MISSING
@@ -34,7 +35,8 @@ def shape_of(opened: Opened, task: str | None) -> Shape | None:
     if found is None:
         return None
     ids, is_transposed = found
-    others = [name for name in opened.columns if name not in {ids, *truth_columns(opened.columns)}]
+    named = {ids, *truth_columns(opened.columns)}
+    others = [name for name in opened.columns if name not in named]
     table = opened.load(opened.columns)
     group = _voting(table, others)
     if group is None or not _names_each_once(table, ids):
@@ -70,13 +72,18 @@ def _voting(table: Loaded, columns: list[Any]) -> list[Any] | None:
 
 def alike(answers: dict[Any, set[str]]) -> list[list[Any]]:
     """Columns that share labels, directly or through others."""
-    groups: list[tuple[list[Any], set[str]]] = []
-    for column, said in answers.items():
-        apart = [group for group in groups if not _share(group[1], said)]
-        joined = [group for group in groups if _share(group[1], said)]
+    groups: dict[int, tuple[list[Any], set[str]]] = {}
+    groups_with: dict[str, set[int]] = defaultdict(
+        set
+    )  # by label, for most columns of a large table have none in common
+    for number, (column, said) in enumerate(answers.items()):
+        near = sorted(set().union(*(groups_with[label] for label in said)))
+        joined = [groups.pop(group) for group in near if _share(groups[group][1], said)]
         names = [name for group in joined for name in group[0]]
-        groups = [*apart, ([*names, column], said.union(*(group[1] for group in joined)))]
-    return [names for names, _ in groups]
+        groups[number] = ([*names, column], said.union(*(group[1] for group in joined)))
+        for label in groups[number][1]:
+            groups_with[label] = {group for group in groups_with[label] if group in groups} | {number}
+    return [names for names, _ in groups.values()]
 
 
 def _share(some: set[str], others: set[str]) -> bool:
@@ -85,7 +92,8 @@ def _share(some: set[str], others: set[str]) -> bool:
 
 
 def _say(name: str, is_transposed: bool, votes: list[Any], others: list[Any]) -> None:
-    aside = [column for column in others if column not in votes]
+    voting = set(votes)
+    aside = [column for column in others if column not in voting]
     if aside:
         kind = "transposed table, whose tasks" if is_transposed else "wide table, whose annotators"
         text = f"{name} is taken for a {kind} are {', '.join(map(str, votes))}; {', '.join(map(str, aside))} left aside"

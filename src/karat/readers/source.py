@@ -12,7 +12,7 @@ import polars as pl
 
 __all__ = ["Source", "first_line", "lines_of", "open_bytes", "separator_of", "start_of"]
 
-UNUSED = "\x1f"  # a separator that does not occur, so that a line is one field
+UNUSED = "\x1f"  # a separator that hardly ever occurs, so that a line is one field
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def lines_of(source: Source, most: int | None = None) -> pl.LazyFrame:
 
 def first_line(source: Source) -> str:
     head = lines_of(source, most=1).collect()
-    return str(head.item() or "") if head.height else ""
+    return UNUSED.join(cell or "" for cell in head.row(0)) if head.height else ""
 
 
 def separator_of(source: Source) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,14 +14,18 @@ from karat.errors import InputError
 from karat.frames import series_of, takeable
 from karat.readers.batches import WatchReading, batches, expected_rows, watched
 from karat.readers.delimited import scan_delimited
+from karat.readers.door import check_lines
 from karat.readers.files import is_files, sources_of
 from karat.readers.formats import recognise
 from karat.readers.growing import Growing, growing
+from karat.readers.limits import limit, refuse
 from karat.readers.names import Coded, encode_column, encode_series
 from karat.readers.source import Source, open_bytes, separator_of
 from karat.readers.trouble import line_of_row, reading
 
 __all__ = ["Loaded", "Opened", "Table", "open_sources", "open_table"]
+
+EXACT = 2**53  # floats tell all integers below this apart
 
 
 @dataclass(frozen=True)
@@ -131,6 +136,7 @@ class Opened:
     def _batches(self, schema: pl.Schema) -> Iterator[tuple[int, pl.DataFrame]]:
         for number, (source, scan) in enumerate(zip(self.sources, self.scans, strict=True)):
             for batch in batches(source, scan, schema.names()):
+                _refuse_rounding(source, batch, schema)
                 yield number, batch.cast(schema)
 
     def _load_files(self, columns: Sequence[Any]) -> Loaded:
@@ -176,6 +182,8 @@ def open_sources(sources: Sequence[Source]) -> Opened:
         with reading(source):
             scans.append(_scan(source))
             columns.append(scans[-1].collect_schema().names())
+        if len(columns[-1]) > (most := limit("COLUMNS")):
+            refuse(source.name, f"has {len(columns[-1]):,} columns, more than {most:,}", "COLUMNS")
     for source, names in zip(sources, columns, strict=True):
         differing = ", ".join(sorted(set(names) ^ set(columns[0])))
         if differing:
@@ -190,6 +198,7 @@ def _scan(source: Source) -> pl.LazyFrame:
     if source.is_delimited:
         return scan_delimited(source)
     if source.format == "jsonl":
+        check_lines(source)
         return pl.scan_ndjson(_whole(source), infer_schema_length=None)
     if source.format == "json":
         return _list_of_rows(source)
@@ -237,6 +246,17 @@ def _stack(parts: list[pl.DataFrame], name: str) -> pl.DataFrame:
         raise InputError(f"{name}: the columns have different types from file to file ({detail})") from None
 
 
+def _refuse_rounding(source: Source, batch: pl.DataFrame, schema: pl.Schema) -> None:
+    """Large integers beside fractions become floats, in which neighbours are one; the parser of JSON does so, too."""
+    for name, dtype in schema.items():
+        may_round = dtype.is_float() and (batch.schema[name].is_integer() or source.format in ("json", "jsonl"))
+        if may_round and (batch.get_column(name).cast(pl.Float64).abs() >= EXACT).any():
+            raise InputError(
+                f'{source.name}: the column "{name}" holds integers above 2^53 beside fractions, which would round '
+                "them; write its values as text"
+            )
+
+
 def _load_frame(frame: Any, columns: Sequence[Any]) -> Loaded:
     if isinstance(frame, nw.DataFrame):
         return Loaded(frame=frame)
@@ -248,7 +268,7 @@ def _load_frame(frame: Any, columns: Sequence[Any]) -> Loaded:
 
 
 def _unique(columns: list[Any]) -> list[Any]:
-    twice = [column for column in dict.fromkeys(columns) if columns.count(column) > 1]
+    twice = [column for column, times in Counter(columns).items() if times > 1]
     if twice:
         names = ", ".join(f'"{column}"' for column in twice)
         raise InputError(f"the data frame has more than one column named {names}; give every column its own name")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import NoReturn
@@ -39,7 +38,9 @@ def reading(source: Source) -> Iterator[None]:
 
 
 def explain(source: Source, error: BaseException) -> NoReturn:
-    for diagnose in (_cut_short, _binary, _bad_unicode, _bad_shape, _bad_json):
+    if source.compression == "zstd" and (not source.format or isinstance(error, OSError)):
+        raise InputError(f"{source.name}{_bad_zstd(str(error))}; fetch or write the file again") from error
+    for diagnose in (_binary, _bad_unicode, _bad_shape, _bad_json):
         found = diagnose(source, str(error))
         if found:
             raise InputError(f"{source.name}{found}") from error
@@ -99,21 +100,10 @@ def _text_lines(source: Source, raw: object) -> Iterator[str]:
     return iter(io.TextIOWrapper(raw, encoding="utf-8-sig", newline=""))  # type: ignore[type-var]
 
 
-def _cut_short(source: Source, said: str) -> str:
-    if source.compression == "gzip":
-        try:
-            with open_bytes(source) as file:
-                while file.read(1 << 20):
-                    pass
-        except EOFError:
-            return " is cut short: the gzip data ends too early; fetch or write the file again"
-        except (OSError, zlib.error):
-            return " is damaged: it cannot be unpacked with gzip; fetch or write the file again"
-    if source.compression == "zstd" and "incomplete frame" in said:
-        return " is cut short: the zstd data ends too early; fetch or write the file again"
-    if source.compression == "zstd" and not source.format:
-        return " is damaged: it cannot be unpacked with zstd; fetch or write the file again"
-    return ""
+def _bad_zstd(said: str) -> str:
+    if "incomplete frame" in said:
+        return " is cut short: the zstd data ends too early"
+    return f" is damaged: it cannot be unpacked with zstd ({said})"
 
 
 def _binary(source: Source, said: str) -> str:

@@ -130,6 +130,9 @@ def _suggested(record: dict[str, Any], task: Any) -> Iterator[Vote]:
 
 def _label(value: Any, ask: Ask) -> Any:
     """A label, a rating or several labels; ranks and spans classify parts of a task only."""
+    if value is None or value == []:
+        ask.left_out["responses without an answer"] += 1
+        return None
     if not isinstance(value, list):
         return value
     if any(isinstance(part, dict | list) for part in value):

@@ -13,11 +13,14 @@ import polars as pl
 from karat.readers.exports.peek import Peek
 from karat.readers.names import text_of
 
-__all__ = ["ALL", "Ask", "Export", "Vote", "Wrong", "in_batches", "joined", "need", "numbered"]
+__all__ = ["ALL", "WRONG_KINDS", "Ask", "Export", "Vote", "Wrong", "in_batches", "joined", "need", "numbered"]
 
 ALL = "all"  # the question that means every one of them
 MOST_VOTES = 2**16  # in a batch
 SEVERAL = "|"  # between the labels of an answer that has several: their set is a class of its own
+
+# What Python raises where a reader takes a value for a list, an object or a text, and it is something else.
+WRONG_KINDS = (TypeError, AttributeError, LookupError, ValueError, RecursionError)
 
 Kind = TypeVar("Kind")
 Made = TypeVar("Made")
@@ -79,6 +82,8 @@ def numbered(records: Iterable[Any], made_of: Callable[[Any], Iterable[Made]]) -
             yield from made_of(record)
         except Wrong as error:
             raise Wrong(error.found, error.record or number, error.remedy) from None
+        except WRONG_KINDS as error:
+            raise Wrong(f"a value is of a kind that is not expected there ({error})", number) from error
 
 
 def in_batches(votes: Iterable[Vote]) -> Iterator[pl.DataFrame]:

@@ -37,7 +37,8 @@ def _head(seen: Peek) -> dict[str, Any]:
     if seen.source.format == "zip":
         with open_zip(seen.source) as archive:
             name = next(name for name in HEADERS if name in seen.members)
-            return need(json.loads(archive.read(name)), "eval", dict)
+            with open_member(archive, name) as file:
+                return need(_sample(file), "eval", dict)
     with open_export(seen.source) as file:
         return next(iter(items(file, "eval")), {})
 

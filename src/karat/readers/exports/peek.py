@@ -52,7 +52,9 @@ class Peek:
 def peek(source: Source) -> Peek:
     """What can be seen; a file that shows nothing, or is damaged, is left to those who read tables."""
     compression = by_extension(source)[1]
-    with suppress(InputError, OSError, EOFError, ValueError, csv.Error, pl.exceptions.PolarsError, zipfile.BadZipFile):
+    with suppress(
+        InputError, OSError, ValueError, RecursionError, csv.Error, pl.exceptions.PolarsError, zipfile.BadZipFile
+    ):
         start = _start(source)
         magic = by_magic(start)
         if magic in COMPRESSED:

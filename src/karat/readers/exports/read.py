@@ -17,7 +17,7 @@ from karat.errors import InputError
 from karat.frames import series_like, to_list
 from karat.readers.assemble import Wishes, assemble, refuse_lost_ids
 from karat.readers.batches import Progress, WatchReading
-from karat.readers.exports.export import ALL, Ask, Export, Wrong
+from karat.readers.exports.export import ALL, WRONG_KINDS, Ask, Export, Wrong
 from karat.readers.exports.peek import Peek
 from karat.readers.growing import growing
 from karat.readers.labels import drop_missing
@@ -75,6 +75,8 @@ def _batches(export: Export, peeks: Sequence[Peek], ask: Ask) -> Iterator[pl.Dat
             complain(seen, export, error)
         except InputError as error:
             raise _of_tool(seen, export, error) from None
+        except WRONG_KINDS as error:
+            complain(seen, export, Wrong(f"a value is of a kind that is not expected there ({error})"))
 
 
 def _of_tool(seen: Peek, export: Export, error: InputError) -> InputError:

@@ -9,14 +9,18 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import PurePath
 from typing import Any, BinaryIO, cast
 
+from karat.readers.door import check_nesting
 from karat.readers.exports.export import Wrong
 from karat.readers.exports.peek import Peek, skip_bom
+from karat.readers.limits import limit, remedy_of
 from karat.readers.source import Source, open_bytes
 
 __all__ = ["items", "json_lines", "open_export", "open_member", "open_zip", "records_of"]
 
+ENCRYPTED = 1  # a bit of the flags of a file in an archive
 CHUNK = 2**18  # bytes that ijson reads at once
 
 
@@ -61,8 +65,10 @@ def _damage(error: Exception) -> str:
 
 def json_lines(file: BinaryIO) -> Iterator[Any]:
     """One JSON value per line; blank lines do not count."""
-    number = 0
-    for line in file:
+    number, most = 0, limit("LINE")
+    while line := file.readline(most + 1):
+        if len(line) > most:
+            raise Wrong(f"a line of more than {most:,} bytes", number + 1, remedy_of("LINE"))
         if line.strip():
             number += 1
             yield _loaded(line, number)
@@ -103,6 +109,10 @@ def _zip_library() -> Any:
 @contextmanager
 def open_member(archive: zipfile.ZipFile, name: str) -> Iterator[BinaryIO]:
     """A file of an archive; what is wrong with it is said with its name."""
+    if archive.getinfo(name).flag_bits & ENCRYPTED:
+        raise Wrong(f"{name} is encrypted", remedy="unpack the archive with its password, and give the files in it")
+    with archive.open(name) as file:
+        check_nesting(f"{name} in {PurePath(archive.filename or 'the archive').name}", file)
     try:
         with archive.open(name) as file:
             yield cast(BinaryIO, file)

@@ -1,0 +1,42 @@
+"""Limits on what a file may ask for. They are checked before memory is taken, and each can be raised.
+
+The environment variable KARAT_MAX_<NAME> sets a limit; every message that refuses a file names the variable.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NoReturn
+
+from karat.errors import InputError
+
+__all__ = ["DEFAULTS", "limit", "refuse", "remedy_of"]
+
+DEFAULTS = {
+    "CELLS": 10_000_000,  # of one sheet of a workbook, empty ones between the others included
+    "CLASSES": 10_000,  # that a column of labels may hold
+    "COLUMNS": 20_000,  # of a table
+    "DEPTH": 100,  # of lists and objects inside each other in JSON
+    "LINE": 2**24,  # bytes of one line of JSON Lines, or of a field of a CSV
+    "UNPACKED": 2**26,  # bytes of a compressed file after unpacking, unless PACKED_TIMES its size is more
+}
+PACKED_TIMES = 100
+
+
+def limit(name: str) -> int:
+    """The limit that is set in the environment, or its default."""
+    value = os.environ.get(f"KARAT_MAX_{name}")
+    try:
+        return DEFAULTS[name] if value is None else int(float(value))
+    except (ValueError, OverflowError):
+        raise InputError(f"KARAT_MAX_{name} is {value!r}; expected a number, such as {DEFAULTS[name]}") from None
+
+
+def refuse(file: str, found: str, name: str) -> NoReturn:
+    """Say which limit a file exceeds, and how to raise it."""
+    raise InputError(f"{file} {found}, which is the limit; {remedy_of(name)}")
+
+
+def remedy_of(name: str) -> str:
+    """The end of every such message."""
+    return f"if you trust the file, raise the limit: KARAT_MAX_{name}=N in the environment"

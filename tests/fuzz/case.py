@@ -1,0 +1,61 @@
+"""One case of the fuzzer: files, a command that reads them, and what must hold afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from typer.testing import CliRunner
+
+from karat.cli.app import app
+
+__all__ = ["OUTPUT", "Case", "run_case"]
+
+OUTPUT = "out.csv"  # there before the command runs; it must be untouched if the command fails
+BEFORE = "what was there before\n"
+GOOD, BAD_INPUT = 0, 2
+
+
+class Case(NamedTuple):
+    """Files by name, and the arguments of a `karat` command that runs in their folder."""
+
+    name: str
+    files: dict[str, bytes]
+    arguments: tuple[str, ...]
+    votes: int | None = None  # how many votes the files hold, where that is known
+
+
+def run_case(case: Case, folder: Path) -> tuple[int, str]:
+    """Run the command in an empty folder. -> its exit code, and the rule that it broke, or an empty text."""
+    for name, content in case.files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    (folder / OUTPUT).write_text(BEFORE)
+    os.chdir(folder)
+    done = CliRunner().invoke(app, list(case.arguments))
+    if done.exit_code not in (GOOD, BAD_INPUT):
+        return done.exit_code, f"exit {done.exit_code}: {done.exception!r}"
+    if done.exit_code == BAD_INPUT:
+        return BAD_INPUT, _broken_by_refusal(folder, done.stderr)
+    return GOOD, _broken_counts(case, done.stdout)
+
+
+def _broken_by_refusal(folder: Path, said: str) -> str:
+    if (folder / OUTPUT).read_text() != BEFORE:
+        return "the output was touched, though the command failed"
+    return "" if "error: " in said.lower() else f"no message: {said[:200]!r}"
+
+
+def _broken_counts(case: Case, printed: str) -> str:
+    """Every row is a vote, or was reported as missing or repeated; no row is lost."""
+    if "--json" not in case.arguments:
+        return ""
+    found = json.loads(printed)
+    rows = found["rows"]
+    counted = found["n_votes"] + rows["missing"] + rows["repeated"]
+    if counted != rows["rows"]:
+        return f"{rows['rows']} rows, but {counted} votes counted and reported"
+    there = rows["rows"] + sum(rows["left_out"].values())
+    return "" if case.votes in (None, there) else f"{case.votes} votes are there, but {there} were counted or reported"

@@ -1,0 +1,150 @@
+"""Whatever is wrong with a file is said in one sentence that names it: never "failed unexpectedly"."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from karat import InputError
+from karat.readers import read
+from tests.cli_helpers import run
+from tests.exports_made import ARGILLA, DOCCANO, INSPECT, LABEL_STUDIO, PRODIGY, lines, zipped
+from tests.exports_sheets import MT_BENCH, SAGEMAKER
+from tests.readers_votes import CSV, VOTES, votes_of, write
+from tests.workbooks import xlsx
+
+
+def damaged(content: bytes, place: int) -> bytes:
+    return content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :]
+
+
+@pytest.mark.parametrize("name", ["v.csv.gz", "v.jsonl.gz", "v.json.gz", "v.gz"])
+@pytest.mark.parametrize("place", [3, 11, 40, -6])
+def test_damaged_gzip(tmp_path: Path, name: str, place: int) -> None:
+    text = CSV if "csv" in name else lines(PRODIGY) if "jsonl" in name else json.dumps(LABEL_STUDIO)
+    packed = gzip.compress(text.encode())
+    with pytest.raises(InputError, match=rf"{name}.* (is damaged|is cut short|cannot be|is not|is neither).*;"):
+        read(write(tmp_path / name, damaged(packed, place % len(packed))))
+
+
+@pytest.mark.parametrize("place", [4, 6, 9, 15, 30])
+def test_damaged_zstd(tmp_path: Path, place: int) -> None:
+    zstd = pytest.importorskip("backports.zstd")
+    packed = zstd.compress((CSV * 5).encode(), options={zstd.CompressionParameter.checksum_flag: 1})
+    with pytest.raises(InputError, match=r"v\.csv\.zst.*(damaged|cut short).*;"):
+        read(write(tmp_path / "v.csv.zst", damaged(packed, place)))
+
+
+@pytest.mark.parametrize("files", [{"ann.jsonl": '{"id":1,"text":"x","label":["a"]}'}, {"header.json": "{}"}])
+def test_an_encrypted_archive(tmp_path: Path, files: dict[str, str]) -> None:
+    content = bytearray(zipped(files))
+    for mark, flags in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        content[content.find(mark) + flags] |= 1
+    with pytest.raises(InputError, match=r"v\.zip .*encrypted; unpack the archive with its password"):
+        read(write(tmp_path / "v.zip", bytes(content)))
+
+
+def test_a_workbook_without_sheets(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"v\.xlsx is a workbook without sheets"):
+        read(xlsx(tmp_path / "v.xlsx", {}))
+
+
+def test_a_header_with_a_control_character(tmp_path: Path) -> None:
+    assert votes_of(read(write(tmp_path / "v.csv", CSV.replace("label", "la\x1fbel", 1)))) == VOTES
+
+
+class Panic(BaseException):
+    """As the workbook library raises: no Exception."""
+
+
+@pytest.mark.parametrize("call", ["read_excel", "ExcelReader.load_sheet"])
+def test_a_panic_of_the_workbook_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    def panic(*_: Any, **__: Any) -> None:
+        raise Panic("slice index starts at 4096 but ends at 3850")
+
+    monkeypatch.setattr(f"fastexcel.{call}", panic)
+    with pytest.raises(InputError, match=r"v\.xlsx is a damaged workbook \(slice index.*; save it again, or as CSV"):
+        read(xlsx(tmp_path / "v.xlsx", {"A": [["task", "worker", "label"], ["t", "w", "a"]]}))
+
+
+def test_file_names_that_are_not_utf_8(tmp_path: Path) -> None:
+    name = os.fsdecode(os.fsencode(tmp_path) + b"/v\xe9.csv")
+    for exists in (False, True):
+        found = run("aggregate", name, "--method", "mv", "-o", tmp_path / "out.csv")
+        assert found.exit_code == 2, found.output
+        assert "v\\udce9.csv" in found.stderr.replace("\n", "")
+        assert exists == ("not valid UTF-8; rename" in found.stderr.replace("\n", " "))
+        Path(name).write_text(CSV)
+
+
+WRONG: list[Any] = [None, 5, -1.5, True, "", "text", [], [5], [[]], {}, {"a": 5}, [None], [{"a": []}], {"taxonomy": 5}]
+RECORDS: dict[str, Any] = {
+    "label-studio": LABEL_STUDIO,
+    "prodigy": PRODIGY,
+    "argilla": ARGILLA,
+    "inspect": INSPECT,
+    "sagemaker": SAGEMAKER,
+    "mt-bench": MT_BENCH,
+    "doccano": DOCCANO["ann.jsonl"],
+}
+
+
+def places(value: Any) -> list[tuple[Any, ...]]:
+    """The path of every value inside a JSON value."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [(), *((key, *place) for key, part in inner for place in places(part))]
+
+
+def with_value(value: Any, place: tuple[Any, ...], new: Any) -> Any:
+    """The same JSON value with the part at a place replaced."""
+    if not place:
+        return new
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[place[0]] = with_value(value[place[0]], place[1:], new)
+    return copy
+
+
+@pytest.mark.parametrize("tool", RECORDS)
+def test_any_value_of_an_export_may_be_of_any_kind(tmp_path: Path, tool: str) -> None:
+    """Read, or refused in a sentence: no other exception."""
+    refused = []
+    for number, place in enumerate(places(RECORDS[tool])):
+        for wrong in WRONG[number % 5 :: 5]:
+            path = write(tmp_path / "ann.json", json.dumps(with_value(RECORDS[tool], place, wrong)))
+            try:
+                read(path, format=tool)
+            except InputError as error:
+                refused.append(str(error))
+    assert refused
+    assert [said for said in refused if "ann.json" not in said] == []
+
+
+def test_a_wrong_kind_is_said_with_the_record(tmp_path: Path) -> None:
+    records = with_value(LABEL_STUDIO, (1, "annotations", 0, "result", 0, "value"), {"taxonomy": 5})
+    words = r"v\.json \(Label Studio export\), record 2: .*; export it again"
+    with pytest.raises(InputError, match=words):
+        read(write(tmp_path / "v.json", json.dumps(records)))
+
+
+@pytest.mark.parametrize("header", ["[]", "null", "5", '{"eval":[]}', '{"eval":{"config":5}}', "{"])
+def test_odd_headers_of_inspect(tmp_path: Path, header: str) -> None:
+    files = {"header.json": header, "samples/1.json": json.dumps(INSPECT["samples"][0])}
+    with pytest.raises(InputError, match=r"v\.eval \(Inspect export\).*; write it again"):
+        read(write(tmp_path / "v.eval", zipped(files)))
+
+
+def test_a_zip_whose_directory_is_damaged(tmp_path: Path) -> None:
+    content = zipped({"ann.jsonl": lines(DOCCANO["ann.jsonl"])})
+    refused = []
+    for place in range(0, len(content), 3):
+        try:
+            read(write(tmp_path / "v.zip", damaged(content, place)))
+        except InputError as error:
+            refused.append(str(error))
+    assert refused
+    assert [said for said in refused if "v.zip" not in said] == []
