@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from karat.encoding import MISSING, Codes, Names, as_column, encode, look_up
+from karat.encoding import MISSING, Codes, Names, as_column, encode, look_up, to_values
 from karat.errors import InputError, KaratWarning
 from karat.kernels import group
 from karat.repeats import majority_of_repeats
@@ -274,7 +274,7 @@ def _encode_labels(
 
 def _join(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
     if first.dtype.kind != second.dtype.kind:  # NumPy would turn 1 into "1" here
-        first, second = first.astype(object), second.astype(object)
+        return as_column([*to_values(first), *to_values(second)])
     return np.concatenate([first, second])
 
 
