@@ -117,7 +117,7 @@ def rows() -> list[tuple[Any, ...]]:
         pd.Series([1, None, 2]),
         pd.Series([True, None, False], dtype="boolean"),
         pd.Series(["a", "NA", "b"]),
-        pd.Series([1, None, "x"], dtype=object),
+        pd.Series([1, None, 2], dtype=object),
     ],
 )
 def test_null_labels_of_pandas_are_no_votes(labels: pd.Series) -> None:

@@ -75,6 +75,8 @@ class Method(ABC):
     takes_prior: ClassVar[bool] = False  # whether it can be told what an earlier run knew of annotators
     remembers: ClassVar[tuple[str, ...] | None] = None  # what `recall` needs of annotators; None: it cannot recall
 
+    keeps: ClassVar[dict[str, str]] = {}  # what `recall` needs of `Knowledge.more`, with shapes: {"eta": "WS"}
+
     tolerance: float = 1e-3  # stop when no posterior moves by as much
     max_iterations: int = 500
     seed: int = 0

@@ -64,6 +64,7 @@ class DS(Method):
     has_bound: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
+    keeps: ClassVar[dict[str, str]] = {"seen": "WK"}
 
     tolerance: float = 0.0  # 0: as many iterations as there may be
     max_iterations: int = 20

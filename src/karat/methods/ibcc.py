@@ -79,6 +79,7 @@ class IBCC(Method):
     has_bound: ClassVar[bool] = False  # "vb" has one, "ep" has none
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("a",)
+    keeps: ClassVar[dict[str, str]] = {"a": "WKK", "g": "K"}
 
     tolerance: float | None = None  # type: ignore[assignment]  # None: 0 (ep) or 1e-3 (vb)
     max_iterations: int | None = None  # type: ignore[assignment]  # None: 40 (ep) or 500 (vb)

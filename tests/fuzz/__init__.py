@@ -1,0 +1,1 @@
+"""Seeded mutations of inputs, and what must hold for each."""
