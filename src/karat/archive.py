@@ -179,7 +179,8 @@ def _votes_to_save(votes: Annotations | None) -> dict[str, NDArray[Any] | Narrow
 
 def _names_to_save(names: Names) -> NDArray[Any] | list[Any]:
     """An array NumPy can keep without pickle, else a list JSON can."""
-    column = np.asarray(names)
+    is_wide = str(getattr(names, "dtype", "")) in ("Int128", "UInt128")  # of Polars; NumPy has none
+    column = as_column(names.to_list() if is_wide else names)  # type: ignore[attr-defined,arg-type]
     if column.dtype.kind in "iubfmM":
         return column
     items: list[Any] = column.tolist()

@@ -178,6 +178,8 @@ def _rising(values: NDArray[Any]) -> bool:
 
 
 def _as_integers(names: Names) -> NDArray[Any] | None:
+    if isinstance(names, nw.Series) and names.dtype in (nw.Int128, nw.UInt128):
+        return None  # NumPy has no such integers
     values = names.to_numpy() if isinstance(names, nw.Series) else np.asarray(names)
     return values if values.dtype.kind in "iu" and values.size else None
 
