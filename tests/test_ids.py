@@ -18,6 +18,7 @@ from karat.merging import merge
 from karat.methods.mv import MajorityVote
 from karat.readers import read
 from karat.solve import fit
+from karat.validation import check_votes
 from tests.cli_helpers import run
 
 LONG = [1580661436132757506 + number for number in range(6)]  # a float64 has one value for all of them
@@ -55,6 +56,8 @@ def test_there_are_as_many_tasks_as_ids_that_are_written_differently(first, seco
     assert merged.n_tasks == len(written(first) | written(second))
     assert written(to_list(merged.task_names)) == written(first) | written(second)
     assert merged.n_votes == merged.n_tasks
+    sizes = {"T": merged.n_tasks, "W": merged.n_annotators, "K": merged.n_classes}
+    check_votes(merged.task_ptr, merged.cell_ptr, merged.cell_class, merged.annotator, merged.gold, sizes)
 
 
 @settings(deadline=None, max_examples=100)

@@ -114,8 +114,8 @@ def _storable(piece: pl.DataFrame, database: Database) -> pl.DataFrame:
         ends: list[Any] = [piece.get_column(name).min() or 0, piece.get_column(name).max() or 0]
         if not -(2**63) <= ends[0] <= ends[1] < 2**63:
             raise OutputError(
-                f"{database.name}: column {name} holds {max(ends, key=abs)}, but integers of databases end at 2^63 - 1; "
-                "make the ids text, or write a file (-o labels.parquet)"
+                f"{database.name}: column {name} holds {max(ends, key=abs)}, but integers of databases end at "
+                "2^63 - 1; make the ids text, or write a file (-o labels.parquet)"
             )
     return piece.cast({name: pl.Int64() for name in wide})
 
