@@ -62,7 +62,8 @@ FIELDS = {
     "votes_per_task": Field("T", "i", 1),
     "gold": Field("T", "i", -1, "K"),
     "votes_per_annotator": Field("W", "i", 0),
-    **dict.fromkeys(("agreement", "accuracy", "accuracy_low", "accuracy_high"), Field("W", "f", 0, ONE)),
+    "agreement": Field("W", "f", may_be_nan=True),  # of those without votes
+    **dict.fromkeys(("accuracy", "accuracy_low", "accuracy_high"), Field("W", "f", 0, ONE)),
     "known.class_prior": Field("K", "f", 0, ONE),
     "known.prototypes": Field("SKK", "f", 0, ONE),
     "known.weights": Field("WS", "f", 0, ONE),
@@ -259,10 +260,16 @@ def _check_plain(manifest: dict[str, Any]) -> None:
 def _names(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:
     """From the manifest where they are text, else an array."""
     names = as_column(manifest[name]) if name in manifest else arrays[name]
-    plain = names.dtype.kind != "O" or all(isinstance(item, str | int | float) for item in names.tolist())
-    if names.ndim != 1 or not plain or (names != names).any() or len(set(names.tolist())) < len(names):
+    plain = names.dtype.kind != "O" or all(isinstance(item, str | int | float) for item in names)
+    if names.ndim != 1 or not plain or (names != names).any() or not _all_differ(names):
         raise ValueError(f"{name} are no names")
     return names
+
+
+def _all_differ(names: NDArray[Any]) -> bool:
+    if names.dtype.kind == "O":
+        return len(set(names)) == len(names)
+    return bool((names[1:] > names[:-1]).all()) or len(np.unique(names)) == len(names)
 
 
 def _check_arrays(arrays: dict[str, NDArray[Any]], sizes: dict[str, int]) -> None:

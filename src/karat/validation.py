@@ -77,7 +77,7 @@ def check_votes(
         },
         dict(sizes),
     )
-    rises = np.diff(cell_class.astype(np.int32)) > 0
+    rises = cell_class[1:] > cell_class[:-1]
     rises[task_ptr[1:-1] - 1] = True  # from one task to the next
     _require(bool(rises.all()), "cell_class", "has a class twice in a task, or classes that are not in order")
 
