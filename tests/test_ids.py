@@ -234,3 +234,8 @@ def test_file_names_that_are_not_utf_8_are_refused_or_written(tmp_path):
     assert "choose another name" in " ".join(refused.stderr.split())
     assert run("aggregate", votes, "--method", "mv", "-o", f"{odd}.csv", "--save", f"{odd}.karat").exit_code == 0
     assert karat.load(f"{odd}.karat").method == "mv"
+
+
+def test_signed_and_unsigned_integers_are_the_same_ids():
+    old, new = votes(np.array([2**53, 2**53 + 1], "u8")), votes(np.array([2**53 + 1], "i8"))
+    assert merge(old, new).votes.n_tasks == 2
