@@ -99,9 +99,15 @@ def test_missing_labels_are_no_votes_and_their_tasks_are_listed():
     assert nan.n_votes == 1
 
 
-def test_names_of_mixed_kinds_are_kept_apart():
-    a = Annotations.from_arrays([1, "1", 2.5], ["a"] * 3, [True, False, True])
-    assert set(map(repr, a.task_names)) == {"1", "'1'", "2.5"}
+def test_names_of_mixed_kinds_are_told_apart_by_how_they_are_written():
+    a = Annotations.from_arrays([1, "1", 2.5, True], ["a"] * 4, [True, True, False, True])
+    assert a.task_names.tolist() == ["1", "2.5", "true"]
+    assert a.counts.repeated == 1
+
+
+def test_numbers_of_mixed_kinds_are_sorted_by_value():
+    a = Annotations.from_arrays([1, 1, 1], ["a", "b", "c"], [10, 2, 0.5])
+    assert a.class_names.tolist() == ["0.5", "2", "10"]
 
 
 def test_integers_of_a_wide_range_and_of_small_types_are_encoded():

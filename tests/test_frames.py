@@ -111,7 +111,7 @@ def test_values_take_the_dtype_of_their_likes_if_it_holds_them() -> None:
     assert series_like([3, 4], wrap(pl.Series([1], dtype=pl.Int8))).dtype == nw.Int8
     assert to_list(series_like(["x"], wrap(pl.Series([1])))) == ["x"]
     assert str(series_like(["x"], wrap(pd.Series(["a"], dtype="category"))).to_native().dtype) == "category"
-    assert series_like([1, "a"], np.array([1])).tolist() == [1, "a"]
+    assert series_like([1, "a"], np.array([1])).tolist() == ["1", "a"]
 
 
 def test_the_kind_of_names_is_their_library() -> None:

@@ -7,7 +7,6 @@ Karat 0.1 kept beside that, of each method that it blended, is left out when its
 
 from __future__ import annotations
 
-import io
 import json
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -18,14 +17,16 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.annotations import Annotations, Counts
+from karat.annotations import MOST_CLASSES, Annotations, Counts
 from karat.encoding import Names, as_column
 from karat.errors import InputError
 from karat.files import replacing
 from karat.registry import ALIASES
 from karat.result import Knowledge, Result, Step
+from karat.unpacking import opened, read_arrays, read_manifest
+from karat.validation import Field, check, check_rows, check_steps, check_votes
 
-__all__ = ["is_saved_result", "load", "read_arrays", "save", "to_json", "write_archive"]
+__all__ = ["is_saved_result", "load", "save", "steps_of", "to_json", "write_archive"]
 
 FORMAT, VERSION = "karat-result", 1
 REMEDY = "make one with karat aggregate VOTES --save MODEL (Result.save in Python)"
@@ -45,6 +46,34 @@ ARRAYS = (
 )
 PLAIN = ("method", "settings", "converged", "stopped", "seconds")
 KNOWN = ("class_prior", "prototypes", "weights", "confusion")
+TYPES: dict[str, Any] = {
+    "method": str,
+    "settings": dict,
+    "converged": bool,
+    "stopped": str,
+    "counts": dict,
+    "more": list,
+    "notes": list,
+    "parts": dict,
+    "seconds": int | float,
+}
+ONE = 1 + 1e-6  # probabilities may be rounded
+FIELDS = {
+    "posterior": Field("TK", "f", 0, ONE),
+    "label_codes": Field("T", "i", 0, "K"),
+    "tied": Field("T", "b"),
+    "votes_per_task": Field("T", "i", 1),
+    "gold": Field("T", "i", -1, "K"),
+    "votes_per_annotator": Field("W", "i", 0),
+    "agreement": Field("W", "f", may_be_nan=True),  # of those without votes
+    **dict.fromkeys(("accuracy", "accuracy_low", "accuracy_high"), Field("W", "f", 0, ONE)),
+    "known.class_prior": Field("K", "f", 0, ONE),
+    "known.prototypes": Field("SKK", "f", 0, ONE),
+    "known.weights": Field("WS", "f", 0, ONE),
+    "known.confusion": Field("WKK", "f", 0, ONE),
+}
+MORE = Field(".", "biuf")  # shapes are up to the method: `method_of` checks them
+BEGINNING = b"manifest.json"  # the name of the first member, from byte 30 on
 VOTES = ("votes.cells_per_task", "votes.votes_per_cell", "votes.cell_class", "votes.annotator")
 PIECE = 2**20  # numbers that are made narrower at a time, so that no second copy of the votes is needed
 
@@ -106,36 +135,24 @@ def write_archive(path: Path, manifest: dict[str, Any], arrays: Mapping[str, NDA
                     np.lib.format.write_array(handle, np.ascontiguousarray(values), allow_pickle=False)
 
 
-def read_arrays(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
-    """Every array of an archive; one that holds Python objects is refused, not unpickled."""
-    names = [name for name in archive.namelist() if name.endswith(".npy")]
-    return {name.removesuffix(".npy"): _read(archive, name) for name in names}
-
-
 def load(path: str | Path) -> Result:
     """The result that was saved there. Refuses what it does not understand."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            manifest = json.loads(archive.read("manifest.json"))
-            _check(manifest, path)
-            arrays = read_arrays(archive)
-        return _assemble(manifest, arrays)
-    except FileNotFoundError:
-        raise InputError(f"there is no file {path}") from None
-    except IsADirectoryError:
-        raise InputError(f"{path} is a folder, not a saved result") from None
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path} is not a result saved by Karat, or it is damaged; {REMEDY}") from error
+    with opened(path, f"{path} is not a result saved by Karat, or it is damaged; {REMEDY}") as archive:
+        manifest = read_manifest(archive)
+        _check(manifest, path)
+        return _assemble(manifest, read_arrays(archive))
 
 
 def is_saved_result(path: str | Path) -> bool:
-    """Whether there is a file that `save` wrote, of any version; workbooks are zips too."""
-    if not Path(path).is_file() or not zipfile.is_zipfile(path):
+    """Whether there is a file that `save` wrote, of any version, whole or cut; workbooks are zips too."""
+    if not Path(path).is_file():
         return False
-    with zipfile.ZipFile(path) as archive:
-        return "manifest.json" in archive.namelist() and "posterior.npy" in archive.namelist()
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "manifest.json" in archive.namelist() and "posterior.npy" in archive.namelist()
+    except Exception:  # a damaged zip fails in any way
+        with Path(path).open("rb") as file:
+            return file.read(len(BEGINNING) + 30)[30:] == BEGINNING
 
 
 def _arrays(result: Result) -> dict[str, NDArray[Any]]:
@@ -160,7 +177,8 @@ def _votes_to_save(votes: Annotations | None) -> dict[str, NDArray[Any] | Narrow
 
 def _names_to_save(names: Names) -> NDArray[Any] | list[Any]:
     """An array NumPy can keep without pickle, else a list JSON can."""
-    column = np.asarray(names)
+    is_wide = str(getattr(names, "dtype", "")) in ("Int128", "UInt128")  # of Polars; NumPy has none
+    column = as_column(names.to_list() if is_wide else names)  # type: ignore[attr-defined,arg-type]
     if column.dtype.kind in "iubfmM":
         return column
     items: list[Any] = column.tolist()
@@ -180,16 +198,14 @@ def _check(manifest: dict[str, Any], path: str | Path) -> None:
         )
 
 
-def _read(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
-    array: NDArray[Any] = np.lib.format.read_array(io.BytesIO(archive.read(name)), allow_pickle=False)
-    return array
-
-
 def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Result:
+    _check_plain(manifest)
     values: dict[str, Any] = {name: manifest[name] for name in PLAIN}
     if manifest["method"] in ALIASES:  # auto kept a table there of how well methods predicted hidden votes
         values["settings"] = {name: value for name, value in manifest["settings"].items() if name != "choice"}
-    values |= {name: as_column(manifest[name]) if name in manifest else arrays[name] for name in NAMES}
+    values |= {name: _names(manifest, arrays, name) for name in NAMES}
+    sizes = {size: len(values[name]) for size, name in zip("TWK", NAMES[:3], strict=True)}
+    _check_arrays(arrays, sizes)
     values |= {name: arrays[name] for name in ARRAYS}
     knowledge = _knowledge(arrays, manifest["more"])
     known_counts = {count.name for count in fields(Counts)} & set(manifest["counts"])  # older files have fewer
@@ -197,11 +213,15 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
     return Result(
         **values,
         knowledge=knowledge,
-        steps=[Step(int(row[0]), int(row[1]), float(row[2]), float(row[3])) for row in arrays["steps"]],
+        steps=steps_of(arrays["steps"]),
         notes=manifest.get("notes", []),  # files of the first Karat have none
         counts=counts,
         annotations=_votes(arrays, values, counts, manifest) if VOTES[0] in arrays else None,  # nor these
     )
+
+
+def steps_of(rows: NDArray[Any]) -> list[Step]:
+    return [Step(int(row[0]), int(row[1]), float(row[2]), float(row[3])) for row in rows]
 
 
 def _knowledge(arrays: dict[str, NDArray[Any]], more: list[str]) -> Knowledge:
@@ -209,10 +229,55 @@ def _knowledge(arrays: dict[str, NDArray[Any]], more: list[str]) -> Knowledge:
     return Knowledge(**known, more={name: arrays[f"more.{name}"] for name in more})
 
 
+def _check_plain(manifest: dict[str, Any]) -> None:
+    for name, kind in TYPES.items():
+        if name in manifest and not isinstance(manifest[name], kind):
+            raise TypeError(f"{name} is no {kind}")
+    left_out = manifest["counts"].get("left_out", {})
+    counts = [*left_out.values(), *(count for name, count in manifest["counts"].items() if name != "left_out")]
+    if not all(isinstance(count, int) for count in counts):
+        raise TypeError("counts are no integers")
+    if not all(isinstance(text, str) for text in [*manifest.get("notes", []), *manifest["more"]]):
+        raise TypeError("notes are no text")
+
+
+def _names(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:
+    """From the manifest where they are text, else an array."""
+    names = as_column(manifest[name]) if name in manifest else arrays[name]
+    plain = names.dtype.kind != "O" or all(isinstance(item, str | int | float) for item in names)
+    if names.ndim != 1 or not plain or (names != names).any() or not _all_differ(names):
+        raise ValueError(f"{name} are no names")
+    return names
+
+
+def _all_differ(names: NDArray[Any]) -> bool:
+    if names.dtype.kind == "O":
+        return len(set(names)) == len(names)
+    return bool((names[1:] > names[:-1]).all()) or len(np.unique(names)) == len(names)
+
+
+def _check_arrays(arrays: dict[str, NDArray[Any]], sizes: dict[str, int]) -> None:
+    if min(sizes.values()) < 1 or sizes["K"] > MOST_CLASSES:
+        raise ValueError("there are no tasks, annotators or classes, or too many classes")
+    if "known.class_prior" not in arrays:
+        raise ValueError("the shares of the classes are missing")
+    more = {name: MORE for name in arrays if name.startswith("more.")}
+    check(arrays, {**FIELDS, **more}, sizes)
+    check_rows("posterior", arrays["posterior"])
+    check_steps(arrays["steps"])
+
+
 def _votes(
     arrays: dict[str, NDArray[Any]], values: dict[str, Any], counts: Counts, manifest: dict[str, Any]
 ) -> Annotations:
     cells_per_task, votes_per_cell, cell_class, annotator = (arrays[name] for name in VOTES)
+    sizes = {size: len(values[name]) for size, name in zip("TWK", NAMES[:3], strict=True)}
+    lengths = Field("T", "u", 1, sizes["K"]), Field("C", "u", 1, len(annotator))
+    check(
+        arrays,
+        dict(zip(VOTES, (*lengths, Field("C", "u", 0, "K"), Field("L", "u", 0, "W")), strict=True)),
+        sizes.copy(),
+    )
     votes = Annotations(
         task_ptr=_pointers(cells_per_task),
         cell_ptr=_pointers(votes_per_cell),
@@ -223,22 +288,10 @@ def _votes(
         never_voted=as_column(arrays.get(NEVER_VOTED, manifest.get(NEVER_VOTED, []))),
         **{name: values[name] for name in NAMES},
     )
-    _check_votes(votes)
-    return votes
-
-
-def _check_votes(votes: Annotations) -> None:
-    """Kernels trust the votes: numbers that point nowhere must not reach them."""
-    fits = (
-        (votes.n_tasks, len(votes.cell_class), votes.n_votes)
-        == (len(votes.task_names), votes.task_ptr[-1], votes.cell_ptr[-1])
-        and len(votes.cell_ptr) == len(votes.cell_class) + 1
-        and min(np.diff(votes.task_ptr).min(), np.diff(votes.cell_ptr).min()) > 0
-        and votes.cell_class.max(initial=0) < votes.n_classes
-        and votes.annotator.max(initial=0) < votes.n_annotators
-    )
-    if not fits:
+    check_votes(votes.task_ptr, votes.cell_ptr, votes.cell_class, votes.annotator, votes.gold, sizes)
+    if not np.array_equal(votes.votes_per_task, values["votes_per_task"]):
         raise ValueError("votes that do not belong together")
+    return votes
 
 
 def _pointers(lengths: NDArray[Any]) -> NDArray[np.int64]:

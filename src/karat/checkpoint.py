@@ -17,8 +17,8 @@ import threading
 import time
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.annotations import Annotations
-from karat.archive import read_arrays, to_json, write_archive
+from karat.archive import steps_of, to_json, write_archive
 from karat.errors import InputError
 from karat.methods.base import Method
 from karat.registry import ALIASES
 from karat.result import Step
 from karat.trees import leaves, rebuild
+from karat.unpacking import opened, read_arrays, read_manifest
+from karat.validation import check_alike, check_rows, check_steps
 
 __all__ = ["Checkpoint", "interruptible"]
 
@@ -64,7 +66,7 @@ class Checkpoint:
         }
         if self.resume and self.path.exists():
             with self._opened() as archive:
-                self._check(json.loads(archive.read("manifest.json")))
+                self._check(read_manifest(archive))
             self.owned = True
 
     def part(self, stage: str, method: Method) -> Checkpoint:
@@ -84,18 +86,31 @@ class Checkpoint:
         arrays["steps"] = np.array(steps, dtype=float)
         self._write(arrays)
 
-    def load(self, template: Any) -> tuple[Any, State, list[Step]] | None:
-        """Parameters (of the template's shape), state and steps; None where there is nothing to resume."""
+    def load(self, template: Any, state: Callable[[], State]) -> tuple[Any, State, list[Step]] | None:
+        """Parameters, state and steps, shaped as those given; None where there is nothing to resume."""
         if not self.owned:
             return None
         with self._opened() as archive:
             arrays = read_arrays(archive)
-        if not arrays:
-            return None  # nothing but parts so far
-        values = [arrays[f"parameter.{i}"] for i in range(len(leaves(template)))]
-        state = {name.removeprefix("state."): array for name, array in arrays.items() if name.startswith("state.")}
-        steps = [Step(int(row[0]), int(row[1]), float(row[2]), float(row[3])) for row in arrays["steps"]]
-        return rebuild(template, values), state, steps
+            if not arrays:
+                return None  # nothing but parts so far
+            return self._checked(arrays, template, state())
+
+    def _checked(self, arrays: dict[str, NDArray[Any]], template: Any, state: State) -> tuple[Any, State, list[Step]]:
+        expected = {f"parameter.{i}": np.atleast_1d(leaf) for i, leaf in enumerate(leaves(template))}
+        expected |= {f"state.{name}": values for name, values in state.items()}
+        if any(name in arrays and arrays[name].shape != values.shape for name, values in expected.items()):
+            raise InputError(
+                f"{self.path} belongs to another fit (it has other numbers of tasks, annotators or classes); resume "
+                "with the same votes, classes and settings, or delete it"
+            )
+        for name, values in expected.items():
+            check_alike(name, arrays[name], values, same_integers=name.startswith("state."))
+        check_steps(arrays["steps"])
+        check_rows("posterior", arrays["state.posterior"])
+        parameters = rebuild(template, [arrays[f"parameter.{i}"] for i in range(len(leaves(template)))])
+        kept = {name: arrays[f"state.{name}"].astype(values.dtype, copy=False) for name, values in state.items()}
+        return parameters, kept, steps_of(arrays["steps"])
 
     def done(self) -> None:
         """The work is finished: nothing is left to resume."""
@@ -115,17 +130,10 @@ class Checkpoint:
         for part in self.path.parent.glob(f"{glob.escape(self.path.name)}{PART}*"):
             part.unlink(missing_ok=True)
 
-    @contextmanager
-    def _opened(self) -> Iterator[zipfile.ZipFile]:
-        try:
-            with zipfile.ZipFile(self.path) as archive:
-                yield archive
-        except (zipfile.BadZipFile, KeyError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(
-                f"{self.path} is not a checkpoint of Karat, or it is damaged; delete it to start afresh"
-            ) from error
+    def _opened(self) -> AbstractContextManager[zipfile.ZipFile]:
+        return opened(
+            self.path, f"{self.path} is not a checkpoint of Karat, or it is damaged; delete it to start afresh"
+        )
 
     def _check(self, found: dict[str, Any]) -> None:
         if found.get("method") in ALIASES:

@@ -1,8 +1,15 @@
-"""Names -> integer codes. After this, nothing in the core sees a name again."""
+"""Names -> integer codes. After this, nothing in the core sees a name again.
+
+Names are the same if they are written alike: 7, 7.0 and "7" are one name. Names of one kind keep it. Where kinds meet,
+integers and whole floats become integers, and any other mixture becomes text (see `of_one_kind`); nothing goes through
+float64, which has no room for integers above 2^53.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,11 +30,15 @@ __all__ = [
     "encode_labels",
     "encode_pieces",
     "look_up",
+    "of_one_kind",
     "rank_of",
+    "text_of",
+    "to_values",
 ]
 
 MISSING = -1
 SPARSE = 2  # integers that span more than so many times their number are hashed, not counted
+DAYS_AND_TIMES = ("D", "h", "m", "s", "ms", "us")  # units of NumPy that Python has a type for
 FIRST_BITS = 12  # of the hash table's size
 
 Codes = NDArray[np.int32]
@@ -41,14 +52,53 @@ class Names(Protocol):
 
 
 def as_column(values: ArrayLike) -> NDArray[Any]:
-    """A one-dimensional array that keeps what is in it: NumPy's own strings would turn [1, "a"] into
-    ["1", "a"], and drop zeros at the end of a text."""
+    """A one-dimensional array that keeps what is in it.
+
+    NumPy alone would turn [1, "a"] into text, [1, 0.5] into floats and [True, 2] into integers, and would drop NULs at
+    the end of a text.
+    """
     column = np.asarray(values)
-    if column.dtype.kind == "U" and not isinstance(values, np.ndarray):
-        items = list(values)  # type: ignore[arg-type]  # a sequence, or NumPy would not have made strings of it
-        column = np.empty(len(items), dtype=object)
-        column[:] = items
-    return column.reshape(-1)
+    if column.ndim != 1 or hasattr(values, "dtype"):
+        return column.reshape(-1)
+    items = list(values)  # type: ignore[arg-type]  # a sequence, or there would be no dimension
+    return column if _keeps_kinds(column, items) else _objects(items)
+
+
+def of_one_kind(values: Sequence[Any]) -> list[Any]:
+    """The same values if they are of one kind; else integers, where all are whole numbers; else text.
+
+    Values that are missing become None.
+    """
+    values = list(values)
+    if len(_kinds(values)) <= 1:
+        return values
+    present = [None if _absent(value) else value for value in values]
+    kinds = _kinds(present)
+    if kinds <= {int, float} and all(value is None or _is_whole(value) for value in present):
+        return [None if value is None else int(value) for value in present]
+    return [value if value is None or len(kinds) == 1 else text_of(value) for value in present]
+
+
+def text_of(name: Any) -> str:
+    """How a name is written: 7.0 is "7", and True is "true"."""
+    if isinstance(name, float | np.floating | Decimal) and _is_whole(name):
+        return str(int(name))
+    return str(name).lower() if isinstance(name, bool | np.bool_) else str(name)
+
+
+def _is_whole(number: Any) -> bool:
+    if isinstance(number, Decimal):
+        return number.is_finite() and number == number.to_integral_value()
+    return isinstance(number, int | np.integer) or bool(number.is_integer())
+
+
+def to_values(column: NDArray[Any]) -> list[Any]:
+    """Plain Python values. Times finer than a microsecond, which Python has no type for, become text."""
+    if column.dtype.kind == "M" and np.datetime_data(column.dtype)[0] not in DAYS_AND_TIMES:
+        rough = column.astype("M8[us]")
+        column = rough if (rough == column).all() else np.datetime_as_string(column)
+    values: list[Any] = column.tolist()
+    return values
 
 
 def encode(values: ArrayLike) -> tuple[Codes, NDArray[Any]]:
@@ -154,28 +204,60 @@ def encode_labels(labels: NDArray[Any], truths: list[Any], classes: Sequence[Any
 
 def _join(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
     if first.dtype.kind != second.dtype.kind:  # NumPy would turn 1 into "1" here
-        first, second = first.astype(object), second.astype(object)
+        return as_column([*to_values(first), *to_values(second)])
     return np.concatenate([first, second])
 
 
 def look_up(values: ArrayLike, names: Names) -> Codes:
-    """The codes of values among names; MISSING where a value is not there."""
-    code_of = {name: code for code, name in enumerate(np.asarray(names, dtype=object).tolist())}
-    found = [code_of.get(value, MISSING) for value in np.asarray(values, dtype=object).tolist()]
+    """The code of each value among the names, by how it is written; MISSING where there is none.
+
+    The text "True" is found as well as "true", because Python writes it so.
+    """
+    wanted = to_values(as_column(values))
+    known = names.to_list() if hasattr(names, "to_list") else to_values(np.asarray(names))
+    if _kinds(wanted) == _kinds(known) and len(_kinds(known)) == 1:
+        codes = {name: code for code, name in enumerate(known)}
+        return np.array([codes.get(value, MISSING) for value in wanted], dtype=np.int32)
+    written = {str(name): code for code, name in enumerate(known) if isinstance(name, bool)}
+    written |= {text_of(name): code for code, name in enumerate(known)}
+    found = [written.get(text_of(value), written.get(str(value), MISSING)) for value in wanted]
     return np.array(found, dtype=np.int32)
 
 
 def _encode_objects(column: NDArray[Any]) -> tuple[Codes, NDArray[Any]]:
-    items = column.tolist()
-    distinct = {item for item in items if not _absent(item)}
+    """Numbers are sorted by value, also where they became text."""
+    values = column.tolist()
+    items = of_one_kind(values)
+    distinct = {item: value for item, value in zip(items, values, strict=True) if not _absent(item)}
     try:
-        ordered = sorted(distinct)
-    except TypeError:  # mixed kinds: by kind, then by value
-        ordered = sorted(distinct, key=lambda item: (type(item).__name__, str(item)))
-    names = np.empty(len(ordered), dtype=object)
-    names[:] = ordered
+        ordered = sorted(distinct, key=lambda item: distinct[item])
+    except TypeError:  # mixed kinds, or of a kind that has no order
+        ordered = sorted(distinct, key=text_of)
     code_of = {name: code for code, name in enumerate(ordered)}
-    return np.array([code_of.get(item, MISSING) for item in items], dtype=np.int32), names
+    return np.array([code_of.get(item, MISSING) for item in items], dtype=np.int32), _objects(ordered)
+
+
+def _objects(values: list[Any]) -> NDArray[Any]:
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column
+
+
+def _keeps_kinds(column: NDArray[Any], values: list[Any]) -> bool:
+    """Whether NumPy made a column of these values without turning some of them into another kind."""
+    kinds = _kinds(values)
+    return len(kinds) <= 1 and column.dtype.kind != "U" and not (kinds == {int} and column.dtype.kind == "f")
+
+
+def _kinds(values: Sequence[Any]) -> set[type]:
+    """Types of the values; NumPy's numbers count as Python's, and None does not count."""
+    found = {_kind(kind) for kind in set(map(type, values))}
+    return found - {type(None)}
+
+
+def _kind(kind: type) -> type:
+    kinds = ((bool, np.bool_), (int, np.integer), (float, np.floating), (str, np.str_), (datetime, datetime))
+    return next((pair[0] for pair in kinds if issubclass(kind, pair)), kind)
 
 
 def _is_missing(column: NDArray[Any]) -> NDArray[np.bool_]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import narwhals as nw
 import numpy as np
 
-from karat.encoding import MISSING, Codes, Names, as_column
+from karat.encoding import MISSING, Codes, Names, as_column, of_one_kind, to_values
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,7 +49,7 @@ def to_list(names: Names) -> list[Any]:
     """Plain Python values."""
     if isinstance(names, nw.Series):
         return list(names.to_list())
-    return list(np.asarray(names).tolist())
+    return to_values(np.asarray(names))
 
 
 def series_of(values: Sequence[Any], kind: Kind) -> Series:
@@ -58,21 +58,26 @@ def series_of(values: Sequence[Any], kind: Kind) -> Series:
 
 
 def series_like(values: Sequence[Any], like: Names) -> Names:
-    """Values in the kind of `like`, and in its dtype if that can hold them all."""
-    values = list(values)
+    """Values in the kind of `like`, of one kind, and in its dtype if that can hold them all."""
+    values = of_one_kind(values)
     if not isinstance(like, nw.Series):
         return as_column(values) if values else np.empty(0, dtype=object)
     for attempt in (_in_native_dtype, _in_dtype):
         try:
             series = attempt(values, like)
-            if series.to_list() == values:  # a dtype that cannot hold a value may turn it into null
+            if _same_values(series.to_list(), values):  # a dtype may turn what it cannot hold into something else
                 return series
         except Exception:  # each library has its own ways to refuse a value
             continue
     try:
         return series_of(values, like.implementation)
-    except Exception:  # values of mixed kinds, such as 7 and "new": Polars has no column for them
+    except Exception:  # values that the library has no column for, such as integers of more than 128 bits
         return as_column(values)
+
+
+def _same_values(one: list[Any], other: list[Any]) -> bool:
+    """0 equals 0.0 and False, but is not the same."""
+    return one == other and list(map(type, one)) == list(map(type, other))
 
 
 def plain_rows(names: Any) -> Any:
@@ -131,9 +136,10 @@ def _column(values: Any, kind: Kind) -> Any:
 
 
 def _of_one_kind(values: list[Any]) -> pl.Series:
-    """Names of mixed kinds as text: Polars has no column for them."""
+    """Names of mixed kinds as text: Polars has no column for them, or would turn integers into floats."""
     import polars as pl
 
+    values = of_one_kind(values)
     try:
         return pl.Series(values, strict=True)
     except (TypeError, ValueError, pl.exceptions.PolarsError):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.annotations import Annotations, Counts, Repeated
-from karat.encoding import MISSING, Codes, Names, as_column, encode
+from karat.encoding import MISSING, Codes, Names, as_column, encode, of_one_kind, rank_of
 from karat.frames import series_like, to_list
 from karat.kernels.splice import copy_tasks
 from karat.readers.names import match
@@ -89,29 +89,34 @@ def _differs(touched: NDArray[np.int64], fresh: Annotations, gold: Codes, old: A
 def join_names(old: Names, new: Names) -> Joined:
     """The old names, and the new ones among them in sorted order (or behind, if the old ones are in no such order).
 
-    A name that is written alike is the same: 7 in one file is "7" in another.
+    A name that is written alike is the same: 7 in one file is "7" in another. Old names keep their order.
     """
     place = _places(new, old)
-    if (place != MISSING).all():
+    extra = np.flatnonzero(place == MISSING)
+    if not extra.size:
         return Joined(old, np.arange(len(old), dtype=np.int32), place)
-    extra = new[np.flatnonzero(place == MISSING)]
-    joined = _join_integers(old, extra)
-    if joined is None:
-        joined = _join_any(to_list(old), to_list(extra), old)
-    return Joined(joined, _places(old, joined), _places(new, joined))
+    names, codes = _join_integers(old, new[extra]) or _join_any(to_list(old), to_list(new[extra]), old)
+    place[extra] = len(old) + np.arange(len(extra))
+    return Joined(names, codes[: len(old)], codes[place])
 
 
-def _join_integers(old: Names, extra: Names) -> Names | None:
+def _join_integers(old: Names, extra: Names) -> tuple[Names, Codes] | None:
     numbers, more = _as_integers(old), _as_integers(extra)
     if numbers is None or more is None or not _rising(numbers) or numbers.dtype.kind != more.dtype.kind:
         return None
-    joined: Names = np.sort(np.concatenate([numbers, more]), kind="stable")  # two sorted runs: merged, not sorted
-    return nw.new_series("", joined, backend=old.implementation) if isinstance(old, nw.Series) else joined
+    both = np.concatenate([numbers, more])
+    order = np.argsort(both, kind="stable")  # two sorted runs: merged, not sorted
+    names: Any = both[order]
+    return nw.new_series("", names, backend=old.implementation) if isinstance(old, nw.Series) else names, rank_of(order)
 
 
-def _join_any(old: list[Any], extra: list[Any], like: Names) -> Names:
-    in_order = encode(as_column(old))[1].tolist() == old
-    return series_like(encode(as_column([*old, *extra]))[1].tolist() if in_order else [*old, *extra], like)
+def _join_any(old: list[Any], extra: list[Any], like: Names) -> tuple[Names, Codes]:
+    """The codes count old names first, then extra ones."""
+    both = of_one_kind([*old, *extra])
+    codes, names = encode(as_column(both))
+    if len(names) == len(both) and _rising(codes[: len(old)]):
+        return series_like(to_list(names), like), codes
+    return series_like(both, like), np.arange(len(both), dtype=np.int32)
 
 
 def stitch(pieces: Sequence[Piece], n_tasks: int) -> Annotations:
@@ -162,7 +167,7 @@ def _sort_again(
 def _places(values: Names, names: Names) -> Codes:
     """Where the values are among the names; MISSING where they are not. Integers are found without a dictionary."""
     wanted, known = _as_integers(values), _as_integers(names)
-    if wanted is None or known is None or not _rising(known):
+    if wanted is None or known is None or not _rising(known) or wanted.dtype.kind != known.dtype.kind:
         return match(to_list(values), names)
     place = np.searchsorted(known, wanted).clip(max=len(known) - 1)
     found: Codes = np.where(known[place] == wanted, place, MISSING).astype(np.int32)
@@ -174,6 +179,8 @@ def _rising(values: NDArray[Any]) -> bool:
 
 
 def _as_integers(names: Names) -> NDArray[Any] | None:
+    if isinstance(names, nw.Series) and names.dtype in (nw.Int128, nw.UInt128):
+        return None  # NumPy has no such integers
     values = names.to_numpy() if isinstance(names, nw.Series) else np.asarray(names)
     return values if values.dtype.kind in "iu" and values.size else None
 

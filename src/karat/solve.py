@@ -156,7 +156,7 @@ def descend(
     last = len(steps) + method.max_iterations
     parameters = method.begin(engine.sum(method.start, restart))
     done = False
-    if checkpoint is not None and (found := checkpoint.load(parameters)) is not None:
+    if checkpoint is not None and (found := checkpoint.load(parameters, engine.state)) is not None:
         parameters, state, steps = found
         engine.restore(state)
         done = bool(steps) and method.converged(steps)

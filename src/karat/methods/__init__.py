@@ -10,7 +10,8 @@ from typing import Any
 from karat.errors import InputError, KaratWarning
 from karat.methods.base import Method
 from karat.registry import ALIASES, REGISTRY
-from karat.result import Result
+from karat.result import Knowledge, Result
+from karat.validation import Field, check
 
 __all__ = [
     "OBSOLETE",
@@ -25,6 +26,8 @@ __all__ = [
 
 OBSOLETE = {"auto": ("folds", "most_votes", "calibrate")}  # settings of methods that are gone
 
+KNOWN = {"class_prior": "K", "confusion": "WKK", "weights": "WS", "prototypes": "SKK"}  # shapes, as in karat.validation
+
 
 def method_class(name: str) -> type[Method]:
     """The class registered under a name (upper or lower case), or under what an old name means now."""
@@ -37,10 +40,15 @@ def method_class(name: str) -> type[Method]:
 
 
 def method_of(result: Result) -> Method:
-    """The method that made the result, with its settings."""
+    """The method that made the result, with its settings; what it needs of the result is checked."""
     chosen = method_class(result.method)
-    known = {setting.name for setting in fields(chosen) if setting.init}
-    return chosen(**{name: value for name, value in result.settings.items() if name in known})
+    known = {setting.name: setting.default for setting in fields(chosen) if setting.init}
+    settings = {name: value for name, value in result.settings.items() if name in known}
+    for name, value in settings.items():
+        _check_setting(chosen.name, name, value, known[name])
+    if result.method not in ALIASES:  # what a method kept that is gone is of no use to another
+        _check_kept(chosen, result.knowledge)
+    return chosen(**settings)
 
 
 def make_method(method: str | Method, settings: dict[str, Any]) -> Method:
@@ -77,3 +85,23 @@ def no_setting(method: str, setting: str) -> InputError:
     others = [name for name in REGISTRY if setting in method_class(name)().settings]
     hint = f"; {setting} is a setting of {', '.join(others)}: name the method, too" if others else ""
     return InputError(f"{method} has no setting {setting}; it has {', '.join(method_class(method)().settings)}{hint}")
+
+
+def _check_setting(method: str, name: str, value: Any, default: Any) -> None:
+    kinds: dict[type, Any] = {bool: bool, int: int, float: int | float, str: str}
+    kind = kinds.get(type(default), object)
+    if not isinstance(value, kind) or (kind is not bool and type(default) is not bool and isinstance(value, bool)):
+        raise InputError(f"the model has {name} = {value!r}, which {method} cannot use; fit it again")
+
+
+def _check_kept(chosen: type[Method], known: Knowledge) -> None:
+    """Compiled code works with these arrays, and checks no index. All must be of the same sizes."""
+    fields = {**KNOWN, **chosen.keeps}
+    held = {name: values for name in KNOWN if (values := getattr(known, name)) is not None} | known.more
+    lost = [name for name in [*(chosen.remembers or ()), *chosen.keeps] if name not in held]
+    try:
+        if lost:
+            raise ValueError(f"{lost[0]} is missing")
+        check(held, {name: Field(shape, "f", 0) for name, shape in fields.items()}, {})
+    except ValueError as error:
+        raise InputError(f"the model does not hold what {chosen.name} keeps ({error}); fit it again") from None

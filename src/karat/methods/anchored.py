@@ -118,6 +118,7 @@ class AnchoredVote(Method):
     name: ClassVar[str] = "anchored"
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
+    keeps: ClassVar[dict[str, str]] = {"seen": "WK", "mu": "KK"}
     limits: ClassVar[Mapping[str, Allowed]] = {
         "vote_share": Range("between 0 and 1", 0, 1),
         "own_share": Range("between 0 and 1", 0, 1),

@@ -62,6 +62,8 @@ class Method(ABC):
     unstable: ClassVar[tuple[str, ...]] = ()  # rows of annotators in `more`, where the order of sums matters: `solve`
     remembers: ClassVar[tuple[str, ...] | None] = None  # what `recall` needs of annotators; None: it cannot recall
 
+    keeps: ClassVar[dict[str, str]] = {}  # what `recall` needs of `Knowledge.more`, with shapes: {"eta": "WS"}
+
     tolerance: float = 1e-3  # stop when no posterior moves by as much
     max_iterations: int = 500
     seed: int = 0

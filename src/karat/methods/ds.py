@@ -67,6 +67,7 @@ class DS(Method):
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
     limits: ClassVar[Mapping[str, Allowed]] = {"quality": SHARE}
+    keeps: ClassVar[dict[str, str]] = {"seen": "WK"}
 
     tolerance: float = 0.0  # 0: as many iterations as there may be
     max_iterations: int = 20

@@ -84,6 +84,7 @@ class HDS(Method):
     has_bound: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
+    keeps: ClassVar[dict[str, str]] = {"alpha": "KK", "nu": "K", "u": "K", "seen": "WK"}
 
     class_prior: Literal["votes", "flat"] = "votes"  # u: summed vote shares, or 1 for each class that has votes
 

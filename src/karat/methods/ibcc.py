@@ -82,6 +82,7 @@ class IBCC(Method):
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("a",)
     limits: ClassVar[Mapping[str, Allowed]] = {"inference": tuple(PAPER), "right": POSITIVE, "wrong": POSITIVE}
+    keeps: ClassVar[dict[str, str]] = {"a": "WKK", "g": "K"}
 
     tolerance: float | None = None  # type: ignore[assignment]  # None: 0 (ep) or 1e-3 (vb)
     max_iterations: int | None = None  # type: ignore[assignment]  # None: 40 (ep) or 500 (vb)

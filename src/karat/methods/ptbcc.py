@@ -104,6 +104,7 @@ class PTBCC(Method):
         "precision": ("double", "single"),
         "further": ("dirichlet", "uniform"),
     }
+    keeps: ClassVar[dict[str, str]] = {"eta": "WS", "mu": "SKK", "nu": "K", "beta": "WS", "a": "SKK", "u": "K"}
 
     n_prototypes: int = 2
     e: float = 1.0
@@ -122,7 +123,7 @@ class PTBCC(Method):
     def first_prototypes(self, n_classes: int) -> Floats:
         """A skilled annotator, a confused one, and further ones drawn at random or uniform: [S, K, K]."""
         if self.prototypes is not None:
-            return _checked(np.array(self.prototypes, dtype=float), n_classes)
+            return _checked(self.prototypes, n_classes)
         identity = np.eye(n_classes)
         skilled = self.e + (self.f - self.e) * identity
         confused = self.m + (self.e - self.m) * identity
@@ -235,6 +236,9 @@ class PTBCC(Method):
     def recall(self, result: Result) -> Memory:
         """Posterior counts less the priors' are the sums; the priors are sums of the first pass."""
         more = result.knowledge.more
+        own = self.n_prototypes if self.prototypes is None else len(self.first_prototypes(len(more["nu"])))
+        if len(more["mu"]) != own:
+            raise InputError(f"the model has {len(more['mu'])} prototypes, but other settings; fit it again")
         tau, pi, confusion = more["nu"] - more["u"], more["eta"] - more["beta"], more["mu"] - more["a"]
         raw_pi, raw_v = more["beta"] / self.pi_strength, (more["a"] / self.v_strength).transpose(2, 0, 1)
         by_vote = confusion.transpose(2, 0, 1)  # [L, S, K]
@@ -254,7 +258,11 @@ class PTBCC(Method):
         return _parameters(self._priors(first), tau - before.u, pi - before.beta, v - before.a)
 
 
-def _checked(prototypes: Floats, n_classes: int) -> Floats:
+def _checked(given: ArrayLike, n_classes: int) -> Floats:
+    try:
+        prototypes = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError("prototypes must be an array of numbers") from None
     if prototypes.ndim != 3 or prototypes.shape[1:] != (n_classes, n_classes):
         raise InputError(
             f"prototypes must have the shape (any, {n_classes}, {n_classes}) for {n_classes} classes, "

@@ -84,10 +84,12 @@ def settle(
 
 def _extend(labels: Coded, new: list[Any]) -> Coded:
     known = to_list(labels.names)
+    both = known + [_alike(value, known) for value in new]
     try:
-        wider = series_like(known + [_alike(value, known) for value in new], labels.names)
-        coded = encode_series(wider)  # type: ignore[arg-type]  # a mixture is no series
-    except Exception:  # each library has its own ways to refuse a mixture
+        coded = encode_series(series_like(both, labels.names))  # type: ignore[arg-type]  # where it is no series
+    except Exception:  # each library has its own ways to refuse values
+        coded = None
+    if coded is None or len({isinstance(value, str) for value in both}) > 1:
         raise InputError(
             f"the gold truth {new[0]!r} and the labels (such as {known[0]!r}) are of different kinds; "
             "write both in the same way"

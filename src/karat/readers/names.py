@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from karat.encoding import MISSING, Codes, Names, encode, encode_integers, rank_of
+from karat.encoding import MISSING, Codes, Names, encode, encode_integers, look_up, of_one_kind, rank_of, text_of
 from karat.errors import InputError
-from karat.frames import plain_rows, plain_values, polars_column, to_list
+from karat.frames import plain_rows, plain_values, polars_column, series_of, to_list
 from karat.kernels.lookup import first_rows
 
 __all__ = [
@@ -103,33 +103,19 @@ def is_blank(name: Any) -> bool:
     return isinstance(name, str) and not name.strip()
 
 
-def text_of(name: Any) -> str:
-    """How a name is written in a text file: 2.0 that pandas made of 2 is 2 again."""
-    if isinstance(name, float | np.floating) and float(name).is_integer():
-        return str(int(name))
-    return str(name).lower() if isinstance(name, bool | np.bool_) else str(name)
-
-
 def match(values: Iterable[Any], names: Names) -> Codes:
-    """The code of each value among the names, MISSING where there is none: as it is, else as it is written.
+    """The code of each value among the names, MISSING where there is none, by how it is written.
 
     So the task 7 of a data frame is found by the "7" of a text file, but 7 never by "007".
     """
     values = list(values)
     if len(names) >= MANY and (found := _match_many(values, names)) is not None:
         return found
-    listed = to_list(names)
-    exact = {name: code for code, name in enumerate(listed)}
-    written: dict[str, int] = {}
-    for code, name in enumerate(listed):
-        written.setdefault(text_of(name), code)
-        if isinstance(name, bool):
-            written.setdefault(str(name), code)
     try:
-        codes = [exact[value] if value in exact else written.get(text_of(value), MISSING) for value in values]
+        set(values)
     except TypeError as error:  # a list or a dict is no name
         raise InputError(f"{error}; expected text, numbers or truth values") from None
-    return np.array(codes, dtype=np.int32)
+    return look_up(values, names)
 
 
 def _match_many(values: list[Any], names: Names) -> Codes | None:
@@ -155,11 +141,21 @@ def is_integer_text(name: Any) -> bool:
 
 
 def _encode_present(series: nw.Series[Any]) -> Coded:
+    series = _of_one_kind(series)
     codes = _codes(series)
     size = int(codes.max()) + 1 if len(codes) else 0
     rows = np.empty(size, dtype=np.int64)
     first_rows(codes, rows)
     return Coded(codes, plain_rows(series[rows]))
+
+
+def _of_one_kind(series: nw.Series[Any]) -> nw.Series[Any]:
+    """A column of Python objects may hold values of several kinds."""
+    if series.dtype != nw.Object:
+        return series
+    values = series.to_list()
+    unified = of_one_kind(values)
+    return series if unified == values else series_of(unified, series.implementation).alias(series.name)
 
 
 def _codes(series: nw.Series[Any]) -> Codes:

@@ -18,14 +18,13 @@ from karat.readers.door import check_lines
 from karat.readers.files import is_files, sources_of
 from karat.readers.formats import recognise
 from karat.readers.growing import Growing, growing
+from karat.readers.kinds import common_kind, in_schema
 from karat.readers.limits import limit, refuse
 from karat.readers.names import Coded, encode_column, encode_series
 from karat.readers.source import Source, open_bytes, separator_of
 from karat.readers.trouble import line_of_row, reading
 
 __all__ = ["Loaded", "Opened", "Table", "open_sources", "open_table"]
-
-EXACT = 2**53  # floats tell all integers below this apart
 
 
 @dataclass(frozen=True)
@@ -59,15 +58,16 @@ class Loaded(Table):
     """All rows in memory."""
 
     frame: nw.DataFrame[Any]
+    mixed: frozenset[Any] = frozenset()  # columns that were made text, because files have them in several kinds
 
     def column(self, name: Any) -> nw.Series[Any]:
         return takeable(self.frame.get_column(name))
 
     def ids(self, column: Any) -> Coded:
-        return encode_column(self.column(column), self.is_text)
+        return encode_column(self.column(column), self.is_text or column in self.mixed)
 
     def values(self, column: Any) -> Coded:
-        return encode_series(self.column(column))
+        return self.ids(column) if column in self.mixed else encode_series(self.column(column))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,9 +100,9 @@ class Opened:
     def is_text(self) -> bool:
         return any(source.is_delimited for source in self.sources)
 
-    def load(self, columns: Sequence[Any]) -> Loaded:
-        """All rows of these columns."""
-        table = _load_frame(self.frame, columns) if self.frame is not None else self._load_files(columns)
+    def load(self, columns: Sequence[Any], ids: Sequence[Any] = ()) -> Loaded:
+        """All rows of these columns, some of which are ids."""
+        table = _load_frame(self.frame, columns) if self.frame is not None else self._load_files(columns, ids)
         self._refuse_empty(len(table.frame))
         return table
 
@@ -110,9 +110,9 @@ class Opened:
         """These columns as codes; files pass by in batches."""
         if self.frame is not None:
             return self.load([*ids, *values])
-        schema = self._schema(list(dict.fromkeys([*ids, *values])))
+        schema, mixed = self._schema(list(dict.fromkeys([*ids, *values])), ids)
         columns = {
-            (name, is_id): growing(schema[name], is_id=is_id, is_text=self.is_text)
+            (name, is_id): growing(schema[name], is_id=is_id or name in mixed, is_text=self.is_text or name in mixed)
             for names, is_id in ((ids, True), (values, False))
             for name in names
         }
@@ -135,28 +135,34 @@ class Opened:
 
     def _batches(self, schema: pl.Schema) -> Iterator[tuple[int, pl.DataFrame]]:
         for number, (source, scan) in enumerate(zip(self.sources, self.scans, strict=True)):
-            for batch in batches(source, scan, schema.names()):
-                _refuse_rounding(source, batch, schema)
-                yield number, batch.cast(schema)
+            for batch in batches(source, _exact(source, scan, schema), schema.names()):
+                yield number, in_schema(batch, schema)
 
-    def _load_files(self, columns: Sequence[Any]) -> Loaded:
-        schema = self._schema(columns)
+    def _load_files(self, columns: Sequence[Any], ids: Sequence[Any]) -> Loaded:
+        schema, mixed = self._schema(columns, ids)
         parts: list[list[pl.DataFrame]] = [[pl.DataFrame(schema=schema)] for _ in self.sources]
         for number, batch in self._batches(schema):
             parts[number].append(batch)
         lengths = [sum(map(len, part)) for part in parts]
         frame = pl.concat([batch for part in parts for batch in part])
-        return Loaded(self.is_text, self.sources, lengths, frame=nw.from_native(frame))
+        return Loaded(self.is_text, self.sources, lengths, frame=nw.from_native(frame), mixed=mixed)
 
-    def _schema(self, columns: Sequence[Any]) -> pl.Schema:
-        """What the files have in common: text, if one of them is a CSV."""
+    def _schema(self, columns: Sequence[Any], ids: Sequence[Any]) -> tuple[pl.Schema, frozenset[Any]]:
+        """What the files have in common: text, if one of them is a CSV; and the columns that are of mixed kinds.
+
+        Numbers of a JSON file are mixed where one has a fraction: as ids they are read as they are written.
+        """
         if self.is_text:
-            return pl.Schema(dict.fromkeys(columns, pl.String()))
+            return pl.Schema(dict.fromkeys(columns, pl.String())), frozenset()
         schemas = []
         for source, scan in zip(self.sources, self.scans, strict=True):
             with reading(source):
                 schemas.append(scan.select(columns).collect_schema())
-        return _stack([pl.DataFrame(schema=schema) for schema in schemas], self.name).schema
+        kinds = {name: common_kind([schema[name] for schema in schemas], self.name) for name in columns}
+        is_json = any(source.format in ("json", "jsonl") for source in self.sources)
+        fractions = [name for name in columns if is_json and name in ids and kinds[name] == pl.Float64]
+        mixed = frozenset([name for name, kind in kinds.items() if kind is None] + fractions)
+        return pl.Schema({name: pl.String() if name in mixed else kind for name, kind in kinds.items()}), mixed
 
     def _refuse_empty(self, n_rows: int) -> None:
         if n_rows == 0:
@@ -194,14 +200,15 @@ def open_sources(sources: Sequence[Source]) -> Opened:
     return Opened(columns[0], sources=sources, scans=scans)
 
 
-def _scan(source: Source) -> pl.LazyFrame:
+def _scan(source: Source, kinds: dict[str, Any] | None = None) -> pl.LazyFrame:
+    """`kinds` are dtypes to read columns of JSON in, where they are not those that Polars finds."""
     if source.is_delimited:
         return scan_delimited(source)
     if source.format == "jsonl":
         check_lines(source)
-        return pl.scan_ndjson(_whole(source), infer_schema_length=None)
+        return pl.scan_ndjson(_whole(source), infer_schema_length=None, schema_overrides=kinds)
     if source.format == "json":
-        return _list_of_rows(source)
+        return _list_of_rows(source, kinds)
     if source.format == "parquet":
         return pl.scan_parquet(source.data, glob=False, hive_partitioning=False)
     if _is_arrow_stream(source):
@@ -209,11 +216,20 @@ def _scan(source: Source) -> pl.LazyFrame:
     return pl.scan_ipc(source.data, glob=False, hive_partitioning=False)
 
 
-def _list_of_rows(source: Source) -> pl.LazyFrame:
+def _exact(source: Source, scan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+    """A scan of JSON that gives numbers as they are written, where they are to become text."""
+    if source.format not in ("json", "jsonl"):
+        return scan
+    found = scan.collect_schema()
+    numbers = {name: kind for name, kind in schema.items() if kind == pl.String and found[name] == pl.Float64}
+    return _scan(source, numbers) if numbers else scan
+
+
+def _list_of_rows(source: Source, kinds: dict[str, Any] | None) -> pl.LazyFrame:
     """A list of objects in JSON, as pandas writes with orient="records"; it is read whole."""
     try:
         with open_bytes(source) as file:
-            return pl.read_json(file.read(), infer_schema_length=None).lazy()
+            return pl.read_json(file.read(), infer_schema_length=None, schema_overrides=kinds).lazy()
     except pl.exceptions.PolarsError as error:
         said = str(error).strip().splitlines()[0]
         raise InputError(
@@ -236,25 +252,6 @@ def _is_arrow_stream(source: Source) -> bool:
         return source.data.startswith(b"\xff" * 4)
     with source.data.open("rb") as file:
         return file.read(4) == b"\xff" * 4
-
-
-def _stack(parts: list[pl.DataFrame], name: str) -> pl.DataFrame:
-    try:
-        return pl.concat(parts, how="vertical_relaxed")
-    except pl.exceptions.PolarsError as error:
-        detail = str(error).splitlines()[0]
-        raise InputError(f"{name}: the columns have different types from file to file ({detail})") from None
-
-
-def _refuse_rounding(source: Source, batch: pl.DataFrame, schema: pl.Schema) -> None:
-    """Large integers beside fractions become floats, in which neighbours are one; the parser of JSON does so, too."""
-    for name, dtype in schema.items():
-        may_round = dtype.is_float() and (batch.schema[name].is_integer() or source.format in ("json", "jsonl"))
-        if may_round and (batch.get_column(name).cast(pl.Float64).abs() >= EXACT).any():
-            raise InputError(
-                f'{source.name}: the column "{name}" holds integers above 2^53 beside fractions, which would round '
-                "them; write its values as text"
-            )
 
 
 def _load_frame(frame: Any, columns: Sequence[Any]) -> Loaded:

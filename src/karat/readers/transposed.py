@@ -37,7 +37,7 @@ def read_transposed(
     with columns_of(opened.name):
         opened, by_annotator = id_column(opened, RESPONDENT, annotator, set())
         columns = _task_columns(opened.columns, tasks, by_annotator)
-    table = opened.load([column for column in [by_annotator, *columns] if column is not None])
+    table = opened.load([column for column in [by_annotator, *columns] if column is not None], [by_annotator])
     people, items = row_ids(table, by_annotator), column_names(table, columns)
     cells, row, column = cells_of(table, columns)
     labels = drop_missing(cells, wishes.missing, is_wide=True)

@@ -35,7 +35,7 @@ def read_wide(opened: Opened, task: str | None, annotators: str | Sequence[str] 
         gold = gold_column(wishes.gold, opened.columns)
         opened, by_task = id_column(opened, WIDE_TASK, task, {gold})
         columns = _annotator_columns(opened.columns, annotators, {by_task, gold})
-    table = opened.load([column for column in [by_task, *columns, gold] if column is not None])
+    table = opened.load([column for column in [by_task, *columns, gold] if column is not None], [by_task])
     tasks = row_ids(table, by_task)
     cells, row, column = cells_of(table, columns)
     labels = drop_missing(cells, wishes.missing, is_wide=True)

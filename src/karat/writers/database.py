@@ -95,9 +95,29 @@ def _replace(pieces: Iterable[pl.DataFrame], address: str, table: str) -> None:
     database, parts = parse(address), table_parts(table)
     with _no_new_file_on_failure(database), connect(database, read_only=False, failure=OutputError) as session:
         target = Target(session, parts)
-        _move(target, session.ingest(STAGE, pieces))
+        _move(target, session.ingest(STAGE, (_storable(piece, database) for piece in pieces)))
         session.run(f"DROP TABLE {STAGE}")
         session.commit()
+
+
+def _storable(piece: pl.DataFrame, database: Database) -> pl.DataFrame:
+    """Integers of 64 bits, and names without NUL: drivers crash on others, or round them."""
+    import polars as pl
+
+    if odd := next((name for name in piece.columns if "\0" in name), None):
+        raise OutputError(
+            f"{database.name}: the class {odd!r} has a NUL character, which no column's name may have; rename "
+            "the class, or leave out --probabilities"
+        )
+    wide = [name for name, dtype in piece.schema.items() if str(dtype) in ("UInt64", "Int128", "UInt128")]
+    for name in wide:
+        ends: list[Any] = [piece.get_column(name).min() or 0, piece.get_column(name).max() or 0]
+        if not -(2**63) <= ends[0] <= ends[1] < 2**63:
+            raise OutputError(
+                f"{database.name}: column {name} holds {max(ends, key=abs)}, but integers of databases end at "
+                "2^63 - 1; make the ids text, or write a file (-o labels.parquet)"
+            )
+    return piece.cast({name: pl.Int64() for name in wide})
 
 
 def _move(target: Target, names: list[str]) -> None:

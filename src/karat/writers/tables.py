@@ -71,6 +71,9 @@ def check_table_path(path: str | os.PathLike[str]) -> tuple[str, bool]:
     if not kind or (is_packed and kind == "parquet"):
         known = ", ".join([*FORMATS, *(f"{suffix}.gz" for suffix in TEXT)])
         raise InputError(f"{path} has no extension that Karat writes; use one of {known}")
+    shown = os.fsencode(path).decode(errors="backslashreplace")
+    if kind == "parquet" and shown != os.fspath(path):  # Polars opens the file itself
+        raise InputError(f"{shown} is not valid UTF-8, as the name of a Parquet file must be; choose another name")
     return kind, is_packed
 
 
