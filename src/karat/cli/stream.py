@@ -12,7 +12,7 @@ from polars.io.plugins import register_io_source
 
 from karat.errors import InputError
 from karat.simulation import Process, draw_truth, pieces
-from karat.writers import check_table_path, check_writable, replacing
+from karat.writers import check_table_path, replacing
 
 if TYPE_CHECKING:
     from karat.encoding import Codes
@@ -40,8 +40,6 @@ def write_simulation(
     process: Process, n_tasks: int, names: list[str] | None, votes: Path, truth: Path, kind: str
 ) -> int:
     """Both tables or none; how many votes there are."""
-    for path in (votes, truth):
-        check_writable(path)
     written = Counter()
     with replacing(votes) as first, replacing(truth) as second:
         _sink(written.watch(_vote_tables(process, n_tasks, names)), first, kind)

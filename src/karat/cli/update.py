@@ -69,6 +69,7 @@ def update(
         raise InputError("--gold-from-export needs the FILE that has the marks")
     tables = [path for path in (labels, annotators) if path is not None]
     inputs = [name for name in (*(files or []), gold, prior) if name is not None]
+    check_outputs(tables, [], [model])  # only the new model may take its place
     check_outputs(tables, [output], inputs)
     before = load(model)
     options = {"task": task, "annotator": annotator, "label": label, "wide": wide, "missing": o.listed(missing)}
