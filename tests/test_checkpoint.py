@@ -219,10 +219,10 @@ def test_parts_of_other_work_do_not_count(unlike, whole, tmp_path):
     old = {file.name for file in tmp_path.iterdir()}
     assert len(old) > 2
     with pytest.raises(Killed):  # too early to have anything to keep
-        fit(Auto(max_iterations=9), unlike, watch=kill_at(1), checkpoint=Checkpoint(path))
+        fit(Auto(max_iterations=9), unlike, watch=kill_at(1), checkpoint=Checkpoint(path, overwrite=True))
     assert {file.name for file in tmp_path.iterdir()} == old
     with pytest.raises(KeyboardInterrupt):
-        fit(Auto(max_iterations=9), unlike, watch=press_at(1), checkpoint=Checkpoint(path))
+        fit(Auto(max_iterations=9), unlike, watch=press_at(1), checkpoint=Checkpoint(path, overwrite=True))
     assert {file.name for file in tmp_path.iterdir()} == {"half", "half.part-ptbcc"}
     resumed = fit(Auto(max_iterations=9), unlike, checkpoint=Checkpoint(path, resume=True))
     assert np.array_equal(resumed.posterior, fit(Auto(max_iterations=9), unlike).posterior)
@@ -239,9 +239,12 @@ def test_several_stages_of_other_votes_or_settings_are_refused_by_the_name_of_th
     with pytest.raises(InputError, match=r"half belongs to another fit \(settings differs\)"):
         fit(method(max_iterations=7), votes, checkpoint=Checkpoint(path, resume=True))
     (tmp_path / "half.part-ptbcc").write_bytes(b"rubbish")
-    with pytest.raises(InputError, match=r"half.part-ptbcc is not a checkpoint of Karat, or it is damaged; delete it"):
+    with pytest.raises(InputError, match=r"half.part-ptbcc is not a checkpoint of Karat, or it is damaged"):
         fit(method(), votes, checkpoint=Checkpoint(path, resume=True))
     path.unlink()
+    with pytest.raises(InputError, match=r"half.part-ptbcc is not a checkpoint of Karat, or it is damaged"):
+        fit(method(), votes, checkpoint=Checkpoint(path, resume=True))
+    (tmp_path / "half.part-ptbcc").unlink()
     assert fit(method(), votes, checkpoint=Checkpoint(path, resume=True)).converged
 
 
