@@ -87,4 +87,6 @@ def _sink(tables: Iterator[pl.DataFrame], path: Path, kind: str) -> None:
     try:
         getattr(frame, SINKS[kind])(path)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        if "KeyboardInterrupt" in str(error):
+            raise KeyboardInterrupt from error
         raise OSError(str(error)) from error  # `replacing` says what it means
