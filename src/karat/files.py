@@ -11,8 +11,10 @@ import glob
 import os
 import secrets
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -30,6 +32,7 @@ __all__ = [
     "print_bytes",
     "replacing",
     "reserved",
+    "uninterrupted",
     "write_bytes",
 ]
 
@@ -62,8 +65,22 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         _refuse_wrong_place(target)
         with reserved(target) as temporary:
             yield temporary
-            _put_in_place(temporary, target)
-            PLACED.append(target)
+            with uninterrupted():
+                _put_in_place(temporary, target)
+                PLACED.append(target)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ignore Ctrl-C for the moment that it takes to move files to their places."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
 
 
 @contextmanager

@@ -64,15 +64,14 @@ def _data_files(found: Iterable[Path]) -> list[Path]:
 
 def write_all(files: dict[str, Write], then: Callable[[], None] | None = None) -> None:
     """Each file is written beside its place; only when all are whole, and `then` is done, do they move there."""
-    from karat.checkpoint import interruptible
-    from karat.writers import replacing
+    from karat.files import replacing, uninterrupted
 
     with ExitStack() as stack:
         for path, write in files.items():
             _write_to(stack.enter_context(replacing(path)), path, write)
         if then is not None:
             then()
-        with interruptible():  # Ctrl-C between two moves would leave new files beside old ones
+        with uninterrupted():  # Ctrl-C between two moves would leave new files beside old ones
             stack.close()
 
 

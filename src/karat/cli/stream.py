@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,9 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from karat.errors import InputError
+from karat.files import replacing, uninterrupted
 from karat.simulation import Process, draw_truth, pieces
-from karat.writers import check_table_path, replacing
+from karat.writers import check_table_path
 
 if TYPE_CHECKING:
     from karat.encoding import Codes
@@ -41,9 +43,12 @@ def write_simulation(
 ) -> int:
     """Both tables or none; how many votes there are."""
     written = Counter()
-    with replacing(votes) as first, replacing(truth) as second:
+    with ExitStack() as stack:
+        first, second = (stack.enter_context(replacing(path)) for path in (votes, truth))
         _sink(written.watch(_vote_tables(process, n_tasks, names)), first, kind)
         _sink(_truth_tables(process, n_tasks, names), second, kind)
+        with uninterrupted():
+            stack.close()
     return written.rows
 
 
