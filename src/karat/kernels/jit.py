@@ -36,7 +36,7 @@ def kernel_as_written(function: Function) -> Function:
 
 
 def _compile(function: Function, fastmath: set[str]) -> Function:
-    compiled = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath)(function)
+    compiled: Any = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath)(function)
     with suppress(RuntimeError):  # neither beside the package nor in a home folder can anything be written
         compiled._cache = KeptCode(function)
     return cast(Function, compiled)

@@ -11,7 +11,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core import caching
 
 from karat.errors import KaratWarning
 
@@ -19,9 +19,11 @@ __all__ = ["KeptCode"]
 
 DIGEST = hashlib.sha256().digest_size
 _told: set[str] = set()
+_File: Any = caching.IndexDataCacheFile  # Numba has no types
+_Cache: Any = caching.FunctionCache
 
 
-class CheckedFile(IndexDataCacheFile):  # type: ignore[misc]  # Numba has no types
+class CheckedFile(_File):  # type: ignore[misc]
     """Code with a checksum before it."""
 
     def _save_data(self, name: str, data: Any) -> None:
@@ -39,7 +41,7 @@ class CheckedFile(IndexDataCacheFile):  # type: ignore[misc]  # Numba has no typ
         return pickle.loads(code)
 
 
-class KeptCode(FunctionCache):  # type: ignore[misc]  # Numba has no types
+class KeptCode(_Cache):  # type: ignore[misc]
     """The cache of one function."""
 
     def __init__(self, function: Any) -> None:
