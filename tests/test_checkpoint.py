@@ -184,10 +184,10 @@ def test_parts_of_other_work_do_not_count(votes, whole, tmp_path):
     old = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     assert set(old) == {"half", "half.part-ptbcc"}
     with pytest.raises(Killed):  # too early to have anything to keep
-        fit(HPT(max_iterations=9), votes, watch=kill_at(1), checkpoint=Checkpoint(path))
+        fit(HPT(max_iterations=9), votes, watch=kill_at(1), checkpoint=Checkpoint(path, overwrite=True))
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == old
     with pytest.raises(KeyboardInterrupt):
-        fit(HPT(max_iterations=9), votes, watch=interrupt_at(1), checkpoint=Checkpoint(path))
+        fit(HPT(max_iterations=9), votes, watch=interrupt_at(1), checkpoint=Checkpoint(path, overwrite=True))
     assert (tmp_path / "half.part-ptbcc").read_bytes() != old["half.part-ptbcc"]
     resumed = fit(HPT(max_iterations=9), votes, checkpoint=Checkpoint(path, resume=True))
     assert np.array_equal(resumed.posterior, fit(HPT(max_iterations=9), votes).posterior)
@@ -203,9 +203,12 @@ def test_a_prelude_of_other_votes_or_settings_is_refused_by_the_name_of_the_whol
     with pytest.raises(InputError, match=r"half belongs to another fit \(settings differs\)"):
         fit(HPT(max_iterations=7), votes, checkpoint=Checkpoint(path, resume=True))
     (tmp_path / "half.part-ptbcc").write_bytes(b"rubbish")
-    with pytest.raises(InputError, match=r"half.part-ptbcc is not a checkpoint of Karat, or it is damaged; delete it"):
+    with pytest.raises(InputError, match=r"half.part-ptbcc is not a checkpoint of Karat, or it is damaged"):
         fit(HPT(), votes, checkpoint=Checkpoint(path, resume=True))
     path.unlink()
+    with pytest.raises(InputError, match=r"half.part-ptbcc is not a checkpoint of Karat, or it is damaged"):
+        fit(HPT(), votes, checkpoint=Checkpoint(path, resume=True))
+    (tmp_path / "half.part-ptbcc").unlink()
     assert fit(HPT(), votes, checkpoint=Checkpoint(path, resume=True)).converged
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import karat
+from karat.errors import OutputError
 from karat.writers.database import check_database_table, write_frame_to_table, write_labels_to_table
 from tests.cli_helpers import CSV, run, write
 from tests.database_places import VOTES, Place, on
@@ -104,7 +105,7 @@ def test_any_data_frame_goes_into_a_table(place: Place, result: karat.Result) ->
 @on()
 def test_a_failure_leaves_the_old_rows_and_no_file(place: Place, result: karat.Result, tmp_path: Path) -> None:
     put_old(place, ", CHECK (label <> 'z')")
-    with pytest.raises(karat.OutputError, match=r"(?i)check"):
+    with pytest.raises(OutputError, match=r"(?i)check"):
         result.to_table(place.address, "labels")
     assert labels_in(place) == OLD
     votes, out = write(tmp_path / "v.csv", CSV), write(tmp_path / "out.csv", "old")
@@ -119,7 +120,7 @@ def test_a_table_of_somebody_else_is_not_replaced(
     place: Place, result: karat.Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place.put_votes()
-    with pytest.raises(karat.OutputError, match="has no column confidence, n_votes, tied"):
+    with pytest.raises(OutputError, match="has no column confidence, n_votes, tied"):
         result.to_table(place.address, "votes")
     monkeypatch.setattr("karat.readers.read", lambda *_, **__: pytest.fail("the work began"))
     query = ["aggregate", place.address, "--query", "SELECT * FROM votes", "--to-table", "votes"]
@@ -131,7 +132,7 @@ def test_a_table_of_somebody_else_is_not_replaced(
 @on("sqlite", "duckdb")
 def test_a_new_file_is_made_only_by_success(place: Place, result: karat.Result, tmp_path: Path) -> None:
     check_database_table(place.address, "labels")
-    with pytest.raises(karat.OutputError):
+    with pytest.raises(OutputError):
         write_labels_to_table(result, place.address, "nowhere.labels")
     assert [path.name for path in tmp_path.iterdir()] == ["v.csv"]
 
@@ -203,3 +204,36 @@ def kill(process: subprocess.Popen[str]) -> None:
     os.kill(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     process.communicate()
+
+
+@on()
+def test_no_name_of_a_table_is_one_that_karat_uses_itself(place: Place, result: karat.Result) -> None:
+    for _ in range(2):
+        result.to_table(place.address, "karat_new_rows")
+        assert labels_in(place, "karat_new_rows") == LABELS
+
+
+@pytest.mark.parametrize("name", ["x.csv", ":memory:"])
+def test_a_file_that_duckdb_takes_for_data_takes_no_labels(tmp_path: Path, name: str, result: karat.Result) -> None:
+    votes = write(tmp_path / "x.csv", CSV)
+    address = f"duckdb:///{tmp_path / name if name == 'x.csv' else name}"
+    done = run("aggregate", votes, "--method", "mv", "--to-table", "labels", "--to-database", address)
+    assert done.exit_code == 2
+    assert "is no database file, so nothing would be kept there" in done.stderr
+    with pytest.raises(OutputError, match="nothing would be kept there"):
+        result.to_table(address, "labels")
+    assert votes.read_text() == CSV
+
+
+@pytest.mark.parametrize(
+    ("place", "schema"), [("sqlite", "temp"), ("duckdb", "TEMP"), ("postgresql", "pg_temp")], indirect=["place"]
+)
+def test_a_schema_that_lasts_as_long_as_the_connection_takes_no_labels(
+    place: Place, schema: str, result: karat.Result
+) -> None:
+    place.put_votes()
+    with pytest.raises(OutputError, match=f"nothing is kept in the schema {schema}"):
+        result.to_table(place.address, f"{schema}.labels")
+    done = run("aggregate", place.address, "--table", "votes", "--method", "mv", "--to-table", f"{schema}.labels")
+    assert done.exit_code == 2
+    assert f"nothing is kept in the schema {schema}" in done.stderr

@@ -15,7 +15,9 @@ from tests.cli_helpers import run
 
 pytest.importorskip("distributed", reason='the Dask engine is an extra: pip install "karat[dask]"')
 
+from karat import solve
 from karat.distributed import aggregate_files, parts
+from karat.distributed.folder import replacing_folder
 from karat.distributed.ingest import ingest
 from karat.engines.dask import DaskEngine
 from tests.dask_cluster import kill_at, two_workers
@@ -128,9 +130,69 @@ def test_a_folder_of_labels_is_replaced_and_any_other_stays(engine, tmp_path):
         aggregate_files(source, out, method, engine=engine)
     assert pl.read_parquet(out).equals(local(source, "mv").labels())
     (out / "notes.txt").write_text("mine")
-    with pytest.raises(OutputError, match="holds other files"):
+    with pytest.raises(OutputError, match=r"notes\.txt is not as Karat wrote it"):
         aggregate_files(source, out, engine=engine)
     assert (out / "notes.txt").read_text() == "mine"
+    (out / "notes.txt").unlink()
+    votes_of("text").write_parquet(out / "part-00000.parquet")
+    with pytest.raises(OutputError, match=r"part-00000\.parquet is not as Karat wrote it"):
+        aggregate_files(source, out, engine=engine)
+
+
+def parts_of_others(folder):
+    """As Spark, Dask and Karat 0.1 name them."""
+    folder.mkdir()
+    votes_of("text").write_parquet(folder / "part-00000.parquet")
+    return folder
+
+
+def test_a_folder_without_a_list_of_what_karat_wrote_stays(engine, tmp_path):
+    source, out = write(votes_of("text"), tmp_path / "votes", ".csv"), parts_of_others(tmp_path / "out")
+    before = (out / "part-00000.parquet").read_bytes()
+    with pytest.raises(OutputError, match=r"has no list of files that Karat wrote .* remove it"):
+        aggregate_files(source, out, "mv", engine=engine)
+    assert (out / "part-00000.parquet").read_bytes() == before
+
+
+@pytest.mark.parametrize("output", ["votes", "link", "votes/labels", "."])
+def test_labels_never_take_the_place_of_the_votes(engine, tmp_path, output):
+    source = parts_of_others(tmp_path / "votes")
+    (tmp_path / "link").symlink_to(source)
+    before = (source / "part-00000.parquet").read_bytes()
+    for given in (source, tmp_path / "link", [str(source)]):
+        with pytest.raises(InputError, match="the labels cannot go to"):
+            aggregate_files(given, tmp_path / output, "mv", engine=engine)
+    done = run("aggregate", source, "--engine", "dask", "--method", "mv", "-o", f"{tmp_path / output}/")
+    assert done.exit_code == 2
+    assert "the labels cannot go to" in done.stderr
+    assert (source / "part-00000.parquet").read_bytes() == before
+
+
+def test_a_folder_that_changes_during_the_work_stays(engine, tmp_path, monkeypatch):
+    source, out = write(votes_of("text"), tmp_path / "votes", ".csv"), tmp_path / "out"
+
+    def interfere(*given, **named):
+        parts_of_others(out)
+        return solve.descend(*given, **named)
+
+    monkeypatch.setattr("karat.distributed.descend", interfere)
+    with pytest.raises(OutputError, match="has no list of files"):
+        aggregate_files(source, out, "mv", engine=engine)
+    assert [found.name for found in out.iterdir()] == ["part-00000.parquet"]
+
+
+def test_old_labels_of_a_run_killed_while_replacing_them_come_back(engine, tmp_path):
+    source, out = write(votes_of("text"), tmp_path / "votes", ".csv"), tmp_path / "out"
+    aggregate_files(source, out, "mv", engine=engine)
+    marker = tmp_path / ".out.0123456789ab.part"
+    marker.touch()
+    shop = tmp_path / f"{marker.name}.d"
+    shop.mkdir()
+    out.rename(shop / "old")
+    with pytest.raises(InputError, match="no such"), replacing_folder(out):
+        raise InputError("no such")
+    assert pl.read_parquet(out).equals(local(source, "mv").labels())
+    assert sorted(place.name for place in tmp_path.iterdir()) == ["out", "votes"]
 
 
 def test_a_failure_leaves_nothing_behind(engine, tmp_path):

@@ -155,5 +155,5 @@ def test_a_checkpoint_of_auto_is_refused_in_one_sentence(votes, tmp_path):
             InputError, match=r"checkpoint was left by auto, which is gone; delete it and start afresh$"
         ):
             karat.aggregate(votes, method, checkpoint=path, resume=True)
-    assert karat.aggregate(votes, checkpoint=path).converged
+    assert karat.aggregate(votes, checkpoint=path, overwrite=True).converged
     assert list(tmp_path.iterdir()) == []

@@ -267,3 +267,14 @@ def test_a_model_with_weights_of_annotators_needs_a_refit(parts):
     with pytest.raises(InputError, match="fitted with weights of annotators, which hds has no more; add --refit"):
         weighted.update(parts[1])
     assert np.array_equal(weighted.update(parts[1], refit=True).posterior, fit(HDS(), parts[2]).posterior)
+
+
+def test_intervals_of_an_updated_model_stay_between_0_and_1_and_it_can_be_loaded_again(tmp_path):
+    """Intervals that are kept are moved with the accuracy: they must not leave the range."""
+    votes = karat.Annotations.from_arrays([1, 1, 2], ["ann", "bob", "ann"], ["x", "y", "x"])
+    new = karat.Annotations.from_arrays(["new"], ["ann"], ["x"], classes=["x", "y"])
+    result = karat.aggregate(votes, "mv").update(new)
+    assert result.accuracy_high.max() <= 1
+    assert result.accuracy_low.min() >= 0
+    result.save(tmp_path / "m.karat")
+    assert len(karat.load(tmp_path / "m.karat").labels()) == 3

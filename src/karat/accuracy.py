@@ -35,7 +35,7 @@ def accuracies(
     low, high = np.zeros_like(mean), np.zeros_like(mean)
     if kept is not None:
         deviation = spread(mean, votes)
-        low, high = mean - kept.below * deviation, mean + kept.above * deviation
+        low, high = np.maximum(mean - kept.below * deviation, 0.0), np.minimum(mean + kept.above * deviation, 1.0)
     low[new], high[new] = (betaincinv(right[new], wrong[new], tail) for tail in (0.025, 0.975))  # a microsecond each
     return mean, np.minimum(low, mean), np.maximum(high, mean)
 

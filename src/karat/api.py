@@ -34,6 +34,7 @@ def aggregate(
     watch: Callable[[Step], None] | None = None,
     checkpoint: str | Path | None = None,
     resume: bool = False,
+    overwrite: bool = False,
     task: str | None = None,
     annotator: str | list[str] | None = None,
     label: str | None = None,
@@ -58,7 +59,8 @@ def aggregate(
     engine: where the work is done: "local" (the threads of this machine), "dask" (a cluster), or an engine that you
         made yourself, such as `DaskEngine("tcp://scheduler:8786")` of karat.engines.dask.
     watch: is called after each sweep, with what it did; without it a notebook shows one line of progress.
-    checkpoint: a file that Ctrl-C leaves behind, and that `resume` goes on from, to the same bits.
+    checkpoint: a file that Ctrl-C leaves behind, and that `resume` goes on from, to the same bits; `overwrite` gives up
+        the unfinished work that an earlier run left there.
     task, annotator, label, wide, classes, repeated, missing, query, table, params, format, question, include: how to
         read the votes, as in `karat.read`.
     Further keywords are settings of the method.
@@ -66,7 +68,9 @@ def aggregate(
     from karat.readers import read
 
     chosen = make_method(method, settings)
-    kept = Checkpoint(checkpoint, resume=resume) if checkpoint is not None else None
+    kept = Checkpoint(checkpoint, resume=resume, overwrite=overwrite) if checkpoint is not None else None
+    if kept is not None:
+        kept.inspect()
     with opened(engine, threads=threads, single=chosen.single) as where:
         annotations = read(
             votes,

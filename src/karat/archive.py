@@ -66,7 +66,8 @@ FIELDS = {
     "gold": Field("T", "i", -1, "K"),
     "votes_per_annotator": Field("W", "i", 0),
     "agreement": Field("W", "f", may_be_nan=True),  # of those without votes
-    **dict.fromkeys(("accuracy", "accuracy_low", "accuracy_high"), Field("W", "f", 0, ONE)),
+    "accuracy": Field("W", "f", 0, ONE),
+    **dict.fromkeys(("accuracy_low", "accuracy_high"), Field("W", "f", -1, 2)),  # Karat 0.1 did not clip them
     "known.class_prior": Field("K", "f", 0, ONE),
     "known.prototypes": Field("SKK", "f", 0, ONE),
     "known.weights": Field("WS", "f", 0, ONE),

@@ -5,7 +5,8 @@ parameters, what the blocks keep, and the steps so far. It fits only the votes a
 
 Where another method runs first (PTBCC before HPT), it has a part, a file beside the checkpoint. When it has ended, it
 leaves its last state there, and is not swept again. Parts count only beside the file of the whole, which says
-whose they are; all go when the whole is done.
+whose they are; all go when the whole is done. No other file is ever replaced or removed: one that is no checkpoint, or
+holds unfinished work that is neither resumed nor given up (`overwrite`), is refused.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from numpy.typing import NDArray
 from karat.annotations import Annotations
 from karat.archive import steps_of, to_json, write_archive
 from karat.errors import InputError
+from karat.locks import locked
 from karat.methods.base import Method
 from karat.registry import ALIASES
 from karat.result import Step
@@ -45,14 +47,39 @@ State = dict[str, NDArray[Any]]
 
 
 class Checkpoint:
-    """Where a fit may be resumed from; `resume` says whether to look for an earlier one."""
+    """Where a fit may be resumed from; `resume` says whether to look for an earlier one, `overwrite` to give it up."""
 
-    def __init__(self, path: str | Path, *, resume: bool = False, whole: Checkpoint | None = None) -> None:
-        self.path = Path(path)
-        self.resume = resume
+    def __init__(
+        self, path: str | Path, *, resume: bool = False, overwrite: bool = False, whole: Checkpoint | None = None
+    ) -> None:
+        self.path = Path(path).expanduser()
+        self.resume, self.overwrite = resume, overwrite
+        self.held = False  # whether this process has locked it
         self.whole = whole  # of which this is a part
         self.owned = False  # whether the file is of this work, not of an older one
         self.last = time.monotonic()
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Keep other processes from working with the same file."""
+        with locked(self.path):
+            self.held = True
+            try:
+                yield
+            finally:
+                self.held = False
+
+    def inspect(self) -> None:
+        """Refuse a file that is no checkpoint, and unfinished work that would be lost."""
+        if not self.path.exists():
+            return
+        if _manifest(self.path).get("format") != FORMAT:
+            raise InputError(_not_ours(self.path))
+        if not (self.resume or self.overwrite):
+            raise InputError(
+                f"{self.path} holds the unfinished work of an earlier run; go on with it (--resume, resume=True), "
+                "give it up (--overwrite, overwrite=True), or name another file"
+            )
 
     def bind(self, method: Method, votes: str) -> None:
         """Say what is about to be fitted to votes of this fingerprint; see whether a file that is there fits."""
@@ -64,15 +91,15 @@ class Checkpoint:
             "prior": "-".join(_checksum(leaf) for leaf in leaves(method.earlier)),
             **plain,
         }
+        self.inspect()
         if self.resume and self.path.exists():
-            with self._opened() as archive:
-                self._check(read_manifest(archive))
+            self._check(_manifest(self.path))
             self.owned = True
 
     def part(self, stage: str, method: Method) -> Checkpoint:
         """The checkpoint of one stage, bound to what is fitted there."""
         name = f"{self.path.name}{PART}{stage.replace(' ', '-')}"
-        part = Checkpoint(self.path.with_name(name), resume=self.owned, whole=self)
+        part = Checkpoint(self.path.with_name(name), resume=self.owned, overwrite=not self.owned, whole=self)
         part.bind(method, self.manifest["votes"])
         return part
 
@@ -90,7 +117,7 @@ class Checkpoint:
         """Parameters, state and steps, shaped as those given; None where there is nothing to resume."""
         if not self.owned:
             return None
-        with self._opened() as archive:
+        with _opened(self.path) as archive:
             arrays = read_arrays(archive)
             if not arrays:
                 return None  # nothing but parts so far
@@ -114,8 +141,9 @@ class Checkpoint:
 
     def done(self) -> None:
         """The work is finished: nothing is left to resume."""
-        self._remove_parts()
-        self.path.unlink(missing_ok=True)
+        if self.owned or self.overwrite:
+            self._remove_parts()
+            self.path.unlink(missing_ok=True)
 
     def _write(self, arrays: dict[str, NDArray[Any]]) -> None:
         """What an older, other work left stays until this one has something to keep."""
@@ -128,12 +156,9 @@ class Checkpoint:
 
     def _remove_parts(self) -> None:
         for part in self.path.parent.glob(f"{glob.escape(self.path.name)}{PART}*"):
-            part.unlink(missing_ok=True)
-
-    def _opened(self) -> AbstractContextManager[zipfile.ZipFile]:
-        return opened(
-            self.path, f"{self.path} is not a checkpoint of Karat, or it is damaged; delete it to start afresh"
-        )
+            with suppress(InputError):  # somebody else's file
+                if _manifest(part).get("format") == FORMAT:
+                    part.unlink(missing_ok=True)
 
     def _check(self, found: dict[str, Any]) -> None:
         if found.get("method") in ALIASES:
@@ -144,6 +169,19 @@ class Checkpoint:
                     f"{self.path} belongs to another fit ({name} differs); resume with the same votes and settings, "
                     "or delete it"
                 )
+
+
+def _opened(path: Path) -> AbstractContextManager[zipfile.ZipFile]:
+    return opened(path, _not_ours(path))
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    with _opened(path) as archive:
+        return read_manifest(archive)
+
+
+def _not_ours(path: Path) -> str:
+    return f"{path} is not a checkpoint of Karat, or it is damaged; name another file, or delete it to start afresh"
 
 
 def fingerprint(annotations: Annotations) -> str:

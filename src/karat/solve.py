@@ -67,6 +67,9 @@ def fit(
 
     `watch` is called after each sweep; it may raise to stop. With a checkpoint, Ctrl-C leaves one behind.
     """
+    if checkpoint is not None and not checkpoint.held:
+        with checkpoint.hold():
+            return fit(method, annotations, threads=threads, engine=engine, watch=watch, checkpoint=checkpoint)
     _check(method, annotations, checkpoint)
     began = time.perf_counter()
     engine = engine or LocalEngine(threads, single=method.single)

@@ -4,27 +4,47 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from io import UnsupportedOperation
 
 __all__ = ["main"]
 
 
 def main() -> None:
-    from karat.cli.app import app
-    from karat.cli.guard import failed
+    from karat.cli import standard
 
-    _buffer_output()
+    with suppress(UnsupportedOperation):  # the streams are no files, as in tests
+        standard.set_up()
     try:
+        code = _run()
+    except KeyboardInterrupt as error:  # while modules are loaded
+        code = _ended(error)
+    raise SystemExit(code)
+
+
+def _run() -> int | str | None:
+    try:
+        from karat.cli.app import app
+
         app()
+    except SystemExit as ended:
+        return _flushed(ended.code)
     except Exception as error:
-        raise SystemExit(failed(error)) from None
+        return _ended(error)
+    return 0
 
 
-def _buffer_output() -> None:
-    """Under PYTHONUNBUFFERED one big write may end early without an error; a buffer writes all or raises.
+def _flushed(code: int | str | None) -> int | str | None:
+    """Output that cannot be written makes a run fail; a reader that has had enough does not."""
+    from karat.cli.standard import reader_is_gone
 
-    Shades that the terminal's encoding lacks become question marks.
-    """
-    with suppress(OSError, ValueError):  # where standard output is no file, as in tests
-        sys.stdout = open(  # noqa: SIM115  # a file descriptor, and open until the end
-            sys.stdout.fileno(), "w", encoding=sys.stdout.encoding, errors="replace", closefd=False
-        )
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        return _ended(error)
+    return 0 if reader_is_gone() and code == 1 else code
+
+
+def _ended(error: BaseException) -> int:
+    from karat.cli.guard import ended
+
+    return ended(error)

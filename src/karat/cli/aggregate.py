@@ -63,6 +63,9 @@ def aggregate(
         typer.Option("--checkpoint", metavar="FILE", help="Keep unfinished work there: on Ctrl-C, and every minute."),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from --checkpoint, if it is there.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Give up the work of an earlier run in --checkpoint.")
+    ] = False,
     threads: o.Threads = None,
     engine: o.Engine = "local",
     scheduler: o.Scheduler = None,
@@ -87,7 +90,7 @@ def aggregate(
     from karat.cli.questions import refuse_single
     from karat.engines import opened
 
-    _refuse(resume, checkpoint, scheduler, engine)
+    _refuse(resume, overwrite, checkpoint, scheduler, engine)
     output = None if output == "-" else output
     chosen = o.make(method, settings, seed)
     place = {"threads": threads, "single": chosen.single, **({"scheduler": scheduler} if scheduler else {})}
@@ -106,13 +109,13 @@ def aggregate(
     back = e.Back(write_back, files, format, question, task)
     outputs = Outputs(output, annotators, save, checkpoint, back, probabilities, json)
     outputs.check([*files, *_named(gold, prior)])
+    kept = _checkpoint(checkpoint, resume, overwrite)
     into = d.destination(files, table, to_table, to_database)
     known = e.gold_of(gold, gold_from_export)
     if into is not None:
         into.check()
     with opened(engine, **place) as where:  # a cluster that is not there is told before the votes are read
         each = reading.read_each(known) if question == e.ALL else {ONLY: reading.read(known)}
-        kept = _checkpoint(checkpoint, resume)
         results = {name: _fit(chosen, votes, where, kept, prior) for name, votes in each.items()}
     if question == e.ALL:
         outputs.hand_over_each(each, results)
@@ -180,9 +183,11 @@ class Outputs:
             write_labels(result, "-", probabilities=self.probabilities)
 
 
-def _refuse(resume: bool, checkpoint: str | None, scheduler: str | None, engine: str) -> None:
+def _refuse(resume: bool, overwrite: bool, checkpoint: str | None, scheduler: str | None, engine: str) -> None:
     if resume and checkpoint is None:
         raise InputError("--resume needs --checkpoint FILE, to know where to go on from")
+    if overwrite and (checkpoint is None or resume):
+        raise InputError("--overwrite needs --checkpoint FILE, and gives up what --resume would go on from")
     if scheduler is not None and engine != "dask":
         raise InputError("--scheduler is the address of a Dask cluster; add --engine dask")
 
@@ -191,10 +196,14 @@ def _named(*paths: str | None) -> list[str]:
     return [path for path in paths if path is not None]
 
 
-def _checkpoint(path: str | None, resume: bool) -> Checkpoint | None:
+def _checkpoint(path: str | None, resume: bool, overwrite: bool) -> Checkpoint | None:
     from karat.checkpoint import Checkpoint
 
-    return None if path is None else Checkpoint(path, resume=resume)
+    if path is None:
+        return None
+    kept = Checkpoint(path, resume=resume, overwrite=overwrite)
+    kept.inspect()
+    return kept
 
 
 def _fit(

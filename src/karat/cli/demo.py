@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from karat.errors import OutputError
+
 if TYPE_CHECKING:
     from karat.annotations import Annotations
     from karat.result import Result
@@ -26,6 +28,7 @@ def demo(
     from karat.sample import VOTES
     from karat.solve import fit
 
+    _refuse_others(Path(out))
     votes = read(VOTES)
     with progress(DEFAULT_METHOD) as watch:
         result = fit(method_class(DEFAULT_METHOD)(), votes, watch=watch)
@@ -36,6 +39,15 @@ def demo(
     _show_annotators(result)
     _show_prototypes(result)
     _show_files(files, Path(out))
+
+
+def _refuse_others(folder: Path) -> None:
+    """A folder whose votes are not those of the demo is the user's own."""
+    from karat.sample import VOTES
+
+    votes = folder / "votes.csv"
+    if votes.exists() and votes.read_bytes() != VOTES.read_bytes():
+        raise OutputError(f"{votes} is there and is not the sample of the demo; name another folder with --out")
 
 
 def _write(result: Result, folder: Path) -> dict[str, str]:

@@ -60,7 +60,7 @@ def _aggregate(
     from karat.distributed import aggregate_files, check_folder
     from karat.engines.dask import DaskEngine
 
-    check_folder(Path(folder).expanduser().resolve())
+    check_folder(Path(folder).expanduser().resolve(), map(Path, [*reading.files, *([] if gold is None else [gold])]))
     engine = DaskEngine(**options)
     try:
         with progress(method.name) as watch:

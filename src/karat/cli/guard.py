@@ -19,11 +19,20 @@ from typer.core import TyperGroup
 
 from karat.cli.words import complain, warn
 from karat.errors import KaratError, KaratWarning
+from karat.files import PLACED
 
-__all__ = ["Guarded", "failed"]
+__all__ = ["Guarded", "ended"]
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
-FULL = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the disk quota is used up", errno.EIO: "the disk failed"}
+TROUBLES = {
+    errno.ENOSPC: "cannot write: the disk is full; free some space",
+    errno.EDQUOT: "cannot write: the disk quota is used up; free some space",
+    errno.EFBIG: "cannot write: the file grows too big; raise the limit (ulimit -f), or write elsewhere",
+    errno.EIO: "cannot write: the disk failed",
+    errno.EBADF: "cannot write: standard output is closed; name a file (-o)",
+    errno.EMFILE: "too many files are open; raise the limit (ulimit -n)",
+    errno.ENFILE: "too many files are open on this machine; close some programs",
+}
 
 
 class Guarded(TyperGroup):
@@ -36,24 +45,31 @@ class Guarded(TyperGroup):
 
 @contextmanager
 def guarded() -> Iterator[None]:
+    """These errors must not reach Typer, which has words and exit codes of its own for them."""
+    PLACED.clear()
     try:
         with karat_warnings_as_lines():
             yield
-    except KaratError as error:
-        raise typer.Exit(end(str(error), BAD_INPUT)) from error
-    except KeyboardInterrupt:
-        raise typer.Exit(end("interrupted; nothing was written", INTERRUPTED)) from None
-    except BrokenPipeError:  # the reader, such as head, has had enough
-        discard_output()
-        raise typer.Exit from None
-    except OSError as error:
-        if error.errno not in FULL:
-            raise
-        discard_output()
-        raise typer.Exit(end(f"cannot write: {FULL[error.errno]}; free some space", BAD_INPUT)) from error
+    except (KaratError, KeyboardInterrupt, OSError, EOFError) as error:
+        raise typer.Exit(ended(error)) from error
 
 
-def failed(error: Exception) -> int:
+def ended(error: BaseException) -> int:
+    """Say what went wrong. -> the exit code"""
+    if isinstance(error, KaratError):
+        return end(str(error), BAD_INPUT)
+    if isinstance(error, KeyboardInterrupt):
+        return end(f"interrupted; {', '.join(map(str, PLACED)) or 'nothing'} was written", INTERRUPTED)
+    if isinstance(error, BrokenPipeError):  # the reader, such as head, has had enough
+        discard_output()
+        return 0
+    if isinstance(error, OSError) and error.errno in TROUBLES:
+        discard_output()
+        return end(TROUBLES[error.errno], BAD_INPUT)
+    return failed(error)
+
+
+def failed(error: BaseException) -> int:
     """A mistake of ours. Says so, and how to find out more."""
     where = "" if wants_traceback() else "; run `karat --traceback ...` to see where, and please report it"
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

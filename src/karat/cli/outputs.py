@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from fnmatch import fnmatch
+from glob import glob
 from pathlib import Path
 from typing import Any
 
 from karat.errors import InputError, OutputError
 
 __all__ = ["Write", "check_outputs", "table", "write_all"]
-
-STANDARD_OUTPUT = "-"
 
 Write = Callable[[Path], None]
 
@@ -21,13 +19,13 @@ def check_outputs(tables: Iterable[str], others: Iterable[str], inputs: Iterable
     """Before the work: every output can be written, and is neither an input nor named twice."""
     from karat.writers import check_table_path, check_writable
 
-    tables, read = list(tables), {Path(name).resolve() for name in inputs if name != STANDARD_OUTPUT}
+    tables, read = list(tables), {file.resolve() for name in inputs for file in _files_of(name)}
     outputs = [*tables, *others]
-    places = [Path(path).resolve() for path in outputs]
+    places = [Path(path).expanduser().resolve() for path in outputs]
     for path in tables:
         check_table_path(path)
     for path, place in zip(outputs, places, strict=True):
-        if _is_read(place, read):
+        if place in read:
             raise InputError(f"{path} is read here and would be overwritten; name another output")
         if places.count(place) > 1:
             raise InputError(f"{path} is named for two outputs; name another")
@@ -41,32 +39,44 @@ def table(make: Callable[[], Any]) -> Write:
     return lambda path: write_frame(make(), path)
 
 
-def _is_read(output: Path, read: set[Path]) -> bool:
-    """Inputs may be folders and patterns."""
-    if output in read:
-        return True
-    return output.exists() and any(output.parent == name or fnmatch(str(output), str(name)) for name in read)
+def _files_of(name: str) -> list[Path]:
+    """The files that an input names: one, those of a folder or a pattern, a database's, or that of a sheet."""
+    from karat.databases import is_database, parse
+
+    if is_database(name):
+        return [Path(parse(name).place)] if parse(name).is_file else []
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return _data_files(path.iterdir()) or _data_files(path.rglob("*"))
+    if path.exists():
+        return [path]
+    book = Path(str(path).rpartition("#")[0])
+    return [book] if book.is_file() else [Path(found) for found in glob(str(path), recursive=True)]  # noqa: PTH207 (absolute patterns)
+
+
+def _data_files(found: Iterable[Path]) -> list[Path]:
+    from karat.readers.formats import OF_EXPORTS, by_extension
+    from karat.readers.source import Source
+
+    files = [path for path in found if path.is_file()]
+    return [path for path in files if by_extension(Source("", path))[0] or path.name.lower().endswith(OF_EXPORTS)]
 
 
 def write_all(files: dict[str, Write], then: Callable[[], None] | None = None) -> None:
     """Each file is written beside its place; only when all are whole, and `then` is done, do they move there."""
-    from karat.writers import replacing
+    from karat.files import replacing, uninterrupted
 
     with ExitStack() as stack:
         for path, write in files.items():
-            temporary = stack.enter_context(replacing(path))
-            _write_to(temporary, path, write)
+            _write_to(stack.enter_context(replacing(path)), path, write)
         if then is not None:
             then()
+        with uninterrupted():  # Ctrl-C between two moves would leave new files beside old ones
+            stack.close()
 
 
 def _write_to(temporary: Path, path: str, write: Write) -> None:
-    """The extension tells the format, so it must stay."""
-    staged = temporary.with_name(f"{temporary.name}.staged" + "".join(Path(path).suffixes))
     try:
-        write(staged)
-        staged.replace(temporary)
+        write(temporary)
     except OutputError as error:
-        raise OutputError(str(error).replace(str(staged), path)) from error
-    finally:
-        staged.unlink(missing_ok=True)
+        raise OutputError(str(error).replace(str(temporary), path)) from error

@@ -76,7 +76,7 @@ def simulate(
         missing=missing,
         seed=seed,
     )
-    _write(process, tasks, names, out, format)
+    _write(process, tasks, names, out, format, prototypes)
 
 
 def _n_classes(number: int | None, names: list[str] | None) -> int:
@@ -110,12 +110,16 @@ def _numbers(text: str | None) -> list[float] | None:
         raise InputError(f"--prototype-weights must be numbers with commas between them, not {text!r}") from None
 
 
-def _write(process: Any, n_tasks: int, names: list[str] | None, out: str, format: Format | None) -> None:
+def _write(
+    process: Any, n_tasks: int, names: list[str] | None, out: str, format: Format | None, prototypes: str
+) -> None:
+    from karat.cli.outputs import check_outputs
     from karat.cli.stream import places, write_simulation
     from karat.cli.words import count, say
     from karat.files import prepared
 
     votes, truth, kind = places(out, format.value if format else None)
     with prepared(votes.parent):
+        check_outputs([], [str(votes), str(truth)], [prototypes])
         n_votes = write_simulation(process, n_tasks, names, votes, truth, kind)
     say(f"wrote {votes} ({count(n_votes, 'vote')}) and {truth} ({count(n_tasks, 'truth')})")

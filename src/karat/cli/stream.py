@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,9 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from karat.errors import InputError
+from karat.files import replacing, uninterrupted
 from karat.simulation import Process, draw_truth, pieces
-from karat.writers import check_table_path, check_writable, replacing
+from karat.writers import check_table_path
 
 if TYPE_CHECKING:
     from karat.encoding import Codes
@@ -40,12 +42,13 @@ def write_simulation(
     process: Process, n_tasks: int, names: list[str] | None, votes: Path, truth: Path, kind: str
 ) -> int:
     """Both tables or none; how many votes there are."""
-    for path in (votes, truth):
-        check_writable(path)
     written = Counter()
-    with replacing(votes) as first, replacing(truth) as second:
+    with ExitStack() as stack:
+        first, second = (stack.enter_context(replacing(path)) for path in (votes, truth))
         _sink(written.watch(_vote_tables(process, n_tasks, names)), first, kind)
         _sink(_truth_tables(process, n_tasks, names), second, kind)
+        with uninterrupted():
+            stack.close()
     return written.rows
 
 
@@ -89,4 +92,6 @@ def _sink(tables: Iterator[pl.DataFrame], path: Path, kind: str) -> None:
     try:
         getattr(frame, SINKS[kind])(path)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        if "KeyboardInterrupt" in str(error):
+            raise KeyboardInterrupt from error
         raise OSError(str(error)) from error  # `replacing` says what it means

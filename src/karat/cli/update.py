@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -62,6 +63,8 @@ def update(
     from karat.archive import load
     from karat.cli.outputs import check_outputs, write_all
     from karat.cli.summary import facts, print_json, tell
+    from karat.cli.words import say
+    from karat.locks import locked
 
     if prior is not None and not refit:
         raise InputError("--prior is for fitting again; add --refit")
@@ -69,16 +72,17 @@ def update(
         raise InputError("--gold-from-export needs the FILE that has the marks")
     tables = [path for path in (labels, annotators) if path is not None]
     inputs = [name for name in (*(files or []), gold, prior) if name is not None]
+    check_outputs(tables, [], [model])  # only the new model may take its place
     check_outputs(tables, [output], inputs)
-    before = load(model)
     options = {"task": task, "annotator": annotator, "label": label, "wide": wide, "missing": o.listed(missing)}
     options |= {**d.selection(query, table, param), **e.selection(format, question, include)}
     options |= {"gold": e.gold_of(gold, gold_from_export), "prior": prior, "refit": refit}
-    result = _updated(before, files, options, threads, repeated)
-    assert result.annotations is not None
-    found = facts(result, result.annotations)
-    found["files"] = {"labels": labels, "annotators": annotators, "model": output}
-    write_all(_files(result, found["files"]))
+    with locked(Path(output).expanduser(), wait=say):  # two updates at once would each drop the other's votes
+        result = _updated(load(model), files, options, threads, repeated)
+        assert result.annotations is not None
+        found = facts(result, result.annotations)
+        found["files"] = {"labels": labels, "annotators": annotators, "model": output}
+        write_all(_files(result, found["files"]))
     if json:
         print_json(found)
     tell(found, result)

@@ -56,6 +56,7 @@ def aggregate_files(
     chosen = make_method(method, {})
     _check(chosen, engine, gold)
     began, target = time.perf_counter(), Path(folder).expanduser().resolve()
+    check_folder(target, _places(votes, gold))
     wishes = Wishes(gold=gold, classes=classes, repeated=repeated, missing=missing)
     with replacing_folder(target) as shop:
         engine.cluster.check_shared(shop.place)
@@ -84,6 +85,12 @@ def _check(method: Method, engine: DaskEngine, gold: Any) -> None:
             f"{method.name} with these settings takes back or compares whole runs, for which the posteriors would have "
             "to leave the workers; write the labels into one file, or choose another method (n_restarts=1, for ebcc)"
         )
+
+
+def _places(*inputs: Any) -> list[Path]:
+    """The files and folders among the inputs; a data frame has no place."""
+    each = [one for given in inputs for one in (given if isinstance(given, list | tuple) else [given])]
+    return [Path(one) for one in each if isinstance(one, str | Path)]
 
 
 def _fit(

@@ -60,7 +60,7 @@ def sweep(
     n: Floats,  # IN/OUT [W, L, K] to which the counts are added
     excess: Floats,  # IN/OUT [2]: products of two residuals of a task; what they would be if all were correlated
 ) -> float:
-    """-> biggest change of phi."""
+    """-> biggest difference of q from the phi before."""
     K = phi.shape[1]
     share, score, right, q = np.zeros(K), np.zeros(K), np.zeros(K), np.zeros(K)
     change = 0.0
@@ -180,7 +180,7 @@ def _count(
 
 @kernel
 def _write(known: int, votes: float, settings: Floats, q: Floats, phi: Floats, tau: Floats) -> float:
-    """Adds q to tau and writes the calibrated q into phi. -> biggest change of phi."""
+    """Adds q to tau and writes the calibrated q into phi. -> biggest difference of q from the phi before."""
     if known >= 0:
         tau[known] += 1.0
         return 0.0
@@ -192,7 +192,6 @@ def _write(known: int, votes: float, settings: Floats, q: Floats, phi: Floats, t
         total += q[k] ** power if q[k] > 0.0 else 0.0
     for k in range(q.size):
         sharp = q[k] ** power / total if q[k] > 0.0 else 0.0
-        new = (votes * sharp + pseudo / q.size) / (votes + pseudo)
-        change = max(change, abs(new - phi[k]))
-        phi[k] = new
+        change = max(change, abs(q[k] - phi[k]))
+        phi[k] = (votes * sharp + pseudo / q.size) / (votes + pseudo)
     return change

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+
+from karat.kernels.kept import KeptCode
 
 __all__ = ["LONGEST_UNROLLED", "ONE", "ZERO", "fixed_length", "kernel", "kernel_as_written"]
 
@@ -33,11 +36,9 @@ def kernel_as_written(function: Function) -> Function:
 
 
 def _compile(function: Function, fastmath: set[str]) -> Function:
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
-    try:
-        compiled = numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # neither beside the package nor in a home folder can anything be written
-        compiled = numba.njit(**options)(function)
+    compiled: Any = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath)(function)
+    with suppress(RuntimeError):  # neither beside the package nor in a home folder can anything be written
+        compiled._cache = KeptCode(function)
     return cast(Function, compiled)
 
 

@@ -40,14 +40,18 @@ def method_class(name: str) -> type[Method]:
 
 
 def method_of(result: Result) -> Method:
-    """The method that made the result, with its settings; what it needs of the result is checked."""
+    """The method that made the result, with its settings; what it needs of the result is checked.
+
+    For a method that is gone: the one that its name means now, with the settings of that one.
+    """
     chosen = method_class(result.method)
+    if result.method in ALIASES:
+        return chosen()
     known = {setting.name: setting.default for setting in fields(chosen) if setting.init}
     settings = {name: value for name, value in result.settings.items() if name in known}
     for name, value in settings.items():
         _check_setting(chosen.name, name, value, known[name])
-    if result.method not in ALIASES:  # what a method kept that is gone is of no use to another
-        _check_kept(chosen, result.knowledge)
+    _check_kept(chosen, result.knowledge)
     return chosen(**settings)
 
 

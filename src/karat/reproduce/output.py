@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from karat.errors import OutputError
+from karat.files import attached_folder, reserved
 from karat.reproduce.document import Block, Table, csv_cell, to_html, to_markdown
 from karat.reproduce.page import TITLE, blocks
 from karat.reproduce.results import Results
@@ -106,11 +106,13 @@ def place(files: dict[str, bytes], out: Path) -> list[Path]:
 def _staged(out: Path) -> Iterator[Path]:
     """A folder beside the one wanted, on the same disk; it is gone afterwards, come what may."""
     folder = out.expanduser().absolute()
-    staged = folder.parent / f".{folder.name}.{secrets.token_hex(6)}.part"
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        yield staged
+        with reserved(folder) as temporary:
+            staged = attached_folder(temporary)
+            try:
+                yield staged
+            finally:
+                shutil.rmtree(staged, ignore_errors=True)
     except OSError as error:
         raise OutputError(f"the results cannot be written to {out}: {error.strerror or error}") from error
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)

@@ -7,6 +7,8 @@ lose; others read the old rows until the commit, and keep them if anything fails
 
 from __future__ import annotations
 
+import re
+import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_database_table", "write_frame_to_table", "write_labels_to_table"]
 
-STAGE = "karat_new_rows"
+PASSING = {"sqlite": r"temp", "duckdb": r"temp", "postgresql": r"pg_temp.*"}  # schemas of one connection only
 LABELS = ("task", "label", "confidence", "n_votes", "tied")
 COLUMNS = {  # name and type of each column of a table; nothing where it is not there
     "postgresql": "SELECT attname::text, format_type(atttypid, NULL) FROM pg_attribute "
@@ -52,6 +54,15 @@ class Target:
         values = [self.sql] if kind == "postgresql" else [self.parts[-1], schema]
         return dict(self.session.rows(COLUMNS[kind], values))
 
+    def refuse_passing(self) -> None:
+        """What is kept in memory only would be gone when the connection is closed."""
+        database = self.session.database
+        if len(self.parts) == 2 and re.fullmatch(PASSING[database.kind], self.parts[0], re.IGNORECASE):
+            raise OutputError(f"{database.name}: nothing is kept in the schema {self.parts[0]}; name another")
+        where = "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
+        if database.kind == "duckdb" and self.session.rows(where)[0][0] is None:
+            raise OutputError(f"{database.name} is no database file, so nothing would be kept there; name another file")
+
     def refuse_others(self, columns: dict[str, str], wanted: Iterable[str]) -> None:
         """A table without our columns is somebody else's: its rows must not be deleted."""
         if lost := [name for name in wanted if name not in columns]:
@@ -78,11 +89,12 @@ def write_frame_to_table(frame: Any, address: str, table: str) -> None:
 def check_database_table(address: str, table: str) -> None:
     """Find out before the long work that the labels cannot be written; nothing is left behind."""
     database, parts = parse(address), table_parts(table)
-    if database.is_file and not Path(database.place).exists():
+    if database.is_file and not Path(database.place).exists() and database.place != ":memory:":
         check_writable(database.place)
         return
     with connect(database, read_only=False, failure=OutputError) as session:
         target = Target(session, parts)
+        target.refuse_passing()
         columns = target.columns()
         if columns:
             target.refuse_others(columns, LABELS)
@@ -95,8 +107,10 @@ def _replace(pieces: Iterable[pl.DataFrame], address: str, table: str) -> None:
     database, parts = parse(address), table_parts(table)
     with _no_new_file_on_failure(database), connect(database, read_only=False, failure=OutputError) as session:
         target = Target(session, parts)
-        _move(target, session.ingest(STAGE, (_storable(piece, database) for piece in pieces)))
-        session.run(f"DROP TABLE {STAGE}")
+        target.refuse_passing()
+        stage = f"karat_{secrets.token_hex(8)}"  # a table of this name in the database would be hidden by it
+        _move(target, stage, session.ingest(stage, (_storable(piece, database) for piece in pieces)))
+        session.run(f"DROP TABLE {stage}")
         session.commit()
 
 
@@ -120,10 +134,10 @@ def _storable(piece: pl.DataFrame, database: Database) -> pl.DataFrame:
     return piece.cast({name: pl.Int64() for name in wide})
 
 
-def _move(target: Target, names: list[str]) -> None:
+def _move(target: Target, stage: str, names: list[str]) -> None:
     session, columns = target.session, target.columns()
     if not columns:
-        session.run(f"CREATE TABLE {target.sql} AS SELECT * FROM {STAGE}")
+        session.run(f"CREATE TABLE {target.sql} AS SELECT * FROM {stage}")
         return
     target.refuse_others(columns, names)
     if session.database.kind == "postgresql":
@@ -133,7 +147,7 @@ def _move(target: Target, names: list[str]) -> None:
     listed = ", ".join(quoted(name) for name in names)
     values = ", ".join(f"CAST({quoted(name)} AS {columns[name] or 'TEXT'})" for name in names)
     values = listed if session.database.kind == "sqlite" else values  # which has no types to cast to
-    session.run(f"INSERT INTO {target.sql} ({listed}) SELECT {values} FROM {STAGE}")
+    session.run(f"INSERT INTO {target.sql} ({listed}) SELECT {values} FROM {stage}")
 
 
 @contextmanager

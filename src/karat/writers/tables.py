@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
+import io
 import os
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any
 
 from karat.errors import InputError, OutputError
 from karat.files import STANDARD_OUTPUT, print_bytes, replacing
@@ -27,6 +28,8 @@ FORMATS = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
+MOST_ROWS = 2**16  # written at a time
+GZIP = 31  # zlib's number for a stream with the header and the checksum of gzip
 TEXT = [suffix for suffix, kind in FORMATS.items() if kind != "parquet"]
 
 
@@ -56,8 +59,9 @@ def write_pieces(pieces: Iterable[pl.DataFrame], path: str | os.PathLike[str]) -
         if kind == "parquet":
             _sink_parquet(pieces, temporary)
             return
-        with temporary.open("wb") as file, _packed(file, is_packed) as text:
-            _write_text(pieces, text, kind)
+        with temporary.open("wb") as file:
+            for data in _packed(_texts(pieces, kind)) if is_packed else _texts(pieces, kind):
+                file.write(data)
 
 
 def check_table_path(path: str | os.PathLike[str]) -> tuple[str, bool]:
@@ -87,16 +91,26 @@ def _polars_errors(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         if "No space left" in str(error):
             raise OSError(str(error)) from error
+        if "KeyboardInterrupt" in str(error):  # in what Polars called
+            raise KeyboardInterrupt from error
         said = str(error).strip().splitlines()[0]
         raise OutputError(f"{path} cannot be written as {kind.upper()}: {said}") from error
 
 
-def _write_text(pieces: Iterable[pl.DataFrame], file: BinaryIO, kind: str) -> None:
-    for number, piece in enumerate(pieces):
+def _texts(pieces: Iterable[pl.DataFrame], kind: str) -> Iterator[memoryview]:
+    """Polars writes into memory: it would take Ctrl-C during a write to a file of Python's for an error of the file."""
+    for number, piece in enumerate(part for whole in pieces for part in _slices(whole)):
+        text = io.BytesIO()
         if kind == "jsonl":
-            piece.write_ndjson(file)
+            piece.write_ndjson(text)
         else:
-            piece.write_csv(file, separator="\t" if kind == "tsv" else ",", include_header=number == 0)
+            piece.write_csv(text, separator="\t" if kind == "tsv" else ",", include_header=number == 0)
+        yield text.getbuffer()
+
+
+def _slices(piece: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Not more rows at a time than are quickly written; a table without rows has a header."""
+    return piece.iter_slices(MOST_ROWS) if piece.height else iter([piece])
 
 
 def _print(pieces: Iterable[pl.DataFrame]) -> None:
@@ -119,11 +133,9 @@ def _sink_parquet(pieces: Iterable[pl.DataFrame], path: Path) -> None:
     register_io_source(source, schema=first.schema).sink_parquet(path)
 
 
-@contextmanager
-def _packed(file: BinaryIO, is_packed: bool) -> Iterator[BinaryIO]:
-    """The same data give the same bytes: no name and no time in the header."""
-    if not is_packed:
-        yield file
-        return
-    with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
-        yield cast(BinaryIO, packed)
+def _packed(texts: Iterable[memoryview]) -> Iterator[bytes]:
+    """As gzip. The same data give the same bytes: no name and no time in the header."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, GZIP)
+    for text in texts:
+        yield packer.compress(text)
+    yield packer.flush()

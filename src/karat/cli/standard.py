@@ -1,0 +1,87 @@
+"""The standard streams of the process, which may be closed or lead to a pipe or a disk that takes no more."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+__all__ = ["reader_is_gone", "set_up"]
+
+
+class Stream(io.RawIOBase):
+    """An output that reports its first failure and drops all that follows, or drops it from the beginning."""
+
+    def __init__(self, number: int, *, is_open: bool, must_arrive: bool) -> None:
+        self._raw: Any = open(number, "wb", buffering=0, closefd=False)  # noqa: SIM115  # open until the end
+        self.is_open, self.must_arrive, self.reader_is_gone = is_open, must_arrive, False
+
+    def write(self, data: Any) -> int:
+        if not self.is_open and not self.must_arrive:
+            return len(data)
+        try:
+            return self._write(data)
+        except OSError as error:
+            told, self.is_open, self.must_arrive = self.must_arrive, False, False
+            self.reader_is_gone = isinstance(error, BrokenPipeError)
+            if told:
+                raise
+            return len(data)
+
+    def _write(self, data: Any) -> int:
+        if not self.is_open:
+            raise OSError(errno.EBADF, "standard output is closed")
+        written: int = self._raw.write(data)
+        return written
+
+    def fileno(self) -> int:
+        number: int = self._raw.fileno()
+        return number
+
+    def isatty(self) -> bool:
+        return self.is_open and bool(self._raw.isatty())
+
+    def writable(self) -> bool:
+        return True
+
+
+def set_up() -> None:
+    """Results must arrive on standard output, or the run fails; words on standard error are dropped if they cannot.
+
+    Output is buffered also under PYTHONUNBUFFERED, where one big write may end early without an error. Streams that
+    are no files, as in tests, raise io.UnsupportedOperation and stay as they are.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.fileno()
+    is_open = [_is_open(number) for number in range(3)]
+    for number in range(3):
+        if not is_open[number]:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, so that no file of ours gets it
+    if not is_open[0]:
+        sys.stdin = Path(os.devnull).open()  # noqa: SIM115
+    sys.stdout = _text(Stream(1, is_open=is_open[1], must_arrive=True), sys.stdout, "replace")
+    sys.stderr = _text(Stream(2, is_open=is_open[2], must_arrive=False), sys.stderr, "backslashreplace")
+
+
+def reader_is_gone() -> bool:
+    """Whether standard output was a pipe that its reader, such as head, has closed."""
+    return bool(getattr(getattr(getattr(sys.stdout, "buffer", None), "raw", None), "reader_is_gone", False))
+
+
+def _is_open(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
+
+
+def _text(raw: Stream, before: Any, errors: str) -> io.TextIOWrapper:
+    """Characters that the terminal's encoding lacks are replaced."""
+    encoding = getattr(before, "encoding", None) or "utf-8"
+    line_by_line = not raw.must_arrive or raw.isatty()
+    return io.TextIOWrapper(io.BufferedWriter(raw), encoding=encoding, errors=errors, line_buffering=line_by_line)

@@ -1,0 +1,215 @@
+"""Every command that writes files, under every fault: an exit code that tells, and old files or new ones, never half.
+
+Most faults are made in this process, which is fast; signals that nobody can catch are sent to processes of their own.
+After each fault the same command runs again, and leaves nothing but its outputs.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+import karat
+from tests.cli_helpers import CSV, run, write
+
+resource = pytest.importorskip("resource", reason="limits of a process are those of POSIX")
+
+COMMANDS = {
+    "aggregate": ("votes.csv --method mv -o a.csv --annotators b.pq --save c.karat", ["a.csv", "b.pq", "c.karat"]),
+    "convert": ("votes.csv -o a.jsonl.gz", ["a.jsonl.gz"]),
+    "update": ("model.karat new.csv -o a.karat --labels b.csv", ["a.karat", "b.csv"]),
+    "report": ("model.karat -o a.html", ["a.html"]),
+    "plot": ("model.karat confidence -o a.svg", ["a.svg"]),
+    "simulate": ("--tasks 20 --annotators 5 --out a.csv", ["a.csv", "a-truth.csv"]),
+    "next": ("model.karat -o a.csv", ["a.csv"]),
+    "trust": ("model.karat --flips a.csv --spammers b.csv", ["a.csv", "b.csv"]),
+    "agreement": ("votes.csv --annotators a.csv --pairs b.csv", ["a.csv", "b.csv"]),
+    "compare": ("votes.csv --method mv -o a.csv --labels b.csv", ["a.csv", "b.csv"]),
+}  # fmt: skip
+INPUTS = {"votes.csv", "new.csv", "model.karat"}
+OLD = b"old"
+
+PROGRAM = """
+import os, signal, sys
+import karat.files
+place = karat.files._put_in_place
+def kill(*given):
+    os.kill(os.getpid(), {signal})
+    place(*given)
+karat.files._put_in_place = kill
+from karat.cli import main
+sys.argv = ["karat", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    karat.aggregate(write(tmp_path / "votes.csv", CSV), "mv").save(tmp_path / "model.karat")
+    write(tmp_path / "new.csv", "task,worker,label\nt9,ann,x\n")
+    return tmp_path
+
+
+def words(command: str) -> list[str]:
+    return [command, *COMMANDS[command][0].split()]
+
+
+def put_old(folder: Path, command: str) -> None:
+    for name in COMMANDS[command][1]:
+        write(folder / name, OLD)
+
+
+def check(folder: Path, command: str, *, is_done: bool) -> None:
+    """Old files if the run failed, new ones if it did not."""
+    wrong = [name for name in COMMANDS[command][1] if ((folder / name).read_bytes() != OLD) != is_done]
+    assert wrong == []
+
+
+def check_next(folder: Path, command: str) -> None:
+    """The next run leaves its outputs and nothing else."""
+    again = run(*words(command))
+    assert again.exit_code == 0, again.stderr
+    assert {path.name for path in folder.iterdir()} == INPUTS | set(COMMANDS[command][1])
+    check(folder, command, is_done=True)
+
+
+@contextmanager
+def limited(kind: int, soft: int) -> Iterator[None]:
+    before, hard = resource.getrlimit(kind)
+    resource.setrlimit(kind, (soft, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(kind, (before, hard))
+
+
+@contextmanager
+def full_disk(_: pytest.MonkeyPatch) -> Iterator[None]:
+    with limited(resource.RLIMIT_FSIZE, 10):
+        yield
+
+
+@contextmanager
+def read_only_folder(patch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Not by permissions: the tests may run as root, who may write everywhere."""
+    opened = os.open
+
+    def refuse(path: Any, flags: int, *mode: int, **more: Any) -> int:
+        if flags & os.O_CREAT and not str(path).startswith("/dev"):
+            raise OSError(errno.EROFS, "Read-only file system")
+        return opened(path, flags, *mode, **more)
+
+    with patch.context() as patched:
+        patched.setattr(os, "open", refuse)
+        yield
+
+
+def few_descriptors(free: int) -> Any:
+    @contextmanager
+    def limit(_: pytest.MonkeyPatch) -> Iterator[None]:
+        taken = [os.open(os.devnull, os.O_RDONLY) for _ in range(64)]  # also the numbers between those in use
+        for number in taken[len(taken) - free :]:
+            os.close(number)
+        try:
+            with limited(resource.RLIMIT_NOFILE, max(taken) + 1):
+                yield
+        finally:
+            for number in taken[: len(taken) - free]:
+                os.close(number)
+
+    return limit
+
+
+def ctrl_c(function: str) -> Any:
+    @contextmanager
+    def press(patch: pytest.MonkeyPatch) -> Iterator[None]:
+        import karat.files
+
+        wanted = getattr(karat.files, function)
+
+        def pressed(*given: Any) -> Any:
+            signal.raise_signal(signal.SIGINT)
+            return wanted(*given)
+
+        with patch.context() as patched:
+            patched.setattr(karat.files, function, pressed)
+            yield
+
+    return press
+
+
+FAULTS = {
+    "full disk": (full_disk, {2}),
+    "read-only folder": (read_only_folder, {2}),
+    "no descriptor": (few_descriptors(0), {2}),
+    "few descriptors": (few_descriptors(2), {0, 2}),
+    "Ctrl-C before it is written": (ctrl_c("_refuse_wrong_place"), {130}),
+    "Ctrl-C while it is put in place": (ctrl_c("_to_disk"), {0}),  # that takes no time, and is not interrupted
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_fault_leaves_old_files_or_new_ones(here: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    assert run(*words(command)).exit_code == 0  # modules are loaded, and functions compiled
+    for fault, (cause, codes) in FAULTS.items():
+        put_old(here, command)
+        with cause(monkeypatch):
+            done: Result = run(*words(command))
+        assert done.exit_code in codes, (fault, done.stderr)
+        assert not [word for word in ("Traceback", "unexpectedly") if word in done.stderr], (fault, done.stderr)
+        check(here, command, is_done=done.exit_code == 0)
+    check_next(here, command)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_killed_run_leaves_the_old_files(here: Path, command: str) -> None:
+    put_old(here, command)
+    signals = [signal.SIGKILL, signal.SIGTERM]
+    running = [
+        subprocess.Popen([sys.executable, "-c", PROGRAM.format(signal=int(number)), *words(command)], stderr=-3)
+        for number in signals
+    ]
+    assert [process.wait() for process in running] == [-number for number in signals]
+    left = {path.name for path in here.iterdir()} - INPUTS - set(COMMANDS[command][1])
+    assert left
+    assert all(name.startswith(".") for name in left)
+    check(here, command, is_done=False)
+    check_next(here, command)
+
+
+def test_temporary_files_of_a_living_process_stay(here: Path) -> None:
+    program = (
+        "import time\nfrom karat.files import replacing\nwith replacing('a.csv'):\n print(flush=True)\n time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        (temporary,) = here.glob(".a.csv.*")
+        assert run("convert", "votes.csv", "-o", "a.csv").exit_code == 0
+        assert temporary.exists()
+        other.kill()
+        other.wait()
+    assert run("convert", "votes.csv", "-o", "a.csv").exit_code == 0
+    assert not temporary.exists()
+
+
+def test_a_pipe_that_nobody_reads(here: Path) -> None:
+    """The files are written before anything is printed."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    program = "from karat.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", program, *words("aggregate"), "--json"], stdout=writer, stderr=-1)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
+    check_next(here, "aggregate")
