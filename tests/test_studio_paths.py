@@ -8,7 +8,7 @@ import pytest
 from tests.studio_helpers import studio_in_thread
 
 SECRET = "task,truth\n1,cat\ns3cret,dog\n"
-MTURK = "HITId,AssignmentId,WorkerId,AssignmentStatus,Answer.animal,{gold}\n1,a,ann,Submitted,cat,cat\n1,b,bob,Submitted,dog,cat\n"
+MTURK = "HITId,AssignmentId,WorkerId,Answer.animal,{gold}\n1,a,ann,cat,cat\n1,b,bob,dog,cat\n"
 LONG = "task,worker,label,{gold}\n1,ann,cat,cat\n1,bob,dog,cat\n"
 WIDE = "task,ann,bob,{gold}\n1,cat,cat,cat\n2,dog,cat,dog\n3,dog,dog,\n"
 TRANSPOSED = "respondent,q1,q2,{gold}\nann,cat,dog,dog\nbob,cat,cat,dog\n"
