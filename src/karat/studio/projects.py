@@ -134,9 +134,16 @@ class Projects:
             self._drop("SELECT id, model FROM fit WHERE project = ? AND id = ?", project, fit)
 
     def replace_votes(
-        self, project: int, model: Path, facts: dict[str, Any], *, reading: Any = None, read: Iterable[int] = ()
+        self,
+        project: int,
+        model: Path,
+        facts: dict[str, Any],
+        *,
+        reading: Any = None,
+        read: Iterable[int] = (),
+        removed: int | None = None,
     ) -> int:
-        """Votes that were read anew, or with the posted batches `read`: earlier fits are not about them."""
+        """Votes that were read anew, or with the posted batches `read`, or without one: fits are not about them."""
         blob = self.store.keep_file(model)
         with self.changing(project):
             self.store.own(blob)
@@ -153,6 +160,7 @@ class Projects:
                 self.store.run("UPDATE posted SET taken = 0 WHERE project = ?", project)
             for batch in read:
                 self.store.run("UPDATE posted SET taken = 1 WHERE id = ?", batch)
+            self.store.run("DELETE FROM posted WHERE project = ? AND id = ?", project, removed)
         return made
 
     def _drop(self, which: str, *values: Any) -> None:
@@ -166,7 +174,8 @@ class Projects:
         """-> how many posted votes wait now"""
         with self.changing(project):
             self.store.run(
-                "INSERT INTO posted (project, n_votes, votes) VALUES (?, ?, ?)", project, len(votes), json.dumps(votes)
+                "INSERT INTO posted (project, n_votes, votes, at) VALUES (?, ?, ?, ?)",
+                *(project, len(votes), json.dumps(votes, allow_nan=False), now()),
             )
         return self.n_waiting(project)
 
@@ -176,9 +185,25 @@ class Projects:
         )
         return int(found["n"] or 0) if found else 0
 
-    def posted(self, project: int) -> tuple[list[int], list[Any]]:
-        """The batches that wait, and their votes."""
-        batches = self.store.rows("SELECT id, votes FROM posted WHERE project = ? AND NOT taken ORDER BY id", project)
+    def batches(self, project: int) -> list[Row]:
+        """All posted batches without their votes, the newest first."""
+        return self.store.rows("SELECT id, at, n_votes, taken FROM posted WHERE project = ? ORDER BY id DESC", project)
+
+    def remove_all_votes(self, project: int, batch: int) -> None:
+        """Remove the only batch of a project whose votes were all posted: there is nothing to show any more."""
+        with self.changing(project):
+            self.store.run("UPDATE project SET shown = NULL, base = NULL WHERE id = ?", project)
+            self._drop("SELECT id, model FROM fit WHERE project = ? AND state NOT IN ('queued', 'running')", project)
+            self.store.run("DELETE FROM posted WHERE project = ? AND id = ?", project, batch)
+
+    def remove_waiting(self, project: int, batch: int) -> None:
+        with self.changing(project):
+            self.store.run("DELETE FROM posted WHERE project = ? AND id = ? AND NOT taken", project, batch)
+
+    def posted(self, project: int, *, all_but: int | None = None) -> tuple[list[int], list[Any]]:
+        """The batches that wait (or those that were taken, all but one), and their votes."""
+        which = "NOT taken" if all_but is None else f"taken AND id != {all_but:d}"
+        batches = self.store.rows(f"SELECT id, votes FROM posted WHERE project = ? AND {which} ORDER BY id", project)
         return [batch["id"] for batch in batches], [vote for batch in batches for vote in json.loads(batch["votes"])]
 
     @contextmanager

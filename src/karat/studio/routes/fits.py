@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from karat.methods import method_class
 from karat.registry import DEFAULT_METHOD, REGISTRY
 from karat.studio.problems import Problem
-from karat.studio.routes.common import FitId, Here, ProjectId
+from karat.studio.routes.common import FitId, Here, ProjectId, Scalar
 from karat.studio.routes.projects import Fit, Project, described
 
 __all__ = ["router"]
@@ -28,7 +28,7 @@ class MethodInfo(BaseModel):
 
 class Wanted(BaseModel, extra="forbid"):
     method: str = Field(default=DEFAULT_METHOD, max_length=100, description="A name from /api/methods.")
-    settings: dict[str, str | int | float | bool] = Field(default={}, description="Of the method, e.g. n_prototypes.")
+    settings: dict[str, Scalar] = Field(default={}, description="Of the method, e.g. n_prototypes.")
 
 
 class Agreement(BaseModel):
