@@ -169,7 +169,7 @@ class Jobs:
             job.rows, job.expected = progress.rows, progress.expected
             self._news(job)
 
-        with self.workspace.files.of(self.projects.get(job.project)) as path:
+        with self.workspace.files.of(self.projects.get(job.project), again=True) as path:
             votes = read_votes(path, wishes, watch)
         _check(job)
         return votes

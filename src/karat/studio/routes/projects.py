@@ -13,10 +13,11 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 from karat.studio.desk import Desk
-from karat.studio.files import safe_name
+from karat.studio.files import CRASHED, safe_name
 from karat.studio.jobs import Job
 from karat.studio.problems import Problem
 from karat.studio.routes.common import Here, ProjectId
+from karat.studio.store import Row
 
 __all__ = ["router"]
 
@@ -61,6 +62,9 @@ class Project(BaseModel):
     fits: list[Fit]
     n_gold: int
     n_waiting: int = Field(description="Posted votes that wait for the next fit.")
+    crashed: bool = Field(
+        description="Whether the studio ended while it read the file; it is not read again by itself."
+    )
     job: JobState | None
 
 
@@ -178,8 +182,15 @@ def described(desk: Desk, project: int) -> Project:
         fits=[Fit(**fit) for fit in desk.projects.fits(project)],
         n_gold=desk.gold.count(project),
         n_waiting=desk.projects.n_waiting(project),
-        job=_job(desk.jobs.of(project)),
+        crashed=bool(row["crashed"]),
+        job=_job(desk.jobs.of(project) or _crashed(row)),
     )
+
+
+def _crashed(row: Row) -> Job | None:
+    """The reading that a studio did not survive, as a job that failed."""
+    message = f"The studio ended while it read this file. {CRASHED}"
+    return Job(row["id"], "read", state="failed", message=message) if row["crashed"] else None
 
 
 def _job(job: Job | None) -> JobState | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
 from karat.studio.problems import Problem
@@ -17,6 +17,7 @@ __all__ = ["router"]
 router = APIRouter(tags=["votes"])
 
 MOST_POSTED = 100_000
+Again = Annotated[bool, Query(description="Even if the studio ended while it read the file before.")]
 
 
 class Vote(BaseModel, extra="forbid"):
@@ -48,9 +49,9 @@ class Wishes(Reading):
 
 
 @router.get("/projects/{project}/preview")
-def preview_votes(project: ProjectId, desk: Here) -> Preview:
+def preview_votes(project: ProjectId, desk: Here, again: Again = False) -> Preview:
     """The first rows of the file, its format, and which columns Karat takes for what."""
-    with desk.files.of(desk.projects.get(project)) as path:
+    with desk.files.of(desk.projects.get(project), again=again) as path:
         return preview(path)
 
 
@@ -60,8 +61,7 @@ def read_votes(project: ProjectId, wishes: Wishes, desk: Here) -> Project:
     row = desk.projects.get(project)
     if wishes.version is not None and wishes.version != row["version"]:
         raise Problem(409, "The project has changed meanwhile", "Look at it again, then repeat your change.")
-    with desk.files.of(row):
-        pass  # complains at once if it is not there
+    desk.files.path_of(row)  # complains at once if it is not there
     desk.jobs.read(project, Reading(**wishes.model_dump(exclude={"version"})))
     return described(desk, project)
 
