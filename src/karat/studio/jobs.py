@@ -27,6 +27,7 @@ from karat.studio.posting import joined
 from karat.studio.problems import Problem
 from karat.studio.projects import Projects
 from karat.studio.reading import Reading, read_votes
+from karat.studio.settings import check_settings
 from karat.studio.workspace import Workspace, compact
 
 __all__ = ["Job", "Jobs"]
@@ -97,6 +98,7 @@ class Jobs:
         return self._add(Job(project, "read"), lambda job: self._read(job, wishes))
 
     def fit(self, project: int, method: str, settings: dict[str, Any]) -> Job:
+        check_settings(method, settings)
         chosen = make_method(method, settings)  # complains at once of what it does not know
         if self.projects.get(project)["base"] is None and not self.projects.n_waiting(project):
             raise Problem(409, "There are no votes yet", "Read the votes first: choose the columns, or post votes.")

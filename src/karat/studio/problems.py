@@ -69,6 +69,8 @@ def catch_problems(app: FastAPI) -> None:
 
     @app.exception_handler(sqlite3.DatabaseError)
     async def damaged(request: Request, error: sqlite3.DatabaseError) -> Response:
+        if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
+            return await unexpected(request, error)
         detail = f"{error}. Stop the studio and restore the project file from a backup."
         return problem_response(Problem(507, "The project file is damaged", detail))
 

@@ -130,6 +130,12 @@ class Store:
                     self._connection.execute("ROLLBACK")
                 raise
 
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Nothing changes between the queries of the block."""
+        with self._lock:
+            yield
+
     def rows(self, sql: str, *values: Any) -> list[Row]:
         with self._lock:
             return [dict(row) for row in self._connection.execute(sql, values)]

@@ -30,7 +30,7 @@ class Fit(BaseModel):
     id: int
     method: str
     settings: dict[str, Any]
-    state: str = Field(description="queued, running, done, failed, cancelled or interrupted")
+    state: str = Field(description="queued, running, done, failed, cancelled, interrupted or replaced (by a newer fit)")
     started: str
     message: str
     facts: dict[str, Any] | None
@@ -175,6 +175,11 @@ async def events(project: ProjectId, desk: Here) -> StreamingResponse:
 
 
 def described(desk: Desk, project: int) -> Project:
+    with desk.store.still():
+        return _described(desk, project)
+
+
+def _described(desk: Desk, project: int) -> Project:
     row = desk.projects.get(project)
     return Project(
         **{name: row[name] for name in ("id", "name", "created", "version", "file", "base", "shown")},
