@@ -133,3 +133,22 @@ def test_a_column_called_like_a_pattern_is_that_column(studio, name):
     studio.good("PUT", f"/api/projects/{project}/votes", json={})
     assert studio.settled(project)["job"]["state"] == "done"
     assert studio.good("GET", f"/api/projects/{project}/tasks/0/content") == {name: "purrs"}
+
+
+@pytest.mark.parametrize("name", ["sub/votes.csv", ".config/secret.json", "{folder}/votes.csv", "./votes.csv"])
+def test_a_file_is_named_by_its_name_only(studio, name):
+    folder = studio.desk.files.folder
+    for place in ("votes.csv", "sub/votes.csv", ".config/secret.json"):
+        (folder / place).parent.mkdir(exist_ok=True)
+        (folder / place).write_text(LONG.format(gold="gold"))
+    assert studio.post("/api/projects", json={"file": name.format(folder=folder)}).status_code == 404
+    assert studio.post("/api/projects", json={"file": "votes.csv"}).status_code == 201
+
+
+def test_a_link_that_stays_in_the_folder_is_a_file_of_it(studio):
+    folder = studio.desk.files.folder
+    (folder / "sub").mkdir()
+    (folder / "sub" / "votes.csv").write_text(LONG.format(gold="gold"))
+    (folder / "link.csv").symlink_to(folder / "sub" / "votes.csv")
+    project = studio.good("POST", "/api/projects", json={"file": "link.csv"})["id"]
+    assert studio.good("GET", f"/api/projects/{project}/preview")["rows"]

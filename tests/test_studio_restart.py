@@ -173,3 +173,15 @@ def test_a_file_that_is_wrong_does_not_count_as_a_crash(tmp_path):
         assert studio.settled(project)["job"]["state"] == "failed"
     with studio_in_thread(tmp_path) as studio:
         assert studio.good("GET", f"/api/projects/{project}")["crashed"] is False
+
+
+def test_a_studio_that_was_ended_while_it_read_a_file_has_not_crashed(tmp_path):
+    copy_sample(tmp_path)
+    with studio_in_thread(tmp_path) as studio:
+        studio.good("POST", "/api/projects", json={"file": "votes.csv"})
+        reading = studio.desk.files.of(studio.desk.projects.get(1))
+        reading.__enter__()
+    with pytest.raises(karat.InputError):
+        reading.__exit__(karat.InputError, karat.InputError("cancelled"), None)
+    with studio_in_thread(tmp_path) as studio:
+        assert studio.good("GET", "/api/projects/1")["crashed"] is False

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import secrets
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,7 +55,7 @@ class Files:
         """The file of this name in the folder; links that lead out of it are not followed."""
         try:
             path = (self.folder / name).resolve()
-            fine = path.is_relative_to(self.folder) and self._is_data(path)
+            fine = Path(name).name == name and self._is_data(path)
         except (OSError, ValueError):
             fine = False
         if not fine:
@@ -94,7 +95,8 @@ class Files:
         except KaratError as error:
             raise InputError(str(error).replace(f"{path.parent}/", "")) from error
         finally:
-            self.store.run("UPDATE project SET opening = opening - 1, crashed = 0 WHERE id = ?", project["id"])
+            with suppress(sqlite3.ProgrammingError):  # the studio was ended meanwhile
+                self.store.run("UPDATE project SET opening = opening - 1, crashed = 0 WHERE id = ?", project["id"])
 
     def _is_data(self, path: Path) -> bool:
         is_listed = path.suffix.lower() in READABLE and not path.name.startswith(".")

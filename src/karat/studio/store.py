@@ -110,8 +110,10 @@ class Store:
                 raise
 
     def close(self) -> None:
-        with self._lock:
-            self._connection.close()
+        """An orderly end is no crash, even if a file is being read."""
+        with self._lock, suppress(sqlite3.Error):
+            self._connection.execute("UPDATE project SET opening = 0")
+        self._connection.close()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -114,8 +114,7 @@ def create_project(new: New, desk: Here) -> Project:
     if new.file is None:
         return described(desk, desk.projects.create(new.name or "Posted votes"))
     path = desk.files.resolve(new.file)
-    place = str(path.relative_to(desk.files.folder))
-    return described(desk, desk.projects.create(new.name or path.name, file=path.name, place=place))
+    return described(desk, desk.projects.create(new.name or path.name, file=path.name, place=new.file))
 
 
 @router.post(
