@@ -33,14 +33,15 @@ def studio_in_thread(folder, **more):
     """-> a client with the token; client.desk is what the server works with."""
     wanted = plan(project=str(folder / "test.studio"), token=TOKEN, **more)
     desk = Desk(wanted.project, folder, wanted.most_bytes)
-    app = make_app(desk, wanted.rules)
+    rules = wanted.rules
+    app = make_app(desk, rules)
     server = uvicorn.Server(uvicorn.Config(app, host=wanted.host, port=wanted.port, **QUIETLY))
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
         wait_until(lambda: server.started)
         with Client(wanted.address) as client:
-            client.desk = desk
+            client.desk, client.rules = desk, rules
             yield client
     finally:
         desk.hub.close()

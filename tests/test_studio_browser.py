@@ -256,3 +256,20 @@ def test_a_fit_is_watched_and_cancelled(page, tmp_path):
         expect(page.locator("#progress path")).to_be_visible()
         page.click("#cancel")
         expect(page.locator("main")).to_contain_text("ptbcc was cancelled")
+
+
+def test_a_posted_batch_is_removed_with_a_button(browser, tmp_path):
+    with studio_in_thread(tmp_path) as studio:
+        project = studio.good("POST", "/api/projects", json={})["id"]
+        for label in ("cat", "dog"):
+            vote = {"task": 1, "annotator": label, "label": label}
+            studio.good("POST", f"/api/projects/{project}/votes", json={"votes": [vote]})
+        page = browser.new_page()
+        page.on("dialog", lambda dialog: dialog.accept())
+        page.goto(studio.link)
+        page.goto(f"{studio.address}/#/p/{project}/method")
+        expect(page.locator("#posted li")).to_have_count(2)
+        page.click("[aria-label='Remove batch 1']")
+        expect(page.locator("#posted li")).to_have_count(1)
+        assert [batch["id"] for batch in studio.good("GET", f"/api/projects/{project}/posted")] == [2]
+        page.close()

@@ -81,6 +81,7 @@ def aggregate(
     include: e.Include = None,
     gold_from_export: e.GoldFromExport = False,
     write_back: e.WriteBack = None,
+    raw: o.Raw = False,
 ) -> None:
     """Find the most probable label of every task, and how sure that is.
 

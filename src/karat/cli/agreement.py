@@ -55,6 +55,7 @@ def agreement(
     question: e.Question = None,
     include: e.Include = None,
     json: o.Json = False,
+    raw: o.Raw = False,
 ) -> None:
     """Say how far annotators agree: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's AC1.
 

@@ -62,6 +62,7 @@ def compare(
     format: e.Format = None,
     question: e.Question = None,
     include: e.Include = None,
+    raw: o.Raw = False,
 ) -> None:
     """Run several methods on the same votes: where they agree, where each flips the majority vote, what they cost.
 

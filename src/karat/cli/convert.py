@@ -49,6 +49,7 @@ def convert(
     query: d.Query = None,
     table: d.Table = None,
     param: d.Param = None,
+    raw: o.Raw = False,
 ) -> None:
     """Write the votes of an export, or of any table, as a plain table.
 

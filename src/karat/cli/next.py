@@ -41,6 +41,7 @@ def next_votes(
         float, typer.Option("--safe", metavar="P", help="A label of this probability needs no further vote.")
     ] = 0.95,
     json: o.Json = False,
+    raw: o.Raw = False,
 ) -> None:
     """Rank tasks by what one more vote is expected to gain, and name annotators to look after."""
     from karat.archive import load

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from karat.errors import InputError
+from karat.formulas import ESCAPE
 from karat.registry import ENGINES, REGISTRY
 
 if TYPE_CHECKING:
@@ -74,6 +75,21 @@ Repeated = Annotated[
 Methods = Annotated[
     list[str] | None,
     typer.Option("--method", "--methods", metavar="A,B,C", help=f"Some of {METHODS}. Can be repeated."),
+]
+
+
+def _write_raw(raw: bool) -> bool:
+    ESCAPE.set(not raw)
+    return raw
+
+
+Raw = Annotated[
+    bool,
+    typer.Option(
+        "--raw",
+        help="In CSV and TSV, write texts such as =1+1 without an apostrophe in front.",
+        callback=_write_raw,
+    ),
 ]
 Prior = Annotated[
     str | None,

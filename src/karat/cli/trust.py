@@ -58,6 +58,7 @@ def trust(
     include: e.Include = None,
     gold_from_export: e.GoldFromExport = False,
     json: o.Json = False,
+    raw: o.Raw = False,
 ) -> None:
     """Say how far labels can be trusted: flips of the majority, spammers, annotators who err alike, calibration."""
     from karat.cli.outputs import check_outputs

@@ -54,6 +54,7 @@ def update(
     question: e.Question = None,
     include: e.Include = None,
     gold_from_export: e.GoldFromExport = False,
+    raw: o.Raw = False,
 ) -> None:
     """Fold new votes into a model, at a cost that follows the new votes.
 

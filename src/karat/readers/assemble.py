@@ -17,7 +17,7 @@ from karat.readers.labels import settle
 from karat.readers.names import Coded, match
 from karat.readers.truth import Truth
 
-__all__ = ["Wishes", "assemble", "refuse_lost_ids"]
+__all__ = ["Wishes", "assemble", "count_more", "refuse_lost_ids"]
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from karat.formulas import unescaped
 from karat.readers.delimited import check_short_rows
 from karat.readers.source import Source
 from karat.readers.trouble import reading
@@ -49,7 +50,7 @@ def batches(source: Source, scan: pl.LazyFrame, columns: Sequence[Any]) -> Itera
         may_be_short = False
         for batch in _stream(scan.select(*columns, last), projection_pushdown=False):
             may_be_short |= bool(batch.get_column(SHORT).any())
-            yield batch.drop(SHORT)
+            yield unescaped(batch.drop(SHORT))
         if may_be_short:
             check_short_rows(source)
 

@@ -7,6 +7,7 @@ from collections import Counter
 import polars as pl
 
 from karat.errors import InputError
+from karat.formulas import unescaped_name
 from karat.readers.source import Source, lines_of, separator_of
 from karat.readers.trouble import ragged_line
 
@@ -16,7 +17,10 @@ __all__ = ["check_short_rows", "scan_delimited"]
 def scan_delimited(source: Source) -> pl.LazyFrame:
     separator = separator_of(source)
     _refuse_repeated_names(source, separator)
-    return pl.scan_csv(source.data, separator=separator, infer_schema=False, glob=False)
+    scan = pl.scan_csv(source.data, separator=separator, infer_schema=False, glob=False)
+    names = {name: unescaped_name(name) for name in scan.collect_schema().names()}
+    changed = {name: plain for name, plain in names.items() if plain != name}
+    return scan.rename(changed) if changed else scan
 
 
 def check_short_rows(source: Source) -> None:

@@ -17,7 +17,11 @@ from karat.readers.labels import drop_missing, is_missing
 from karat.readers.names import Coded, integer_names, match
 from karat.readers.table import Table, open_table
 
-__all__ = ["Match", "Truth", "gold_column", "gold_truth", "match_truth", "read_truth", "with_gold"]
+__all__ = ["GoldColumn", "Match", "Truth", "gold_column", "gold_truth", "match_truth", "read_truth", "with_gold"]
+
+
+class GoldColumn(str):
+    """The name of a column of the votes' own table with the gold truths: never a path, whatever it looks like."""
 
 
 class Truth(NamedTuple):
@@ -44,6 +48,8 @@ def read_truth(
     """
     if isinstance(truth, Truth):
         return truth
+    if isinstance(truth, GoldColumn):
+        raise InputError(f'a column cannot hold the gold of such a file, but "{truth}" was named; leave it out')
     if isinstance(truth, Mapping) or (hasattr(truth, "items") and not hasattr(truth, "columns")):
         return _of_pairs(list(truth.items()), missing)
     opened = open_table(truth)
@@ -79,7 +85,9 @@ def gold_column(gold: Any, columns: Sequence[Any]) -> Any:
     True means the column called gold or truth; a text that is a column's name means that column, else a path.
     """
     if isinstance(gold, str) and gold in columns:
-        return gold
+        return str(gold)
+    if isinstance(gold, GoldColumn):
+        raise InputError(f'there is no column "{gold}" for the gold; the columns are {", ".join(map(str, columns))}')
     if gold is not True:
         return None
     found = candidates(columns, TRUTH)

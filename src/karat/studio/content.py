@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from polars import selectors
 
 from karat.readers.columns import ANNOTATOR, LABEL, TASK, TRUTH, candidates
 from karat.readers.exports import find_export, look
@@ -48,8 +49,8 @@ def _of_table(opened: Opened, wishes: Mapping[str, Any], task: Any) -> Content:
     if by_task is None or not shown:
         return {}
     with reading(opened.sources[0]):
-        is_task = pl.col(by_task).cast(pl.String) == text_of(task)
-        found = opened.scans[0].filter(is_task).select(shown).head(1).collect()
+        is_task = selectors.by_name(by_task).as_expr().cast(pl.String) == text_of(task)  # pl.col reads patterns
+        found = opened.scans[0].filter(is_task).select(selectors.by_name(*shown)).head(1).collect()
     return _texts(found.to_dicts()[0]) if found.height else {}
 
 

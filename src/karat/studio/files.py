@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import re
 import secrets
-import tempfile
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from karat.errors import InputError, KaratError
 from karat.studio.problems import Problem
+from karat.studio.scratch import Scratch
 from karat.studio.store import Row, Store
 
-__all__ = ["Files", "Listed"]
+__all__ = ["CRASHED", "Files", "Listed"]
 
 TABLES = {".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".xlsx"}
 READABLE = TABLES | {".json", ".manifest", ".eval", ".zip", ".gz", ".zst", ".zstd"}
 MOST_LISTED = 500
+CRASHED = "It may need more memory than there is, or be damaged. It is not read again unless you ask for it."
 
 
 class Listed(NamedTuple):
@@ -34,11 +36,11 @@ class Files:
         """`also` is a file of the folder that the user named, whatever its extension."""
         self.folder, self.also = folder.resolve(), also
         self.store = store
-        self._scratch = tempfile.TemporaryDirectory(prefix="karat-studio-")
-        self.scratch = Path(self._scratch.name)
+        self._scratch = Scratch()
+        self.scratch = self._scratch.path
 
     def close(self) -> None:
-        self._scratch.cleanup()
+        self._scratch.close()
 
     def temporary(self, suffix: str = "") -> Path:
         """A path in the scratch folder that nobody else has."""
@@ -53,7 +55,7 @@ class Files:
         """The file of this name in the folder; links that lead out of it are not followed."""
         try:
             path = (self.folder / name).resolve()
-            fine = path.is_relative_to(self.folder) and self._is_data(path)
+            fine = Path(name).name == name and self._is_data(path)
         except (OSError, ValueError):
             fine = False
         if not fine:
@@ -64,22 +66,37 @@ class Files:
             )
         return path
 
-    @contextmanager
-    def of(self, project: Row) -> Iterator[Path]:
-        """The file with a project's votes. Messages about it call it by its own name."""
+    def path_of(self, project: Row) -> Path:
+        """Where a project's file is."""
         if project["place"] is not None:
-            path = self.resolve(project["place"])
-        elif project["upload"] is not None:
-            path = self.scratch / str(project["upload"]) / safe_name(project["file"])
-            if not path.exists():
-                path.parent.mkdir(exist_ok=True)
-                self.store.copy_to(project["upload"], path)
-        else:
+            return self.resolve(project["place"])
+        if project["upload"] is None:
             raise Problem(409, "This project has no file", "Its votes were posted; post more, or drop a file.")
+        path = self.scratch / str(project["upload"]) / safe_name(project["file"])
+        if not path.exists():
+            path.parent.mkdir(exist_ok=True)
+            copy = self.temporary()
+            self.store.copy_to(project["upload"], copy)
+            copy.replace(path)  # other threads see the whole file or none
+        return path
+
+    @contextmanager
+    def of(self, project: Row, *, again: bool = False) -> Iterator[Path]:
+        """The file with a project's votes, to be read now. Messages about it call it by its own name.
+
+        A file that a studio did not survive is read again only if somebody asks for it (`again`).
+        """
+        if project["crashed"] and not again:
+            raise Problem(409, "The studio ended while it read this file", CRASHED)
+        path = self.path_of(project)
+        self.store.run("UPDATE project SET opening = opening + 1 WHERE id = ?", project["id"])
         try:
             yield path
         except KaratError as error:
             raise InputError(str(error).replace(f"{path.parent}/", "")) from error
+        finally:
+            with suppress(sqlite3.ProgrammingError):  # the studio was ended meanwhile
+                self.store.run("UPDATE project SET opening = opening - 1, crashed = 0 WHERE id = ?", project["id"])
 
     def _is_data(self, path: Path) -> bool:
         is_listed = path.suffix.lower() in READABLE and not path.name.startswith(".")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import queue
 import threading
 import time
@@ -26,6 +27,7 @@ from karat.studio.posting import joined
 from karat.studio.problems import Problem
 from karat.studio.projects import Projects
 from karat.studio.reading import Reading, read_votes
+from karat.studio.settings import check_settings
 from karat.studio.workspace import Workspace, compact
 
 __all__ = ["Job", "Jobs"]
@@ -43,7 +45,7 @@ class Job:
     """What is being done for a project, or was done last."""
 
     project: int
-    kind: str  # read or fit
+    kind: str  # read, fit or remove
     fit: int | None = None
     state: str = "queued"  # queued, running, done, failed, cancelled
     message: str = ""
@@ -96,12 +98,17 @@ class Jobs:
         return self._add(Job(project, "read"), lambda job: self._read(job, wishes))
 
     def fit(self, project: int, method: str, settings: dict[str, Any]) -> Job:
+        check_settings(method, settings)
         chosen = make_method(method, settings)  # complains at once of what it does not know
         if self.projects.get(project)["base"] is None and not self.projects.n_waiting(project):
             raise Problem(409, "There are no votes yet", "Read the votes first: choose the columns, or post votes.")
         made = self.projects.add_fit(project, chosen.name, settings)
         job = Job(project, "fit", fit=made, tolerance=chosen.tolerance)
         return self._add(job, lambda job: self._fit(job, method, settings))
+
+    def remove_batch(self, project: int, batch: int) -> Job:
+        """Remove posted votes, after the jobs that may have taken them in."""
+        return self._add(Job(project, "remove"), lambda job: self._remove(job, batch))
 
     def cancel(self, project: int, fit: int | None = None) -> None:
         """The job of this fit, or the project's; one that is over stays as it is."""
@@ -157,21 +164,45 @@ class Jobs:
                 self.projects.set_state(job.project, job.fit, state, message)
 
     def _read(self, job: Job, wishes: Reading) -> None:
+        self._new_base(job, self._votes_of_file(job, wishes), reading=wishes.model_dump())
+
+    def _votes_of_file(self, job: Job, wishes: Reading) -> Annotations:
         def watch(progress: Any) -> None:
             job.rows, job.expected = progress.rows, progress.expected
             self._news(job)
 
-        with self.workspace.files.of(self.projects.get(job.project)) as path:
+        with self.workspace.files.of(self.projects.get(job.project), again=True) as path:
             votes = read_votes(path, wishes, watch)
         _check(job)
-        self._new_base(job, votes, reading=wishes.model_dump())
+        return votes
 
-    def _new_base(self, job: Job, votes: Annotations, *, reading: Any = None, read: list[int] | None = None) -> None:
+    def _remove(self, job: Job, batch: int) -> None:
+        """A batch that waits is deleted. Votes that were taken in are read again without it."""
+        taken = [row["id"] for row in self.projects.batches(job.project) if row["taken"]]
+        wishes = self._wishes(job.project)
+        if batch not in taken:
+            self.projects.remove_waiting(job.project, batch)
+        elif wishes is None and taken == [batch]:
+            earlier = [fit["id"] for fit in self.projects.fits(job.project)]
+            self.projects.remove_all_votes(job.project, batch)
+            self.workspace.forget(earlier)
+        else:
+            votes = None if wishes is None else self._votes_of_file(job, wishes)
+            read, posted = self.projects.posted(job.project, all_but=batch)
+            self._new_base(job, joined(votes, posted, wishes), read=read, removed=batch)
+
+    def _wishes(self, project: int) -> Reading | None:
+        """How the file was read; None for posted votes."""
+        found = self.projects.get(project)["reading"]
+        return None if found is None else Reading(**json.loads(found))
+
+    def _new_base(self, job: Job, votes: Annotations, **news: Any) -> None:
+        """`news` is what `Projects.replace_votes` is told."""
         majority = run_fit(make_method("mv", {}), votes)
         model = self._saved(majority, f"base-{job.project}")
         earlier = [fit["id"] for fit in self.projects.fits(job.project)]
         browser = Browser(compact(majority))
-        base = self.projects.replace_votes(job.project, model, facts_of(browser), reading=reading, read=read or [])
+        base = self.projects.replace_votes(job.project, model, facts_of(browser), **news)
         model.unlink()
         self.workspace.forget(earlier)
         self.workspace.remember(base, browser)
@@ -191,11 +222,12 @@ class Jobs:
         """With those that were posted since."""
         batches, posted = self.projects.posted(job.project)
         if posted:
-            self._new_base(job, joined(self.workspace.votes(job.project), posted), read=batches)
-        votes = self.workspace.votes(job.project)
-        if votes is None:
+            votes = joined(self.workspace.votes(job.project), posted, self._wishes(job.project))
+            self._new_base(job, votes, read=batches)
+        known = self.workspace.votes(job.project)
+        if known is None:
             raise Problem(409, "There are no votes yet", "Read the votes first.")
-        return votes
+        return known
 
     def _given(self, project: int) -> dict[int, int]:
         """People's truths, by task."""

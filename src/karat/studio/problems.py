@@ -67,6 +67,13 @@ def catch_problems(app: FastAPI) -> None:
         detail = "This is a mistake of Karat's; the terminal shows where. Please report it."
         return problem_response(Problem(500, "Something failed unexpectedly", detail))
 
+    @app.exception_handler(sqlite3.DatabaseError)
+    async def damaged(request: Request, error: sqlite3.DatabaseError) -> Response:
+        if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
+            return await unexpected(request, error)
+        detail = f"{error}. Stop the studio and restore the project file from a backup."
+        return problem_response(Problem(507, "The project file is damaged", detail))
+
     @app.exception_handler(sqlite3.OperationalError)
     async def disk(request: Request, error: sqlite3.OperationalError) -> Response:
         detail = f"{error}. Check that its disk has space and can be written to."

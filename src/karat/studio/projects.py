@@ -81,17 +81,15 @@ class Projects:
     # Fits
 
     def fits(self, project: int) -> list[Row]:
-        return [_plain_fit(row) for row in self.store.rows("SELECT * FROM fit WHERE project = ? ORDER BY id", project)]
+        """All but those that others replaced."""
+        which = "SELECT * FROM fit WHERE project = ? AND state != 'replaced' ORDER BY id"
+        return [_plain_fit(row) for row in self.store.rows(which, project)]
 
     def fit(self, project: int, fit: int) -> Row:
         found = self.store.row("SELECT * FROM fit WHERE project = ? AND id = ?", project, fit)
         if found is None:
             raise Problem(404, "There is no such fit", "It may have been deleted.")
         return _plain_fit(found)
-
-    def shown_fit(self, project: int) -> Row | None:
-        shown = self.get(project)["shown"]
-        return None if shown is None else self.fit(project, shown)
 
     def add_fit(self, project: int, method: str, settings: dict[str, Any]) -> int:
         with self.changing(project):
@@ -117,31 +115,42 @@ class Projects:
             )
             self.store.run("UPDATE project SET shown = ? WHERE id = ?", fit, project)
             kind = self.store.rows("SELECT method, settings FROM fit WHERE id = ?", fit)[0]
-            self._drop(
+            self._replace(
                 "SELECT id, model FROM fit WHERE project = ? AND id < ? AND method = ? AND settings = ? "
                 "AND state NOT IN ('queued', 'running') AND id != (SELECT base FROM project WHERE id = ?)",
                 *(project, fit, kind["method"], kind["settings"], project),
             )
 
     def show(self, project: int, fit: int) -> None:
-        if self.fit(project, fit)["state"] != "done":
-            raise Problem(409, "This fit has no result", "Choose one that has finished.")
         with self.changing(project):
+            if self.fit(project, fit)["state"] != "done":
+                raise Problem(409, "This fit has no result", "Choose one that has finished.")
             self.store.run("UPDATE project SET shown = ? WHERE id = ?", fit, project)
 
     def delete_fit(self, project: int, fit: int) -> None:
         with self.changing(project):
-            self._drop("SELECT id, model FROM fit WHERE project = ? AND id = ?", project, fit)
+            row, found = self.get(project), self.fit(project, fit)
+            if fit in (row["base"], row["shown"]):
+                raise Problem(409, "This result is in use", "Show another one first; the majority vote always stays.")
+            self.store.run("DELETE FROM fit WHERE id = ?", fit)
+            self.store.run("DELETE FROM blob WHERE id = ?", found["model"])
 
     def replace_votes(
-        self, project: int, model: Path, facts: dict[str, Any], *, reading: Any = None, read: Iterable[int] = ()
+        self,
+        project: int,
+        model: Path,
+        facts: dict[str, Any],
+        *,
+        reading: Any = None,
+        read: Iterable[int] = (),
+        removed: int | None = None,
     ) -> int:
-        """Votes that were read anew, or with the posted batches `read`: earlier fits are not about them."""
+        """Votes that were read anew, or with the posted batches `read`, or without one: fits are not about them."""
         blob = self.store.keep_file(model)
         with self.changing(project):
             self.store.own(blob)
             self.store.run("UPDATE project SET shown = NULL, base = NULL WHERE id = ?", project)
-            self._drop("SELECT id, model FROM fit WHERE project = ? AND state NOT IN ('queued', 'running')", project)
+            self._replace("SELECT id, model FROM fit WHERE project = ? AND state NOT IN ('queued', 'running')", project)
             made = self.store.run(
                 "INSERT INTO fit (project, method, settings, state, started, facts, model) "
                 "VALUES (?, 'mv', '{}', 'done', ?, ?, ?)",
@@ -153,11 +162,13 @@ class Projects:
                 self.store.run("UPDATE posted SET taken = 0 WHERE project = ?", project)
             for batch in read:
                 self.store.run("UPDATE posted SET taken = 1 WHERE id = ?", batch)
+            self.store.run("DELETE FROM posted WHERE project = ? AND id = ?", project, removed)
         return made
 
-    def _drop(self, which: str, *values: Any) -> None:
+    def _replace(self, which: str, *values: Any) -> None:
+        """Drop the results of fits. The fits themselves stay: somebody may still ask what became of them."""
         for fit in self.store.rows(which, *values):
-            self.store.run("DELETE FROM fit WHERE id = ?", fit["id"])
+            self.store.run("UPDATE fit SET state = 'replaced', facts = NULL, model = NULL WHERE id = ?", fit["id"])
             self.store.run("DELETE FROM blob WHERE id = ?", fit["model"])
 
     # Posted votes
@@ -166,7 +177,8 @@ class Projects:
         """-> how many posted votes wait now"""
         with self.changing(project):
             self.store.run(
-                "INSERT INTO posted (project, n_votes, votes) VALUES (?, ?, ?)", project, len(votes), json.dumps(votes)
+                "INSERT INTO posted (project, n_votes, votes, at) VALUES (?, ?, ?, ?)",
+                *(project, len(votes), json.dumps(votes, allow_nan=False), now()),
             )
         return self.n_waiting(project)
 
@@ -176,9 +188,25 @@ class Projects:
         )
         return int(found["n"] or 0) if found else 0
 
-    def posted(self, project: int) -> tuple[list[int], list[Any]]:
-        """The batches that wait, and their votes."""
-        batches = self.store.rows("SELECT id, votes FROM posted WHERE project = ? AND NOT taken ORDER BY id", project)
+    def batches(self, project: int) -> list[Row]:
+        """All posted batches without their votes, the newest first."""
+        return self.store.rows("SELECT id, at, n_votes, taken FROM posted WHERE project = ? ORDER BY id DESC", project)
+
+    def remove_all_votes(self, project: int, batch: int) -> None:
+        """Remove the only batch of a project whose votes were all posted: there is nothing to show any more."""
+        with self.changing(project):
+            self.store.run("UPDATE project SET shown = NULL, base = NULL WHERE id = ?", project)
+            self._replace("SELECT id, model FROM fit WHERE project = ? AND state NOT IN ('queued', 'running')", project)
+            self.store.run("DELETE FROM posted WHERE project = ? AND id = ?", project, batch)
+
+    def remove_waiting(self, project: int, batch: int) -> None:
+        with self.changing(project):
+            self.store.run("DELETE FROM posted WHERE project = ? AND id = ? AND NOT taken", project, batch)
+
+    def posted(self, project: int, *, all_but: int | None = None) -> tuple[list[int], list[Any]]:
+        """The batches that wait (or those that were taken, all but one), and their votes."""
+        which = "NOT taken" if all_but is None else f"taken AND id != {all_but:d}"
+        batches = self.store.rows(f"SELECT id, votes FROM posted WHERE project = ? AND {which} ORDER BY id", project)
         return [batch["id"] for batch in batches], [vote for batch in batches for vote in json.loads(batch["votes"])]
 
     @contextmanager

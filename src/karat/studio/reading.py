@@ -22,6 +22,7 @@ from karat.readers.files import sources_of
 from karat.readers.shapes import shape_of
 from karat.readers.table import Opened, open_table
 from karat.readers.trouble import reading
+from karat.readers.truth import GoldColumn
 from karat.writeback import TOOLS
 
 __all__ = ["Preview", "Question", "Reading", "preview", "read_votes"]
@@ -96,7 +97,7 @@ def preview(path: Path) -> Preview:
 def read_votes(path: Path, wishes: Reading, watch: Callable[[Any], None]) -> Annotations:
     given = wishes.model_dump(exclude={"gold_marks", "shape", "columns"}, exclude_none=True)
     if wishes.gold is not None:
-        _check_gold(path, wishes.gold)
+        given["gold"] = GoldColumn(wishes.gold)
     elif wishes.gold_marks:
         given["gold"] = True
     return read(str(path), watch=watch, **given | _shaped(wishes))
@@ -108,13 +109,6 @@ def _shaped(wishes: Reading) -> dict[str, Any]:
     if wishes.shape == "transposed":
         return {"format": TRANSPOSED, "task": wishes.columns, "label": None}
     return {}
-
-
-def _check_gold(path: Path, gold: str) -> None:
-    """`karat.read` takes a name that is no column for a path: here, that would open any file of this computer."""
-    columns = [str(column) for column in open_table(str(path)).columns]
-    if gold not in columns:
-        raise InputError(f'{path.name}: there is no column "{gold}" for the gold; the columns are {", ".join(columns)}')
 
 
 def _of_export(file: str, export: Export, seen: Peek) -> Preview:

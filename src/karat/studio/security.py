@@ -3,17 +3,20 @@
 Every request passes the guard before anything else sees it:
 
 - the Host header must name this machine: a page on the web whose name was bent to 127.0.0.1 is sent away;
-- the token must be there, in a cookie, as a bearer, or once in the address of the first page;
+- the token must be there, as a bearer or once in the address of the first page, which gives the browser a session: a
+  cookie that is not the token. A one-time code in that address does the same, once;
 - a request that changes something must come from a page of our own, not from another site;
 - a body may not be larger than the limit, which is known from its header before the first byte is read.
 """
 
 from __future__ import annotations
 
+import hmac
 import ipaddress
 import secrets
 import socket
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs
@@ -23,7 +26,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from karat.studio.problems import Problem, problem_response
 
-__all__ = ["Guard", "Rules", "is_loopback", "new_token"]
+__all__ = ["Codes", "Guard", "Rules", "is_loopback", "new_token"]
+
+CODE_SECONDS = 300  # in which a browser must have started
 
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 HEADERS = {
@@ -53,6 +58,22 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+class Codes:
+    """Codes that let in once. The arguments of a browser, which other users can list, hold such a code and no token."""
+
+    def __init__(self) -> None:
+        self._ends: dict[str, float] = {}
+
+    def new(self) -> str:
+        code = new_token()
+        self._ends[code] = time.monotonic() + CODE_SECONDS
+        return code
+
+    def use(self, code: str) -> bool:
+        """Whether it was good; from now on it is not."""
+        return time.monotonic() < self._ends.pop(code, float("-inf"))
+
+
 @dataclass(frozen=True)
 class Rules:
     """What the guard asks for."""
@@ -63,6 +84,12 @@ class Rules:
     most_bytes: int
     public_name: str | None = None  # under which a proxy serves the studio
     first_page: str = "/"
+    codes: Codes = field(default_factory=Codes)
+
+    @property
+    def session(self) -> str:
+        """The cookie's value: it follows from the token, so that open tabs survive a restart, and does not tell it."""
+        return hmac.new(self.token.encode(), b"karat studio session", "sha256").hexdigest()
 
     @property
     def cookie(self) -> str:
@@ -84,6 +111,9 @@ class Rules:
     def knows_token(self, token: str) -> bool:
         return secrets.compare_digest(token.encode(), self.token.encode())
 
+    def knows_session(self, cookie: str) -> bool:
+        return secrets.compare_digest(cookie.encode(), self.session.encode())
+
 
 class Guard:
     """The outermost layer of the application."""
@@ -98,33 +128,42 @@ class Guard:
             return  # there are no web sockets here
         headers = Headers(scope=scope)
         send = _with_headers(send)
-        problem = self._objection(scope, headers)
+        problem = self._wrong_host(headers)
+        enters = problem is None and self._enters(scope)
+        problem = problem or self._objection(scope, headers, enters)
         if problem is not None:
             await problem_response(problem)(scope, receive, send)
-        elif _token_in_address(scope):
+        elif enters:
             await _let_in(self.rules, scope, send)
         else:
             await self.app(scope, _measured(receive, self.rules.most_bytes), send)
 
-    def _objection(self, scope: Scope, headers: Headers) -> Problem | None:
-        if not self.rules.knows_host(headers.get("host", "")):
-            return Problem(403, "This address is not the studio's", "Open the address that `karat studio` printed.")
-        if not self._has_token(scope, headers):
+    def _wrong_host(self, headers: Headers) -> Problem | None:
+        if self.rules.knows_host(headers.get("host", "")):
+            return None
+        return Problem(403, "This address is not the studio's", "Open the address that `karat studio` printed.")
+
+    def _enters(self, scope: Scope) -> bool:
+        """Whether the address of the first page holds the token or a code, which is used up now."""
+        return self.rules.knows_token(_in_address(scope, "token")) or self.rules.codes.use(_in_address(scope, "code"))
+
+    def _objection(self, scope: Scope, headers: Headers, enters: bool) -> Problem | None:
+        if not enters and not self._is_in(headers):
             return Problem(401, "The token is missing or wrong", "Open the address that `karat studio` printed.")
         if scope["method"] not in READING and not _is_own_page(headers):
             return Problem(403, "Another site may change nothing here", "Work in the studio's own pages.")
         return _too_large(headers, self.rules.most_bytes)
 
-    def _has_token(self, scope: Scope, headers: Headers) -> bool:
-        given = [_token_in_address(scope), _bearer(headers), _cookie(headers, self.rules.cookie)]
-        return any(self.rules.knows_token(token) for token in given if token)
+    def _is_in(self, headers: Headers) -> bool:
+        cookie = _cookie(headers, self.rules.cookie)
+        return self.rules.knows_token(_bearer(headers)) or self.rules.knows_session(cookie)
 
 
-def _token_in_address(scope: Scope) -> str:
+def _in_address(scope: Scope, name: str) -> str:
     """Only of the first page: tokens in other addresses would end up in logs and bookmarks."""
     if scope["path"] != "/" or scope["method"] != "GET":
         return ""
-    given: list[str] = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])
+    given: list[str] = parse_qs(scope["query_string"].decode("latin-1")).get(name, [""])
     return given[0]
 
 
@@ -182,8 +221,8 @@ def _measured(receive: Receive, most: int) -> Receive:
 
 
 async def _let_in(rules: Rules, scope: Scope, send: Send) -> None:
-    """The token moves from the address into a cookie that no script and no other site can use."""
-    cookie = f"{rules.cookie}={rules.token}; Path=/; HttpOnly; SameSite=Strict"
+    """The browser gets a cookie that no script and no other site can use."""
+    cookie = f"{rules.cookie}={rules.session}; Path=/; HttpOnly; SameSite=Strict"
     headers = [(b"location", rules.first_page.encode()), (b"set-cookie", cookie.encode()), (b"content-length", b"0")]
     await send({"type": "http.response.start", "status": 303, "headers": headers})
     await send({"type": "http.response.body", "body": b""})

@@ -16,7 +16,7 @@ import uvicorn
 from karat.errors import InputError
 from karat.studio.app import make_app
 from karat.studio.desk import Desk
-from karat.studio.security import Rules, is_loopback, new_token
+from karat.studio.security import Codes, Rules, is_loopback, new_token
 
 __all__ = ["Plan", "default_project", "plan", "serve"]
 
@@ -96,7 +96,7 @@ def serve(wanted: Plan, *, open_browser: bool) -> None:
         server = Server(uvicorn.Config(app, host=wanted.host, port=wanted.port, **QUIETLY))
         server.desk = desk
         if open_browser:
-            threading.Thread(target=_open_when_up, args=(server, wanted), daemon=True).start()
+            threading.Thread(target=_open_when_up, args=(server, wanted.address, rules.codes), daemon=True).start()
         with suppress(KeyboardInterrupt):  # uvicorn raises it when all is done: it is how one ends the studio
             server.run()
     finally:
@@ -129,10 +129,10 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)  # type: ignore[arg-type]  # uvicorn asks for a frame or None
 
 
-def _open_when_up(server: uvicorn.Server, wanted: Plan) -> None:
+def _open_when_up(server: uvicorn.Server, address: str, codes: Codes) -> None:
     while not server.started:
         time.sleep(0.05)
-    webbrowser.open(f"{wanted.address}/?token={wanted.token}")
+    webbrowser.open(f"{address}/?code={codes.new()}")
 
 
 def _free_port(host: str, port: int | None) -> int:

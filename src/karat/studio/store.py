@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from karat.errors import InputError
 
 __all__ = ["Row", "Store"]
 
-APPLICATION, VERSION = 0x4B617261, 1  # "Kara"
+APPLICATION, VERSION = 0x4B617261, 2  # "Kara"
 PIECE = 4 * 2**20  # bytes of a large value that are written at a time, so that nobody waits long
 
 SCHEMA = """
@@ -27,14 +28,16 @@ CREATE TABLE project (
     upload INTEGER REFERENCES blob,      -- its bytes, if it was sent
     reading TEXT,                        -- how its columns were read, JSON
     base INTEGER REFERENCES fit,         -- the majority vote, with the votes and the gold of the file
-    shown INTEGER REFERENCES fit         -- the fit that is looked at
+    shown INTEGER REFERENCES fit,        -- the fit that is looked at
+    opening INTEGER NOT NULL DEFAULT 0,  -- how many threads read its file now
+    crashed INTEGER NOT NULL DEFAULT 0   -- whether the studio ended while it read the file
 );
 CREATE TABLE fit (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     project INTEGER NOT NULL REFERENCES project ON DELETE CASCADE,
     method TEXT NOT NULL,
     settings TEXT NOT NULL,
-    state TEXT NOT NULL,                 -- queued, running, done, failed, cancelled, interrupted
+    state TEXT NOT NULL,                 -- queued, running, done, failed, cancelled, interrupted, replaced
     started TEXT NOT NULL,
     facts TEXT,                          -- what it came to, JSON
     message TEXT NOT NULL DEFAULT '',    -- why it failed
@@ -63,10 +66,15 @@ CREATE TABLE posted (                    -- votes that were posted, in batches
     project INTEGER NOT NULL REFERENCES project ON DELETE CASCADE,
     n_votes INTEGER NOT NULL,
     votes TEXT NOT NULL,
-    taken INTEGER NOT NULL DEFAULT 0     -- whether they are among the votes of the base; else the next fit takes them
+    taken INTEGER NOT NULL DEFAULT 0,    -- whether they are among the votes of the base; else the next fit takes them
+    at TEXT NOT NULL DEFAULT ''          -- when they were posted
 );
 CREATE INDEX posted_of_project ON posted (project);
-CREATE TABLE blob (id INTEGER PRIMARY KEY AUTOINCREMENT, whole INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE blob (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    whole INTEGER NOT NULL DEFAULT 0,
+    digest TEXT                          -- SHA-256 of its bytes
+);
 CREATE TABLE piece (
     blob INTEGER NOT NULL REFERENCES blob ON DELETE CASCADE,
     number INTEGER NOT NULL,
@@ -74,6 +82,15 @@ CREATE TABLE piece (
     PRIMARY KEY (blob, number)
 );
 """
+
+# From version 1 of the format to version 2.
+UPGRADE = """
+ALTER TABLE project ADD COLUMN opening INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE project ADD COLUMN crashed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE posted ADD COLUMN at TEXT NOT NULL DEFAULT '';
+ALTER TABLE blob ADD COLUMN digest TEXT;
+"""
+DAMAGED = "is damaged; restore it from a backup, or start with another --project"
 
 Row = dict[str, Any]
 
@@ -93,8 +110,10 @@ class Store:
                 raise
 
     def close(self) -> None:
-        with self._lock:
-            self._connection.close()
+        """An orderly end is no crash, even if a file is being read."""
+        with self._lock, suppress(sqlite3.Error):
+            self._connection.execute("UPDATE project SET opening = 0")
+        self._connection.close()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -113,6 +132,12 @@ class Store:
                     self._connection.execute("ROLLBACK")
                 raise
 
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Nothing changes between the queries of the block."""
+        with self._lock:
+            yield
+
     def rows(self, sql: str, *values: Any) -> list[Row]:
         with self._lock:
             return [dict(row) for row in self._connection.execute(sql, values)]
@@ -127,21 +152,29 @@ class Store:
 
     def keep_file(self, path: Path) -> int:
         """The bytes of a file, in pieces. It is dropped at the next start unless `own` makes it somebody's."""
-        blob = self.run("INSERT INTO blob DEFAULT VALUES")
+        blob, digest = self.run("INSERT INTO blob DEFAULT VALUES"), hashlib.sha256()
         with path.open("rb") as file:
             for number, data in enumerate(iter(lambda: file.read(PIECE), b"")):
                 self.run("INSERT INTO piece VALUES (?, ?, ?)", blob, number, data)
+                digest.update(data)
+        self.run("UPDATE blob SET digest = ? WHERE id = ?", digest.hexdigest(), blob)
         return blob
 
     def own(self, blob: int) -> None:
         self.run("UPDATE blob SET whole = 1 WHERE id = ?", blob)
 
     def copy_to(self, blob: int, path: Path) -> None:
-        pieces = self.rows("SELECT number FROM piece WHERE blob = ? ORDER BY number", blob)
+        """Writes the bytes to a file. If the blob is deleted meanwhile or is damaged, there is an InputError."""
+        known = self.row("SELECT digest FROM blob WHERE id = ?", blob) or {"digest": "deleted"}
+        pieces, digest = self.rows("SELECT number FROM piece WHERE blob = ? ORDER BY number", blob), hashlib.sha256()
         with path.open("wb") as file:
             for piece in pieces:
                 found = self.row("SELECT bytes FROM piece WHERE blob = ? AND number = ?", blob, piece["number"])
-                file.write(found["bytes"] if found else b"")
+                data = found["bytes"] if found else b""
+                file.write(data)
+                digest.update(data)
+        if known["digest"] not in (None, digest.hexdigest()):
+            raise InputError(f"{self.path} {DAMAGED}")
 
     def _set_up(self) -> None:
         run = self._connection.execute
@@ -151,6 +184,8 @@ class Store:
         run("PRAGMA synchronous = FULL")
         run("PRAGMA foreign_keys = ON")
         self._make_or_check()
+        self._check_integrity()
+        run("UPDATE project SET crashed = 1, opening = 0 WHERE opening > 0")
         run("DELETE FROM blob WHERE whole = 0")  # what a crash left behind
         run("UPDATE fit SET state = 'interrupted' WHERE state IN ('queued', 'running')")
 
@@ -162,13 +197,20 @@ class Store:
         if application != APPLICATION:
             raise InputError(f"{self.path} is a database, but no project of the studio; choose another --project")
         version = self.rows("PRAGMA user_version")[0]["user_version"]
-        if version != VERSION:
+        if version == 1:
+            self._connection.executescript(f"BEGIN IMMEDIATE; {UPGRADE} PRAGMA user_version = {VERSION}; COMMIT;")
+        elif version != VERSION:
             raise InputError(
                 f"{self.path} was written by another Karat (version {version} of the format, this Karat has "
                 f"{VERSION}); open it with that Karat, or choose another --project"
             )
         self._connection.execute("BEGIN EXCLUSIVE")  # from now on nobody else can open it
         self._connection.execute("COMMIT")
+
+    def _check_integrity(self) -> None:
+        found = [row["quick_check"] for row in self.rows("PRAGMA quick_check(1)")]
+        if found != ["ok"]:
+            raise InputError(f"{self.path} {DAMAGED} (SQLite found: {' '.join(found[0].split())})")
 
 
 @contextmanager
@@ -179,6 +221,8 @@ def _explained(path: Path) -> Iterator[None]:
         said = str(error)
         if "locked" in said:
             raise InputError(f"{path} is open in another studio; close that one, or choose another --project") from None
-        if "not a database" in said or "malformed" in said:
+        if "malformed" in said:
+            raise InputError(f"{path} {DAMAGED} (SQLite: {said})") from None
+        if "not a database" in said:
             raise InputError(f"{path} is no project of the studio; choose another --project") from None
         raise InputError(f"{path} cannot be opened as a project: {said}; choose another --project") from None

@@ -14,6 +14,7 @@ import polars as pl
 from karat.annotations import Annotations
 from karat.archive import load
 from karat.encoding import Names
+from karat.errors import KaratError
 from karat.result import Result
 from karat.studio.browse import Browser
 from karat.studio.files import Files
@@ -35,10 +36,15 @@ class Workspace:
 
     def shown(self, project: int) -> Browser:
         """What the shown fit of a project says."""
-        fit = self.projects.shown_fit(project)
-        if fit is None:
-            raise Problem(409, "There are no votes yet", "Read the votes first: choose the columns, or post votes.")
-        return self.of(project, fit["id"])
+        while True:
+            fit = self.projects.get(project)["shown"]
+            if fit is None:
+                raise Problem(409, "There are no votes yet", "Read the votes first: choose the columns, or post votes.")
+            try:
+                return self.of(project, fit)
+            except Problem:  # another fit may have ended meanwhile, and replaced this one
+                if self.projects.get(project)["shown"] == fit:
+                    raise
 
     def of(self, project: int, fit: int) -> Browser:
         with self._lock:  # two tabs that open a project at once load it once
@@ -69,15 +75,21 @@ class Workspace:
             self._loaded.popitem(last=False)
 
     def _load(self, project: int, fit: int) -> Result:
-        found = self.projects.fit(project, fit)
-        if found["model"] is None:
-            raise Problem(409, "This fit has no result", "Choose one that has finished.")
-        path = self.files.scratch / f"model-{fit}.karat"
+        path = self.files.temporary(".karat")
         try:
-            self.projects.store.copy_to(found["model"], path)
+            self.projects.store.copy_to(self._model(project, fit), path)
             return compact(load(path))
+        except KaratError:
+            self._model(project, fit)  # says so if the fit was replaced meanwhile
+            raise
         finally:
             path.unlink(missing_ok=True)
+
+    def _model(self, project: int, fit: int) -> int:
+        found = self.projects.fit(project, fit)["model"]
+        if found is None:
+            raise Problem(409, "This fit has no result", "Choose one that has finished and was not replaced.")
+        return int(found)
 
 
 def compact(result: Result) -> Result:

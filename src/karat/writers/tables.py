@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from karat.errors import InputError, OutputError
 from karat.files import STANDARD_OUTPUT, print_bytes, replacing
+from karat.formulas import ESCAPE, escaped
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,25 +34,45 @@ GZIP = 31  # zlib's number for a stream with the header and the checksum of gzip
 TEXT = [suffix for suffix, kind in FORMATS.items() if kind != "parquet"]
 
 
-def write_frame(frame: Any, path: str | os.PathLike[str]) -> None:
-    """Any data frame, in the format that the extension says; "-" is CSV on standard output."""
+def write_frame(frame: Any, path: str | os.PathLike[str], *, escape_formulas: bool | None = None) -> None:
+    """Any data frame, in the format that the extension says; "-" is CSV on standard output.
+
+    escape_formulas: as in `write_pieces`.
+    """
     from karat.frames import to_polars
 
     check_table_path(path)
-    write_pieces([to_polars(frame)], path)
+    write_pieces([to_polars(frame)], path, escape_formulas=escape_formulas)
 
 
-def write_labels(result: Result, path: str | os.PathLike[str], *, probabilities: bool = False) -> None:
-    """The table of `Result.labels`, made and written piece by piece: it never is in memory as a whole."""
+def write_labels(
+    result: Result,
+    path: str | os.PathLike[str],
+    *,
+    probabilities: bool = False,
+    escape_formulas: bool | None = None,
+) -> None:
+    """The table of `Result.labels`, made and written piece by piece: it never is in memory as a whole.
+
+    escape_formulas: as in `write_pieces`.
+    """
     from karat.tables import labels_pieces
 
     check_table_path(path)
-    write_pieces(labels_pieces(result, probabilities=probabilities), path)
+    write_pieces(labels_pieces(result, probabilities=probabilities), path, escape_formulas=escape_formulas)
 
 
-def write_pieces(pieces: Iterable[pl.DataFrame], path: str | os.PathLike[str]) -> None:
-    """Tables of the same columns, at least one, as one table; the second is made when the first is written."""
+def write_pieces(
+    pieces: Iterable[pl.DataFrame], path: str | os.PathLike[str], *, escape_formulas: bool | None = None
+) -> None:
+    """Tables of the same columns, at least one, as one table; the second is made when the first is written.
+
+    escape_formulas: whether an apostrophe is put before each text in CSV and TSV that a spreadsheet would take for a
+        formula; by default yes. Karat's readers take it away again.
+    """
     kind, is_packed = check_table_path(path)
+    if kind in ("csv", "tsv") and (ESCAPE.get() if escape_formulas is None else escape_formulas):
+        pieces = map(escaped, pieces)
     if os.fspath(path) == STANDARD_OUTPUT:
         _print(pieces)
         return

@@ -29,15 +29,19 @@ def write_votes(
     *,
     wide: bool = False,
     gold: bool = False,
+    escape_formulas: bool | None = None,
 ) -> None:
     """A plain table in the format that the extension says: CSV, TSV, JSONL or Parquet.
 
     votes: those for one question, or for several as `karat.read_each` gives them: a column then names the question.
     wide: a column an annotator, and a row a task; else a row a vote. gold: with a column of the gold truths.
+    escape_formulas: whether texts in CSV and TSV that a spreadsheet would take for formulas get an apostrophe in
+        front, which Karat's readers take away again; by default yes.
     """
     each = {"": votes} if isinstance(votes, Annotations) else votes
     pieces = _all_pieces(each, wide=wide, gold=gold)
-    write_pieces(_of_one_kind(pieces) if len(each) > 1 else pieces, path)
+    pieces = _of_one_kind(pieces) if len(each) > 1 else pieces
+    write_pieces(pieces, path, escape_formulas=escape_formulas)
 
 
 def votes_pieces(votes: Annotations, *, gold: bool = False) -> Iterator[pl.DataFrame]:

@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any
 
 from fastapi import Depends, Path, Query, Request
+from pydantic import AfterValidator
 
 from karat.studio.browse import Browser
 from karat.studio.desk import Desk
 
-__all__ = ["At", "FitId", "Here", "Name", "ProjectId", "Shown", "plain_name"]
+__all__ = ["At", "FitId", "Here", "Id", "Name", "ProjectId", "Scalar", "Shown", "plain_name"]
 
 Name = str | int | float | bool  # of a task, an annotator or a class, as JSON can say it
+
+
+def _finite(value: Any) -> Any:
+    """Python's own JSON allows NaN and Infinity, which are no names, and no programs but Python's read them."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("NaN and Infinity are not allowed")
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise ValueError("an integer must fit into 64 bits; send it as text")
+    return value
+
+
+def _not_blank(value: Any) -> Any:
+    if isinstance(value, str) and not value.strip():
+        raise ValueError("it is blank; give a name")
+    return value
+
+
+Scalar = Annotated[Name, AfterValidator(_finite)]  # as a request may say it
+Id = Annotated[Scalar, AfterValidator(_not_blank)]
 
 ProjectId = Annotated[int, Path(ge=1, le=2**53, description="The number of a project.")]
 FitId = Annotated[int, Path(ge=1, le=2**53, description="The number of a fit.")]

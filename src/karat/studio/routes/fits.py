@@ -7,10 +7,12 @@ from typing import Any
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
+from karat.encoding import Codes
 from karat.methods import method_class
 from karat.registry import DEFAULT_METHOD, REGISTRY
+from karat.studio.desk import Desk
 from karat.studio.problems import Problem
-from karat.studio.routes.common import FitId, Here, ProjectId
+from karat.studio.routes.common import FitId, Here, ProjectId, Scalar
 from karat.studio.routes.projects import Fit, Project, described
 
 __all__ = ["router"]
@@ -28,7 +30,7 @@ class MethodInfo(BaseModel):
 
 class Wanted(BaseModel, extra="forbid"):
     method: str = Field(default=DEFAULT_METHOD, max_length=100, description="A name from /api/methods.")
-    settings: dict[str, str | int | float | bool] = Field(default={}, description="Of the method, e.g. n_prototypes.")
+    settings: dict[str, Scalar] = Field(default={}, description="Of the method, e.g. n_prototypes.")
 
 
 class Agreement(BaseModel):
@@ -68,9 +70,6 @@ def cancel_or_delete(project: ProjectId, fit: FitId, desk: Here) -> None:
     if found["state"] in ("queued", "running"):
         desk.jobs.cancel(project, fit)
         return
-    row = desk.projects.get(project)
-    if fit in (row["base"], row["shown"]):
-        raise Problem(409, "This result is in use", "Show another one first; the majority vote always stays.")
     desk.projects.delete_fit(project, fit)
     desk.workspace.forget([fit])
 
@@ -85,10 +84,26 @@ def cancel_job(project: ProjectId, desk: Here) -> None:
 @router.get("/projects/{project}/compare")
 def compare(project: ProjectId, desk: Here) -> Agreement:
     """How far the results of all fits agree."""
-    done = [fit["id"] for fit in desk.projects.fits(project) if fit["state"] == "done"]
-    labels = [desk.workspace.of(project, fit).result.label_codes for fit in done]
-    shares = [[float((one == other).mean()) if len(one) == len(other) else 0.0 for other in labels] for one in labels]
-    return Agreement(fits=done, shares=shares)
+    desk.projects.get(project)
+    found = {
+        fit["id"]: _labels(desk, project, fit["id"]) for fit in desk.projects.fits(project) if fit["state"] == "done"
+    }
+    labels = {fit: codes for fit, codes in found.items() if codes is not None}
+    return Agreement(
+        fits=list(labels), shares=[[_share(one, other) for other in labels.values()] for one in labels.values()]
+    )
+
+
+def _labels(desk: Desk, project: int, fit: int) -> Codes | None:
+    """None if the fit was replaced meanwhile."""
+    try:
+        return desk.workspace.of(project, fit).result.label_codes
+    except Problem:
+        return None
+
+
+def _share(one: Codes, other: Codes) -> float:
+    return float((one == other).mean()) if len(one) == len(other) else 0.0
 
 
 def _info(name: str) -> MethodInfo:

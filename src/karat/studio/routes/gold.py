@@ -13,7 +13,7 @@ from karat.studio.browse import Browser
 from karat.studio.gold import UNSAID
 from karat.studio.judging import to_judge
 from karat.studio.problems import Problem
-from karat.studio.routes.common import Here, Name, ProjectId, Shown, plain_name
+from karat.studio.routes.common import Here, Name, ProjectId, Scalar, Shown, plain_name
 from karat.studio.routes.tables import TaskView
 
 __all__ = ["router"]
@@ -40,9 +40,9 @@ class Queue(BaseModel):
 
 
 class Truth(BaseModel, extra="forbid"):
-    task: Name
-    label: Name | None = Field(description="The true class; null takes the truth away.")
-    before: Name | None = Field(
+    task: Scalar
+    label: Scalar | None = Field(description="The true class; null takes the truth away.")
+    before: Scalar | None = Field(
         default=None,
         description="What the truth is believed to be; refused (409) if it is another.",
     )

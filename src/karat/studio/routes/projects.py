@@ -13,10 +13,11 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 from karat.studio.desk import Desk
-from karat.studio.files import safe_name
+from karat.studio.files import CRASHED, safe_name
 from karat.studio.jobs import Job
 from karat.studio.problems import Problem
 from karat.studio.routes.common import Here, ProjectId
+from karat.studio.store import Row
 
 __all__ = ["router"]
 
@@ -29,7 +30,7 @@ class Fit(BaseModel):
     id: int
     method: str
     settings: dict[str, Any]
-    state: str = Field(description="queued, running, done, failed, cancelled or interrupted")
+    state: str = Field(description="queued, running, done, failed, cancelled, interrupted or replaced (by a newer fit)")
     started: str
     message: str
     facts: dict[str, Any] | None
@@ -61,6 +62,9 @@ class Project(BaseModel):
     fits: list[Fit]
     n_gold: int
     n_waiting: int = Field(description="Posted votes that wait for the next fit.")
+    crashed: bool = Field(
+        description="Whether the studio ended while it read the file; it is not read again by itself."
+    )
     job: JobState | None
 
 
@@ -110,8 +114,7 @@ def create_project(new: New, desk: Here) -> Project:
     if new.file is None:
         return described(desk, desk.projects.create(new.name or "Posted votes"))
     path = desk.files.resolve(new.file)
-    place = str(path.relative_to(desk.files.folder))
-    return described(desk, desk.projects.create(new.name or path.name, file=path.name, place=place))
+    return described(desk, desk.projects.create(new.name or path.name, file=path.name, place=new.file))
 
 
 @router.post(
@@ -171,6 +174,11 @@ async def events(project: ProjectId, desk: Here) -> StreamingResponse:
 
 
 def described(desk: Desk, project: int) -> Project:
+    with desk.store.still():
+        return _described(desk, project)
+
+
+def _described(desk: Desk, project: int) -> Project:
     row = desk.projects.get(project)
     return Project(
         **{name: row[name] for name in ("id", "name", "created", "version", "file", "base", "shown")},
@@ -178,8 +186,15 @@ def described(desk: Desk, project: int) -> Project:
         fits=[Fit(**fit) for fit in desk.projects.fits(project)],
         n_gold=desk.gold.count(project),
         n_waiting=desk.projects.n_waiting(project),
-        job=_job(desk.jobs.of(project)),
+        crashed=bool(row["crashed"]),
+        job=_job(desk.jobs.of(project) or _crashed(row)),
     )
+
+
+def _crashed(row: Row) -> Job | None:
+    """The reading that a studio did not survive, as a job that failed."""
+    message = f"The studio ended while it read this file. {CRASHED}"
+    return Job(row["id"], "read", state="failed", message=message) if row["crashed"] else None
 
 
 def _job(job: Job | None) -> JobState | None:

@@ -3,7 +3,7 @@
 import { get, put } from "../api.js";
 import { fill, h, toast } from "../dom.js";
 import { count, number } from "../format.js";
-import { card, field, select } from "../parts.js";
+import { card, empty, field, select } from "../parts.js";
 import { isActive } from "../watch.js";
 
 const SHAPES = [
@@ -19,8 +19,9 @@ const REPEATED = [
   ["error", "refuse the file"],
 ];
 
-export async function render(root, { project, go }) {
-  const preview = await get(`/projects/${project.id}/preview`);
+export async function render(root, { project, params, go }) {
+  if (project.crashed && !params.get("again")) return crashed(root, project);
+  const preview = await get(`/projects/${project.id}/preview${project.crashed ? "?again=true" : ""}`);
   const wishes = { ...preview.guess, ...(project.reading ?? {}) };
   const table = h("div", { class: "scroll preview" });
   const status = h("div", { class: "stack tight" });
@@ -60,6 +61,11 @@ export async function render(root, { project, go }) {
       if (now.shown !== null && now.base !== before?.base && before?.job?.kind === "read") go(`#/p/${now.id}/method`);
     },
   };
+}
+
+function crashed(root, project) {
+  const again = h("a", { class: "button", id: "again", href: `#/p/${project.id}/columns?again=1` }, "Read it again");
+  fill(root, card(null, empty("This file was not read", project.job?.message ?? "", again)));
 }
 
 function advice(preview) {

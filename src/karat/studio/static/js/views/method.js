@@ -4,6 +4,7 @@ import { del, get, post, put } from "../api.js";
 import { fill, h, toast } from "../dom.js";
 import { count, number, percent, seconds } from "../format.js";
 import { badge, card, convergence, empty, field, heatMap } from "../parts.js";
+import { postedCard } from "../posted.js";
 import { isActive } from "../watch.js";
 
 const FIRST = ["ptbcc", "ds", "mv"]; // and the default; the others are for those who know them
@@ -20,6 +21,7 @@ export async function render(root, { project }) {
   const button = h("button", { class: "primary", id: "fit", onclick: () => start(project, [...chosen], settings) });
   const status = h("div", {});
   const fits = h("div", { class: "stack" });
+  const posted = h("div", {});
   function draw() {
     const rows = (names) => names.map((name) => methodRow(methods.find((method) => method.name === name), chosen, draw));
     const isOpen = list.querySelector("details")?.open || others.some((name) => chosen.has(name));
@@ -31,6 +33,7 @@ export async function render(root, { project }) {
   async function news(now) {
     fill(status, now.job && now.job.kind === "fit" ? jobCard(now) : null);
     fill(fits, await fitsCards(now));
+    fill(posted, await postedCard(now));
   }
   draw();
   await news(project);
@@ -40,6 +43,7 @@ export async function render(root, { project }) {
     status,
     h("div", { class: "two" }, h("section", { class: "card flush" }, h("div", { class: "inner" }, h("h2", {}, "Choose one, or several to compare")), list), card("Settings", more)),
     fits,
+    posted,
   );
   return { update: news };
 }

@@ -1,0 +1,64 @@
+"""The folder for temporary files of a running studio. Those of killed studios are removed at the next start."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+try:
+    import fcntl
+except ImportError:  # Windows: nothing tells whether a studio is alive, so nothing is removed
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["LOCK", "Scratch"]
+
+PREFIX = "karat-studio-"
+LOCK = "lock"  # a file that a living studio holds a lock on
+
+
+class Scratch:
+    """A folder that only this user can enter."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
+        self._lock = _hold(self.path)
+        _remove_abandoned(self.path.parent)
+
+    def close(self) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+        self._lock.close()
+
+
+def _hold(folder: Path) -> IO[Any]:
+    """The lock gets its name when it is held, so that nobody takes a studio that starts for a dead one."""
+    unnamed = folder / f"{LOCK}.new"
+    file = unnamed.open("wb")
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    unnamed.rename(folder / LOCK)
+    return file
+
+
+def _remove_abandoned(place: Path) -> None:
+    for folder in place.glob(f"{PREFIX}*") if fcntl is not None else ():
+        with suppress(OSError):
+            if _is_own(folder) and _is_abandoned(folder / LOCK):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_own(folder: Path) -> bool:
+    return folder.is_dir() and not folder.is_symlink() and folder.stat().st_uid == os.getuid()
+
+
+def _is_abandoned(lock: Path) -> bool:
+    """Whether nobody holds the lock; a folder without one is not ours, or of a studio that just starts."""
+    try:
+        with lock.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
