@@ -3,7 +3,7 @@
 PYTHONPATH=src python bench/gpu.py [--data DIR] [--votes 8e8] [--fit 1e9] [--methods 8e7] [--out FILE]
 
 --data: every method on both, on the data sets of the paper. --votes: sweeps of PTBCC. --fit: a fit of PTBCC. --methods:
-whole fits of the methods that auto blends, and of auto, on both.
+whole fits of PTBCC, DS, HDS and HPT on both.
 
 It needs neither Polars nor Narwhals. What it ran on is printed first and kept with the figures.
 """
@@ -37,9 +37,8 @@ METHODS: dict[str, list[dict[str, Any]]] = {
     "ptbcc": [{}],
     "hds": [{}, {"class_prior": "flat"}],
     "hpt": [{}],
-    "auto": [{}],
 }
-TIMED = ("ptbcc", "ds", "hds", "hpt", "auto")
+TIMED = ("ptbcc", "ds", "hds", "hpt")
 SWEEPS = 50  # at most, of each fit that is timed
 CLASSES = 5
 TOLERANCE = 1e-4  # as docs/gpu.md promises
@@ -58,12 +57,11 @@ def compare(annotations: Annotations, truth: dict[int, int], **engine: Any) -> d
 
 
 def differences(cpu: Any, gpu: Any) -> dict[str, Any]:
-    found = {
+    return {
         "difference": float(np.abs(cpu.posterior - gpu.posterior).max()),
         "labels": int((cpu.label_codes != gpu.label_codes).sum()),
         "iterations": [cpu.iterations, gpu.iterations],
     }
-    return found if cpu.method != "auto" else {**found, "chosen": [r.settings["chosen"] for r in (cpu, gpu)]}
 
 
 def accuracy(result: Any, truth: dict[int, int]) -> float:

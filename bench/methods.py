@@ -3,8 +3,7 @@
 python bench/methods.py --data ../shared/datasets [--only val5 ms] [--methods ds glad] [--rivals] [--twins]
 python bench/methods.py --page docs/costs.md
 
-Seconds are those of the processor, which other work on the machine disturbs little. The page also says what auto
-spends on choosing.
+Seconds are those of the processor, which other work on the machine disturbs little.
 
 --rivals runs crowd-kit (at the version of bench/rivals.txt, in the environment that bench/rivals.py makes) on the same
 votes with the same number of iterations; --twins runs the slow NumPy versions of tests/reference.
@@ -29,8 +28,7 @@ from typing import Any
 import numpy as np
 
 from karat.annotations import Annotations
-from karat.methods import Method, method_class
-from karat.methods.auto import Auto, Compared
+from karat.methods import method_class
 from karat.registry import REGISTRY
 from karat.solve import fit
 from machine import describe, keep
@@ -83,18 +81,6 @@ class Data:
         return float((best / best.sum(axis=1, keepdims=True))[self.truth[:, 0], self.truth[:, 1]].mean())
 
 
-class Watched(Auto):
-    """auto, with a stopwatch on its choosing."""
-
-    choosing = 0.0
-
-    def compare(self, *votes: Any, **options: Any) -> Compared:
-        began = time.process_time()
-        compared = super().compare(*votes, **options)
-        self.choosing = time.process_time() - began
-        return compared
-
-
 def measure(name: str, data: Data, options: argparse.Namespace) -> dict[str, Any]:
     fit(method_class(name)(max_iterations=1), data.annotations, threads=1)  # compile
     found = _timed(name, data)
@@ -108,17 +94,10 @@ def measure(name: str, data: Data, options: argparse.Namespace) -> dict[str, Any
 
 
 def _timed(name: str, data: Data) -> dict[str, Any]:
-    method: Method = Watched() if name == "auto" else method_class(name)()
     began = time.process_time()
-    result = fit(method, data.annotations, threads=1)
-    found: dict[str, Any] = {
-        "seconds": time.process_time() - began,
-        "iterations": len(result.steps),
-        "accuracy": data.accuracy(result.posterior),
-    }
-    if isinstance(method, Watched):
-        found |= {"choosing": method.choosing, "chosen": result.settings["chosen"], "votes": data.annotations.n_votes}
-    return found
+    result = fit(method_class(name)(), data.annotations, threads=1)
+    seconds = time.process_time() - began
+    return {"seconds": seconds, "iterations": len(result.steps), "accuracy": data.accuracy(result.posterior)}
 
 
 def against_rival(name: str, data: Data) -> dict[str, Any]:
@@ -188,7 +167,7 @@ def _shares(figures: dict[str, dict[str, Any]]) -> None:
 
 
 def page(figures: dict[str, dict[str, Any]]) -> str:
-    """docs/costs.md: seconds of every method on every data set, what auto adds, and PTBCC's share of others' time."""
+    """docs/costs.md: seconds of every method on every data set, and PTBCC's share of others' time."""
     methods, machine = list(next(iter(figures.values()))), describe()
     others = [name for name in CONFUSION_MATRICES if name in methods]
     lines = [
@@ -198,8 +177,6 @@ def page(figures: dict[str, dict[str, Any]]) -> str:
         f"default settings, one thread, compiled before, on {machine['processor']} ({machine['date'][:10]}).",
         "",
         *_table(["data set", *methods], _rows(figures, lambda found: [f"{found[m]['seconds']:.3f}" for m in methods])),
-        "",
-        *_costs_of_auto(figures),
         "",
         "## PTBCC against methods with a matrix for everybody",
         "",
@@ -212,24 +189,6 @@ def page(figures: dict[str, dict[str, Any]]) -> str:
         ),
     ]
     return "\n".join(lines) + "\n"
-
-
-def _costs_of_auto(figures: dict[str, dict[str, Any]]) -> list[str]:
-    def row(found: dict[str, Any]) -> list[str]:
-        auto, hpt = found["auto"], found["hpt"]["seconds"]
-        spent = [f"{auto['choosing']:.3f}", f"{auto['choosing'] / hpt:.2f}", f"{auto['seconds']:.3f}"]
-        return [format(auto["votes"], ","), *spent, ", ".join(auto["chosen"])]
-
-    head = ["data set", "votes", "choosing", "in fits of hpt", "in all", "fits that the labels are made of"]
-    return [
-        "## What auto adds",
-        "",
-        "`auto` fits PTBCC, chooses, and fits whatever else it blends. Choosing is done on 10,000 votes at most: many",
-        "fits' time on small data, where that is a fraction of a second, about one fit's on *adult* and *fact*, and",
-        "next to nothing where there are millions of votes. `--method ptbcc` saves all of it.",
-        "",
-        *_table(head, _rows(figures, row)),
-    ]
 
 
 def _rows(figures: dict[str, dict[str, Any]], of: Callable[[dict[str, Any]], list[str]]) -> list[list[str]]:

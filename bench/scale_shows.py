@@ -1,6 +1,6 @@
 """What Karat promises about a hundred million votes, each as one measurement of scale.py.
 
-The promises are about PTBCC. What the default, auto, costs beside it is measured with the first and the sixth.
+The promises are about PTBCC. What the default costs beside it is measured with the first and the sixth.
 """
 
 from __future__ import annotations
@@ -14,19 +14,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from karat.registry import DEFAULT_METHOD
+
 Figures = dict[str, Any]
 
 KARAT = [sys.executable, "-m", "karat"]
+METHODS = ("ptbcc", DEFAULT_METHOD)
 
 
 def parquet_to_parquet(bench: Any) -> Figures:
     """1. 100 million votes: under 10 GiB, and the sweeps take more than half of the time."""
     votes = _sizes(bench, [1e8])[0]
     path = bench.simulate(f"big-{votes:g}", tasks=int(votes / 5), annotators=int(votes / 1000), classes=5)
-    found = {method: _file_to_file(bench, path, method) for method in ("ptbcc", "auto")}
+    found = {method: _file_to_file(bench, path, method) for method in METHODS}
     for method, figures in found.items():
         _said(1, f"{votes:,.0f} votes, {method}: {_phases(figures)}", figures)
-    return {**found["ptbcc"], "votes": votes, "auto": found["auto"]}
+    return {**found["ptbcc"], "votes": votes, DEFAULT_METHOD: found[DEFAULT_METHOD]}
 
 
 def _file_to_file(bench: Any, path: Path, method: str) -> Figures:
@@ -116,7 +119,7 @@ def killed_and_resumed(bench: Any) -> Figures:
     votes = _sizes(bench, [2e6])[0]
     path = bench.simulate(f"big-{votes:g}", tasks=int(votes / 5), annotators=int(votes / 1000), classes=5)
     found: Figures = {}
-    for method in ("ptbcc", "auto"):
+    for method in METHODS:
         found[method] = _killed(_command(path, method), path.with_name("labels.parquet"), _command(path, "mv"))
         same, resumed = _resume(_command(path, method), path.with_name("labels.parquet"), **found[method].pop("run"))
         found[method] |= {"same": same, "resumed": resumed}

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from karat.annotations import Annotations
 from karat.methods import Method
-from karat.methods.auto import Auto
+from karat.methods.anchored import AnchoredVote
 from karat.methods.ds import DS
 from karat.methods.hds import HDS
 from karat.methods.hpt import HPT
@@ -41,7 +41,6 @@ OTHERS: tuple[Method, ...] = (
 )
 NEW = 0.1  # of the votes
 REPEATS = 15  # of which the fastest counts
-REPEATS_OF_AUTO = 3  # its fits take seconds
 BEGIN, END = "<!-- made by bench/update.py -->\n", "<!-- end -->"
 
 Integers = NDArray[np.int64]
@@ -57,7 +56,7 @@ def main() -> None:
     for name in DATA_SETS:
         rows = _integers(options.data / name / "label.csv")
         mixed = rows[np.random.default_rng(0).permutation(len(rows))]
-        for method in (PTBCC(), Auto(), *OTHERS) if name == "adult" else (PTBCC(), Auto()):
+        for method in (PTBCC(), AnchoredVote(), *OTHERS) if name == "adult" else (PTBCC(), AnchoredVote()):
             for which, votes in (("last", rows), ("random", mixed)):
                 figures.append({"data": name, "method": method.name, "which": which, **compare(method, votes)})
                 print(figures[-1], flush=True)
@@ -69,9 +68,8 @@ def compare(method: Method, votes: Integers) -> dict[str, Any]:
     cut = round(len(votes) * (1 - NEW))
     classes = sorted(set(votes[:, 2].tolist()))
     old = fit(method, Annotations.from_arrays(*votes[:cut].T, classes=classes))
-    repeats = REPEATS_OF_AUTO if isinstance(method, Auto) else REPEATS
-    scratch, from_scratch = _fastest(lambda: fit(method, Annotations.from_arrays(*votes.T)), repeats)
-    updated, by_update = _fastest(lambda: old.update(Annotations.from_arrays(*votes[cut:].T)), REPEATS)
+    scratch, from_scratch = _fastest(lambda: fit(method, Annotations.from_arrays(*votes.T)))
+    updated, by_update = _fastest(lambda: old.update(Annotations.from_arrays(*votes[cut:].T)))
     again = old.update(Annotations.from_arrays(*votes[cut:].T), refit=True)
     return {
         "tasks": len(scratch.label_codes),
@@ -84,10 +82,10 @@ def compare(method: Method, votes: Integers) -> dict[str, Any]:
     }
 
 
-def _fastest(work: Callable[[], Any], repeats: int) -> tuple[Any, float]:
+def _fastest(work: Callable[[], Any]) -> tuple[Any, float]:
     """What it gives, and the seconds of the fastest of a few runs; the first one may compile."""
     result, seconds = work(), []
-    for _ in range(repeats):
+    for _ in range(REPEATS):
         began = time.perf_counter()
         work()
         seconds.append(time.perf_counter() - began)

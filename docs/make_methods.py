@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from karat.methods import Method, method_class
 from karat.registry import DEFAULT_METHOD, REGISTRY
 
 EQUATIONS = Path(__file__).parent / "equations"
+SECTION = re.compile(r"(?m)^(?:Parameters|Examples)\n-+\n")  # of numpydoc
+PARAMETER = re.compile(r"(?m)^(\w+) : .*\n((?:    .*\n)+)")
 FIRST = tuple(dict.fromkeys((DEFAULT_METHOD, "ptbcc", "hpt", "hds")))  # then the others, in the order of the registry
 HEAD = f"""# The methods
 
@@ -17,9 +20,10 @@ This page is made from the docstrings (`python docs/make_methods.py`). Names are
 classes those of `karat`. Every class has `fit`, `fit_predict` and `fit_predict_proba`; `karat.aggregate(votes, name)`
 does the same.
 
-**Which one?** `{DEFAULT_METHOD}` is the default. `ptbcc` is the method of the paper; `hpt` and `hds` give every
-annotator a matrix of their own. The others are those that the paper compares. Their defaults are the rows of its
-tables, with their peculiarities; for work rather than for comparison, take the variant in the table.
+**Which one?** Start with `{DEFAULT_METHOD}`, the default: it was the best on real data. `ptbcc` is the method of the
+paper; `hpt` and `hds` give every annotator a matrix of their own. The others are those that the paper compares. Their
+defaults are the rows of its tables, with their peculiarities; for work rather than for comparison, take the variant in
+the table.
 [Choosing](choosing.md) has the figures, [costs](costs.md) what each takes. `auto`, the default of Karat 0.1, is gone;
 the name now means the default.
 
@@ -56,15 +60,22 @@ def _row(name: str, made: type[Method]) -> str:
 
 
 def _section(name: str, made: type[Method]) -> str:
-    words, _, example = inspect.getdoc(made).partition(">>> ")  # type: ignore[union-attr]
+    text, _, example = inspect.getdoc(made).partition(">>> ")  # type: ignore[union-attr]
+    words = SECTION.split(text)[0]
     module = inspect.getdoc(sys.modules[made.__module__]) or ""
-    settings = ", ".join(f"`{key} = {value!r}`" for key, value in made().settings.items())
     equations = (EQUATIONS / f"{name}.md").read_text().strip()
     return (
         f"\n## `{name}`: {made.__name__}\n\n{words.strip()}\n\n{equations}\n\n"
-        f"```pycon\n>>> {example.strip()}\n```\n\nSettings: {settings}.\n\n"
+        f"```pycon\n>>> {example.strip()}\n```\n\n{_settings(made, text)}\n\n"
         f'<details markdown="1"><summary>Source</summary>\n\n```text\n{module.strip()}\n```\n\n</details>\n'
     )
+
+
+def _settings(made: type[Method], text: str) -> str:
+    """The settings with their values, and what the docstring says of each."""
+    values = ", ".join(f"`{key} = {value!r}`" for key, value in made().settings.items())
+    said = [f"- `{name}`: {' '.join(words.split())}" for name, words in PARAMETER.findall(text)]
+    return "\n".join([f"Settings: {values}.", *([""] if said else []), *said])
 
 
 if __name__ == "__main__":

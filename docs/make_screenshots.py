@@ -36,18 +36,22 @@ def main() -> None:
 
 
 def pictures_of_the_report(browser: Browser, path: Path) -> None:
-    from karat.report import write_report
-
-    result = karat.aggregate(SAMPLE / "votes.csv")
-    command = "karat report votes.csv --truth truth.csv"
-    write_report(result, path, SAMPLE / "truth.csv", title="votes.csv", command=command)
-    with opened(browser, path, 1200, 900) as page:
+    with opened(browser, report(path), 1200, 900) as page:
         page.screenshot(path=IMAGES / "report.png")
         page.locator("#task-table button.more").first.click()
         picture(page, "#tasks", "report-tasks.png")
         picture(page, "#annotators", "report-annotators.png")
-    with opened(browser, path, 1200, 900, "dark") as page:
+    with opened(browser, report(path, "ptbcc"), 1200, 900, "dark") as page:
         picture(page, "#prototypes", "report-prototypes-dark.png")
+
+
+def report(path: Path, method: str = DEFAULT_METHOD) -> Path:
+    from karat.report import write_report
+
+    command = "karat report votes.csv --truth truth.csv" + ("" if method == DEFAULT_METHOD else f" --method {method}")
+    result = karat.aggregate(SAMPLE / "votes.csv", method)
+    write_report(result, path, SAMPLE / "truth.csv", title="votes.csv", command=command)
+    return path
 
 
 def pictures_of_the_studio(browser: Browser, folder: Path) -> None:

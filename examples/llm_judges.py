@@ -130,6 +130,8 @@ def ways(calls: pl.DataFrame) -> dict[str, karat.Result]:
         "vote, first order, first call": karat.aggregate(calls.filter(order="AB"), "mv", **reading),
         "vote, merged": karat.aggregate(votes, "mv"),
         "vote, merged by family": karat.aggregate(by_family, "mv", repeated="majority", **reading),
+        "anchored, merged": karat.aggregate(votes, "anchored"),
+        "anchored, merged by family": karat.aggregate(by_family, "anchored", repeated="majority", **reading),
         "ptbcc, every call a vote": karat.aggregate(calls, "ptbcc", repeated="all", **reading),
         "ptbcc, merged": karat.aggregate(votes, "ptbcc"),
         "ptbcc, merged by family": karat.aggregate(by_family, "ptbcc", repeated="majority", **reading),

@@ -154,6 +154,24 @@ def test_the_page_of_methods_is_made_from_their_docstrings():
     assert (ROOT / "docs" / "methods.md").read_text() == make_methods.page()
 
 
+def test_the_readme_has_the_figures_of_the_page_on_choosing():
+    """Accuracy on the families and on the paper's sets, sets under the vote by a point, log loss."""
+    readme, page = ((ROOT / name).read_text() for name in ("README.md", "docs/choosing.md"))
+    shown = {cells[0]: cells[1:] for cells in table_rows(readme) if len(cells) == 5}
+    page = page[: page.index("## Other libraries")]
+    found = {cells[0]: cells for cells in table_rows(page) if len(cells) == 13}
+    assert set(shown) == {"auto", *found} & set(shown) >= {"anchored", "mv", "ptbcc", "hds", "ds", "glad"}
+    for name in shown.keys() - {"auto"}:
+        _, accuracy, *_, paper, under, log_loss, _, _, _ = found[name]
+        assert shown[name] == [accuracy, paper, "" if name == "mv" else under.split(" / ")[0], log_loss]
+
+
+def table_rows(page):
+    """Cells of the rows that begin with a method, without marks."""
+    for name, rest in re.findall(r"^\| \**`(\w+)`[^|]*\|(.*)\|$", page, re.MULTILINE):
+        yield [name, *(cell.strip(" *") for cell in rest.split("|"))]
+
+
 def test_the_examples_of_the_package_run():
     from karat import annotations
 

@@ -31,7 +31,7 @@ def test_the_guides_table_is_what_the_example_measures(printed):
     guide = (ROOT / "docs" / "llm_judges.md").read_text()
     told = dict(re.findall(r"^\| ([a-z][^|]+?) \| (0\.\d+ \| 0\.\d+) \|$", guide, re.MULTILINE))
     found = re.findall(r"^(\S.*?)\s+(0\.\d+)\s+(0\.\d+)$", printed, re.MULTILINE)
-    assert len(found) == len(told) == 8
+    assert len(found) == len(told) == 10
     for name, *figures in found:
         assert [float(x) for x in told[name].split(" | ")] == pytest.approx([float(x) for x in figures], abs=0.005)
 
@@ -41,3 +41,5 @@ def test_merging_swaps_and_families_helps_and_own_matrices_harm(printed):
     assert right["vote, merged"] > right["vote, first order, first call"] + 0.02
     assert right["vote, merged by family"] > right["vote, merged"]
     assert right["ds, merged"] < right["vote, merged"] - 0.02
+    assert right["ds, merged"] < right["anchored, merged"] < right["vote, merged"]
+    assert right["anchored, merged by family"] == max(right.values())

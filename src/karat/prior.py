@@ -1,9 +1,9 @@
 """What an earlier run knew of annotators, for a new run in which some of them vote again.
 
 An earlier run counts as if its votes stood in the new table, with the truths that it found: nothing more, nothing less.
-For PTBCC these are the Dirichlet counts of each annotator's mixture and of the prototypes; for DS, IBCC, HDS and HPT
-each annotator's votes by the truth of their tasks. How frequent the classes are is learned anew: that belongs to the
-tasks, not to the annotators. Annotators and classes are matched by name.
+For PTBCC these are the Dirichlet counts of each annotator's mixture and of the prototypes; for the anchored vote, DS,
+IBCC, HDS and HPT each annotator's votes by the truth of their tasks. How frequent the classes are is learned anew: that
+belongs to the tasks, not to the annotators. Annotators and classes are matched by name.
 """
 
 from __future__ import annotations
