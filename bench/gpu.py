@@ -1,9 +1,9 @@
 """The GPU engine against the CPU's, and its speed. Run it on a machine with a GPU, CuPy and Numba:
 
-PYTHONPATH=src python bench/gpu.py [--data DIR] [--votes 8e8] [--fit 1e9] [--methods 8e7] [--out FILE]
+PYTHONPATH=src python bench/gpu.py [--data DIR] [--votes 8e8] [--fit 1e9] [--methods 8e7] [--timed ds] [--out FILE]
 
 --data: every method on both, on the data sets of the paper. --votes: sweeps of PTBCC. --fit: a fit of PTBCC. --methods:
-whole fits of PTBCC, DS, HDS and HPT on both.
+whole fits of the methods in --timed on both.
 
 It needs neither Polars nor Narwhals. What it ran on is printed first and kept with the figures.
 """
@@ -14,6 +14,7 @@ import argparse
 import csv
 import json
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from karat.solve import descend, fit
 from machine import describe
 
 METHODS: dict[str, list[dict[str, Any]]] = {
+    "anchored": [{}],
     "mv": [{}],
     "ds": [{}],
     "ibcc": [{}, {"inference": "vb"}],
@@ -38,8 +40,7 @@ METHODS: dict[str, list[dict[str, Any]]] = {
     "hds": [{}, {"class_prior": "flat"}],
     "hpt": [{}],
 }
-TIMED = ("ptbcc", "ds", "hds", "hpt")
-SWEEPS = 50  # at most, of each fit that is timed
+TIMED = {"anchored": 4, "ptbcc": 50, "ds": 50, "hds": 50, "hpt": 50}  # the most sweeps of a fit that is timed
 CLASSES = 5
 TOLERANCE = 1e-4  # as docs/gpu.md promises
 
@@ -174,14 +175,14 @@ def time_fit(n_votes: int, n_annotators: int, sweeps: int = 43) -> dict[str, Any
     return {"votes": n_votes, "sweeps": sweeps, "device": device, "transfer": sent - began, "fit": end - sent}
 
 
-def time_methods(n_votes: int, n_annotators: int) -> dict[str, Any]:
+def time_methods(n_votes: int, n_annotators: int, names: list[str]) -> dict[str, Any]:
     """Seconds of a whole fit from votes on the host to a result there, on the device and on all cores."""
     annotations = on_host(random_votes(n_votes // VOTES_PER_TASK, n_annotators, CLASSES), n_annotators, CLASSES)
     cp.get_default_memory_pool().free_all_blocks()
     found: dict[str, Any] = {"votes": n_votes, "annotators": n_annotators}
     few = simulated(CLASSES)
-    for name in TIMED:
-        method = method_class(name)(max_iterations=SWEEPS)
+    for name in names:
+        method = method_class(name)(max_iterations=TIMED[name])
         for engine in (GPUEngine(), LocalEngine()):
             fit(method, few, engine=engine)  # what is not yet compiled is compiled before
         gpu, cpu = fit(method, annotations, engine=GPUEngine()), fit(method, annotations, engine=LocalEngine())
@@ -196,6 +197,7 @@ def main() -> None:
     parser.add_argument("--votes", type=float, nargs="*", default=[1e8, 8e8])
     parser.add_argument("--fit", type=float, nargs="*", default=[1e9])
     parser.add_argument("--methods", type=float, nargs="*", default=[8e7])
+    parser.add_argument("--timed", nargs="*", default=list(TIMED), choices=TIMED)
     parser.add_argument("--annotators", type=int, default=1_000_000)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
@@ -204,7 +206,7 @@ def main() -> None:
     print(f"{name}, CuPy {cp.__version__}, copy {copy_bandwidth() / 1e12:.2f} TB/s")
     if options.data:
         figures["differences"] = check_data(options.data)
-    parts = {"sweeps": time_sweeps, "fits": time_fit, "methods": time_methods}
+    parts = {"sweeps": time_sweeps, "fits": time_fit, "methods": partial(time_methods, names=options.timed)}
     for part, sizes in zip(parts, (options.votes, options.fit, options.methods), strict=True):
         for votes in sizes:
             figures[part].append(parts[part](int(votes), options.annotators))

@@ -1,6 +1,8 @@
 """The GPU kernels are tested and timed by bench/gpu.py where there is a GPU; here, what surrounds them."""
 
+import inspect
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -31,3 +33,16 @@ def test_the_cuda_sources_are_part_of_the_package_and_name_the_twins_of_the_cpu(
         twins = [twin.read_text() for twin in folder.parent.glob(f"{source.stem.split('_')[0]}*.py")]
         assert names
         assert all(any(f"def {name}(" in twin for twin in twins) for name in names)
+
+
+@pytest.mark.parametrize("name", ["anchored", "confusion", "ibcc", "ptbcc", "votes"])
+def test_functions_for_the_gpu_take_the_arguments_of_their_twins(name):
+    cpu, gpu = import_module(f"karat.kernels.{name}"), import_module(f"karat.kernels.cuda.{name}")
+    shared = [function for function in gpu.__all__ if hasattr(cpu, function)]
+    assert shared
+    for function in shared:
+        assert _arguments(getattr(gpu, function)) == _arguments(getattr(cpu, function))
+
+
+def _arguments(function):
+    return list(inspect.signature(getattr(function, "py_func", function)).parameters)

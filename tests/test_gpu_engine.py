@@ -12,6 +12,7 @@ from karat.methods import method_class
 from karat.solve import fit
 
 METHODS = [
+    ("anchored", {}),
     ("mv", {}),
     ("ds", {}),
     ("ibcc", {}),

@@ -3,9 +3,9 @@
 Votes travel once, in the smallest integers that hold them, and posteriors stay on the device until they are asked
 for. Where they do not fit, the blocks stay in the memory of the host and take turns on the device.
 
-PTBCC and majority vote work in float32, with sums in float64 or in fixed point; DS, HDS, HPT and IBCC, whose posteriors
-are products of many small numbers, in float64 (HPT from where PTBCC ends). Posteriors end within 1e-4 of the CPU's
-(bench/gpu.py measures it).
+PTBCC and majority vote work in float32, with sums in float64 or in fixed point. The anchored vote, DS, HDS, HPT and
+IBCC, whose posteriors are products of many small numbers, work in float64 (HPT from where PTBCC ends). Posteriors end
+within 1e-4 of the CPU's (bench/gpu.py measures it).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from karat.kernels.cuda import cupy
 
 __all__ = ["Device", "GPUEngine"]
 
-SINGLE, DOUBLE = ("mv", "ptbcc"), ("ds", "hds", "hpt", "ibcc")
+SINGLE, DOUBLE = ("mv", "ptbcc"), ("anchored", "ds", "hds", "hpt", "ibcc")
 PRECISION: dict[str, Any] = {**dict.fromkeys(SINGLE, np.float32), **dict.fromkeys(DOUBLE, np.float64)}  # of posteriors
 MOST_VOTES = 2**31  # in a block: pointers have 32 bits
 SHARE = 0.7  # of the free memory that votes and posteriors may take; kernels need room for their sums

@@ -1,0 +1,138 @@
+// The twin of karat/kernels/anchored.py, with posteriors in float64. The order in which threads add to the sums by
+// annotator is not fixed, so the last bits of these sums can differ from run to run.
+
+__device__ void count(const unsigned *cell_ptr, const CLASS *cell_class, const unsigned *annotator, unsigned first,
+                      unsigned end, int known, const double *q, double *n) {
+    for (unsigned c = first; c < end; ++c)
+        for (unsigned vote = cell_ptr[c]; vote < cell_ptr[c + 1]; ++vote) {
+            double *row = n + ((size_t)annotator[vote] * K + cell_class[c]) * K;
+            if (known >= 0)
+                atomicAdd(row + known, 1.0);
+            else
+                for (unsigned other = first; other < end; ++other)
+                    atomicAdd(row + cell_class[other], q[cell_class[other]]);
+        }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+start(unsigned n_tasks, const unsigned *__restrict__ task_ptr, const unsigned *__restrict__ cell_ptr,
+      const CLASS *__restrict__ cell_class, const unsigned *__restrict__ annotator, const int *__restrict__ known,
+      const double *__restrict__ phi, double *__restrict__ n, double *sums) {
+    // sums: of each block, the two numbers of `pairs`
+    double agreement = 0.0, tasks = 0.0;
+    for EACH_TASK(i, n_tasks) {
+        unsigned first = task_ptr[i], end = task_ptr[i + 1];
+        count(cell_ptr, cell_class, annotator, first, end, known[i], phi + (size_t)i * K, n);
+        double votes = cell_ptr[end] - cell_ptr[first], agreeing = 0.0;
+        if (votes < 2.0) continue;
+        for (unsigned c = first; c < end; ++c) {
+            double size = cell_ptr[c + 1] - cell_ptr[c];
+            agreeing += size * (size - 1.0);
+        }
+        agreement += agreeing / (votes * (votes - 1.0));
+        tasks += 1.0;
+    }
+    add_up(agreement, sums + blockIdx.x * 2);
+    add_up(tasks, sums + blockIdx.x * 2 + 1);
+}
+
+struct Totals {  // over the votes of a task: weights, chances to be right, their squares, deviations, their squares
+    double weights, chances, squares, deviations, variances;
+};
+
+__device__ Totals add_votes(const unsigned *cell_ptr, const CLASS *cell_class, const unsigned *annotator, unsigned first,
+                            unsigned end, const double *log_v, const double *people, double *share, double *score,
+                            double *right) {
+    Totals totals = {};
+    for (unsigned c = first; c < end; ++c)
+        for (unsigned vote = cell_ptr[c]; vote < cell_ptr[c + 1]; ++vote) {
+            const double *person = people + (size_t)annotator[vote] * 3;
+            double weight = person[0], chance = person[1], deviation = person[2];
+            const double *log_row = log_v + ((size_t)annotator[vote] * K + cell_class[c]) * K;
+            share[cell_class[c]] += weight;
+            right[cell_class[c]] += chance;
+            totals.weights += weight;
+            totals.chances += chance;
+            totals.squares += chance * chance;
+            totals.deviations += deviation;
+            totals.variances += deviation * deviation;
+            for (unsigned other = first; other < end; ++other) score[cell_class[other]] += log_row[cell_class[other]];
+        }
+    return totals;
+}
+
+__device__ void softmax(const CLASS *cell_class, unsigned first, unsigned end, const double *log_prior, double *score) {
+    double largest = -1e300, total = 0.0;
+    for (unsigned c = first; c < end; ++c) {
+        int k = cell_class[c];
+        largest = fmax(largest, score[k] += log_prior[k]);
+    }
+    for (unsigned c = first; c < end; ++c) {
+        int k = cell_class[c];
+        total += score[k] = exp(score[k] - largest);
+    }
+    for (unsigned c = first; c < end; ++c) score[cell_class[c]] /= total;
+}
+
+__device__ double residuals(const unsigned *cell_ptr, const CLASS *cell_class, unsigned first, unsigned end, int known,
+                            Totals totals, const double *right, const double *p) {
+    double found = 0.0;
+    for (unsigned c = first; c < end; ++c) {
+        int k = cell_class[c];
+        double size = cell_ptr[c + 1] - cell_ptr[c], total = size - totals.chances;
+        double weight = known < 0 ? p[k] : known == k;
+        found += weight * (total * total - (size - 2.0 * right[k] + totals.squares));
+    }
+    return found;
+}
+
+__device__ float write(double votes, const double *settings, const double *q, double *phi) {
+    // Writes the calibrated q into phi and returns the biggest difference of q from the phi before.
+    double design = 1.0 + (votes - 1.0) * settings[1], power = pow(design, -settings[3]), pseudo = settings[2] * design;
+    double total = 0.0, change = 0.0;
+    for (int k = 0; k < K; ++k)
+        if (q[k] > 0.0) total += pow(q[k], power);
+    for (int k = 0; k < K; ++k) {
+        double sharp = q[k] > 0.0 ? pow(q[k], power) / total : 0.0;
+        change = fmax(change, fabs(q[k] - phi[k]));
+        phi[k] = (votes * sharp + pseudo / K) / (votes + pseudo);
+    }
+    return change;
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+sweep(unsigned n_tasks, const unsigned *__restrict__ task_ptr, const unsigned *__restrict__ cell_ptr,
+      const CLASS *__restrict__ cell_class, const unsigned *__restrict__ annotator, const int *__restrict__ known,
+      const double *__restrict__ log_prior, const double *__restrict__ log_v, const double *__restrict__ people,
+      const double *__restrict__ settings, double *__restrict__ phi, double *__restrict__ n, unsigned *change,
+      double *sums) {
+    // sums: of each block, tau [K] and the two numbers of `excess`
+    float moved = 0.0f;
+    double share[K] = {}, score[K] = {}, right[K] = {}, q[K] = {}, tau[K] = {}, found = 0.0, most = 0.0;
+    for EACH_TASK(i, n_tasks) {
+        unsigned first = task_ptr[i], end = task_ptr[i + 1];
+        Totals totals = add_votes(cell_ptr, cell_class, annotator, first, end, log_v, people, share, score, right);
+        softmax(cell_class, first, end, log_prior, score);
+        for (unsigned c = first; c < end; ++c) {
+            int k = cell_class[c];
+            q[k] = settings[0] * share[k] / totals.weights + (1.0 - settings[0]) * score[k];
+        }
+        found += residuals(cell_ptr, cell_class, first, end, known[i], totals, right, score);
+        most += totals.deviations * totals.deviations - totals.variances;
+        count(cell_ptr, cell_class, annotator, first, end, known[i], q, n);
+        if (known[i] < 0)
+            moved = fmaxf(moved, write(cell_ptr[end] - cell_ptr[first], settings, q, phi + (size_t)i * K));
+        else
+            tau[known[i]] += 1.0;
+        for (unsigned c = first; c < end; ++c) {
+            int k = cell_class[c];
+            if (known[i] < 0) tau[k] += q[k];
+            share[k] = score[k] = right[k] = q[k] = 0.0;
+        }
+    }
+    double *of_block = sums + (size_t)blockIdx.x * (K + 2);
+    for (int k = 0; k < K; ++k) add_up(tau[k], of_block + k);
+    add_up(found, of_block + K);
+    add_up(most, of_block + K + 1);
+    keep_largest(moved, change);
+}
