@@ -1,6 +1,7 @@
 """What confidences were worth on real data: the table, and the surfaces that quote it."""
 
 import json
+import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -16,6 +17,7 @@ from karat.sample import VOTES
 from karat.trust import expected_accuracy
 from karat.trust.expected import WITHOUT_EFFECT, expected_of, in_words
 from tests.cli_helpers import run
+from tests.report_helpers import report_of
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +87,7 @@ def test_the_headline_is_the_range_for_the_default_only(sample):
     low, high = round(100 * expected.low), round(100 * expected.high)
     assert found.headline == f"{low} to {high} of 100 labels are expected to be right"
     assert found.sentences[0].startswith(in_words(expected))
-    assert f"right {low} to {high} % of the time" in in_words(expected)
+    assert f"80 real data sets, {low} to {high} % of labels with such confidence are right" in in_words(expected)
     other = quality(karat.aggregate(VOTES, "ptbcc"))
     assert other.headline.startswith("About ")
     assert not any("real data" in sentence for sentence in [*other.sentences, other.expected_by])
@@ -131,3 +133,13 @@ def test_commands_say_the_same(sample, tmp_path):
 def test_trust_warns_of_few_tasks(tmp_path):
     karat.write_votes(votes_on(20), tmp_path / "votes.csv")
     assert "Only 20 tasks" in run("trust", tmp_path / "votes.csv").stderr
+
+
+def test_the_report_shows_the_range_and_colours_bands_as_its_legend_does(sample, tmp_path):
+    page = report_of(sample, tmp_path / "report.html")
+    assert quality(sample).headline in page.words
+    assert "by labels of such confidence on real data" in page.words
+    used = [number for number, band in enumerate(quality(sample).bands, 1) if band.n]
+    assert used == [3, 4]
+    bar = re.findall(r'<span class="band-(\d)" style', (tmp_path / "report.html").read_text())
+    assert [int(number) for number in bar] == used

@@ -79,7 +79,7 @@ def in_words(expected: Expected) -> str:
     """One sentence that every surface shows."""
     low, mean, high, people, machines = (f"{100 * share:.0f}" for share in expected)
     return (
-        f"On {N_SETS} real data sets, labels of such confidence were right {low} to {high} % of the time, {mean} % on "
+        f"Judged by {N_SETS} real data sets, {low} to {high} % of labels with such confidence are right, {mean} % on "
         f"average ({people} % where people voted, {machines} % where LLMs, systems or labelling functions did)."
     )
 

@@ -230,7 +230,7 @@ def _of_belief(errors: float, measured: Expected | None) -> str:
     if measured is not None:
         return (
             f"{in_words(measured)} The range leaves out the lowest and the highest tenth of {N_FAMILIES} families of "
-            "data sets; yours may lie anywhere in it. A hundred checked tasks (--truth FILE) would tell."
+            "data sets, and yours may lie anywhere in it. A hundred checked tasks (--truth FILE) would tell."
         )
     return (
         f"That is what the method's own probabilities say: {errors:,.0f} wrong labels are to be expected. No truth was "
