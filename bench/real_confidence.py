@@ -199,6 +199,9 @@ def source(method: Method, found: Sequence[Labels], rows: list[Row], small: Iter
         "SETTINGS = {",
         *(f'    "{name}": {value!r},' for name, value in settings.items()),
         "}",
+        "CONSTANTS = {",
+        *(f'    "{name}": {value!r},' for name, value in constants(method).items()),
+        "}",
         f"SAMPLE_CONFIDENCE = {sample:.8f}  # mean on the embedded sample: changes when the method does",
         f"N_SETS = {len(found)}",
         f"N_FAMILIES = {len({one.family for one in found})}",
@@ -215,6 +218,12 @@ def source(method: Method, found: Sequence[Labels], rows: list[Row], small: Iter
         ")",
     ]
     return "\n".join(lines) + "\n"
+
+
+def constants(method: Method) -> dict[str, float]:
+    """Of the method's module: with the settings, what the figures depend on."""
+    named = vars(sys.modules[type(method).__module__])
+    return {name: value for name, value in named.items() if name.isupper() and isinstance(value, float)}
 
 
 def _options() -> argparse.Namespace:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import karat
-from karat.methods import method_class
-from karat.methods.measured import BINS, METHOD, SAMPLE_CONFIDENCE, SETTINGS, SUBSETS
+from karat.methods import anchored, method_class
+from karat.methods.measured import BINS, CONSTANTS, METHOD, SAMPLE_CONFIDENCE, SETTINGS, SUBSETS
 from karat.registry import DEFAULT_METHOD
 from karat.report.views.quality import quality
 from karat.sample import VOTES
@@ -36,6 +36,7 @@ def test_the_table_belongs_to_the_method_as_it_is(sample):
     settings = method_class(DEFAULT_METHOD)().settings
     assert METHOD == DEFAULT_METHOD
     assert {name: value for name, value in settings.items() if name not in WITHOUT_EFFECT} == SETTINGS
+    assert {name: getattr(anchored, name) for name in CONSTANTS} == CONSTANTS
     assert sample.confidence.mean() == pytest.approx(SAMPLE_CONFIDENCE, abs=1e-7)
 
 

@@ -13,6 +13,13 @@ SETTINGS = {
     "prior_votes": 2.0,
     "coin_share": 0.3,
 }
+CONSTANTS = {
+    "LEAST_SHARE": 0.001,
+    "LEAST_SKILL": 0.001,
+    "ACCURACY_MARGIN": 0.02,
+    "CALIBRATION_VOTES": 2.0,
+    "DESIGN_POWER": 0.25,
+}
 SAMPLE_CONFIDENCE = 0.75898828  # mean on the embedded sample: changes when the method does
 N_SETS = 80
 N_FAMILIES = 37
