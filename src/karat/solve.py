@@ -78,7 +78,8 @@ def fit(
     result = _sweep_to_end(method, annotations, engine, watch, checkpoint)
     if checkpoint is not None:
         checkpoint.done()
-    return replace(result, seconds=time.perf_counter() - began, notes=[*method.notes, *engine.notes()])
+    notes = [*method.notes, *method.cautions(annotations.n_tasks), *engine.notes()]
+    return replace(result, seconds=time.perf_counter() - began, notes=notes)
 
 
 def _sweep_to_end(

@@ -263,7 +263,8 @@ def _described(result: Result, merged: Merged, annotators: Codes, posterior: NDA
         f"(last change {steps[-1].change:.2g}); {changed:,} earlier labels changed"
     )
     note = f"{added:,} votes were folded in since the last fit; --refit (refit=True) fits all of them again."
-    return replace(made, converged=result.converged, stopped=stopped, notes=[note] if added else [])
+    notes = [*([note] if added else []), *method_of(result).cautions(merged.votes.n_tasks)]
+    return replace(made, converged=result.converged, stopped=stopped, notes=notes)
 
 
 def _kept_intervals(result: Result, merged: Merged, annotators: Codes) -> Intervals:

@@ -14,6 +14,7 @@ from karat.cli.words import count, say, warn
 from karat.encoding import MISSING
 from karat.frames import to_list
 from karat.trust import n_flips
+from karat.trust.expected import Expected, expected_of, in_words
 
 if TYPE_CHECKING:
     from karat.annotations import Annotations
@@ -28,7 +29,9 @@ MOST_NAMED = 10  # annotators without any vote
 def facts(result: Result, votes: Annotations) -> dict[str, Any]:
     """The figures of a result."""
     gold, tied = int((votes.gold != MISSING).sum()), int(result.tied.sum())
-    return described(result, votes.n_votes, votes.n_tasks, tied=tied, outvoted=n_flips(result), gold=gold)
+    found = described(result, votes.n_votes, votes.n_tasks, tied=tied, outvoted=n_flips(result), gold=gold)
+    expected = expected_of(result)
+    return {**found, "expected_accuracy": None if expected is None else expected._asdict()}
 
 
 def described(result: Result, n_votes: int, n_tasks: int, *, tied: int, outvoted: int, gold: int) -> dict[str, Any]:
@@ -48,6 +51,7 @@ def described(result: Result, n_votes: int, n_tasks: int, *, tied: int, outvoted
         "notes": result.notes,
         "tied": tied,
         "differs_from_majority": outvoted,
+        "expected_accuracy": None,
         "gold": gold,
         "unlabelled": len(result.unlabelled),
         "never_voted": [] if result.annotations is None else to_list(result.annotations.never_voted),
@@ -67,6 +71,8 @@ def tell(found: dict[str, Any], result: Result) -> None:
         + (" (karat trust says why)" if found["differs_from_majority"] else "")
         + (f", {found['gold']:,} given by gold truths" if found["gold"] else "")
     )
+    if found["expected_accuracy"]:
+        say(in_words(Expected(**found["expected_accuracy"])))
     for note in result.notes:
         say(note)
     if words := left_out(found):

@@ -97,7 +97,8 @@ def _show(result: Result, found: Trust, as_json: bool) -> None:
         print_json(found.figures())
         return
     from karat.cli.show import console, figures_table, frame_table
-    from karat.cli.words import count, warn
+    from karat.cli.words import count, say, warn
+    from karat.trust.expected import caution, in_words
 
     screen = console()
     title = f"{found.method}: {count(found.n_tasks, 'task')}, {count(found.agreement.n_annotators, 'annotator')}"
@@ -110,6 +111,10 @@ def _show(result: Result, found: Trust, as_json: bool) -> None:
         screen.print(frame_table("Annotators who err alike", found.alike.groups(), SHOWN))
     for warning in found.warnings:
         warn(warning)
+    if found.expected is not None:
+        say(in_words(found.expected))
+    if words := caution(result):
+        warn(words)
 
 
 def _figures(found: Trust) -> list[tuple[str, str]]:

@@ -72,7 +72,7 @@ def aggregate_files(
         )
         engine.adopt(lambda index: remote.blocks[index], [block.n_tasks for block in remote.blocks])
         made, tally = _fit(chosen, engine, remote, shop, probabilities, watch)
-    notes = [*chosen.notes, *engine.notes()]
+    notes = [*chosen.notes, *chosen.cautions(remote.n_tasks), *engine.notes()]
     return outcome(target, made, remote, tally, time.perf_counter() - began, notes)
 
 

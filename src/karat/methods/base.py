@@ -139,6 +139,10 @@ class Method(ABC):
     def converged(self, steps: list[Step]) -> bool:
         return steps[-1].change < self.tolerance
 
+    def cautions(self, n_tasks: int) -> list[str]:
+        """What users must know of results with so many tasks; goes into the result's notes."""
+        return []
+
     @abstractmethod
     def knowledge(self, parameters: Any) -> Knowledge: ...
 

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from karat.trust.copies import Alike as Alike
     from karat.trust.copies import alike as alike
     from karat.trust.coverage_table import coverage as coverage
+    from karat.trust.expected import Expected as Expected
+    from karat.trust.expected import expected_accuracy as expected_accuracy
     from karat.trust.majority import contested as contested
     from karat.trust.majority import flips as flips
     from karat.trust.majority import n_flips as n_flips
@@ -26,12 +28,14 @@ _HOME = {
     "Agreement": "measures",
     "Alike": "copies",
     "Calibration": "reliability",
+    "Expected": "expected",
     "Trust": "overview",
     "agreement": "measures",
     "alike": "copies",
     "calibration": "reliability",
     "contested": "majority",
     "coverage": "coverage_table",
+    "expected_accuracy": "expected",
     "flips": "majority",
     "n_flips": "majority",
     "spammers": "spam",

@@ -11,6 +11,7 @@ from karat.encoding import MISSING
 from karat.frames import to_list
 from karat.result import Result
 from karat.trust.copies import Alike, alike
+from karat.trust.expected import Expected, expected_of
 from karat.trust.majority import CLOSE, margins, n_flips
 from karat.trust.measures import Agreement, agreement
 from karat.trust.reliability import Calibration, calibration
@@ -38,6 +39,7 @@ class Trust:
     agreement: Agreement
     alike: Alike
     calibration: Calibration | None  # None without truths
+    expected: Expected | None  # share of right labels of such confidence on real data; None: not the default method
     warnings: list[str]
 
     def figures(self) -> dict[str, Any]:
@@ -52,6 +54,7 @@ class Trust:
             "effective_annotators": self.alike.effective,
             "agreement": self.agreement.figures(),
             "calibration": None if self.calibration is None else self.calibration.figures(),
+            "expected_accuracy": None if self.expected is None else self.expected._asdict(),
             "warnings": self.warnings,
         }
 
@@ -71,6 +74,7 @@ def trust(result: Result, truth: Any = None) -> Trust:
         agreement=agreed,
         alike=same,
         calibration=calibrated,
+        expected=expected_of(result),
         warnings=[
             *_of_votes(agreed, votes.n_votes / votes.n_tasks, result.method),
             *same.warnings,

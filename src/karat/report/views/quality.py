@@ -8,9 +8,11 @@ import numpy as np
 
 from karat import metrics
 from karat.encoding import MISSING, Codes
+from karat.methods.measured import N_FAMILIES
 from karat.report.views.common import Floats, percent, share_interval, thousands
 from karat.report.views.key import Key
 from karat.result import Result
+from karat.trust.expected import Expected, caution, expected_of, in_words
 
 __all__ = ["BANDS", "Band", "Bin", "Judged", "Quality", "band_of", "quality"]
 
@@ -65,9 +67,10 @@ class Quality:
     n_classes: int
     n_gold: int  # labels that were given, not found
     n_unlabelled: int
-    expected: float  # share of right labels among those found, by the method's own probabilities
+    expected: float  # share of right labels among those found
     expected_low: float
     expected_high: float
+    expected_by: str  # where these three come from
     errors: float
     bands: list[Band]
     histogram: list[Bin]
@@ -79,7 +82,8 @@ class Quality:
 def quality(result: Result, key: Key | None = None) -> Quality:
     found = result.gold == MISSING
     confidence = result.confidence[found]
-    expected, low, high = _expected(confidence)
+    measured = expected_of(result)
+    low, expected, high = _expected(confidence) if measured is None else measured[:3]
     judged = None if key is None else _judged(result, key.judges(result))
     bands = _bands(confidence)
     errors = float((1 - confidence).sum())
@@ -93,12 +97,13 @@ def quality(result: Result, key: Key | None = None) -> Quality:
         expected=expected,
         expected_low=low,
         expected_high=high,
+        expected_by="the method’s own probabilities" if measured is None else "labels of such confidence on real data",
         errors=errors,
         bands=bands,
         histogram=_histogram(confidence),
         judged=judged,
-        headline=_headline(expected, judged, found),
-        sentences=_sentences(result, bands, errors, judged, key),
+        headline=_headline(expected, measured, judged, found),
+        sentences=_sentences(result, bands, _of_belief(errors, measured), judged, key),
     )
 
 
@@ -108,12 +113,12 @@ def band_of(confidence: float) -> str:
 
 
 def _expected(confidence: Floats) -> tuple[float, float, float]:
-    """The mean, and 95 % of what the share of right labels would be if each were right with its probability."""
+    """The mean, between 95 % bounds of the share of right labels if each is right with its probability."""
     if not confidence.size:
         return 1.0, 1.0, 1.0
     mean = float(confidence.mean())
     spread = 1.96 * float(np.sqrt((confidence * (1 - confidence)).sum())) / confidence.size
-    return mean, max(mean - spread, 0.0), min(mean + spread, 1.0)
+    return max(mean - spread, 0.0), mean, min(mean + spread, 1.0)
 
 
 def _bands(confidence: Floats) -> list[Band]:
@@ -168,11 +173,18 @@ def _padded(posterior: Floats, n_classes: int) -> Floats:
     return np.pad(posterior, ((0, 0), (0, n_classes - posterior.shape[1])))
 
 
-def _headline(expected: float, judged: Judged | None, found: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> str:
+def _headline(
+    expected: float,
+    measured: Expected | None,
+    judged: Judged | None,
+    found: np.ndarray[tuple[int], np.dtype[np.bool_]],
+) -> str:
     if judged is not None:
         return f"{percent(judged.accuracy, 1)} of the labels are right, by {thousands(judged.n)} known truths"
     if not found.any():
         return "Every label was given as a gold truth"
+    if measured is not None:
+        return f"{100 * measured.low:.0f} to {100 * measured.high:.0f} of 100 labels are expected to be right"
     return f"About {_of_a_hundred(expected)} labels are expected to be right"
 
 
@@ -180,8 +192,10 @@ def _of_a_hundred(share: float) -> str:
     return f"{100 * share:.0f} of 100" if share < 0.985 else f"{min(1000 * share, 999):.0f} of 1,000"
 
 
-def _sentences(result: Result, bands: list[Band], errors: float, judged: Judged | None, key: Key | None) -> list[str]:
-    words = [_of_judgement(judged) if judged else _of_belief(errors), *_of_unused(result, key)]
+def _sentences(result: Result, bands: list[Band], belief: str, judged: Judged | None, key: Key | None) -> list[str]:
+    words = [_of_judgement(judged) if judged else belief, *_of_unused(result, key)]
+    if warned := caution(result):
+        words.append(warned)
     sure, unsure = bands[0], bands[-1]
     if sure.n + unsure.n:
         words.append(
@@ -212,7 +226,12 @@ def _of_unused(result: Result, key: Key | None) -> list[str]:
     return [f"{thousands(n)} of the truths {what} and do not count." for n, what in words if n]
 
 
-def _of_belief(errors: float) -> str:
+def _of_belief(errors: float, measured: Expected | None) -> str:
+    if measured is not None:
+        return (
+            f"{in_words(measured)} The range leaves out the lowest and the highest tenth of {N_FAMILIES} families of "
+            "data sets, and yours may lie anywhere in it. A hundred checked tasks (--truth FILE) would tell."
+        )
     return (
         f"That is what the method's own probabilities say: {errors:,.0f} wrong labels are to be expected. No truth was "
         "given to test it by; methods tend to be a little too sure. A hundred checked tasks (--truth FILE) would tell."
