@@ -161,7 +161,7 @@ class Checkpoint:
                     part.unlink(missing_ok=True)
 
     def _check(self, found: dict[str, Any]) -> None:
-        if found.get("method") in ALIASES:
+        if str(found.get("method")) in ALIASES:
             raise InputError(f"{self.path} was left by {found['method']}, which is gone; delete it and start afresh")
         for name, expected in self.manifest.items():
             if found.get(name) != expected:

@@ -29,7 +29,7 @@ from karat.annotations import Annotations
 from karat.engines import Engine
 from karat.engines.blocks import Block
 from karat.errors import InputError
-from karat.methods.settings import COUNT, SEED, TOLERANCE, Allowed, check_settings
+from karat.methods.settings import ITERATIONS, SEED, TOLERANCE, Allowed, check_settings
 from karat.result import Knowledge, Result, Step
 
 __all__ = ["Knowledge", "Memory", "Method", "Step", "start_from_shares"]
@@ -71,7 +71,7 @@ class Method(ABC):
     notes: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)  # go into the result's notes
 
     def __post_init__(self) -> None:
-        limits = {"max_iterations": COUNT, "tolerance": TOLERANCE, "seed": SEED, **self.limits}
+        limits = {"max_iterations": ITERATIONS, "tolerance": TOLERANCE, "seed": SEED, **self.limits}
         check_settings(self.settings, self.defaults(), limits)
 
     @property

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from karat.errors import InputError
 
-__all__ = ["COUNT", "POSITIVE", "SEED", "SHARE", "TOLERANCE", "Allowed", "Range", "check_settings"]
+__all__ = ["COUNT", "ITERATIONS", "POSITIVE", "SEED", "SHARE", "TOLERANCE", "Allowed", "Range", "check_settings"]
 
 
 class Range(NamedTuple):
@@ -31,6 +31,7 @@ class Range(NamedTuple):
 POSITIVE = Range("positive", 1e-6, 1e6)
 SHARE = Range("between 0 and 1", 1e-6, 1 - 1e-6)
 COUNT = Range("at least 1", 1, 1e6, whole=True)
+ITERATIONS = Range("at least 1", 1, 1e9, whole=True)
 SEED = Range("at least 0", 0, 2.0**63, whole=True)
 TOLERANCE = Range("at least 0", 0, 1e300)
 

@@ -162,8 +162,16 @@ def _judged(votes: Annotations, truth: Codes) -> dict[str, Any]:
 def _with_never_voted(columns: dict[str, Any], votes: Annotations) -> dict[str, Any]:
     n = len(votes.never_voted)
     if n:
-        columns = {name: [*values, *[NOTHING.get(name, 0)] * n] for name, values in columns.items()}
+        columns = {name: _extended(name, values, n) for name, values in columns.items()}
     return {"annotator": _all_names(votes) if n else votes.annotator_names, **columns}
+
+
+def _extended(name: str, values: Any, n: int) -> Any:
+    """The column with n more rows, of the same kind: annotators who never voted."""
+    nothing = NOTHING.get(name, 0)
+    if isinstance(values, np.ndarray) and nothing is not None:
+        return np.append(values, np.full(n, nothing, values.dtype))
+    return [*values, *[nothing] * n]
 
 
 def _all_names(votes: Annotations) -> Names:
