@@ -120,6 +120,28 @@ def test_settings_out_of_range_are_refused(setting):
         karat.AnchoredVote(**setting)
 
 
+def test_why_has_the_weights_that_the_model_uses():
+    """Half of a vote's weight is that of the annotator's own matrix, half that of everybody's."""
+    task, annotator, label, _ = draw(3, K=2, skills=(0.6, 0.9))
+    result = fit(task, annotator, label, 2)
+    k = int(result.label_codes[0])
+    pi, mu = result.knowledge.confusion, result.knowledge.more["mu"]
+    rows = result.why(0, against=1 - k)
+    for who, vote, weight in zip(rows["annotator"][1:], rows["vote"][1:], rows["weight"][1:], strict=True):
+        own, pooled = (np.log(m[k, vote] / m[1 - k, vote]) for m in (pi[who], mu))
+        assert weight == pytest.approx((own + pooled) / 2)
+
+
+def test_new_votes_are_folded_in_close_to_a_fit_of_all():
+    task, annotator, label, _ = draw(11, n_tasks=300, K=3)
+    first = task < 270
+    early = karat.Annotations.from_arrays(task[first], annotator[first], label[first], classes=[0, 1, 2])
+    late = karat.Annotations.from_arrays(task[~first], annotator[~first], label[~first], classes=[0, 1, 2])
+    updated, scratch = karat.aggregate(early, "anchored").update(late), fit(task, annotator, label, 3)
+    assert (updated.label_codes != scratch.label_codes).mean() < 0.01
+    assert np.abs(updated.posterior - scratch.posterior).max() < 0.1
+
+
 @pytest.mark.parametrize(("name", "accuracy"), [("val5", 0.46), ("web", 0.8251), ("ms", 0.7957)])
 def test_accuracy_on_the_data_sets_of_the_paper(data_set, name, accuracy):
     data = data_set(name)

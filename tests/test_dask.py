@@ -54,7 +54,7 @@ def assert_same(one, other):
     assert np.array_equal(one.bound, other.bound, equal_nan=True)
 
 
-@pytest.mark.parametrize("name", ["mv", "ds", "ibcc", "ptbcc", "bwa", "ebcc", "hds", "hpt"])
+@pytest.mark.parametrize("name", ["anchored", "mv", "ds", "ibcc", "ptbcc", "bwa", "ebcc", "hds", "hpt"])
 def test_the_bits_are_those_of_the_local_engine(engine, votes, name):
     method = method_class(name)(**({"n_restarts": 2} if name == "ebcc" else {}))
     local = fit(method, votes, engine=LocalEngine(2, fewest_votes=FEWEST))
@@ -62,7 +62,7 @@ def test_the_bits_are_those_of_the_local_engine(engine, votes, name):
     assert engine.n_blocks > 4
 
 
-@pytest.mark.parametrize("method", ["ptbcc", "hpt"])
+@pytest.mark.parametrize("method", ["anchored", "ptbcc", "hpt"])
 @pytest.mark.parametrize("name", ["fact", "adult"])
 def test_public_data_sets_give_the_bits_of_the_local_engine(client, data_set, name, method):
     votes = data_set(name).annotations

@@ -120,7 +120,6 @@ def test_from_a_dropped_table_to_exported_labels_and_a_restart(page, tmp_path):
         page.click("a:has-text('votes.csv')")
         page.wait_for_selector(".tiles")
         expect(page.locator(".tile", has_text="truths used")).to_contain_text("4")
-        expect(page.locator("#choice tr", has_text="ptbcc")).to_be_visible()
         open_view(page, "method")
         expect(page.locator("#fits tbody tr", has_text=DEFAULT_METHOD)).to_contain_text("shown")
         assert exported_labels(page, tmp_path) == labels

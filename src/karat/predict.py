@@ -52,11 +52,20 @@ def likelihood(result: Result, annotator: Codes, truth: Codes, label: Codes) -> 
 
 
 def evidence(result: Result, annotator: Codes, label: Codes, one: Codes, other: Codes) -> Floats:
-    """[n]: log P(vote | one) - log P(vote | other): how much each vote speaks for one class against another."""
-    sides = (likelihood(result, annotator, side, label) for side in (one, other))
-    for_one, for_other = (np.log(np.maximum(p, LEAST_PROBABILITY)) for p in sides)
-    logs: Floats = for_one - for_other
-    return logs
+    """[n]: log P(vote | one) - log P(vote | other): how much each vote speaks for one class against another.
+
+    The anchored vote takes the mean of two such logs: by the annotator's own matrix and by everybody's.
+    """
+    own = _log_ratio(*(likelihood(result, annotator, side, label) for side in (one, other)))
+    if "mu" not in result.knowledge.more:
+        return own
+    mu, share = result.knowledge.more["mu"], float(result.settings["own_share"])
+    return share * own + (1 - share) * _log_ratio(mu[one, label], mu[other, label])
+
+
+def _log_ratio(one: Floats, other: Floats) -> Floats:
+    for_one, for_other = (np.log(np.maximum(p, LEAST_PROBABILITY)) for p in (one, other))
+    return np.asarray(for_one - for_other)
 
 
 def matrices(result: Result, annotators: Codes, classes: NDArray[np.int64]) -> Floats:

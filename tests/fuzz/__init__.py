@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from tests.fuzz import formats
+from tests.fuzz import formats, models
 from tests.fuzz.case import Case
 
 __all__ = ["FAMILIES", "make"]
@@ -21,6 +21,8 @@ FAMILIES: list[Callable[[Random], Case]] = [
     formats.odd_table,
     formats.counted_table,
     formats.damaged_archive,
+    models.damaged_model,
+    models.damaged_checkpoint,
 ]
 
 
