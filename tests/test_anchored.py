@@ -39,6 +39,15 @@ def test_equals_the_slow_twin(seed, K, skills):
     np.testing.assert_allclose(fit(task, annotator, label, K).posterior, expected, atol=1e-10)
 
 
+def test_annotators_who_are_worse_than_chance_keep_the_least_weight():
+    """Two of them are always wrong; on tasks where they vote alone, their weights decide."""
+    task, annotator, label, truth = draw(4, K=3, skills=(0.8, 0.9))
+    wrong = annotator < 2
+    label = np.where(wrong, (truth[task] + 1) % 3, label)
+    expected = reference.anchored(task, annotator, label, 3)
+    np.testing.assert_allclose(fit(task, annotator, label, 3).posterior, expected, atol=1e-10)
+
+
 @pytest.mark.parametrize("sweeps", [1, 2, 3, 7])
 def test_equals_the_twin_after_any_number_of_sweeps(sweeps):
     task, annotator, label, _ = draw(5)
