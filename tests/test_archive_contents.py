@@ -12,6 +12,7 @@ import karat
 from karat import Annotations, InputError
 from karat.checkpoint import Checkpoint
 from karat.checks.laws import sample_votes
+from karat.kernels.dirichlet import digamma_and_gammaln
 from karat.methods import method_class
 from karat.methods.hpt import HPT
 from karat.methods.ibcc import IBCC
@@ -312,3 +313,9 @@ def test_a_checkpoint_of_other_classes_is_refused_in_a_sentence(tmp_path):
     half_done(HPT(), tmp_path / "half", karat.read(tmp_path / "votes.csv"))
     with pytest.raises(InputError, match=r"belongs to another fit .*resume with the same votes, classes and settings"):
         karat.aggregate(tmp_path / "votes.csv", "hpt", classes=[0, 1, 2, 3], checkpoint=tmp_path / "half", resume=True)
+
+
+@pytest.mark.parametrize("x", [0.0, -1e300, -3.0, float("nan")])
+def test_special_functions_of_counts_that_are_not_positive_end_in_nan(x):
+    """A damaged checkpoint may hold such counts; the recurrence of digamma would never end."""
+    assert np.isnan(digamma_and_gammaln(x)).all()

@@ -19,7 +19,9 @@ ASYMPTOTIC = 10.0  # from here on eight terms of the series are exact to the las
 
 @kernel
 def digamma_and_gammaln(x: float) -> tuple[float, float]:
-    """Shift x up by the recurrences, then use the asymptotic series."""
+    """Shift x up by the recurrences, then use the asymptotic series. NaN where x is not positive."""
+    if not x > 0.0:  # a count from a damaged file: the recurrence would never end
+        return math.nan, math.nan
     reciprocals, product = 0.0, 1.0
     while x < ASYMPTOTIC:
         reciprocals += 1.0 / x

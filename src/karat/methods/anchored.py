@@ -120,7 +120,7 @@ class AnchoredVote(Method):
     name: ClassVar[str] = "anchored"
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
-    keeps: ClassVar[dict[str, str]] = {"seen": "WK", "mu": "KK"}
+    keeps: ClassVar[dict[str, str]] = {"seen": "WK", "mu": "KK", "pairs": "2", "excess": "2"}
     limits: ClassVar[Mapping[str, Allowed]] = {
         "vote_share": Range("between 0 and 1", 0, 1),
         "own_share": Range("between 0 and 1", 0, 1),
@@ -188,7 +188,7 @@ class AnchoredVote(Method):
                 "seen": parameters.n.sum(axis=1),
                 "mu": parameters.mu.T.copy(),
                 "pairs": parameters.pairs,
-                "excess": parameters.excess,
+                "excess": np.maximum(parameters.excess, 0.0),  # a correlation below 0 counts as 0
             },
         )
 
