@@ -221,3 +221,16 @@ def test_methods_without_matrices_take_many_classes(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("KARAT_MAX_MEMORY", "100e6")
     n = np.arange(1000)
     assert len(karat.aggregate(Annotations.from_arrays(n, n % 5, n), "mv").label) == 1000
+
+
+def test_an_old_workbook_whose_sectors_form_a_circle_is_refused(tmp_path: Path) -> None:
+    """The workbook library follows it until the memory is full."""
+    path = xls(tmp_path / "v.xls")
+    book = bytearray(path.read_bytes())
+    table = 512 + 512 * int.from_bytes(book[76:80], "little")
+    sectors = [int.from_bytes(book[table + 4 * n : table + 4 * n + 4], "little") for n in range(128)]
+    second = next(n for n, following in enumerate(sectors) if following == n + 1)
+    book[table + 4 * second : table + 4 * second + 4] = second.to_bytes(4, "little")
+    path.write_bytes(book)
+    with pytest.raises(InputError, match=r"v\.xls is a damaged workbook \(its sectors form a circle\)"):
+        read(path)

@@ -69,7 +69,9 @@ def _whole_workbook(source: Source) -> Iterator[None]:
 def _check_size(source: Source) -> None:
     """The library allocates every cell between the first and the last, so a tiny file could ask for 549 GB."""
     most = limit("CELLS")
-    for rows, columns in _sizes(source):
+    with _whole_workbook(source):
+        sizes = list(_sizes(source))
+    for rows, columns in sizes:
         if rows * columns > most:
             found = f"has a sheet of {rows:,} rows x {columns:,} columns, more than {most:,} cells"
             refuse(source.name, found, "CELLS")

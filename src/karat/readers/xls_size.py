@@ -63,8 +63,11 @@ def _entry(entries: list[bytes], names: tuple[str, ...]) -> tuple[int, int]:
 
 
 def _chain(table: Sequence[int], number: int) -> list[int]:
+    """Sectors one after another. A circle is refused, because the workbook library would follow it for ever."""
     chain: list[int] = []
-    while number < len(table) and len(chain) < len(table):
+    while number < len(table):
+        if len(chain) == len(table):
+            raise ValueError("its sectors form a circle")
         chain.append(number)
         number = table[number]
     return chain
