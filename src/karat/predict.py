@@ -57,9 +57,10 @@ def evidence(result: Result, annotator: Codes, label: Codes, one: Codes, other: 
     The anchored vote takes the mean of two such logs: by the annotator's own matrix and by everybody's.
     """
     own = _log_ratio(*(likelihood(result, annotator, side, label) for side in (one, other)))
-    if "mu" not in result.knowledge.more:
+    share = result.settings.get("own_share")
+    if share is None:
         return own
-    mu, share = result.knowledge.more["mu"], float(result.settings["own_share"])
+    mu = result.knowledge.more["mu"]
     return share * own + (1 - share) * _log_ratio(mu[one, label], mu[other, label])
 
 
