@@ -61,7 +61,8 @@ def evidence(result: Result, annotator: Codes, label: Codes, one: Codes, other: 
     if share is None:
         return own
     mu = result.knowledge.more["mu"]
-    return share * own + (1 - share) * _log_ratio(mu[one, label], mu[other, label])
+    mixed: Floats = share * own + (1 - share) * _log_ratio(mu[one, label], mu[other, label])
+    return mixed
 
 
 def _log_ratio(one: Floats, other: Floats) -> Floats:
