@@ -148,3 +148,13 @@ def test_a_zip_whose_directory_is_damaged(tmp_path: Path) -> None:
             refused.append(str(error))
     assert refused
     assert [said for said in refused if "v.zip" not in said] == []
+
+
+def test_gzip_whose_first_bytes_are_damaged_is_refused(tmp_path: Path) -> None:
+    """By its name it is gzip, by its content it is not."""
+    packed = bytearray(gzip.compress(b"task,worker,label\n1,w,a\n"))
+    packed[1] ^= 0x66
+    path = tmp_path / "votes.csv.gz"
+    path.write_bytes(packed)
+    with pytest.raises(InputError, match=r"votes\.csv\.gz is damaged: it cannot be unpacked .*again"):
+        read(path)

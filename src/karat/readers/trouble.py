@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import NoReturn
@@ -41,7 +42,11 @@ def explain(source: Source, error: BaseException) -> NoReturn:
     if source.compression == "zstd" and (not source.format or isinstance(error, OSError)):
         raise InputError(f"{source.name}{_bad_zstd(str(error))}; fetch or write the file again") from error
     for diagnose in (_binary, _bad_unicode, _bad_shape, _bad_json):
-        found = diagnose(source, str(error))
+        try:
+            found = diagnose(source, str(error))
+        except (OSError, EOFError, zlib.error) as damage:
+            again = "fetch or write the file again"
+            raise InputError(f"{source.name} is damaged: it cannot be unpacked ({damage}); {again}") from error
         if found:
             raise InputError(f"{source.name}{found}") from error
     said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
