@@ -198,7 +198,6 @@ class AnchoredVote(Method):
         seen, mu = more["seen"], more["mu"]
         pi = known.confusion * (seen + self.prior_votes)[:, :, None] - self.prior_votes * mu
         n = np.maximum(pi, 0.0).transpose(0, 2, 1).copy()
-        n -= 0.0 if self.earlier is None else self.earlier
         tau = known.class_prior * len(result.posterior)
         parameters = self._parameters(more["pairs"], more["excess"], tau, n, self.max_iterations)
         return Memory(First(0.0, tau, n, more["pairs"]), Statistics(0.0, tau, n, more["excess"]), parameters)
