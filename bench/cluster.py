@@ -30,12 +30,12 @@ import numpy as np
 from cloudpickle import dumps, loads
 
 import karat
+from karat.api.fit import fit
 from karat.engines.blocks import cuts
 from karat.engines.dask import DaskEngine
 from karat.engines.dask.packing import memory_of
 from karat.engines.local import LocalEngine
 from karat.methods.ptbcc import PTBCC, First, Statistics
-from karat.solve import fit
 from machine import RESULTS, keep
 
 Figures = dict[str, Any]
@@ -101,8 +101,8 @@ def traffic(sizes: list[int], annotators: list[int]) -> Figures:
 
 def from_files(votes: Path, work: Path) -> Figures:
     """Both read, fit and write; a fresh folder each."""
-    from karat.distributed import aggregate_files
-    from karat.writers import write_labels
+    from karat.api.folders import aggregate_files
+    from karat.io.writers import write_labels
 
     began = time.perf_counter()
     result = karat.aggregate(votes, "ptbcc", threads=2)

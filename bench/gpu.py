@@ -22,13 +22,14 @@ import cupy as cp
 import numpy as np
 
 from gpu_votes import VOTES_PER_TASK, Timer, copy_bandwidth, on_host, random_votes
-from karat.annotations import Annotations
+from karat.api.fit import fit
 from karat.engines.gpu import GPUEngine
 from karat.engines.local import LocalEngine
+from karat.fitting.solve import descend
 from karat.kernels.cuda import ptbcc as kernels
 from karat.methods import method_class
 from karat.methods.ptbcc import PTBCC
-from karat.solve import descend, fit
+from karat.votes.annotations import Annotations
 from machine import describe
 
 METHODS: dict[str, list[dict[str, Any]]] = {

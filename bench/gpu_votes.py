@@ -7,7 +7,7 @@ from typing import Any
 import cupy as cp
 import numpy as np
 
-from karat.annotations import Annotations
+from karat.votes.annotations import Annotations
 
 VOTES_PER_TASK = 5
 

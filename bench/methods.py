@@ -27,10 +27,10 @@ from typing import Any
 
 import numpy as np
 
-from karat.annotations import Annotations
+from karat.api.fit import fit
 from karat.methods import method_class
-from karat.registry import REGISTRY
-from karat.solve import fit
+from karat.methods.registry import REGISTRY
+from karat.votes.annotations import Annotations
 from machine import describe, keep
 
 HERE = Path(__file__).parent

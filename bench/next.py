@@ -26,11 +26,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.annotations import Annotations
+from karat.api.fit import fit
+from karat.api.result import Result
+from karat.insight.next_votes import expected_gains
 from karat.methods.ptbcc import PTBCC
-from karat.planning import expected_gains
-from karat.result import Result
-from karat.solve import fit
+from karat.votes.annotations import Annotations
 from machine import RESULTS, keep
 from next_page import write_page
 

@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from karat.annotations import Annotations
+from karat.api.fit import fit
 from karat.methods.ptbcc import PTBCC
-from karat.solve import fit
+from karat.votes.annotations import Annotations
 from machine import keep, peak_memory
 
 

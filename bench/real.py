@@ -26,11 +26,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from karat.api.fit import fit
 from karat.errors import InputError
-from karat.files import write_bytes
 from karat.methods import Method, method_class
-from karat.registry import DEFAULT_METHOD, REGISTRY
-from karat.solve import fit
+from karat.methods.registry import DEFAULT_METHOD, REGISTRY
+from karat.system.files import write_bytes
 from machine import describe
 from real_data import RealSet, load, without_labels
 from real_rivals import RIVALS, Rival, covers, is_rival, version

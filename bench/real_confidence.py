@@ -21,16 +21,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
-from karat import metrics
-from karat.annotations import Annotations
+from karat.api.fit import fit
 from karat.errors import InputError
-from karat.files import write_bytes
+from karat.insight.expected import WITHOUT_EFFECT, widened
+from karat.io.readers import read
 from karat.methods import Method, method_class
-from karat.readers import read
-from karat.registry import DEFAULT_METHOD
-from karat.sample import VOTES
-from karat.solve import fit
-from karat.trust.expected import WITHOUT_EFFECT, widened
+from karat.methods.registry import DEFAULT_METHOD
+from karat.results import metrics
+from karat.system.files import write_bytes
+from karat.votes.annotations import Annotations
+from karat.votes.sample import VOTES
 from real_data import PAPER, RealSet, load
 
 MODULE = Path(__file__).parents[1] / "src" / "karat" / "methods" / "measured.py"

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from karat.errors import InputError
-from karat.files import write_bytes
-from karat.registry import DEFAULT_METHOD, REGISTRY
+from karat.methods.registry import DEFAULT_METHOD, REGISTRY
+from karat.system.files import write_bytes
 from real_data import KINDS, PAPER
 from real_rivals import RIVALS as OTHERS
 from real_rivals import covers, is_rival

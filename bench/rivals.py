@@ -20,9 +20,9 @@ import venv
 from pathlib import Path
 from typing import Any
 
-from karat.datasets import data_sets, find
-from karat.files import write_bytes
-from karat.registry import REGISTRY
+from karat.methods.registry import REGISTRY
+from karat.paper.datasets import data_sets, find
+from karat.system.files import write_bytes
 from machine import describe
 from rivals_page import write_page
 

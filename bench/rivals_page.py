@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from karat.datasets import data_set
-from karat.reproduce.document import Block, Heading, Items, Picture, Table, Text, to_html, to_markdown
+from karat.paper.datasets import data_set
+from karat.paper.document import Block, Heading, Items, Picture, Table, Text, to_html, to_markdown
 
 TITLE = "Karat and other libraries on the same votes"
 COLOURS = ["#7a0c2e", "#3b76af", "#e08214", "#3f8f5f", "#8c6bb1", "#8c8c8c", "#f4a582", "#1b9e9e", "#c2a500", "#555555"]

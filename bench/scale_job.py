@@ -39,20 +39,20 @@ class Clock:
 
 def aggregate(arguments: list[str]) -> Figures:
     """`karat aggregate` as it is, with a stopwatch on its parts."""
-    import karat.readers
-    import karat.solve
-    import karat.writers
-    from karat.annotations import Annotations
+    import karat.fitting.solve
+    import karat.io.readers
+    import karat.io.writers
     from karat.cli import main
     from karat.engines.local import LocalEngine
+    from karat.votes.annotations import Annotations
 
     clock = Clock()
     for owner, function, phase in (
-        (karat.readers, "read", "read and sort"),
+        (karat.io.readers, "read", "read and sort"),
         (Annotations, "from_codes", "sort"),
-        (karat.solve, "fit", "fit"),
+        (karat.fitting.solve, "fit", "fit"),
         (LocalEngine, "sum", "sweeps"),
-        (karat.writers, "write_labels", "write"),
+        (karat.io.writers, "write_labels", "write"),
     ):
         clock.wrap(owner, function, phase)
     began = time.perf_counter()
@@ -75,8 +75,8 @@ def _exit_code(main: Callable[[], None], arguments: list[str]) -> int:
 def sweeps(votes: float, annotators: int, classes: int, prototypes: int, threads: list[int], sweeps: int) -> Figures:
     """The time of a sweep, from the moments at which sweeps end; the first ones do not count."""
     import karat
+    from karat.api.fit import fit
     from karat.methods.ptbcc import PTBCC
-    from karat.solve import fit
 
     annotations = karat.simulate(int(votes / 5), annotators, classes, votes_per_task=5, seed=1).annotations
     method = PTBCC(n_prototypes=prototypes, tolerance=0.0, max_iterations=sweeps + 2)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from karat.registry import DEFAULT_METHOD
+from karat.methods.registry import DEFAULT_METHOD
 
 Figures = dict[str, Any]
 

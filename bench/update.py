@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.annotations import Annotations
+from karat.api.fit import fit
 from karat.methods import Method
 from karat.methods.anchored import AnchoredVote
 from karat.methods.ds import DS
@@ -28,7 +28,7 @@ from karat.methods.hpt import HPT
 from karat.methods.ibcc import IBCC
 from karat.methods.mv import MajorityVote
 from karat.methods.ptbcc import PTBCC
-from karat.solve import fit
+from karat.votes.annotations import Annotations
 from machine import RESULTS, keep
 
 DATA_SETS = ("adult", "aircr", "cf", "dog", "face", "fact", "ms", "val5", "val7", "web")

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from karat.methods import Method, method_class
-from karat.registry import DEFAULT_METHOD, REGISTRY
+from karat.methods.registry import DEFAULT_METHOD, REGISTRY
 
 EQUATIONS = Path(__file__).parent / "equations"
 SECTION = re.compile(r"(?m)^(?:Parameters|Examples)\n-+\n")  # of numpydoc

@@ -17,7 +17,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import karat
-from karat.registry import DEFAULT_METHOD
+from karat.methods.registry import DEFAULT_METHOD
 
 IMAGES = Path(__file__).parent / "images"
 SAMPLE = Path(karat.__file__).parent / "sample"

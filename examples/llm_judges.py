@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 import karat
-from karat.trust import alike, calibration
+from karat.insight import alike, calibration
 
 N_PROMPTS, ORDERS, REPEATS = 400, ("AB", "BA"), 2
 SKILL = {

@@ -15,8 +15,8 @@ import uvicorn
 
 import karat
 from karat.studio.app import make_app
-from karat.studio.desk import Desk
 from karat.studio.serve import QUIETLY, plan
+from karat.studio.services import Desk
 
 SAMPLE = Path(karat.__file__).parent / "sample" / "votes.csv"
 TOKEN = "a-token-for-tests-only"

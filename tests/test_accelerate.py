@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from karat import Annotations, InputError
-from karat.checkpoint import Checkpoint
+from karat.api.fit import fit
 from karat.checks.laws import LAWS, sample_votes
+from karat.fitting.checkpoint import Checkpoint
 from karat.methods.ptbcc import PTBCC
-from karat.solve import fit
 from tests.conftest import DATA_SETS
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from karat.api.fit import fit
 from karat.methods import method_class
-from karat.solve import fit
 from tests.conftest import DATA_SETS, SHARED
 
 # Names of the file -> registered name, settings and, for rows without one, the tolerance.

@@ -9,7 +9,7 @@ from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
 
 import karat
 from karat import Annotations, InputError
-from karat.frames import to_polars
+from karat.votes.frames import to_polars
 from tests.cli_helpers import run, write
 
 _ = None

@@ -10,16 +10,16 @@ import pytest
 
 import karat
 from karat import Annotations, InputError
-from karat.checkpoint import Checkpoint
+from karat.api.fit import fit
 from karat.checks.laws import sample_votes
+from karat.fitting.checkpoint import Checkpoint
 from karat.kernels.dirichlet import digamma_and_gammaln
 from karat.methods import method_class
 from karat.methods.hpt import HPT
 from karat.methods.ibcc import IBCC
 from karat.methods.ptbcc import PTBCC
-from karat.registry import REGISTRY
-from karat.solve import fit
-from karat.validation import Field, check, check_votes
+from karat.methods.registry import REGISTRY
+from karat.system.validation import Field, check, check_votes
 from tests.cli_helpers import run
 from tests.fuzz.archives import as_npy, mutate, pack, unpack, use_model
 from tests.test_checkpoint import interrupt_at
@@ -84,6 +84,7 @@ BAD_ARRAYS = {
     "a posterior that sums to more": {"posterior": with_first(0.999)},
     "a negative posterior": {"posterior": with_first(-0.5)},
     "a posterior of one class less": {"posterior": lambda posterior: np.full((len(posterior), 2), 0.5)},
+    "a posterior of 16-bit floats": {"posterior": lambda posterior: posterior.astype(np.float16)},
     "a posterior of objects": {"posterior": np.array([{}], dtype=object)},
     "labels that do not exist": {"label_codes": with_first(3)},
     "negative labels": {"label_codes": with_first(-1)},

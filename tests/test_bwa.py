@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from karat import Annotations, InputError
+from karat.api.fit import fit
 from karat.checks.laws import sample_votes
 from karat.methods.bwa import BWA
-from karat.solve import fit
 from tests.reference import bwa as twin
 
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import karat
-from karat import Annotations, InputError, metrics
-from karat.frames import to_polars
-from karat.trust import calibration
+from karat import Annotations, InputError
+from karat.insight import calibration
+from karat.results import metrics
+from karat.votes.frames import to_polars
 from tests.trust_helpers import panel
 
 

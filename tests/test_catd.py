@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from karat import Annotations, InputError
+from karat.api.fit import fit
 from karat.checks import LAWS
 from karat.checks.laws import sample_votes
 from karat.engines.local import LocalEngine
 from karat.kernels.catd import draw
 from karat.methods.catd import CATD
-from karat.solve import fit
 from tests.reference import catd as twin
 
 

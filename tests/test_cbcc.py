@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from karat import Annotations, InputError
+from karat.api.fit import fit
 from karat.checks.laws import sample_votes
 from karat.kernels import knowles_minka
 from karat.methods.cbcc import CBCC, community_prior
-from karat.solve import fit
 from tests.reference import cbcc as twin
 
 # shared/METHODS.md, 6.2: mean diag, mean off, var diag, var off, cov(diag, off), cov(off, off).

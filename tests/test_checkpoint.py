@@ -10,14 +10,14 @@ import pytest
 
 import karat
 from karat import Annotations, InputError
-from karat.checkpoint import Checkpoint
+from karat.api.fit import fit
 from karat.checks.laws import same, sample_votes
+from karat.fitting.checkpoint import Checkpoint
 from karat.methods import method_class
 from karat.methods.ebcc import EBCC
 from karat.methods.hpt import HPT
 from karat.methods.ptbcc import PTBCC
-from karat.registry import REGISTRY
-from karat.solve import fit
+from karat.methods.registry import REGISTRY
 
 RESUMABLE = [name for name in REGISTRY if method_class(name)().n_restarts == 1]
 
@@ -78,7 +78,7 @@ def test_a_checkpoint_of_other_votes_or_settings_is_refused(tmp_path):
 
 
 def test_long_work_is_kept_from_time_to_time(tmp_path, monkeypatch):
-    monkeypatch.setattr("karat.checkpoint.SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr("karat.fitting.checkpoint.SECONDS_BETWEEN", 0.0)
     path = tmp_path / "half"
     there = []
     fit(
@@ -126,7 +126,7 @@ def moments(votes, whole):
 @pytest.mark.parametrize("stop", [kill_at, interrupt_at], ids=["kill", "interrupt"])
 def test_work_after_a_prelude_is_resumed_wherever_it_stopped(stop, votes, whole, tmp_path, monkeypatch):
     if stop is kill_at:
-        monkeypatch.setattr("karat.checkpoint.SECONDS_BETWEEN", 0.0)  # else a kill loses a minute
+        monkeypatch.setattr("karat.fitting.checkpoint.SECONDS_BETWEEN", 0.0)  # else a kill loses a minute
     for number in moments(votes, whole):
         path = tmp_path / f"at-{number}"
         with pytest.raises((Killed, KeyboardInterrupt)):
@@ -162,9 +162,9 @@ def test_a_real_sigkill_in_the_last_sweeps(votes, whole, tmp_path):
     script = f"""
 import os, signal, numpy as np
 from karat import Annotations
-from karat.checkpoint import Checkpoint
+from karat.fitting.checkpoint import Checkpoint
 from karat.methods.hpt import HPT
-from karat.solve import fit
+from karat.api.fit import fit
 def watch(step):
     if step.iteration == {whole.iterations - 1}:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -12,20 +12,20 @@ import pytest
 
 import karat
 from karat import Annotations, InputError
-from karat.checkpoint import Checkpoint
+from karat.api.fit import fit
 from karat.checks.laws import sample_votes
 from karat.errors import OutputError
-from karat.locks import locked
+from karat.fitting.checkpoint import Checkpoint
 from karat.methods.hpt import HPT
 from karat.methods.ptbcc import PTBCC
-from karat.solve import fit
+from karat.system.locks import locked
 from tests.cli_helpers import CSV, run, write
 
 KARAT = [sys.executable, "-c", "from karat.cli import main; main()"]
 HOLD = """
 import sys, time
 from pathlib import Path
-from karat.locks import locked
+from karat.system.locks import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

@@ -5,7 +5,7 @@ import sys
 
 import karat
 from karat.methods import method_class
-from karat.registry import REGISTRY
+from karat.methods.registry import REGISTRY
 from tests.cli_helpers import run
 
 HEAVY = {"numba", "polars", "narwhals", "numpy", "scipy", "pandas"}

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import karat
-from karat.frames import to_list
-from karat.registry import DEFAULT_METHOD
+from karat.methods.registry import DEFAULT_METHOD
+from karat.votes.frames import to_list
 from tests.cli_helpers import CSV, run, write
 
 WIDE = "task,ann,bob,eve\nt1,x,x,y\nt2,y,,y\n"
@@ -164,14 +164,14 @@ def test_labels_against_the_majority_are_counted_without_regard_to_ties(votes: P
 
 
 def karat_sample() -> Path:
-    from karat.sample import VOTES
+    from karat.votes.sample import VOTES
 
     return VOTES
 
 
 def test_reading_progress_says_rows_rate_and_time_left() -> None:
     from karat.cli.words import reading_line
-    from karat.readers import Progress
+    from karat.io.readers import Progress
 
     assert reading_line(Progress(3_000_000, 12_000_000, 2.0)) == (
         "reading: 3,000,000 of about 12,000,000 rows, 1.5 million a second, 6 s left"

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-import karat.solve
+import karat.fitting.solve
 from karat.cli import main
-from karat.writers import write_frame
+from karat.io.writers import write_frame
 from tests.cli_helpers import CSV, run, write
 
 KARAT = [sys.executable, "-c", "from karat.cli import main; main()"]
@@ -109,7 +109,7 @@ def test_an_output_that_cannot_be_written_is_found_before_the_work(
 ) -> None:
     votes = write(tmp_path / "votes.csv", CSV)
     (tmp_path / "folder.csv").mkdir()
-    monkeypatch.setattr("karat.readers.read", lambda *_, **__: pytest.fail("the work began"))
+    monkeypatch.setattr("karat.io.readers.read", lambda *_, **__: pytest.fail("the work began"))
     before = contents(tmp_path)
     result = run("aggregate", votes, option, tmp_path / place)
     assert result.exit_code == 2
@@ -155,7 +155,7 @@ def test_if_the_last_file_cannot_be_written_the_first_is_not_touched(
             raise OSError(28, "No space left on device")
         write_frame(frame, path)
 
-    monkeypatch.setattr("karat.writers.write_frame", fill_up)
+    monkeypatch.setattr("karat.io.writers.write_frame", fill_up)
     before = contents(tmp_path)
     result = run("aggregate", votes, "-o", labels, "--annotators", annotators)
     assert result.exit_code == 2
@@ -172,7 +172,7 @@ def test_an_error_while_staging_names_the_file_that_the_user_knows(
     def refuse(result: object, path: Path, probabilities: bool) -> None:
         raise OutputError(f"{path} cannot be written as CSV: too odd")
 
-    monkeypatch.setattr("karat.writers.write_labels", refuse)
+    monkeypatch.setattr("karat.io.writers.write_labels", refuse)
     message = assert_one_message(run("aggregate", votes, "-o", tmp_path / "labels.csv").stderr)
     assert f"{tmp_path / 'labels.csv'} cannot be written as CSV" in message
     assert ".part" not in message
@@ -217,7 +217,7 @@ def test_an_interrupt_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
         raise KeyboardInterrupt
 
     votes = write(tmp_path / "votes.csv", CSV)
-    monkeypatch.setattr(karat.solve, "fit", interrupted)
+    monkeypatch.setattr(karat.fitting.solve, "fit", interrupted)
     result = run("aggregate", votes, "-o", tmp_path / "out.csv")
     assert result.exit_code == 130
     assert "interrupted; nothing was written" in assert_one_message(result.stderr)
@@ -231,7 +231,7 @@ def test_a_mistake_of_ours_is_exit_code_one_and_asks_for_a_report(
         raise ZeroDivisionError("by zero")
 
     votes = write(tmp_path / "votes.csv", CSV)
-    monkeypatch.setattr(karat.solve, "fit", wrong)
+    monkeypatch.setattr(karat.fitting.solve, "fit", wrong)
     monkeypatch.setattr(sys, "argv", ["karat", "aggregate", str(votes)])
     with pytest.raises(SystemExit) as ended:
         main()

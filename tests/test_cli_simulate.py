@@ -6,8 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import karat.simulation as module
-from karat.simulation import simulate
+import karat.votes.simulation as module
+from karat.votes.simulation import simulate
 from tests.cli_helpers import run, write
 
 SMALL = ["--tasks", "40", "--annotators", "8", "--classes", "3", "--votes-per-task", "4", "--seed", "2"]

@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 
 import karat
-from karat.registry import DEFAULT_METHOD
+from karat.methods.registry import DEFAULT_METHOD
 from tests.cli_helpers import CSV, run, write
 from tests.exports_made import annotation, choices
 

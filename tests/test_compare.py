@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 from karat import Annotations
+from karat.api.fit import fit
 from karat.checks.laws import sample_votes
-from karat.compare import compare
+from karat.insight.comparison import compare
 from karat.methods import method_class
-from karat.registry import REGISTRY
-from karat.solve import fit
+from karat.methods.registry import REGISTRY
 from tests.cli_helpers import CSV, run, write
 
 QUICK = ["mv", "ds", "ptbcc"]

@@ -9,17 +9,17 @@ import pytest
 from scipy.special import betaincinv, ndtri
 
 import karat
-from karat import Annotations, dependence
-from karat.accuracy import accuracies
-from karat.checkpoint import Checkpoint
-from karat.dependence import Pairs
-from karat.knowledge import Step
+from karat import Annotations
+from karat.fitting.checkpoint import Checkpoint
+from karat.fitting.updating import _settled
+from karat.insight import contested, correlated_annotators, correlated_pairs, overview
+from karat.insight.correlated_pairs import Pairs
+from karat.insight.next_votes import _by_chance
+from karat.insight.pairs import annotator_pairs
 from karat.methods.ds import DS
-from karat.planning import _by_chance
 from karat.report.views.quality import _expected
-from karat.trust import contested, copies, overview
-from karat.trust.pairs import annotator_pairs
-from karat.updating import _settled
+from karat.results.accuracy import accuracies
+from karat.results.learned import Step
 
 
 def pairs_of(*agreed: tuple[int, int], expected: float = 0.5) -> Pairs:
@@ -53,34 +53,36 @@ def test_the_prior_is_part_of_what_a_checkpoint_belongs_to(tmp_path: Path) -> No
 def test_a_family_errs_alike_beyond_two_standard_errors_and_an_excess_of_a_tenth(
     n: int, agreed: int, found: bool
 ) -> None:
-    (family,) = copies._families(np.array(["gpt-4", "gpt-5"]), pairs_of((n, agreed)))
+    (family,) = correlated_annotators._families(np.array(["gpt-4", "gpt-5"]), pairs_of((n, agreed)))
     assert family.errs_alike is found
 
 
 @pytest.mark.parametrize(("n", "found"), [(19, False), (20, True)])
 def test_a_group_is_confirmed_by_twenty_pairs_of_votes_at_least(n: int, found: bool) -> None:
-    group, _ = dependence._confirm(pairs_of((n, n)), np.zeros(2, np.int64), usual=0.0)
+    group, _ = correlated_pairs._confirm(pairs_of((n, n)), np.zeros(2, np.int64), usual=0.0)
     assert (group >= 0).all() == found
 
 
 @pytest.mark.parametrize(("agreed", "found"), [(219_600, False), (224_000, True)])
 def test_a_group_is_confirmed_by_a_rho_above_a_tenth(agreed: int, found: bool) -> None:
-    group, _ = dependence._confirm(pairs_of((400_000, agreed)), np.zeros(2, np.int64), usual=0.0)
+    group, _ = correlated_pairs._confirm(pairs_of((400_000, agreed)), np.zeros(2, np.int64), usual=0.0)
     assert (group >= 0).all() == found
 
 
 def test_the_more_pairs_are_looked_at_the_more_a_suspicion_needs() -> None:
-    alone = copies._evidence(pairs_of((100, 65)), 2)
-    among_many = copies._evidence(pairs_of((100, 65), *[(100, 50)] * 99), 200)
+    alone = correlated_annotators._evidence(pairs_of((100, 65)), 2)
+    among_many = correlated_annotators._evidence(pairs_of((100, 65), *[(100, 50)] * 99), 200)
     assert alone.z[0] == among_many.z[0] == pytest.approx(3.0)
     assert -ndtri(0.01) < 3.0 < -ndtri(0.01 / 100)
     assert alone.suspicious.tolist() == [True]
     assert not among_many.suspicious.any()
-    assert not copies._evidence(pairs_of((100, 61)), 2).suspicious.any()  # 2.2 standard errors: one of 70 by chance
+    assert not correlated_annotators._evidence(
+        pairs_of((100, 61)), 2
+    ).suspicious.any()  # 2.2 standard errors: one of 70 by chance
 
 
 def test_two_annotators_are_compared_by_twenty_tasks_and_their_kappa_by_ten() -> None:
-    assert copies._evidence(pairs_of((19, 19), (20, 20)), 4).one.tolist() == [2]
+    assert correlated_annotators._evidence(pairs_of((19, 19), (20, 20)), 4).one.tolist() == [2]
     task, who = np.repeat(np.arange(10), 2), np.tile([0, 1], 10)
     assert len(annotator_pairs(Annotations.from_arrays(task, who, task % 2)).one) == 1
     assert len(annotator_pairs(Annotations.from_arrays(task[2:], who[2:], task[2:] % 2)).one) == 0

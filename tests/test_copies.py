@@ -5,9 +5,9 @@ import pytest
 
 import karat
 from karat import Annotations
-from karat.frames import to_polars
-from karat.trust import alike
-from karat.trust.families import families
+from karat.insight import alike
+from karat.insight.families import families
+from karat.votes.frames import to_polars
 
 NAMES = ["gpt-4o", "gpt-4o-mini", "openai/gpt-5", "claude-3-haiku", "mistral-large", "qwen2.5-72b"]
 

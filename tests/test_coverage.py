@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import karat
 from karat import Annotations, InputError
-from karat.frames import to_polars
-from karat.trust import coverage_table
-from karat.trust.coverage_table import coverage_figures
+from karat.insight import coverage_table
+from karat.insight.coverage_table import coverage_figures
+from karat.votes.frames import to_polars
 from tests.cli_helpers import run, write
 
 # Four functions on five tasks, -1 abstains: "all" votes on nearly everything, "ham" for class 0 only.

@@ -12,20 +12,20 @@ import pytest
 
 import karat
 from karat import Annotations
+from karat.api.fit import fit
 from karat.checks.laws import sample_votes
 from karat.engines.blocks import Tree, add_up
 from karat.engines.local import LocalEngine
 from karat.errors import InputError, KaratError
 from karat.methods import method_class
 from karat.methods.ds import Statistics
-from karat.solve import fit
 from tests.cli_helpers import run
 
 pytest.importorskip("distributed", reason='the Dask engine is an extra: pip install "karat[dask]"')
 
 from distributed import LocalCluster
 
-from karat.engines.dask import DaskEngine, cluster, crew
+from karat.engines.dask import DaskEngine, cluster, worker_pool
 from tests.dask_cluster import kill_at, two_workers
 
 FEWEST = 200  # votes in a block
@@ -199,7 +199,7 @@ def test_without_the_extra(missing):
 
 
 def test_keepers_of_another_version_are_refused(engine, votes, monkeypatch):
-    monkeypatch.setattr(crew, "installed_version", lambda: "0.0.1")
+    monkeypatch.setattr(worker_pool, "installed_version", lambda: "0.0.1")
     with pytest.raises(InputError, match="install the same version"):
         karat.aggregate(votes, engine=engine)
 
@@ -227,7 +227,7 @@ def test_a_tree_has_the_same_bits_in_whatever_order_it_grows(n):
     ("n_blocks", "threads"), [(31, [1, 1]), (312, [4] * 10), (5, [1, 1, 1]), (3, [2, 8]), (1, [1])]
 )
 def test_blocks_are_shared_out_evenly_in_branches_of_the_tree(n_blocks, threads):
-    made = crew.Crew(None, float)
+    made = worker_pool.Crew(None, float)
     made.threads = {f"w{number:02}": n for number, n in enumerate(threads)}
     made.keepers = dict.fromkeys(made.threads)
     made.share_out(range(n_blocks))

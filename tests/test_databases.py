@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import karat
-from karat.databases import parse, table_parts
-from karat.readers import Progress
-from karat.readers.database import Query
+from karat.io.databases import parse, table_parts
+from karat.io.readers import Progress
+from karat.io.readers.database import Query
 from tests.cli_helpers import run
 from tests.database_places import VOTES, Place, on
 from tests.postgres import PASSWORD, Server
@@ -91,8 +91,8 @@ def test_postgresql_says_which_type_a_parameter_has(place: Place, condition: str
 @on()
 @pytest.mark.parametrize("condition", ["", "WHERE task >= :least"])
 def test_rows_come_in_batches_and_in_their_order(place: Place, condition: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karat.databases.FETCHED", 1000)
-    monkeypatch.setattr("karat.databases.MOST_ROWS", 1500)
+    monkeypatch.setattr("karat.io.databases.FETCHED", 1000)
+    monkeypatch.setattr("karat.io.databases.MOST_ROWS", 1500)
     rows = [(f"t{i % 500:03}", f"a{i // 500}", "xyz"[i % 3]) for i in range(5000)]
     place.put_votes([*rows, *(("t000", f"a{i}", "zz") for i in range(10))])  # which of two votes counts tells the order
     heard: list[Progress] = []
@@ -127,7 +127,7 @@ def test_types_of_postgresql_become_names(place: Place) -> None:
 
 @on("sqlite")
 def test_a_column_of_sqlite_may_hold_nulls_first_and_any_type(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karat.databases.FETCHED", 2)
+    monkeypatch.setattr("karat.io.databases.FETCHED", 2)
     place.run(
         "CREATE TABLE votes (task, annotator, label, gold)",
         "INSERT INTO votes VALUES (1, 'a', 'x', NULL), (1, 'b', 'x', NULL), (2, 'a', NULL, NULL), ('3', 7, 5, 'x')",

@@ -79,7 +79,7 @@ def test_a_server_that_is_not_there() -> None:
 
 
 def test_a_silent_server_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karat.databases.SECONDS", 2)
+    monkeypatch.setattr("karat.io.databases.SECONDS", 2)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
@@ -133,7 +133,7 @@ def test_a_database_given_as_a_plain_file_says_how_to_use_it(place: Place) -> No
 def test_a_read_only_database_is_found_before_the_work(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     place.put_votes()
     place.run("ALTER DATABASE postgres SET default_transaction_read_only = on")
-    monkeypatch.setattr("karat.readers.read", lambda *_, **__: pytest.fail("the work began"))
+    monkeypatch.setattr("karat.io.readers.read", lambda *_, **__: pytest.fail("the work began"))
     message = failed(place.address, "--table", "votes", "--to-table", "labels")
     assert "read-only transaction; ask for the permission" in message
 
@@ -141,7 +141,7 @@ def test_a_read_only_database_is_found_before_the_work(place: Place, monkeypatch
 @on("sqlite")
 def test_a_file_that_somebody_else_is_writing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     place.put_votes()
-    monkeypatch.setattr("karat.databases.SECONDS", 0.1)
+    monkeypatch.setattr("karat.io.databases.SECONDS", 0.1)
     with place.connected() as run_there:
         run_there("BEGIN EXCLUSIVE")
         assert "another program is using the file" in failed(place.address, "--table", "votes", "--to-table", "labels")

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import karat
-from karat import datasets
-from karat.datasets import registry
-from karat.datasets.downloads import download
+from karat.paper import datasets
+from karat.paper.datasets import registry
+from karat.paper.datasets.downloads import download
 from tests.cli_helpers import DATASETS, run, write
 
 PAPER = ["val7", "aircr", "cf", "fact", "ms", "dog", "face", "adult", "senti", "val5", "web"]

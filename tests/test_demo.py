@@ -8,8 +8,8 @@ import pytest
 
 import karat
 from karat.cli.picture import heat_map
-from karat.registry import DEFAULT_METHOD
-from karat.sample import TRUTH, VOTES
+from karat.methods.registry import DEFAULT_METHOD
+from karat.votes.sample import TRUTH, VOTES
 from tests.cli_helpers import run, write
 
 ROOT = Path(__file__).resolve().parents[1]

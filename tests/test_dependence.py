@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from karat import Annotations
-from karat import dependence as dependence_module
-from karat.dependence import MOST_PAIRS, Pairs, dependence
+from karat.api.fit import fit
+from karat.insight import correlated_pairs as dependence_module
+from karat.insight.correlated_pairs import MOST_PAIRS, Pairs, dependence
 from karat.methods.ptbcc import PTBCC
-from karat.solve import fit
 
 
 def crowd(n_tasks=300, n_annotators=12, votes=8, copiers=5, K=3, copy=0.95, skill=0.6, seed=0):

@@ -4,22 +4,23 @@ import polars as pl
 import pytest
 
 import karat
+from karat.api.fit import fit
 from karat.checks.laws import sample_votes
 from karat.engines.local import LocalEngine
 from karat.errors import InputError, KaratWarning, OutputError
+from karat.io.readers.assemble import Wishes
 from karat.methods import method_class
-from karat.readers.assemble import Wishes
-from karat.registry import DEFAULT_METHOD
-from karat.solve import fit
+from karat.methods.registry import DEFAULT_METHOD
 from tests.cli_helpers import run
 
 pytest.importorskip("distributed", reason='the Dask engine is an extra: pip install "karat[dask]"')
 
-from karat import solve
-from karat.distributed import aggregate_files, parts
-from karat.distributed.folder import replacing_folder
-from karat.distributed.ingest import ingest
+from karat.api.folders import aggregate_files
 from karat.engines.dask import DaskEngine
+from karat.fitting import solve
+from karat.io.folders import parts
+from karat.io.folders.folder import replacing_folder
+from karat.io.folders.ingest import ingest
 from tests.dask_cluster import kill_at, two_workers
 
 FEWEST = 200  # votes in a block
@@ -175,7 +176,7 @@ def test_a_folder_that_changes_during_the_work_stays(engine, tmp_path, monkeypat
         parts_of_others(out)
         return solve.descend(*given, **named)
 
-    monkeypatch.setattr("karat.distributed.descend", interfere)
+    monkeypatch.setattr("karat.api.folders.descend", interfere)
     with pytest.raises(OutputError, match="has no list of files"):
         aggregate_files(source, out, "mv", engine=engine)
     assert [found.name for found in out.iterdir()] == ["part-00000.parquet"]

@@ -24,7 +24,7 @@ import pytest
 
 import karat
 from karat.methods import method_class
-from karat.registry import REGISTRY
+from karat.methods.registry import REGISTRY
 from tests.conftest import SHARED
 from tests.exports_made import annotation, choices
 
@@ -173,6 +173,6 @@ def table_rows(page):
 
 
 def test_the_examples_of_the_package_run():
-    from karat import annotations
+    from karat.votes import annotations
 
     assert doctest.testmod(annotations).failed == 0

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from karat import Annotations, InputError
+from karat.api.fit import fit
 from karat.checks.laws import sample_votes
 from karat.kernels import confusion
 from karat.kernels.jit import fixed_length
 from karat.methods.ds import DS
-from karat.solve import fit
 from tests.reference import ds as twin
 
 

@@ -8,11 +8,11 @@ import pytest
 from scipy.special import digamma, gammaln
 
 from karat import Annotations, InputError
+from karat.api.fit import fit
 from karat.checks.laws import sample_votes
 from karat.engines.local import LocalEngine
 from karat.kernels.gamma import digamma_and_gammaln_buffer, log_buffer
 from karat.methods.ebcc import EBCC, Columns
-from karat.solve import fit
 from tests.reference import ebcc as twin
 
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import karat
+from karat.insight import expected_accuracy
+from karat.insight.expected import WITHOUT_EFFECT, expected_of, in_words
 from karat.methods import anchored, method_class
 from karat.methods.measured import BINS, CONSTANTS, METHOD, SAMPLE_CONFIDENCE, SETTINGS, SUBSETS
-from karat.registry import DEFAULT_METHOD
+from karat.methods.registry import DEFAULT_METHOD
 from karat.report.views.quality import quality
-from karat.sample import VOTES
-from karat.trust import expected_accuracy
-from karat.trust.expected import WITHOUT_EFFECT, expected_of, in_words
+from karat.votes.sample import VOTES
 from tests.cli_helpers import run
 from tests.report_helpers import report_of
 

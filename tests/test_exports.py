@@ -7,8 +7,8 @@ import pytest
 
 import karat
 from karat.errors import InputError
-from karat.readers.exports import FORMATS, export_named, find_export, look
-from karat.readers.source import Source
+from karat.io.readers.exports import FORMATS, export_named, find_export, look
+from karat.io.readers.source import Source
 from tests.cli_helpers import run
 from tests.exports_made import ARGILLA, DOCCANO, INSPECT, LABEL_STUDIO, PRODIGY, annotation, choices, lines, zipped
 from tests.exports_sheets import MT_BENCH, SAGEMAKER, SHEETS

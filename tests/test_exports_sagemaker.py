@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from karat import InputError
-from karat.readers import read, read_each
+from karat.io.readers import read, read_each
 from tests.readers_votes import votes_of, write
 
 CLASSIFIER = "crowd-image-classifier"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from karat import InputError
-from karat.readers import read, read_each
+from karat.io.readers import read, read_each
 from tests.readers_votes import votes_of, write
 
 HEADER = [

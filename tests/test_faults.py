@@ -41,12 +41,12 @@ OLD = b"old"
 
 PROGRAM = """
 import os, signal, sys
-import karat.files
-place = karat.files._put_in_place
+import karat.system.files
+place = karat.system.files._put_in_place
 def kill(*given):
     os.kill(os.getpid(), {signal})
     place(*given)
-karat.files._put_in_place = kill
+karat.system.files._put_in_place = kill
 from karat.cli import main
 sys.argv = ["karat", *sys.argv[1:]]
 main()
@@ -134,16 +134,16 @@ def few_descriptors(free: int) -> Any:
 def ctrl_c(function: str) -> Any:
     @contextmanager
     def press(patch: pytest.MonkeyPatch) -> Iterator[None]:
-        import karat.files
+        import karat.system.files
 
-        wanted = getattr(karat.files, function)
+        wanted = getattr(karat.system.files, function)
 
         def pressed(*given: Any) -> Any:
             signal.raise_signal(signal.SIGINT)
             return wanted(*given)
 
         with patch.context() as patched:
-            patched.setattr(karat.files, function, pressed)
+            patched.setattr(karat.system.files, function, pressed)
             yield
 
     return press
@@ -189,9 +189,8 @@ def test_a_killed_run_leaves_the_old_files(here: Path, command: str) -> None:
 
 
 def test_temporary_files_of_a_living_process_stay(here: Path) -> None:
-    program = (
-        "import time\nfrom karat.files import replacing\nwith replacing('a.csv'):\n print(flush=True)\n time.sleep(60)"
-    )
+    program = "import time\nfrom karat.system.files import replacing\n"
+    program += "with replacing('a.csv'):\n print(flush=True)\n time.sleep(60)"
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as other:
         assert other.stdout is not None
         other.stdout.readline()

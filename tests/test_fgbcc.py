@@ -5,12 +5,12 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from karat import Annotations, InputError
+from karat.api.fit import fit
 from karat.checks import LAWS
 from karat.checks.laws import sample_votes
 from karat.kernels.fgbcc import score_loss, search_means
 from karat.methods import fgbcc
 from karat.methods.fgbcc import FGBCC, Statistics
-from karat.solve import fit
 from tests.reference import fgbcc as twin
 
 # shared/METHODS.md, sections 10 and 14: accuracy and iterations

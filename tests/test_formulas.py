@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 import karat
 from karat.cli.app import app
-from karat.formulas import escaped, unescaped, unescaped_name
-from karat.writers import write_frame
+from karat.io.formulas import escaped, unescaped, unescaped_name
+from karat.io.writers import write_frame
 from tests.studio_helpers import studio_in_thread
 
 FORMULAS = ["=1+1", "+SUM(A1)", "-cmd|' /C calc'!A0", "@x", "\tx", "\rx", "'=x", "''@", "-", "+", "-1a", "--1"]
@@ -83,7 +83,7 @@ def test_labels_that_karat_wrote_match_the_tasks_that_they_are_of(tmp_path):
     votes, labels = tmp_path / "votes.csv", tmp_path / "labels.csv"
     votes.write_text(VOTES)
     run("aggregate", votes, "--method", "mv", "-o", labels)
-    truth = karat.readers.read_truth(labels)
+    truth = karat.io.readers.read_truth(labels)
     assert dict(zip(truth.task.to_list(), truth.truth.to_list(), strict=True)) == {"-1": "-", "=t": "+"}
     found = karat.aggregate(votes, "mv", gold=labels)
     assert found.counts.gold_unused == 0

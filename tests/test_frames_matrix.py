@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import karat
-from karat.frames import to_list, to_polars
+from karat.votes.frames import to_list, to_polars
 
 Column = Callable[[list[Any]], Any]
 

@@ -5,12 +5,12 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from karat import Annotations, InputError
+from karat.api.fit import fit
 from karat.checks import LAWS
 from karat.checks.laws import sample_votes
 from karat.engines.local import LocalEngine
 from karat.methods import glad
 from karat.methods.glad import GLAD
-from karat.solve import fit
 from tests.reference import glad as twin
 
 # shared/METHODS.md, section 4: reproducible to about .003

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import karat
+from karat.api.fit import fit
 from karat.engines.gpu import Device, GPUEngine
 from karat.engines.local import LocalEngine
 from karat.methods import method_class
-from karat.solve import fit
 
 METHODS = [
     ("anchored", {}),

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from karat import Annotations, InputError
+from karat.api.fit import fit
 from karat.checks.laws import sample_votes
 from karat.methods import hds
 from karat.methods.hds import HDS, learn
-from karat.metrics import accuracy
-from karat.solve import fit
+from karat.results.metrics import accuracy
 from tests.reference import hds as twin
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from karat import Annotations, InputError
+from karat.api.fit import fit
 from karat.checks import LAWS
 from karat.checks.laws import sample_votes
 from karat.methods.ibcc import IBCC
-from karat.solve import fit
 from tests.reference import ibcc as twin
 
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 import karat
 from karat import Annotations, OutputError
-from karat.encoding import as_column, encode, look_up, of_one_kind, text_of, to_values
-from karat.frames import make_frame, series_like, to_list
-from karat.merging import merge
+from karat.api.fit import fit
+from karat.io.readers import read
 from karat.methods.mv import MajorityVote
-from karat.readers import read
-from karat.solve import fit
-from karat.validation import check_votes
+from karat.system.validation import check_votes
+from karat.votes.encoding import as_column, encode, look_up, of_one_kind, text_of, to_values
+from karat.votes.frames import make_frame, series_like, to_list
+from karat.votes.merging import merge
 from tests.cli_helpers import run
 
 LONG = [1580661436132757506 + number for number in range(6)]  # a float64 has one value for all of them

@@ -4,7 +4,7 @@ import pytest
 
 from karat.checks import LAWS
 from karat.methods import method_class
-from karat.registry import REGISTRY
+from karat.methods.registry import REGISTRY
 
 
 @pytest.mark.parametrize("method", REGISTRY)

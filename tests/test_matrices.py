@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import karat
 from karat import Annotations, InputError
-from karat.frames import to_list
+from karat.votes.frames import to_list
 from tests.cli_helpers import run, write
 from tests.readers_votes import votes_of
 

@@ -9,10 +9,10 @@ import pytest
 
 import karat
 from karat import Annotations, InputError
+from karat.api.fit import fit
+from karat.insight.next_votes import _groups, expected_gains
 from karat.methods.mv import MajorityVote
-from karat.planning import _groups, expected_gains
-from karat.predict import group_matrices
-from karat.solve import fit
+from karat.results.predictions import group_matrices
 from tests.cli_helpers import CSV, run, write
 
 

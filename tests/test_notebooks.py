@@ -11,8 +11,8 @@ import pytest
 
 import karat
 from karat import Annotations
-from karat.progress import COMPILING, compiling, in_notebook, on_terminal
-from karat.solve import fit
+from karat.api.fit import fit
+from karat.fitting.progress import COMPILING, compiling, in_notebook, on_terminal
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -38,10 +38,10 @@ def test_the_example_runs_from_top_to_bottom(path, tmp_path):
 def test_a_long_fit_shows_one_line_and_takes_it_away(tmp_path):
     (cell,) = executed(
         [
-            "import karat, karat.progress, karat.solve\n"
-            "karat.progress.PATIENCE = karat.progress.PACE = 0\n"
+            "import karat, karat.fitting.progress, karat.fitting.solve\n"
+            "karat.fitting.progress.PATIENCE = karat.fitting.progress.PACE = 0\n"
             "votes = karat.simulate(300, 10, 3).annotations\n"
-            "karat.solve.fit(karat.PTBCC(), votes)\n"  # now everything is compiled
+            "karat.fitting.solve.fit(karat.PTBCC(), votes)\n"  # now everything is compiled
             "seen = []\n"
             "import IPython.display as d\n"
             "update = d.DisplayHandle.update\n"
@@ -86,7 +86,7 @@ def test_who_waits_for_the_compiler_is_told():
 
 def test_ipython_on_a_terminal_is_no_notebook():
     source = (
-        "import karat, karat.progress; karat.progress.PATIENCE = 0; "
+        "import karat, karat.fitting.progress; karat.fitting.progress.PATIENCE = 0; "
         "karat.aggregate(karat.simulate(50, 5, 2).annotations); print('done')"
     )
     command = [sys.executable, "-m", "IPython", "--colors=nocolor", "-c", source]

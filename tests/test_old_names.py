@@ -8,12 +8,12 @@ import pytest
 
 import karat
 from karat import Annotations, InputError
+from karat.api.fit import fit
 from karat.errors import KaratWarning
 from karat.methods import method_class
 from karat.methods.hds import HDS
-from karat.predict import votes_by_truth
-from karat.registry import ALIASES, DEFAULT_METHOD, REGISTRY
-from karat.solve import fit
+from karat.methods.registry import ALIASES, DEFAULT_METHOD, REGISTRY
+from karat.results.predictions import votes_by_truth
 from tests.cli_helpers import run
 
 DATA = Path(__file__).parent / "data"

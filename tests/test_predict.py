@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from karat import Annotations, simulate
+from karat.api.fit import fit
 from karat.checks.laws import sample_votes
 from karat.methods.ds import DS
 from karat.methods.hds import HDS
 from karat.methods.mv import MajorityVote
 from karat.methods.ptbcc import PTBCC
-from karat.predict import evidence, group_matrices, likelihood
-from karat.solve import fit
+from karat.results.predictions import evidence, group_matrices, likelihood
 
 
 @pytest.fixture(scope="module")

@@ -5,15 +5,15 @@ import pytest
 
 import karat
 from karat import Annotations, InputError
-from karat.checkpoint import Checkpoint
+from karat.api.fit import fit
 from karat.checks.laws import sample_votes
+from karat.fitting.checkpoint import Checkpoint
+from karat.fitting.prior import fit_with_prior
 from karat.methods.ds import DS
 from karat.methods.hds import HDS
 from karat.methods.ibcc import IBCC
 from karat.methods.mv import MajorityVote
 from karat.methods.ptbcc import PTBCC
-from karat.prior import fit_with_prior
-from karat.solve import fit
 
 METHODS = [PTBCC(), DS(), HDS(), IBCC(), IBCC(inference="vb")]
 

@@ -7,10 +7,10 @@ import sys
 import pytest
 
 from karat import Annotations
+from karat.api.fit import fit
 from karat.checks.laws import sample_votes
+from karat.fitting.progress import _said
 from karat.methods.ptbcc import PTBCC
-from karat.progress import _said
-from karat.solve import fit
 
 
 def test_iterations_are_counted():
@@ -25,8 +25,8 @@ def test_on_a_terminal_the_line_is_seen():
     leader, follower = os.openpty()
     script = (
         "import time\n"
-        "from karat.knowledge import Step\n"
-        "from karat.progress import on_terminal\n"
+        "from karat.results.learned import Step\n"
+        "from karat.fitting.progress import on_terminal\n"
         "with on_terminal('hpt') as watch:\n"
         "    for iteration in (12, 13):\n"
         "        watch(Step(0, iteration, 0.5, 1.0))\n"

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from karat import Annotations, InputError
+from karat.api.fit import fit
 from karat.checks.laws import sample_votes
 from karat.engines.local import LocalEngine
 from karat.methods.ptbcc import PTBCC
-from karat.solve import fit
 from tests.conftest import DATA_SETS
 from tests.reference import ptbcc as twin
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from karat import InputError
-from karat.readers import read
+from karat.io.readers import read
 from tests.cli_helpers import run
 from tests.exports_made import ARGILLA, DOCCANO, INSPECT, LABEL_STUDIO, PRODIGY, lines, zipped
 from tests.exports_sheets import MT_BENCH, SAGEMAKER

@@ -10,7 +10,7 @@ import pytest
 
 import karat
 from karat import InputError
-from karat.readers import read, read_truth
+from karat.io.readers import read, read_truth
 from tests.readers_votes import VOTES, votes_of, write
 from tests.workbooks import Sheets, ods, xls, xlsx
 

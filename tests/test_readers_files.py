@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 from karat.errors import InputError
-from karat.frames import to_list
-from karat.readers import read
+from karat.io.readers import read
+from karat.votes.frames import to_list
 from tests.readers_votes import CSV, VOTES, votes_of, write
 
 FRAME = pl.DataFrame({"task": ["t2", "t1", "t1"], "worker": ["ann", "bob", "ann"], "label": ["cat", "dog", "cat"]})

@@ -14,10 +14,10 @@ import pytest
 
 import karat
 from karat import Annotations, InputError
-from karat.readers import read
-from karat.readers.sheet_size import Size, sheet_sizes
-from karat.readers.xls_size import xls_sizes
-from karat.readers.zstd import most_unpacked
+from karat.io.readers import read
+from karat.io.readers.sheet_size import Size, sheet_sizes
+from karat.io.readers.xls_size import xls_sizes
+from karat.io.readers.zstd import most_unpacked
 from tests.exports_made import zipped
 from tests.readers_votes import CSV, VOTES, votes_of, write
 from tests.workbooks import ods, xls, xlsx

@@ -7,10 +7,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from karat.annotations import Annotations
 from karat.errors import InputError
-from karat.frames import to_list
-from karat.readers import read
+from karat.io.readers import read
+from karat.votes.annotations import Annotations
+from karat.votes.frames import to_list
 from tests.readers_votes import CSV, VOTES, votes_of, write
 
 

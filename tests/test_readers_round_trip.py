@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from karat.annotations import Annotations
-from karat.encoding import MISSING
-from karat.frames import to_list
-from karat.readers import read
+from karat.io.readers import read
+from karat.votes.annotations import Annotations
+from karat.votes.encoding import MISSING
+from karat.votes.frames import to_list
 from tests.readers_votes import votes_of
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).filter(

@@ -11,7 +11,7 @@ import pytest
 
 import karat
 from karat import InputError
-from karat.readers import read
+from karat.io.readers import read
 from tests.readers_votes import votes_of, write
 
 WIDE = "item,gpt-4,claude,gold\n1,yes,no,yes\n2,no,no,\n3,yes,,\n"

@@ -11,7 +11,7 @@ import pytest
 
 import karat
 from karat import InputError
-from karat.readers import read
+from karat.io.readers import read
 from tests.readers_votes import VOTES, votes_of, write
 
 TABLE = "worker,t1,t2,t3\nann,cat,cat,\nbob,dog,NA,\n"

@@ -9,10 +9,10 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from karat.annotations import Annotations
 from karat.errors import InputError, KaratWarning
-from karat.frames import to_list
-from karat.readers import match_truth, read, read_truth
+from karat.io.readers import match_truth, read, read_truth
+from karat.votes.annotations import Annotations
+from karat.votes.frames import to_list
 from tests.readers_votes import CSV, write
 
 GOLD = {"t1": "dog", "t2": "cat"}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from karat import Annotations, InputError
-from karat.repeats import count_repeats
+from karat.votes.repeats import count_repeats
 from tests.cli_helpers import run, write
 
 TASK = [1, 1, 1, 1, 2, 2, 2, 3]

@@ -12,7 +12,7 @@ import pytest
 
 import karat
 from karat import Annotations, InputError
-from karat.registry import REGISTRY
+from karat.methods.registry import REGISTRY
 from karat.report.views import view
 from karat.report.views.tasks import doubts
 from tests.report_helpers import EVIL, SAMPLE, evil_votes, report_of, votes_of

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import karat
-from karat.reproduce import document, figures, output, paper, plan, reproduce, runs
-from karat.reproduce.wilcoxon import compare
+from karat.paper import document, figures, output, plan, published, runs
+from karat.paper.reproduce import reproduce
+from karat.paper.wilcoxon import compare
 from tests.cli_helpers import DATASETS, run, write
 from tests.conftest import SHARED
 
@@ -103,13 +104,13 @@ def test_rank_sums_and_p_are_the_papers_for_the_accuracies_of_the_original_progr
         pytest.skip("../shared/reference/accuracy.csv is not there")
     with path.open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["dataset"] != "senti"]
-    values = {m: [float(r["accuracy"]) for r in rows if r["method"].lower() == m] for m in paper.METHODS}
-    mv = [*values["mv"], paper.SENTI["mv"].accuracy]
+    values = {m: [float(r["accuracy"]) for r in rows if r["method"].lower() == m] for m in published.METHODS}
+    mv = [*values["mv"], published.SENTI["mv"].accuracy]
     for method in ("catd", "ds", "ibcc", "cbcc", "bwa", "ebcc", "fgbcc", "ptbcc"):
-        found, row = compare([*values[method], paper.SENTI[method].accuracy], mv), paper.TABLE_4[method]
+        found, row = compare([*values[method], published.SENTI[method].accuracy], mv), published.TABLE_4[method]
         assert (found.S, found.stars) == (row.S, row.stars)
         assert found.p == pytest.approx(row.p, abs=5.1e-5)
-    assert compare([*values["glad"], paper.SENTI["glad"].accuracy], mv).S == 31
+    assert compare([*values["glad"], published.SENTI["glad"].accuracy], mv).S == 31
 
 
 def test_equal_accuracies_do_not_count_and_rounding_breaks_no_tie():
@@ -126,7 +127,7 @@ def with_stand_in(data, tmp_path):
     folder = tmp_path / "data" / "senti"
     folder.mkdir()
     rng = np.random.default_rng(0)
-    n_tasks, n_annotators, n_truths, n_classes, n_labels = karat.datasets.data_set("senti").counts
+    n_tasks, n_annotators, n_truths, n_classes, n_labels = karat.paper.datasets.data_set("senti").counts
     truth = rng.integers(n_classes, size=n_tasks)
     task = np.sort(np.append(np.arange(n_tasks), rng.integers(n_tasks, size=n_labels - n_tasks)))
     # Consecutive annotators: nobody votes twice on a task.
@@ -179,7 +180,7 @@ def small(data, folder, *names):
 
 def test_the_ablation_varies_f_m_and_prototypes_with_ten_seeds_where_it_is_random(data, tmp_path, monkeypatch):
     for value in "4567":  # each would compile kernels of its own
-        monkeypatch.delitem(paper.ABLATION["|S|"], value)
+        monkeypatch.delitem(published.ABLATION["|S|"], value)
     found, _ = reproduce(small(data, tmp_path, "val5"), tmp_path / "out", only=["table5"], workers=1)
     assert found.ablation["f"]["5"] == found.ablation["m"]["1.35"] == found.ablation["|S|"]["2"]
     assert found.ablation["f"]["5"].mean == pytest.approx(0.56)
@@ -246,7 +247,7 @@ def test_a_failure_while_writing_leaves_the_old_files(tmp_path):
 
 
 def test_an_output_that_cannot_be_is_refused_before_the_work(data, tmp_path, monkeypatch):
-    monkeypatch.setattr("karat.reproduce.run", lambda *_, **__: pytest.fail("the work has begun"))
+    monkeypatch.setattr("karat.paper.reproduce.run", lambda *_, **__: pytest.fail("the work has begun"))
     taken = write(tmp_path / "taken", "x")
     for out, words in {taken: "is a file", taken / "out": "cannot be written"}.items():
         result = run("reproduce", "--data", data, "--out", out, "--only", "table2")
@@ -267,7 +268,7 @@ def test_text_is_escaped_on_both_pages():
 
 def test_every_method_has_a_look_of_its_own_in_colour_and_in_grey():
     looks = figures.LOOKS
-    assert list(looks) == list(paper.METHODS)
+    assert list(looks) == list(published.METHODS)
     assert len({(look.marker, look.dashes) for look in looks.values()}) == len(looks)
     grey = {
         m: np.dot([int(look.colour[i : i + 2], 16) for i in (1, 3, 5)], [0.299, 0.587, 0.114])

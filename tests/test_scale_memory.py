@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import karat
-from karat import Annotations, planning
+from karat import Annotations
+from karat.insight import alike, coefficients, next_votes
+from karat.insight.pairs import annotator_pairs
 from karat.report.views.trust import trust_of
-from karat.trust import alike, coefficients
-from karat.trust.pairs import annotator_pairs
-from karat.vote_pairs import FEWEST_TASKS, sample_vote_pairs
+from karat.votes.pairs import FEWEST_TASKS, sample_vote_pairs
 
 SAMPLED = "too many pairs of votes to compare all annotators two by two"
 MEGABYTE = 2**20
@@ -128,7 +128,7 @@ def test_advice_on_annotators_in_runs_is_the_same(monkeypatch: pytest.MonkeyPatc
     result = karat.aggregate(karat.simulate(300, 30, 3, votes_per_task=10, seed=2).annotations, "ptbcc")
     whole = result.next().advice
     assert len(whole) > 2
-    monkeypatch.setattr(planning, "ROOM", 1)
+    monkeypatch.setattr(next_votes, "ROOM", 1)
     assert result.next().advice == whole
 
 

@@ -16,9 +16,9 @@ import polars as pl
 import pytest
 
 import karat
+from karat.api.result import Result
 from karat.errors import OutputError
-from karat.result import Result
-from karat.writers import write_frame, write_labels, write_pieces
+from karat.io.writers import write_frame, write_labels, write_pieces
 
 ROWS = pl.DataFrame(
     {
@@ -51,7 +51,7 @@ def test_pieces_make_the_same_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, which: str, probabilities: bool
 ) -> None:
     result = results()[which]
-    monkeypatch.setattr("karat.tables.MOST_ROWS", 2)
+    monkeypatch.setattr("karat.results.tables.MOST_ROWS", 2)
     write_labels(result, tmp_path / f"pieces.{kind}", probabilities=probabilities)
     write_frame(result.labels(probabilities=probabilities), tmp_path / f"whole.{kind}")
     if kind != "parquet":
@@ -68,7 +68,7 @@ def test_pieces_make_the_same_file(
 def test_pieces_go_to_standard_output(
     monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    monkeypatch.setattr("karat.tables.MOST_ROWS", 2)
+    monkeypatch.setattr("karat.results.tables.MOST_ROWS", 2)
     result = results()["polars"]
     write_labels(result, "-")
     assert capfdbinary.readouterr().out == result.labels().write_csv().encode()
@@ -93,10 +93,10 @@ def test_a_piece_that_fails_leaves_the_old_file(tmp_path: Path, kind: str) -> No
 WRITE_FOR_EVER = """
 import sys
 import numpy as np
-import karat, karat.tables
-from karat.writers import write_labels
+import karat, karat.results.tables
+from karat.io.writers import write_labels
 
-karat.tables.MOST_ROWS = 500
+karat.results.tables.MOST_ROWS = 500
 votes = [karat.Annotations.from_arrays(np.arange(5000), [1] * 5000, np.full(5000, label)) for label in (0, 1)]
 results = [karat.aggregate(vote, "mv") for vote in votes]
 write_labels(results[0], sys.argv[1])

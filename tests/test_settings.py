@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 
 import karat
-from karat import Annotations, memory, solve
+from karat import Annotations
+from karat.api.fit import fit
 from karat.checks.laws import sample_votes
 from karat.errors import InputError
+from karat.fitting import solve
 from karat.methods import method_class
 from karat.methods.ds import DS
+from karat.methods.registry import REGISTRY
 from karat.methods.settings import COUNT, POSITIVE, Range
-from karat.registry import REGISTRY
-from karat.solve import fit
+from karat.system import memory
 
 # Of those that a search over extreme values found to end in NaN, in an exception or in a warning.
 EXTREMES: list[tuple[str, dict[str, Any]]] = [

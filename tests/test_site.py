@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import karat
-from karat.registry import REGISTRY
+from karat.methods.registry import REGISTRY
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "docs" / "hooks"))

@@ -13,9 +13,9 @@ from types import FrameType
 import polars as pl
 import pytest
 
-import karat.files
+import karat.system.files
 from karat.cli.standard import Stream
-from karat.writers import tables, write_frame
+from karat.io.writers import tables, write_frame
 from tests.cli_helpers import CSV, write
 
 KARAT = [sys.executable, "-m", "karat"]
@@ -86,7 +86,7 @@ main()
 def test_ctrl_c_while_a_table_is_written(tmp_path: Path, name: str) -> None:
     write(tmp_path / "votes.csv", CSV)
     write(tmp_path / name, "old")
-    program = interrupt_after(1, "karat.tables", "labels_table", f"aggregate votes.csv --method mv -o {name}")
+    program = interrupt_after(1, "karat.results.tables", "labels_table", f"aggregate votes.csv --method mv -o {name}")
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (130, "error: interrupted; nothing was written\n")
     assert (tmp_path / name).read_text() == "old"
@@ -100,7 +100,7 @@ class PressedAt:
         self.left = number
 
     def __call__(self, frame: FrameType, event: str, _: object) -> PressedAt | None:
-        if not frame.f_code.co_filename.endswith((karat.files.__file__, tables.__file__)):
+        if not frame.f_code.co_filename.endswith((karat.system.files.__file__, tables.__file__)):
             return None
         self.left -= event == "line"
         if event == "line" and self.left == 0:

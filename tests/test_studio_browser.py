@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 import karat
-from karat.registry import DEFAULT_METHOD
+from karat.methods.registry import DEFAULT_METHOD
 from tests.exports_made import annotation, choices
 from tests.studio_helpers import SAMPLE, running, studio_in_thread
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from karat import Annotations, InputError
+from karat.api.fit import fit
 from karat.checks.laws import sample_votes
 from karat.engines.local import LocalEngine
 from karat.methods import tiremge
 from karat.methods.tiremge import TiReMGE
-from karat.solve import fit
 from tests.reference import tiremge as twin
 
 # Means over seeds, shared/METHODS.md, section 14: the public program does not reach the paper's figure.

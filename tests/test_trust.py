@@ -10,11 +10,11 @@ import pytest
 
 import karat
 from karat import Annotations, InputError
-from karat.frames import to_polars
+from karat.insight import calibration, contested, flips, n_flips, spammers, trust, why
+from karat.insight.spam import spam
 from karat.kernels.votes import outvoted
-from karat.result import Knowledge
-from karat.trust import calibration, contested, flips, n_flips, spammers, trust, why
-from karat.trust.spam import spam
+from karat.results.data import Knowledge
+from karat.votes.frames import to_polars
 from tests.cli_helpers import run, write
 from tests.trust_helpers import panel
 

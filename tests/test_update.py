@@ -8,21 +8,21 @@ import pytest
 
 import karat
 from karat import Annotations, InputError
+from karat.api.fit import fit
 from karat.checks.laws import sample_votes
-from karat.encoding import MISSING
 from karat.engines.local import LocalEngine
-from karat.merging import merge
+from karat.fitting.updating import _look_again, _renumbered, _taken_out
+from karat.insight.reliability import calibration
 from karat.methods import method_class
 from karat.methods.ds import DS
 from karat.methods.hds import HDS
 from karat.methods.ibcc import IBCC
 from karat.methods.mv import MajorityVote
 from karat.methods.ptbcc import PTBCC
-from karat.metrics import temper
-from karat.registry import REGISTRY
-from karat.solve import fit
-from karat.trust.reliability import calibration
-from karat.updating import _look_again, _renumbered, _taken_out
+from karat.methods.registry import REGISTRY
+from karat.results.metrics import temper
+from karat.votes.encoding import MISSING
+from karat.votes.merging import merge
 
 ARRAYS = ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold")
 REMEMBER = [PTBCC(), MajorityVote(), DS(max_iterations=400), HDS(), IBCC(inference="vb")]

@@ -6,7 +6,7 @@ import pytest
 
 import karat
 from karat.errors import InputError
-from karat.writeback import write_back
+from karat.io.writeback import write_back
 from tests.cli_helpers import CSV, run, write
 from tests.exports_made import ARGILLA, LABEL_STUDIO, annotation, choices
 

@@ -16,20 +16,21 @@ from typing import Any, Literal
 
 import numpy as np
 
-from karat.annotations import Annotations
-from karat.encoding import MISSING
+from karat.api.estimators import Estimator
+from karat.api.result import Result
 from karat.engines.blocks import Block
 from karat.errors import InputError
-from karat.estimators import Estimator
-from karat.frames import make_frame, to_list
+from karat.io.readers import read
 from karat.kernels import confusion
 from karat.kernels.jit import fixed_length
 from karat.methods import ds, mv
 from karat.methods.base import Floats, start_from_shares
-from karat.readers import read
-from karat.readers.labels import is_missing
-from karat.readers.names import match
-from karat.result import Knowledge, Result, Step, summarise
+from karat.results.data import Knowledge, Step, summarise
+from karat.votes.annotations import Annotations
+from karat.votes.encoding import MISSING
+from karat.votes.frames import make_frame, to_list
+from karat.votes.labels import is_missing
+from karat.votes.names import match
 
 __all__ = ["DawidSkene", "MajorityVote", "Wawa"]
 
@@ -131,7 +132,7 @@ def weighted_vote(annotations: Annotations, weights: Floats, settings: dict[str,
     posterior = score / total
     step = Step(0, 1, 0.0, math.nan)
     result = summarise("mv", settings, annotations, posterior, [step], Knowledge(class_prior=posterior.mean(axis=0)))
-    return replace(result, stopped="one pass over weighted votes")
+    return Result.of(replace(result, stopped="one pass over weighted votes"))
 
 
 class DawidSkene(Estimator, ds.DS):

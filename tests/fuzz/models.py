@@ -9,10 +9,10 @@ from pathlib import Path
 from random import Random
 
 import karat
-from karat.checkpoint import Checkpoint
+from karat.api.fit import fit
+from karat.fitting.checkpoint import Checkpoint
 from karat.methods import method_class
-from karat.registry import DEFAULT_METHOD
-from karat.solve import fit
+from karat.methods.registry import DEFAULT_METHOD
 from tests.fuzz.archives import mutate
 from tests.fuzz.case import OUTPUT, Case
 

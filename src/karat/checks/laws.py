@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.annotations import Annotations
-from karat.archive import load
+from karat.api.fit import fit
+from karat.api.result import Result, load
 from karat.engines.local import LocalEngine
 from karat.methods.base import Method
-from karat.result import Result
-from karat.solve import fit
+from karat.votes.annotations import Annotations
 
 __all__ = ["LAWS"]
 

@@ -11,15 +11,15 @@ from karat.cli import database as d
 from karat.cli import exports as e
 from karat.cli import options as o
 from karat.errors import InputError
-from karat.registry import DEFAULT_METHOD
+from karat.methods.registry import DEFAULT_METHOD
 
 if TYPE_CHECKING:
-    from karat.annotations import Annotations
-    from karat.checkpoint import Checkpoint
+    from karat.api.result import Result
     from karat.cli.outputs import Write
     from karat.engines import Engine
+    from karat.fitting.checkpoint import Checkpoint
     from karat.methods import Method
-    from karat.result import Result
+    from karat.votes.annotations import Annotations
 
 __all__ = ["aggregate"]
 
@@ -163,7 +163,7 @@ class Outputs:
         hand_over_each(votes, results, self.labels, self.annotators, self.probabilities, self.json, back)
 
     def _files(self, result: Result) -> dict[str, Write]:
-        from karat.writers import write_frame, write_labels
+        from karat.io.writers import write_frame, write_labels
 
         makers: dict[str | None, Write] = {
             self.labels: lambda path: write_labels(result, path, probabilities=self.probabilities),
@@ -175,7 +175,7 @@ class Outputs:
     def _print(self, result: Result, found: dict[str, Any], has_place: bool) -> None:
         """The labels, where they have no other place."""
         from karat.cli.summary import print_json
-        from karat.writers import write_labels
+        from karat.io.writers import write_labels
 
         if self.json:
             labels = {} if has_place else {"labels": result.labels(probabilities=self.probabilities).to_dicts()}
@@ -198,7 +198,7 @@ def _named(*paths: str | None) -> list[str]:
 
 
 def _checkpoint(path: str | None, resume: bool, overwrite: bool) -> Checkpoint | None:
-    from karat.checkpoint import Checkpoint
+    from karat.fitting.checkpoint import Checkpoint
 
     if path is None:
         return None
@@ -210,8 +210,8 @@ def _checkpoint(path: str | None, resume: bool, overwrite: bool) -> Checkpoint |
 def _fit(
     method: Method, votes: Annotations, engine: Engine, checkpoint: Checkpoint | None, prior: str | None
 ) -> Result:
+    from karat.api.fit import fit
     from karat.cli.words import progress
-    from karat.prior import fit_with_prior
 
     with progress(method.name) as watch:
-        return fit_with_prior(method, votes, prior, engine=engine, watch=watch, checkpoint=checkpoint)
+        return fit(method, votes, prior=prior, engine=engine, watch=watch, checkpoint=checkpoint)

@@ -12,7 +12,7 @@ from karat.cli import options as o
 from karat.cli import source as s
 
 if TYPE_CHECKING:
-    from karat.trust import Agreement
+    from karat.insight import Agreement
 
 __all__ = ["agreement"]
 
@@ -64,8 +64,8 @@ def agreement(
     """
     from karat.cli.outputs import check_outputs, write_all
     from karat.cli.outputs import table as write_table
-    from karat.trust import agreement as measure
-    from karat.trust.votes import votes_of
+    from karat.insight import agreement as measure
+    from karat.insight.votes import votes_of
 
     outputs = [path for path in (annotators, pairs) if path is not None]
     check_outputs(outputs, [], files)
@@ -78,7 +78,7 @@ def agreement(
 
 
 def _show(found: Agreement, as_json: bool) -> None:
-    from karat.frames import to_polars
+    from karat.votes.frames import to_polars
 
     by_class, by_annotator = to_polars(found.classes()), to_polars(found.annotators())
     if as_json:

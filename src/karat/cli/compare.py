@@ -9,13 +9,13 @@ import typer
 from karat.cli import database as d
 from karat.cli import exports as e
 from karat.cli import options as o
-from karat.registry import REGISTRY
+from karat.methods.registry import REGISTRY
 
 if TYPE_CHECKING:
-    from karat.annotations import Annotations
-    from karat.compare import Comparison
+    from karat.api.result import Result
+    from karat.insight.comparison import Comparison
     from karat.methods import Method
-    from karat.result import Result
+    from karat.votes.annotations import Annotations
 
 __all__ = ["compare"]
 
@@ -72,7 +72,7 @@ def compare(
     from karat.cli.evaluate import make_methods, read_key
     from karat.cli.outputs import check_outputs
     from karat.cli.summary import tell_left_out
-    from karat.compare import compare as side_by_side
+    from karat.insight.comparison import compare as side_by_side
 
     outputs = [path for path in (output, labels) if path is not None]
     check_outputs(outputs, [], [*files, *([truth] if truth else [])])
@@ -87,8 +87,8 @@ def compare(
 
 
 def _runner(threads: int | None) -> Any:
+    from karat.api.fit import fit
     from karat.cli.words import progress
-    from karat.solve import fit
 
     def run(method: Method, votes: Annotations) -> Result:
         with progress(method.name) as watch:
@@ -101,7 +101,7 @@ def _write(found: Comparison, output: str | None, labels: str | None) -> None:
     import polars as pl
 
     from karat.cli.outputs import write_all
-    from karat.writers import write_frame
+    from karat.io.writers import write_frame
 
     files = {}
     if output is not None:

@@ -12,7 +12,7 @@ from karat.cli import exports as e
 from karat.cli import options as o
 
 if TYPE_CHECKING:
-    from karat.annotations import Annotations
+    from karat.votes.annotations import Annotations
 
 __all__ = ["convert"]
 
@@ -58,7 +58,7 @@ def convert(
     """
     from karat.cli.outputs import check_outputs, write_all
     from karat.cli.questions import refuse_single
-    from karat.writers.votes import write_votes
+    from karat.io.writers.votes import write_votes
 
     check_outputs([output], [], [*files, *([gold] if gold else [])])
     known = e.gold_of(gold, gold_from_export)

@@ -63,10 +63,10 @@ def coverage(
     """
     from karat.cli.evaluate import read_key
     from karat.cli.outputs import check_outputs, write_all
-    from karat.frames import to_polars
-    from karat.trust import coverage as measure
-    from karat.trust.coverage_table import coverage_figures
-    from karat.trust.votes import votes_of
+    from karat.insight import coverage as measure
+    from karat.insight.coverage_table import coverage_figures
+    from karat.insight.votes import votes_of
+    from karat.votes.frames import to_polars
 
     check_outputs([output] if output else [], [], [*files, *([truth] if truth else [])])
     selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
@@ -81,7 +81,7 @@ def coverage(
 
 def _write(found: pl.DataFrame, path: Path) -> None:
     """CSV and TSV have no lists: there the classes of an annotator stand in one cell, with commas."""
-    from karat.writers import check_table_path, write_frame
+    from karat.io.writers import check_table_path, write_frame
 
     kind, _ = check_table_path(path)
     write_frame(_with_text(found) if kind in ("csv", "tsv") else found, path)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from karat.databases import is_database, parse, table_parts
 from karat.errors import InputError
+from karat.io.databases import is_database, parse, table_parts
 
 if TYPE_CHECKING:
-    from karat.result import Result
+    from karat.api.result import Result
 
 __all__ = ["Destination", "Param", "Query", "Table", "ToDatabase", "ToTable", "destination", "selection"]
 
@@ -71,7 +71,7 @@ class Destination:
         return f"{self.table} in {parse(self.address).name}"
 
     def check(self) -> None:
-        from karat.writers.database import check_database_table
+        from karat.io.writers.database import check_database_table
 
         check_database_table(self.address, self.table)
 

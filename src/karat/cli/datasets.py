@@ -12,8 +12,8 @@ import typer
 from karat.errors import InputError
 
 if TYPE_CHECKING:
-    from karat.datasets import DataSet
-    from karat.datasets.downloads import Bar
+    from karat.paper.datasets import DataSet
+    from karat.paper.datasets.downloads import Bar
 
 __all__ = ["datasets"]
 
@@ -29,7 +29,7 @@ def list_() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from karat.datasets import cache_folder, data_sets, find
+    from karat.paper.datasets import cache_folder, data_sets, find
 
     table = Table(box=SIMPLE, caption=f"cache: {cache_folder()}")
     for heading in ("name", "domain"):
@@ -46,7 +46,7 @@ def list_() -> None:
 @datasets.command()
 def info(name: Annotated[str, typer.Argument(metavar="NAME", help="As in `karat datasets list`.")]) -> None:
     """Show all that is known of a data set."""
-    from karat.datasets import cache_folder, data_set, find
+    from karat.paper.datasets import cache_folder, data_set, find
 
     entry = data_set(name)
     place = find(entry.name, cache_folder())
@@ -65,8 +65,8 @@ def fetch(
     ] = None,
 ) -> None:
     """Bring data sets into the cache, verified. What is there already is not fetched again."""
-    from karat import datasets as library
     from karat.cli.words import say
+    from karat.paper import datasets as library
 
     wanted = names or list(library.data_sets())
     absent = [] if names or source is None else [name for name in wanted if library.find(name, source) is None]
@@ -85,8 +85,8 @@ def fetch(
 def verify(folder: Annotated[str, typer.Argument(metavar="DIR", help="A folder with a folder per data set.")]) -> None:
     """Compare the files of a folder with the checksums of the registry."""
     from karat.cli.words import count, say
-    from karat.datasets import refusal
-    from karat.datasets import verify as look
+    from karat.paper.datasets import refusal
+    from karat.paper.datasets import verify as look
 
     findings = look(folder)
     if not findings:

@@ -10,8 +10,8 @@ import typer
 from karat.errors import OutputError
 
 if TYPE_CHECKING:
-    from karat.annotations import Annotations
-    from karat.result import Result
+    from karat.api.result import Result
+    from karat.votes.annotations import Annotations
 
 __all__ = ["demo"]
 
@@ -20,13 +20,13 @@ def demo(
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="Where the files go.")] = "karat-demo",
 ) -> None:
     """Run everything on a small sample: read, aggregate, judge, show."""
+    from karat.api.fit import fit
     from karat.cli.words import progress
+    from karat.io.readers import read
     from karat.methods import method_class
     from karat.methods.mv import MajorityVote
-    from karat.readers import read
-    from karat.registry import DEFAULT_METHOD
-    from karat.sample import VOTES
-    from karat.solve import fit
+    from karat.methods.registry import DEFAULT_METHOD
+    from karat.votes.sample import VOTES
 
     _refuse_others(Path(out))
     votes = read(VOTES)
@@ -43,7 +43,7 @@ def demo(
 
 def _refuse_others(folder: Path) -> None:
     """A folder whose votes are not those of the demo is the user's own."""
-    from karat.sample import VOTES
+    from karat.votes.sample import VOTES
 
     votes = folder / "votes.csv"
     if votes.exists() and votes.read_bytes() != VOTES.read_bytes():
@@ -53,9 +53,9 @@ def _refuse_others(folder: Path) -> None:
 def _write(result: Result, folder: Path) -> dict[str, str]:
     """The sample itself and what was made of it: all files or none. Each with the words that explain it."""
     from karat.cli.outputs import Write, write_all
-    from karat.files import prepared
-    from karat.sample import TRUTH, VOTES
-    from karat.writers import write_bytes, write_frame
+    from karat.io.writers import write_bytes, write_frame
+    from karat.system.files import prepared
+    from karat.votes.sample import TRUTH, VOTES
 
     files: dict[str, tuple[str, Write]] = {
         "votes.csv": ("the votes", lambda path: write_bytes(path, VOTES.read_bytes())),
@@ -70,7 +70,7 @@ def _write(result: Result, folder: Path) -> dict[str, str]:
 
 
 def _show_job(votes: Annotations, result: Result) -> None:
-    from karat.frames import to_list
+    from karat.votes.frames import to_list
 
     typer.echo(
         f"Read {votes.n_votes:,} votes by {votes.n_annotators} annotators on {votes.n_tasks} pictures: "
@@ -82,9 +82,9 @@ def _show_job(votes: Annotations, result: Result) -> None:
 
 
 def _show_accuracy(votes: Annotations, result: Result, majority: Result) -> None:
-    from karat.metrics import accuracy
-    from karat.readers import match_truth
-    from karat.sample import TRUTH
+    from karat.io.readers import match_truth
+    from karat.results.metrics import accuracy
+    from karat.votes.sample import TRUTH
 
     truth = match_truth(votes, TRUTH).codes
     heading("How many labels are right")
@@ -95,7 +95,7 @@ def _show_accuracy(votes: Annotations, result: Result, majority: Result) -> None
 
 def _show_annotators(result: Result) -> None:
     from karat.cli.summary import extremes
-    from karat.frames import to_list
+    from karat.votes.frames import to_list
 
     names = to_list(result.annotator_names)
     for title, codes in zip(("The best annotators", "The worst"), extremes(result), strict=True):
@@ -110,7 +110,7 @@ def _show_annotators(result: Result) -> None:
 
 def _show_prototypes(result: Result) -> None:
     from karat.cli.picture import heat_map
-    from karat.frames import to_list
+    from karat.votes.frames import to_list
 
     known = result.knowledge
     if known.prototypes is None or known.weights is None:

@@ -10,13 +10,13 @@ from karat.cli import database as d
 from karat.cli import exports as e
 from karat.cli import options as o
 from karat.errors import InputError
-from karat.registry import DEFAULT_METHOD
+from karat.methods.registry import DEFAULT_METHOD
 
 if TYPE_CHECKING:
-    from karat.annotations import Annotations
-    from karat.encoding import Codes
+    from karat.api.result import Result
     from karat.methods import Method
-    from karat.result import Result
+    from karat.votes.annotations import Annotations
+    from karat.votes.encoding import Codes
 
 __all__ = ["evaluate", "make_methods", "read_key"]
 
@@ -90,10 +90,10 @@ def read_key(votes: Annotations, file: str, task: str | None, label: str | None)
     import numpy as np
 
     from karat.cli.words import count, warn
-    from karat.encoding import MISSING, encode
-    from karat.frames import to_list
-    from karat.readers import read_truth
-    from karat.readers.names import match, text_of
+    from karat.io.readers import read_truth
+    from karat.votes.encoding import MISSING, encode
+    from karat.votes.frames import to_list
+    from karat.votes.names import match, text_of
 
     tasks, truths = map(to_list, read_truth(file, task=task, label=label))
     rows, codes = match(tasks, votes.task_names), match(truths, votes.class_names)
@@ -110,8 +110,8 @@ def read_key(votes: Annotations, file: str, task: str | None, label: str | None)
 
 
 def _score(method: Method, votes: Annotations, key: Key, threads: int | None) -> dict[str, Any]:
+    from karat.api.fit import fit
     from karat.cli.words import progress
-    from karat.solve import fit
 
     with progress(method.name) as watch:
         result = fit(method, votes, threads=threads, watch=watch)
@@ -121,7 +121,7 @@ def _score(method: Method, votes: Annotations, key: Key, threads: int | None) ->
 def _figures(result: Result, key: Key) -> dict[str, Any]:
     import numpy as np
 
-    from karat import metrics
+    from karat.results import metrics
 
     # Classes that only the truth knows have no chance: every label there is wrong.
     posterior = np.pad(result.posterior, ((0, 0), (0, key.n_classes - result.posterior.shape[1])))

@@ -12,8 +12,8 @@ from karat.errors import InputError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from karat.api.result import Result
     from karat.cli.outputs import Write
-    from karat.result import Result
 
     Results = dict[str, Result]
 
@@ -87,9 +87,9 @@ class Back:
         """Before the work: the tool can take labels."""
         if self.output is None:
             return
-        from karat.readers.exports import look
-        from karat.readers.files import sources_of
-        from karat.writeback import writable
+        from karat.io.readers.exports import look
+        from karat.io.readers.files import sources_of
+        from karat.io.writeback import writable
 
         if "-" in self.files_read:
             raise InputError("--write-back reads FILE twice, which standard input cannot do; give its path")
@@ -101,7 +101,7 @@ class Back:
             return {}
 
         def write(path: Path) -> None:
-            from karat.writeback import write_back
+            from karat.io.writeback import write_back
 
             question = None if self.question == ALL else self.question
             write_back(result, self.files_read, path, format=self.format, question=question, task=self.task)

@@ -9,7 +9,7 @@ from karat.cli import options as o
 from karat.errors import InputError
 
 if TYPE_CHECKING:
-    from karat.distributed import Outcome
+    from karat.api.folders import Outcome
     from karat.methods import Method
 
 __all__ = ["aggregate_into"]
@@ -31,7 +31,7 @@ def aggregate_into(
     """refused: options that need all votes or all posteriors on this machine."""
     from karat.cli.outputs import check_outputs, write_all
     from karat.cli.summary import print_json, tell
-    from karat.writers import write_frame
+    from karat.io.writers import write_frame
 
     _check(engine, refused)
     tables = [] if annotators is None else [annotators]
@@ -56,8 +56,8 @@ def _check(engine: str, refused: dict[str, Any]) -> None:
 def _aggregate(
     folder: str, reading: o.Reading, method: Method, options: dict[str, Any], gold: str | None, probabilities: bool
 ) -> Outcome:
+    from karat.api.folders import aggregate_files, check_folder
     from karat.cli.words import progress
-    from karat.distributed import aggregate_files, check_folder
     from karat.engines.dask import DaskEngine
 
     check_folder(Path(folder).expanduser().resolve(), map(Path, [*reading.files, *([] if gold is None else [gold])]))

@@ -19,7 +19,7 @@ from typer.core import TyperGroup
 
 from karat.cli.words import complain, warn
 from karat.errors import KaratError, KaratWarning
-from karat.files import PLACED
+from karat.system.files import PLACED
 
 __all__ = ["Guarded", "ended"]
 

@@ -10,7 +10,7 @@ def methods() -> None:
     import typer
 
     from karat.methods import method_class
-    from karat.registry import REGISTRY
+    from karat.methods.registry import REGISTRY
 
     width = max(map(len, REGISTRY))
     for name in REGISTRY:

@@ -12,7 +12,7 @@ from karat.cli import options as o
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from karat.planning import Plan
+    from karat.insight.next_votes import Plan
 
 __all__ = ["next_votes"]
 
@@ -44,7 +44,7 @@ def next_votes(
     raw: o.Raw = False,
 ) -> None:
     """Rank tasks by what one more vote is expected to gain, and name annotators to look after."""
-    from karat.archive import load
+    from karat.api.result import load
     from karat.cli.outputs import check_outputs, write_all
     from karat.cli.summary import print_json
 
@@ -61,14 +61,14 @@ def next_votes(
 
 
 def _write(plan: Plan, table: str, path: Path) -> None:
-    from karat.writers import write_frame
+    from karat.io.writers import write_frame
 
     write_frame(getattr(plan, table)(), path)
 
 
 def _who(available: str | None, names: Any) -> list[Any] | None:
     """Names as the model knows them: what is typed here is text."""
-    from karat.frames import to_list
+    from karat.votes.frames import to_list
 
     if available is None:
         return None
@@ -77,7 +77,7 @@ def _who(available: str | None, names: Any) -> list[Any] | None:
 
 
 def _facts(plan: Plan) -> dict[str, Any]:
-    from karat.frames import to_polars
+    from karat.votes.frames import to_polars
 
     frames = {"ask": plan.tasks(), "annotators": plan.annotators()}
     return {

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from karat.engines.registry import ENGINES
 from karat.errors import InputError
-from karat.formulas import ESCAPE
-from karat.registry import ENGINES, REGISTRY
+from karat.io.formulas import ESCAPE
+from karat.methods.registry import REGISTRY
 
 if TYPE_CHECKING:
-    from karat.annotations import Annotations
     from karat.methods import Method
+    from karat.votes.annotations import Annotations
 
 __all__ = ["METHODS", "Reading", "listed", "make", "setting_names", "several"]
 
@@ -134,7 +135,7 @@ class Reading:
 
     def read(self, gold: str | bool | None = None) -> Annotations:
         from karat.cli.words import reading_progress
-        from karat.readers import read
+        from karat.io.readers import read
 
         annotator: Any = self.annotator
         with reading_progress() as watch:
@@ -150,7 +151,7 @@ class Reading:
     def read_each(self, gold: str | bool | None = None) -> dict[str, Annotations]:
         """The votes for every question of an export."""
         from karat.cli.words import reading_progress
-        from karat.readers import read_each
+        from karat.io.readers import read_each
 
         if self.annotator or self.label or self.wide:
             raise InputError("--annotator, --label and --wide are for plain tables, which ask one question")

@@ -17,7 +17,7 @@ Write = Callable[[Path], None]
 
 def check_outputs(tables: Iterable[str], others: Iterable[str], inputs: Iterable[str]) -> None:
     """Before the work: every output can be written, and is neither an input nor named twice."""
-    from karat.writers import check_table_path, check_writable
+    from karat.io.writers import check_table_path, check_writable
 
     tables, read = list(tables), {file.resolve() for name in inputs for file in _files_of(name)}
     outputs = [*tables, *others]
@@ -34,14 +34,14 @@ def check_outputs(tables: Iterable[str], others: Iterable[str], inputs: Iterable
 
 def table(make: Callable[[], Any]) -> Write:
     """Writes the data frame that `make` makes."""
-    from karat.writers import write_frame
+    from karat.io.writers import write_frame
 
     return lambda path: write_frame(make(), path)
 
 
 def _files_of(name: str) -> list[Path]:
     """The files that an input names: one, those of a folder or a pattern, a database's, or that of a sheet."""
-    from karat.databases import is_database, parse
+    from karat.io.databases import is_database, parse
 
     if is_database(name):
         return [Path(parse(name).place)] if parse(name).is_file else []
@@ -55,8 +55,8 @@ def _files_of(name: str) -> list[Path]:
 
 
 def _data_files(found: Iterable[Path]) -> list[Path]:
-    from karat.readers.formats import OF_EXPORTS, by_extension
-    from karat.readers.source import Source
+    from karat.io.readers.formats import OF_EXPORTS, by_extension
+    from karat.io.readers.source import Source
 
     files = [path for path in found if path.is_file()]
     return [path for path in files if by_extension(Source("", path))[0] or path.name.lower().endswith(OF_EXPORTS)]
@@ -64,7 +64,7 @@ def _data_files(found: Iterable[Path]) -> list[Path]:
 
 def write_all(files: dict[str, Write], then: Callable[[], None] | None = None) -> None:
     """Each file is written beside its place; only when all are whole, and `then` is done, do they move there."""
-    from karat.files import replacing, uninterrupted
+    from karat.system.files import replacing, uninterrupted
 
     with ExitStack() as stack:
         for path, write in files.items():

@@ -10,9 +10,9 @@ from karat.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
-    from karat.annotations import Annotations
+    from karat.api.result import Result
     from karat.cli.outputs import Write
-    from karat.result import Result
+    from karat.votes.annotations import Annotations
 
 __all__ = ["hand_over_each", "refuse_single"]
 
@@ -34,7 +34,7 @@ def hand_over_each(
     """All files or none; what is printed comes last."""
     from karat.cli.outputs import write_all
     from karat.cli.summary import print_json
-    from karat.writers import write_frame
+    from karat.io.writers import write_frame
 
     labels = _together(results, lambda result: result.labels(probabilities=probabilities))
     files = dict(more)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from karat.reproduce import Watch
+    from karat.paper.reproduce import Watch
 
 __all__ = ["reproduce"]
 
@@ -42,7 +42,7 @@ def reproduce(
 ) -> None:
     """Regenerate the tables and figures of the PTBCC paper, beside the paper's own numbers."""
     from karat.cli.words import say
-    from karat.reproduce import reproduce as make
+    from karat.paper.reproduce import reproduce as make
 
     with _progress() as watch:
         results, files = make(

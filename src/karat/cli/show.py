@@ -26,7 +26,7 @@ def frame_table(title: str, frame: Any, rows: int) -> Any:
     from rich.markup import escape
     from rich.table import Table
 
-    from karat.frames import to_polars
+    from karat.votes.frames import to_polars
 
     shown = to_polars(frame)
     more = max(len(shown) - rows, 0)

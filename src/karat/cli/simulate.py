@@ -61,7 +61,7 @@ def simulate(
     ] = None,
 ) -> None:
     """Draw votes and truths from the generative process of PTBCC's paper."""
-    from karat.simulation import draw_process
+    from karat.votes.simulation import draw_process
 
     names = listed(class_names)
     process = draw_process(
@@ -116,7 +116,7 @@ def _write(
     from karat.cli.outputs import check_outputs
     from karat.cli.stream import places, write_simulation
     from karat.cli.words import count, say
-    from karat.files import prepared
+    from karat.system.files import prepared
 
     votes, truth, kind = places(out, format.value if format else None)
     with prepared(votes.parent):

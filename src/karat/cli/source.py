@@ -10,13 +10,13 @@ import typer
 
 from karat.cli import options as o
 from karat.cli.exports import ALL
-from karat.databases import is_database, parse
 from karat.errors import InputError
-from karat.registry import DEFAULT_METHOD
+from karat.io.databases import is_database, parse
+from karat.methods.registry import DEFAULT_METHOD
 
 if TYPE_CHECKING:
-    from karat.annotations import Annotations
-    from karat.result import Result
+    from karat.api.result import Result
+    from karat.votes.annotations import Annotations
 
 __all__ = [
     "Gold",
@@ -50,10 +50,11 @@ def result_of(
     reading: o.Reading, method: str | None, settings: list[str] | None, seed: int | None, threads: int | None, gold: Any
 ) -> Result:
     """The saved result, or that of the votes."""
-    from karat.archive import is_saved_result, load
+    from karat.api.fit import fit
+    from karat.api.result import load
     from karat.cli.summary import tell_left_out
     from karat.cli.words import progress
-    from karat.solve import fit
+    from karat.results.archive import is_saved_result
 
     if len(reading.files) == 1 and is_saved_result(reading.files[0]):
         refuse_for_model(reading, method=method, set=settings, seed=seed, gold=gold)
@@ -69,8 +70,9 @@ def result_of(
 
 def votes_or_saved(reading: o.Reading) -> Annotations | Result:
     """The saved result, or the votes, of which is said what was left out."""
-    from karat.archive import is_saved_result, load
+    from karat.api.result import load
     from karat.cli.summary import tell_left_out
+    from karat.results.archive import is_saved_result
 
     if len(reading.files) == 1 and is_saved_result(reading.files[0]):
         refuse_for_model(reading)
@@ -82,7 +84,7 @@ def votes_or_saved(reading: o.Reading) -> Annotations | Result:
 
 def truths_of(path: str | None) -> Any:
     """Read before the long work, so that a mistake in them is found before it."""
-    from karat.readers import read_truth
+    from karat.io.readers import read_truth
 
     return None if path is None else read_truth(path)
 

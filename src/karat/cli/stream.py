@@ -12,12 +12,12 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from karat.errors import InputError
-from karat.files import replacing, uninterrupted
-from karat.simulation import Process, draw_truth, pieces
-from karat.writers import check_table_path
+from karat.io.writers import check_table_path
+from karat.system.files import replacing, uninterrupted
+from karat.votes.simulation import Process, draw_truth, pieces
 
 if TYPE_CHECKING:
-    from karat.encoding import Codes
+    from karat.votes.encoding import Codes
 
 __all__ = ["places", "write_simulation"]
 

@@ -11,14 +11,14 @@ import numpy as np
 import typer
 
 from karat.cli.words import count, say, warn
-from karat.encoding import MISSING
-from karat.frames import to_list
-from karat.trust import n_flips
-from karat.trust.expected import Expected, expected_of, in_words
+from karat.insight import n_flips
+from karat.insight.expected import Expected, expected_of, in_words
+from karat.votes.encoding import MISSING
+from karat.votes.frames import to_list
 
 if TYPE_CHECKING:
-    from karat.annotations import Annotations
-    from karat.result import Result
+    from karat.results.data import ResultData
+    from karat.votes.annotations import Annotations
 
 __all__ = ["described", "extremes", "facts", "left_out", "print_json", "tell", "tell_left_out"]
 
@@ -26,7 +26,7 @@ SHOWN = 3  # of the best and of the worst annotators
 MOST_NAMED = 10  # annotators without any vote
 
 
-def facts(result: Result, votes: Annotations) -> dict[str, Any]:
+def facts(result: ResultData, votes: Annotations) -> dict[str, Any]:
     """The figures of a result."""
     gold, tied = int((votes.gold != MISSING).sum()), int(result.tied.sum())
     found = described(result, votes.n_votes, votes.n_tasks, tied=tied, outvoted=n_flips(result), gold=gold)
@@ -34,7 +34,7 @@ def facts(result: Result, votes: Annotations) -> dict[str, Any]:
     return {**found, "expected_accuracy": None if expected is None else expected._asdict()}
 
 
-def described(result: Result, n_votes: int, n_tasks: int, *, tied: int, outvoted: int, gold: int) -> dict[str, Any]:
+def described(result: ResultData, n_votes: int, n_tasks: int, *, tied: int, outvoted: int, gold: int) -> dict[str, Any]:
     """The figures of a result whose tasks were counted already."""
     return {
         "method": result.method,
@@ -59,7 +59,7 @@ def described(result: Result, n_votes: int, n_tasks: int, *, tied: int, outvoted
     }
 
 
-def tell(found: dict[str, Any], result: Result) -> None:
+def tell(found: dict[str, Any], result: ResultData) -> None:
     """The same on standard error, in words."""
     say(
         f"{found['method']}: {count(found['n_votes'], 'vote')} by {count(found['n_annotators'], 'annotator')} "
@@ -83,7 +83,7 @@ def tell(found: dict[str, Any], result: Result) -> None:
     say(f"best annotators: {_named(result, best)}; worst: {_named(result, worst)}")
 
 
-def extremes(result: Result, shown: int = SHOWN) -> tuple[list[int], list[int]]:
+def extremes(result: ResultData, shown: int = SHOWN) -> tuple[list[int], list[int]]:
     """The annotators with the highest and the lowest expected accuracy, at most half of all each."""
     order = np.argsort(-result.accuracy, kind="stable").tolist()
     shown = max(min(shown, len(order) // 2), 1)
@@ -120,7 +120,7 @@ def tell_left_out(votes: Annotations) -> None:
         say(f"left out: {words}")
 
 
-def _named(result: Result, codes: list[int]) -> str:
+def _named(result: ResultData, codes: list[int]) -> str:
     names = to_list(result.annotator_names[np.array(codes)])
     return ", ".join(f"{name} ({result.accuracy[code]:.2f})" for name, code in zip(names, codes, strict=True))
 

@@ -14,8 +14,8 @@ from karat.cli import source as s
 from karat.errors import InputError
 
 if TYPE_CHECKING:
-    from karat.result import Result
-    from karat.trust import Trust
+    from karat.api.result import Result
+    from karat.insight import Trust
 
 __all__ = ["trust"]
 
@@ -98,7 +98,7 @@ def _show(result: Result, found: Trust, as_json: bool) -> None:
         return
     from karat.cli.show import console, figures_table, frame_table
     from karat.cli.words import count, say, warn
-    from karat.trust.expected import caution, in_words
+    from karat.insight.expected import caution, in_words
 
     screen = console()
     title = f"{found.method}: {count(found.n_tasks, 'task')}, {count(found.agreement.n_annotators, 'annotator')}"

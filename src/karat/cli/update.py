@@ -13,7 +13,7 @@ from karat.cli import options as o
 from karat.errors import InputError
 
 if TYPE_CHECKING:
-    from karat.result import Result
+    from karat.api.result import Result
 
 __all__ = ["update"]
 
@@ -61,11 +61,11 @@ def update(
     Votes may be of old and new tasks, by old and new annotators. Tasks without new votes keep their labels; --refit
     looks at all of them again.
     """
-    from karat.archive import load
+    from karat.api.result import load
     from karat.cli.outputs import check_outputs, write_all
     from karat.cli.summary import facts, print_json, tell
     from karat.cli.words import say
-    from karat.locks import locked
+    from karat.system.locks import locked
 
     if prior is not None and not refit:
         raise InputError("--prior is for fitting again; add --refit")
@@ -101,7 +101,7 @@ def _updated(
 
 
 def _files(result: Result, paths: dict[str, str | None]) -> dict[str, Any]:
-    from karat.writers import write_frame, write_labels
+    from karat.io.writers import write_frame, write_labels
 
     writers = {
         "labels": lambda path: write_labels(result, path),

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from karat.progress import compiling
-from karat.progress import on_terminal as progress
+from karat.fitting.progress import compiling
+from karat.fitting.progress import on_terminal as progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from karat.readers import Progress
+    from karat.io.readers import Progress
 
 __all__ = ["complain", "count", "progress", "reading_progress", "say", "warn"]
 

@@ -9,9 +9,9 @@ from typing import Any, Protocol, TypeVar
 
 from numpy.typing import NDArray
 
-from karat.annotations import Annotations
+from karat.engines.registry import ENGINES
 from karat.errors import InputError
-from karat.registry import ENGINES
+from karat.votes.annotations import Annotations
 
 __all__ = ["Engine", "opened"]
 

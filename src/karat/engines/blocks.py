@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.annotations import Annotations
+from karat.votes.annotations import Annotations
 
 __all__ = ["Block", "Tree", "add_up", "cut", "cuts", "split", "sum_tasks"]
 

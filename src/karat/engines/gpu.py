@@ -20,10 +20,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.annotations import Annotations
 from karat.engines.blocks import Block, add_up, cut
 from karat.errors import InputError
 from karat.kernels.cuda import cupy
+from karat.votes.annotations import Annotations
 
 __all__ = ["Device", "GPUEngine"]
 

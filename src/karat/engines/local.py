@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.annotations import Annotations
 from karat.engines.blocks import FEWEST_VOTES, Block, add_up, split
 from karat.kernels.parallel import thread_count
+from karat.votes.annotations import Annotations
 
 __all__ = ["LocalEngine", "thread_count"]
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from karat.kernels.exponential import exp_buffer
 from karat.kernels.gamma import digamma_and_gammaln_buffer
 from karat.kernels.jit import ONE, ZERO, kernel
-from karat.kernels.lanes import LANES, add_lanes, largest_lane, scale_lanes, shift_lanes, sum_rows
+from karat.kernels.simd import LANES, add_lanes, largest_lane, scale_lanes, shift_lanes, sum_rows
 from karat.kernels.softmax import LARGE
 
 __all__ = ["expected_logs_of_votes", "start", "sweep", "vote_rows"]

@@ -1,4 +1,4 @@
-"""The maths, one file per method, in the symbols of its paper. `karat.registry` lists them."""
+"""The maths, one file per method, in the symbols of its paper. `karat.methods.registry` lists them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 from karat.errors import InputError, KaratWarning
 from karat.methods.base import Method
-from karat.registry import ALIASES, REGISTRY
-from karat.result import Knowledge, Result
-from karat.validation import Field, check
+from karat.methods.registry import ALIASES, REGISTRY
+from karat.results.data import Knowledge, ResultData
+from karat.system.validation import Field, check
 
 __all__ = [
     "OBSOLETE",
@@ -26,7 +26,12 @@ __all__ = [
 
 OBSOLETE = {"auto": ("folds", "most_votes", "calibrate")}  # settings of methods that are gone
 
-KNOWN = {"class_prior": "K", "confusion": "WKK", "weights": "WS", "prototypes": "SKK"}  # shapes, as in karat.validation
+KNOWN = {
+    "class_prior": "K",
+    "confusion": "WKK",
+    "weights": "WS",
+    "prototypes": "SKK",
+}  # shapes, as in karat.system.validation
 
 
 def method_class(name: str) -> type[Method]:
@@ -39,7 +44,7 @@ def method_class(name: str) -> type[Method]:
     return found
 
 
-def method_of(result: Result) -> Method:
+def method_of(result: ResultData) -> Method:
     """The method that made the result, with its settings; what it needs of the result is checked.
 
     For a method that is gone: the one that its name means now, with the settings of that one.

@@ -40,12 +40,12 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import xlogy
 
-from karat.annotations import Annotations
 from karat.engines.blocks import Block
 from karat.methods.base import Floats, Knowledge, Memory, Method, Step, start_from_shares
 from karat.methods.measured import N_SETS, SUBSETS
 from karat.methods.settings import POSITIVE, Allowed, Range
-from karat.result import Result
+from karat.results.data import ResultData
+from karat.votes.annotations import Annotations
 
 __all__ = ["AnchoredVote", "small_data_caution"]
 
@@ -192,7 +192,7 @@ class AnchoredVote(Method):
             },
         )
 
-    def recall(self, result: Result) -> Memory:
+    def recall(self, result: ResultData) -> Memory:
         known, more = result.knowledge, result.knowledge.more
         assert known.confusion is not None
         seen, mu = more["seen"], more["mu"]

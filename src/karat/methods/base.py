@@ -7,8 +7,8 @@
     advance(engine, ...)     the same for the few methods whose update needs further passes over the votes
     bound(...)               what the method maximises, if it has such a thing
     knowledge(parameters)    what it has learned of annotators
-    recall(result)           the sums that a result was made from, so that new votes can be folded in (karat.updating)
-    inform(earlier)          the method with what an earlier run knew of annotators (karat.prior)
+    recall(result)           the sums that a result was made from, so that new votes can be folded in
+    inform(earlier)          the method with what an earlier run knew of annotators (karat.fitting.prior)
 
 `solve` owns the loop, an engine owns the blocks; a method only says what happens on each.
 """
@@ -25,12 +25,12 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.annotations import Annotations
 from karat.engines import Engine
 from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.methods.settings import ITERATIONS, SEED, TOLERANCE, Allowed, check_settings
-from karat.result import Knowledge, Result, Step
+from karat.results.data import Knowledge, ResultData, Step
+from karat.votes.annotations import Annotations
 
 __all__ = ["Knowledge", "Memory", "Method", "Step", "start_from_shares"]
 
@@ -146,7 +146,7 @@ class Method(ABC):
     @abstractmethod
     def knowledge(self, parameters: Any) -> Knowledge: ...
 
-    def recall(self, result: Result) -> Memory:
+    def recall(self, result: ResultData) -> Memory:
         """The sums that the result was made from; not asked of methods that do not remember."""
         raise TypeError(f"{type(self).__name__} does not remember")
 

@@ -24,12 +24,12 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.annotations import Annotations
 from karat.engines.blocks import Block
 from karat.kernels import bwa as kernels
 from karat.kernels.jit import fixed_length
 from karat.methods.base import Floats, Knowledge, Method, Step, start_from_shares
 from karat.methods.settings import POSITIVE, Allowed
+from karat.votes.annotations import Annotations
 
 __all__ = ["BWA"]
 

@@ -26,7 +26,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.special import digamma
 
-from karat.annotations import Annotations
 from karat.engines.blocks import Block
 from karat.kernels import cbcc as kernels
 from karat.kernels import confusion
@@ -35,6 +34,7 @@ from karat.kernels.knowles_minka import message, scratch, tangent
 from karat.methods.base import Floats, Knowledge, Method, start_from_shares
 from karat.methods.dirichlet import Dirichlets, dirichlets, mean
 from karat.methods.settings import COUNT, POSITIVE, SHARE, Allowed, Range
+from karat.votes.annotations import Annotations
 
 __all__ = ["CBCC", "community_prior"]
 

@@ -21,12 +21,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from karat.annotations import Annotations
 from karat.engines.blocks import Block
 from karat.kernels.jit import fixed_length
 from karat.methods.base import Floats, Knowledge, Memory, Method, start_from_shares
 from karat.methods.settings import SHARE, Allowed
-from karat.result import Result
+from karat.results.data import ResultData
+from karat.votes.annotations import Annotations
 
 __all__ = ["DS"]
 
@@ -112,7 +112,7 @@ class DS(Method):
         confusion = parameters.v.transpose(0, 2, 1).copy()
         return Knowledge(class_prior=parameters.p, confusion=confusion, more={"seen": parameters.seen})
 
-    def recall(self, result: Result) -> Memory:
+    def recall(self, result: ResultData) -> Memory:
         known = result.knowledge
         assert known.confusion is not None
         seen = known.more["seen"]

@@ -27,13 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma, gammaln
 
-from karat.annotations import Annotations
 from karat.engines.blocks import Block
 from karat.kernels import ebcc as kernels
-from karat.kernels.lanes import LANES
+from karat.kernels.simd import LANES
 from karat.methods.base import Floats, Knowledge, Method, start_from_shares
 from karat.methods.dirichlet import Dirichlets, dirichlets, mean
 from karat.methods.settings import COUNT, POSITIVE, Allowed
+from karat.votes.annotations import Annotations
 
 __all__ = ["EBCC"]
 

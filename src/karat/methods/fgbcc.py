@@ -22,13 +22,13 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy.special import softmax
 
-from karat.annotations import Annotations
 from karat.engines.blocks import Block
 from karat.kernels import confusion, fgbcc
 from karat.kernels.jit import fixed_length
 from karat.methods.base import Floats, Knowledge, Method, Step, start_from_shares
 from karat.methods.dirichlet import Dirichlets, dirichlets, mean
 from karat.methods.settings import COUNT, Allowed, Range
+from karat.votes.annotations import Annotations
 
 __all__ = ["FGBCC"]
 

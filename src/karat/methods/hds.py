@@ -23,7 +23,6 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from karat.annotations import Annotations
 from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.kernels import hds as kernels
@@ -31,7 +30,8 @@ from karat.kernels.jit import fixed_length
 from karat.kernels.parallel import in_threads
 from karat.methods.base import Floats, Knowledge, Memory, Method, start_from_shares
 from karat.methods.dirichlet import Dirichlets, dirichlets, mean
-from karat.result import Result
+from karat.results.data import ResultData
+from karat.votes.annotations import Annotations
 
 __all__ = ["HDS"]
 
@@ -139,7 +139,7 @@ class HDS(Method):
             more={"alpha": alpha, "nu": parameters.tau.counts, "u": parameters.u, "seen": parameters.n.sum(axis=1)},
         )
 
-    def recall(self, result: Result) -> Memory:
+    def recall(self, result: ResultData) -> Memory:
         known, more = result.knowledge, result.knowledge.more
         assert known.confusion is not None
         a = known.confusion * (more["alpha"].sum(axis=1) + more["seen"])[:, :, None]

@@ -26,13 +26,13 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from karat.annotations import Annotations
 from karat.engines.blocks import Block
 from karat.kernels.jit import fixed_length
 from karat.methods.base import Floats, Knowledge, Memory, Method, start_from_shares
 from karat.methods.dirichlet import dirichlets, mean
 from karat.methods.settings import POSITIVE, Allowed
-from karat.result import Result
+from karat.results.data import ResultData
+from karat.votes.annotations import Annotations
 
 __all__ = ["IBCC"]
 
@@ -152,7 +152,7 @@ class IBCC(Method):
     def obstacle(self) -> str:
         return "" if self.inference == "vb" else "ibcc folds in new votes only if it was fitted with inference=vb"
 
-    def recall(self, result: Result) -> Memory:
+    def recall(self, result: ResultData) -> Memory:
         a, g = result.knowledge.more["a"], result.knowledge.more["g"]
         n = np.maximum(a.transpose(0, 2, 1) - self.prior(len(g)), 0.0)
         statistics = Statistics(0.0, g - 1, n)

@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 
 from karat.engines.blocks import Block
 from karat.methods.base import Floats, Knowledge, Memory, Method, start_from_shares
-from karat.result import Result
+from karat.results.data import ResultData
 
 __all__ = ["MajorityVote"]
 
@@ -48,6 +48,6 @@ class MajorityVote(Method):
     def knowledge(self, parameters: Statistics) -> Knowledge:
         return Knowledge(class_prior=parameters.phi / parameters.phi.sum())
 
-    def recall(self, result: Result) -> Memory:
+    def recall(self, result: ResultData) -> Memory:
         statistics = Statistics(0.0, result.knowledge.class_prior * len(result.posterior))
         return Memory(statistics, statistics, statistics)

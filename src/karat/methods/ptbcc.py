@@ -22,14 +22,14 @@ from typing import ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from karat.annotations import Annotations
 from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.kernels.jit import fixed_length
 from karat.methods.base import Floats, Knowledge, Memory, Method, start_from_shares
 from karat.methods.dirichlet import Dirichlets, dirichlets, mean
 from karat.methods.settings import COUNT, POSITIVE, Allowed
-from karat.result import Result
+from karat.results.data import ResultData
+from karat.votes.annotations import Annotations
 
 __all__ = ["PTBCC", "Earlier"]
 
@@ -233,7 +233,7 @@ class PTBCC(Method):
             more={"eta": eta, "mu": mu, "nu": nu, "beta": beta, "a": a, "u": u},
         )
 
-    def recall(self, result: Result) -> Memory:
+    def recall(self, result: ResultData) -> Memory:
         """Posterior counts less the priors' are the sums; the priors are sums of the first pass."""
         more = result.knowledge.more
         own = self.n_prototypes if self.prototypes is None else len(self.first_prototypes(len(more["nu"])))

@@ -24,7 +24,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from karat.annotations import Annotations
 from karat.engines.blocks import Block
 from karat.kernels import tiremge as kernels
 from karat.kernels.jit import fixed_length
@@ -32,6 +31,7 @@ from karat.kernels.softmax import normalise, subtract_largest
 from karat.kernels.tiremge import Layers
 from karat.methods.base import Floats, Knowledge, Method
 from karat.methods.settings import COUNT, Allowed, Range
+from karat.votes.annotations import Annotations
 
 __all__ = ["TiReMGE"]
 

@@ -1,4 +1,4 @@
-"""Result -> plain view -> charts -> one HTML file, or one picture. What draws them is loaded when it is asked for."""
+"""A result as one HTML file, or as one picture: views (plain values), then charts, then the page."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from karat.errors import InputError
-from karat.files import write_bytes
+from karat.system.files import write_bytes
 
 if TYPE_CHECKING:
-    from karat.result import Result
+    from karat.results.data import ResultData
 
 __all__ = ["require_libraries", "write_plot", "write_report"]
 
 
 def write_report(
-    result: Result, path: str | Path, truth: Any = None, *, title: str | None = None, command: str | None = None
+    result: ResultData, path: str | Path, truth: Any = None, *, title: str | None = None, command: str | None = None
 ) -> None:
     """One self-contained HTML file, whole or not at all. truth: a path, a data frame or a mapping."""
     require_libraries()
@@ -27,7 +27,7 @@ def write_report(
     write_bytes(path, page.encode("utf-8"))
 
 
-def write_plot(result: Result, kind: str, path: str | Path, truth: Any = None, *, who: Any = None) -> None:
+def write_plot(result: ResultData, kind: str, path: str | Path, truth: Any = None, *, who: Any = None) -> None:
     """One chart as SVG, PNG or PDF, as the path ends. kind: one of karat.report.kinds; who: whose, for "annotator"."""
     require_libraries()
     from karat.report.charts import draw, draw_annotator, image

@@ -13,10 +13,10 @@ from fastapi.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 import karat
-from karat.studio.desk import Desk
 from karat.studio.problems import catch_problems
 from karat.studio.routes import api
 from karat.studio.security import Guard, Rules
+from karat.studio.services import Desk
 
 __all__ = ["make_app"]
 

@@ -17,16 +17,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from karat.annotations import Annotations
-from karat.encoding import MISSING, Names, rank_of
+from karat.api.result import Result
 from karat.errors import InputError
-from karat.frames import to_list
-from karat.readers.names import match
 from karat.report.views.annotators import AnnotatorRow, ranking
 from karat.report.views.common import plain, texts
 from karat.report.views.suspects import Suspects, suspects
 from karat.report.views.tasks import Doubts, doubts
-from karat.result import Result
+from karat.votes.annotations import Annotations
+from karat.votes.encoding import MISSING, Names, rank_of
+from karat.votes.frames import to_list
+from karat.votes.names import match
 
 __all__ = ["AnnotatorQuery", "Browser", "Page", "TaskQuery"]
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import polars as pl
 
+from karat.io.writeback import write_back
+from karat.io.writers import write_frame, write_labels
+from karat.io.writers.votes import write_votes
 from karat.report import write_report
 from karat.studio.browse import Browser
-from karat.studio.desk import Desk
-from karat.writeback import write_back
-from karat.writers import write_frame, write_labels
-from karat.writers.votes import write_votes
+from karat.studio.services import Desk
 
 __all__ = ["EXPORTS", "write_export"]
 

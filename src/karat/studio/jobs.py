@@ -15,20 +15,21 @@ from typing import Any
 
 import numpy as np
 
-from karat.annotations import Annotations
+from karat.api.fit import fit as run_fit
+from karat.api.result import Result
 from karat.errors import KaratError, KaratWarning
 from karat.methods import make_method
-from karat.result import Result, Step
-from karat.solve import fit as run_fit
+from karat.results.data import Step
 from karat.studio.browse import Browser
-from karat.studio.facts import facts_of
+from karat.studio.fit_summary import facts_of
 from karat.studio.gold import Gold
-from karat.studio.posting import joined
+from karat.studio.posted_votes import joined
 from karat.studio.problems import Problem
 from karat.studio.projects import Projects
 from karat.studio.reading import Reading, read_votes
 from karat.studio.settings import check_settings
 from karat.studio.workspace import Workspace, compact
+from karat.votes.annotations import Annotations
 
 __all__ = ["Job", "Jobs"]
 

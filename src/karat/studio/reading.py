@@ -11,19 +11,19 @@ from typing import Any, Literal
 import polars as pl
 from pydantic import BaseModel, Field
 
-from karat.annotations import Annotations
 from karat.errors import InputError, KaratWarning
-from karat.readers import read
-from karat.readers.columns import ANNOTATOR, LABEL, TASK, candidates
-from karat.readers.exports import TRANSPOSED, find_export, look
-from karat.readers.exports.export import Ask, Export
-from karat.readers.exports.peek import Peek
-from karat.readers.files import sources_of
-from karat.readers.shapes import shape_of
-from karat.readers.table import Opened, open_table
-from karat.readers.trouble import reading
-from karat.readers.truth import GoldColumn
-from karat.writeback import TOOLS
+from karat.io.readers import read
+from karat.io.readers.columns import ANNOTATOR, LABEL, TASK, candidates
+from karat.io.readers.diagnosis import reading
+from karat.io.readers.exports import TRANSPOSED, find_export, look
+from karat.io.readers.exports.export import Ask, Export
+from karat.io.readers.exports.peek import Peek
+from karat.io.readers.files import sources_of
+from karat.io.readers.shapes import shape_of
+from karat.io.readers.table import Opened, open_table
+from karat.io.readers.truth import GoldColumn
+from karat.io.writeback import TOOLS
+from karat.votes.annotations import Annotations
 
 __all__ = ["Preview", "Question", "Reading", "preview", "read_votes"]
 

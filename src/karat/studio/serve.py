@@ -15,8 +15,8 @@ import uvicorn
 
 from karat.errors import InputError
 from karat.studio.app import make_app
-from karat.studio.desk import Desk
 from karat.studio.security import Codes, Rules, is_loopback, new_token
+from karat.studio.services import Desk
 
 __all__ = ["Plan", "default_project", "plan", "serve"]
 

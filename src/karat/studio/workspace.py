@@ -11,15 +11,14 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from karat.annotations import Annotations
-from karat.archive import load
-from karat.encoding import Names
+from karat.api.result import Result, load
 from karat.errors import KaratError
-from karat.result import Result
 from karat.studio.browse import Browser
 from karat.studio.files import Files
 from karat.studio.problems import Problem
 from karat.studio.projects import Projects
+from karat.votes.annotations import Annotations
+from karat.votes.encoding import Names
 
 __all__ = ["Workspace", "compact"]
 

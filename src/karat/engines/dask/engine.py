@@ -9,14 +9,14 @@ import numpy as np
 from cloudpickle import dumps
 from numpy.typing import NDArray
 
-from karat.annotations import Annotations
 from karat.engines.blocks import FEWEST_VOTES, split
+from karat.engines.dask.block_actor import Lost
 from karat.engines.dask.cluster import DYING, REPLACEMENT, Cluster
-from karat.engines.dask.crew import Crew
 from karat.engines.dask.history import History
-from karat.engines.dask.keeper import Lost
 from karat.engines.dask.packing import Origin, memory_of, pack
+from karat.engines.dask.worker_pool import Crew
 from karat.errors import InputError, KaratError
+from karat.votes.annotations import Annotations
 
 __all__ = ["DaskEngine"]
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.encoding import MISSING
 from karat.engines.blocks import Block
+from karat.votes.encoding import MISSING
 
 __all__ = ["Origin", "Packed", "memory_of", "pack"]
 

@@ -6,10 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from karat import predict
-from karat.encoding import MISSING
 from karat.errors import InputError
-from karat.readers.names import match
 from karat.report.charts import pictures, words
 from karat.report.charts.matrices import matrix_spec
 from karat.report.charts.render import image
@@ -17,7 +14,10 @@ from karat.report.charts.style import Spec
 from karat.report.views import View
 from karat.report.views.classes import shown_classes
 from karat.report.views.common import plain, texts
-from karat.result import Result
+from karat.results import predictions
+from karat.results.data import ResultData
+from karat.votes.encoding import MISSING
+from karat.votes.names import match
 
 __all__ = ["DRAWN", "Drawn", "Kind", "draw", "draw_annotator", "drawn", "image"]
 
@@ -86,7 +86,7 @@ def draw(view: View, kind: str) -> Drawn:
     return Drawn(how.title, how.words(view), how.spec(view))
 
 
-def draw_annotator(result: Result, name: Any) -> Drawn:
+def draw_annotator(result: ResultData, name: Any) -> Drawn:
     """The confusion matrix of one annotator; 17 is found by "17", too."""
     code, title = match([name], result.annotator_names), f"How {name} votes"
     if code[0] == MISSING:
@@ -94,7 +94,7 @@ def draw_annotator(result: Result, name: Any) -> Drawn:
     if not result.knowledge.has_matrices:
         return Drawn(title, "", None, f"{result.method} learns no confusion matrices of annotators.")
     classes = shown_classes(result)
-    matrix = plain(predict.matrices(result, code, classes)[0])
+    matrix = plain(predictions.matrices(result, code, classes)[0])
     return Drawn(title, "", matrix_spec(matrix, texts(result.class_names, classes), title))
 
 

@@ -1,4 +1,4 @@
-"""Result -> what can be shown of it: plain dataclasses of text and numbers, ready for JSON.
+"""ResultData -> what can be shown of it: plain dataclasses of text and numbers, ready for JSON.
 
 Names are text here, and large data are summarised: every list that leaves something out has a `Shown` beside it that
 says how much, in which order, and where the rest is.
@@ -18,7 +18,7 @@ from karat.report.views.record import Record, record
 from karat.report.views.suspects import suspects
 from karat.report.views.tasks import Tasks, tasks
 from karat.report.views.trust import Trust, judge, trust_of
-from karat.result import Result
+from karat.results.data import ResultData
 
 __all__ = ["Key", "View", "read_key", "view"]
 
@@ -35,7 +35,7 @@ class View:
     record: Record
 
 
-def view(result: Result, truth: Any = None, *, title: str = "Labels", command: str | None = None) -> View:
+def view(result: ResultData, truth: Any = None, *, title: str = "Labels", command: str | None = None) -> View:
     """Everything the report shows. truth: a path, a data frame or a mapping, or a Key."""
     key = truth if truth is None or isinstance(truth, Key) else read_key(result, truth)
     judgement = judge(result, key)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.encoding import MISSING
-from karat.predict import matrices
 from karat.report.views.classes import shown_classes
 from karat.report.views.common import Matrix, Shown, plain, texts
 from karat.report.views.key import Key
 from karat.report.views.suspects import KINDS, Group, Suspects
-from karat.result import Result
+from karat.results.data import ResultData
+from karat.results.predictions import matrices
+from karat.votes.encoding import MISSING
 
 __all__ = ["AnnotatorRow", "Annotators", "Confusions", "Ranked", "annotators", "confusions", "ranking"]
 
@@ -86,7 +86,7 @@ class Annotators:
 
 
 def annotators(
-    result: Result, key: Key | None = None, found: Suspects | None = None, *, most: int = MOST_ROWS
+    result: ResultData, key: Key | None = None, found: Suspects | None = None, *, most: int = MOST_ROWS
 ) -> Annotators:
     """found: what `suspects` says; without it, nobody is suspected."""
     order = ranking(result)
@@ -118,12 +118,12 @@ def annotators(
     )
 
 
-def ranking(result: Result) -> Integers:
+def ranking(result: ResultData) -> Integers:
     """The best first; of equals, the one with more votes."""
     return np.lexsort((-result.votes_per_annotator, -result.accuracy))
 
 
-def confusions(result: Result) -> Confusions | None:
+def confusions(result: ResultData) -> Confusions | None:
     """Those with most votes, as many as a file can bear."""
     if not result.knowledge.has_matrices:
         return None
@@ -148,7 +148,7 @@ def _ends(order: Integers, most: int) -> tuple[Integers, str]:
     return np.concatenate([order[:half], order[half - most :]]), words
 
 
-def _ranked(result: Result, codes: Integers) -> list[Ranked]:
+def _ranked(result: ResultData, codes: Integers) -> list[Ranked]:
     names = texts(result.annotator_names, codes)
     return [
         Ranked(
@@ -163,7 +163,7 @@ def _ranked(result: Result, codes: Integers) -> list[Ranked]:
 
 
 def _rows(
-    result: Result, order: Integers, chosen: Integers, key: Key | None, found: Suspects | None
+    result: ResultData, order: Integers, chosen: Integers, key: Key | None, found: Suspects | None
 ) -> list[AnnotatorRow]:
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(1, len(order) + 1)
@@ -189,7 +189,7 @@ def _rows(
     ]
 
 
-def _measured(result: Result, key: Key | None) -> tuple[Integers, Integers]:
+def _measured(result: ResultData, key: Key | None) -> tuple[Integers, Integers]:
     """Right votes, and votes on tasks with a known truth, of every annotator."""
     n = len(result.accuracy)
     if key is None or result.annotations is None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.predict import matrices
 from karat.report.views.common import Floats, Matrix, Shown, plain, texts
-from karat.result import Result
+from karat.results.data import ResultData
+from karat.results.predictions import matrices
 
 __all__ = ["ClassRow", "Classes", "Mistake", "classes", "mistakes", "shown_classes"]
 
@@ -51,7 +51,7 @@ class Classes:
     absent: str | None
 
 
-def shown_classes(result: Result) -> Integers:
+def shown_classes(result: ResultData) -> Integers:
     """All classes, or the most frequent in the order of the classes."""
     n = len(result.class_names)
     if n <= MOST_IN_MATRIX:
@@ -59,7 +59,7 @@ def shown_classes(result: Result) -> Integers:
     return np.sort(np.argsort(-result.posterior.sum(axis=0), kind="stable")[:MOST_IN_MATRIX])
 
 
-def classes(result: Result, *, most: int = MOST_ROWS) -> Classes:
+def classes(result: ResultData, *, most: int = MOST_ROWS) -> Classes:
     chosen = shown_classes(result)
     names, matrix = texts(result.class_names, chosen), _pooled(result, chosen)
     count = np.bincount(result.label_codes, minlength=len(result.class_names))
@@ -83,7 +83,7 @@ def mistakes(matrix: Floats, names: list[str], most: int = MOST_MISTAKES) -> lis
     return [Mistake(names[k], names[v], plain(off[k, v])) for k, v in cells if off[k, v] > 0]
 
 
-def _pooled(result: Result, chosen: Integers) -> Floats | None:
+def _pooled(result: ResultData, chosen: Integers) -> Floats | None:
     """How annotators vote (columns) by the truth (rows), each vote counting alike."""
     if result.annotations is not None:
         counted = _counted(result, chosen)
@@ -97,7 +97,7 @@ def _pooled(result: Result, chosen: Integers) -> Floats | None:
     return shares
 
 
-def _counted(result: Result, chosen: Integers) -> Floats:
+def _counted(result: ResultData, chosen: Integers) -> Floats:
     votes = result.annotations
     assert votes is not None
     task = np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr))
@@ -110,7 +110,7 @@ def _counted(result: Result, chosen: Integers) -> Floats:
 
 
 def _rows(
-    result: Result, order: Integers, count: Integers, place: dict[int, int], names: list[str], matrix: Floats | None
+    result: ResultData, order: Integers, count: Integers, place: dict[int, int], names: list[str], matrix: Floats | None
 ) -> list[ClassRow]:
     expected = result.posterior.mean(axis=0)
     sure = np.bincount(result.label_codes, result.confidence, minlength=len(count))
@@ -135,7 +135,7 @@ def _rows(
     return found
 
 
-def _vote_shares(result: Result) -> Floats | None:
+def _vote_shares(result: ResultData) -> Floats | None:
     votes = result.annotations
     if votes is None:
         return None

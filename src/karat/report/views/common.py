@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv
 
-from karat.encoding import Names
-from karat.frames import take, to_list
+from karat.votes.encoding import Names
+from karat.votes.frames import take, to_list
 
 __all__ = ["Floats", "Matrix", "Shown", "percent", "plain", "share_interval", "texts", "thousands"]
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from karat.encoding import MISSING, Codes, encode
 from karat.errors import InputError
-from karat.frames import to_list
-from karat.readers import read_truth
-from karat.readers.names import match, text_of
+from karat.io.readers import read_truth
 from karat.report.views.common import texts
-from karat.result import Result
+from karat.results.data import ResultData
+from karat.votes.encoding import MISSING, Codes, encode
+from karat.votes.frames import to_list
+from karat.votes.names import match, text_of
 
 __all__ = ["Key", "read_key"]
 
@@ -26,7 +26,7 @@ class Key:
     names: list[str]  # of the classes, then of those that only the truth knows
     unused: int = 0  # truths of tasks without votes
 
-    def judges(self, result: Result) -> Codes:
+    def judges(self, result: ResultData) -> Codes:
         """Truths that the method was given as gold are no test of it."""
         return np.where(result.gold == MISSING, self.codes, np.int32(MISSING))
 
@@ -35,7 +35,7 @@ class Key:
         return None if code == MISSING else self.names[code]
 
 
-def read_key(result: Result, truth: Any) -> Key:
+def read_key(result: ResultData, truth: Any) -> Key:
     """truth: a path, a data frame, a mapping {task: class}."""
     tasks, truths = map(to_list, read_truth(truth))
     rows, codes = match(tasks, result.task_names), match(truths, result.class_names)

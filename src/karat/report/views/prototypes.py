@@ -8,7 +8,7 @@ import numpy as np
 
 from karat.report.views.classes import Mistake, mistakes, shown_classes
 from karat.report.views.common import Matrix, Shown, plain, texts
-from karat.result import Result
+from karat.results.data import ResultData
 
 __all__ = ["Mixture", "Prototype", "Prototypes", "prototypes"]
 
@@ -40,7 +40,7 @@ class Prototypes:
     mixtures_shown: Shown
 
 
-def prototypes(result: Result) -> Prototypes | None:
+def prototypes(result: ResultData) -> Prototypes | None:
     """None for methods that have none."""
     known = result.knowledge
     if known.prototypes is None or known.weights is None:

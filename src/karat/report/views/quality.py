@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from karat import metrics
-from karat.encoding import MISSING, Codes
+from karat.insight.expected import Expected, caution, expected_of, in_words
 from karat.methods.measured import N_FAMILIES
 from karat.report.views.common import Floats, percent, share_interval, thousands
 from karat.report.views.key import Key
-from karat.result import Result
-from karat.trust.expected import Expected, caution, expected_of, in_words
+from karat.results import metrics
+from karat.results.data import ResultData
+from karat.votes.encoding import MISSING, Codes
 
 __all__ = ["BANDS", "Band", "Bin", "Judged", "Quality", "band_of", "quality"]
 
@@ -79,7 +79,7 @@ class Quality:
     sentences: list[str]
 
 
-def quality(result: Result, key: Key | None = None) -> Quality:
+def quality(result: ResultData, key: Key | None = None) -> Quality:
     found = result.gold == MISSING
     confidence = result.confidence[found]
     measured = expected_of(result)
@@ -136,7 +136,7 @@ def _histogram(confidence: Floats) -> list[Bin]:
     return [Bin(round(a, 2), round(b, 2), int(n)) for a, b, n in zip(edges, edges[1:], counts, strict=False)]
 
 
-def _judged(result: Result, truth: Codes) -> Judged | None:
+def _judged(result: ResultData, truth: Codes) -> Judged | None:
     n = int((truth >= 0).sum())
     if not n:
         return None
@@ -157,7 +157,7 @@ def _judged(result: Result, truth: Codes) -> Judged | None:
     )
 
 
-def _majority(result: Result, truth: Codes, n_classes: int) -> float | None:
+def _majority(result: ResultData, truth: Codes, n_classes: int) -> float | None:
     """Ties earn their share, as everywhere."""
     votes = result.annotations
     if votes is None:
@@ -192,7 +192,7 @@ def _of_a_hundred(share: float) -> str:
     return f"{100 * share:.0f} of 100" if share < 0.985 else f"{min(1000 * share, 999):.0f} of 1,000"
 
 
-def _sentences(result: Result, bands: list[Band], belief: str, judged: Judged | None, key: Key | None) -> list[str]:
+def _sentences(result: ResultData, bands: list[Band], belief: str, judged: Judged | None, key: Key | None) -> list[str]:
     words = [_of_judgement(judged) if judged else belief, *_of_unused(result, key)]
     if warned := caution(result):
         words.append(warned)
@@ -217,7 +217,7 @@ def _of_judgement(judged: Judged) -> str:
     return f"{words}: it is too {'sure' if gap > 0 else 'modest'} by {100 * abs(gap):.1f} points."
 
 
-def _of_unused(result: Result, key: Key | None) -> list[str]:
+def _of_unused(result: ResultData, key: Key | None) -> list[str]:
     """Truths that could not be used."""
     if key is None:
         return []

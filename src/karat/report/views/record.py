@@ -11,8 +11,8 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 
 from karat.methods import method_class
-from karat.registry import ALIASES, REGISTRY
-from karat.result import Result, Step
+from karat.methods.registry import ALIASES, REGISTRY
+from karat.results.data import ResultData, Step
 
 __all__ = ["Record", "Setting", "StepRow", "record"]
 
@@ -57,7 +57,7 @@ class Record:
     command: str
 
 
-def record(result: Result, command: str | None = None) -> Record:
+def record(result: ResultData, command: str | None = None) -> Record:
     settings, every = _settings(result), -(-len(result.steps) // MOST_STEPS)
     return Record(
         method=result.method,
@@ -88,7 +88,7 @@ def _about(method: str) -> str:
     return (method_class(method).__doc__ or "").strip().partition("\n")[0]
 
 
-def _settings(result: Result) -> list[Setting]:
+def _settings(result: ResultData) -> list[Setting]:
     defaults = method_class(result.method)().settings if result.method in REGISTRY else {}
     return [
         Setting(name, _shown(value), name in defaults and _shown(defaults[name]) == _shown(value), name in defaults)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from karat.insight import Alike, alike
+from karat.insight.spam import spam
 from karat.report.views.common import plain, texts
-from karat.result import Result
-from karat.trust import Alike, alike
-from karat.trust.spam import spam
+from karat.results.data import ResultData
 
 __all__ = ["Group", "Suspects", "suspects"]
 
@@ -42,7 +42,7 @@ class Suspects:
     effective: float  # how many independent annotators they are worth
 
 
-def suspects(result: Result, found: Alike | None = None) -> Suspects | None:
+def suspects(result: ResultData, found: Alike | None = None) -> Suspects | None:
     """None where the votes are not known."""
     if result.annotations is None:
         return None

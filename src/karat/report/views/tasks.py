@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.annotations import Annotations
-from karat.encoding import MISSING, Codes
-from karat.predict import evidence
+from karat.insight.majority import CLOSE, flipped, margins
 from karat.report.views.common import Floats, Shown, plain, texts
 from karat.report.views.key import Key
-from karat.result import Result
-from karat.trust.majority import CLOSE, flipped, margins
+from karat.results.data import ResultData
+from karat.results.predictions import evidence
+from karat.votes.annotations import Annotations
+from karat.votes.encoding import MISSING, Codes
 
 __all__ = ["REASONS", "Doubts", "Tally", "TaskRow", "Tasks", "VoteRow", "doubts", "task_rows", "tasks"]
 
@@ -93,7 +93,7 @@ class Tasks:
     absent: str | None  # why votes are not shown
 
 
-def doubts(result: Result) -> Doubts:
+def doubts(result: ResultData) -> Doubts:
     open_ = result.gold == MISSING
     margin = margins(result)[1]
     outvoted = np.zeros(len(open_), np.bool_)
@@ -102,7 +102,7 @@ def doubts(result: Result) -> Doubts:
     return Doubts(open_ & (margin < CLOSE), open_ & result.tied, outvoted)
 
 
-def tasks(result: Result, key: Key | None = None, *, most: int = MOST_ROWS) -> Tasks:
+def tasks(result: ResultData, key: Key | None = None, *, most: int = MOST_ROWS) -> Tasks:
     """The least sure first."""
     found = doubts(result)
     codes = np.flatnonzero(found.any)
@@ -121,13 +121,13 @@ def tasks(result: Result, key: Key | None = None, *, most: int = MOST_ROWS) -> T
     )
 
 
-def task_rows(result: Result, codes: list[int], found: Doubts, key: Key | None = None) -> list[TaskRow]:
+def task_rows(result: ResultData, codes: list[int], found: Doubts, key: Key | None = None) -> list[TaskRow]:
     """Everything about these tasks, in this order; `found` comes from `doubts`."""
     names, classes = texts(result.task_names, codes), texts(result.class_names)
     return [_row(result, i, name, classes, found, key) for i, name in zip(codes, names, strict=True)]
 
 
-def _row(result: Result, i: int, name: str, classes: list[str], found: Doubts, key: Key | None) -> TaskRow:
+def _row(result: ResultData, i: int, name: str, classes: list[str], found: Doubts, key: Key | None) -> TaskRow:
     label, phi = int(result.label_codes[i]), result.posterior[i]
     who, voted = votes_of(result.annotations, i)
     counts = np.bincount(voted, minlength=len(classes))
@@ -178,7 +178,7 @@ def votes_of(annotations: Annotations | None, i: int) -> tuple[Codes, Codes]:
 
 
 def _vote_rows(
-    result: Result, who: Codes, voted: Codes, label: int, rival: int | None, classes: list[str]
+    result: ResultData, who: Codes, voted: Codes, label: int, rival: int | None, classes: list[str]
 ) -> list[VoteRow]:
     """Those who speak most for the label first."""
     sides = (np.full_like(voted, side) for side in (label, label if rival is None else rival))

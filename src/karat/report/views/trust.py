@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from karat import trust as source
-from karat.encoding import MISSING
-from karat.frames import to_polars
+from karat import insight as source
 from karat.report.views.common import percent, plain
 from karat.report.views.key import Key
-from karat.result import Result
+from karat.results.data import ResultData
+from karat.votes.encoding import MISSING
+from karat.votes.frames import to_polars
 
 __all__ = ["Calibration", "CalibrationBin", "Figure", "Trust", "judge", "trust", "trust_of"]
 
@@ -73,15 +73,15 @@ class Trust:
     calibration_absent: str | None
 
 
-def judge(result: Result, key: Key | None = None) -> source.Trust | None:
-    """What karat.trust says; None where the votes are not known."""
+def judge(result: ResultData, key: Key | None = None) -> source.Trust | None:
+    """What karat.insight says; None where the votes are not known."""
     if result.annotations is None:
         return None
     truth = None if key is None else key.judges(result)
     return source.trust(result, truth if truth is not None and (truth != MISSING).any() else None)
 
 
-def trust(result: Result, key: Key | None = None) -> Trust:
+def trust(result: ResultData, key: Key | None = None) -> Trust:
     return trust_of(judge(result, key))
 
 

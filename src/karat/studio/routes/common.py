@@ -9,7 +9,7 @@ from fastapi import Depends, Path, Query, Request
 from pydantic import AfterValidator
 
 from karat.studio.browse import Browser
-from karat.studio.desk import Desk
+from karat.studio.services import Desk
 
 __all__ = ["At", "FitId", "Here", "Id", "Name", "ProjectId", "Scalar", "Shown", "plain_name"]
 

@@ -7,13 +7,13 @@ from typing import Any
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from karat.encoding import Codes
 from karat.methods import method_class
-from karat.registry import DEFAULT_METHOD, REGISTRY
-from karat.studio.desk import Desk
+from karat.methods.registry import DEFAULT_METHOD, REGISTRY
 from karat.studio.problems import Problem
 from karat.studio.routes.common import FitId, Here, ProjectId, Scalar
 from karat.studio.routes.projects import Fit, Project, described
+from karat.studio.services import Desk
+from karat.votes.encoding import Codes
 
 __all__ = ["router"]
 

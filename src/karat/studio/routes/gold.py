@@ -7,14 +7,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from karat.encoding import MISSING
 from karat.report.views.tasks import task_rows
+from karat.studio.adjudication import to_judge
 from karat.studio.browse import Browser
 from karat.studio.gold import UNSAID
-from karat.studio.judging import to_judge
 from karat.studio.problems import Problem
 from karat.studio.routes.common import Here, Name, ProjectId, Scalar, Shown, plain_name
 from karat.studio.routes.tables import TaskView
+from karat.votes.encoding import MISSING
 
 __all__ = ["router"]
 

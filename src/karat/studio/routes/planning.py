@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from karat.planning import plan
+from karat.insight.next_votes import plan
 from karat.report.views.common import texts
 from karat.studio.routes.common import Name, ProjectId, Shown, plain_name
 

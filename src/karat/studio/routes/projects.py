@@ -12,11 +12,11 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
-from karat.studio.desk import Desk
 from karat.studio.files import CRASHED, safe_name
 from karat.studio.jobs import Job
 from karat.studio.problems import Problem
 from karat.studio.routes.common import Here, ProjectId
+from karat.studio.services import Desk
 from karat.studio.store import Row
 
 __all__ = ["router"]

@@ -9,16 +9,16 @@ import numpy as np
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from karat.encoding import MISSING
-from karat.predict import matrices
 from karat.report.views.annotators import AnnotatorRow
 from karat.report.views.classes import shown_classes
 from karat.report.views.common import Matrix
 from karat.report.views.tasks import TaskRow, task_rows
+from karat.results.predictions import matrices
 from karat.studio.browse import AnnotatorQuery, Browser, TaskQuery
-from karat.studio.content import content_of
 from karat.studio.problems import Problem
 from karat.studio.routes.common import At, Here, Name, ProjectId, Shown, plain_name
+from karat.studio.task_content import content_of
+from karat.votes.encoding import MISSING
 
 __all__ = ["router", "task_lines"]
 

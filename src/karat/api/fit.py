@@ -1,0 +1,17 @@
+"""Fit one method to annotations; the result is the public one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from karat.api.result import Result
+from karat.fitting.prior import fit_with_prior
+from karat.methods import Method
+from karat.votes.annotations import Annotations
+
+__all__ = ["fit"]
+
+
+def fit(method: Method, annotations: Annotations, *, prior: Any = None, **keywords: Any) -> Result:
+    """Fit the method, with what an earlier result knows of the annotators; keywords are those of `solve.fit`."""
+    return Result.of(fit_with_prior(method, annotations, prior, **keywords))

@@ -1,0 +1,112 @@
+"""Data sets that no single machine can hold: votes in many files in, labels in many files out.
+
+Workers of a Dask cluster read, sort, fit and write; neither votes nor labels pass through this machine. All machines
+must see the same files (a network disk).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+
+from karat.engines.blas import one_blas_thread
+from karat.engines.dask import DaskEngine
+from karat.errors import InputError
+from karat.fitting.solve import descend
+from karat.io.folders.folder import Workshop, check_folder, replacing_folder
+from karat.io.folders.ingest import ROWS_PER_RANGE, Remote, ingest
+from karat.io.folders.labels import Tally, class_totals, part_name, write_block, write_unlabelled
+from karat.io.folders.outcome import Outcome, outcome, template, without_knowledge
+from karat.io.readers.assemble import Wishes
+from karat.kernels.labels import preference_of
+from karat.methods import Method, make_method
+from karat.methods.registry import DEFAULT_METHOD
+from karat.results.data import ResultData, Step
+from karat.votes.annotations import Repeated
+
+__all__ = ["Outcome", "aggregate_files", "check_folder"]
+
+
+def aggregate_files(
+    votes: Any,
+    folder: str | Path,
+    method: str | Method = DEFAULT_METHOD,
+    *,
+    engine: DaskEngine,
+    gold: Any = None,
+    task: str | None = None,
+    annotator: str | None = None,
+    label: str | None = None,
+    classes: Sequence[Any] | None = None,
+    repeated: Repeated = "first",
+    missing: Sequence[Any] | None = None,
+    probabilities: bool = False,
+    watch: Callable[[Step], None] | None = None,
+    rows_per_range: int = ROWS_PER_RANGE,
+) -> Outcome:
+    """Votes in files -> labels in a folder of Parquet files, in the order of the tasks' names.
+
+    Labels and probabilities are those of `karat.aggregate`, to the bit; annotators' accuracies are sums in another
+    order. The folder appears when all is written; one of an earlier run is replaced.
+    """
+    chosen = make_method(method, {})
+    _check(chosen, engine, gold)
+    began, target = time.perf_counter(), Path(folder).expanduser().resolve()
+    check_folder(target, _places(votes, gold))
+    wishes = Wishes(gold=gold, classes=classes, repeated=repeated, missing=missing)
+    with replacing_folder(target) as shop:
+        engine.cluster.check_shared(shop.place)
+        columns = (task, annotator, label)
+        remote = ingest(
+            engine.cluster,
+            votes,
+            columns,
+            wishes,
+            shop.scratch,
+            fewest_votes=engine.fewest_votes,
+            rows_per_range=rows_per_range,
+        )
+        engine.adopt(lambda index: remote.blocks[index], [block.n_tasks for block in remote.blocks])
+        made, tally = _fit(chosen, engine, remote, shop, probabilities, watch)
+    notes = [*chosen.notes, *chosen.cautions(remote.n_tasks), *engine.notes()]
+    return outcome(target, made, remote, tally, time.perf_counter() - began, notes)
+
+
+def _check(method: Method, engine: DaskEngine, gold: Any) -> None:
+    engine.accept(method)
+    if gold is not None and not method.takes_gold:
+        raise InputError(f"{method.name} cannot use gold truths; leave them out or choose another method")
+    if method.n_restarts > 1 or method.accelerated:
+        raise InputError(
+            f"{method.name} with these settings takes back or compares whole runs, for which the posteriors would have "
+            "to leave the workers; write the labels into one file, or choose another method (n_restarts=1, for ebcc)"
+        )
+
+
+def _places(*inputs: Any) -> list[Path]:
+    """The files and folders among the inputs; a data frame has no place."""
+    each = [one for given in inputs for one in (given if isinstance(given, list | tuple) else [given])]
+    return [Path(one) for one in each if isinstance(one, str | Path)]
+
+
+def _fit(
+    method: Method,
+    engine: DaskEngine,
+    votes: Remote,
+    shop: Workshop,
+    probabilities: bool,
+    watch: Callable[[Step], None] | None,
+) -> tuple[ResultData, Tally]:
+    """The fit; then each worker writes the labels of its blocks."""
+    with one_blas_thread():
+        made = template(votes, descend(method, engine, watch=watch))
+    preference = preference_of(engine.sum(class_totals).classes)
+    tally = engine.sum(write_block, votes.blocks, preference, without_knowledge(made), probabilities, shop.labels)
+    if len(votes.unlabelled):
+        names: Any = nw.from_native(votes.unlabelled, series_only=True)
+        write_unlabelled(made, names, names, probabilities, shop.labels / part_name(len(votes.blocks)))
+    return made, tally

@@ -1,0 +1,288 @@
+"""The public result: the data of a fit with everything that a user can ask of it."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.errors import InputError
+from karat.results import archive
+from karat.results.data import ResultData
+from karat.votes.encoding import as_column, look_up
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from karat.insight import Trust
+    from karat.insight.next_votes import Plan
+
+__all__ = ["Result", "load"]
+
+Floats = NDArray[np.float64]
+
+
+class Result(ResultData):
+    """Labels, how sure they are, and how good each annotator is.
+
+    `karat.aggregate` and `karat.load` make results; the constructor is not meant for users.
+
+    Attributes
+    ----------
+    task_names, annotator_names, class_names : sequence
+        The names, in the order of the arrays below. T, W and K are their numbers.
+    posterior : ndarray of shape (T, K)
+        The probability of each class for each task.
+    label_codes : ndarray of shape (T,)
+        The most probable class of each task, as a position in `class_names`; `label` has its name.
+    confidence : ndarray of shape (T,)
+        The probability of each task's label.
+    tied : ndarray of shape (T,)
+        Whether several classes are equally probable, up to rounding. The label is then the class that is most
+        frequent over all tasks, then the first in the order of the classes.
+    accuracy, accuracy_low, accuracy_high : ndarray of shape (W,)
+        The expected share of right votes of each annotator, with a 95 % credible interval.
+    converged, stopped, steps : bool, str, list
+        Whether, why and after which steps the fit ended.
+    notes : list of str
+        What the user should know about this fit.
+
+    Examples
+    --------
+    >>> import karat
+    >>> votes = [("t1", "ann", "cat"), ("t1", "bob", "cat"), ("t2", "ann", "dog"), ("t2", "bob", "cat")]
+    >>> result = karat.aggregate(karat.Annotations.from_votes(*zip(*votes)), "mv")
+    >>> result.label.tolist()
+    ['cat', 'cat']
+    """
+
+    @classmethod
+    def of(cls, data: ResultData) -> Result:
+        """Return the same data as a public result."""
+        if isinstance(data, Result):
+            return data
+        return cls(**{field.name: getattr(data, field.name) for field in fields(data)})
+
+    def confusion(self, annotator: Any) -> Floats:
+        """Return how an annotator votes, given the truth.
+
+        Parameters
+        ----------
+        annotator : str or int
+            The name of the annotator.
+
+        Returns
+        -------
+        ndarray of shape (K, K)
+            Row k is the distribution of the annotator's votes on tasks of class k.
+
+        Raises
+        ------
+        InputError
+            If there is no such annotator, or if the method has no confusion matrices.
+        """
+        from karat.results.predictions import matrices
+
+        if not self.knowledge.has_matrices:
+            raise InputError(f"{self.method} has no confusion matrices")
+        matrix: Floats = matrices(self, self._codes([annotator]), np.arange(len(self.class_names)))[0]
+        return matrix
+
+    def predict(self, task: Any, annotator: Any) -> Floats:
+        """Return how likely each vote is, for pairs of a task and an annotator.
+
+        Parameters
+        ----------
+        task : name or sequence of names
+            Tasks. A task without votes is taken for any task.
+        annotator : name or sequence of names
+            Annotators who voted at least once.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            The probability of each class as the annotator's vote.
+
+        Raises
+        ------
+        InputError
+            If there is no such annotator.
+        """
+        from karat.results.predictions import predictive
+
+        tasks, annotators = np.broadcast_arrays(as_column(np.atleast_1d(task)), as_column(np.atleast_1d(annotator)))
+        return predictive(self, look_up(tasks, self.task_names), self._codes(annotators))
+
+    def _codes(self, annotators: Any) -> NDArray[np.int32]:
+        codes = look_up(annotators, self.annotator_names)
+        if (codes < 0).any():
+            unknown = as_column(annotators)[int(np.argmin(codes))]
+            raise InputError(f"there is no annotator {unknown!r}")
+        return codes
+
+    def labels(self, *, probabilities: bool = False) -> Any:
+        """Return a data frame with a row per task: task, label, confidence, n_votes, tied.
+
+        Parameters
+        ----------
+        probabilities : bool, default False
+            Add a column per class with its probability.
+        """
+        from karat.results.tables import labels_table
+
+        return labels_table(self, probabilities=probabilities)
+
+    def annotators(self) -> Any:
+        """Return a data frame with a row per annotator: votes, accuracy with its interval, agreement, weights."""
+        from karat.results.tables import annotators_table
+
+        return annotators_table(self)
+
+    def flips(self) -> Any:
+        """Return a data frame of the tasks whose label differs from the majority vote, with the reason."""
+        from karat.insight import flips
+
+        return flips(self)
+
+    def contested(self, below: float = 0.2) -> Any:
+        """Return a data frame of the tasks whose label leads the next class by less than `below`."""
+        from karat.insight import contested
+
+        return contested(self, below)
+
+    def why(self, task: Any, against: Any = None) -> Any:
+        """Return a data frame with a row per vote on a task: how much it supports the label.
+
+        Parameters
+        ----------
+        task : str or int
+            The name of the task.
+        against : str or int, optional
+            The class to compare the label with. The default is the second most probable one.
+        """
+        from karat.insight import why
+
+        return why(self, task, against)
+
+    def spammers(self) -> Any:
+        """Return a data frame of the annotators, first those whose votes do not depend on the truth."""
+        from karat.insight import spammers
+
+        return spammers(self)
+
+    def trust(self, truth: Any = None) -> Trust:
+        """Return how far the labels can be trusted: agreement, flips, spammers, correlated annotators, calibration.
+
+        Parameters
+        ----------
+        truth : path, data frame or mapping, optional
+            Known truths to judge the labels by.
+        """
+        from karat.insight import trust
+
+        return trust(self, truth)
+
+    def report(self, path: str | Path, truth: Any = None) -> None:
+        """Write one HTML file that shows the labels, tasks in doubt, annotators and the fit.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+        truth : path, data frame or mapping, optional
+            Known truths to judge the labels by.
+        """
+        from karat.report import write_report
+
+        write_report(self, path, truth)
+
+    def update(self, votes: Any = None, *, gold: Any = None, refit: bool = False, **more: Any) -> Result:
+        """Return a result that also knows these votes, of old and new tasks, by old and new annotators.
+
+        Only tasks with new votes or truths are estimated again, so the cost depends on the new votes.
+
+        Parameters
+        ----------
+        votes : path, data frame or Annotations, optional
+            The new votes, as in `karat.aggregate`.
+        gold : path, data frame or mapping, optional
+            New known truths.
+        refit : bool, default False
+            Fit all votes again, as if they had come at once.
+        **more
+            `repeated` says which votes count if an annotator votes on a task more than once. `threads`, `watch` and,
+            with `refit`, `prior` are as in `karat.aggregate`. All other keywords are those of `karat.read`.
+        """
+        from karat.api.update import update
+
+        return update(self, votes, gold=gold, refit=refit, **more)
+
+    def next(self, budget: int | None = None, *, annotators: Sequence[Any] | None = None, safe: float = 0.95) -> Plan:
+        """Return where the next votes are worth most.
+
+        Parameters
+        ----------
+        budget : int, optional
+            How many votes there may be, one per task.
+        annotators : sequence, optional
+            Those who may vote next. The default is all, each in proportion to their votes so far.
+        safe : float, default 0.95
+            A label with this probability needs no further vote.
+
+        Returns
+        -------
+        Plan
+            `tasks()` to ask about, `safe_tasks()`, and `annotators()` to look after.
+        """
+        from karat.insight.next_votes import plan
+
+        return plan(self, budget, annotators=annotators, safe=safe)
+
+    def save(self, path: str | Path) -> None:
+        """Save everything, with the votes, in one file that `karat.load` reads."""
+        archive.save(self, Path(path))
+
+    def to_table(self, address: str, table: str, *, probabilities: bool = False) -> None:
+        """Write the labels into a table of a database, in one transaction.
+
+        Parameters
+        ----------
+        address : str
+            postgresql://..., sqlite:///FILE or duckdb:///FILE.
+        table : str
+            The table. The rows of an existing table are replaced.
+        probabilities : bool, default False
+            Add a column per class with its probability.
+        """
+        from karat.io.writers.database import write_labels_to_table
+
+        write_labels_to_table(self, address, table, probabilities=probabilities)
+
+    def _repr_html_(self) -> str:
+        from karat.api.notebook import result_html
+
+        return result_html(self)
+
+
+def load(path: str | Path) -> Result:
+    """Load a result that `Result.save` or `karat aggregate --save` wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, usually with the suffix .karat.
+
+    Returns
+    -------
+    Result
+        With the same arrays, to the bit.
+
+    Raises
+    ------
+    InputError
+        If the file is not a saved result, is damaged, or was written by a later version.
+    """
+    return Result.of(archive.load(path))

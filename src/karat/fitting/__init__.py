@@ -1,0 +1,1 @@
+"""How a fit proceeds: the loop, acceleration, checkpoints, earlier results, new votes."""

@@ -1,0 +1,125 @@
+"""What an earlier run knew of annotators, for a new run in which some of them vote again.
+
+An earlier run counts as if its votes stood in the new table, with the truths that it found: nothing more, nothing less.
+For PTBCC these are the Dirichlet counts of each annotator's mixture and of the prototypes; for the anchored vote, DS,
+IBCC, HDS and HPT each annotator's votes by the truth of their tasks. How frequent the classes are is learned anew: that
+belongs to the tasks, not to the annotators. Annotators and classes are matched by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.errors import InputError
+from karat.fitting import solve
+from karat.methods import Method, method_class, method_of
+from karat.methods.ibcc import IBCC
+from karat.methods.ptbcc import PTBCC, Earlier
+from karat.methods.registry import REGISTRY
+from karat.results.archive import load
+from karat.results.data import ResultData
+from karat.results.predictions import votes_by_truth
+from karat.votes.annotations import Annotations
+from karat.votes.encoding import MISSING, Codes
+from karat.votes.frames import to_list
+from karat.votes.labels import listed
+from karat.votes.names import match
+
+__all__ = ["fit_with_prior"]
+
+Floats = NDArray[np.float64]
+
+
+class Matched(NamedTuple):
+    """Where the annotators and classes of new votes are in an earlier result; MISSING: nowhere."""
+
+    annotators: Codes
+    classes: Codes
+
+    def annotators_of(self, values: Floats) -> Floats:
+        """[W, ...] in the new order; zeros for those who are new."""
+        found = np.zeros((len(self.annotators), *values.shape[1:]))
+        known = self.annotators != MISSING
+        found[known] = values[self.annotators[known]]
+        return found
+
+    def classes_of(self, values: Floats) -> Floats:
+        """[..., K, K] in the new classes; zeros for those that are new."""
+        K, known = len(self.classes), np.flatnonzero(self.classes != MISSING)
+        found = np.zeros((*values.shape[:-2], K, K))
+        old = self.classes[known]
+        found[..., known[:, None], known] = values[..., old[:, None], old]
+        return found
+
+
+def fit_with_prior(
+    method: Method, votes: Annotations, prior: ResultData | str | Path | None, **keywords: Any
+) -> ResultData:
+    """`fit`, with what an earlier result (or the file of one) knows of those who vote here."""
+    if prior is None:
+        return solve.fit(method, votes, **keywords)
+    if not method.takes_prior:
+        able = [name for name in REGISTRY if method_class(name).takes_prior]
+        raise InputError(f"{method.name} cannot take a prior, only {', '.join(able)} can")
+    earlier = prior if isinstance(prior, ResultData) else load(prior)
+    if earlier.annotations is None:
+        raise InputError("the prior was saved without its votes; fit again with this Karat and save it")
+    matched = _match(earlier, votes)
+    result = solve.fit(_informed(method, earlier, matched), votes, **keywords)
+    known = int((matched.annotators != MISSING).sum())
+    note = f"{known:,} of {votes.n_annotators:,} annotators are known from an earlier run ({earlier.method})."
+    return replace(result, notes=[note, *result.notes], settings={**result.settings, "prior": known})
+
+
+def _informed(method: Method, earlier: ResultData, matched: Matched) -> Method:
+    if isinstance(method, PTBCC):
+        return method.inform(_of_prototypes(method, earlier, matched))
+    return method.inform(_votes_by_truth(earlier, matched))
+
+
+def _match(earlier: ResultData, votes: Annotations) -> Matched:
+    annotators = match(to_list(votes.annotator_names), earlier.annotator_names)
+    classes = match(to_list(votes.class_names), earlier.class_names)
+    if (annotators == MISSING).all():
+        raise InputError("the prior knows none of these annotators; are their names written as they were then?")
+    if (classes == MISSING).all():
+        raise InputError(
+            f"the prior knows none of these classes, only {listed(to_list(earlier.class_names))}; "
+            "it is of another question"
+        )
+    return Matched(annotators, classes)
+
+
+def _of_prototypes(method: PTBCC, earlier: ResultData, matched: Matched) -> Earlier:
+    if earlier.method != "ptbcc":
+        raise InputError(f"a prior of ptbcc must be a model of ptbcc, but this one is of {earlier.method}")
+    eta, mu = earlier.knowledge.more["eta"], earlier.knowledge.more["mu"]
+    if eta.shape[1] != len(method.first_prototypes(len(matched.classes))):
+        raise InputError(f"the prior has {eta.shape[1]} prototypes; set n_prototypes={eta.shape[1]}")
+    return Earlier(matched.annotators_of(eta), matched.classes_of(mu))
+
+
+def _votes_by_truth(earlier: ResultData, matched: Matched) -> Floats:
+    """[W, L, K], as methods keep it: with the votes of earlier runs that this one knew of."""
+    n = matched.classes_of(matched.annotators_of(_experience(earlier)))
+    return n.transpose(0, 2, 1).copy()
+
+
+def _experience(earlier: ResultData) -> Floats:
+    """[W, K, K]: the votes of each annotator by truth, in expectation."""
+    if not _counts_by_truth(earlier.method):
+        return votes_by_truth(earlier)
+    method = method_of(earlier)
+    sums = method.recall(earlier).statistics
+    by_truth: Floats = (sums.a if isinstance(method, IBCC) else sums.n).transpose(0, 2, 1)
+    return by_truth
+
+
+def _counts_by_truth(name: str) -> bool:
+    """Whether results of the method keep these votes; those of methods that are gone do not."""
+    return name in REGISTRY and method_class(name).takes_prior and not issubclass(method_class(name), PTBCC)

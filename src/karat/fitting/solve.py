@@ -1,0 +1,200 @@
+"""The only loop: sweep, test convergence, report progress, finish."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.engines import Engine
+from karat.engines.blas import one_blas_thread
+from karat.engines.local import LocalEngine
+from karat.errors import InputError
+from karat.fitting.checkpoint import Checkpoint, fingerprint, interruptible
+from karat.fitting.squarem import Strides
+from karat.methods.base import Method, Step
+from karat.results.data import ResultData, summarise
+from karat.system.memory import available_memory, in_words
+from karat.votes.annotations import Annotations
+from karat.votes.annotator_order import order_by_votes, reordered
+from karat.votes.encoding import MISSING
+
+__all__ = ["Descent", "descend", "fit"]
+
+Watch = Callable[[Step], None]
+
+
+class Descent(NamedTuple):
+    """The way from one start to the end. The posteriors are still in the blocks."""
+
+    method: Method
+    parameters: Any
+    steps: list[Step]
+    converged: bool
+
+    @property
+    def stopped(self) -> str:
+        """Why it ended there."""
+        last = self.steps[-1]
+        if self.converged:
+            return f"converged after {last.iteration} iterations (last change {last.change:.2g})"
+        return f"stopped at max_iterations = {self.method.max_iterations} (last change {last.change:.2g})"
+
+
+class Run(NamedTuple):
+    """One descent, with what it made of the tasks."""
+
+    descent: Descent
+    posterior: NDArray[np.float64]
+    per_task: dict[str, NDArray[Any]]
+
+
+def fit(
+    method: Method,
+    annotations: Annotations,
+    *,
+    threads: int | None = None,
+    engine: Engine | None = None,
+    watch: Watch | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> ResultData:
+    """Run the method to its end on these annotations.
+
+    `watch` is called after each sweep; it may raise to stop. With a checkpoint, Ctrl-C leaves one behind.
+    """
+    if checkpoint is not None and not checkpoint.held:
+        with checkpoint.hold():
+            return fit(method, annotations, threads=threads, engine=engine, watch=watch, checkpoint=checkpoint)
+    _check(method, annotations, checkpoint)
+    began = time.perf_counter()
+    engine = engine or LocalEngine(threads, single=method.single)
+    if checkpoint is not None:
+        checkpoint.bind(method, fingerprint(annotations))
+    result = _sweep_to_end(method, annotations, engine, watch, checkpoint)
+    if checkpoint is not None:
+        checkpoint.done()
+    notes = [*method.notes, *method.cautions(annotations.n_tasks), *engine.notes()]
+    return replace(result, seconds=time.perf_counter() - began, notes=notes)
+
+
+def _sweep_to_end(
+    method: Method, annotations: Annotations, engine: Engine, watch: Watch | None, checkpoint: Checkpoint | None
+) -> ResultData:
+    engine.accept(method)
+    order = order_by_votes(annotations) if method.unstable else None
+    ordered = annotations if order is None else reordered(annotations, order)
+    engine.scatter(ordered, divisible=method.divisible)
+    with one_blas_thread():
+        descent, posterior, per_task = _best_of(method, engine, watch, checkpoint)
+        _check_numbers(method, posterior)
+        knowledge = method.knowledge(descent.parameters)
+    if order is not None:
+        knowledge.more.update({name: knowledge.more[name][np.argsort(order)] for name in method.unstable})
+    knowledge.more.update(per_task)
+    result = summarise(method.name, method.settings, annotations, posterior, descent.steps, knowledge)
+    return replace(result, converged=descent.converged, stopped=descent.stopped)
+
+
+def _check(method: Method, annotations: Annotations, checkpoint: Checkpoint | None) -> None:
+    if not method.takes_gold and (annotations.gold != MISSING).any():
+        raise InputError(f"{method.name} cannot use gold truths; leave them out or choose another method")
+    if checkpoint is not None and (method.n_restarts > 1 or method.accelerated):
+        raise InputError("a fit with restarts or with accelerate cannot be resumed from a checkpoint")
+    _check_memory(method, annotations)
+
+
+def _check_memory(method: Method, annotations: Annotations) -> None:
+    """Refuse what cannot fit before anything is allocated."""
+    most = max(one.n_parameters(annotations) for one in (method, method.prelude or method))
+    needed = most * 8 + annotations.n_tasks * annotations.n_classes * (4 if method.single else 8)
+    there = available_memory()
+    if needed > there:
+        raise InputError(
+            f"{method.name} needs at least {in_words(needed)} of memory for {annotations.n_classes:,} classes, "
+            f"{annotations.n_annotators:,} annotators and {annotations.n_tasks:,} tasks, but {in_words(there)} are "
+            "available; check that the label column holds classes, merge rare ones, choose another method, or set "
+            "KARAT_MAX_MEMORY=N, in bytes, in the environment"
+        )
+
+
+def _check_numbers(method: Method, posterior: NDArray[np.float64]) -> None:
+    """Refuse a posterior that is not a number, whatever made it so."""
+    if np.isfinite(posterior.sum()):
+        return
+    defaults = method.defaults()
+    changed = [f"{name}={value}" for name, value in method.settings.items() if str(value) != str(defaults[name])]
+    of = f" with {', '.join(changed)}" if changed else ""
+    raise InputError(f"{method.name}{of} ended in probabilities that are no numbers (NaN); choose other settings")
+
+
+def _best_of(method: Method, engine: Engine, watch: Watch | None, checkpoint: Checkpoint | None) -> Run:
+    """The restart with the highest bound."""
+    best = _run(method, engine, descend(method, engine, 0, watch, checkpoint))
+    for restart in range(1, method.n_restarts):
+        best = best._replace(posterior=best.posterior.copy())  # the next run works in the same memory
+        run = _run(method, engine, descend(method, engine, restart, watch))
+        if run.descent.steps[-1].bound > best.descent.steps[-1].bound:
+            best = run
+    return best
+
+
+def _run(method: Method, engine: Engine, descent: Descent) -> Run:
+    per_task = {name: engine.gather(name) for name in method.task_knowledge()}
+    return Run(descent, engine.gather(), per_task)
+
+
+def descend(
+    method: Method,
+    engine: Engine,
+    restart: int = 0,
+    watch: Watch | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Descent:
+    """The loop, on votes that the engine has. Ends with parameters that belong to the posteriors in the blocks."""
+    steps = _prelude(method, engine, restart, watch, checkpoint)
+    last = len(steps) + method.max_iterations
+    parameters = method.begin(engine.sum(method.start, restart))
+    done = False
+    if checkpoint is not None and (found := checkpoint.load(parameters, engine.state)) is not None:
+        parameters, state, steps = found
+        engine.restore(state)
+        done = bool(steps) and method.converged(steps)
+    strides = Strides(method, engine) if method.accelerated else None
+    with interruptible() as interrupted:
+        while not done and len(steps) < last:
+            statistics = engine.sum(method.sweep, parameters)
+            bound = method.bound(parameters, statistics)
+            parameters = method.advance(engine, statistics, parameters)
+            taken_back = strides is not None and strides.too_long(bound)
+            if strides is not None and taken_back:
+                parameters, bound = strides.take_back()
+            steps.append(Step(restart, len(steps) + 1, float(statistics.change), bound))
+            done = not taken_back and method.converged(steps)
+            if strides is not None and not (taken_back or done or len(steps) == last):
+                parameters = strides.onward(parameters, bound, steps[-1].change)
+            if watch is not None:
+                watch(steps[-1])
+            ended = done or len(steps) == last
+            if checkpoint is not None and (interrupted.is_set() or checkpoint.due(ended)):
+                checkpoint.save(parameters, engine.state(), steps)
+            if interrupted.is_set():
+                raise KeyboardInterrupt
+    return Descent(method, parameters, steps, done)
+
+
+def _prelude(
+    method: Method, engine: Engine, restart: int, watch: Watch | None, checkpoint: Checkpoint | None
+) -> list[Step]:
+    """Leaves its posterior in the blocks. -> its steps, without their bounds: they are those of another model."""
+    if (prelude := method.prelude) is None:
+        return []
+    part = None if checkpoint is None else checkpoint.part(prelude.name, prelude)
+    engine.accept(prelude)
+    steps = descend(prelude, engine, restart, watch, part).steps
+    engine.accept(method)
+    return [step._replace(bound=math.nan) for step in steps]

@@ -1,0 +1,92 @@
+"""All methods on the same votes, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.fitting.solve import fit
+from karat.methods import Method, method_class
+from karat.results import metrics
+from karat.results.data import ResultData
+from karat.votes.annotations import Annotations
+from karat.votes.encoding import Codes
+from karat.votes.frames import make_frame, take
+
+__all__ = ["Comparison", "compare"]
+
+Fit = Callable[[Method, Annotations], ResultData]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What each method says of the same tasks."""
+
+    results: list[ResultData]
+    majority: ResultData
+    truth: Codes | None  # [T], codes that may go beyond the classes voted for
+
+    @property
+    def methods(self) -> list[str]:
+        return [result.method for result in self.results]
+
+    @property
+    def agreement(self) -> NDArray[np.float64]:
+        """[M, M]: the share of tasks that two methods label alike."""
+        labels = [result.label_codes for result in self.results]
+        return np.array([[float(np.mean(one == other)) for other in labels] for one in labels])
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A line a method: flips of the majority vote, bound, time, and accuracy where truths are known."""
+        return [self._row(result) for result in self.results]
+
+    def labels(self) -> Any:
+        """A data frame of every task with the label that each method gives it."""
+        names = {result.method: take(result.class_names, result.label_codes) for result in self.results}
+        return make_frame({"task": self.majority.task_names, **names}, like=self.majority.task_names)
+
+    def _row(self, result: ResultData) -> dict[str, Any]:
+        bound = result.steps[-1].bound
+        row: dict[str, Any] = {
+            "method": result.method,
+            "flips": int(np.count_nonzero(self._flipped(result))),
+            "ties": int(np.count_nonzero(result.tied)),
+            "mean_confidence": float(result.confidence.mean()),
+            "bound": bound if np.isfinite(bound) else None,
+            "iterations": result.iterations,
+            "converged": result.converged,
+            "seconds": result.seconds,
+        }
+        if self.truth is not None:
+            row |= self._judgement(result, self.truth)
+        return row
+
+    def _flipped(self, result: ResultData) -> NDArray[np.bool_]:
+        """Tasks whose label is not the (clear) majority's."""
+        flipped: NDArray[np.bool_] = (result.label_codes != self.majority.label_codes) & ~self.majority.tied
+        return flipped
+
+    def _judgement(self, result: ResultData, truth: Codes) -> dict[str, float]:
+        n_classes = max(result.posterior.shape[1], int(truth.max()) + 1)
+        posterior = np.pad(result.posterior, ((0, 0), (0, n_classes - result.posterior.shape[1])))
+        flips = self._flipped(result) & (truth >= 0)
+        better = np.count_nonzero(flips & (result.label_codes == truth))
+        worse = np.count_nonzero(flips & (self.majority.label_codes == truth))
+        return {
+            "accuracy": metrics.accuracy(posterior, truth),
+            "log_loss": metrics.log_loss(posterior, truth),
+            "flips_right": int(better),
+            "flips_wrong": int(worse),
+        }
+
+
+def compare(
+    annotations: Annotations, methods: Iterable[Method], *, truth: Codes | None = None, run: Fit = fit
+) -> Comparison:
+    """Fit each method to the votes. `run` may be a fit that shows its progress."""
+    majority = fit(method_class("mv")(), annotations)
+    return Comparison([run(method, annotations) for method in methods], majority, truth)

@@ -1,0 +1,94 @@
+"""How often labels of a given confidence were right on real data; known for the default method only."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from karat.methods.anchored import small_data_caution
+from karat.methods.measured import BINS, METHOD, N_SETS, SETTINGS
+from karat.results.data import ResultData
+from karat.votes.encoding import MISSING
+
+__all__ = ["Expected", "caution", "expected_accuracy", "expected_of", "in_words", "widened"]
+
+WITHOUT_EFFECT = {"seed", "tolerance"}  # settings that the default method does not use
+STANDARD_ERRORS = 1.2816  # that hold 80 % of a normal distribution, as the 10th to 90th percentile does
+
+
+class Expected(NamedTuple):
+    """Shares of right labels: the range that holds four of five families of data sets, and means over families."""
+
+    low: float
+    mean: float
+    high: float
+    people: float  # where people voted
+    machines: float  # where LLMs, systems or labelling functions did
+
+
+def expected_accuracy(confidence: ArrayLike) -> Expected:
+    """The share of labels with this confidence that was right on real data sets.
+
+    The figures are those of the default method (`bench/real_confidence.py`), linear between the bins it measured.
+
+    Parameters
+    ----------
+    confidence : float or array of floats
+        The confidence of a label, or of each label of a result.
+
+    Returns
+    -------
+    Expected
+        `low`, `mean` and `high`, and the means where `people` and where `machines` voted; of several labels, the mean
+        over labels, with the sampling error of so many labels in the range.
+
+    Examples
+    --------
+    >>> from karat.insight import expected_accuracy
+    >>> low, mean, high, *_ = expected_accuracy(0.85)
+    >>> low < mean < high
+    True
+    """
+    values: NDArray[np.float64] = np.atleast_1d(np.asarray(confidence, dtype=float))
+    bins = np.array(BINS).T
+    low, mean, high, people, machines = (float(np.interp(values, bins[0], column).mean()) for column in bins[1:])
+    if values.size > 1:
+        low, mean, high = widened(low, mean, high, values.size)
+    return Expected(low, mean, high, people, machines)
+
+
+def widened(low: float, mean: float, high: float, n: int) -> tuple[float, float, float]:
+    """The range with the sampling error of n labels added in quadrature."""
+    error = STANDARD_ERRORS * np.sqrt(mean * (1 - mean) / n)
+    return (
+        max(float(mean - np.hypot(mean - low, error)), 0.0),
+        mean,
+        min(float(mean + np.hypot(high - mean, error)), 1.0),
+    )
+
+
+def expected_of(result: ResultData) -> Expected | None:
+    """The same for the labels of a result; None if it has none, or if another method or other settings made them."""
+    found = result.gold == MISSING
+    return expected_accuracy(result.confidence[found]) if found.any() and _is_measured(result) else None
+
+
+def in_words(expected: Expected) -> str:
+    """One sentence that every surface shows."""
+    low, mean, high, people, machines = (f"{100 * share:.0f}" for share in expected)
+    return (
+        f"Judged by {N_SETS} real data sets, {low} to {high} % of labels with such confidence are right, {mean} % on "
+        f"average ({people} % where people voted, {machines} % where LLMs, systems or labelling functions did)."
+    )
+
+
+def caution(result: ResultData) -> str:
+    """What to say of a result with few tasks; nothing where the default method did not make it."""
+    return small_data_caution(len(result.label_codes)) if _is_measured(result) else ""
+
+
+def _is_measured(result: ResultData) -> bool:
+    settings = {name: value for name, value in result.settings.items() if name not in WITHOUT_EFFECT}
+    return result.method == METHOD and settings == SETTINGS

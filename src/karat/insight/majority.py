@@ -1,0 +1,203 @@
+"""The majority vote beside the method: tasks that flipped, and why; tasks that are contested.
+
+A vote's weight is how much it speaks for one class against another: log P(vote | one) - log P(vote | other), by what
+the method learned of the annotator. Methods differ in what they do with it (PTBCC weighs prototypes anew on each task),
+so that the weights of a task explain its posterior, but need not add up to it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.errors import InputError
+from karat.insight.votes import votes_of
+from karat.kernels.votes import outvoted
+from karat.results.data import ResultData
+from karat.results.predictions import LEAST_PROBABILITY, evidence
+from karat.votes.annotations import Annotations
+from karat.votes.encoding import MISSING, Codes, look_up
+from karat.votes.frames import make_frame, take, to_list
+from karat.votes.pairs import rows_of
+
+__all__ = ["contested", "flipped", "flips", "n_flips", "why"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+CLOSE = 0.2  # a label is contested if it leads the next class by less
+NAMED = 3  # annotators who are named on either side of a flip
+
+
+class Flipped(NamedTuple):
+    """Tasks whose label has fewer votes than another class, the surest first."""
+
+    task: Integers
+    majority: Codes  # the class with the most votes; the first of them where several have
+    votes_majority: Integers
+    votes_label: Integers
+
+
+class Weights(NamedTuple):
+    """Votes on some tasks, and how much each speaks for its task's label."""
+
+    task: Integers  # place among these tasks
+    annotator: Codes
+    label: Codes
+    weight: Floats
+
+
+def n_flips(result: ResultData) -> int:
+    """How many tasks have a label with fewer votes than another class; those with a gold truth do not count."""
+    votes = votes_of(result)
+    return int(
+        outvoted(
+            votes.task_ptr.view(np.uint64),
+            votes.cell_ptr.view(np.uint64),
+            votes.cell_class,  # type: ignore[arg-type]  # a kernel takes either width
+            votes.gold,
+            result.label_codes,
+        )
+    )
+
+
+def flips(result: ResultData) -> Any:
+    """A data frame, a row a task whose label is not that of the majority; the surest first."""
+    found = flipped(result)
+    label = result.label_codes[found.task]
+    return make_frame(
+        {
+            "task": take(result.task_names, found.task.astype(np.int32)),
+            "majority": take(result.class_names, found.majority),
+            "label": take(result.class_names, label),
+            "confidence": result.confidence[found.task],
+            "votes_majority": found.votes_majority,
+            "votes_label": found.votes_label,
+            "n_votes": result.votes_per_task[found.task],
+            "why": np.array(_reasons(result, found.task, label, found.majority), dtype=np.str_),
+        },
+        like=result.task_names,
+    )
+
+
+def contested(result: ResultData, below: float = CLOSE) -> Any:
+    """A data frame, a row a task whose label leads the next class by less than `below`; the closest first."""
+    runner_up, margin = margins(result)
+    tasks = np.flatnonzero((margin < below) & (result.gold == MISSING))
+    tasks = tasks[np.argsort(margin[tasks], kind="stable")]
+    return make_frame(
+        {
+            "task": take(result.task_names, tasks.astype(np.int32)),
+            "label": take(result.class_names, result.label_codes[tasks]),
+            "runner_up": take(result.class_names, runner_up[tasks]),
+            "confidence": result.confidence[tasks],
+            "margin": margin[tasks],
+            "n_votes": result.votes_per_task[tasks],
+            "tied": result.tied[tasks],
+        },
+        like=result.task_names,
+    )
+
+
+def why(result: ResultData, task: Any, against: Any = None) -> Any:
+    """A data frame, a row a vote on this task: how much it speaks for the label against another class.
+
+    That is the majority's class, or the runner-up where the label is the majority's. The first row, without an
+    annotator, is how much more frequent the label is over all tasks.
+    """
+    code = int(look_up([task], result.task_names)[0])
+    if code == MISSING:
+        raise InputError(f"there is no task {task!r} with votes")
+    other = _opponent(result, code) if against is None else int(look_up([against], result.class_names)[0])
+    if other == MISSING:
+        raise InputError(f"there is no class {against!r}; there are {to_list(result.class_names)}")
+    label = result.label_codes[[code]]
+    found = _weights(result, np.array([code]), label, np.array([other], np.int32))
+    order = np.argsort(-found.weight, kind="stable")
+    annotator = np.append(np.int32(MISSING), found.annotator[order])
+    accuracy: list[float | None] = [None, *result.accuracy[found.annotator[order]].tolist()]
+    columns = {
+        "annotator": take(result.annotator_names, annotator),
+        "vote": take(result.class_names, np.append(np.int32(MISSING), found.label[order])),
+        "weight": np.append(_of_shares(result, label, np.array([other])), found.weight[order]),
+        "accuracy": accuracy,
+    }
+    return make_frame(columns, like=result.annotator_names)
+
+
+def margins(result: ResultData) -> tuple[Codes, Floats]:
+    """[T] the most probable class beside the label, and by how much the label leads it."""
+    rest = result.posterior.copy()
+    np.put_along_axis(rest, result.label_codes[:, None].astype(np.int64), -1.0, axis=1)
+    runner_up = rest.argmax(axis=1).astype(np.int32)
+    second = np.maximum(rest.max(axis=1), 0.0)  # with a single class there is no other
+    return runner_up, result.confidence - second
+
+
+def flipped(result: ResultData) -> Flipped:
+    votes = votes_of(result)
+    m = np.diff(votes.cell_ptr)
+    first, task = votes.task_ptr[:-1], _task_of_cell(votes)
+    most = np.maximum.reduceat(m, first)
+    own = np.bincount(task, np.where(votes.cell_class == result.label_codes[task], m, 0), minlength=votes.n_tasks)
+    leading = np.flatnonzero(m == most[task])
+    majority = votes.cell_class[leading[np.searchsorted(leading, first)]].astype(np.int32)
+    tasks = np.flatnonzero((own < most) & (result.gold == MISSING))
+    tasks = tasks[np.argsort(-result.confidence[tasks], kind="stable")]
+    return Flipped(tasks, majority[tasks], most[tasks], own[tasks].astype(np.int64))
+
+
+def _task_of_cell(votes: Annotations) -> Integers:
+    return np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr))
+
+
+def _opponent(result: ResultData, task: int) -> int:
+    votes = votes_of(result)
+    cells = slice(votes.task_ptr[task], votes.task_ptr[task + 1])
+    majority = int(votes.cell_class[cells][np.argmax(np.diff(votes.cell_ptr)[cells])])
+    return majority if majority != result.label_codes[task] else int(margins(result)[0][task])
+
+
+def _weights(result: ResultData, tasks: Integers, label: Codes, other: Codes) -> Weights:
+    """The votes on these tasks, in their order."""
+    votes = votes_of(result)
+    start, n = rows_of(votes, tasks)
+    place = np.repeat(np.arange(len(tasks)), n)
+    vote = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n) + start[place]
+    annotator, voted = votes.annotator[vote], votes.label_of(vote).astype(np.int32)
+    return Weights(place, annotator, voted, evidence(result, annotator, voted, label[place], other[place]))
+
+
+def _of_shares(result: ResultData, label: Codes, other: Codes) -> Floats:
+    shares = np.log(np.maximum(result.knowledge.class_prior, LEAST_PROBABILITY))
+    found: Floats = shares[label] - shares[other]
+    return found
+
+
+def _reasons(result: ResultData, tasks: Integers, label: Codes, majority: Codes) -> list[str]:
+    """In words, e.g. 'for: ann +2.1; against: bob -0.3, eve -0.2; class shares +0.4'."""
+    found = _weights(result, tasks, label, majority)
+    names = [str(name) for name in to_list(result.annotator_names)]
+    end = np.cumsum(np.bincount(found.task, minlength=len(tasks)))
+    reasons = []
+    for row, shares in enumerate(_of_shares(result, label, majority).tolist()):
+        votes = slice(end[row - 1] if row else 0, end[row])
+        parts = [(weight, names[who]) for weight, who in zip(found.weight[votes], found.annotator[votes], strict=True)]
+        reasons.append(f"{_reason(parts)}; class shares {shares:+.1f}")
+    return reasons
+
+
+def _reason(parts: list[tuple[float, str]]) -> str:
+    sides = (
+        ("for", sorted((part for part in parts if part[0] > 0), reverse=True)),
+        ("against", sorted(part for part in parts if part[0] <= 0)),
+    )
+    return "; ".join(f"{side}: {_listed(some)}" for side, some in sides if some)
+
+
+def _listed(parts: list[tuple[float, str]]) -> str:
+    shown = ", ".join(f"{name} {weight:+.1f}" for weight, name in parts[:NAMED])
+    rest = parts[NAMED:]
+    return shown + (f" and {len(rest)} more {sum(weight for weight, _ in rest):+.1f}" if rest else "")

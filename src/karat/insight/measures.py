@@ -1,0 +1,163 @@
+"""How far annotators agree beyond chance: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's AC1.
+
+All but Cohen's follow from how many votes each class got on each task, with m votes for a class out of the n of a task:
+
+    alpha   Krippendorff 1970: pairs of votes on a task that differ, against pairs drawn from all votes; on request by
+            how far they differ, where classes have an order (ordinal) or are numbers (interval)
+    fleiss  Fleiss 1971 and, for tasks with unequally many votes, Gwet 2014: pe = sum_k pi_k^2
+    ac1     Gwet 2008: pe = sum_k pi_k (1 - pi_k) / (K - 1), which is not misled by a class that nearly always is right
+    cohen   Light 1971: the mean of Cohen's kappa over pairs of annotators, each by the tasks that both saw
+
+A missing vote is no vote. Where an annotator voted on a task more than once, their most frequent vote counts; how often
+they agree with themselves is a figure of its own. Standard errors are those of the infinitesimal jackknife over tasks.
+
+The libraries that compute these need a column per annotator, or equally many votes on all tasks, or a K x K matrix per
+task; here only the cells of `Annotations` are visited. The tests compare with them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.errors import InputError
+from karat.insight import coefficients
+from karat.insight.coefficients import Cells, by_annotator, by_class, cells_of, ranks
+from karat.insight.pairs import AnnotatorPairs, annotator_pairs
+from karat.io.readers import read
+from karat.votes.annotations import Annotations
+from karat.votes.encoding import Names
+from karat.votes.frames import make_frame, take, to_list
+from karat.votes.repeats import count_repeats, majority_of_repeats
+
+__all__ = ["Agreement", "Level", "agreement"]
+
+Level = Literal["nominal", "ordinal", "interval"]
+
+NORMAL = 1.959964  # standard errors to either side that hold 95 %
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """NaN stands for what the votes cannot tell, e.g. where only one class was ever voted for."""
+
+    level: Level  # of alpha; all other figures take classes as names
+    alpha: float
+    fleiss: float
+    cohen: float
+    ac1: float
+    observed: float  # the share of agreeing pairs, mean over tasks
+    self_agreement: float  # the same for repeated votes of one annotator on one task
+    n_tasks: int  # with votes of two annotators or more
+    n_votes: int  # on these
+    n_annotators: int
+    errors: dict[str, float]  # standard errors of alpha, fleiss and ac1
+    votes: Annotations = field(repr=False)  # one vote per annotator and task
+    pairs_found: AnnotatorPairs = field(repr=False)
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences that say what was left out, e.g. which annotators were not compared two by two."""
+        return [self.pairs_found.note] if self.pairs_found.note else []
+
+    def figures(self) -> dict[str, float]:
+        """The figures by name."""
+        names = ("alpha", "fleiss", "cohen", "ac1", "observed", "self_agreement", "n_tasks", "n_votes", "n_annotators")
+        return {name: getattr(self, name) for name in names}
+
+    def interval(self, name: str) -> tuple[float, float]:
+        """The 95 % confidence interval of alpha, fleiss or ac1."""
+        if name not in self.errors:
+            raise InputError(f"{name} has no interval; {', '.join(self.errors)} have")
+        half = NORMAL * self.errors[name]
+        return getattr(self, name) - half, min(getattr(self, name) + half, 1.0)
+
+    def classes(self) -> Any:
+        """A data frame, a row a class: how far annotators agree whether a task belongs to it."""
+        return make_frame(
+            {"class": self.votes.class_names, **by_class(cells_of(self.votes))}, like=self.votes.class_names
+        )
+
+    def annotators(self) -> Any:
+        """A data frame, a row an annotator: agreement with the others, and alpha of the others alone."""
+        names, figures = self.votes.annotator_names, by_annotator(self.votes)
+        if self.level != "nominal":
+            del figures["alpha_without"]  # it takes classes as names, and cannot be compared with alpha here
+        return make_frame({"annotator": names, **figures}, like=names)
+
+    def pairs(self) -> Any:
+        """A data frame of annotators two by two, where they share at least ten tasks.
+
+        Of very many votes, a sample of two million pairs stands for all; `notes` says which.
+        """
+        names, found = self.votes.annotator_names, self.pairs_found
+        columns = {
+            "annotator_1": take(names, found.one.astype(np.int32)),
+            "annotator_2": take(names, found.other.astype(np.int32)),
+            "n_shared": found.shared,
+            "observed": found.observed,
+            "kappa": found.kappa,
+        }
+        return make_frame(columns, like=names)
+
+
+def agreement(votes: Any, *, level: Level = "nominal", **reading: Any) -> Agreement:
+    """How far the annotators agree. `votes` and further keywords are those of `karat.read`.
+
+    level: what classes are to alpha: names ("nominal"), in order ("ordinal": give `classes` where the order is not that
+        of the alphabet) or numbers ("interval"). All votes are read, also repeated ones, unless `repeated` says else.
+
+    >>> import karat
+    >>> karat.agreement(karat.Annotations.from_arrays([1, 1, 2, 2], list("abab"), list("xxxy"))).observed
+    0.5
+    """
+    annotations = read(votes, **{"repeated": "all", **reading})
+    repeats = count_repeats(*annotations.votes())
+    single = _one_vote_each(annotations) if repeats.pairs else annotations
+    cells, pairs = cells_of(single), annotator_pairs(single)
+    scale = _scale(level, cells, single.class_names)
+    found = {
+        "alpha": coefficients.alpha(cells, scale),
+        "fleiss": coefficients.fleiss(cells),
+        "ac1": coefficients.ac1(cells),
+    }
+    several = cells.per_task >= 2
+    return Agreement(
+        level=level,
+        **{name: estimate.value for name, estimate in found.items()},
+        cohen=pairs.mean_kappa,
+        observed=coefficients.observed(cells),
+        self_agreement=repeats.agreeing / repeats.pairs if repeats.pairs else np.nan,
+        n_tasks=int(several.sum()),
+        n_votes=int(cells.per_task[several].sum()),
+        n_annotators=single.n_annotators,
+        errors={name: estimate.error for name, estimate in found.items()},
+        votes=single,
+        pairs_found=pairs,
+    )
+
+
+def _scale(level: str, cells: Cells, names: Names) -> NDArray[np.float64] | None:
+    """Where each class stands; None where classes are but names."""
+    if level not in get_args(Level):
+        raise InputError(f"level must be one of {', '.join(get_args(Level))}, not {level!r}")
+    if level == "nominal":
+        return None
+    if level == "ordinal":
+        return ranks(cells)
+    try:
+        return np.array([float(name) for name in to_list(names)])
+    except (TypeError, ValueError):
+        raise InputError(f"level interval needs classes that are numbers, not {to_list(names)}; try ordinal") from None
+
+
+def _one_vote_each(annotations: Annotations) -> Annotations:
+    names: tuple[Names, Names, Names] = (
+        annotations.task_names,
+        annotations.annotator_names,
+        annotations.class_names,
+    )
+    return Annotations.from_codes(*majority_of_repeats(*annotations.votes()), *names)

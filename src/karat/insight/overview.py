@@ -1,0 +1,123 @@
+"""All of it in one place: what to know before the labels are used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from karat.insight.correlated_annotators import Alike, alike
+from karat.insight.expected import Expected, expected_of
+from karat.insight.majority import CLOSE, margins, n_flips
+from karat.insight.measures import Agreement, agreement
+from karat.insight.reliability import Calibration, calibration
+from karat.insight.spam import spam
+from karat.insight.votes import votes_of
+from karat.results.data import ResultData
+from karat.votes.encoding import MISSING
+from karat.votes.frames import to_list
+
+__all__ = ["Trust", "trust"]
+
+FEW_VOTES = 3  # per task: below, a method can hardly tell annotators apart
+LOW_ALPHA = 0.2  # annotators agree little more than by chance
+OVERSURE = 1.5  # temperature from which probabilities need it
+NAMED = 5  # spammers who are named
+
+
+@dataclass(frozen=True, eq=False)
+class Trust:
+    """`warnings` are sentences for people; the rest are the figures behind them."""
+
+    method: str
+    n_tasks: int
+    n_flips: int  # labels with fewer votes than another class
+    n_tied: int
+    n_contested: int  # labels that lead the next class by less than 0.2
+    n_spammers: int
+    agreement: Agreement
+    alike: Alike
+    calibration: Calibration | None  # None without truths
+    expected: Expected | None  # share of right labels of such confidence on real data; None: not the default method
+    warnings: list[str]
+
+    def figures(self) -> dict[str, Any]:
+        """Everything as plain values, e.g. for JSON."""
+        return {
+            "method": self.method,
+            "n_tasks": self.n_tasks,
+            "n_flips": self.n_flips,
+            "n_tied": self.n_tied,
+            "n_contested": self.n_contested,
+            "n_spammers": self.n_spammers,
+            "effective_annotators": self.alike.effective,
+            "agreement": self.agreement.figures(),
+            "calibration": None if self.calibration is None else self.calibration.figures(),
+            "expected_accuracy": None if self.expected is None else self.expected._asdict(),
+            "warnings": self.warnings,
+        }
+
+
+def trust(result: ResultData, truth: Any = None) -> Trust:
+    """How far the labels of a result can be trusted. Known truths, if there are any, judge its probabilities."""
+    votes = votes_of(result)
+    agreed, same, suspects = agreement(votes), _alike(result, truth), np.flatnonzero(spam(result).kind != "")
+    calibrated = None if truth is None else calibration(result, truth)
+    return Trust(
+        method=result.method,
+        n_tasks=votes.n_tasks,
+        n_flips=n_flips(result),
+        n_tied=int(result.tied.sum()),
+        n_contested=int(((margins(result)[1] < CLOSE) & (result.gold == MISSING)).sum()),
+        n_spammers=len(suspects),
+        agreement=agreed,
+        alike=same,
+        calibration=calibrated,
+        expected=expected_of(result),
+        warnings=[
+            *_of_votes(agreed, votes.n_votes / votes.n_tasks, result.method),
+            *same.warnings,
+            *_of_spammers([str(name) for name in to_list(result.annotator_names[suspects])]),
+            *_of_calibration(calibrated),
+        ],
+    )
+
+
+def _alike(result: ResultData, truth: Any) -> Alike:
+    """By the votes, or by the truths where these have worse to tell."""
+    found = [alike(result)] if truth is None else [alike(result), alike(result, truth)]
+    return min(found, key=lambda one: one.effective / one.n_annotators)
+
+
+def _of_votes(agreed: Agreement, votes_per_task: float, method: str) -> list[str]:
+    said = []
+    if votes_per_task < FEW_VOTES and method != "mv":
+        said.append(
+            f"tasks have {votes_per_task:.1f} votes on average: with fewer than three, a method learns annotators "
+            "from little more than its own guesses; ask for more votes, or give gold truths"
+        )
+    if agreed.alpha < LOW_ALPHA:
+        said.append(
+            f"annotators agree little more than by chance (alpha {agreed.alpha:.2f}): look at the instructions and "
+            "the hardest classes before you trust any method"
+        )
+    return said
+
+
+def _of_spammers(names: list[str]) -> list[str]:
+    if not names:
+        return []
+    who = "annotator" if len(names) == 1 else "annotators"
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return [f"the votes of {who} {', '.join(names[:NAMED])}{more} tell nothing of the truth, or the opposite of it"]
+
+
+def _of_calibration(found: Calibration | None) -> list[str]:
+    if found is None or found.temperature < OVERSURE or found.ece_after >= found.ece:
+        return []
+    return [
+        f"labels are less often right ({found.accuracy:.1%}) than they are sure ({found.confidence:.1%}): a "
+        f"temperature of {found.temperature:.2g} brings the calibration error from {found.ece:.3f} to "
+        f"{found.ece_after:.3f}"
+    ]

@@ -1,0 +1,133 @@
+"""Whether labels of 90 % are right in 90 % of the cases, and the temperature that makes them so.
+
+A temperature T turns a posterior p into p^(1/T), normalised: above 1, less sure of the same label. It is fitted to
+known truths by their log loss, and stays near 1 while these are few. How much it helps is told by truths that it was
+not fitted to: each fifth is judged with the temperature of the other four.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import betaincinv
+
+from karat.insight.votes import truth_codes, votes_of
+from karat.results import metrics
+from karat.results.data import ResultData, summarise
+from karat.results.metrics import temper
+from karat.votes.encoding import MISSING, Codes, Names
+from karat.votes.frames import make_frame
+
+__all__ = ["Calibration", "calibration"]
+
+Floats = NDArray[np.float64]
+
+FOLDS = 5
+WIDEST = np.log(20.0)  # temperatures from 1/20 to 20
+LEAST = 1e-15  # what a class that was thought impossible is given, so that a temperature can raise it
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Judged by `n` truths; `after` is with the temperature, on truths that it was not fitted to."""
+
+    n: int
+    accuracy: float
+    confidence: float  # mean probability of the labels
+    ece: float  # expected calibration error, 15 bins
+    log_loss: float
+    temperature: float
+    ece_after: float
+    log_loss_after: float
+    posterior: Floats = field(repr=False)  # [n, K] of the tasks that were judged
+    truth: Codes = field(repr=False)  # [n]
+    names: Names = field(repr=False)  # of the tasks: the curve is a data frame of their kind
+
+    def curve(self) -> Any:
+        """A data frame, a row a bin of confidence: how sure, how often right, and the 95 % interval of that."""
+        confidence, right = self.posterior.max(axis=1), metrics.credit(self.posterior, self.truth)
+        of_bin = metrics.bin_of(confidence)
+        n = np.bincount(of_bin, minlength=metrics.BINS)
+        used = n > 0
+        n, hits = n[used], np.bincount(of_bin, right, minlength=metrics.BINS)[used]
+        low, high = (betaincinv(hits + 0.5, n - hits + 0.5, tail) for tail in (0.025, 0.975))
+        edges = np.arange(metrics.BINS + 1) / metrics.BINS
+        columns = {
+            "low": edges[:-1][used],
+            "high": edges[1:][used],
+            "n": n,
+            "confidence": np.bincount(of_bin, confidence, minlength=metrics.BINS)[used] / n,
+            "accuracy": hits / n,
+            "accuracy_low": low,
+            "accuracy_high": high,
+        }
+        return make_frame(columns, like=self.names)
+
+    def figures(self) -> dict[str, float]:
+        names = ("n", "accuracy", "confidence", "ece", "log_loss", "temperature", "ece_after", "log_loss_after")
+        return {name: getattr(self, name) for name in names}
+
+    def apply(self, result: ResultData) -> ResultData:
+        """The same labels, with probabilities that are as sure as they are right."""
+        posterior = np.where((result.gold == MISSING)[:, None], _tempered(result, self.temperature), result.posterior)
+        calibrated = self.temperature * result.settings.get("calibrated", 1.0)
+        settings = {**result.settings, "calibrated": calibrated}
+        votes = votes_of(result)
+        made = summarise(result.method, settings, votes, posterior, result.steps, result.knowledge)
+        note = f"Probabilities have the temperature {self.temperature:.3g}, fitted to {self.n:,} known truths."
+        names = ("converged", "stopped", "seconds", "label_codes", "tied")
+        kept = {name: getattr(result, name) for name in names}
+        return replace(made, notes=[*result.notes, note], **kept)
+
+
+def calibration(result: ResultData, truth: Any, seed: int = 0) -> Calibration:
+    """Judge the probabilities of a result by known truths (a path, a data frame or a mapping)."""
+    codes = truth_codes(result, truth)
+    known = codes != MISSING
+    truths = codes[known]
+    posterior = np.pad(result.posterior[known], ((0, 0), (0, 1)))  # the last class: one that nobody voted for
+    after = _cross_fitted(posterior, truths, np.random.default_rng(seed))
+    return Calibration(
+        n=len(truths),
+        accuracy=metrics.accuracy(posterior, truths),
+        confidence=float(posterior.max(axis=1).mean()),
+        ece=metrics.calibration_error(posterior, truths),
+        log_loss=metrics.log_loss(posterior, truths),
+        temperature=_best_temperature(posterior, truths),
+        ece_after=metrics.calibration_error(after, truths),
+        log_loss_after=metrics.log_loss(after, truths),
+        posterior=posterior,
+        truth=truths,
+        names=result.task_names,
+    )
+
+
+def _tempered(result: ResultData, temperature: float) -> Floats:
+    return temper(np.maximum(result.posterior, LEAST), temperature)
+
+
+def _best_temperature(posterior: Floats, truth: Codes) -> float:
+    rows = np.maximum(posterior, LEAST)
+
+    def loss(log_temperature: float) -> float:
+        """With a normal prior of the log, for where all of a few labels are right, nothing else would hold it."""
+        prior = log_temperature**2 / (2 * len(truth))
+        return metrics.log_loss(temper(rows, float(np.exp(log_temperature))), truth) + prior
+
+    best = minimize_scalar(loss, bounds=(-WIDEST, WIDEST), method="bounded", options={"xatol": 1e-3})
+    return float(np.exp(best.x))
+
+
+def _cross_fitted(posterior: Floats, truth: Codes, rng: np.random.Generator) -> Floats:
+    """Each row with the temperature of the rows of other folds."""
+    fold = rng.permutation(len(truth)) % FOLDS
+    after = posterior.copy()
+    for f in np.unique(fold) if len(truth) > 1 else []:
+        rest = fold != f
+        temperature = _best_temperature(posterior[rest], truth[rest])
+        after[~rest] = temper(np.maximum(posterior[~rest], LEAST), temperature)
+    return after

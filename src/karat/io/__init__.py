@@ -1,0 +1,1 @@
+"""How votes come in and labels go out: readers, writers, write-back, databases, folders of many files."""

@@ -1,0 +1,116 @@
+"""A folder of results that appears whole or not at all, written by many machines.
+
+A list of the parts lies beside them, in a Parquet file without rows: every program that reads the folder as a table
+takes it for one more, empty part. Only a folder that holds what its list names is Karat's own, and may be replaced.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+
+from karat.errors import InputError, OutputError
+from karat.system.files import abandoned, attached_folder, reserved
+
+__all__ = ["Workshop", "check_folder", "replacing_folder"]
+
+PART = "part-*.parquet"
+MANIFEST = "_karat_manifest.parquet"
+KEY = "karat.parts"  # of the list in the file's metadata
+
+
+class Workshop:
+    """A folder beside the target: labels grow in one part of it, votes lie sorted in the other."""
+
+    def __init__(self, place: Path) -> None:
+        self.place, self.labels, self.scratch = place, place / "labels", place / "votes"
+
+
+def check_folder(target: Path, inputs: Iterable[Path] = ()) -> None:
+    """Find out before the long work that the folder cannot be written, or holds what is not Karat's."""
+    if not target.parent.is_dir():
+        raise OutputError(f"{target} cannot be written: there is no folder {target.parent}; create it first")
+    if target.exists() and not target.is_dir():
+        raise OutputError(f"{target} is a file; name a folder, or remove it first")
+    for place in inputs:
+        _refuse_input(target, place.expanduser().resolve())
+    if target.is_dir() and any(target.iterdir()):
+        _refuse_foreign(target)
+
+
+@contextmanager
+def replacing_folder(target: Path) -> Iterator[Workshop]:
+    """The labels made in the workshop take the place of the target if the block ends well."""
+    check_folder(target)
+    try:
+        _recover(target)
+        with reserved(target) as temporary:
+            shop = Workshop(attached_folder(temporary))
+            try:
+                shop.labels.mkdir(parents=True)
+                shop.scratch.mkdir()
+                yield shop
+                _list_parts(shop.labels)
+                _swap(shop, target)
+            finally:
+                shutil.rmtree(shop.place, ignore_errors=True)
+    except OSError as error:
+        if isinstance(error, OutputError):
+            raise
+        raise OutputError(f"{target} cannot be written: {error.strerror or error}") from error
+
+
+def _refuse_input(target: Path, place: Path) -> None:
+    if target == place or target in place.parents or (place.is_dir() and place in target.parents):
+        raise InputError(f"the votes are read from {place}, and the labels cannot go to {target}; name another folder")
+
+
+def _refuse_foreign(target: Path) -> None:
+    sizes = _listed(target / MANIFEST)
+    if sizes is None:
+        raise OutputError(
+            f"{target} is not empty, and has no list of files that Karat wrote ({MANIFEST}), so it is not replaced; "
+            "remove it, or name another folder"
+        )
+    for found in sorted(target.iterdir()):
+        if found.name != MANIFEST and (not found.is_file() or found.stat().st_size != sizes.get(found.name)):
+            raise OutputError(f"{found} is not as Karat wrote it, so {target} is not replaced; name another folder")
+
+
+def _listed(manifest: Path) -> dict[str, int] | None:
+    """The sizes of the parts by their names; None where there is no such list."""
+    try:
+        found = json.loads(pl.read_parquet_metadata(manifest)[KEY])
+    except (OSError, KeyError, ValueError, pl.exceptions.PolarsError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _list_parts(labels: Path) -> None:
+    parts = sorted(labels.glob(PART))
+    for stray in set(labels.iterdir()) - set(parts):  # of workers that were lost
+        stray.unlink()
+    sizes = {part.name: part.stat().st_size for part in parts}
+    empty = pl.read_parquet(parts[0], n_rows=0)
+    empty.write_parquet(labels / MANIFEST, metadata={KEY: json.dumps(sizes)})
+
+
+def _swap(shop: Workshop, target: Path) -> None:
+    """Look again at what is replaced: the work may have taken days."""
+    check_folder(target)
+    if target.exists():
+        target.rename(shop.place / "old")
+    shop.labels.rename(target)
+
+
+def _recover(target: Path) -> None:
+    """Put back the old labels of a run that was killed between the two moves of `_swap`."""
+    for temporary in abandoned(target):
+        old = attached_folder(temporary) / "old"
+        if old.is_dir() and not target.exists():
+            old.rename(target)

@@ -1,0 +1,144 @@
+"""A data set of many files -> blocks on shelves. Reading, coding, sorting and grouping are done by the workers.
+
+Four steps, of which only names and counts come back to this machine: every part is read and coded by itself (survey);
+one vocabulary is made of all; every part is sorted into ranges of tasks (spread); every range is put together
+(gathered) and cut into the blocks that one machine would cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from karat.engines.blocks import cuts
+from karat.engines.dask.cluster import Cluster
+from karat.errors import InputError
+from karat.io.folders.first_pass import Survey, survey
+from karat.io.folders.parts import Columns, Part, parts_of
+from karat.io.folders.shuffle import Range, gathered, locate, spread
+from karat.io.folders.stored import Slice, Stored
+from karat.io.folders.vocabulary import Vocabulary, vocabulary
+from karat.io.readers.assemble import Wishes
+from karat.io.readers.columns import ANNOTATOR, LABEL, TASK, columns_of, find_columns
+from karat.io.readers.table import open_table
+from karat.io.readers.truth import Truth, gold_column, read_truth
+from karat.votes.annotations import Counts, warn_of_unused_gold
+from karat.votes.encoding import Names
+
+__all__ = ["Remote", "ingest"]
+
+ROWS_PER_RANGE = 2**22
+
+
+@dataclass(frozen=True)
+class Remote:
+    """Votes that lie on shelves, and what this machine knows of them."""
+
+    blocks: list[Stored]
+    n_votes: int
+    n_gold: int
+    annotators: pl.Series
+    classes: Names
+    unlabelled: pl.Series
+    counts: Counts
+
+    @property
+    def n_tasks(self) -> int:
+        return sum(block.n_tasks for block in self.blocks)
+
+
+def ingest(
+    cluster: Cluster,
+    votes: Any,
+    chosen: tuple[str | None, str | None, str | None],
+    wishes: Wishes,
+    scratch: Path,
+    *,
+    fewest_votes: int,
+    rows_per_range: int = ROWS_PER_RANGE,
+) -> Remote:
+    """chosen: the columns of task, annotator and label, where their names do not tell."""
+    opened = open_table(votes)
+    with columns_of(opened.name):
+        if gold_column(wishes.gold, opened.columns) is not None:
+            raise InputError("gold truths in a column of the votes cannot be read by a cluster; give a file of truths")
+        columns = Columns(*find_columns(opened.columns, dict(zip((TASK, ANNOTATOR, LABEL), chosen, strict=True))))
+    truth = None if wishes.gold in (None, False) else read_truth(wishes.gold, missing=wishes.missing)
+    surveys, surveyed = _survey(cluster, parts_of(opened), columns, wishes, scratch)
+    n_ranges = max(sum(survey.rows for survey in surveys) // rows_per_range, 1)
+    known = vocabulary(surveys, truth, wishes.classes, opened.is_text, n_ranges)
+    ranges, folders = _shuffle(cluster, surveyed, known, truth, wishes, scratch)
+    blocks = _blocks(cluster, ranges, folders, known, fewest_votes)
+    return _remote(blocks, ranges, surveys, known, truth)
+
+
+def _survey(
+    cluster: Cluster, parts: Sequence[Part], columns: Columns, wishes: Wishes, scratch: Path
+) -> tuple[list[Survey], list[Path]]:
+    if not parts:
+        raise InputError("the files hold no rows; expected at least one vote")
+    missing = None if wishes.missing is None else list(wishes.missing)
+    folders = [scratch / f"part-{number}" for number in range(len(parts))]
+    jobs = [(part, columns, missing, folder) for part, folder in zip(parts, folders, strict=True)]
+    return cluster.map(survey, jobs), folders
+
+
+def _shuffle(
+    cluster: Cluster, parts: list[Path], known: Vocabulary, truth: Truth | None, wishes: Wishes, scratch: Path
+) -> tuple[list[Range], list[Path]]:
+    everywhere = cluster.broadcast(known)
+    spreads = [scratch / f"spread-{number}" for number in range(len(parts))]
+    cluster.map(spread, [(part, everywhere, to) for part, to in zip(parts, spreads, strict=True)])
+    folders = [scratch / f"range-{number}" for number in range(len(known.splitters) + 1)]
+    jobs = [(number, spreads, everywhere, truth, wishes.repeated, to) for number, to in enumerate(folders)]
+    return cluster.map(gathered, jobs), folders
+
+
+def _blocks(
+    cluster: Cluster, ranges: Sequence[Range], folders: Sequence[Path], known: Vocabulary, fewest_votes: int
+) -> list[Stored]:
+    """Cut where one machine would cut."""
+    filled = [(part, folder) for part, folder in zip(ranges, folders, strict=True) if part.n_tasks]
+    ranges, folders = [part for part, _ in filled], [folder for _, folder in filled]
+    first_vote = list(accumulate((part.n_votes for part in ranges), initial=0))
+    first_task = list(accumulate((part.n_tasks for part in ranges), initial=0))
+    wanted = cuts(first_vote[-1], first_task[-1], len(known.annotators), fewest_votes)
+    inside = [wanted[(wanted > first) & (wanted <= end)] for first, end in pairwise(first_vote)]
+    found = cluster.map(locate, list(zip(folders, first_vote, inside, strict=False)))
+    bounds = {before + task for before, tasks in zip(first_task, found, strict=False) for task in tasks}
+    return [
+        Stored(tuple(_slices(first, end, folders, first_task)), len(known.annotators), len(known.classes))
+        for first, end in pairwise(sorted({0, *bounds, first_task[-1]}))
+    ]
+
+
+def _slices(first: int, end: int, folders: Sequence[Path], first_task: Sequence[int]) -> list[Slice]:
+    """The tasks from first to end, range by range."""
+    found = []
+    for folder, (start, stop) in zip(folders, pairwise(first_task), strict=True):
+        if max(first, start) < min(end, stop):
+            found.append(Slice(folder, max(first, start) - start, min(end, stop) - start))
+    return found
+
+
+def _remote(
+    blocks: list[Stored], ranges: Sequence[Range], surveys: Sequence[Survey], known: Vocabulary, truth: Truth | None
+) -> Remote:
+    rows, n_votes = sum(survey.rows for survey in surveys), sum(part.n_votes for part in ranges)
+    repeated, n_gold = sum(part.repeated for part in ranges), sum(part.gold for part in ranges)
+    unused = 0 if truth is None else len(truth.task) - n_gold
+    warn_of_unused_gold(unused)
+    return Remote(
+        blocks=blocks,
+        n_votes=n_votes,
+        n_gold=n_gold,
+        annotators=known.annotators,
+        classes=known.classes,
+        unlabelled=pl.concat([part.unlabelled for part in ranges]),
+        counts=Counts(rows, rows - n_votes - repeated, repeated, unused),
+    )

@@ -1,0 +1,89 @@
+"""What a fit says of the tasks of a block: labels, written by the worker that keeps it; and the annotators' records."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.engines.blocks import Block
+from karat.io.folders.stored import Stored
+from karat.kernels.labels import decide
+from karat.kernels.votes import agreement, outvoted
+from karat.results.data import ResultData
+from karat.results.tables import labels_table
+from karat.votes.encoding import Names
+from karat.votes.frames import to_polars
+
+__all__ = ["Tally", "Totals", "class_totals", "part_name", "write_block", "write_unlabelled"]
+
+
+class Totals(NamedTuple):
+    classes: NDArray[np.float64]  # [K] sums of the posteriors
+
+
+class Tally(NamedTuple):
+    """Sums over tasks and votes."""
+
+    tied: int
+    outvoted: int  # labels that have fewer votes than another class
+    votes: NDArray[np.int64]  # [W]
+    agreed: NDArray[np.int64]  # [W]
+    expected: NDArray[np.float64]  # [W]
+
+
+def class_totals(block: Block) -> Totals:
+    return Totals(block.class_sums())
+
+
+def write_block(
+    block: Block,
+    stored: list[Stored],
+    preference: NDArray[np.int64],
+    template: ResultData,
+    probabilities: bool,
+    folder: Path,
+) -> Tally:
+    label, tied = np.empty(block.n_tasks, np.int32), np.empty(block.n_tasks, np.bool_)
+    decide(block.posterior, preference, label, tied)
+    piece = replace(
+        template,
+        task_names=nw.from_native(stored[block.index].task_names(), series_only=True),
+        posterior=block.posterior,
+        label_codes=label,
+        tied=tied,
+        votes_per_task=np.diff(block.cell_ptr[block.task_ptr]).astype(np.int64),
+    )
+    _write(piece, probabilities, folder / part_name(block.index))
+    return _tally(block, label, tied)
+
+
+def write_unlabelled(template: ResultData, unlabelled: Names, names: Names, probabilities: bool, path: Path) -> None:
+    """Tasks without any vote are listed, without a label, in a part of their own."""
+    _write(replace(template, task_names=names[:0], unlabelled=unlabelled), probabilities, path)
+
+
+def part_name(index: int) -> str:
+    return f"part-{index:05}.parquet"
+
+
+def _write(piece: ResultData, probabilities: bool, path: Path) -> None:
+    """A worker that is taken for lost may still write: parts appear whole, and each is the same again."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    to_polars(labels_table(piece, probabilities=probabilities)).write_parquet(temporary)
+    os.replace(temporary, path)  # noqa: PTH105
+
+
+def _tally(block: Block, label: NDArray[np.int32], tied: NDArray[np.bool_]) -> Tally:
+    n = block.n_annotators
+    votes, agreed, expected = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n)
+    task_ptr, cell_ptr, cell_class, annotator = block.votes
+    agreement(task_ptr, cell_ptr, cell_class, annotator, block.posterior, label, votes, agreed, expected)
+    against = outvoted(task_ptr, cell_ptr, cell_class, block.gold, label)
+    return Tally(int(tied.sum()), int(against), votes, agreed, expected)

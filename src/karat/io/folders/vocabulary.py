@@ -1,0 +1,103 @@
+"""What the parts have in common: annotators, classes, and how the tasks are cut into ranges of their sorted names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from karat.errors import InputError
+from karat.io.folders.first_pass import Survey
+from karat.io.readers.truth import Truth
+from karat.votes.encoding import Codes, Names
+from karat.votes.frames import to_list
+from karat.votes.labels import Settled, settle
+from karat.votes.names import encode_series
+
+__all__ = ["Vocabulary", "code_of", "in_kind", "vocabulary"]
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    annotators: pl.Series  # sorted, those who cast votes
+    labels: pl.Series  # that occur
+    class_of: Codes  # of each label
+    classes: Names
+    truths: Codes  # classes of the gold truths
+    task_kind: pl.DataType
+    splitters: list[Any]  # range r holds the names from splitter r - 1 on and before splitter r
+
+
+def vocabulary(
+    surveys: Sequence[Survey], truth: Truth | None, classes: Sequence[Any] | None, is_text: bool, n_ranges: int
+) -> Vocabulary:
+    annotators = _union([survey.annotators for survey in surveys], [survey.voted for survey in surveys])
+    labels = encode_series(nw.from_native(_union([survey.labels for survey in surveys]), series_only=True))
+    settled = _settle(labels, truth, classes, is_text, surveys)
+    tasks = _in_one_kind([survey.tasks for survey in surveys])
+    weights = np.concatenate([np.full(len(s.tasks), s.rows / max(len(s.tasks), 1)) for s in surveys])
+    return Vocabulary(
+        annotators=annotators,
+        labels=labels.names.to_native(),
+        class_of=settled.labels,
+        classes=settled.names,
+        truths=settled.truths,
+        task_kind=tasks.dtype,
+        splitters=_splitters(tasks, weights, n_ranges),
+    )
+
+
+def code_of(names: pl.Series, known: pl.Series) -> Codes:
+    """The code of each name among the known ones; 0 for annotators without votes, who are not among them."""
+    wanted = in_kind(names, known.dtype).alias("name").to_frame()
+    table = pl.DataFrame({"name": known, "code": np.arange(len(known), dtype=np.int32)})
+    joined = wanted.join(table, on="name", how="left", maintain_order="left")
+    codes: Codes = joined.get_column("code").fill_null(0).to_numpy()
+    return codes
+
+
+def in_kind(names: pl.Series, kind: pl.DataType) -> pl.Series:
+    """A part may hold whole numbers only, where other parts hold text."""
+    return names if names.dtype == kind else names.cast(kind)
+
+
+def _union(parts: list[pl.Series], chosen: list[Codes] | None = None) -> pl.Series:
+    """Sorted as the reader of one machine sorts them: integers by value, text by its bytes."""
+    if chosen is not None:
+        whole = _in_one_kind(parts).dtype  # the kind of a column does not depend on who voted
+        parts = [part.gather(codes).cast(whole) for part, codes in zip(parts, chosen, strict=True)]
+    return _in_one_kind(parts).unique().sort()
+
+
+def _in_one_kind(parts: list[pl.Series]) -> pl.Series:
+    filled = [part for part in parts if len(part)] or parts[:1]
+    if len({part.dtype for part in filled}) > 1 and any(part.dtype == pl.String for part in filled):
+        filled = [part.cast(pl.String) for part in filled]
+    frames = [part.alias("name").to_frame() for part in filled]
+    return pl.concat(frames, how="vertical_relaxed").get_column("name")
+
+
+def _settle(
+    labels: Any, truth: Truth | None, classes: Sequence[Any] | None, is_text: bool, surveys: Sequence[Survey]
+) -> Settled:
+    if not len(labels.names):
+        raise InputError("there is not a single vote: every label is missing")
+
+    def where(row: int) -> str:
+        name = labels.names.to_native()[row]
+        return next(survey.name for survey in surveys if (survey.labels == name).any())
+
+    return settle(labels, to_list(truth.truth) if truth else [], classes, is_text, where)
+
+
+def _splitters(tasks: pl.Series, weights: NDArray[np.float64], n_ranges: int) -> list[Any]:
+    """Names between which about equally many rows lie."""
+    order = tasks.arg_sort().to_numpy()
+    before = np.cumsum(weights[order])
+    places = np.searchsorted(before, before[-1] * np.arange(1, n_ranges) / n_ranges)
+    return tasks.gather(order[places]).unique().sort().to_list()

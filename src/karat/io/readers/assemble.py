@@ -1,0 +1,79 @@
+"""The last step of every reader: coded columns -> Annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from karat.errors import InputError
+from karat.io.readers.batches import WatchReading
+from karat.io.readers.truth import Truth
+from karat.votes.annotations import Annotations, Repeated
+from karat.votes.encoding import MISSING, Codes
+from karat.votes.frames import to_list
+from karat.votes.labels import settle
+from karat.votes.names import Coded, match
+
+__all__ = ["Wishes", "assemble", "count_more", "refuse_lost_ids"]
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user asks of a reader, beside the columns."""
+
+    gold: Any = None
+    classes: Sequence[Any] | None = None
+    repeated: Repeated = "first"
+    missing: Sequence[Any] | None = None
+    watch: WatchReading | None = None  # hears of a long reading's progress
+
+
+def assemble(
+    tasks: Coded,
+    annotators: Coded,
+    labels: Coded,
+    truth: Truth | None,
+    wishes: Wishes,
+    is_text: bool,
+    where: Callable[[int], str],
+) -> Annotations:
+    """One vocabulary of classes, gold truths by task, and rows that hold nothing left out but counted."""
+    truths = to_list(truth.truth) if truth else []
+    settled = settle(labels, truths, wishes.classes, is_text, where)
+    codes, left_out = _with_ids(tasks.codes, annotators.codes, settled.labels)
+    annotations = Annotations.from_codes(
+        *codes,
+        tasks.names,
+        annotators.names,
+        settled.names,
+        gold=(match(to_list(truth.task), tasks.names), settled.truths) if truth else None,
+        repeated=wishes.repeated,
+    )
+    return count_more(annotations, rows=left_out, missing=left_out) if left_out else annotations
+
+
+def refuse_lost_ids(role: str, ids: Codes, labels: Codes, where: Callable[[int], str]) -> None:
+    """A label without a task or an annotator is a mistake in the file that we cannot mend."""
+    if ids.size and ids.min() != MISSING:
+        return
+    lost = np.flatnonzero((ids == MISSING) & (labels != MISSING))
+    if lost.size:
+        like_that = f" ({lost.size:,} rows are like that)" if lost.size > 1 else ""
+        remedy = f"fill in the {role} or remove the row{like_that}"
+        raise InputError(f"{where(int(lost[0]))}: there is a label but no {role}; {remedy}")
+
+
+def count_more(annotations: Annotations, rows: int, missing: int) -> Annotations:
+    counts = annotations.counts
+    return replace(annotations, counts=replace(counts, rows=counts.rows + rows, missing=counts.missing + missing))
+
+
+def _with_ids(task: Codes, annotator: Codes, label: Codes) -> tuple[tuple[Codes, Codes, Codes], int]:
+    """Rows without a label may lack an id too, as blank lines do; the core does not need to see them."""
+    if all(ids.size == 0 or ids.min() != MISSING for ids in (task, annotator)):
+        return (task, annotator, label), 0
+    whole = (task != MISSING) & (annotator != MISSING)
+    return (task[whole], annotator[whole], label[whole]), int((~whole).sum())

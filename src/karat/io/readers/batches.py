@@ -1,0 +1,93 @@
+"""The rows of files in batches, so that no table needs to fit into memory; and how far the reading has come."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from karat.io.formulas import unescaped
+from karat.io.readers.delimited import check_short_rows
+from karat.io.readers.diagnosis import reading
+from karat.io.readers.source import Source
+
+__all__ = ["Progress", "WatchReading", "batches", "expected_rows", "watched"]
+
+MOST_ROWS = 2**18  # in a batch
+SHORT = "__is_null__"  # of the last column, where rows with too few fields show
+
+
+class Progress(NamedTuple):
+    """How far a long reading has come."""
+
+    rows: int
+    expected: int | None  # of all rows; None where there is no telling
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Rows a second."""
+        return self.rows / max(self.seconds, 1e-9)
+
+    @property
+    def seconds_left(self) -> float | None:
+        return None if self.expected is None else max(self.expected - self.rows, 0) / max(self.rate, 1e-9)
+
+
+WatchReading = Callable[[Progress], None]
+
+
+def batches(source: Source, scan: pl.LazyFrame, columns: Sequence[Any]) -> Iterator[pl.DataFrame]:
+    """The chosen columns. Polars reads ahead, with all of its threads, while a batch is being worked on."""
+    with reading(source):
+        if not source.is_delimited:
+            yield from _stream(scan.select(columns))
+            return
+        # Polars sees rows with too many fields only if it may not skip the columns that are not asked for.
+        last = pl.col(scan.collect_schema().names()[-1]).is_null().alias(SHORT)
+        may_be_short = False
+        for batch in _stream(scan.select(*columns, last), projection_pushdown=False):
+            may_be_short |= bool(batch.get_column(SHORT).any())
+            yield unescaped(batch.drop(SHORT))
+        if may_be_short:
+            check_short_rows(source)
+
+
+def _stream(scan: pl.LazyFrame, **flags: bool) -> Iterator[pl.DataFrame]:
+    for batch in scan.collect_batches(engine="streaming", optimizations=pl.QueryOptFlags(**flags)):
+        yield from batch.iter_slices(MOST_ROWS)
+
+
+def watched(
+    rows: Iterator[tuple[int, pl.DataFrame]], expected: int | None, watch: WatchReading | None
+) -> Iterator[tuple[int, pl.DataFrame]]:
+    """The same batches with the numbers of their sources; `watch` hears of each that is done."""
+    if watch is None:
+        yield from rows
+        return
+    began, done = time.perf_counter(), 0
+    for number, batch in rows:
+        yield number, batch
+        done += batch.height
+        watch(Progress(done, expected, time.perf_counter() - began))
+
+
+def expected_rows(sources: Sequence[Source], scans: Sequence[pl.LazyFrame]) -> int | None:
+    """About how many rows there are: binary files say so, text files by their size and their first lines."""
+    numbers = [_expected(source, scan) for source, scan in zip(sources, scans, strict=True)]
+    known = [number for number in numbers if number is not None]
+    return sum(known) if len(known) == len(numbers) else None
+
+
+def _expected(source: Source, scan: pl.LazyFrame) -> int | None:
+    if source.format in ("parquet", "arrow"):
+        with reading(source):
+            return int(scan.select(pl.len()).collect().item())
+    if source.compression or isinstance(source.data, bytes):
+        return None
+    with source.data.open("rb") as file:
+        start = file.read(2**20)
+    lines = start.count(b"\n")
+    return source.data.stat().st_size * lines // len(start) if lines else None

@@ -1,0 +1,56 @@
+"""CSV and TSV: every value is read as text, so that 007 stays 007."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import polars as pl
+
+from karat.errors import InputError
+from karat.io.formulas import unescaped_name
+from karat.io.readers.diagnosis import ragged_line
+from karat.io.readers.source import Source, lines_of, separator_of
+
+__all__ = ["check_short_rows", "scan_delimited"]
+
+
+def scan_delimited(source: Source) -> pl.LazyFrame:
+    separator = separator_of(source)
+    _refuse_repeated_names(source, separator)
+    scan = pl.scan_csv(source.data, separator=separator, infer_schema=False, glob=False)
+    names = {name: unescaped_name(name) for name in scan.collect_schema().names()}
+    changed = {name: plain for name, plain in names.items() if plain != name}
+    return scan.rename(changed) if changed else scan
+
+
+def check_short_rows(source: Source) -> None:
+    """Polars fills short rows with nulls in silence; so where the last column has nulls, we look closer."""
+    separator = separator_of(source)
+    width = len(_header(source, separator))
+    if not _may_have_short_rows(source, separator, width):
+        return
+    found = ragged_line(source, separator)
+    if found:
+        raise InputError(f"{source.name}{found}")
+
+
+def _may_have_short_rows(source: Source, separator: str, width: int) -> bool:
+    """Fast and suspicious: a quoted value over several lines looks short too; the slow look clears it."""
+    line = pl.first()
+    short = line.str.count_matches(separator, literal=True) < width - 1
+    return bool(lines_of(source).select((line.str.len_bytes().gt(0) & short).any()).collect().item())
+
+
+def _header(source: Source, separator: str) -> list[str]:
+    """The names as they stand in the file; Polars renames those that come twice."""
+    row = pl.scan_csv(
+        source.data, has_header=False, separator=separator, infer_schema=False, n_rows=1, glob=False
+    ).collect()
+    return [name or "" for name in row.row(0)] if row.height else []
+
+
+def _refuse_repeated_names(source: Source, separator: str) -> None:
+    twice = [name for name, times in Counter(_header(source, separator)).items() if times > 1]
+    if twice:
+        names = ", ".join(f'"{name}"' for name in twice)
+        raise InputError(f"{source.name} has more than one column named {names}; give every column its own name")

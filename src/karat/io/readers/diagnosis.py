@@ -1,0 +1,172 @@
+"""What is wrong with a file that Polars refuses: on the bad path only, so it may be slow and thorough."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zlib
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+import polars as pl
+
+from karat.errors import InputError
+from karat.io.readers.source import Source, first_line, lines_of, open_bytes, separator_of
+
+__all__ = ["line_of_row", "long_fields", "ragged_line", "reading", "records"]
+
+LONGEST = 2**24  # of a field: texts of tasks may be long, but a quotation mark that nobody closes must not fill memory
+
+
+@contextmanager
+def reading(source: Source) -> Iterator[None]:
+    """Whatever Polars says about a file becomes one clear sentence."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (
+        pl.exceptions.PolarsError,
+        pl.exceptions.PanicException,
+        OSError,
+        EOFError,
+        UnicodeError,
+        csv.Error,
+    ) as error:
+        explain(source, error)
+
+
+def explain(source: Source, error: BaseException) -> NoReturn:
+    if source.compression == "zstd" and (not source.format or isinstance(error, OSError)):
+        raise InputError(f"{source.name}{_bad_zstd(str(error))}; fetch or write the file again") from error
+    for diagnose in (_binary, _bad_unicode, _bad_shape, _bad_json):
+        try:
+            found = diagnose(source, str(error))
+        except (OSError, EOFError, zlib.error) as damage:
+            again = "fetch or write the file again"
+            raise InputError(f"{source.name} is damaged: it cannot be unpacked ({damage}); {again}") from error
+        if found:
+            raise InputError(f"{source.name}{found}") from error
+    said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    raise InputError(f"{source.name} cannot be read as {source.format.upper()}: {said}") from error
+
+
+def records(source: Source, separator: str) -> Generator[tuple[int, list[str]], None, None]:
+    """Every record of a delimited file, the header first, with the line it starts on."""
+    with open_bytes(source) as raw, long_fields():
+        text = _text_lines(source, raw)
+        reader = csv.reader(text, delimiter=separator)
+        line = 1
+        for record in reader:
+            yield line, record
+            line = reader.line_num + 1
+
+
+@contextmanager
+def long_fields() -> Iterator[None]:
+    """The csv module takes fields of 128 KiB at most, by a limit of the whole process; so it is put back."""
+    before = csv.field_size_limit(LONGEST)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def line_of_row(source: Source, separator: str, row: int) -> int | None:
+    """The line on which data row `row` (from zero) starts; None where it cannot be found."""
+    try:
+        for number, (line, _) in enumerate(records(source, separator), start=-1):
+            if number == row:
+                return line
+    except (csv.Error, UnicodeError, OSError, EOFError, pl.exceptions.PolarsError):
+        pass
+    return None
+
+
+def ragged_line(source: Source, separator: str) -> str:
+    """The first line with too many or too few fields, in words; empty where there is none."""
+    width = 0
+    for line, record in records(source, separator):
+        width = width or len(record)
+        if record and len(record) != width:
+            kind = "many" if len(record) > width else "few"
+            return (
+                f", line {line}: too {kind} fields, found {len(record)} but the header has {width}; "
+                "repair the line (a value that contains the separator must be quoted)"
+            )
+    return ""
+
+
+def _text_lines(source: Source, raw: object) -> Iterator[str]:
+    if source.compression == "zstd":
+        return (f"{line or ''}\n" for line in lines_of(source).collect().to_series().to_list())
+    return iter(io.TextIOWrapper(raw, encoding="utf-8-sig", newline=""))  # type: ignore[type-var]
+
+
+def _bad_zstd(said: str) -> str:
+    if "incomplete frame" in said:
+        return " is cut short: the zstd data ends too early"
+    return f" is damaged: it cannot be unpacked with zstd ({said})"
+
+
+def _binary(source: Source, said: str) -> str:
+    if source.format == "parquet" or source.format == "arrow":
+        detail = said.strip().splitlines()[0]
+        return f" is no whole {source.format.capitalize()} file ({detail}); fetch or write the file again"
+    if source.compression == "zstd":
+        return ""
+    with open_bytes(source) as file:
+        if b"\0" in file.read(1 << 16):
+            return f" is not {source.format.upper()} text but binary data (or UTF-16); save it as UTF-8 text"
+    return ""
+
+
+def _bad_unicode(source: Source, said: str) -> str:
+    if source.compression == "zstd":
+        return " is not valid UTF-8; save it as UTF-8" if "utf-8" in said.lower() else ""
+    with open_bytes(source) as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                found = line[error.start : error.start + 1].hex()
+                return f", line {number}: not valid UTF-8 (byte 0x{found}); save the file as UTF-8"
+    return ""
+
+
+def _bad_shape(source: Source, said: str) -> str:
+    if not source.is_delimited:
+        return ""
+    try:
+        if not first_line(source):
+            return ": the first line is blank; remove it, for the header must come first"
+        return ragged_line(source, separator_of(source)) or _open_quote(source)
+    except (csv.Error, pl.exceptions.PolarsError):
+        return ""
+
+
+def _open_quote(source: Source) -> str:
+    with open_bytes(source) as file:
+        quotes = sum(line.count(b'"') for line in file)
+    return ": a quotation mark is opened and never closed; repair the file" if quotes % 2 else ""
+
+
+def _bad_json(source: Source, said: str) -> str:
+    if source.format != "jsonl" or source.compression == "zstd":
+        return ""
+    with open_bytes(source) as file:
+        for number, line in enumerate(file, start=1):
+            problem = _json_problem(line.removeprefix(b"\xef\xbb\xbf")) if line.strip() else ""
+            if problem:
+                return f", line {number}: {problem}; expected one JSON object per line"
+    return ""
+
+
+def _json_problem(line: bytes) -> str:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        return f"no valid JSON ({error})"
+    return "" if isinstance(found, dict) else f"found {type(found).__name__}"

@@ -1,0 +1,71 @@
+"""Exports of annotation tools -> Annotations. One file per tool; a line here makes it known everywhere.
+
+Files are read once, record by record: memory follows the distinct names and the votes, not the size of the file.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from importlib import import_module
+
+from karat.errors import InputError
+from karat.io.readers.exports.export import Export
+from karat.io.readers.exports.peek import Peek, peek
+from karat.io.readers.source import Source
+
+__all__ = ["FORMATS", "TABLE", "TRANSPOSED", "export_named", "find_export", "look"]
+
+TABLE = "table"  # the --format that says: no export, whatever it looks like
+TRANSPOSED = "transposed"  # nor is this one: a table with a row per annotator and a column per task
+
+# The --format and the module that has EXPORT. The first that fits a file reads it.
+FORMATS = {
+    "label-studio": "karat.io.readers.exports.label_studio",
+    "prodigy": "karat.io.readers.exports.prodigy",
+    "doccano": "karat.io.readers.exports.doccano",
+    "argilla": "karat.io.readers.exports.argilla",
+    "inspect": "karat.io.readers.exports.inspect_ai",
+    "mturk": "karat.io.readers.exports.mturk",
+    "toloka": "karat.io.readers.exports.toloka",
+    "appen": "karat.io.readers.exports.appen",
+    "qualtrics": "karat.io.readers.exports.qualtrics",
+    "sagemaker": "karat.io.readers.exports.sagemaker",
+    "mt-bench": "karat.io.readers.exports.mt_bench",
+}
+
+
+def export_named(name: str) -> Export:
+    if name not in FORMATS:
+        known = [TABLE, TRANSPOSED, *FORMATS]
+        near = difflib.get_close_matches(name, known, n=1)
+        meant = f"; did you mean {near[0]}?" if near else ""
+        raise InputError(f'there is no format "{name}"; Karat knows {", ".join(known)}{meant}')
+    export: Export = import_module(FORMATS[name]).EXPORT
+    return export
+
+
+def look(sources: Sequence[Source]) -> list[Peek]:
+    """At the beginning of each file."""
+    return [peek(source) for source in sources]
+
+
+def find_export(peeks: Sequence[Peek], format: str | None = None, *, may_be_table: bool = False) -> Export | None:
+    """The tool whose export these files are; None if they are plain tables, or may be by what the user says."""
+    if format is not None:
+        return None if format == TABLE else export_named(format)
+    exports = [export_named(name) for name in FORMATS]
+    found = [next((export for export in exports if export.fits(seen)), None) for seen in peeks]
+    if may_be_table and all(seen.is_table for seen in peeks):
+        return None
+    for export, seen in zip(found, peeks, strict=True):
+        if export is not found[0]:
+            raise InputError(
+                f"{peeks[0].source.name} is {_said(found[0])} but {seen.source.name} is {_said(export)}; "
+                "read them one at a time, or name the --format that both have"
+            )
+    return found[0] if found else None
+
+
+def _said(export: Export | None) -> str:
+    return "a plain table" if export is None else f"an export of {export.title}"

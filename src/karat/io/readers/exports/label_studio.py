@@ -1,0 +1,158 @@
+"""Label Studio: its full export (JSON), a list of tasks, each with its annotations; and the short ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from karat.io.readers.exports.export import Ask, Export, Vote, Wrong, in_batches, joined, need, numbered
+from karat.io.readers.exports.label_studio_flat import fits_csv, fits_min, read_csv, read_min
+from karat.io.readers.exports.peek import Peek
+from karat.io.readers.exports.records import records_of
+
+__all__ = ["EXPORT", "REMEDY", "TITLE", "answer_of"]
+
+TITLE = "Label Studio"
+REMEDY = "export it again: on the project's page, Export, format JSON"
+SNAPSHOT = 'make an export snapshot with "predictions": {"only_id": false}'
+ANNOTATIONS = ("annotations", "completions")  # the second is the name of old versions
+TAXONOMY = "taxonomy"
+ANSWERS = {"choices", "rating", "number", "selected", TAXONOMY, "datetime"}  # in the value of a result
+TEXT = "text"  # what is written into a text area
+REGIONS = "marked regions"
+SOME_MODEL = "model"
+
+
+def fits(seen: Peek) -> bool:
+    return _is_task(_as_task(seen.record)) or fits_min(seen) or fits_csv(seen)
+
+
+def _is_task(record: dict[str, Any]) -> bool:
+    has_data = isinstance(record.get("data"), dict) and "id" in record
+    return has_data and any(isinstance(record.get(name), list) for name in ANNOTATIONS)
+
+
+def _as_task(record: Any) -> Any:
+    """What Label Studio puts into a cloud storage is a file per annotation, which holds its task."""
+    if isinstance(record, dict) and isinstance(record.get("task"), dict) and "result" in record:
+        return {**record["task"], "annotations": [record]}
+    return record
+
+
+def read(seen: Peek, ask: Ask) -> Iterator[pl.DataFrame]:
+    short = read_csv if seen.source.is_delimited else read_min if fits_min(seen) else None
+    if short is not None:
+        _check_short(ask)
+        return short(seen, ask, answer_of)
+    return in_batches(numbered(records_of(seen), lambda record: _votes(_as_task(record), ask)))
+
+
+def _check_short(ask: Ask) -> None:
+    if ask.gold or ask.include:
+        what = "gold marks" if ask.gold else "predictions"
+        raise Wrong(f"JSON-MIN and CSV hold no {what}", remedy=REMEDY)
+
+
+def _votes(record: Any, ask: Ask) -> Iterator[Vote]:
+    """A task without a vote is listed, too."""
+    task, is_voted = _task(record, ask), False
+    for annotation in _annotations(record):
+        for vote in _of_annotation(task, annotation, ask):
+            is_voted = True
+            yield vote
+    for prediction in need(record, "predictions", list, []):
+        for vote in _of_prediction(task, prediction, ask):
+            is_voted = True
+            yield vote
+    if drafts := len(need(record, "drafts", list, [])):
+        ask.left_out["drafts"] += drafts
+    if not is_voted:
+        yield Vote(task)
+
+
+def _task(record: Any, ask: Ask) -> Any:
+    if not isinstance(record, dict) or record.get("id") is None:
+        raise Wrong('found no task with an "id"')
+    if ask.task is None:
+        return record["id"]
+    data = need(record, "data", dict)
+    if data.get(ask.task) is None:
+        raise Wrong(f'the data of the task have no "{ask.task}"', remedy=f"choose --task among {', '.join(data)}")
+    return data[ask.task]
+
+
+def _annotations(record: dict[str, Any]) -> list[Any]:
+    name = next((name for name in ANNOTATIONS if name in record), ANNOTATIONS[0])
+    return need(record, name, list)
+
+
+def _of_annotation(task: Any, annotation: Any, ask: Ask) -> Iterator[Vote]:
+    results = need(annotation, "result", list, [])
+    if annotation.get("was_cancelled") or annotation.get("skipped"):
+        ask.left_out["cancelled annotations"] += 1
+        return
+    annotator = annotator_of(annotation.get("completed_by"))
+    if annotator is None:
+        ask.left_out["annotations without an annotator"] += 1
+        return
+    if not results:
+        ask.left_out["annotations without an answer"] += 1
+    is_gold = annotation.get("ground_truth") is True
+    for question, label in _answers(results, ask):
+        yield Vote(task, annotator, label, question, label if is_gold else None)
+
+
+def _of_prediction(task: Any, prediction: Any, ask: Ask) -> Iterator[Vote]:
+    if "predictions" not in ask.include:
+        ask.left_out["predictions of models"] += 1
+        return
+    if not isinstance(prediction, dict):
+        raise Wrong(
+            "of predictions there are only the numbers", remedy=f"leave out --include predictions, or {SNAPSHOT}"
+        )
+    for question, label in _answers(need(prediction, "result", list, []), ask):
+        yield Vote(task, prediction.get("model_version") or SOME_MODEL, label, question)
+
+
+def annotator_of(completed_by: Any) -> Any:
+    """A number, or an object of which the address says more to people than the number."""
+    if isinstance(completed_by, dict):
+        return completed_by.get("email") or completed_by.get("id")
+    return completed_by
+
+
+def _answers(results: list[Any], ask: Ask) -> Iterator[tuple[str, Any]]:
+    """Each question that is answered for the whole task, with the answer."""
+    for result in results:
+        question = need(result, "from_name", str, "")
+        value = need(result, "value", dict, {})
+        label = answer_of(value, wants_text=question == ask.question)
+        if label is not None:
+            yield question, label
+        elif question:  # what has no name relates regions to each other
+            ask.left_out["free texts" if set(value) == {TEXT} else REGIONS] += 1
+
+
+def answer_of(value: dict[str, Any], wants_text: bool = False) -> Any:
+    """The label in a value such as {"choices": ["pos"]}; None for a region of an image or a text, and for free text."""
+    keys = [key for key in value if key in ANSWERS or (key == TEXT and wants_text)]
+    if len(keys) != 1 or len(value) > 1:
+        return None
+    answer = value[keys[0]]
+    if keys[0] == TAXONOMY:
+        answer = ["/".join(map(str, path)) for path in answer]
+    return joined(answer) if isinstance(answer, list) else answer
+
+
+EXPORT = Export(
+    name="label-studio",
+    title=TITLE,
+    remedy=REMEDY,
+    fits=fits,
+    read=read,
+    include=("predictions",),
+    takes_task=True,
+    has_gold=True,
+)

@@ -1,0 +1,119 @@
+"""MT-bench: judgements of LLM judges, JSON Lines: scores of one model's answer, or which of two models is better.
+
+A judge plays two games on a pair of answers, the second with the positions exchanged. What it says in both is its
+vote; if it contradicts itself it saw no difference, as MT-bench itself counts. --include games takes each for a vote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from karat.io.readers.exports.export import Ask, Export, Vote, Wrong, in_batches, numbered
+from karat.io.readers.exports.peek import Peek
+from karat.io.readers.exports.records import records_of
+
+__all__ = ["EXPORT"]
+
+SCORE, WINNER = "score", "winner"  # the two kinds of questions
+TIE = "tie"
+TURNED = {"model_1": "model_2", "model_2": "model_1"}
+WINNERS = {"model_a": "model_1", "model_b": "model_2", "tie (inconsistent)": TIE, "tie (bothbad)": TIE}
+FAILED = "judgements that failed"
+
+
+def fits(seen: Peek) -> bool:
+    return seen.record.keys() >= {"question_id", "judge"} and any(
+        name in seen.record for name in (SCORE, "g1_winner", WINNER)
+    )
+
+
+def read(seen: Peek, ask: Ask) -> Iterator[pl.DataFrame]:
+    return in_batches(numbered(records_of(seen), lambda record: _votes(record, ask)))
+
+
+def _votes(record: Any, ask: Ask) -> Iterator[Vote]:
+    if not isinstance(record, dict) or record.get("question_id") is None:
+        raise Wrong('found no judgement with a "question_id"')
+    judge = _judge(record)
+    if SCORE in record:
+        yield _scored(record, judge, ask)
+    else:
+        yield from _compared(record, judge, ask)
+
+
+def _judge(record: dict[str, Any]) -> str:
+    """A judge is a model; the prompt, which stands beside it, changes with the turn and the subject."""
+    judge = record.get("judge")
+    name = judge[0] if isinstance(judge, list) and judge else judge
+    if not isinstance(name, str) or not name:
+        raise Wrong('found no "judge"')
+    return name
+
+
+def _scored(record: dict[str, Any], judge: str, ask: Ask) -> Vote:
+    task = _named(record, _text(record, "model"))
+    score = record[SCORE]
+    if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
+        raise Wrong(f'found {score!r} for "score", expected a number')
+    if score is None or score < 0:  # -1: no score was found in what the judge wrote
+        ask.left_out[FAILED] += 1
+        return Vote(task, question=SCORE)
+    return Vote(task, judge, score, SCORE)
+
+
+def _compared(record: dict[str, Any], judge: str, ask: Ask) -> Iterator[Vote]:
+    """Pairs are named in the order of the alphabet, whoever stood first, so that all judges speak of one task."""
+    first, second = _models(record)
+    task = _named(record, f"{min(first, second)} vs {max(first, second)}")
+    games = [_winner(record[name], first > second) for name in ("g1_winner", "g2_winner", WINNER) if name in record]
+    if not games:
+        raise Wrong('found neither "score" nor "g1_winner"')
+    votes = _merged(games) if "games" not in ask.include else games
+    ask.left_out.update({FAILED: votes.count(None)} if None in votes else {})
+    for number, label in enumerate(votes, start=1):
+        yield Vote(task, judge if len(votes) == 1 else f"{judge} (game {number})", label, WINNER)
+
+
+def _models(record: dict[str, Any]) -> tuple[str, str]:
+    names = ("model_a", "model_b") if "model_a" in record else ("model_1", "model_2")
+    return _text(record, names[0]), _text(record, names[1])
+
+
+def _winner(said: Any, turned: bool) -> str | None:
+    winner = WINNERS.get(str(said), str(said))
+    if winner == "error":
+        return None
+    if winner not in (*TURNED, TIE):
+        raise Wrong(f"found {said!r} for the winner, expected model_1, model_2, tie or error")
+    return TURNED.get(winner, winner) if turned else winner
+
+
+def _merged(games: list[str | None]) -> list[str | None]:
+    if None in games:
+        return [None]
+    return [games[0] if len(set(games)) == 1 else TIE]
+
+
+def _named(record: dict[str, Any], models: str) -> str:
+    turn = record.get("turn")
+    return f"{record['question_id']}, {models}" + (f", turn {turn}" if turn is not None else "")
+
+
+def _text(record: dict[str, Any], name: str) -> str:
+    value = record.get(name)
+    if not isinstance(value, str) or not value:
+        raise Wrong(f'found no "{name}"')
+    return value
+
+
+EXPORT = Export(
+    name="mt-bench",
+    title="MT-bench",
+    remedy="write it again with gen_judgment.py of FastChat",
+    fits=fits,
+    read=read,
+    include=("games",),
+)

@@ -1,0 +1,222 @@
+"""Batches of an export -> Annotations, a set for each question."""
+
+from __future__ import annotations
+
+import difflib
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+import numpy as np
+import polars as pl
+
+from karat.errors import InputError
+from karat.io.readers.assemble import Wishes, assemble, refuse_lost_ids
+from karat.io.readers.batches import Progress, WatchReading
+from karat.io.readers.diagnosis import reading
+from karat.io.readers.exports.export import ALL, WRONG_KINDS, Ask, Export, Wrong
+from karat.io.readers.exports.peek import Peek
+from karat.io.readers.streaming_codes import growing
+from karat.io.readers.table import Streamed
+from karat.io.readers.truth import gold_truth
+from karat.votes.annotations import Annotations
+from karat.votes.encoding import MISSING, Codes
+from karat.votes.frames import series_like, to_list
+from karat.votes.labels import drop_missing
+from karat.votes.names import Coded
+
+__all__ = ["complain", "read_export"]
+
+IDS, VALUES = ("task", "annotator"), ("label", "gold")
+COLUMNS = ("task", "annotator", "label", "question", "gold")
+FEWEST_ROWS = 2**12  # in a batch, but for the last
+
+
+def read_export(export: Export, peeks: Sequence[Peek], ask: Ask, wishes: Wishes) -> dict[str, Annotations]:
+    """The votes for the question that the user chose or for the only one; for every one if all are asked for."""
+    _check(export, ask)
+    ask = replace(ask, has_many_files=len(peeks) > 1)
+    name = ", ".join(seen.source.name for seen in peeks[:3]) + f" ({export.title} export)"
+    heaps: dict[str, Heap] = {}
+    common: list[pl.DataFrame] = []  # tasks that were asked, and nobody answered
+    for batch in _watched(_together(_batches(export, peeks, ask)), wishes.watch):
+        for question, part in _by_question(batch):
+            if question is None:
+                common.append(part)
+                continue
+            if question not in heaps:
+                heaps[question] = Heap(name, question)
+            heaps[question].add(part, keep=ask.question in (None, ALL, question))
+    return {
+        question: _assembled(_filled(heap, common).finish(), export, ask, wishes)
+        for question, heap in _chosen(heaps, ask, name, export.remedy).items()
+    }
+
+
+def _check(export: Export, ask: Ask) -> None:
+    if ask.task is not None and not export.takes_task:
+        raise InputError(f"the tasks of an export of {export.title} have ids of their own; leave out --task")
+    unknown = sorted(ask.include - set(export.include))
+    if unknown:
+        known = f"it can be {', '.join(export.include)}" if export.include else "there is nothing to include"
+        raise InputError(f"--include {unknown[0]} means nothing for an export of {export.title}; {known}")
+    if ask.gold and not export.has_gold:
+        raise InputError(f"an export of {export.title} has no gold marks; give a file of truths (--gold FILE)")
+
+
+def _batches(export: Export, peeks: Sequence[Peek], ask: Ask) -> Iterator[pl.DataFrame]:
+    for seen in peeks:
+        try:
+            with reading(seen.source):
+                for batch in export.read(seen, ask):
+                    yield _with_all_columns(batch)
+        except Wrong as error:
+            complain(seen, export, error)
+        except InputError as error:
+            raise _of_tool(seen, export, error) from None
+        except WRONG_KINDS as error:
+            complain(seen, export, Wrong(f"a value is of a kind that is not expected there ({error})"))
+
+
+def _of_tool(seen: Peek, export: Export, error: InputError) -> InputError:
+    """What is wrong with a text as such, such as a line that was cut, may be no fault of its reader."""
+    name, said = seen.source.name, str(error)
+    if not seen.source.is_delimited or not said.startswith(name):
+        return error
+    return InputError(f"{name} ({export.title} export){said.removeprefix(name)}, or {export.remedy}")
+
+
+def _together(batches: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Fewer and larger ones: some tools write a file per task."""
+    waiting: list[pl.DataFrame] = []
+    rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += len(batch)
+        if rows >= FEWEST_ROWS:
+            yield pl.concat(waiting)
+            waiting, rows = [], 0
+    if waiting:
+        yield pl.concat(waiting)
+
+
+def _with_all_columns(batch: pl.DataFrame) -> pl.DataFrame:
+    """Text throughout; an export of one question need not name it."""
+    absent = {name: pl.lit("" if name == "question" else None) for name in COLUMNS if name not in batch.columns}
+    return batch.with_columns(**absent).select(pl.col(COLUMNS).cast(pl.String))
+
+
+def complain(seen: Peek, export: Export, error: Wrong) -> NoReturn:
+    place = f", record {error.record:,}" if error.record else ""
+    remedy = error.remedy or export.remedy
+    raise InputError(f"{seen.source.name} ({export.title} export){place}: {error.found}; {remedy}") from None
+
+
+def _watched(batches: Iterator[pl.DataFrame], watch: WatchReading | None) -> Iterator[pl.DataFrame]:
+    began, done = time.perf_counter(), 0
+    for batch in batches:
+        yield batch
+        done += batch.height
+        if watch is not None:
+            watch(Progress(done, None, time.perf_counter() - began))
+
+
+def _by_question(batch: pl.DataFrame) -> Iterator[tuple[str | None, pl.DataFrame]]:
+    for (question,), part in batch.partition_by("question", as_dict=True, include_key=False).items():
+        yield None if question is None else str(question), part
+
+
+def _chosen(heaps: dict[str, Heap], ask: Ask, name: str, remedy: str) -> dict[str, Heap]:
+    if not heaps:
+        left_out = ", ".join(f"{what} ({number:,})" for what, number in ask.left_out.items())
+        raise InputError(f"{name} holds no votes" + (f"; left out were {left_out}" if left_out else f"; {remedy}"))
+    if ask.question is None and len(heaps) > 1:
+        raise InputError(
+            f"{name} asks {len(heaps):,} questions: {_listed(heaps)}; choose one with --question NAME "
+            f"(question= in Python); aggregate and convert also take --question {ALL}"
+        )
+    if ask.question in (None, ALL):
+        return dict(sorted(heaps.items()))
+    if ask.question not in heaps:
+        near = difflib.get_close_matches(ask.question or "", heaps, n=1)
+        meant = f'; did you mean "{near[0]}"?' if near else ""
+        raise InputError(f'{name} has no question "{ask.question}"; it has {_listed(heaps)}{meant}')
+    return {ask.question: heaps[ask.question]}
+
+
+def _listed(heaps: dict[str, Heap], most: int = 20) -> str:
+    """The questions with the most votes first."""
+    by_votes = sorted(heaps.items(), key=lambda item: -item[1].votes)
+    names = [
+        f'"{question}" ({heap.votes:,} {"vote" if heap.votes == 1 else "votes"})' for question, heap in by_votes[:most]
+    ]
+    return ", ".join(names + ([f"and {len(heaps) - most:,} more"] if len(heaps) > most else []))
+
+
+class Heap:
+    """The votes for one question, as columns that grow."""
+
+    def __init__(self, name: str, question: str) -> None:
+        self.name, self.question, self.votes = name, question, 0
+        self.columns = {
+            (column, is_id): growing(pl.String(), is_id=is_id, is_text=True)
+            for columns, is_id in ((IDS, True), (VALUES, False))
+            for column in columns
+        }
+
+    def add(self, batch: pl.DataFrame, keep: bool = True) -> None:
+        """Votes for a question that nobody asks for are only counted."""
+        self.votes += int((batch.get_column("label").fill_null("") != "").sum())
+        for (column, _), grown in self.columns.items() if keep else ():
+            grown.add(batch.get_column(column))
+
+    def finish(self) -> Exported:
+        coded = {key: self.columns.pop(key).finish() for key in list(self.columns)}
+        place = f'{self.name}, question "{self.question}"' if self.question else self.name
+        return Exported(is_text=True, coded=coded, place=place)
+
+
+def _filled(heap: Heap, common: list[pl.DataFrame]) -> Heap:
+    for batch in common:
+        heap.add(batch)
+    return heap
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exported(Streamed):
+    """The codes of one question's votes."""
+
+    place: str
+
+    def where(self, row: int) -> str:
+        return f"{self.place}, vote {row + 1:,}"
+
+
+def _assembled(table: Exported, export: Export, ask: Ask, wishes: Wishes) -> Annotations:
+    tasks, annotators = table.ids("task"), _shortened(table.ids("annotator"), export)
+    labels = drop_missing(table.values("label"), wishes.missing)
+    refuse_lost_ids("task", tasks.codes, labels.codes, table.where)
+    refuse_lost_ids("annotator", annotators.codes, labels.codes, table.where)
+    gold = "gold" if ask.gold else None
+    truth = gold_truth(table, tasks, gold, wishes.gold, wishes.missing)
+    if gold is not None and truth is not None and not len(truth.task):
+        raise InputError(f"{table.place} marks no gold; leave out --gold-from-export, or give a file (--gold FILE)")
+    annotations = assemble(tasks, _anybody(annotators, labels.codes), labels, truth, wishes, True, table.where)
+    return replace(annotations, counts=replace(annotations.counts, left_out=dict(ask.left_out)))
+
+
+def _shortened(annotators: Coded, export: Export) -> Coded:
+    """A tool may write more than the name of its annotators, which shows only when all are known."""
+    names = to_list(annotators.names)
+    if export.shorten is None or not all(isinstance(name, str) for name in names):
+        return annotators
+    return Coded(annotators.codes, series_like(export.shorten(names), annotators.names))
+
+
+def _anybody(annotators: Coded, labels: Codes) -> Coded:
+    """A task that was asked but not answered has no annotator; it is to be listed all the same."""
+    nobody = (annotators.codes == MISSING) & (labels == MISSING)
+    if not nobody.any() or not len(annotators.names):
+        return annotators
+    return Coded(np.where(nobody, np.int32(0), annotators.codes), annotators.names)

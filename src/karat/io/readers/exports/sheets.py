@@ -1,0 +1,81 @@
+"""Exports that are tables of answer sheets: a row is what one annotator answered, with a column a question."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+
+import polars as pl
+
+from karat.io.readers.batches import batches
+from karat.io.readers.delimited import scan_delimited
+from karat.io.readers.exports.export import Ask, Wrong, joined
+from karat.io.readers.exports.peek import Peek
+
+__all__ = ["ROW", "chosen", "leave_out", "sheets_of", "unlisted", "votes_on"]
+
+ROW = "karat row"  # from 1, as messages count them
+
+
+def sheets_of(seen: Peek, columns: Sequence[str]) -> pl.DataFrame:
+    """All rows of these columns as text, null where they are blank, and the number of each row."""
+    wanted = [name for name in dict.fromkeys(columns) if name in seen.columns]
+    schema = dict.fromkeys(wanted, pl.String())
+    parts = batches(seen.source, scan_delimited(seen.source), wanted)
+    table = pl.concat([pl.DataFrame(schema=schema), *parts])
+    if table.is_empty():
+        raise Wrong("it has a header but no rows")
+    return table.with_columns(_without_blanks(pl.all())).with_row_index(ROW, offset=1)
+
+
+def chosen(seen: Peek, ask: Ask, usual: str, kind: str) -> str:
+    """The column of the tasks: the usual one, or the one that --task names, with or without its kind ("Input.")."""
+    if ask.task is None:
+        return usual
+    found = next((name for name in (ask.task, kind + ask.task) if name in seen.columns), None)
+    if found is None:
+        names = dict.fromkeys([usual, *(name for name in seen.columns if name.startswith(kind))])
+        raise Wrong(f'there is no column "{ask.task}"', remedy=f"choose --task among {', '.join(names)}")
+    return found
+
+
+def leave_out(table: pl.DataFrame, which: pl.Expr, what: str, ask: Ask, option: str = "") -> pl.DataFrame:
+    """The rows without those that --include does not bring in; these are counted."""
+    if option in ask.include:
+        return table
+    marked = table.select(which.fill_null(False)).to_series()
+    if marked.any():
+        ask.left_out[what] += int(marked.sum())
+    return table.filter(~marked)
+
+
+def votes_on(
+    table: pl.DataFrame,
+    task: str,
+    annotator: str | pl.Expr,
+    labels: Mapping[str, pl.Series],
+    golds: Mapping[str, pl.Series] | None = None,
+) -> Iterator[pl.DataFrame]:
+    """The votes on each question. A question that nobody answered is none."""
+    for question, label in labels.items():
+        if label.null_count() < len(label):
+            gold = (golds or {}).get(question, pl.lit(None, pl.String))
+            yield table.select(task=task, annotator=annotator, label=label, question=pl.lit(question), gold=gold)
+
+
+def unlisted(cells: pl.Series) -> pl.Series:
+    """Lists such as ["a","b"], of answers that are several, as one label; few of them differ."""
+    lists = cells.unique().drop_nulls()
+    meant: dict[str, str | None] = {}
+    for cell in lists.filter(lists.str.starts_with("[")):
+        with suppress(ValueError):  # a label that begins like a list
+            found = json.loads(cell)
+            if all(isinstance(item, str | int | float) for item in found):
+                label = joined(found)
+                meant[cell] = None if label is None else str(label)
+    return cells.replace(meant) if meant else cells
+
+
+def _without_blanks(cells: pl.Expr) -> pl.Expr:
+    return pl.when(cells.str.strip_chars() != "").then(cells)

@@ -1,0 +1,143 @@
+"""Paths, patterns, folders and standard input -> sources."""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import os
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from karat.errors import InputError
+from karat.io.databases import is_database, parse
+from karat.io.readers.door import check_source
+from karat.io.readers.excel import SHEET, is_workbook, sheet_text
+from karat.io.readers.formats import EXTENSIONS, OF_EXPORTS, READABLE, by_extension
+from karat.io.readers.source import Source, start_of
+
+__all__ = ["is_files", "sources_of"]
+
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how such a text begins
+
+
+def is_files(votes: object) -> bool:
+    """Paths and streams, not data frames."""
+    if isinstance(votes, list | tuple):
+        return all(isinstance(vote, str | os.PathLike) for vote in votes)
+    return isinstance(votes, str | os.PathLike) or _is_stream(votes)
+
+
+def sources_of(votes: Any) -> list[Source]:
+    """Every file meant, in the order given; those of a pattern or a folder by name. Their format is still open."""
+    if _is_stream(votes):
+        return [_as_text(Source(str(getattr(votes, "name", "the stream")), _all_bytes(votes)))]
+    given = votes if isinstance(votes, list | tuple) else [votes]
+    if not given:
+        raise InputError("the list of files is empty; name at least one file")
+    return [_as_text(source) for path in given for source in _expand(os.fspath(path))]
+
+
+def _as_text(source: Source) -> Source:
+    """A workbook is read as if its sheet were saved as CSV, and UTF-16, which Excel and surveys write, as UTF-8."""
+    check_source(source)
+    if is_workbook(source):
+        return sheet_text(source)
+    if start_of(source, 2) in UTF_16:
+        with suppress(OSError, UnicodeError):  # those who read it will say so
+            data = source.data if isinstance(source.data, bytes) else source.data.read_bytes()
+            return replace(source, data=data.decode("utf-16").encode())
+    return source
+
+
+def _expand(path: str) -> Iterable[Source]:
+    if path == "-":
+        return [Source("standard input", sys.stdin.buffer.read())]
+    if not path:
+        raise InputError("the path is empty; name a file")
+    if is_database(path):
+        raise InputError(
+            f"{parse(path).name} is a database, and no file; karat aggregate reads it with --query or --table, "
+            "and karat convert makes a file of it"
+        )
+    place = Path(path).expanduser()
+    if _test(place.is_dir, path):
+        return _folder(place, path)
+    if _test(place.exists, path):  # also a name that happens to contain * or [
+        return [_file(place)]
+    if glob.has_magic(path):
+        return _pattern(place, path)
+    book, has_sheet, sheet = path.rpartition(SHEET)
+    if has_sheet and _test(Path(book).expanduser().is_file, path):
+        return [_sheet(_file(Path(book).expanduser()), sheet)]
+    raise InputError(f"there is no file {path}{_similar(place)}")
+
+
+def _sheet(book: Source, sheet: str) -> Source:
+    check_source(book)
+    return sheet_text(book, sheet)
+
+
+def _test(question: Any, path: str) -> bool:
+    try:
+        return bool(question())
+    except (OSError, ValueError) as error:  # a folder that may not be entered, a name that cannot be one
+        raise InputError(f"{path} cannot be read: {error}; check the name and its permissions") from None
+
+
+def _file(place: Path) -> Source:
+    """A pipe, such as <(zcat votes.gz), can be read only once, so it is read whole."""
+    shown = str(place).encode(errors="backslashreplace").decode()
+    if shown != str(place):
+        raise InputError(f"the name of the file {shown} is not valid UTF-8; rename the file")
+    if place.is_file():
+        return Source(str(place), place)
+    try:
+        return Source(str(place), place.read_bytes())
+    except OSError as error:
+        raise InputError(f"{place} cannot be read: {error.strerror}") from None
+
+
+def _folder(place: Path, path: str) -> list[Source]:
+    """The data files in a folder; if there are none, those in the folders inside, as some tools write them."""
+    try:
+        found = _data_files(place.iterdir()) or _data_files(place.rglob("*"))
+    except PermissionError:
+        raise InputError(f"the folder {path} may not be read; check its permissions") from None
+    if not found:
+        raise InputError(f"the folder {path} holds no data files; Karat reads {READABLE} ({', '.join(EXTENSIONS)})")
+    return found
+
+
+def _data_files(places: Iterable[Path]) -> list[Source]:
+    sources = [_file(file) for file in sorted(places) if file.is_file() and not file.name.startswith(".")]
+    found = [source for source in sources if by_extension(source)[0]]
+    return found or [source for source in sources if source.name.lower().endswith(OF_EXPORTS)]
+
+
+def _pattern(place: Path, path: str) -> list[Source]:
+    found = [Path(name) for name in sorted(glob.glob(str(place), recursive=True))]  # noqa: PTH207 (absolute patterns)
+    if not any(file.is_file() for file in found):
+        raise InputError(f"no file matches the pattern {path}; quote it, and check it with ls")
+    return [_file(file) for file in found if file.is_file()]
+
+
+def _similar(place: Path) -> str:
+    folder = place.parent
+    if not folder.is_dir():
+        return f"; nor is there a folder {folder}"
+    names = [entry.name for entry in folder.iterdir()] if os.access(folder, os.R_OK) else []
+    near = difflib.get_close_matches(place.name, names, n=3)
+    return f"; did you mean {' or '.join(str(folder / name) for name in near)}?" if near else "; check the name"
+
+
+def _is_stream(votes: object) -> bool:
+    return callable(getattr(votes, "read", None)) and not hasattr(votes, "columns")
+
+
+def _all_bytes(stream: Any) -> bytes:
+    content = stream.read()
+    return content.encode() if isinstance(content, str) else bytes(content)

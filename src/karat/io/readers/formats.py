@@ -1,0 +1,122 @@
+"""What kind of file this is: by its extension, and by its first bytes where there is no telling extension."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from karat.errors import InputError
+from karat.io.readers.diagnosis import reading
+from karat.io.readers.excel import WORKBOOKS
+from karat.io.readers.source import Source, first_line
+
+__all__ = ["EXTENSIONS", "OF_EXPORTS", "recognise"]
+
+EXTENSIONS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
+TEXT = frozenset({"csv", "tsv", "jsonl"})
+OF_EXPORTS = (".json", ".json.gz", ".zip", ".eval", *WORKBOOKS)  # which no plain text has
+READABLE = "CSV, TSV, JSONL (each also as .gz or .zst), JSON lists, Parquet, Arrow and Excel files"
+
+MAGIC = {
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"\xff\xff\xff\xff": "arrow",  # the stream form
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"PK\x03\x04": "zip (or Excel)",
+    b"\xd0\xcf\x11\xe0": "Excel",
+    b"%PDF": "PDF",
+    b"SQLite format 3": "SQLite",
+}
+
+
+def recognise(source: Source) -> Source:
+    """The same source with its format, or an InputError if it is none that we read."""
+    start = _start(source)
+    if not start.strip():
+        raise InputError(f"{source.name} is empty; expected a table with a header and at least one vote")
+    expected, compression = by_extension(source)
+    seen = by_magic(start)
+    if not expected:
+        return _by_content(source, start, seen)
+    if seen and seen != (compression or expected):
+        said = _said(expected, compression)
+        raise InputError(f"{source.name} is not {said}: its content is {seen}; rename or convert it")
+    return replace(source, format=expected, compression=compression)
+
+
+def by_extension(source: Source) -> tuple[str, str]:
+    """The format and the compression that the name promises; empty where it promises nothing."""
+    if isinstance(source.data, bytes):
+        return "", ""
+    suffixes = [suffix.lower() for suffix in source.data.suffixes[-2:]]
+    if not suffixes:
+        return "", ""
+    compression = COMPRESSIONS.get(suffixes[-1], "")
+    expected = EXTENSIONS.get(suffixes[-2 if compression and len(suffixes) > 1 else -1], "")
+    return (expected, compression) if expected in TEXT or not compression else ("", "")
+
+
+def by_magic(start: bytes) -> str:
+    if start[8:12] == b"DUCK":
+        return "DuckDB"
+    return next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), "")
+
+
+def _start(source: Source, size: int = 4096) -> bytes:
+    if isinstance(source.data, bytes):
+        return source.data[:size]
+    try:
+        with source.data.open("rb") as file:
+            return file.read(size)
+    except PermissionError:
+        raise InputError(f"{source.name} may not be read; check its permissions (chmod u+r)") from None
+    except OSError as error:
+        raise InputError(f"{source.name} cannot be read: {error.strerror}") from None
+
+
+def _by_content(source: Source, start: bytes, seen: str) -> Source:
+    if seen in ("parquet", "arrow"):
+        return replace(source, format=seen)
+    if seen in ("gzip", "zstd"):
+        unpacked = replace(source, compression=seen)
+        return replace(unpacked, format=_text_format(_first_line(unpacked)))
+    if seen in ("SQLite", "DuckDB"):
+        address = f"{seen.lower()}:///{source.name}"
+        raise InputError(
+            f'{source.name} is a database; read it as {address} with --table NAME or --query "SELECT ..." '
+            "(table= or query= in Python)"
+        )
+    if seen or b"\0" in start:
+        found = f"its content is {seen}" if seen else "it is binary"
+        raise InputError(f"{source.name} is no table that Karat reads: {found}; it reads {READABLE}")
+    return replace(source, format=_text_format(start.splitlines()[0] if start.split() else b""))
+
+
+def _text_format(line: bytes) -> str:
+    line = line.removeprefix(b"\xef\xbb\xbf").strip(b" ")
+    if line.startswith(b"{"):
+        return "jsonl"
+    if line.startswith(b"["):
+        return "json"
+    return "tsv" if line.count(b"\t") > line.count(b",") else "csv"
+
+
+def _first_line(source: Source) -> bytes:
+    with reading(source):
+        return first_line(source).encode()
+
+
+def _said(expected: str, compression: str) -> str:
+    return f"{expected.upper()} in {compression}" if compression else expected.upper()

@@ -1,0 +1,288 @@
+"""A table of any source, with its column names at once and its rows when the columns are chosen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import polars as pl
+
+from karat.errors import InputError
+from karat.io.readers.batches import WatchReading, batches, expected_rows, watched
+from karat.io.readers.delimited import scan_delimited
+from karat.io.readers.diagnosis import line_of_row, reading
+from karat.io.readers.door import check_lines
+from karat.io.readers.files import is_files, sources_of
+from karat.io.readers.formats import recognise
+from karat.io.readers.kinds import common_kind, in_schema
+from karat.io.readers.limits import limit, refuse
+from karat.io.readers.source import Source, open_bytes, separator_of
+from karat.io.readers.streaming_codes import Growing, growing
+from karat.votes.frames import series_of, takeable
+from karat.votes.names import Coded, encode_column, encode_series
+
+__all__ = ["Loaded", "Opened", "Table", "open_sources", "open_table"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of which columns can be had as codes, and where each row came from."""
+
+    is_text: bool = False  # every value was read as text, so numbers are still to be recognised
+    sources: Sequence[Source] = ()
+    lengths: Sequence[int] = ()
+
+    def where(self, row: int) -> str:
+        """Words for a row, counted from zero: "votes.csv, row 3 (line 4)"."""
+        for source, length in zip(self.sources, self.lengths, strict=True):
+            if row < length:
+                line = line_of_row(source, separator_of(source), row) if source.is_delimited else None
+                return f"{source.name}, row {row + 1:,}" + (f" (line {line:,})" if line else "")
+            row -= length
+        return f"the data frame, row {row + 1:,}"
+
+    def ids(self, column: Any) -> Coded:
+        """A column of names: blank ones are missing."""
+        raise NotImplementedError
+
+    def values(self, column: Any) -> Coded:
+        """A column of labels or truths."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loaded(Table):
+    """All rows in memory."""
+
+    frame: nw.DataFrame[Any]
+    mixed: frozenset[Any] = frozenset()  # columns that were made text, because files have them in several kinds
+
+    def column(self, name: Any) -> nw.Series[Any]:
+        return takeable(self.frame.get_column(name))
+
+    def ids(self, column: Any) -> Coded:
+        return encode_column(self.column(column), self.is_text or column in self.mixed)
+
+    def values(self, column: Any) -> Coded:
+        return self.ids(column) if column in self.mixed else encode_series(self.column(column))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Streamed(Table):
+    """Codes only: the rows have passed by."""
+
+    coded: dict[tuple[Any, bool], Coded]
+
+    def ids(self, column: Any) -> Coded:
+        return self.coded[column, True]
+
+    def values(self, column: Any) -> Coded:
+        return self.coded[column, False]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A table whose rows are not read yet."""
+
+    columns: list[Any]
+    frame: nw.LazyFrame[Any] | nw.DataFrame[Any] | None = None
+    sources: Sequence[Source] = ()
+    scans: Sequence[pl.LazyFrame] = ()
+
+    @property
+    def name(self) -> str:
+        return ", ".join(source.name for source in self.sources[:3]) or "the data frame"
+
+    @property
+    def is_text(self) -> bool:
+        return any(source.is_delimited for source in self.sources)
+
+    def load(self, columns: Sequence[Any], ids: Sequence[Any] = ()) -> Loaded:
+        """All rows of these columns, some of which are ids."""
+        table = _load_frame(self.frame, columns) if self.frame is not None else self._load_files(columns, ids)
+        self._refuse_empty(len(table.frame))
+        return table
+
+    def encode(self, ids: Sequence[Any], values: Sequence[Any], watch: WatchReading | None = None) -> Table:
+        """These columns as codes; files pass by in batches."""
+        if self.frame is not None:
+            return self.load([*ids, *values])
+        schema, mixed = self._schema(list(dict.fromkeys([*ids, *values])), ids)
+        columns = {
+            (name, is_id): growing(schema[name], is_id=is_id or name in mixed, is_text=self.is_text or name in mixed)
+            for names, is_id in ((ids, True), (values, False))
+            for name in names
+        }
+        lengths = self._feed(columns, schema, watch)
+        self._refuse_empty(sum(lengths))
+        coded = {key: columns.pop(key).finish() for key in list(columns)}
+        return Streamed(self.is_text, self.sources, lengths, coded=coded)
+
+    def _feed(
+        self, columns: dict[tuple[Any, bool], Growing], schema: pl.Schema, watch: WatchReading | None
+    ) -> list[int]:
+        """Every batch to every column. -> the number of rows in each source"""
+        lengths = [0] * len(self.sources)
+        expected = expected_rows(self.sources, self.scans) if watch is not None else None
+        for number, batch in watched(self._batches(schema), expected, watch):
+            lengths[number] += batch.height
+            for (name, _), column in columns.items():
+                column.add(batch.get_column(name))
+        return lengths
+
+    def _batches(self, schema: pl.Schema) -> Iterator[tuple[int, pl.DataFrame]]:
+        for number, (source, scan) in enumerate(zip(self.sources, self.scans, strict=True)):
+            for batch in batches(source, _exact(source, scan, schema), schema.names()):
+                yield number, in_schema(batch, schema)
+
+    def _load_files(self, columns: Sequence[Any], ids: Sequence[Any]) -> Loaded:
+        schema, mixed = self._schema(columns, ids)
+        parts: list[list[pl.DataFrame]] = [[pl.DataFrame(schema=schema)] for _ in self.sources]
+        for number, batch in self._batches(schema):
+            parts[number].append(batch)
+        lengths = [sum(map(len, part)) for part in parts]
+        frame = pl.concat([batch for part in parts for batch in part])
+        return Loaded(self.is_text, self.sources, lengths, frame=nw.from_native(frame), mixed=mixed)
+
+    def _schema(self, columns: Sequence[Any], ids: Sequence[Any]) -> tuple[pl.Schema, frozenset[Any]]:
+        """What the files have in common: text, if one of them is a CSV; and the columns that are of mixed kinds.
+
+        Numbers of a JSON file are mixed where one has a fraction: as ids they are read as they are written.
+        """
+        if self.is_text:
+            return pl.Schema(dict.fromkeys(columns, pl.String())), frozenset()
+        schemas = []
+        for source, scan in zip(self.sources, self.scans, strict=True):
+            with reading(source):
+                schemas.append(scan.select(columns).collect_schema())
+        kinds = {name: common_kind([schema[name] for schema in schemas], self.name) for name in columns}
+        is_json = any(source.format in ("json", "jsonl") for source in self.sources)
+        fractions = [name for name in columns if is_json and name in ids and kinds[name] == pl.Float64]
+        mixed = frozenset([name for name, kind in kinds.items() if kind is None] + fractions)
+        return pl.Schema({name: pl.String() if name in mixed else kind for name, kind in kinds.items()}), mixed
+
+    def _refuse_empty(self, n_rows: int) -> None:
+        if n_rows == 0:
+            raise InputError(f"{self.name} has a header but no rows; expected at least one")
+
+
+def open_table(votes: Any) -> Opened:
+    """Files, a stream or a data frame."""
+    if is_files(votes):
+        return open_sources(sources_of(votes))
+    try:
+        frame: Any = nw.from_native(votes)
+        return Opened(_unique(list(frame.collect_schema().names())), frame=frame)
+    except (TypeError, nw.exceptions.DuplicateError) as error:
+        raise InputError(_not_a_table(votes, error)) from None
+
+
+def open_sources(sources: Sequence[Source]) -> Opened:
+    """Files that hold plain tables."""
+    sources = [recognise(source) for source in sources]
+    scans, columns = [], []
+    for source in sources:
+        with reading(source):
+            scans.append(_scan(source))
+            columns.append(scans[-1].collect_schema().names())
+        if len(columns[-1]) > (most := limit("COLUMNS")):
+            refuse(source.name, f"has {len(columns[-1]):,} columns, more than {most:,}", "COLUMNS")
+    for source, names in zip(sources, columns, strict=True):
+        differing = ", ".join(sorted(set(names) ^ set(columns[0])))
+        if differing:
+            raise InputError(
+                f"{source.name} has other columns than {sources[0].name} ({differing}); "
+                "files read together must have the same columns"
+            )
+    return Opened(columns[0], sources=sources, scans=scans)
+
+
+def _scan(source: Source, kinds: dict[str, Any] | None = None) -> pl.LazyFrame:
+    """`kinds` are dtypes to read columns of JSON in, where they are not those that Polars finds."""
+    if source.is_delimited:
+        return scan_delimited(source)
+    if source.format == "jsonl":
+        check_lines(source)
+        return pl.scan_ndjson(_whole(source), infer_schema_length=None, schema_overrides=kinds)
+    if source.format == "json":
+        return _list_of_rows(source, kinds)
+    if source.format == "parquet":
+        return pl.scan_parquet(source.data, glob=False, hive_partitioning=False)
+    if _is_arrow_stream(source):
+        return pl.read_ipc_stream(_bytes(source)).lazy()
+    return pl.scan_ipc(source.data, glob=False, hive_partitioning=False)
+
+
+def _exact(source: Source, scan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+    """A scan of JSON that gives numbers as they are written, where they are to become text."""
+    if source.format not in ("json", "jsonl"):
+        return scan
+    found = scan.collect_schema()
+    numbers = {name: kind for name, kind in schema.items() if kind == pl.String and found[name] == pl.Float64}
+    return _scan(source, numbers) if numbers else scan
+
+
+def _list_of_rows(source: Source, kinds: dict[str, Any] | None) -> pl.LazyFrame:
+    """A list of objects in JSON, as pandas writes with orient="records"; it is read whole."""
+    try:
+        with open_bytes(source) as file:
+            return pl.read_json(file.read(), infer_schema_length=None, schema_overrides=kinds).lazy()
+    except pl.exceptions.PolarsError as error:
+        said = str(error).strip().splitlines()[0]
+        raise InputError(
+            f"{source.name} is neither a list of rows in JSON nor an export that Karat knows ({said}); "
+            "write it again, or name the tool that wrote it with --format"
+        ) from None
+
+
+def _whole(source: Source) -> Any:
+    """Polars takes a path to JSONL for a pattern, so a name with * or [ in it is read here."""
+    return _bytes(source) if any(mark in source.name for mark in "*?[") else source.data
+
+
+def _bytes(source: Source) -> bytes:
+    return source.data if isinstance(source.data, bytes) else source.data.read_bytes()
+
+
+def _is_arrow_stream(source: Source) -> bool:
+    if isinstance(source.data, bytes):
+        return source.data.startswith(b"\xff" * 4)
+    with source.data.open("rb") as file:
+        return file.read(4) == b"\xff" * 4
+
+
+def _load_frame(frame: Any, columns: Sequence[Any]) -> Loaded:
+    if isinstance(frame, nw.DataFrame):
+        return Loaded(frame=frame)
+    try:
+        return Loaded(frame=frame.select(*dict.fromkeys(columns)).collect())
+    except Exception as error:  # anything may be wrong with what the user's own lazy frame is to do
+        said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise InputError(f"the lazy data frame cannot be collected: {said}") from error
+
+
+def _unique(columns: list[Any]) -> list[Any]:
+    twice = [column for column, times in Counter(columns).items() if times > 1]
+    if twice:
+        names = ", ".join(f'"{column}"' for column in twice)
+        raise InputError(f"the data frame has more than one column named {names}; give every column its own name")
+    return columns
+
+
+def _not_a_table(votes: Any, error: Exception) -> str:
+    if isinstance(error, nw.exceptions.DuplicateError):
+        return "the data frame has columns of the same name: " + " ".join(str(error).split())
+    if getattr(votes, "ndim", None) == 2:
+        return "a matrix of tasks and annotators is read with karat.Annotations.from_matrix(matrix, abstain=-1)"
+    return (
+        f"votes or truths of type {type(votes).__name__} cannot be read; expected a path, several paths "
+        "or a data frame (pandas, Polars, PyArrow, ...)"
+    )
+
+
+def row_numbers(table: Loaded) -> Any:
+    """1, 2, 3, ... in the kind of the table: the ids of tasks that have none."""
+    return series_of(range(1, len(table.frame) + 1), table.frame.implementation)

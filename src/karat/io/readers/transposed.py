@@ -1,0 +1,93 @@
+"""Transposed wide tables, as surveys give them: one row per annotator, one column per task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+
+from karat.errors import InputError
+from karat.io.readers.assemble import Wishes, assemble, refuse_lost_ids
+from karat.io.readers.columns import RESPONDENT, TRUTH, bare_name, candidates, columns_of
+from karat.io.readers.table import Opened
+from karat.io.readers.truth import Truth, read_truth
+from karat.io.readers.wide import cells_of, column_names, count_cells, id_column, row_ids, with_unlabelled
+from karat.votes.annotations import Annotations
+from karat.votes.encoding import MISSING, Names
+from karat.votes.frames import to_list
+from karat.votes.labels import drop_missing, is_dropped
+from karat.votes.names import Coded
+
+__all__ = ["read_transposed"]
+
+TIMES = frozenset(["timestamp", "starttime", "completiontime", "lastmodifiedtime", "submittedat", "submitdate"])
+
+
+def read_transposed(
+    opened: Opened, tasks: str | Sequence[Any] | None, annotator: str | None, wishes: Wishes
+) -> Annotations:
+    """Annotators are named by their column (or by a pandas index), else by the number of their row, from 1.
+
+    tasks: the columns that are tasks, or patterns of them with commas between; by default all but those that name
+    people or tell times. A row called gold or truth is no annotator; it is used if `gold` is True.
+    """
+    with columns_of(opened.name):
+        opened, by_annotator = id_column(opened, RESPONDENT, annotator, set())
+        columns = _task_columns(opened.columns, tasks, by_annotator)
+    table = opened.load([column for column in [by_annotator, *columns] if column is not None], [by_annotator])
+    people, items = row_ids(table, by_annotator), column_names(table, columns)
+    cells, row, column = cells_of(table, columns)
+    labels = drop_missing(cells, wishes.missing, is_wide=True)
+
+    def where(cell: int) -> str:
+        return f'{table.where(int(row[cell]))}, column "{columns[column[cell]]}"'
+
+    refuse_lost_ids("annotator", people.codes[row], labels.codes, where)
+    task, who = Coded(items.codes[column], items.names), Coded(people.codes[row], people.names)
+    keys = _truth_rows(people)
+    is_truth = np.isin(who.codes, keys)
+    truth = _truth(task, labels, is_truth, wishes, opened.name)
+    votes = Coded(np.where(is_truth, np.int32(MISSING), labels.codes), labels.names)
+    whole = with_unlabelled(task, who, votes, items)
+    annotations = assemble(*whole, truth, wishes, table.is_text, where)
+    minus_one = int((is_dropped(cells, labels, wishes.missing) & ~is_truth).sum())
+    counted = count_cells(annotations, int((~np.isin(people.codes, keys)).sum()) * len(columns), minus_one)
+    return replace(counted, never_voted=_without_truth(counted.never_voted))
+
+
+def _task_columns(columns: list[Any], tasks: str | Sequence[Any] | None, by_annotator: Any) -> list[Any]:
+    if tasks is not None and not isinstance(tasks, str):
+        return list(tasks)
+    others = {by_annotator, *candidates(columns, RESPONDENT)}
+    found = [column for column in columns if column not in others and bare_name(column) not in TIMES]
+    if tasks is not None:
+        patterns = [pattern.strip() for pattern in tasks.split(",")]
+        wanted = [column for column in columns if any(fnmatchcase(str(column), pattern) for pattern in patterns)]
+        found = [column for column in wanted if column != by_annotator]
+    if not found:
+        named = "" if tasks is None else f" that fits {tasks}"
+        raise InputError(f"there is no column of a task{named} among {', '.join(map(str, columns))}")
+    return found
+
+
+def _truth_rows(people: Coded) -> list[int]:
+    return [code for code, name in enumerate(to_list(people.names)) if bare_name(name) in TRUTH.words]
+
+
+def _without_truth(names: Names) -> Names:
+    kept = [place for place, name in enumerate(to_list(names)) if bare_name(name) not in TRUTH.words]
+    people: Names = names[np.array(kept, np.int64)]
+    return people
+
+
+def _truth(task: Coded, labels: Coded, is_truth: Any, wishes: Wishes, name: str) -> Truth | None:
+    """From a row of the table, or from elsewhere."""
+    if wishes.gold is not True:
+        return None if wishes.gold is None or wishes.gold is False else read_truth(wishes.gold, missing=wishes.missing)
+    told = np.flatnonzero(is_truth & (labels.codes != MISSING))
+    if not told.size:
+        raise InputError(f"{name} has no row called gold or truth; give a file of truths (--gold FILE)")
+    return Truth(task.names[task.codes[told]], labels.names[labels.codes[told]])

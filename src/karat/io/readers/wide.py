@@ -1,0 +1,143 @@
+"""Wide tables: one row per task, one column per annotator (or judge model)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.errors import InputError
+from karat.io.readers.assemble import Wishes, assemble, refuse_lost_ids
+from karat.io.readers.columns import ANNOTATOR, WIDE_TASK, Role, columns_of, find_column, named_column, truth_columns
+from karat.io.readers.table import Loaded, Opened, row_numbers
+from karat.io.readers.truth import gold_column, gold_truth
+from karat.votes.annotations import Annotations
+from karat.votes.encoding import MISSING, Codes
+from karat.votes.frames import kind_of, series_of, to_list
+from karat.votes.labels import MINUS_ONE, drop_missing, is_dropped
+from karat.votes.names import Coded, encode_series, integer_names, renumber, text_of
+
+__all__ = ["cells_of", "column_names", "count_cells", "id_column", "read_wide", "row_ids", "with_unlabelled"]
+
+Series = nw.Series[Any]
+
+
+def read_wide(opened: Opened, task: str | None, annotators: str | Sequence[str] | None, wishes: Wishes) -> Annotations:
+    """Tasks are named by their column (or by a pandas index), else by the number of their row, from 1.
+
+    A column called gold or truth is no annotator; it is used only if `gold` asks for it.
+    """
+    with columns_of(opened.name):
+        gold = gold_column(wishes.gold, opened.columns)
+        opened, by_task = id_column(opened, WIDE_TASK, task, {gold})
+        columns = _annotator_columns(opened.columns, annotators, {by_task, gold})
+    table = opened.load([column for column in [by_task, *columns, gold] if column is not None], [by_task])
+    tasks = row_ids(table, by_task)
+    cells, row, column = cells_of(table, columns)
+    labels = drop_missing(cells, wishes.missing, is_wide=True)
+    truth = gold_truth(table, tasks, gold, wishes.gold, wishes.missing)
+    names = column_names(table, columns)
+
+    def where(cell: int) -> str:
+        return f'{table.where(int(row[cell]))}, column "{columns[column[cell]]}"'
+
+    refuse_lost_ids("task", tasks.codes[row], labels.codes, where)
+    whole = with_unlabelled(
+        Coded(tasks.codes[row], tasks.names), Coded(names.codes[column], names.names), labels, tasks
+    )
+    annotations = assemble(*whole, truth, wishes, table.is_text, where)
+    minus_one = int(is_dropped(cells, labels, wishes.missing).sum())
+    return count_cells(annotations, len(table.frame) * len(columns), minus_one)
+
+
+def id_column(opened: Opened, role: Role, name: str | None, others: set[Any]) -> tuple[Opened, Any]:
+    """The column that names the rows, or None; a pandas index becomes one."""
+    found = find_column([column for column in opened.columns if column not in others], role, name)
+    if found is not None or not isinstance(opened.frame, nw.DataFrame):
+        return opened, found
+    index = nw.maybe_get_index(opened.frame)
+    if index is None or type(index).__name__ == "RangeIndex" or index.nlevels > 1:
+        return opened, None
+    native = opened.frame.to_native().reset_index()  # pandas users keep their ids in the index
+    return replace(opened, frame=nw.from_native(native), columns=list(native.columns)), native.columns[0]
+
+
+def _annotator_columns(columns: list[Any], chosen: str | Sequence[str] | None, others: set[Any]) -> list[Any]:
+    if chosen is not None:
+        wanted = [chosen] if isinstance(chosen, str) else chosen
+        return [named_column(columns, name, ANNOTATOR) for name in wanted]
+    others = others | set(truth_columns(columns))
+    found = [column for column in columns if column not in others]
+    if not found:
+        raise InputError(f"no column is left for an annotator among {', '.join(map(str, columns))}")
+    return found
+
+
+def row_ids(table: Loaded, column: Any) -> Coded:
+    """What the rows are called; where no column says it, their numbers."""
+    if column is None:
+        return encode_series(row_numbers(table))
+    return table.ids(column)
+
+
+def column_names(table: Loaded, columns: list[Any]) -> Coded:
+    """The names of columns, in the kind of the table."""
+    coded = encode_series(series_of(columns, kind_of(table.column(columns[0]))))
+    return integer_names(coded) if table.is_text else coded
+
+
+def cells_of(table: Loaded, columns: list[Any]) -> tuple[Coded, NDArray[np.int32], NDArray[np.int32]]:
+    """The labels of all cells that are not null, column by column, with the row and the column of each."""
+    parts = [encode_series(table.column(column)) for column in columns]
+    names = encode_series(_stack([part.names for part in parts]))
+    first = np.cumsum([0] + [len(part.names) for part in parts])
+    rows = [np.flatnonzero(part.codes != MISSING).astype(np.int32) for part in parts]
+    codes = [
+        renumber(part.codes[row], names.codes[start : start + len(part.names)])
+        for part, row, start in zip(parts, rows, first[:-1], strict=True)
+    ]
+    column = np.repeat(np.arange(len(columns), dtype=np.int32), [len(row) for row in rows])
+    return Coded(np.concatenate(codes), names.names), np.concatenate(rows), column
+
+
+def _stack(names: list[Series]) -> Series:
+    """The labels of all columns in one series, in their dtype if they share one."""
+    filled = [part for part in names if len(part)] or names[:1]
+    if len({str(part.dtype) for part in filled}) == 1:
+        frames = [part.alias("label").to_frame() for part in filled]
+        return nw.concat(frames, how="vertical").get_column("label")
+    return _mixed([value for part in filled for value in to_list(part)], filled[0])
+
+
+def _mixed(values: list[Any], like: Series) -> Series:
+    """Integers where blanks made floats of some; text where the library allows no mixture."""
+    if all(isinstance(value, int | float) and float(value).is_integer() for value in values):
+        return series_of([int(value) for value in values], like.implementation)
+    try:
+        return series_of(values, like.implementation)
+    except Exception:  # each library has its own ways to refuse a mixture
+        return series_of([text_of(value) for value in values], like.implementation)
+
+
+def with_unlabelled(task: Coded, annotator: Coded, labels: Coded, tasks: Coded) -> tuple[Coded, Coded, Coded]:
+    """Votes only, and one missing vote for each task that has none, so that it is listed as unlabelled."""
+    voted = labels.codes != MISSING
+    asked = np.setdiff1d(tasks.codes[tasks.codes != MISSING], task.codes[voted]).astype(np.int32)
+    nobody: Codes = np.zeros(len(asked), dtype=np.int32)
+    return (
+        Coded(np.concatenate([task.codes[voted], asked]), task.names),
+        Coded(np.concatenate([annotator.codes[voted], nobody]), annotator.names),
+        Coded(np.concatenate([labels.codes[voted], nobody + np.int32(MISSING)]), labels.names),
+    )
+
+
+def count_cells(annotations: Annotations, cells: int, minus_one: int) -> Annotations:
+    """Every cell counts as a row: those that were not passed on hold no vote. Those of -1 are counted apart."""
+    counts = annotations.counts
+    missing = cells - (counts.rows - counts.missing) - minus_one
+    left_out = {MINUS_ONE: minus_one} if minus_one else {}
+    return replace(annotations, counts=replace(counts, rows=cells, missing=missing, left_out=left_out))

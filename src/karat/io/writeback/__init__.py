@@ -1,0 +1,78 @@
+"""Labels back into the tool that the votes came from: its export is read again and written with suggestions."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from karat.errors import InputError
+from karat.io.readers.exports import find_export, look
+from karat.io.readers.exports.export import Export, Wrong, numbered
+from karat.io.readers.exports.peek import Peek
+from karat.io.readers.exports.read import complain
+from karat.io.readers.exports.records import records_of
+from karat.io.readers.files import sources_of
+from karat.io.writeback.labels import Labels
+from karat.results.data import ResultData
+from karat.system.files import replacing
+
+__all__ = ["TOOLS", "writable", "write_back"]
+
+# The formats that can be written back, and the module that has `suggested`.
+TOOLS = {"label-studio": "karat.io.writeback.label_studio", "argilla": "karat.io.writeback.argilla"}
+
+
+def write_back(
+    result: ResultData | Mapping[str, ResultData],
+    export: Any,
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    question: str | None = None,
+    task: str | None = None,
+) -> None:
+    """The export with the labels as predictions (Label Studio) or suggestions (Argilla), as JSON that the tool imports.
+
+    result: of one question, or {question: result} as `read_each` names them.
+    export: the file, or files, that the votes were read from; format: the tool, where it is not recognised.
+    question: the one that the labels are for, where the export asks several.
+    task: the field that names the tasks, if the votes were read so.
+    """
+    peeks = look(sources_of(export))
+    tool = writable(peeks, format)
+    results = dict(result) if isinstance(result, Mapping) else {question: result}
+    labels = {name: Labels.of(one) for name, one in results.items()}
+    suggested = import_module(TOOLS[tool.name]).suggested
+    with replacing(path) as temporary:
+        _write(temporary, _records(peeks, tool, lambda record: suggested(record, labels, task)))
+        if not any(one.used for one in labels.values()):
+            raise InputError("no label belongs to a task of the export; give the one that the votes came from")
+
+
+def writable(peeks: Sequence[Peek], format: str | None) -> Export:
+    """The tool that these files come from, if labels can be written for it."""
+    export = find_export(peeks, format)
+    if export is None or export.name not in TOOLS:
+        found = "plain tables" if export is None else f"exports of {export.title}"
+        raise InputError(f"labels cannot be written back into {found}; they can for {' and '.join(TOOLS)}")
+    return export
+
+
+def _records(peeks: Sequence[Peek], export: Export, suggested: Callable[[Any], Any]) -> Iterator[Any]:
+    for seen in peeks:
+        try:
+            yield from numbered(records_of(seen), lambda record: [suggested(record)])
+        except Wrong as error:
+            complain(seen, export, error)
+
+
+def _write(path: Path, records: Iterator[Any]) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for number, record in enumerate(records):
+            file.write(",\n" if number else "[\n")
+            file.write(json.dumps(record, ensure_ascii=False))  # json.dump would not use the compiled encoder
+        file.write("\n]\n")

@@ -1,0 +1,162 @@
+"""Data frames, whole or in pieces -> CSV, TSV, JSONL (each also gzipped) and Parquet."""
+
+from __future__ import annotations
+
+import io
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from karat.errors import InputError, OutputError
+from karat.io.formulas import ESCAPE, escaped
+from karat.system.files import STANDARD_OUTPUT, print_bytes, replacing
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from karat.results.data import ResultData
+
+__all__ = ["check_table_path", "write_frame", "write_labels", "write_pieces"]
+
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+MOST_ROWS = 2**16  # written at a time
+GZIP = 31  # zlib's number for a stream with the header and the checksum of gzip
+TEXT = [suffix for suffix, kind in FORMATS.items() if kind != "parquet"]
+
+
+def write_frame(frame: Any, path: str | os.PathLike[str], *, escape_formulas: bool | None = None) -> None:
+    """Any data frame, in the format that the extension says; "-" is CSV on standard output.
+
+    escape_formulas: as in `write_pieces`.
+    """
+    from karat.votes.frames import to_polars
+
+    check_table_path(path)
+    write_pieces([to_polars(frame)], path, escape_formulas=escape_formulas)
+
+
+def write_labels(
+    result: ResultData,
+    path: str | os.PathLike[str],
+    *,
+    probabilities: bool = False,
+    escape_formulas: bool | None = None,
+) -> None:
+    """The table of `ResultData.labels`, made and written piece by piece: it never is in memory as a whole.
+
+    escape_formulas: as in `write_pieces`.
+    """
+    from karat.results.tables import labels_pieces
+
+    check_table_path(path)
+    write_pieces(labels_pieces(result, probabilities=probabilities), path, escape_formulas=escape_formulas)
+
+
+def write_pieces(
+    pieces: Iterable[pl.DataFrame], path: str | os.PathLike[str], *, escape_formulas: bool | None = None
+) -> None:
+    """Tables of the same columns, at least one, as one table; the second is made when the first is written.
+
+    escape_formulas: whether an apostrophe is put before each text in CSV and TSV that a spreadsheet would take for a
+        formula; by default yes. Karat's readers take it away again.
+    """
+    kind, is_packed = check_table_path(path)
+    if kind in ("csv", "tsv") and (ESCAPE.get() if escape_formulas is None else escape_formulas):
+        pieces = map(escaped, pieces)
+    if os.fspath(path) == STANDARD_OUTPUT:
+        _print(pieces)
+        return
+    with replacing(path) as temporary, _polars_errors(path, kind):
+        if kind == "parquet":
+            _sink_parquet(pieces, temporary)
+            return
+        with temporary.open("wb") as file:
+            for data in _packed(_texts(pieces, kind)) if is_packed else _texts(pieces, kind):
+                file.write(data)
+
+
+def check_table_path(path: str | os.PathLike[str]) -> tuple[str, bool]:
+    """The format of an output path and whether it is gzipped; an InputError for any other extension."""
+    if os.fspath(path) == STANDARD_OUTPUT:
+        return "csv", False
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    is_packed = suffixes[-1:] == [".gz"]
+    suffix = (suffixes[:-1] if is_packed else suffixes)[-1:]
+    kind = FORMATS.get(suffix[0], "") if suffix else ""
+    if not kind or (is_packed and kind == "parquet"):
+        known = ", ".join([*FORMATS, *(f"{suffix}.gz" for suffix in TEXT)])
+        raise InputError(f"{path} has no extension that Karat writes; use one of {known}")
+    shown = os.fsencode(path).decode(errors="backslashreplace")
+    if kind == "parquet" and shown != os.fspath(path):  # Polars opens the file itself
+        raise InputError(f"{shown} is not valid UTF-8, as the name of a Parquet file must be; choose another name")
+    return kind, is_packed
+
+
+@contextmanager
+def _polars_errors(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
+    """Polars reports some troubles of the disk, and all of its own, as errors of its own."""
+    import polars as pl
+
+    try:
+        yield
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        if "No space left" in str(error):
+            raise OSError(str(error)) from error
+        if "KeyboardInterrupt" in str(error):  # in what Polars called
+            raise KeyboardInterrupt from error
+        said = str(error).strip().splitlines()[0]
+        raise OutputError(f"{path} cannot be written as {kind.upper()}: {said}") from error
+
+
+def _texts(pieces: Iterable[pl.DataFrame], kind: str) -> Iterator[memoryview]:
+    """Polars writes into memory: it would take Ctrl-C during a write to a file of Python's for an error of the file."""
+    for number, piece in enumerate(part for whole in pieces for part in _slices(whole)):
+        text = io.BytesIO()
+        if kind == "jsonl":
+            piece.write_ndjson(text)
+        else:
+            piece.write_csv(text, separator="\t" if kind == "tsv" else ",", include_header=number == 0)
+        yield text.getbuffer()
+
+
+def _slices(piece: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Not more rows at a time than are quickly written; a table without rows has a header."""
+    return piece.iter_slices(MOST_ROWS) if piece.height else iter([piece])
+
+
+def _print(pieces: Iterable[pl.DataFrame]) -> None:
+    """As bytes of ours: of a pipe that closes or a disk that is full, Polars would tell in its own way."""
+    for number, piece in enumerate(pieces):
+        print_bytes(piece.write_csv(include_header=number == 0).encode())
+
+
+def _sink_parquet(pieces: Iterable[pl.DataFrame], path: Path) -> None:
+    """Polars takes the pieces one by one, and packs one while the next is made."""
+    from polars.io.plugins import register_io_source
+
+    rest = iter(pieces)
+    first = next(rest)
+
+    def source(*_: Any) -> Iterator[pl.DataFrame]:
+        yield first
+        yield from rest
+
+    register_io_source(source, schema=first.schema).sink_parquet(path)
+
+
+def _packed(texts: Iterable[memoryview]) -> Iterator[bytes]:
+    """As gzip. The same data give the same bytes: no name and no time in the header."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, GZIP)
+    for text in texts:
+        yield packer.compress(text)
+    yield packer.flush()

@@ -1,0 +1,116 @@
+"""Votes -> plain tables: long (a row a vote) or wide (a row a task, a column an annotator)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import narwhals as nw
+import numpy as np
+
+from karat.errors import InputError
+from karat.io.writers.tables import write_pieces
+from karat.votes.annotations import Annotations
+from karat.votes.encoding import MISSING, Codes, Names
+from karat.votes.frames import polars_column, take, to_list
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["votes_pieces", "wide_votes", "write_votes"]
+
+MOST_ROWS = 2**18  # in a piece
+
+
+def write_votes(
+    votes: Annotations | Mapping[str, Annotations],
+    path: str | os.PathLike[str],
+    *,
+    wide: bool = False,
+    gold: bool = False,
+    escape_formulas: bool | None = None,
+) -> None:
+    """A plain table in the format that the extension says: CSV, TSV, JSONL or Parquet.
+
+    votes: those for one question, or for several as `karat.read_each` gives them: a column then names the question.
+    wide: a column an annotator, and a row a task; else a row a vote. gold: with a column of the gold truths.
+    escape_formulas: whether texts in CSV and TSV that a spreadsheet would take for formulas get an apostrophe in
+        front, which Karat's readers take away again; by default yes.
+    """
+    each = {"": votes} if isinstance(votes, Annotations) else votes
+    pieces = _all_pieces(each, wide=wide, gold=gold)
+    pieces = _of_one_kind(pieces) if len(each) > 1 else pieces
+    write_pieces(pieces, path, escape_formulas=escape_formulas)
+
+
+def votes_pieces(votes: Annotations, *, gold: bool = False) -> Iterator[pl.DataFrame]:
+    """Long, piece by piece, sorted by task; tasks without any vote come last, without annotator and label."""
+    task, annotator, label = votes.votes()
+    for first in range(0, votes.n_votes, MOST_ROWS):
+        rows = slice(first, first + MOST_ROWS)
+        yield _long(votes, task[rows], annotator[rows], label[rows], gold)
+    if len(votes.unlabelled):
+        yield _unlabelled(votes, _long(votes, task[:0], annotator[:0], label[:0], gold))
+
+
+def wide_votes(votes: Annotations, *, gold: bool = False) -> pl.DataFrame:
+    """Wide: a row has room for one vote of an annotator."""
+    import polars as pl
+
+    names = [str(name) for name in to_list(votes.annotator_names)]
+    taken = sorted({"question", "task", "gold"} & set(names))
+    if taken:
+        raise InputError(f'an annotator is called "{taken[0]}", as a column of the wide table is; write a long one')
+    long = pl.concat(list(votes_pieces(votes)), how="vertical").with_columns(pl.col("annotator").cast(pl.String))
+    if long.select(pl.struct("task", "annotator").is_duplicated().any()).item():
+        raise InputError(
+            "somebody voted on a task more than once, and a wide table has room for one vote; read the votes with "
+            'repeated="first", "last" or "majority"'
+        )
+    table = long.pivot(on="annotator", on_columns=names, index="task", values="label", maintain_order=True)
+    if not gold:
+        return table
+    truths = np.append(votes.gold, np.full(len(votes.unlabelled), MISSING, np.int32))
+    return table.with_columns(_column(votes.class_names, truths).alias("gold"))
+
+
+def _all_pieces(votes: Mapping[str, Annotations], *, wide: bool, gold: bool) -> Iterator[pl.DataFrame]:
+    import polars as pl
+
+    for question, one in votes.items():
+        pieces = [wide_votes(one, gold=gold)] if wide else votes_pieces(one, gold=gold)
+        for piece in pieces:
+            yield piece.select(pl.lit(question).alias("question"), pl.all()) if len(votes) > 1 else piece
+
+
+def _of_one_kind(pieces: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Labels are numbers for one question and words for another, and annotators differ: text, and all columns."""
+    import polars as pl
+
+    yield pl.concat([piece.cast(pl.String) for piece in pieces], how="diagonal")
+
+
+def _long(votes: Annotations, task: Codes, annotator: Codes, label: Codes, gold: bool) -> pl.DataFrame:
+    import polars as pl
+
+    columns = {
+        "task": _column(votes.task_names, task),
+        "annotator": _column(votes.annotator_names, annotator),
+        "label": _column(votes.class_names, label),
+    }
+    if gold:
+        columns["gold"] = _column(votes.class_names, votes.gold[task])
+    return pl.DataFrame(columns)
+
+
+def _unlabelled(votes: Annotations, like: pl.DataFrame) -> pl.DataFrame:
+    tasks = _column(votes.unlabelled, np.arange(len(votes.unlabelled), dtype=np.int32))
+    return like.clear(len(tasks)).with_columns(tasks.cast(like.schema["task"], strict=False).alias("task"))
+
+
+def _column(names: Names, codes: Codes) -> pl.Series:
+    import polars as pl
+
+    taken = take(names, codes)
+    return polars_column(taken) if isinstance(taken, nw.Series) else pl.Series(to_list(taken), strict=False)

@@ -1,0 +1,1 @@
+"""The paper: its data sets, tables and figures."""

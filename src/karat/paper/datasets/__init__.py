@@ -1,0 +1,213 @@
+"""The public data sets of the PTBCC paper, and those that you register: names, sources, checksums, loading.
+
+A data set is a folder with label.csv (a row a vote) and truth.csv (a row a task whose truth is known).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from karat.errors import InputError
+from karat.io.readers import read
+from karat.paper.datasets.downloads import Bar, copy, download, sha256
+from karat.paper.datasets.registry import FILES, DataSet, add, data_set, data_sets
+from karat.votes.annotations import Annotations
+from karat.votes.encoding import MISSING, Codes
+
+__all__ = [
+    "FILES",
+    "DataSet",
+    "Finding",
+    "Votes",
+    "cache_folder",
+    "data_set",
+    "data_sets",
+    "fetch",
+    "find",
+    "load_dataset",
+    "refusal",
+    "register",
+    "verify",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """A data set in memory."""
+
+    info: DataSet
+    annotations: Annotations
+    truth: Codes  # [T] the true class of each task, MISSING (-1) where it is not known
+    verified: bool  # whether both files have the checksums of the registry
+
+    @property
+    def counts(self) -> tuple[int, int, int, int, int]:
+        """Tasks, annotators, truths, classes and labels, as they are."""
+        return _counts(self.annotations, self.truth)
+
+
+class Finding(NamedTuple):
+    """One file of a data set on disk, as it is and as it should be."""
+
+    name: str
+    file: str
+    origin: str  # the path or the address
+    expected: str
+    found: str  # empty where there is no such file
+
+    @property
+    def is_good(self) -> bool:
+        return self.found == self.expected
+
+
+def register(
+    name: str, folder: str | Path, *, title: str | None = None, domain: str = "", address: str = ""
+) -> DataSet:
+    """Make a data set of your own known for this session, with the counts and checksums of its files.
+
+    folder: where label.csv and truth.csv are now. address: the web folder from which others can fetch them.
+    Afterwards `load_dataset(name, folder's parent)`, `verify` and `fetch` treat it like the others.
+    """
+    folder = Path(folder)
+    absent = [file for file in FILES if not (folder / file).is_file()]
+    if absent:
+        raise InputError(f"there is no {' and no '.join(absent)} in {folder}")
+    annotations, truth = _read(folder)
+    counts = _counts(annotations, truth)
+    sums = {file: sha256(folder / file) for file in FILES}
+    return add(DataSet(name, title or name, domain, *counts, sha256=sums, address=address))
+
+
+def cache_folder() -> Path:
+    """Where fetched data sets are kept: KARAT_CACHE, or the place that the system has for such things."""
+    if chosen := os.environ.get("KARAT_CACHE"):
+        return Path(chosen).expanduser()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home())) / "karat" / "Cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "karat"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "karat"
+
+
+def find(name: str, folder: str | Path) -> Path | None:
+    """The data set's own folder in this one, under Karat's name or the source's; None if a file is missing."""
+    entry = data_set(name)
+    candidates = (Path(folder) / place for place in (entry.name, entry.source_folder) if place)
+    return next((place for place in candidates if all((place / file).is_file() for file in FILES)), None)
+
+
+def load_dataset(name: str, folder: str | Path | None = None, *, verified: bool = True) -> Votes:
+    """Votes and truths of a data set, from a folder of data sets or else from the cache, fetched if need be.
+
+    Files with other checksums than the registry's are refused; verified=False takes them as they are.
+    """
+    entry = data_set(name)
+    if folder is None and find(name, cache_folder()) is None:
+        fetch([name])
+    place = find(name, folder or cache_folder())
+    if place is None:
+        raise InputError(f"{entry.name} is not in {folder}: expected {entry.name}/label.csv and {entry.name}/truth.csv")
+    wrong = [finding for finding in _findings(entry, place) if not finding.is_good]
+    if wrong and verified:
+        raise InputError(refusal(wrong[0]))
+    annotations, truth = _read(place)
+    return Votes(entry, annotations, truth, verified=not wrong)
+
+
+def verify(folder: str | Path) -> list[Finding]:
+    """Both files of every registered data set that has at least one of them in this folder."""
+    found: list[Finding] = []
+    for entry in data_sets().values():
+        places = [Path(folder) / place for place in (entry.name, entry.source_folder) if place]
+        there = [place for place in places if any((place / file).is_file() for file in FILES)]
+        found += _findings(entry, there[0]) if there else []
+    return found
+
+
+def refusal(finding: Finding) -> str:
+    """Which file is wrong, both checksums, and what to do."""
+    if not finding.found:
+        return f"{finding.origin} is missing; run `karat datasets fetch {finding.name}`"
+    return (
+        f"{finding.origin} is not {finding.file} of the data set {finding.name}: its SHA-256 is {finding.found}, "
+        f"expected {finding.expected}; delete it and run `karat datasets fetch {finding.name}`, "
+        "or take a good copy with `--from DIR`"
+    )
+
+
+def fetch(
+    names: Iterable[str] = (),
+    *,
+    source: str | Path | None = None,
+    folder: str | Path | None = None,
+    bar: Bar | None = None,
+) -> dict[str, Path]:
+    """Bring data sets (all, if none is named) into the cache: where each is now.
+
+    source: a folder of data sets that are on disk already. bar: makes a progress bar for a file.
+    A file that is there and whole is not fetched again: after an interruption, the same call goes on.
+    """
+    goal = Path(folder or cache_folder())
+    entries = [data_set(name) for name in names] or list(data_sets().values())
+    places = [_source_of(entry, source) for entry in entries]  # before the first is fetched
+    for entry, place in zip(entries, places, strict=True):
+        _fetch_files(entry, goal / entry.name, place, bar)
+    return {entry.name: goal / entry.name for entry in entries}
+
+
+def _source_of(entry: DataSet, source: str | Path | None) -> Path | None:
+    """A folder on disk, or None for the entry's address."""
+    if source is None:
+        if not entry.address:
+            raise InputError(f"{entry.name} has no address to fetch it from; use --from DIR")
+        return None
+    place = find(entry.name, source)
+    if place is None:
+        names = " or ".join(dict.fromkeys(f"{name}/" for name in (entry.name, entry.source_folder) if name))
+        raise InputError(f"{entry.name} is not in {source}: expected {names} with {' and '.join(FILES)}")
+    return place
+
+
+def _fetch_files(entry: DataSet, goal: Path, place: Path | None, bar: Bar | None) -> None:
+    for file in FILES:
+        target = goal / file
+        if target.is_file() and sha256(target) == entry.sha256[file]:
+            continue
+        if place is not None:
+            copy(place / file, target, partial(_check, entry, file, str(place / file)))
+        else:
+            address = f"{entry.address.rstrip('/')}/{file}"
+            download(address, target, partial(_check, entry, file, address), bar)
+
+
+def _check(entry: DataSet, file: str, origin: str, path: Path) -> None:
+    finding = Finding(entry.name, file, origin, entry.sha256[file], sha256(path))
+    if not finding.is_good:
+        raise InputError(refusal(finding))
+
+
+def _findings(entry: DataSet, folder: Path) -> list[Finding]:
+    paths = [folder / file for file in FILES]
+    return [
+        Finding(entry.name, path.name, str(path), entry.sha256[path.name], sha256(path) if path.is_file() else "")
+        for path in paths
+    ]
+
+
+def _read(folder: Path) -> tuple[Annotations, Codes]:
+    """Read as gold, a truth that nobody voted for becomes a class too, so that it counts as missed."""
+    taught = read(folder / FILES[0], gold=folder / FILES[1])
+    return replace(taught, gold=np.full_like(taught.gold, MISSING)), taught.gold
+
+
+def _counts(annotations: Annotations, truth: Codes) -> tuple[int, int, int, int, int]:
+    n_truths = int((truth != MISSING).sum())
+    return annotations.n_tasks, annotations.n_annotators, n_truths, annotations.n_classes, annotations.n_votes

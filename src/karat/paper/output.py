@@ -1,0 +1,118 @@
+"""Results -> files: all of them or none."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from karat.errors import OutputError
+from karat.paper.document import Block, Table, csv_cell, to_html, to_markdown
+from karat.paper.page import TITLE, blocks
+from karat.paper.results import Results
+from karat.system.files import attached_folder, reserved
+
+__all__ = ["as_json", "check_place", "contents", "place"]
+
+PAGE = "reproduction"
+
+
+def contents(results: Results, command: str) -> dict[str, bytes]:
+    """Every file by its name, the page first."""
+    drawn = _drawn(results)
+    page = blocks(results, set(drawn), command)
+    pngs = {name: files["png"] for name, files in drawn.items()}
+    files = {
+        f"{PAGE}.html": to_html(TITLE, page, pngs).encode(),
+        f"{PAGE}.md": to_markdown(TITLE, page, PAGE).encode(),
+        "results.json": json.dumps(as_json(results), indent=2).encode(),
+    }
+    files |= {f"{table.name}.csv": _csv(table) for table in _tables(page)}
+    # Beside the Markdown page, in a folder of its own name, so that both can be moved into a documentation.
+    return files | {f"{PAGE}/{name}.{kind}": data for name, kinds in drawn.items() for kind, data in kinds.items()}
+
+
+def _drawn(results: Results) -> dict[str, dict[str, bytes]]:
+    if not any(part.startswith("figure") for part in results.parts):
+        return {}
+    from karat.paper.figures import draw
+
+    return draw(results)
+
+
+def _tables(page: Iterable[Block]) -> list[Table]:
+    return [block for block in page if isinstance(block, Table)]
+
+
+def _csv(table: Table) -> bytes:
+    lines = [",".join(map(csv_cell, row)) for row in [table.header, *table.rows]]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def as_json(results: Results) -> dict[str, Any]:
+    return {
+        "data_sets": {
+            name: {"counts": votes.counts, "paper_counts": votes.info.counts, "verified": votes.verified}
+            for name, votes in results.data.items()
+        },
+        "absent": results.absent,
+        "unverified": results.unverified,
+        "methods_lacking": results.lacking,
+        "accuracy": {m: {name: s.accuracy for name, s in row.items()} for m, row in results.scores.items()},
+        "runs": {m: {name: s._asdict() for name, s in row.items()} for m, row in results.scores.items()},
+        "means": {
+            m: {"present": mean.present, "eleven": mean.eleven, "senti": mean.senti or None}
+            for m, mean in results.means.items()
+        },
+        "wilcoxon": {
+            m: {**mean.test._asdict(), "stars": mean.test.stars, "data_sets": mean.tested}
+            for m, mean in results.means.items()
+            if mean.test
+        },
+        "ablation": {w: {v: a._asdict() for v, a in row.items()} for w, row in results.ablation.items()},
+        "prototypes": {
+            name: {"confusion": case.prototypes.tolist(), "annotators": case.weights.tolist()}
+            for name, case in results.cases.items()
+        },
+        "times": {m: {name: s.seconds for name, s in row.items()} for m, row in results.scores.items()},
+        "machine": results.machine,
+    }
+
+
+def check_place(out: Path) -> None:
+    """Find out before the long work, not after it, that the results cannot be written."""
+    if out.exists() and not out.is_dir():
+        raise OutputError(f"{out} is a file; name a folder for the results")
+    with _staged(out) as staged:
+        staged.mkdir()
+
+
+def place(files: dict[str, bytes], out: Path) -> list[Path]:
+    """Written beside the folder first; a failure leaves what was there before."""
+    with _staged(out) as staged:
+        for name, data in files.items():
+            (staged / name).parent.mkdir(parents=True, exist_ok=True)
+            (staged / name).write_bytes(data)
+        for name in files:
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            (staged / name).replace(out / name)
+    return [out / name for name in files]
+
+
+@contextmanager
+def _staged(out: Path) -> Iterator[Path]:
+    """A folder beside the one wanted, on the same disk; it is gone afterwards, come what may."""
+    folder = out.expanduser().absolute()
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with reserved(folder) as temporary:
+            staged = attached_folder(temporary)
+            try:
+                yield staged
+            finally:
+                shutil.rmtree(staged, ignore_errors=True)
+    except OSError as error:
+        raise OutputError(f"the results cannot be written to {out}: {error.strerror or error}") from error

@@ -1,0 +1,102 @@
+"""The tables and figures of the paper, from scratch, by one call."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from karat.errors import InputError
+from karat.paper.datasets import Votes, cache_folder, data_sets, find, load_dataset
+from karat.paper.output import check_place, contents, place
+from karat.paper.plan import FIGURES, check_methods, check_parts, jobs_of
+from karat.paper.results import Results, collect
+from karat.paper.runs import Watch, run
+
+__all__ = ["Results", "Watch", "reproduce"]
+
+
+def reproduce(
+    data: str | Path | None = None,
+    out: str | Path = "karat-paper",
+    *,
+    only: Iterable[str] = (),
+    methods: Iterable[str] | None = None,
+    workers: int | None = None,
+    verified: bool = True,
+    watch: Watch | None = None,
+) -> tuple[Results, list[Path]]:
+    """The results, and the files that were written, the page first.
+
+    data: a folder of data sets; by default the cache. only: parts of the paper, e.g. ["table4", "figure2"].
+    verified=False takes data files with other checksums than the registry's, and marks them in every output.
+    """
+    began, parts = time.perf_counter(), check_parts(only)
+    if set(parts) & set(FIGURES):
+        from karat.paper.figures import require_matplotlib
+
+        require_matplotlib()  # before the long work, not after it
+    check_place(Path(out))
+    there, lacking = check_methods(methods)
+    folder = Path(data) if data is not None else cache_folder()
+    votes, absent = _load(folder, verified)
+    results = Results(votes, absent, parts, there, lacking)
+    sizes = {name: loaded.annotations.n_votes for name, loaded in votes.items()}
+    workers = workers or _cores()
+    jobs = jobs_of(parts, there, list(votes))
+    collect(results, run(jobs, str(folder), verified=verified, workers=workers, sizes=sizes, watch=watch))
+    results.machine.update(_machine(workers, time.perf_counter() - began))
+    return results, place(contents(results, _command(only, methods, verified)), Path(out))
+
+
+def _load(folder: Path, verified: bool) -> tuple[dict[str, Votes], list[str]]:
+    """The paper's data sets that are in the folder, and the names of those that are not."""
+    names = [name for name, entry in data_sets().items() if entry.is_papers]
+    there = [name for name in names if find(name, folder)]
+    if not there:
+        raise InputError(
+            f"there is none of the paper's data sets in {folder}; run `karat datasets fetch`, or use --data"
+        )
+    try:
+        loaded = {name: load_dataset(name, folder, verified=verified) for name in there}
+    except InputError as error:
+        raise InputError(
+            f"{error}; to use it as it is, marked everywhere as not verified: --allow-unverified"
+        ) from error
+    return loaded, [name for name in names if name not in loaded]
+
+
+def _command(only: Iterable[str], methods: Iterable[str] | None, verified: bool) -> str:
+    words = ["karat reproduce --data DIR --out DIR", *(f"--only {part}" for part in only)]
+    words += [f"--method {method}" for method in methods or ()]
+    return " ".join(words if verified else [*words, "--allow-unverified"])
+
+
+def _machine(workers: int, seconds: float) -> dict[str, Any]:
+    return {
+        "karat": version("karat"),
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "scipy": version("scipy"),
+        "numba": version("numba"),
+        "system": platform.system(),
+        "processor": _processor(),
+        "cores": _cores(),
+        "fits at a time": workers,
+        "seconds in all": round(seconds, 1),
+    }
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()

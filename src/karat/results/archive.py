@@ -1,0 +1,309 @@
+"""ResultData <-> one file: a zip of a manifest (JSON) and arrays (NPY). No pickle, versioned.
+
+Names are kept as NPY where they are numbers, dates or truth values, and as JSON where they are text or mixed. The votes
+are kept too, two to six bytes each: `karat update`, `karat next` and the report need them. What the method auto of
+Karat 0.1 kept beside that, of each method that it blended, is left out when its files are read.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.errors import InputError
+from karat.results.data import Knowledge, ResultData, Step
+from karat.system.files import replacing
+from karat.system.unpacking import opened, read_arrays, read_manifest
+from karat.system.validation import Field, check, check_rows, check_steps, check_votes
+from karat.votes.annotations import MOST_CLASSES, Annotations, Counts
+from karat.votes.encoding import Names, as_column
+
+__all__ = ["is_saved_result", "load", "save", "steps_of", "to_json", "write_archive"]
+
+FORMAT, VERSION = "karat-result", 1
+REMEDY = "make one with karat aggregate VOTES --save MODEL (ResultData.save in Python)"
+NAMES = ("task_names", "annotator_names", "class_names", "unlabelled")
+NEVER_VOTED = "never_voted"  # names of annotators; files of the first Karat have none
+ARRAYS = (
+    "posterior",
+    "label_codes",
+    "tied",
+    "votes_per_task",
+    "gold",
+    "votes_per_annotator",
+    "agreement",
+    "accuracy",
+    "accuracy_low",
+    "accuracy_high",
+)
+PLAIN = ("method", "settings", "converged", "stopped", "seconds")
+KNOWN = ("class_prior", "prototypes", "weights", "confusion")
+TYPES: dict[str, Any] = {
+    "method": str,
+    "settings": dict,
+    "converged": bool,
+    "stopped": str,
+    "counts": dict,
+    "more": list,
+    "notes": list,
+    "parts": dict,
+    "seconds": int | float,
+}
+ONE = 1 + 1e-6  # probabilities may be rounded
+FIELDS = {
+    "posterior": Field("TK", "f", 0, ONE),
+    "label_codes": Field("T", "i", 0, "K"),
+    "tied": Field("T", "b"),
+    "votes_per_task": Field("T", "i", 1),
+    "gold": Field("T", "i", -1, "K"),
+    "votes_per_annotator": Field("W", "i", 0),
+    "agreement": Field("W", "f", may_be_nan=True),  # of those without votes
+    "accuracy": Field("W", "f", 0, ONE),
+    **dict.fromkeys(("accuracy_low", "accuracy_high"), Field("W", "f", -1, 2)),  # Karat 0.1 did not clip them
+    "known.class_prior": Field("K", "f", 0, ONE),
+    "known.prototypes": Field("SKK", "f", 0, ONE),
+    "known.weights": Field("WS", "f", 0, ONE),
+    "known.confusion": Field("WKK", "f", 0, ONE),
+}
+MORE = Field(".", "biuf")  # shapes are up to the method: `method_of` checks them
+BEGINNING = b"manifest.json"  # the name of the first member, from byte 30 on
+VOTES = ("votes.cells_per_task", "votes.votes_per_cell", "votes.cell_class", "votes.annotator")
+PIECE = 2**20  # numbers that are made narrower at a time, so that no second copy of the votes is needed
+
+
+def save(result: ResultData, path: Path) -> None:
+    manifest: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        **{name: getattr(result, name) for name in PLAIN},
+        "notes": result.notes,
+        "counts": asdict(result.counts),
+        "more": list(result.knowledge.more),
+    }
+    arrays = _arrays(result)
+    for name, names in _all_names(result).items():
+        values = _names_to_save(names)
+        if isinstance(values, list):
+            manifest[name] = values
+        else:
+            arrays[name] = values
+    write_archive(path, manifest, arrays | _votes_to_save(result.annotations))
+
+
+def _all_names(result: ResultData) -> dict[str, Names]:
+    names = {name: getattr(result, name) for name in NAMES}
+    return names if result.annotations is None else names | {NEVER_VOTED: result.annotations.never_voted}
+
+
+class Narrow(NamedTuple):
+    """Numbers that are not negative, to be kept in as few bytes as the largest of them needs."""
+
+    values: NDArray[Any]
+    steps: bool = False  # keep the differences instead
+
+    def pieces(self) -> Iterator[NDArray[Any]]:
+        size = len(self.values) - self.steps
+        for first in range(0, size, PIECE):
+            piece = self.values[first : min(first + PIECE, size) + self.steps]
+            yield np.diff(piece) if self.steps else piece
+
+    def write(self, handle: IO[bytes]) -> None:
+        dtype = np.min_scalar_type(max((int(piece.max()) for piece in self.pieces()), default=0))
+        shape = (len(self.values) - self.steps,)
+        header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(handle, header)
+        for piece in self.pieces():
+            handle.write(piece.astype(dtype).tobytes())
+
+
+def write_archive(path: Path, manifest: dict[str, Any], arrays: Mapping[str, NDArray[Any] | Narrow]) -> None:
+    """manifest.json and one NPY an array, whole or not at all."""
+    with replacing(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("manifest.json", json.dumps(manifest, default=to_json))
+        for name, values in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as handle:
+                if isinstance(values, Narrow):
+                    values.write(handle)
+                else:
+                    np.lib.format.write_array(handle, np.ascontiguousarray(values), allow_pickle=False)
+
+
+def load(path: str | Path) -> ResultData:
+    """The result that was saved there. Refuses what it does not understand."""
+    with opened(path, f"{path} is not a result saved by Karat, or it is damaged; {REMEDY}") as archive:
+        manifest = read_manifest(archive)
+        _check(manifest, path)
+        return _assemble(manifest, read_arrays(archive))
+
+
+def is_saved_result(path: str | Path) -> bool:
+    """Whether there is a file that `save` wrote, of any version, whole or cut; workbooks are zips too."""
+    if not Path(path).is_file():
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "manifest.json" in archive.namelist() and "posterior.npy" in archive.namelist()
+    except Exception:  # a damaged zip fails in any way
+        with Path(path).open("rb") as file:
+            return file.read(len(BEGINNING) + 30)[30:] == BEGINNING
+
+
+def _arrays(result: ResultData) -> dict[str, NDArray[Any]]:
+    arrays: dict[str, NDArray[Any]] = {name: getattr(result, name) for name in ARRAYS}
+    arrays |= _known_arrays(result.knowledge)
+    arrays["steps"] = np.array(result.steps, dtype=float)
+    return arrays
+
+
+def _known_arrays(known: Knowledge) -> dict[str, NDArray[Any]]:
+    values = {f"known.{name}": getattr(known, name) for name in KNOWN if getattr(known, name) is not None}
+    return values | {f"more.{name}": array for name, array in known.more.items()}
+
+
+def _votes_to_save(votes: Annotations | None) -> dict[str, NDArray[Any] | Narrow]:
+    """Names and gold are the result's own."""
+    if votes is None:
+        return {}
+    kept = (Narrow(votes.task_ptr, steps=True), Narrow(votes.cell_ptr, steps=True), votes.cell_class)
+    return dict(zip(VOTES, (*kept, Narrow(votes.annotator)), strict=True))
+
+
+def _names_to_save(names: Names) -> NDArray[Any] | list[Any]:
+    """An array NumPy can keep without pickle, else a list JSON can."""
+    is_wide = str(getattr(names, "dtype", "")) in ("Int128", "UInt128")  # of Polars; NumPy has none
+    column = as_column(names.to_list() if is_wide else names)  # type: ignore[attr-defined,arg-type]
+    if column.dtype.kind in "iubfmM":
+        return column
+    items: list[Any] = column.tolist()
+    odd = next((item for item in items if not isinstance(item, str | int | float | bool)), None)
+    if odd is not None:
+        raise InputError(f"names of type {type(odd).__name__} cannot be saved; turn them into text first")
+    return items
+
+
+def _check(manifest: dict[str, Any], path: str | Path) -> None:
+    if manifest.get("format") != FORMAT:
+        raise InputError(f"{path} is not a result saved by Karat; {REMEDY}")
+    if manifest["version"] != VERSION:
+        raise InputError(
+            f"{path} was saved in version {manifest['version']} of the format, and this Karat reads "
+            f"version {VERSION}; use the Karat that saved it, or fit again"
+        )
+
+
+def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ResultData:
+    _check_plain(manifest)
+    values: dict[str, Any] = {name: manifest[name] for name in PLAIN}
+    if (
+        manifest["method"] == "auto"
+    ):  # a method of Karat 0.1 that kept a table there of how well methods predicted hidden votes
+        values["settings"] = {name: value for name, value in manifest["settings"].items() if name != "choice"}
+    values |= {name: _names(manifest, arrays, name) for name in NAMES}
+    sizes = {size: len(values[name]) for size, name in zip("TWK", NAMES[:3], strict=True)}
+    _check_arrays(arrays, sizes)
+    values |= {name: arrays[name] for name in ARRAYS}
+    knowledge = _knowledge(arrays, manifest["more"])
+    known_counts = {count.name for count in fields(Counts)} & set(manifest["counts"])  # older files have fewer
+    counts = Counts(**{name: manifest["counts"][name] for name in known_counts})
+    return ResultData(
+        **values,
+        knowledge=knowledge,
+        steps=steps_of(arrays["steps"]),
+        notes=manifest.get("notes", []),  # files of the first Karat have none
+        counts=counts,
+        annotations=_votes(arrays, values, counts, manifest) if VOTES[0] in arrays else None,  # nor these
+    )
+
+
+def steps_of(rows: NDArray[Any]) -> list[Step]:
+    return [Step(int(row[0]), int(row[1]), float(row[2]), float(row[3])) for row in rows]
+
+
+def _knowledge(arrays: dict[str, NDArray[Any]], more: list[str]) -> Knowledge:
+    known: dict[str, Any] = {name: arrays.get(f"known.{name}") for name in KNOWN}
+    return Knowledge(**known, more={name: arrays[f"more.{name}"] for name in more})
+
+
+def _check_plain(manifest: dict[str, Any]) -> None:
+    for name, kind in TYPES.items():
+        if name in manifest and not isinstance(manifest[name], kind):
+            raise TypeError(f"{name} is no {kind}")
+    left_out = manifest["counts"].get("left_out", {})
+    counts = [*left_out.values(), *(count for name, count in manifest["counts"].items() if name != "left_out")]
+    if not all(isinstance(count, int) for count in counts):
+        raise TypeError("counts are no integers")
+    if not all(isinstance(text, str) for text in [*manifest.get("notes", []), *manifest["more"]]):
+        raise TypeError("notes are no text")
+
+
+def _names(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:
+    """From the manifest where they are text, else an array."""
+    names = as_column(manifest[name]) if name in manifest else arrays[name]
+    plain = names.dtype.kind != "O" or all(isinstance(item, str | int | float) for item in names)
+    if names.ndim != 1 or not plain or (names != names).any() or not _all_differ(names):
+        raise ValueError(f"{name} are no names")
+    return names
+
+
+def _all_differ(names: NDArray[Any]) -> bool:
+    if names.dtype.kind == "O":
+        return len(set(names)) == len(names)
+    return bool((names[1:] > names[:-1]).all()) or len(np.unique(names)) == len(names)
+
+
+def _check_arrays(arrays: dict[str, NDArray[Any]], sizes: dict[str, int]) -> None:
+    if min(sizes.values()) < 1 or sizes["K"] > MOST_CLASSES:
+        raise ValueError("there are no tasks, annotators or classes, or too many classes")
+    if "known.class_prior" not in arrays:
+        raise ValueError("the shares of the classes are missing")
+    more = {name: MORE for name in arrays if name.startswith("more.")}
+    check(arrays, {**FIELDS, **more}, sizes)
+    check_rows("posterior", arrays["posterior"])
+    check_steps(arrays["steps"])
+
+
+def _votes(
+    arrays: dict[str, NDArray[Any]], values: dict[str, Any], counts: Counts, manifest: dict[str, Any]
+) -> Annotations:
+    cells_per_task, votes_per_cell, cell_class, annotator = (arrays[name] for name in VOTES)
+    sizes = {size: len(values[name]) for size, name in zip("TWK", NAMES[:3], strict=True)}
+    lengths = Field("T", "u", 1, sizes["K"]), Field("C", "u", 1, len(annotator))
+    check(
+        arrays,
+        dict(zip(VOTES, (*lengths, Field("C", "u", 0, "K"), Field("L", "u", 0, "W")), strict=True)),
+        sizes.copy(),
+    )
+    votes = Annotations(
+        task_ptr=_pointers(cells_per_task),
+        cell_ptr=_pointers(votes_per_cell),
+        cell_class=cell_class,
+        annotator=annotator.astype(np.int32),
+        gold=values["gold"],
+        counts=counts,
+        never_voted=as_column(arrays.get(NEVER_VOTED, manifest.get(NEVER_VOTED, []))),
+        **{name: values[name] for name in NAMES},
+    )
+    check_votes(votes.task_ptr, votes.cell_ptr, votes.cell_class, votes.annotator, votes.gold, sizes)
+    if not np.array_equal(votes.votes_per_task, values["votes_per_task"]):
+        raise ValueError("votes that do not belong together")
+    return votes
+
+
+def _pointers(lengths: NDArray[Any]) -> NDArray[np.int64]:
+    pointers = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=pointers[1:])
+    return pointers
+
+
+def to_json(value: Any) -> Any:
+    """NumPy values in settings, as JSON knows them."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise InputError(f"a setting of type {type(value).__name__} cannot be saved")

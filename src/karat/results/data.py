@@ -1,0 +1,144 @@
+"""ResultData: what a method says of every task and every annotator, the same for all methods and all surfaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.kernels.labels import decide, preference_of
+from karat.kernels.votes import agreement
+from karat.results.accuracy import Intervals, accuracies
+from karat.results.learned import Knowledge, Step
+from karat.votes.annotations import Annotations, Counts
+from karat.votes.encoding import Codes, Names
+
+__all__ = ["Knowledge", "ResultData", "Step", "summarise"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ResultData:
+    """The data of a result, without conveniences; `karat.Result` adds them."""
+
+    method: str
+    settings: dict[str, Any]
+    task_names: Names
+    annotator_names: Names
+    class_names: Names
+    unlabelled: Names  # tasks without any vote: they are listed, but get no label
+    posterior: Floats  # [T, K]
+    label_codes: Codes  # [T]
+    tied: NDArray[np.bool_]  # [T]
+    votes_per_task: NDArray[np.int64]  # [T]
+    gold: Codes  # [T]
+    votes_per_annotator: NDArray[np.int64]  # [W]
+    agreement: Floats  # [W] share of an annotator's votes that equal the label
+    accuracy: Floats  # [W] expected share of right votes, judged by the posterior
+    accuracy_low: Floats  # [W] 95 % credible interval
+    accuracy_high: Floats  # [W]
+    knowledge: Knowledge
+    steps: list[Step]
+    counts: Counts = Counts()
+    converged: bool = True
+    stopped: str = ""
+    seconds: float = 0.0
+    notes: list[str] = field(default_factory=list)  # what a method wants its user to know, a sentence or two each
+    annotations: Annotations | None = None  # the votes it was computed from; None in files of the first Karat
+
+    @property
+    def label(self) -> Any:
+        """The name of each task's label, in the order of `task_names`."""
+        return self.class_names[self.label_codes]
+
+    @property
+    def confidence(self) -> Floats:
+        """The probability of each task's label."""
+        best: Floats = np.take_along_axis(self.posterior, self.label_codes[:, None].astype(np.int64), axis=1)[:, 0]
+        return best
+
+    @property
+    def iterations(self) -> int:
+        return self.steps[-1].iteration
+
+    @property
+    def bound(self) -> Floats:
+        """What the method maximises, after each iteration (NaN where it has no such thing)."""
+        return np.array([step.bound for step in self.steps])
+
+    @property
+    def change(self) -> Floats:
+        """The biggest change of a posterior in each iteration."""
+        return np.array([step.change for step in self.steps])
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.method}: {len(self.label_codes):,} tasks, {len(self.accuracy):,} annotators, "
+            f"{len(self.class_names):,} classes; {self.stopped})"
+        )
+
+
+def summarise(
+    method: str,
+    settings: dict[str, Any],
+    annotations: Annotations,
+    posterior: Floats,
+    steps: list[Step],
+    knowledge: Knowledge,
+    kept: Intervals | None = None,
+) -> ResultData:
+    """Labels, ties and annotators' records, computed alike for every method."""
+    label_codes, tied = _labels(posterior)
+    votes, agreed, expected = _records(annotations, posterior, label_codes)
+    accuracy, low, high = accuracies(votes, expected, kept)
+    return ResultData(
+        method=method,
+        settings=settings,
+        task_names=annotations.task_names,
+        annotator_names=annotations.annotator_names,
+        class_names=annotations.class_names,
+        unlabelled=annotations.unlabelled,
+        posterior=posterior,
+        label_codes=label_codes,
+        tied=tied,
+        votes_per_task=annotations.votes_per_task,
+        gold=annotations.gold,
+        votes_per_annotator=votes,
+        agreement=agreed / votes,
+        accuracy=accuracy,
+        accuracy_low=low,
+        accuracy_high=high,
+        knowledge=knowledge,
+        steps=steps,
+        counts=annotations.counts,
+        annotations=annotations,
+    )
+
+
+def _labels(posterior: Floats) -> tuple[Codes, NDArray[np.bool_]]:
+    preference = preference_of(posterior.sum(axis=0, dtype=np.float64))
+    label, tied = np.empty(len(posterior), np.int32), np.empty(len(posterior), np.bool_)
+    decide(posterior, preference, label, tied)
+    return label, tied
+
+
+def _records(
+    annotations: Annotations, posterior: Floats, label: Codes
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    n = annotations.n_annotators
+    votes, agreed, expected = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n)
+    agreement(
+        annotations.task_ptr.view(np.uint64),
+        annotations.cell_ptr.view(np.uint64),
+        annotations.cell_class,  # type: ignore[arg-type]  # a kernel takes either width
+        annotations.annotator.view(np.uint32),
+        posterior,
+        label,
+        votes,
+        agreed,
+        expected,
+    )
+    return votes, agreed, expected

@@ -1,0 +1,93 @@
+"""How good a posterior is, judged by known truths.
+
+Measures take the posterior [T, K] and the true class of each task [T], -1 where it is not known; only
+tasks with a known truth count. Ties are shared fairly: a task whose m classes have the highest
+probability, but for rounding, predicts each of them by 1/m.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.errors import InputError
+from karat.kernels.labels import NEAR
+
+__all__ = ["BINS", "accuracy", "bin_of", "calibration_error", "credit", "log_loss", "macro_f1", "temper"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+LEAST_PROBABILITY = 1e-15  # a single certain mistake must not make the log loss infinite
+BINS = 15
+
+
+def accuracy(posterior: Floats, truth: Codes) -> float:
+    """The share of tasks that are right; a truth that shares the maximum with m - 1 others earns 1/m."""
+    return float(credit(*_judged(posterior, truth)).mean())
+
+
+def macro_f1(posterior: Floats, truth: Codes) -> float:
+    """The mean over the classes that occur in the truth of F1 = 2 right / (predicted + true).
+
+    Classes that never are the truth have no F1 of their own: predicting them costs recall elsewhere.
+    """
+    rows, truths = _judged(posterior, truth)
+    predicted = _predictions(rows)
+    true = np.bincount(truths, minlength=rows.shape[1])
+    right = np.bincount(truths, weights=credit(rows, truths), minlength=rows.shape[1])
+    occurs = true > 0
+    return float((2 * right[occurs] / (predicted.sum(axis=0) + true)[occurs]).mean())
+
+
+def log_loss(posterior: Floats, truth: Codes) -> float:
+    """The mean of -ln p(truth), with p not below 1e-15."""
+    rows, truths = _judged(posterior, truth)
+    p = rows[np.arange(len(rows)), truths]
+    return float(-np.log(np.clip(p, LEAST_PROBABILITY, 1.0)).mean())
+
+
+def calibration_error(posterior: Floats, truth: Codes, bins: int = BINS) -> float:
+    """Expected calibration error: |accuracy - mean confidence|, averaged over bins by their tasks.
+
+    Bins are equally wide; a confidence on the edge of two belongs to the lower one.
+    """
+    rows, truths = _judged(posterior, truth)
+    confidence = rows.max(axis=1)
+    gaps = np.bincount(bin_of(confidence, bins), weights=credit(rows, truths) - confidence, minlength=bins)
+    return float(np.abs(gaps).sum() / len(rows))
+
+
+def bin_of(confidence: Floats, bins: int = BINS) -> NDArray[np.int64]:
+    """The bin of each confidence."""
+    return np.clip(np.ceil(confidence * bins).astype(np.int64) - 1, 0, bins - 1)
+
+
+def temper(posterior: Floats, temperature: float) -> Floats:
+    """p^(1/T), normalised: above 1, less sure of the same label."""
+    if temperature == 1.0:
+        return posterior
+    powers = posterior ** (1 / temperature)
+    tempered: Floats = powers / powers.sum(axis=1, keepdims=True)
+    return tempered
+
+
+def _judged(posterior: Floats, truth: Codes) -> tuple[Floats, Codes]:
+    """The tasks whose truth is known."""
+    known = truth >= 0
+    if not known.any():
+        raise InputError("no task has a known truth, so there is nothing to judge by")
+    return posterior[known], truth[known]
+
+
+def _predictions(rows: Floats) -> Floats:
+    """[n, K]: 1 for the most probable class, 1/m for each of m that share the maximum, as in `ResultData.tied`."""
+    top = rows >= rows.max(axis=1, keepdims=True) * (1 - NEAR)
+    shares: Floats = top / top.sum(axis=1, keepdims=True)
+    return shares
+
+
+def credit(rows: Floats, truths: Codes) -> Floats:
+    """[n]: 1 where the label is right, 1/m where it is one of m that share the maximum."""
+    earned: Floats = _predictions(rows)[np.arange(len(rows)), truths]
+    return earned

@@ -1,0 +1,99 @@
+"""ResultData -> data frames of the user's kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.results.data import ResultData
+from karat.votes.encoding import MISSING, Names
+from karat.votes.frames import kind_of, make_frame, series_like, take, to_list, to_polars
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["annotators_table", "labels_pieces", "labels_table"]
+
+MOST_ROWS = 2**18  # in a piece
+
+
+def labels_table(result: ResultData, *, probabilities: bool = False) -> Any:
+    """A row a task, in the order of their names; tasks without any vote come last, without a label."""
+    empty = len(result.unlabelled)
+    columns: dict[str, Any] = {
+        "task": _joined(result),
+        "label": take(result.class_names, np.append(result.label_codes, np.full(empty, MISSING, np.int32))),
+        "confidence": _extended(result.confidence, empty),
+        "n_votes": np.append(result.votes_per_task, np.zeros(empty, np.int64)),
+        "tied": np.append(result.tied, np.zeros(empty, np.bool_)),
+    }
+    if probabilities:
+        names = _distinct([str(name) for name in to_list(result.class_names)], set(columns))
+        for k, name in enumerate(names):
+            columns[name] = _extended(result.posterior[:, k], empty)
+    return make_frame(columns, like=result.task_names)
+
+
+def labels_pieces(result: ResultData, *, probabilities: bool = False) -> Iterator[pl.DataFrame]:
+    """The same table in Polars, piece by piece; tasks without any vote are in the last piece."""
+    n_tasks = len(result.label_codes)
+    rows = MOST_ROWS if _may_be_cut(result.task_names) and _may_be_cut(result.class_names) else n_tasks
+    for first in range(0, n_tasks, rows):
+        yield to_polars(labels_table(_cut(result, first, first + rows), probabilities=probabilities))
+
+
+def annotators_table(result: ResultData) -> Any:
+    columns: dict[str, Any] = {
+        "annotator": result.annotator_names,
+        "n_votes": result.votes_per_annotator,
+        "accuracy": result.accuracy,
+        "accuracy_low": result.accuracy_low,
+        "accuracy_high": result.accuracy_high,
+        "agreement": result.agreement,
+    }
+    weights = result.knowledge.weights
+    for s in range(0 if weights is None else weights.shape[1]):
+        columns[f"prototype_{s + 1}"] = np.ascontiguousarray(weights[:, s])  # type: ignore[index]
+    return make_frame(columns, like=result.annotator_names)
+
+
+def _may_be_cut(names: Names) -> bool:
+    """Whether every part of the names has the type of all of them."""
+    if isinstance(names, np.ndarray):
+        return names.dtype.kind != "O" or len({type(name) for name in names}) == 1
+    return bool(kind_of(names).is_polars())
+
+
+def _cut(result: ResultData, first: int, end: int) -> ResultData:
+    """The tasks from first to end; those without any vote stand behind the last."""
+    is_last = end >= len(result.label_codes)
+    return replace(
+        result,
+        task_names=result.task_names[first:end],
+        posterior=result.posterior[first:end],
+        label_codes=result.label_codes[first:end],
+        tied=result.tied[first:end],
+        votes_per_task=result.votes_per_task[first:end],
+        unlabelled=result.unlabelled if is_last else result.unlabelled[:0],
+    )
+
+
+def _joined(result: ResultData) -> Any:
+    if not len(result.unlabelled):
+        return result.task_names
+    everything = [*to_list(result.task_names), *to_list(result.unlabelled)]
+    return series_like(everything, result.task_names)
+
+
+def _extended(values: NDArray[np.float64], empty: int) -> Any:
+    """Nothing is known of tasks without votes: null, not zero."""
+    return values if not empty else [*values.tolist(), *[None] * empty]
+
+
+def _distinct(names: list[str], taken: set[str]) -> list[str]:
+    """A class may be called like a column."""
+    return [f"p({name})" if name in taken else name for name in names]

@@ -1,0 +1,60 @@
+"""The few figures of a fit that are kept beside its result."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from karat.studio.browse import Browser
+from karat.votes.encoding import MISSING
+
+__all__ = ["facts_of"]
+
+MOST_EXAMPLES = 50
+
+
+def facts_of(browser: Browser, before: Browser | None = None) -> dict[str, Any]:
+    """What a result comes to; and what changed against the one shown before, if that was of the same votes."""
+    result = browser.result
+    bound = result.steps[-1].bound
+    return {
+        "n_tasks": len(result.label_codes),
+        "n_votes": int(result.votes_per_task.sum()),
+        "n_annotators": len(result.accuracy),
+        "n_classes": len(result.class_names),
+        "n_unlabelled": len(result.unlabelled),
+        "mean_confidence": float(result.confidence.mean()),
+        "tied": int(browser.doubts.tied.sum()),
+        "flipped": int(browser.doubts.flipped.sum()),
+        "contested": int(browser.doubts.contested.sum()),
+        "gold": int((result.gold != MISSING).sum()),
+        "iterations": result.iterations,
+        "converged": result.converged,
+        "stopped": result.stopped,
+        "bound": bound if math.isfinite(bound) else None,
+        "seconds": result.seconds,
+        "notes": list(result.notes),
+        "counts": asdict(result.counts),
+        "changes": _changes(browser, before) if before is not None else None,
+    }
+
+
+def _changes(browser: Browser, before: Browser) -> dict[str, Any] | None:
+    now, then = browser.result, before.result
+    if len(now.label_codes) != len(then.label_codes) or browser.classes != before.classes:
+        return None
+    changed = np.flatnonzero(now.label_codes != then.label_codes)
+    judged, shown = now.gold != MISSING, changed[:MOST_EXAMPLES].tolist()
+    return {
+        "method": then.method,
+        "labels": len(changed),
+        "beyond_gold": int(np.count_nonzero(~judged[changed])),
+        "confidence_before": float(then.confidence.mean()),
+        "examples": [
+            {"task": code, "name": name, "before": int(then.label_codes[code]), "after": int(now.label_codes[code])}
+            for code, name in zip(shown, browser.task_texts(shown), strict=True)
+        ],
+    }

@@ -1,0 +1,65 @@
+"""Modules of Karat 0.1 under their old names: they still import, with a warning, for one release."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from warnings import warn
+
+__all__ = ["MOVED", "install"]
+
+MOVED = {
+    "karat.annotations": "karat.votes.annotations",
+    "karat.archive": "karat.results.archive",
+    "karat.checkpoint": "karat.fitting.checkpoint",
+    "karat.compare": "karat.insight.comparison",
+    "karat.databases": "karat.io.databases",
+    "karat.datasets": "karat.paper.datasets",
+    "karat.distributed": "karat.api.folders",
+    "karat.encoding": "karat.votes.encoding",
+    "karat.estimators": "karat.api.estimators",
+    "karat.files": "karat.system.files",
+    "karat.frames": "karat.votes.frames",
+    "karat.metrics": "karat.results.metrics",
+    "karat.planning": "karat.insight.next_votes",
+    "karat.predict": "karat.results.predictions",
+    "karat.prior": "karat.fitting.prior",
+    "karat.progress": "karat.fitting.progress",
+    "karat.readers": "karat.io.readers",
+    "karat.registry": "karat.methods.registry",
+    "karat.reproduce": "karat.paper.reproduce",
+    "karat.result": "karat.api.result",
+    "karat.simulation": "karat.votes.simulation",
+    "karat.solve": "karat.api.fit",
+    "karat.tables": "karat.results.tables",
+    "karat.trust": "karat.insight",
+    "karat.updating": "karat.api.update",
+    "karat.writeback": "karat.io.writeback",
+    "karat.writers": "karat.io.writers",
+}
+
+
+class _Moved(MetaPathFinder, Loader):
+    """Finds a module under its old name and loads the new one."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return ModuleSpec(fullname, self) if fullname in MOVED else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        new = MOVED[spec.name]
+        warn(f"{spec.name} is now {new}; the old name goes in the next release", DeprecationWarning, stacklevel=2)
+        return import_module(new)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """The module has run under its own name."""
+
+
+def install() -> None:
+    """Make the old names importable."""
+    sys.meta_path.append(_Moved())

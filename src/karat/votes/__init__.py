@@ -1,0 +1,1 @@
+"""What was said: annotations, names and codes, repeated votes, data frames, simulation."""

@@ -1,0 +1,286 @@
+"""Annotations: every vote as integers, grouped into cells.
+
+A cell is the set of votes of one task for one class. Nearly everything that a method computes depends on the
+task and the class voted for, not on who voted, so it is computed once per cell.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from karat.errors import InputError, KaratWarning
+from karat.kernels import sort_votes
+from karat.votes.encoding import MISSING, Codes, Names, as_column, encode, encode_labels, look_up
+from karat.votes.grouping import grouped, merged, renumber, renumber_seen, take, votes_only
+from karat.votes.matrices import matrix_names, matrix_votes
+
+__all__ = ["Annotations", "Counts", "Repeated"]
+
+Repeated = Literal["first", "last", "majority", "all", "error"]
+POLICY = {
+    "first": sort_votes.FIRST,
+    "last": sort_votes.LAST,
+    "majority": sort_votes.FIRST,  # of the one that is left
+    "all": sort_votes.KEEP_ALL,
+    "error": sort_votes.FIRST,
+}
+MOST_CLASSES = 65_536
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What was read and what was left out; nothing is dropped in silence."""
+
+    rows: int = 0
+    missing: int = 0  # rows without a label
+    repeated: int = 0  # further votes of an annotator on the same task, left out
+    gold_unused: int = 0  # gold truths of tasks that have no votes
+    left_out: dict[str, int] = field(default_factory=dict)  # of an export: {"cancelled annotations": 3}
+
+
+@dataclass(frozen=True, eq=False)
+class Annotations:
+    """Votes sorted by task, class and annotator: the same votes in any order give the same arrays."""
+
+    task_ptr: NDArray[np.int64]  # [T+1] first cell of each task
+    cell_ptr: NDArray[np.int64]  # [C+1] first vote of each cell
+    cell_class: NDArray[np.uint8] | NDArray[np.uint16]  # [C] the class of each cell
+    annotator: Codes  # [L] who cast each vote
+    gold: Codes  # [T] the known truth, MISSING where there is none
+    task_names: Names
+    annotator_names: Names
+    class_names: Names
+    unlabelled: Names = field(default_factory=lambda: np.empty(0, dtype=object))  # tasks with missing votes only
+    never_voted: Names = field(default_factory=lambda: np.empty(0, dtype=object))  # annotators with missing votes only
+    counts: Counts = Counts()
+
+    @property
+    def n_tasks(self) -> int:
+        return len(self.task_ptr) - 1
+
+    @property
+    def n_annotators(self) -> int:
+        return len(self.annotator_names)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.class_names)
+
+    @property
+    def n_votes(self) -> int:
+        return len(self.annotator)
+
+    @property
+    def votes_per_task(self) -> NDArray[np.int64]:
+        return np.diff(self.cell_ptr[self.task_ptr])
+
+    def __repr__(self) -> str:
+        return (
+            f"Annotations({self.n_votes:,} votes, {self.n_tasks:,} tasks, "
+            f"{self.n_annotators:,} annotators, {self.n_classes:,} classes)"
+        )
+
+    def _repr_html_(self) -> str:
+        from karat.votes.notebook import annotations_html
+
+        return annotations_html(self)
+
+    def votes(self) -> tuple[Codes, Codes, Codes]:
+        """The codes (task, annotator, label) of every vote, in the order of the cells."""
+        per_cell = np.diff(self.cell_ptr)
+        cell_task = np.repeat(np.arange(self.n_tasks, dtype=np.int32), np.diff(self.task_ptr))
+        return np.repeat(cell_task, per_cell), self.annotator, np.repeat(self.cell_class.astype(np.int32), per_cell)
+
+    def label_of(self, votes: NDArray[np.int64]) -> NDArray[Any]:
+        """The class that each of these votes is for, by their places."""
+        return self.cell_class[np.searchsorted(self.cell_ptr, votes, side="right") - 1]
+
+    @classmethod
+    def from_arrays(
+        cls,
+        task: ArrayLike,
+        annotator: ArrayLike,
+        label: ArrayLike,
+        *,
+        classes: Sequence[Any] | None = None,
+        gold: Mapping[Any, Any] | None = None,
+        repeated: Repeated = "first",
+    ) -> Annotations:
+        """One entry per vote. Names may be of any kind; a label of None or NaN is no vote.
+
+        >>> from karat import Annotations
+        >>> Annotations.from_arrays(["a", "a", "b"], ["ann", "bob", "ann"], ["cat", "dog", "cat"])
+        Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
+        """
+        columns = [as_column(task), as_column(annotator), as_column(label)]
+        if len({len(column) for column in columns}) != 1:
+            lengths = ", ".join(f"{len(column):,}" for column in columns)
+            raise InputError(f"task, annotator and label must be equally long, but have {lengths} entries")
+        gold = dict(gold or {})
+        task_codes, task_names = encode(columns[0])
+        annotator_codes, annotator_names = encode(columns[1])
+        label_codes, class_names = encode_labels(columns[2], list(gold.values()), classes)
+        return cls.from_codes(
+            task_codes,
+            annotator_codes,
+            label_codes[: len(columns[2])],
+            task_names,
+            annotator_names,
+            class_names,
+            gold=(look_up(list(gold), task_names), label_codes[len(columns[2]) :]),
+            repeated=repeated,
+        )
+
+    @classmethod
+    def from_matrix(
+        cls,
+        matrix: ArrayLike,
+        abstain: Any = -1,
+        *,
+        annotators: Sequence[Any] | None = None,
+        tasks: Sequence[Any] | None = None,
+        classes: Sequence[Any] | None = None,
+    ) -> Annotations:
+        """Votes of a label matrix, as Snorkel makes it: a row per task, a column per annotator.
+
+        Parameters
+        ----------
+        matrix : array_like of shape (n_tasks, n_annotators)
+            The label that each annotator gave to each task: integers, text or objects.
+        abstain : object, default -1
+            The value that means "no vote". None, NaN and masked entries are no votes either.
+        annotators, tasks : sequence, optional
+            Names of the columns and of the rows. By default they are numbered from 0.
+        classes : sequence, optional
+            All classes, in the order wanted. Any other label is then an error.
+
+        Returns
+        -------
+        Annotations
+            Rows without a vote are listed in `unlabelled`, columns without a vote in `never_voted`.
+
+        Raises
+        ------
+        InputError
+            If the matrix does not have two dimensions or no votes, or names do not fit its shape.
+
+        Examples
+        --------
+        >>> from karat import Annotations
+        >>> votes = Annotations.from_matrix([[0, -1, 1], [1, -1, -1], [-1, -1, -1]], annotators=["a", "b", "c"])
+        >>> votes
+        Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
+        >>> votes.unlabelled.tolist(), votes.never_voted.tolist()
+        ([2], ['b'])
+        """
+        row, column, label, shape = matrix_votes(matrix, abstain)
+        (task, task_names), (annotator, annotator_names) = (
+            matrix_names(given, length, what)
+            for given, length, what in zip((tasks, annotators), shape, ("tasks", "annotators"), strict=True)
+        )
+        label_codes, class_names = encode_labels(label, [], classes)
+        empty = np.setdiff1d(np.arange(shape[0]), row)  # one missing vote each lists them as unlabelled
+        found = cls.from_codes(
+            np.append(task[row], task[empty]),
+            np.append(annotator[column], np.zeros(len(empty), np.int32)),
+            np.append(label_codes, np.full(len(empty), MISSING, np.int32)),
+            task_names,
+            annotator_names,
+            class_names,
+        )
+        return replace(found, counts=Counts(shape[0] * shape[1], shape[0] * shape[1] - found.n_votes))
+
+    @classmethod
+    def from_codes(
+        cls,
+        task: Codes,
+        annotator: Codes,
+        label: Codes,
+        task_names: Names,
+        annotator_names: Names,
+        class_names: Names,
+        *,
+        gold: tuple[Codes, Codes] | None = None,
+        repeated: Repeated = "first",
+    ) -> Annotations:
+        """The one door: every reader ends here. A MISSING label is no vote; unused names are left out."""
+        _check(task, annotator, class_names, repeated)
+        n_rows, asked = len(label), task
+        task, annotator, label = votes_only(task, annotator, label)
+        n_votes = len(label)
+        if repeated == "majority":
+            task, annotator, label = merged(task, annotator, label)
+        counts = sort_votes.count(task, len(task_names))
+        was_asked = sort_votes.count(asked, len(task_names)) > 0 if asked is not task else counts > 0
+        has_vote = counts > 0
+        start, by_annotator, by_label = grouped(task, annotator, label, counts, len(class_names))
+        del task, annotator, label, counts, asked
+        seen = renumber_seen(by_annotator, len(annotator_names))
+        kept = _sort(start, by_annotator, by_label, repeated)
+        task_ptr, cell_ptr, cell_class = sort_votes.cells(start, by_label[:kept])
+        truths, gold_unused = _gold_of(gold, has_vote)
+        return cls(
+            task_ptr=task_ptr,
+            cell_ptr=cell_ptr,
+            cell_class=cell_class,
+            annotator=by_annotator[:kept],
+            gold=truths,
+            task_names=take(task_names, has_vote),
+            annotator_names=take(annotator_names, seen),
+            class_names=class_names,
+            unlabelled=task_names[np.flatnonzero(was_asked & ~has_vote)],
+            never_voted=annotator_names[np.flatnonzero(~seen)],
+            counts=Counts(n_rows, n_rows - n_votes, n_votes - kept, gold_unused),
+        )
+
+
+def _check(task: Codes, annotator: Codes, class_names: Names, repeated: str) -> None:
+    if repeated not in get_args(Repeated):
+        raise InputError(f'repeated must be "first", "last", "majority", "all" or "error", not "{repeated}"')
+    if len(class_names) > MOST_CLASSES:
+        raise InputError(f"{len(class_names):,} different labels: is this the right column? (at most {MOST_CLASSES:,})")
+    for name, codes in (("task", task), ("annotator", annotator)):
+        if codes.size and codes.min() == MISSING:
+            row = int(np.argmax(codes == MISSING))
+            raise InputError(
+                f"row {row + 1} has a label but no {name}; {(codes == MISSING).sum():,} rows are like that"
+            )
+
+
+def _sort(start: NDArray[np.int64], annotator: Codes, label: sort_votes.Labels, repeated: Repeated) -> int:
+    """Sorts the votes of each task. -> how many are kept"""
+    kept = sort_votes.sort_tasks(start, annotator, label, POLICY[repeated])
+    left_out = len(label) - kept
+    if repeated == "error" and left_out:
+        raise InputError(
+            f"{left_out:,} votes repeat an earlier vote of the same annotator on the same task; "
+            'choose repeated="first", "last", "majority" or "all" (--repeated)'
+        )
+    return kept
+
+
+def _gold_of(gold: tuple[Codes, Codes] | None, has_vote: NDArray[np.bool_]) -> tuple[Codes, int]:
+    """The truth of each task with votes, and how many truths belong to no such task."""
+    truths = np.full(int(has_vote.sum()), MISSING, dtype=np.int32)
+    if gold is None:
+        return truths, 0
+    task, truth = gold
+    known = (task != MISSING) & (truth != MISSING)
+    usable = known.copy()
+    usable[known] = has_vote[task[known]]
+    truths[renumber(has_vote)[task[usable]]] = truth[usable]
+    unused = len(task) - int(usable.sum())
+    warn_of_unused_gold(unused)
+    return truths, unused
+
+
+def warn_of_unused_gold(count: int) -> None:
+    if count:
+        text = f"{count:,} gold truths belong to tasks without votes and are not used"
+        warnings.warn(text, KaratWarning, stacklevel=4)

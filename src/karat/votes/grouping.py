@@ -1,0 +1,63 @@
+"""Votes in any order -> the votes of each task side by side, and only names that occur."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.errors import InputError
+from karat.kernels import sort_votes
+from karat.votes.encoding import MISSING, Codes, Names
+from karat.votes.repeats import majority_of_repeats
+
+__all__ = ["grouped", "merged", "renumber", "renumber_seen", "take", "votes_only"]
+
+
+def votes_only(task: Codes, annotator: Codes, label: Codes) -> tuple[Codes, Codes, Codes]:
+    """Rows that have a label: the very arrays, where all rows have one."""
+    if label.size and label.min() != MISSING:
+        return task, annotator, label
+    voted = np.flatnonzero(label != MISSING)
+    if not voted.size:
+        raise InputError("there is not a single vote: every label is missing")
+    return task[voted], annotator[voted], label[voted]
+
+
+def merged(task: Codes, annotator: Codes, label: Codes) -> tuple[Codes, Codes, Codes]:
+    found = majority_of_repeats(task, annotator, label)
+    if not len(found[0]):
+        raise InputError("there is not a single vote left: every annotator is torn between labels on every task")
+    return found
+
+
+def grouped(
+    task: Codes, annotator: Codes, label: Codes, counts: NDArray[np.int64], n_classes: int
+) -> tuple[NDArray[np.int64], Codes, sort_votes.Labels]:
+    """Where the votes of each task that has any begin, and (annotator, label) of the votes in that order."""
+    start = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=start[1:])
+    by_annotator = np.empty(len(task), np.int32)
+    by_label: sort_votes.Labels = np.empty(len(task), np.uint8)
+    if n_classes > 256:
+        by_label = np.empty(len(task), np.uint16)
+    sort_votes.group_by_task(task, annotator, label, start[:-1].copy(), by_annotator, by_label)
+    used = np.append(counts > 0, True)
+    return start if used.all() else start[used], by_annotator, by_label
+
+
+def renumber_seen(annotator: Codes, n: int) -> NDArray[np.bool_]:
+    """Which annotators have votes; these are counted without the others, in place."""
+    seen: NDArray[np.bool_] = sort_votes.count(annotator, n) > 0
+    if not seen.all():
+        sort_votes.renumber(annotator, renumber(seen))
+    return seen
+
+
+def take(names: Names, used: NDArray[np.bool_]) -> Names:
+    taken: Names = names if used.all() else names[np.flatnonzero(used)]
+    return taken
+
+
+def renumber(used: NDArray[np.bool_]) -> Codes:
+    numbers: Codes = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    return numbers

@@ -1,0 +1,145 @@
+"""Labels -> classes: which labels are no votes, and which classes the others and the gold truths are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.errors import InputError
+from karat.votes.encoding import MISSING, Codes, Names, as_column
+from karat.votes.frames import series_like, to_list
+from karat.votes.names import (
+    Coded,
+    encode_series,
+    integer_names,
+    is_blank,
+    is_integer_text,
+    match,
+    renumber,
+    text_of,
+    without,
+)
+
+__all__ = ["MINUS_ONE", "MISSING_LABELS", "Settled", "drop_missing", "is_dropped", "is_missing", "listed", "settle"]
+
+MISSING_LABELS = ("NA", "null", "NaN")  # beside null, NaN and blank, which are never a label
+MINUS_ONE = 'cells of -1, taken as "no vote"'  # how `Counts.left_out` calls them
+
+
+class Settled(NamedTuple):
+    """Every label and every gold truth as codes into one vocabulary of classes."""
+
+    labels: Codes
+    truths: Codes
+    names: Names
+
+
+def drop_missing(labels: Coded, missing: Iterable[Any] | None, is_wide: bool = False) -> Coded:
+    """Labels that say "no vote" become MISSING."""
+    labels = without(labels, lambda name: is_missing(name, missing))
+    if is_wide and missing is None and all(map(is_integer_text, to_list(labels.names))):
+        return without(labels, lambda name: text_of(name) == "-1")  # Snorkel's way to say "did not vote"
+    return labels
+
+
+def is_dropped(cells: Coded, labels: Coded, missing: Iterable[Any] | None) -> NDArray[np.bool_]:
+    """Cells of -1 that became MISSING although nobody said that -1 is no vote."""
+    if missing is not None:
+        return np.zeros(len(cells.codes), np.bool_)
+    minus_one = [code for code, name in enumerate(to_list(cells.names)) if text_of(name) == "-1"]
+    dropped: NDArray[np.bool_] = np.isin(cells.codes, minus_one) & (labels.codes == MISSING)
+    return dropped
+
+
+def is_missing(label: Any, missing: Iterable[Any] | None) -> bool:
+    """Null, NaN, blank, or one of the words that mean "no vote"."""
+    if label is None or is_blank(label) or type(label).__name__ in ("NAType", "NaTType"):  # of pandas
+        return True
+    words = MISSING_LABELS if missing is None else missing
+    return label != label or text_of(label) in map(text_of, words)  # only NaN differs from itself
+
+
+def settle(
+    labels: Coded,
+    truths: list[Any],
+    classes: Sequence[Any] | None,
+    is_text: bool,
+    where: Callable[[int], str],
+) -> Settled:
+    """One vocabulary: the classes given, else all labels and truths that occur, sorted."""
+    if classes is not None:
+        return _settle_given(labels, truths, _checked(classes), is_text, where)
+    unseen = match(truths, labels.names) == MISSING
+    new = {text_of(truth): truth for truth, is_new in zip(truths, unseen, strict=True) if is_new}
+    if new:
+        labels = _extend(labels, list(new.values()))
+    if is_text:
+        labels = integer_names(labels)
+    return Settled(labels.codes, match(truths, labels.names), labels.names)
+
+
+def _extend(labels: Coded, new: list[Any]) -> Coded:
+    known = to_list(labels.names)
+    both = known + [_alike(value, known) for value in new]
+    try:
+        coded = encode_series(series_like(both, labels.names))  # type: ignore[arg-type]  # where it is no series
+    except Exception:  # each library has its own ways to refuse values
+        coded = None
+    if coded is None or len({isinstance(value, str) for value in both}) > 1:
+        raise InputError(
+            f"the gold truth {new[0]!r} and the labels (such as {known[0]!r}) are of different kinds; "
+            "write both in the same way"
+        ) from None
+    return Coded(renumber(labels.codes, coded.codes[: len(known)]), coded.names)
+
+
+def _alike(value: Any, known: list[Any]) -> Any:
+    """The value in the kind of the known names, where it can be written so: "7" becomes 7 beside 5 and 6."""
+    if all(isinstance(name, str) for name in known):
+        return text_of(value)
+    are_integers = all(isinstance(name, int) and not isinstance(name, bool) for name in known)
+    return int(text_of(value)) if are_integers and is_integer_text(value) else value
+
+
+def _settle_given(
+    labels: Coded, truths: list[Any], classes: list[Any], is_text: bool, where: Callable[[int], str]
+) -> Settled:
+    given, known = as_column(classes), to_list(labels.names)
+    class_of = match(known, given)
+    outside = np.flatnonzero(class_of == MISSING)
+    if outside.size:
+        row = int(np.flatnonzero(np.isin(labels.codes, outside))[0])
+        _refuse(f"{where(row)}: label", known[labels.codes[row]], classes)
+    truth_codes = match(truths, given)
+    if (truth_codes == MISSING).any():
+        _refuse("gold truth", truths[int(np.argmax(truth_codes == MISSING))], classes)
+    return Settled(renumber(labels.codes, class_of), truth_codes, _name(classes, labels, class_of, is_text))
+
+
+def _name(classes: list[Any], labels: Coded, class_of: Codes, is_text: bool) -> Names:
+    """The classes in the order given, written as the labels are."""
+    known = to_list(labels.names)
+    seen = {int(code): name for code, name in zip(class_of, known, strict=True)}
+    values = [seen.get(code, _alike(value, known)) for code, value in enumerate(classes)]
+    if is_text and all(map(is_integer_text, values)):
+        return series_like([int(value) for value in values], nw.new_series("", [0], backend="polars"))
+    return series_like(values, labels.names)
+
+
+def _checked(classes: Sequence[Any]) -> list[Any]:
+    given = [classes] if isinstance(classes, str) else list(classes)
+    if not given or len({text_of(name) for name in given}) < len(given):
+        raise InputError(f"classes must be one or more different labels, but are {listed(given)}")
+    return given
+
+
+def _refuse(what: str, found: Any, classes: list[Any]) -> None:
+    raise InputError(f"{what} {found!r} is not among the classes {listed(classes)}; correct it, or add it to --classes")
+
+
+def listed(classes: list[Any]) -> str:
+    return ", ".join(map(str, classes[:20])) + (", ..." if len(classes) > 20 else "")

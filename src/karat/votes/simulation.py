@@ -1,0 +1,273 @@
+"""Draw annotations and truth from the generative process of PTBCC's paper.
+
+    tau ~ Dirichlet(u)            how frequent the classes are
+    pi_j ~ Dirichlet(beta)        annotator j's mixture of S prototypes
+    v_sk ~ Dirichlet(a_sk)        how prototype s votes when the truth is k
+    z_i ~ tau, x_ji ~ pi_j        truth of task i; the prototype that j follows on it
+    y_ij ~ v_{x_ji, z_i}          the vote
+
+The paper leaves open who is asked about a task: here annotators differ in activity. Tasks are drawn in pieces,
+each with random numbers of its own, so that a hundred million votes need the memory of one piece only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from karat.errors import InputError
+from karat.votes.annotations import MOST_CLASSES, Annotations
+from karat.votes.encoding import MISSING, Codes, as_column
+
+__all__ = ["Piece", "Process", "Simulation", "draw_process", "draw_truth", "pieces", "simulate"]
+
+Floats = NDArray[np.float64]
+
+VOTES_PER_PIECE = 2**20
+CLASS_STRENGTH = 1000.0  # sum of u: tau keeps close to the shares asked for
+PROTOTYPE_STRENGTH = 50.0  # sum of a_sk: the default prototypes keep their character
+SKILLED, CONFUSED, MISTAKEN = 0.85, 0.3, 0.5  # chances to be right, and to take a class for the next one
+FEW = 8  # annotators per vote: beyond, drawing again is cheaper than weighing everybody
+
+
+@dataclass(frozen=True, eq=False)
+class Process:
+    """The parameters that truths and votes are drawn from."""
+
+    tau: Floats  # [K]
+    weights: Floats  # [W, S] pi
+    prototypes: Floats  # [S, K, K] v: truth in rows, vote in columns
+    activity: Floats  # [W] how likely each annotator is asked, sum 1
+    votes_per_task: float
+    missing: float  # share of votes without a label
+    seed: int
+
+
+class Piece(NamedTuple):
+    """Some tasks: the truth of each, and their votes."""
+
+    first: int  # the number of the first task
+    truth: Codes
+    task: Codes
+    annotator: Codes
+    label: Codes  # MISSING where there is no label
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """Votes with the truth behind them. Rows follow the names of the annotations."""
+
+    annotations: Annotations
+    truth: Codes  # [T]
+    tau: Floats  # [K]
+    weights: Floats  # [W, S]
+    prototypes: Floats  # [S, K, K]
+
+
+def simulate(
+    n_tasks: int,
+    n_annotators: int,
+    n_classes: int,
+    *,
+    class_names: Sequence[Any] | None = None,
+    **settings: Any,
+) -> Simulation:
+    """Annotations whose truth is known; tasks and annotators are numbered. Settings are those of `draw_process`.
+
+    >>> import karat
+    >>> karat.simulate(100, 10, 3, votes_per_task=4, seed=1).annotations
+    Annotations(400 votes, 100 tasks, 10 annotators, 3 classes)
+    """
+    names = np.arange(n_classes) if class_names is None else as_column(list(class_names))
+    if len(names) != n_classes:
+        raise InputError(f"there are {n_classes} classes but {len(names)} class names")
+    process = draw_process(n_annotators, n_classes, **settings)
+    parts = list(pieces(process, n_tasks))
+    task, annotator, label = (np.concatenate([part[column] for part in parts]) for column in (2, 3, 4))
+    annotations = Annotations.from_codes(task, annotator, label, np.arange(n_tasks), np.arange(n_annotators), names)
+    truth = np.concatenate([part.truth for part in parts])
+    return Simulation(
+        annotations,
+        truth[np.asarray(annotations.task_names)],
+        process.tau,
+        process.weights[np.asarray(annotations.annotator_names)],
+        process.prototypes,
+    )
+
+
+def draw_process(
+    n_annotators: int,
+    n_classes: int,
+    *,
+    votes_per_task: float = 5.0,
+    n_prototypes: int = 2,
+    prototypes: ArrayLike | None = None,
+    prototype_weights: ArrayLike | None = None,
+    annotator_concentration: float = 2.0,
+    class_weights: ArrayLike | None = None,
+    imbalance: float = 1.0,
+    activity_spread: float = 1.0,
+    missing: float = 0.0,
+    seed: int = 0,
+) -> Process:
+    """The parameters of a simulation, drawn where they are not given.
+
+    prototypes: [S, K, K]; by default a skilled one, one that takes classes for their neighbour, then random ones.
+    prototype_weights: how common the prototypes are among annotators; by default alike.
+    annotator_concentration: sum of beta; small: an annotator follows one prototype; large: all are alike.
+    class_weights: the shares of the classes, as they are; else tau is drawn by imbalance, the frequency of the
+        most frequent class over that of the rarest.
+    activity_spread: 0: all annotators are as active; else the standard deviation of the log of their activity.
+    missing: share of votes that have no label.
+    """
+    _check_sizes(n_annotators=n_annotators, n_classes=n_classes, n_prototypes=n_prototypes)
+    _check_range("votes_per_task", votes_per_task, 1, n_annotators)
+    _check_range("imbalance", imbalance, 1, 1e6)
+    _check_range("annotator_concentration", annotator_concentration, 1e-3, 1e6)
+    _check_range("activity_spread", activity_spread, 0, 4)
+    _check_range("missing", missing, 0, 0.99)
+    _check_range("seed", seed, 0, 2**63)
+    rng = np.random.default_rng((seed, 0))
+    tau = _draw_tau(rng, n_classes, class_weights, imbalance)
+    v = _draw_prototypes(rng, n_prototypes, n_classes, prototypes)
+    common = _shares("prototype_weights", prototype_weights, len(v))
+    pi = rng.dirichlet(np.maximum(annotator_concentration * common, 1e-6), size=n_annotators)
+    activity = np.exp(activity_spread * rng.standard_normal(n_annotators))
+    return Process(tau, pi, v, activity / activity.sum(), votes_per_task, missing, seed)
+
+
+def pieces(process: Process, n_tasks: int) -> Iterator[Piece]:
+    """Tasks 0 to n_tasks - 1 with their votes, piece by piece."""
+    for first, truth, rng in _truths(process, n_tasks):
+        task, annotator = _who_votes(rng, process, len(truth))
+        x = _draw(rng, process.weights, annotator)
+        label = _draw(rng, process.prototypes.reshape(-1, len(process.tau)), x * len(process.tau) + truth[task])
+        if process.missing:
+            label[rng.random(len(label)) < process.missing] = MISSING
+        yield Piece(first, truth, task + np.int32(first), annotator, label)
+
+
+def draw_truth(process: Process, n_tasks: int) -> Iterator[tuple[int, Codes]]:
+    """The first task and the truths of the same pieces, without their votes."""
+    return ((first, truth) for first, truth, _ in _truths(process, n_tasks))
+
+
+def _truths(process: Process, n_tasks: int) -> Iterator[tuple[int, Codes, np.random.Generator]]:
+    _check_sizes(n_tasks=n_tasks)
+    size = max(VOTES_PER_PIECE // int(np.ceil(process.votes_per_task)), 1)
+    for index, first in enumerate(range(0, n_tasks, size)):
+        rng = np.random.default_rng((process.seed, 1, index))
+        rows = np.zeros(min(size, n_tasks - first), dtype=np.int32)
+        yield first, _draw(rng, process.tau[None], rows), rng
+
+
+def _who_votes(rng: np.random.Generator, process: Process, n_tasks: int) -> tuple[Codes, Codes]:
+    """Task and annotator of each vote; votes per task differ by one where their mean is no whole number."""
+    least = int(process.votes_per_task)
+    n_votes = least + (rng.random(n_tasks) < process.votes_per_task - least)
+    start = np.cumsum(n_votes) - n_votes
+    annotator = np.empty(n_votes.sum(), dtype=np.int32)
+    for size in np.unique(n_votes):
+        tasks = np.flatnonzero(n_votes == size)
+        annotator[start[tasks][:, None] + np.arange(size)] = _ask(rng, process.activity, len(tasks), int(size))
+    return np.repeat(np.arange(n_tasks, dtype=np.int32), n_votes), annotator
+
+
+def _ask(rng: np.random.Generator, activity: Floats, n_tasks: int, size: int) -> Codes:
+    """[n_tasks, size]: different annotators for each task, the active ones more often."""
+    if len(activity) > FEW * size:
+        return _ask_again(rng, activity, n_tasks, size)
+    # The first of exponential clocks to ring: drawing without replacement, all at once.
+    clocks = rng.standard_exponential((n_tasks, len(activity))) / activity
+    first = np.argpartition(clocks, size - 1, axis=1)[:, :size]
+    return np.sort(first, axis=1).astype(np.int32)
+
+
+def _ask_again(rng: np.random.Generator, activity: Floats, n_tasks: int, size: int) -> Codes:
+    """Anybody, then somebody else in the place of those who are asked twice."""
+    everybody = activity[None]
+    asked = _draw(rng, everybody, np.zeros(n_tasks * size, dtype=np.int32)).reshape(n_tasks, size)
+    rows = np.arange(n_tasks)
+    while len(rows):
+        part = np.sort(asked[rows], axis=1)
+        twice = np.zeros(part.shape, dtype=bool)
+        twice[:, 1:] = part[:, 1:] == part[:, :-1]
+        part[twice] = _draw(rng, everybody, np.zeros(int(twice.sum()), dtype=np.int32))
+        asked[rows] = part
+        rows = rows[twice.any(axis=1)]
+    return asked
+
+
+def _draw(rng: np.random.Generator, probabilities: Floats, row: Codes) -> Codes:
+    """A category from the given row of probabilities, for each entry of `row`.
+
+    The cumulative sums of row r are moved to r ... r + 1, so that one sorted array serves them all.
+    """
+    n_rows, n = probabilities.shape
+    sums = np.cumsum(probabilities, axis=1)
+    steps = (sums / sums[:, -1:] + np.arange(n_rows)[:, None]).ravel()
+    found = np.searchsorted(steps, row + rng.random(len(row)), side="right") - row.astype(np.int64) * n
+    drawn: Codes = np.clip(found, 0, n - 1).astype(np.int32)
+    return drawn
+
+
+def _draw_tau(rng: np.random.Generator, n_classes: int, given: ArrayLike | None, imbalance: float) -> Floats:
+    if given is not None:
+        return _shares("class_weights", given, n_classes)
+    shares = np.geomspace(imbalance, 1, n_classes)
+    return rng.dirichlet(CLASS_STRENGTH * shares / shares.sum())
+
+
+def _draw_prototypes(rng: np.random.Generator, n: int, n_classes: int, given: ArrayLike | None) -> Floats:
+    if given is not None:
+        return _checked_prototypes(given, n_classes)
+    if n_classes == 1:
+        return np.ones((n, 1, 1))
+    right = np.eye(n_classes)
+    following = np.roll(right, 1, axis=1)
+    skilled = _mixture(SKILLED * right)
+    confused = _mixture(CONFUSED * right + MISTAKEN * following)
+    rows = [PROTOTYPE_STRENGTH * skilled, PROTOTYPE_STRENGTH * confused, *[np.ones_like(right)] * max(n - 2, 0)]
+    return np.array([[rng.dirichlet(row) for row in prototype] for prototype in rows[:n]])
+
+
+def _mixture(chances: Floats) -> Floats:
+    """What the chances leave is spread over all classes alike."""
+    rest: Floats = (1 - chances.sum(axis=1, keepdims=True)) / len(chances)
+    return chances + rest
+
+
+def _checked_prototypes(given: ArrayLike, n_classes: int) -> Floats:
+    try:
+        v = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError("prototypes must be numbers: one matrix of classes by classes each") from None
+    if v.ndim != 3 or len(v) == 0 or v.shape[1:] != (n_classes, n_classes):
+        raise InputError(f"prototypes must have the shape (any, {n_classes}, {n_classes}), not {v.shape}")
+    if not (v >= 0).all() or not np.allclose(v.sum(axis=2), 1, atol=1e-6):
+        raise InputError("each row of a prototype must be probabilities: not negative, with the sum 1")
+    return v
+
+
+def _shares(name: str, given: ArrayLike | None, n: int) -> Floats:
+    shares = np.ones(n) if given is None else np.array(given, dtype=float)
+    if shares.shape != (n,) or not (shares >= 0).all() or not 0 < shares.sum() < np.inf:
+        raise InputError(f"{name} must be {n} numbers that are not negative, but is {shares.tolist()}")
+    total: Floats = shares / shares.sum()
+    return total
+
+
+def _check_sizes(**sizes: int) -> None:
+    for name, size in sizes.items():
+        most = MOST_CLASSES if name == "n_classes" else 2**31 - 1
+        if not 1 <= size <= most:
+            raise InputError(f"{name} must be from 1 to {most:,}, not {size:,}")
+
+
+def _check_range(name: str, value: float, least: float, most: float) -> None:
+    if not least <= value <= most:
+        raise InputError(f"{name} must be from {least:g} to {most:g}, not {value:g}")
