@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from karat import InputError
@@ -56,6 +57,23 @@ def test_a_workbook_without_sheets(tmp_path: Path) -> None:
 
 def test_a_header_with_a_control_character(tmp_path: Path) -> None:
     assert votes_of(read(write(tmp_path / "v.csv", CSV.replace("label", "la\x1fbel", 1)))) == VOTES
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_a_parquet_file_with_counts_of_rows_that_disagree(tmp_path: Path, which: int) -> None:
+    """The count of the file, of a column and of a group of rows: a wrong one must not lose rows in silence."""
+    n = 300_000
+    path = tmp_path / "v.parquet"
+    pl.DataFrame(dict.fromkeys(["task", "worker", "label"], ["a"] * n)).write_parquet(path, row_group_size=n)
+    count, other = bytes.fromhex("c0cf24"), bytes.fromhex("c0b802")  # 300,000 and 20,000 as Thrift writes them
+    content = path.read_bytes()
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    parts = content[footer:].split(count)
+    assert len(parts) == 6  # one count of the file, three of columns, one of the group
+    place = (1, 2, 5)[which]
+    path.write_bytes(content[:footer] + count.join(parts[:place]) + other + count.join(parts[place:]))
+    with pytest.raises(InputError, match=r"v\.parquet is no whole Parquet file \(.*; fetch or write the file again"):
+        read(path)
 
 
 class Panic(BaseException):
