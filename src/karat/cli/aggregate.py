@@ -213,5 +213,13 @@ def _fit(
     from karat.cli.words import progress
     from karat.prior import fit_with_prior
 
-    with progress(method.name) as watch:
-        return fit_with_prior(method, votes, prior, engine=engine, watch=watch, checkpoint=checkpoint)
+    try:
+        with progress(method.name) as watch:
+            return fit_with_prior(method, votes, prior, engine=engine, watch=watch, checkpoint=checkpoint)
+    except KeyboardInterrupt:
+        if checkpoint is None or not checkpoint.owned:
+            raise
+        how = "--resume instead of --overwrite" if checkpoint.overwrite else "--resume"
+        raise KeyboardInterrupt(
+            f"{checkpoint.path} holds the work so far: to go on, run the same command with {how}"
+        ) from None
