@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import karat.fitting.solve
@@ -224,11 +226,32 @@ def test_an_interrupt_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert list(tmp_path.iterdir()) == [votes]
 
 
+@pytest.mark.parametrize(("how", "words"), [("", "--resume"), ("--overwrite", "--resume instead of --overwrite")])
+def test_an_interrupt_with_a_checkpoint_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, words: str
+) -> None:
+    def press(*_: object) -> bool:
+        signal.raise_signal(signal.SIGINT)
+        return False
+
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "votes.csv", CSV)
+    given = ["aggregate", "votes.csv", "--method", "ptbcc", "-o", "out.csv", "--checkpoint", "half"]
+    with monkeypatch.context() as patched:
+        patched.setattr("karat.methods.ptbcc.PTBCC.converged", press)
+        result = run(*given, *how.split())
+    assert result.exit_code == 130
+    said = f"interrupted; half holds the work so far: to go on, run the same command with {words}"
+    assert assert_one_message(result.stderr) == f"error: {said}\n"
+    assert run(*given, "--resume").exit_code == 0
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, pl.exceptions.PanicException])
 def test_a_mistake_of_ours_is_exit_code_one_and_asks_for_a_report(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: type[BaseException]
 ) -> None:
     def wrong(*_: object, **__: object) -> None:
-        raise ZeroDivisionError("by zero")
+        raise error("by zero")
 
     votes = write(tmp_path / "votes.csv", CSV)
     monkeypatch.setattr(karat.fitting.solve, "fit", wrong)
@@ -236,7 +259,7 @@ def test_a_mistake_of_ours_is_exit_code_one_and_asks_for_a_report(
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 1
-    assert "failed unexpectedly (ZeroDivisionError: by zero)" in assert_one_message(capsys.readouterr().err)
+    assert f"failed unexpectedly ({error.__name__}: by zero)" in assert_one_message(capsys.readouterr().err)
 
 
 def test_a_traceback_is_shown_on_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ import pytest
 from click.testing import Result
 
 import karat
+from karat.paper.datasets import register, registry
+from karat.votes.sample import VOTES
 from tests.cli_helpers import CSV, run, write
 
 resource = pytest.importorskip("resource", reason="limits of a process are those of POSIX")
@@ -35,9 +38,17 @@ COMMANDS = {
     "trust": ("model.karat --flips a.csv --spammers b.csv", ["a.csv", "b.csv"]),
     "agreement": ("votes.csv --annotators a.csv --pairs b.csv", ["a.csv", "b.csv"]),
     "compare": ("votes.csv --method mv -o a.csv --labels b.csv", ["a.csv", "b.csv"]),
+    "demo": ("--out demo", ["demo/truth.csv", "demo/labels.csv", "demo/annotators.csv", "demo/model.karat"]),
+    "datasets": ("fetch mine --from sets", ["cache/mine/label.csv", "cache/mine/truth.csv"]),
+    "database": ("votes.csv --method mv --to-database sqlite:///a.db --to-table labels -o b.csv", ["a.db", "b.csv"]),
 }  # fmt: skip
-INPUTS = {"votes.csv", "new.csv", "model.karat"}
+INPUTS = {"votes.csv", "new.csv", "model.karat", "demo/votes.csv", "sets/mine/label.csv", "sets/mine/truth.csv"}
 OLD = b"old"
+OLD_TABLE = """
+DROP TABLE IF EXISTS labels;
+CREATE TABLE labels (task TEXT, label TEXT, confidence REAL, n_votes INTEGER, tied INTEGER);
+INSERT INTO labels VALUES ('old', 'x', 1.0, 1, 0);
+"""
 
 PROGRAM = """
 import os, signal, sys
@@ -47,6 +58,9 @@ def kill(*given):
     os.kill(os.getpid(), {signal})
     place(*given)
 karat.system.files._put_in_place = kill
+if sys.argv[1] == "datasets":
+    from karat.paper.datasets import register
+    register("mine", "sets/mine")
 from karat.cli import main
 sys.argv = ["karat", *sys.argv[1:]]
 main()
@@ -58,29 +72,53 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     karat.aggregate(write(tmp_path / "votes.csv", CSV), "mv").save(tmp_path / "model.karat")
     write(tmp_path / "new.csv", "task,worker,label\nt9,ann,x\n")
+    for name in ("sets/mine", "cache/mine", "demo"):
+        (tmp_path / name).mkdir(parents=True)
+    write(tmp_path / "demo/votes.csv", VOTES.read_bytes())
+    write(tmp_path / "sets/mine/label.csv", CSV)
+    write(tmp_path / "sets/mine/truth.csv", "task,truth\nt1,x\n")
+    monkeypatch.setenv("KARAT_CACHE", "cache")
+    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
+    register("mine", "sets/mine")
     return tmp_path
 
 
 def words(command: str) -> list[str]:
-    return [command, *COMMANDS[command][0].split()]
+    return ["aggregate" if command == "database" else command, *COMMANDS[command][0].split()]
 
 
 def put_old(folder: Path, command: str) -> None:
     for name in COMMANDS[command][1]:
-        write(folder / name, OLD)
+        if name.endswith(".db"):
+            with closing(sqlite3.connect(folder / name)) as database:
+                database.executescript(OLD_TABLE)
+        else:
+            write(folder / name, OLD)
+
+
+def is_old(path: Path) -> bool:
+    if path.suffix != ".db":
+        return path.read_bytes() == OLD
+    with closing(sqlite3.connect(path)) as database:
+        tasks = database.execute("SELECT task FROM labels ORDER BY task").fetchall()
+    assert tasks in ([("old",)], [("t1",), ("t2",), ("t3",), ("t4",)])
+    return len(tasks) == 1
 
 
 def check(folder: Path, command: str, *, is_done: bool) -> None:
     """Old files if the run failed, new ones if it did not."""
-    wrong = [name for name in COMMANDS[command][1] if ((folder / name).read_bytes() != OLD) != is_done]
-    assert wrong == []
+    assert [name for name in COMMANDS[command][1] if is_old(folder / name) == is_done] == []
+
+
+def files_in(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
 def check_next(folder: Path, command: str) -> None:
     """The next run leaves its outputs and nothing else."""
     again = run(*words(command))
     assert again.exit_code == 0, again.stderr
-    assert {path.name for path in folder.iterdir()} == INPUTS | set(COMMANDS[command][1])
+    assert files_in(folder) == INPUTS | set(COMMANDS[command][1])
     check(folder, command, is_done=True)
 
 
@@ -172,7 +210,7 @@ def test_a_fault_leaves_old_files_or_new_ones(here: Path, monkeypatch: pytest.Mo
     check_next(here, command)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"database"}))  # it commits before files are moved
 def test_a_killed_run_leaves_the_old_files(here: Path, command: str) -> None:
     put_old(here, command)
     signals = [signal.SIGKILL, signal.SIGTERM]
@@ -181,9 +219,9 @@ def test_a_killed_run_leaves_the_old_files(here: Path, command: str) -> None:
         for number in signals
     ]
     assert [process.wait() for process in running] == [-number for number in signals]
-    left = {path.name for path in here.iterdir()} - INPUTS - set(COMMANDS[command][1])
+    left = files_in(here) - INPUTS - set(COMMANDS[command][1])
     assert left
-    assert all(name.startswith(".") for name in left)
+    assert all(Path(name).name.startswith(".") for name in left)
     check(here, command, is_done=False)
     check_next(here, command)
 
@@ -203,12 +241,31 @@ def test_temporary_files_of_a_living_process_stay(here: Path) -> None:
     assert not temporary.exists()
 
 
-def test_a_pipe_that_nobody_reads(here: Path) -> None:
-    """The files are written before anything is printed."""
+CLOSED_PIPES = """
+import os, sys
+from karat.cli import main
+from karat.paper.datasets import register
+register("mine", "sets/mine")
+for line in sys.stdin.read().splitlines():
     reader, writer = os.pipe()
-    os.close(reader)
-    program = "from karat.cli import main; main()"
-    done = subprocess.run([sys.executable, "-c", program, *words("aggregate"), "--json"], stdout=writer, stderr=-1)
-    os.close(writer)
-    assert (done.returncode, done.stderr) == (0, b"")
-    check_next(here, "aggregate")
+    os.dup2(writer, 1)
+    os.close(reader), os.close(writer)
+    sys.argv = ["karat", *line.split()]
+    try:
+        main()
+    except SystemExit as ended:
+        print("code", ended.code, file=sys.stderr)
+"""
+
+
+def test_a_pipe_that_nobody_reads(here: Path) -> None:
+    """Every command, one after the other. The files are written before anything is printed."""
+    for command in COMMANDS:
+        put_old(here, command)
+    lines = [" ".join(words(command)) for command in COMMANDS]
+    done = subprocess.run([sys.executable, "-c", CLOSED_PIPES], input="\n".join(lines), stderr=-1, text=True)
+    codes = [line for line in done.stderr.splitlines() if line.startswith("code ")]
+    assert codes == ["code 0"] * len(lines), done.stderr
+    assert "Traceback" not in done.stderr
+    for command in COMMANDS:
+        check(here, command, is_done=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from karat import InputError
@@ -56,6 +58,23 @@ def test_a_workbook_without_sheets(tmp_path: Path) -> None:
 
 def test_a_header_with_a_control_character(tmp_path: Path) -> None:
     assert votes_of(read(write(tmp_path / "v.csv", CSV.replace("label", "la\x1fbel", 1)))) == VOTES
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_a_parquet_file_with_counts_of_rows_that_disagree(tmp_path: Path, which: int) -> None:
+    """The count of the file, of a column and of a group of rows: a wrong one must not lose rows in silence."""
+    n = 300_000
+    path = tmp_path / "v.parquet"
+    pl.DataFrame(dict.fromkeys(["task", "worker", "label"], ["a"] * n)).write_parquet(path, row_group_size=n)
+    count, other = bytes.fromhex("c0cf24"), bytes.fromhex("c0b802")  # 300,000 and 20,000 as Thrift writes them
+    content = path.read_bytes()
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    parts = content[footer:].split(count)
+    assert len(parts) == 6  # one count of the file, three of columns, one of the group
+    place = (1, 2, 5)[which]
+    path.write_bytes(content[:footer] + count.join(parts[:place]) + other + count.join(parts[place:]))
+    with pytest.raises(InputError, match=r"v\.parquet is no whole Parquet file \(.*; fetch or write the file again"):
+        read(path)
 
 
 class Panic(BaseException):
@@ -157,4 +176,21 @@ def test_gzip_whose_first_bytes_are_damaged_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "votes.csv.gz"
     path.write_bytes(packed)
     with pytest.raises(InputError, match=r"votes\.csv\.gz is damaged: it cannot be unpacked .*again"):
+        read(path)
+
+
+@pytest.mark.parametrize("n_values", [-13, 60])
+def test_a_page_of_parquet_that_declares_other_values_than_its_column_is_refused(tmp_path: Path, n_values: int) -> None:
+    """Polars allocates what a page declares: the process ended."""
+    table = io.BytesIO()
+    pl.DataFrame({"task": list("abc"), "worker": list("www"), "label": list("xyx")}).write_parquet(
+        table, compression="uncompressed", statistics=False
+    )
+    content = table.getvalue()
+    header = b"\x2c\x15\x06"  # the struct of a data page begins with its number of values: 3
+    place = content.index(header)
+    path = tmp_path / "votes.parquet"
+    coded = 2 * n_values if n_values >= 0 else -2 * n_values - 1
+    path.write_bytes(content[: place + 2] + bytes([coded]) + content[place + 3 :])
+    with pytest.raises(InputError, match=r"votes\.parquet is no whole Parquet file \(a page declares"):
         read(path)

@@ -6,10 +6,12 @@ import gzip
 import io
 import struct
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import karat
@@ -180,6 +182,44 @@ def test_too_many_columns_are_refused(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("KARAT_MAX_COLUMNS", "20")
     with pytest.raises(InputError, match=r"v\.csv has 21 columns, more than 20, .*KARAT_MAX_COLUMNS=N"):
         read(path, wide=True)
+
+
+WRITERS: dict[str, Any] = {
+    "v.parquet": pl.DataFrame.write_parquet,
+    "v.feather": partial(pl.DataFrame.write_ipc, compression="zstd"),
+    "v.arrow": partial(pl.DataFrame.write_ipc_stream, compression="zstd"),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_small_binary_file_with_millions_of_equal_rows_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    column = pl.repeat(0, 4_000_000, dtype=pl.Int8, eager=True)
+    WRITERS[name](pl.DataFrame({"task": column, "worker": column, "label": column}), tmp_path / name)
+    with pytest.raises(
+        InputError, match=rf"{name} has 4,000,000 rows x 3 columns, more than 10,000,000 cells, .*KARAT_MAX_CELLS=N"
+    ):
+        read(tmp_path / name)
+    monkeypatch.setenv("KARAT_MAX_CELLS", "12e6")
+    assert read(tmp_path / name).counts.rows == 4_000_000
+
+
+def test_rows_without_any_bytes_are_refused(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table(dict.fromkeys(["task", "worker", "label"], pa.nulls(2**31 - 1)))
+    for name, writer in (("v.arrow", pa.ipc.new_file), ("s.arrow", pa.ipc.new_stream)):
+        with writer(tmp_path / name, table.schema) as file:
+            file.write_table(table)
+        with pytest.raises(InputError, match=rf"{name} has 2,147,483,647 rows x 3 columns"):
+            read(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_large_binary_file_may_have_more_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("KARAT_MAX_CELLS", "1")
+    WRITERS[name](pl.read_csv(io.StringIO(CSV)), tmp_path / name)
+    assert votes_of(read(tmp_path / name)) == VOTES
 
 
 DEEP = "[" * 600 + "]" * 600

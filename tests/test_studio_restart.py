@@ -165,6 +165,41 @@ def test_reading_the_votes_of_such_a_file_is_asking_for_it(crashed):
         assert (state["crashed"], state["job"]["state"]) == (False, "done")
 
 
+@pytest.fixture
+def killed_by_a_result(tmp_path):
+    """A folder whose studio was killed while it warmed up with the result of project 1."""
+    project_file(tmp_path)
+    with studio_in_thread(tmp_path) as studio, pytest.MonkeyPatch.context() as patch:
+        killed = tmp_path / "killed"
+        patch.setattr("karat.studio.browse.doubts", lambda _: as_if_killed(studio, killed))
+        studio.desk._load_newest()
+    return killed
+
+
+def test_a_result_that_the_studio_did_not_survive_is_not_opened_again_by_itself(killed_by_a_result, monkeypatch):
+    opened = []
+    monkeypatch.setattr("karat.studio.workspace.load", lambda path: opened.append(path))
+    for _ in range(2):
+        with studio_in_thread(killed_by_a_result) as studio:
+            studio.desk._load_newest()
+            answer = studio.get("/api/projects/1/tasks")
+            assert (answer.status_code, answer.json()["title"]) == (409, "The studio ended while it opened this result")
+            assert "may be damaged" in answer.json()["detail"]
+            assert studio.good("GET", "/api/projects/1")["damaged"] is True
+    assert not opened
+
+
+def test_a_result_that_the_studio_did_not_survive_is_opened_when_somebody_asks_for_it(killed_by_a_result):
+    with studio_in_thread(killed_by_a_result) as studio:
+        fit = studio.get("/api/projects/1/tasks").json()["fit"]
+        studio.good("POST", f"/api/projects/1/fits/{fit}/open")
+        assert studio.good("GET", "/api/projects/1/tasks")["total"]
+        assert studio.good("GET", "/api/projects/1")["damaged"] is False
+    with studio_in_thread(killed_by_a_result) as studio:
+        studio.desk._load_newest()
+        assert studio.good("GET", "/api/projects/1")["damaged"] is False
+
+
 def test_a_file_that_is_wrong_does_not_count_as_a_crash(tmp_path):
     (tmp_path / "bad.csv").write_text("task,worker,label\n1,x,cat\n,y,dog\n")
     with studio_in_thread(tmp_path) as studio:

@@ -28,7 +28,9 @@ def _run() -> int | str | None:
         app()
     except SystemExit as ended:
         return _flushed(ended.code)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also a panic in Rust, which is no Exception
         return _ended(error)
     return 0
 

@@ -213,5 +213,13 @@ def _fit(
     from karat.api.fit import fit
     from karat.cli.words import progress
 
-    with progress(method.name) as watch:
-        return fit(method, votes, prior=prior, engine=engine, watch=watch, checkpoint=checkpoint)
+    try:
+        with progress(method.name) as watch:
+            return fit(method, votes, prior=prior, engine=engine, watch=watch, checkpoint=checkpoint)
+    except KeyboardInterrupt:
+        if checkpoint is None or not checkpoint.owned:
+            raise
+        how = "--resume instead of --overwrite" if checkpoint.overwrite else "--resume"
+        raise KeyboardInterrupt(
+            f"{checkpoint.path} holds the work so far: to go on, run the same command with {how}"
+        ) from None

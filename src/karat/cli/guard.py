@@ -59,7 +59,8 @@ def ended(error: BaseException) -> int:
     if isinstance(error, KaratError):
         return end(str(error), BAD_INPUT)
     if isinstance(error, KeyboardInterrupt):
-        return end(f"interrupted; {', '.join(map(str, PLACED)) or 'nothing'} was written", INTERRUPTED)
+        what = str(error) or f"{', '.join(map(str, PLACED)) or 'nothing'} was written"
+        return end(f"interrupted; {what}", INTERRUPTED)
     if isinstance(error, BrokenPipeError):  # the reader, such as head, has had enough
         discard_output()
         return 0

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,11 @@ from karat.studio.problems import Problem
 from karat.studio.store import Row, Store
 
 __all__ = ["Projects", "name_key"]
+
+DAMAGED = (
+    "It may be damaged, or need more memory than there is. It is not opened again unless you ask for it; "
+    "reading the votes again replaces it."
+)
 
 
 def name_key(name: Any) -> str:
@@ -170,6 +176,30 @@ class Projects:
         for fit in self.store.rows(which, *values):
             self.store.run("UPDATE fit SET state = 'replaced', facts = NULL, model = NULL WHERE id = ?", fit["id"])
             self.store.run("DELETE FROM blob WHERE id = ?", fit["model"])
+
+    @contextmanager
+    def opening(self, project: int, fit: int) -> Iterator[None]:
+        """Marked on disk while a result is opened: one that the studio does not survive is not opened again."""
+        if self.is_damaged(fit):
+            raise Problem(409, "The studio ended while it opened this result", DAMAGED, project=project, fit=fit)
+        self.store.run(
+            "INSERT INTO opening (fit, threads) VALUES (?, 1) ON CONFLICT DO UPDATE SET threads = threads + 1", fit
+        )
+        try:
+            yield
+        finally:
+            with suppress(sqlite3.ProgrammingError):  # the studio was ended meanwhile
+                self.store.run("UPDATE opening SET threads = threads - 1 WHERE fit = ?", fit)
+                self.store.run("DELETE FROM opening WHERE fit = ? AND threads = 0", fit)
+
+    def is_damaged(self, fit: int | None) -> bool:
+        """Whether an earlier studio did not survive opening it."""
+        return self.store.row("SELECT 1 FROM opening WHERE fit = ? AND crashed", fit) is not None
+
+    def open_again(self, project: int, fit: int) -> None:
+        """Let a result be opened that an earlier studio did not survive."""
+        with self.changing(project):
+            self.store.run("DELETE FROM opening WHERE fit = ?", self.fit(project, fit)["id"])
 
     # Posted votes
 

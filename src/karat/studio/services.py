@@ -38,10 +38,12 @@ class Desk:
         threading.Thread(target=self._load_newest, name="karat-studio-warm-up", daemon=True).start()
 
     def _load_newest(self) -> None:
-        newest = next((row["id"] for row in self.projects.all() if row["shown"] is not None), None)
-        if newest is not None:
-            with suppress(KaratError, Problem, sqlite3.Error, OSError):  # whoever asks for it will hear of it
-                self.workspace.shown(newest).doubts  # noqa: B018 (computed now, kept for later)
+        newest = next((row for row in self.projects.all() if row["shown"] is not None), None)
+        if newest is None:
+            return
+        opening = self.projects.opening(newest["id"], newest["shown"])
+        with suppress(KaratError, Problem, sqlite3.Error, OSError), opening:  # whoever asks for it will hear of it
+            self.workspace.shown(newest["id"]).doubts  # noqa: B018 (computed now, kept for later)
 
     def close(self) -> None:
         self.hub.close()

@@ -83,6 +83,15 @@ CREATE TABLE piece (
 );
 """
 
+# Results that are being opened. It is made in every project file: an older Karat does not mind it.
+OPENING = """
+CREATE TABLE IF NOT EXISTS opening (
+    fit INTEGER PRIMARY KEY REFERENCES fit ON DELETE CASCADE,
+    threads INTEGER NOT NULL,            -- how many threads open it now
+    crashed INTEGER NOT NULL DEFAULT 0   -- whether the studio ended meanwhile
+)
+"""
+
 # From version 1 of the format to version 2.
 UPGRADE = """
 ALTER TABLE project ADD COLUMN opening INTEGER NOT NULL DEFAULT 0;
@@ -113,6 +122,7 @@ class Store:
         """An orderly end is no crash, even if a file is being read."""
         with self._lock, suppress(sqlite3.Error):
             self._connection.execute("UPDATE project SET opening = 0")
+            self._connection.execute("DELETE FROM opening WHERE NOT crashed")
         self._connection.close()
 
     @contextmanager
@@ -186,6 +196,8 @@ class Store:
         self._make_or_check()
         self._check_integrity()
         run("UPDATE project SET crashed = 1, opening = 0 WHERE opening > 0")
+        run(OPENING)
+        run("UPDATE opening SET crashed = 1, threads = 0")
         run("DELETE FROM blob WHERE whole = 0")  # what a crash left behind
         run("UPDATE fit SET state = 'interrupted' WHERE state IN ('queued', 'running')")
 

@@ -75,9 +75,11 @@ class Workspace:
 
     def _load(self, project: int, fit: int) -> Result:
         path = self.files.temporary(".karat")
+        model = self._model(project, fit)
         try:
-            self.projects.store.copy_to(self._model(project, fit), path)
-            return compact(load(path))
+            with self.projects.opening(project, fit):
+                self.projects.store.copy_to(model, path)
+                return compact(load(path))
         except KaratError:
             self._model(project, fit)  # says so if the fit was replaced meanwhile
             raise

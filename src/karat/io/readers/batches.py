@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from karat.errors import InputError
 from karat.io.formulas import unescaped
 from karat.io.readers.delimited import check_short_rows
 from karat.io.readers.diagnosis import reading
@@ -42,6 +43,9 @@ WatchReading = Callable[[Progress], None]
 def batches(source: Source, scan: pl.LazyFrame, columns: Sequence[Any]) -> Iterator[pl.DataFrame]:
     """The chosen columns. Polars reads ahead, with all of its threads, while a batch is being worked on."""
     with reading(source):
+        if source.format in ("parquet", "arrow"):
+            yield from _all_declared(source, scan, _stream(scan.select(columns)))
+            return
         if not source.is_delimited:
             yield from _stream(scan.select(columns))
             return
@@ -53,6 +57,22 @@ def batches(source: Source, scan: pl.LazyFrame, columns: Sequence[Any]) -> Itera
             yield unescaped(batch.drop(SHORT))
         if may_be_short:
             check_short_rows(source)
+
+
+def _all_declared(source: Source, scan: pl.LazyFrame, rows: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """The same batches. Polars ends early, without an error, where one of its threads panics over a damaged file."""
+    declared, done = int(scan.select(pl.len()).collect().item()), 0
+    for batch in rows:
+        done += batch.height
+        if done > declared:
+            break
+        yield batch
+    if done != declared:
+        found = "more" if done > declared else f"only {done:,}"
+        raise InputError(
+            f"{source.name} is no whole {source.format.capitalize()} file (it declares {declared:,} rows and has "
+            f"{found}); fetch or write the file again"
+        )
 
 
 def _stream(scan: pl.LazyFrame, **flags: bool) -> Iterator[pl.DataFrame]:

@@ -1,4 +1,5 @@
-"""What is checked of every file before a parser sees it: how much it unpacks to, and how deep its JSON is nested."""
+"""What is checked of every file before a parser sees it: how much it unpacks to, how many rows it declares, and how
+deep its JSON is nested."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from numpy.typing import NDArray
 
 from karat.errors import InputError
 from karat.io.readers.limits import PACKED_TIMES, limit, refuse
-from karat.io.readers.source import Source, lines_of, open_bytes, start_of
+from karat.io.readers.row_count import ARROW, ARROW_STREAM, PARQUET, check_rows
+from karat.io.readers.source import Source, lines_of, open_bytes, size_of, start_of
 from karat.io.readers.zstd import most_unpacked
 
 __all__ = ["check_lines", "check_nesting", "check_source"]
@@ -27,15 +29,18 @@ AGAIN = "fetch or write the file again"
 GZIP, ZSTD, ZIP = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 QUOTE = ord('"')
 NO_MARKS = bytes(set(range(256)) - set(b'"[]{}'))
+POLARS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 OPENS = 2  # the bit that [ and { have, and ] and } have not
 
 
 def check_source(source: Source) -> None:
     """Refuse what exceeds a limit, and gzip that is damaged; other damage is left to those who read the file."""
-    with suppress(OSError, zipfile.BadZipFile, pl.exceptions.PolarsError), whole_gzip(source):
+    with suppress(OSError, zipfile.BadZipFile, *POLARS), whole_gzip(source):
         start = start_of(source, len(ZIP))
         if start == ZIP:
             _check_zip(source)
+        elif start in (PARQUET, ARROW, ARROW_STREAM):
+            check_rows(source, start)
         elif start == ZSTD:
             _check_zstd(source)
             _check_text(replace(source, compression="zstd"))
@@ -78,8 +83,7 @@ def _check_zstd(source: Source) -> None:
 
 
 def _check_unpacked(source: Source, size: int) -> None:
-    packed = len(source.data) if isinstance(source.data, bytes) else source.data.stat().st_size
-    most = max(limit("UNPACKED"), PACKED_TIMES * packed)
+    most = max(limit("UNPACKED"), PACKED_TIMES * size_of(source))
     if size > most:
         refuse(source.name, f"unpacks to more than {most:,} bytes", "UNPACKED")
 

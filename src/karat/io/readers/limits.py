@@ -13,7 +13,7 @@ from karat.errors import InputError
 __all__ = ["DEFAULTS", "limit", "refuse", "remedy_of"]
 
 DEFAULTS = {
-    "CELLS": 10_000_000,  # of one sheet of a workbook, empty ones between the others included
+    "CELLS": 10_000_000,  # of a sheet of a workbook, or of a Parquet or Arrow file (empty cells included)
     "CLASSES": 10_000,  # that a column of labels may hold
     "COLUMNS": 20_000,  # of a table
     "DEPTH": 100,  # of lists and objects inside each other in JSON

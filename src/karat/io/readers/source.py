@@ -10,7 +10,7 @@ from typing import BinaryIO, cast
 
 import polars as pl
 
-__all__ = ["Source", "first_line", "lines_of", "open_bytes", "separator_of", "start_of"]
+__all__ = ["Source", "first_line", "lines_of", "open_bytes", "separator_of", "size_of", "start_of"]
 
 UNUSED = "\x1f"  # a separator that hardly ever occurs, so that a line is one field
 
@@ -46,6 +46,11 @@ def start_of(source: Source, size: int) -> bytes:
             return file.read(size)
     except OSError:
         return b""
+
+
+def size_of(source: Source) -> int:
+    """In bytes, as they are on disk."""
+    return len(source.data) if isinstance(source.data, bytes) else source.data.stat().st_size
 
 
 def lines_of(source: Source, most: int | None = None) -> pl.LazyFrame:

@@ -63,6 +63,13 @@ def show_fit(project: ProjectId, fit: FitId, desk: Here) -> Project:
     return described(desk, project)
 
 
+@router.post("/projects/{project}/fits/{fit}/open")
+def open_again(project: ProjectId, fit: FitId, desk: Here) -> Project:
+    """Let a result be opened that an earlier studio did not survive opening."""
+    desk.projects.open_again(project, fit)
+    return described(desk, project)
+
+
 @router.delete("/projects/{project}/fits/{fit}", status_code=204, response_class=Response)
 def cancel_or_delete(project: ProjectId, fit: FitId, desk: Here) -> None:
     """Cancel a fit that is not done; delete one that is."""

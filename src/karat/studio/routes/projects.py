@@ -65,6 +65,9 @@ class Project(BaseModel):
     crashed: bool = Field(
         description="Whether the studio ended while it read the file; it is not read again by itself."
     )
+    damaged: bool = Field(
+        description="Whether the studio ended while it opened the result; it is not opened again by itself."
+    )
     job: JobState | None
 
 
@@ -187,6 +190,7 @@ def _described(desk: Desk, project: int) -> Project:
         n_gold=desk.gold.count(project),
         n_waiting=desk.projects.n_waiting(project),
         crashed=bool(row["crashed"]),
+        damaged=any(desk.projects.is_damaged(row[name]) for name in ("base", "shown")),
         job=_job(desk.jobs.of(project) or _crashed(row)),
     )
 

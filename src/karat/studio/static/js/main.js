@@ -1,6 +1,6 @@
 // Which view is shown: the part of the address behind # says it, so that links, back and reload work.
 
-import { get } from "./api.js";
+import { get, post } from "./api.js";
 import { fill, h, toast } from "./dom.js";
 import { showTop } from "./top.js";
 import { ProjectWatch } from "./watch.js";
@@ -65,8 +65,15 @@ function firstView(project) {
 function complain(problem) {
   showTop(null, "home");
   const words = problem.status === 404 ? "It may have been deleted." : problem.detail || problem.message;
-  fill(main, h("div", { class: "empty" }, h("b", {}, problem.title ?? "Something went wrong"), h("p", {}, words), h("a", { class: "button", href: "#/" }, "All projects")));
+  fill(main, h("div", { class: "empty" }, h("b", {}, problem.title ?? "Something went wrong"), h("p", {}, words), openAgain(problem.body), h("a", { class: "button", href: "#/" }, "All projects")));
   if (!problem.title) console.error(problem);
+}
+
+// A result that an earlier studio did not survive is opened only if somebody asks for it.
+function openAgain(body) {
+  if (!body?.fit) return null;
+  const ask = async () => (await post(`/projects/${body.project}/fits/${body.fit}/open`), show());
+  return h("button", { id: "again", onclick: ask }, "Open it again");
 }
 
 // Another tab, a program or a job changed the project.

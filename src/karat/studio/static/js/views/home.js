@@ -77,6 +77,7 @@ function projectList(projects, open, again) {
 function described(project) {
   const shown = project.fits.find((fit) => fit.id === project.shown);
   if (!shown) return project.file ? "the columns are still to be chosen" : `${count(project.n_waiting, "posted vote")}, not fitted yet`;
+  if (project.damaged) return "damaged: the studio ended while it opened the result";
   const facts = shown.facts;
   return `${count(facts.n_votes, "vote")} on ${count(facts.n_tasks, "task")} · ${shown.method} · ${ago(project.created)}`;
 }
