@@ -5,7 +5,7 @@ RUN := $(VENV)/bin/python
 READY := $(VENV)/.ready
 DATA ?= ../shared/datasets
 
-.PHONY: demo test test-all lint bench rivals clean docs docs-serve
+.PHONY: demo test test-all test-dependencies lint bench rivals clean docs docs-serve
 
 $(READY): pyproject.toml requirements-dev.txt
 	$(PYTHON) -m venv $(VENV)
@@ -26,6 +26,10 @@ test: lint
 
 test-all: lint
 	$(RUN) -m pytest -n 2
+
+# The tests with the oldest and with the newest versions that pyproject.toml allows, in .environments.
+test-dependencies: $(READY)
+	$(RUN) tests/dependencies.py
 
 bench: $(READY)
 	$(RUN) bench/ptbcc.py --data $(DATA)
