@@ -20,7 +20,7 @@ import karat
 from karat.methods.registry import DEFAULT_METHOD
 
 IMAGES = Path(__file__).parent / "images"
-SAMPLE = Path(karat.__file__).parent / "sample"
+SAMPLE = Path(karat.__file__).parent / "votes" / "sample"
 MARGIN = 30  # pixels
 CHROMIUM = "/usr/bin/chromium"
 STUDIO = {"overview": ".tiles", "tasks": "#tasks tr.open", "judge": "#judging"}  # each with what shows that it is there

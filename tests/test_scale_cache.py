@@ -14,11 +14,11 @@ import karat
 
 COUNT = """
 import numpy as np
-from karat.kernels import group
+from karat.kernels import sort_votes
 
-group.count(np.zeros(3, np.int32), 1)
-print(group.__file__)
-print(sum(group.count.stats.cache_hits.values()), sum(group.count.stats.cache_misses.values()))
+sort_votes.count(np.zeros(3, np.int32), 1)
+print(sort_votes.__file__)
+print(sum(sort_votes.count.stats.cache_hits.values()), sum(sort_votes.count.stats.cache_misses.values()))
 """
 
 
