@@ -25,7 +25,7 @@ import pytest
 import karat
 from karat.methods import method_class
 from karat.methods.registry import REGISTRY
-from tests.conftest import SHARED
+from tests.support.data_sets import SHARED
 from tests.exports_made import annotation, choices
 
 ROOT = Path(__file__).resolve().parents[1]
