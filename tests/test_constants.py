@@ -13,20 +13,13 @@ from karat import Annotations
 from karat.fitting.checkpoint import Checkpoint
 from karat.fitting.updating import _settled
 from karat.insight import contested, correlated_annotators, correlated_pairs, overview
-from karat.insight.correlated_pairs import Pairs
 from karat.insight.next_votes import _by_chance
 from karat.insight.pairs import annotator_pairs
 from karat.methods.ds import DS
 from karat.report.views.quality import _expected
 from karat.results.accuracy import accuracies
 from karat.results.learned import Step
-
-
-def pairs_of(*agreed: tuple[int, int], expected: float = 0.5) -> Pairs:
-    """(tasks, of them agreed) of annotators 0 and 1, of 2 and 3, and so on."""
-    one = np.repeat(2 * np.arange(len(agreed)), [n for n, _ in agreed])
-    agree = np.concatenate([np.arange(n) < k for n, k in agreed])
-    return Pairs(one, one + 1, agree - expected, np.full(len(one), expected), np.zeros(len(one), np.bool_))
+from tests.support.vote_pairs import pairs_of
 
 
 def test_the_prior_of_an_accuracy_is_worth_two_votes_and_its_interval_holds_95_percent() -> None:
