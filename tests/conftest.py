@@ -1,20 +1,22 @@
-"""Where the public data sets are: beside the project, never inside it."""
+"""Settings and fixtures of all tests."""
 
 import csv
-from pathlib import Path
+import signal
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
 from karat import Annotations
+from tests.support.data_sets import SHARED
 
 # The first example of a test may compile a kernel, which takes seconds.
 settings.register_profile("karat", deadline=None)
 settings.load_profile("karat")
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
-DATA_SETS = ["adult", "aircr", "cf", "dog", "face", "fact", "ms", "val5", "val7", "web"]
+# A job in the background starts with SIGINT ignored, and so would the processes that tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def read_integers(path):

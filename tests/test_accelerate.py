@@ -8,7 +8,7 @@ from karat.api.fit import fit
 from karat.checks.laws import LAWS, sample_votes
 from karat.fitting.checkpoint import Checkpoint
 from karat.methods.ptbcc import PTBCC
-from tests.conftest import DATA_SETS
+from tests.support.data_sets import DATA_SETS
 
 
 def both(annotations):

@@ -8,7 +8,7 @@ import pytest
 
 from karat.api.fit import fit
 from karat.methods import method_class
-from tests.conftest import DATA_SETS, SHARED
+from tests.support.data_sets import DATA_SETS, SHARED
 
 # Names of the file -> registered name, settings and, for rows without one, the tolerance.
 VARIANTS = {

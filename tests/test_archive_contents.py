@@ -22,7 +22,7 @@ from karat.methods.registry import REGISTRY
 from karat.system.validation import Field, check, check_votes
 from tests.cli_helpers import run
 from tests.fuzz.archives import as_npy, mutate, pack, unpack, use_model
-from tests.test_checkpoint import interrupt_at
+from tests.support.signals import interrupt_at
 
 DAMAGED = "is not a result saved by Karat, or it is damaged; make one with karat aggregate"
 CSV = "task,annotator,label\n" + "".join(f"t{t},{w},{y}\n" for t, w, y in zip(*sample_votes(n_tasks=40), strict=True))

@@ -1,6 +1,5 @@
 """Interrupted work goes on later, to the same bits."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -18,18 +17,9 @@ from karat.methods.ebcc import EBCC
 from karat.methods.hpt import HPT
 from karat.methods.ptbcc import PTBCC
 from karat.methods.registry import REGISTRY
+from tests.support.signals import interrupt_at
 
 RESUMABLE = [name for name in REGISTRY if method_class(name)().n_restarts == 1]
-
-
-def interrupt_at(iteration):
-    """Ctrl-C during the given iteration."""
-
-    def watch(step):
-        if step.iteration == iteration:
-            os.kill(os.getpid(), signal.SIGINT)
-
-    return watch
 
 
 @pytest.mark.parametrize("name", RESUMABLE)
@@ -56,6 +46,30 @@ def test_without_a_checkpoint_ctrl_c_just_stops(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         fit(PTBCC(), votes, watch=interrupt_at(2))
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_job_that_ignores_ctrl_c_keeps_ignoring_it(tmp_path):
+    """A shell starts jobs in the background so."""
+    votes = Annotations.from_arrays(*sample_votes())
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        result = fit(PTBCC(), votes, watch=interrupt_at(2), checkpoint=Checkpoint(tmp_path / "half"))
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert result.converged
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_tests_of_ctrl_c_pass_in_a_job_that_ignores_it():
+    one = f"{__file__}::{test_without_a_checkpoint_ctrl_c_just_stops.__name__}"
+    ignoring = f"""
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+os.execv(sys.executable, [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", {one!r}])
+"""
+    done = subprocess.run([sys.executable, "-c", ignoring], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
 
 
 def test_resuming_where_there_is_nothing_starts_afresh(tmp_path):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +18,7 @@ from karat.methods.hpt import HPT
 from karat.methods.ptbcc import PTBCC
 from karat.system.locks import locked
 from tests.cli_helpers import CSV, run, write
+from tests.support.signals import press_ctrl_c
 
 KARAT = [sys.executable, "-c", "from karat.cli import main; main()"]
 HOLD = """
@@ -37,13 +36,9 @@ def votes() -> Annotations:
     return Annotations.from_arrays(*sample_votes())
 
 
-def press(step: object) -> None:
-    os.kill(os.getpid(), signal.SIGINT)
-
-
 def interrupted(method: object, votes: Annotations, path: Path) -> bytes:
     with pytest.raises(KeyboardInterrupt):
-        fit(method, votes, watch=press, checkpoint=Checkpoint(path))  # type: ignore[arg-type]
+        fit(method, votes, watch=press_ctrl_c, checkpoint=Checkpoint(path))  # type: ignore[arg-type]
     return path.read_bytes()
 
 

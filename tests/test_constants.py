@@ -1,4 +1,27 @@
-"""Constants that carry a statistical meaning: each test fails when its constant, or its formula, changes."""
+"""Constants that carry a statistical meaning: each test fails when its constant, or its formula, changes.
+
+Mutation (constant or formula)                    Test that fails
+------------------------------------------------  ------------------------------------------------------------
+prior of an accuracy: 2 votes -> 1                the_prior_of_an_accuracy_is_worth_two_votes...
+prior left out of a checkpoint's identity         the_prior_is_part_of_what_a_checkpoint_belongs_to
+a family errs alike: 2 standard errors -> 1       a_family_errs_alike_beyond_two_standard_errors...
+error of a mean without the square (agreement)    the_error_of_an_agreement_halves...
+smallest group of correlated pairs: 20 -> 2       a_group_is_confirmed_by_twenty_pairs...
+multiple-testing correction removed               the_more_pairs_are_looked_at_the_more_a_suspicion_needs
+largest -> smallest part of a blend               (no blend is left: the method auto is gone)
+an update: one sweep, not up to five              an_update_sweeps_until_little_moves...
+an update: intervals never redone                 intervals_are_worked_out_anew...
+headline interval of a report: 1.96 -> 0.5        the_headline_of_a_report...
+rule against useless votes in `next` removed      who_says_something_but_a_tenth_of_what_is_usual_is_dropped
+
+In test_constants_insight: correlated pairs (SURE, ADDED, LEAST_USUAL, Kish's discount), correlated annotators (COPIED,
+MOST_OF), spam (PRIOR, SURE, NEARLY_ALWAYS, tasks with two votes), agreement (NORMAL), calibration (FOLDS, the prior of
+a temperature, WIDEST, Jeffreys' interval), expected accuracy (STANDARD_ERRORS), next votes (square root, GROUPS,
+LEAST_SEEN, safe, the added vote, ties), overview (OVERSURE), the words of a report (BANDS).
+In test_constants_fits: spread of an accuracy, ENOUGH_VOTES, bins of calibration, LEAST_PROBABILITY (twice), ties,
+SECONDS_BETWEEN, SQUAREM (NEAR, FIRST_LIMIT, ROUNDING), anchored vote (added pairs, ACCURACY_MARGIN, FEW_TASKS),
+simulation (CLASS_STRENGTH, PROTOTYPE_STRENGTH, SKILLED, MISTAKEN).
+"""
 
 from __future__ import annotations
 
@@ -13,20 +36,13 @@ from karat import Annotations
 from karat.fitting.checkpoint import Checkpoint
 from karat.fitting.updating import _settled
 from karat.insight import contested, correlated_annotators, correlated_pairs, overview
-from karat.insight.correlated_pairs import Pairs
 from karat.insight.next_votes import _by_chance
 from karat.insight.pairs import annotator_pairs
 from karat.methods.ds import DS
 from karat.report.views.quality import _expected
 from karat.results.accuracy import accuracies
 from karat.results.learned import Step
-
-
-def pairs_of(*agreed: tuple[int, int], expected: float = 0.5) -> Pairs:
-    """(tasks, of them agreed) of annotators 0 and 1, of 2 and 3, and so on."""
-    one = np.repeat(2 * np.arange(len(agreed)), [n for n, _ in agreed])
-    agree = np.concatenate([np.arange(n) < k for n, k in agreed])
-    return Pairs(one, one + 1, agree - expected, np.full(len(one), expected), np.zeros(len(one), np.bool_))
+from tests.support.vote_pairs import pairs_of
 
 
 def test_the_prior_of_an_accuracy_is_worth_two_votes_and_its_interval_holds_95_percent() -> None:

@@ -27,6 +27,7 @@ from distributed import LocalCluster
 
 from karat.engines.dask import DaskEngine, cluster, worker_pool
 from tests.dask_cluster import kill_at, two_workers
+from tests.support.signals import interrupt_at
 
 FEWEST = 200  # votes in a block
 
@@ -97,13 +98,9 @@ def test_what_others_have_done_in_a_pass_is_not_done_twice(engine, votes, tmp_pa
 
 
 def test_a_checkpoint_goes_on_at_the_same_bits(client, engine, votes, tmp_path):
-    def stop(step):
-        if step.iteration == 3:
-            os.kill(os.getpid(), signal.SIGINT)
-
     path, keep = tmp_path / "kept", {"checkpoint": tmp_path / "kept", "engine": engine}
     with pytest.raises(KeyboardInterrupt):
-        karat.aggregate(votes, "ptbcc", watch=stop, **keep)
+        karat.aggregate(votes, "ptbcc", watch=interrupt_at(3), **keep)
     assert path.exists()
     resumed = karat.aggregate(votes, "ptbcc", watch=kill_at(client, 6), resume=True, **keep)
     assert_same(resumed, fit(method_class("ptbcc")(), votes, engine=LocalEngine(2, fewest_votes=FEWEST)))
@@ -112,14 +109,9 @@ def test_a_checkpoint_goes_on_at_the_same_bits(client, engine, votes, tmp_path):
 def test_a_checkpoint_of_work_after_a_prelude_goes_on_at_the_same_bits(engine, votes, tmp_path):
     local = fit(method_class("hpt")(), votes, engine=LocalEngine(2, fewest_votes=FEWEST))
     seen = []
-
-    def stop(step):
-        if step.iteration == local.iterations - 2:
-            os.kill(os.getpid(), signal.SIGINT)
-
     keep = {"checkpoint": tmp_path / "kept", "engine": engine}
     with pytest.raises(KeyboardInterrupt):
-        karat.aggregate(votes, "hpt", watch=stop, **keep)
+        karat.aggregate(votes, "hpt", watch=interrupt_at(local.iterations - 2), **keep)
     assert_same(karat.aggregate(votes, "hpt", watch=seen.append, resume=True, **keep), local)
     assert [step.iteration for step in seen] == [local.iterations - 1, local.iterations]
 

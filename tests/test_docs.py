@@ -25,8 +25,8 @@ import pytest
 import karat
 from karat.methods import method_class
 from karat.methods.registry import REGISTRY
-from tests.conftest import SHARED
 from tests.exports_made import annotation, choices
+from tests.support.data_sets import SHARED
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

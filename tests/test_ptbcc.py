@@ -10,8 +10,8 @@ from karat.api.fit import fit
 from karat.checks.laws import sample_votes
 from karat.engines.local import LocalEngine
 from karat.methods.ptbcc import PTBCC
-from tests.conftest import DATA_SETS
 from tests.reference import ptbcc as twin
+from tests.support.data_sets import DATA_SETS
 
 ITERATIONS = {
     "adult": 38,

@@ -12,7 +12,7 @@ from karat.paper import document, figures, output, plan, published, runs
 from karat.paper.reproduce import reproduce
 from karat.paper.wilcoxon import compare
 from tests.cli_helpers import DATASETS, run, write
-from tests.conftest import SHARED
+from tests.support.data_sets import SHARED
 
 TEN = ["val7", "aircr", "cf", "fact", "ms", "dog", "face", "adult", "val5", "web"]
 PTBCC = [0.31, 0.822934, 0.893333, 0.901042, 0.794286, 0.824040, 0.655822, 0.771772, 0.56, 0.819450]

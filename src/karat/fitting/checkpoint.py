@@ -196,12 +196,15 @@ def _checksum(values: NDArray[Any]) -> str:
 
 @contextmanager
 def interruptible() -> Iterator[threading.Event]:
-    """An event that Ctrl-C sets instead of raising at once: a sweep is never left half done. Twice means now."""
+    """An event that Ctrl-C sets instead of raising at once: a sweep is never left half done. Twice means now.
+
+    A job that ignores Ctrl-C, as shells start jobs in the background, keeps ignoring it.
+    """
     pressed = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
+    before = signal.getsignal(signal.SIGINT)
+    if before in (signal.SIG_IGN, None) or threading.current_thread() is not threading.main_thread():
         yield pressed
         return
-    before = signal.getsignal(signal.SIGINT)
 
     def press(number: int, frame: Any) -> None:
         signal.signal(signal.SIGINT, before)

@@ -100,7 +100,9 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _end_quietly() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Without a traceback at Ctrl-C, unless it is ignored."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @contextmanager

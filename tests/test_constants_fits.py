@@ -1,0 +1,142 @@
+"""Constants of fits, updates, results and simulated votes; the table is in test_constants."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import betaincinv
+from scipy.stats import beta
+
+import karat
+from karat import Annotations
+from karat.fitting.checkpoint import Checkpoint
+from karat.fitting.squarem import Strides
+from karat.methods.anchored import small_data_caution, typical_accuracy
+from karat.results import metrics
+from karat.results.accuracy import spread
+from karat.results.predictions import evidence
+from karat.votes import simulation
+
+
+def test_the_spread_of_an_accuracy_is_that_of_its_beta_distribution() -> None:
+    mean, votes = np.array([0.7, 0.9]), np.array([4, 50])
+    assert spread(mean, votes) == pytest.approx(beta.std(mean * (votes + 2), (1 - mean) * (votes + 2)))
+
+
+def test_intervals_of_fewer_than_five_votes_are_always_worked_out_anew() -> None:
+    """Annotators 0 and 1 cast a vote more; 0 had cast four, 1 six."""
+    who = np.repeat([0, 1, 2, 3], [4, 6, 12, 12])
+    task = np.concatenate([np.arange(n) for n in (4, 6, 12, 12)])
+    label = np.where((task == 2) & (who < 3), 1 - task % 2, task % 2)
+    before = karat.aggregate(Annotations.from_arrays(task, who, label), "ptbcc")
+    after = before.update(Annotations.from_arrays([12, 12], [0, 1], [0, 0]))
+    total = after.votes_per_annotator + 2
+    exact = betaincinv(after.accuracy * total, (1 - after.accuracy) * total, 0.025)
+    assert np.isclose(after.accuracy_low, exact, rtol=1e-9)[:2].tolist() == [True, False]
+
+
+def test_calibration_is_judged_in_fifteen_bins() -> None:
+    def error(wrong: float, right: float) -> float:
+        rows = np.array([[wrong, 1 - wrong], [right, 1 - right]])
+        return metrics.calibration_error(rows, np.array([1, 0], np.int32))
+
+    assert error(0.65, 0.68) == pytest.approx((0.65 + 0.32) / 2)  # 2/3 is an edge
+    assert error(0.61, 0.66) == pytest.approx((0.61 + 0.66 - 1) / 2)  # no edge between them
+
+
+def test_a_certain_mistake_costs_34_5_nats() -> None:
+    assert metrics.log_loss(np.array([[1.0, 0.0]]), np.array([1], np.int32)) == pytest.approx(15 * np.log(10))
+
+
+def test_a_vote_that_was_thought_impossible_weighs_a_billion_to_one() -> None:
+    known = SimpleNamespace(confusion=np.array([[[1.0, 0.0], [0.0, 1.0]]]))
+    sure: Any = SimpleNamespace(knowledge=known, settings={})
+    zero, one = np.array([0]), np.array([1])
+    assert evidence(sure, zero, zero, zero, one) == pytest.approx(9 * np.log(10))
+
+
+def test_classes_tie_if_they_differ_by_rounding_only() -> None:
+    def error(gap: float) -> float:
+        return metrics.accuracy(np.array([[0.5 + gap, 0.5 - gap]]), np.array([1], np.int32))
+
+    assert (error(1e-11), error(1e-7)) == (0.5, 0.0)
+
+
+@pytest.mark.parametrize(("seconds", "due"), [(59, False), (61, True)])
+def test_a_kill_loses_a_minute_of_work_at_most(tmp_path: Path, seconds: float, due: bool) -> None:
+    checkpoint = Checkpoint(tmp_path / "half")
+    checkpoint.last -= seconds
+    assert checkpoint.due(ended=False) == due
+
+
+class Line:
+    """A method whose parameters are numbers, and an engine without a state."""
+
+    def coordinates(self, parameters: Any) -> Any:
+        return parameters
+
+    def at(self, point: Any, parameters: Any) -> Any:
+        return point
+
+    def state(self) -> None:
+        """Nothing."""
+
+
+def strides() -> Any:
+    return Strides(Line(), Line())  # type: ignore[arg-type]
+
+
+def test_strides_begin_when_posteriors_move_by_less_than_a_tenth() -> None:
+    def moved(change: float) -> bool:
+        ahead = strides()
+        points = [ahead.onward(np.array([x]), 0.0, change) for x in (0.0, 1.0, 1.9)]
+        return bool(points[-1][0] != 1.9)
+
+    assert (moved(0.11), moved(0.09)) == (False, True)
+
+
+def test_the_first_stride_is_four_sweeps_long_at_most() -> None:
+    ahead = strides()
+    *_, point = [ahead.onward(np.array([x]), 0.0, 0.01) for x in (0.0, 1.0, 1.99)]  # r = 1, v = -0.01
+    assert point == pytest.approx([2 * 4 - 16 * 0.01])
+    assert ahead.limit == 8
+
+
+def test_a_stride_is_taken_back_if_the_bound_falls_by_more_than_rounding() -> None:
+    ahead = strides()
+    ahead.safe = (None, None, -1000.0)
+    assert not ahead.too_long(-1000.0 - 1e-8)
+    assert ahead.too_long(-1000.0 - 1e-6)
+
+
+def test_a_typical_vote_starts_from_one_pair_that_agrees_and_one_that_does_not() -> None:
+    """a^2 + (1 - a)^2 / 2 is 2/3 after one more pair that agrees, with three classes."""
+    assert typical_accuracy(np.array([1.0, 1.0]), 3) == pytest.approx((1 + 2 * np.sqrt(0.5)) / 3)
+    assert typical_accuracy(np.array([1e9, 1e9]), 3) == 0.98
+    assert typical_accuracy(np.array([0.0, 1e9]), 3) == pytest.approx(1 / 3 + 0.02)
+
+
+def test_confidences_of_fewer_than_a_hundred_tasks_are_called_rough() -> None:
+    assert small_data_caution(99).startswith("Only 99 tasks")
+    assert small_data_caution(100) == ""
+
+
+def test_simulated_classes_are_about_as_frequent_as_asked_for() -> None:
+    """As if a thousand tasks were drawn with the shares that were asked for."""
+    rng = np.random.default_rng(0)
+    shares = np.array([simulation._draw_tau(rng, 2, None, 3.0) for _ in range(2000)])
+    assert shares.mean(axis=0) == pytest.approx([0.75, 0.25], abs=0.005)
+    assert shares[:, 0].std() == pytest.approx(np.sqrt(0.75 * 0.25 / 1001), rel=0.1)
+
+
+def test_simulated_prototypes_are_a_skilled_and_a_confused_one() -> None:
+    """What 0.85, and 0.3 with 0.5 for the next class, leave is spread over four classes; as if 50 votes were drawn."""
+    rng = np.random.default_rng(0)
+    drawn = np.array([simulation._draw_prototypes(rng, 2, 4, None) for _ in range(2000)])
+    assert drawn.mean(axis=0)[0, 0] == pytest.approx([0.8875, 0.0375, 0.0375, 0.0375], abs=0.01)
+    assert drawn.mean(axis=0)[1, 0] == pytest.approx([0.35, 0.55, 0.05, 0.05], abs=0.01)
+    assert drawn[:, 1, 0, 1].std() == pytest.approx(np.sqrt(0.55 * 0.45 / 51), rel=0.1)

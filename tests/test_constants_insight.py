@@ -1,0 +1,199 @@
+"""Constants of `karat.insight` and of the report; the table is in test_constants."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import beta, binom
+
+import karat
+from karat import Annotations
+from karat.insight import correlated_annotators, correlated_pairs, next_votes, overview, reliability
+from karat.insight.correlated_annotators import Family
+from karat.insight.expected import widened
+from karat.insight.spam import spam
+from karat.report.views.quality import _bands
+from tests.support.vote_pairs import pairs_of
+
+
+def of_one(votes: list[int]) -> karat.Result:
+    """Five annotators who are always right on a hundred tasks of two classes, and a sixth with the given votes."""
+    task, who = np.indices((100, 5)).reshape(2, -1)
+    task, who, label = np.append(task, np.arange(len(votes))), np.append(who, [5] * len(votes)), task % 2
+    return karat.aggregate(Annotations.from_arrays(task, who, np.append(label, votes)), "mv")
+
+
+def test_spam_is_named_at_odds_of_twenty_to_one() -> None:
+    found = [spam(of_one([task % 2 if task < n else 0 for task in range(40)])) for n in range(0, 40, 2)]
+    odds = np.exp([one.evidence[5] for one in found])
+    assert [one.kind[5] != "" for one in found] == (odds > 20).tolist()
+    assert ((odds > 3) & (odds < 19)).any()
+
+
+@pytest.mark.parametrize(("n", "kind"), [(94, "random"), (96, "one class")])
+def test_one_class_means_95_percent_of_the_votes(n: int, kind: str) -> None:
+    assert spam(of_one([0] * n + [1] * (100 - n))).kind[5] == kind
+
+
+def test_the_votes_of_a_spammer_begin_with_two_of_everybody() -> None:
+    def chance(votes: list[int], mean: float) -> float:
+        """Of these votes one after the other, each by those before it and two of everybody's."""
+        seen = [2 * (1 - mean), 2 * mean]
+        log = 0.0
+        for vote in votes:
+            log += np.log(seen[vote] / sum(seen))
+            seen[vote] += 1
+        return log
+
+    votes = [0, 0, 0, 1, 0, 0, 1, 0]
+    result = of_one(votes)
+    assert result.annotations is not None
+    task, _, label = result.annotations.votes()
+    seeing = sum(chance(votes[k::2], label[task % 2 == k].mean()) for k in (0, 1))
+    assert spam(result).evidence[5] == pytest.approx(chance(votes, label.mean()) - seeing, abs=1e-6)
+
+
+def test_nobody_is_called_a_spammer_for_votes_that_nobody_else_cast() -> None:
+    task, who = np.indices((50, 3)).reshape(2, -1)
+    alone = np.arange(50, 100)
+    votes = Annotations.from_arrays(np.append(task, alone), np.append(who, [3] * 50), np.append(task % 2, alone * 0))
+    assert spam(karat.aggregate(votes, "mv")).n.tolist() == [50, 50, 50, 0]
+
+
+@pytest.mark.parametrize(("agreed", "found"), [(69, False), (71, True)])
+def test_a_group_is_confirmed_by_three_standard_errors(agreed: int, found: bool) -> None:
+    """Of a hundred tasks the error of rho is 0.1: it has to exceed 0.1 + 3 * 0.1."""
+    group, _ = correlated_pairs._confirm(pairs_of((100, agreed)), np.zeros(2, np.int64), usual=0.0)
+    assert (group >= 0).all() == found
+
+
+def test_less_agreement_than_expected_is_usual_down_to_a_rho_of_minus_a_fifth() -> None:
+    apart, some = (correlated_pairs._ties(pairs_of((100, n)), np.ones(100, np.bool_), 2) for n in (20, 45))
+    assert correlated_pairs._between((apart, apart), np.arange(2), 0.0) == pytest.approx(-0.2)
+    assert correlated_pairs._between((some, some), np.arange(2), 0.0) == pytest.approx(-0.1)
+
+
+def test_two_votes_of_everybody_are_added_to_the_matrix_of_an_annotator() -> None:
+    """Annotator 4 cast two votes where the truth is 0, both wrong, and none where it is 1."""
+    task, who = np.indices((400, 4)).reshape(2, -1)
+    task, who, label = np.append(task, [0, 2]), np.append(who, [4, 4]), np.append(task % 2, [1, 1])
+    votes = Annotations.from_arrays(task, who, label)
+    found = correlated_pairs._matrices(votes, np.eye(2)[np.arange(400) % 2])
+    assert found[4] == pytest.approx(np.array([[0.5, 0.5], [0.0, 1.0]]), abs=0.01)
+
+
+def test_copies_are_worth_one_annotator_together() -> None:
+    three = SimpleNamespace(one=np.array([0, 0, 1] * 40), other=np.array([1, 2, 2] * 40))
+    weights = correlated_pairs.discounts(three, np.zeros(3, np.int64), np.ones(1), np.full(3, 40.0))  # type: ignore[arg-type]
+    assert weights == pytest.approx(1 / 3)
+
+
+def test_copying_is_spoken_of_above_an_excess_of_0_4() -> None:
+    assert correlated_annotators._as_if(0.41) == "as if they copied"
+    assert correlated_annotators._as_if(0.39).startswith("by erring alike")
+
+
+@pytest.mark.parametrize(("n", "warned"), [(3, False), (4, True)])
+def test_a_family_of_two_thirds_of_the_annotators_is_warned_of(n: int, warned: bool) -> None:
+    kin = [Family("gpt", list(range(n)), [f"gpt-{i}" for i in range(n)], 0.0, False)]
+    assert bool(correlated_annotators._warn_of_families(kin, np.ones(6))) == warned
+
+
+def test_the_error_of_an_agreement_halves_with_four_times_the_tasks_and_its_interval_holds_95_percent() -> None:
+    one = karat.simulate(50, 6, 3, votes_per_task=4, seed=3).annotations
+    task, who, label = one.votes()
+    copies = (task[None] + 50 * np.arange(4)[:, None]).ravel()
+    four = Annotations.from_arrays(copies, np.tile(who, 4), np.tile(label, 4))
+    small, large = karat.agreement(one), karat.agreement(four)
+    low, high = small.interval("alpha")
+    for name in ("alpha", "fleiss", "ac1"):
+        assert large.errors[name] / small.errors[name] == pytest.approx(np.sqrt(49 / 199), rel=0.01)
+    assert (high - low) / (2 * small.errors["alpha"]) == pytest.approx(1.96, abs=0.001)
+
+
+def test_a_temperature_is_judged_by_truths_of_the_fifth_that_it_did_not_see(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    monkeypatch.setattr(reliability, "_best_temperature", lambda rows, truth: seen.append(len(truth)) or 1.0)
+    reliability._cross_fitted(np.full((100, 2), 0.5), np.zeros(100, np.int32), np.random.default_rng(0))
+    assert seen == [80] * 5
+
+
+@pytest.mark.parametrize("n", [1, 5, 100])
+def test_the_log_of_a_temperature_has_a_standard_normal_prior(n: int) -> None:
+    """All of n labels of 0.9 are right: the more, the farther from 1 the temperature."""
+    logs = np.linspace(-3, 3, 60_001)
+    p = 1 / (1 + (0.1 / 0.9) ** np.exp(-logs))
+    best = logs[np.argmax(n * np.log(p) - logs**2 / 2)]
+    found = reliability._best_temperature(np.tile([0.9, 0.1], (n, 1)), np.zeros(n, np.int32))
+    assert np.log(found) == pytest.approx(best, abs=0.005)
+
+
+def test_temperatures_go_up_to_twenty() -> None:
+    found = reliability._best_temperature(np.tile([1.0, 0.0], (100, 1)), np.ones(100, np.int32))
+    assert found == pytest.approx(20, rel=0.01)
+
+
+def test_the_interval_of_a_share_of_right_labels_is_jeffreys() -> None:
+    votes = karat.simulate(60, 5, 2, votes_per_task=3, seed=5)
+    found = reliability.calibration(karat.aggregate(votes.annotations, "ds"), dict(enumerate(votes.truth.tolist())))
+    for _, _, n, _, accuracy, low, high in found.curve().rows():
+        right = accuracy * n
+        assert (low, high) == pytest.approx(beta.interval(0.95, right + 0.5, n - right + 0.5))
+
+
+def test_the_sampling_error_of_a_range_holds_four_of_five() -> None:
+    low, _, high = widened(0.7, 0.7, 0.7, 2000)
+    assert binom.cdf(2000 * high, 2000, 0.7) - binom.cdf(2000 * low, 2000, 0.7) == pytest.approx(0.8, abs=0.01)
+
+
+def test_the_log_odds_of_a_task_count_half_for_what_to_ask_next() -> None:
+    odds = next_votes._less_sure(np.array([[0.9, 0.1], [0.5, 0.5]]))
+    assert odds[:, 0] / odds[:, 1] == pytest.approx([3.0, 1.0])
+
+
+def test_of_tasks_with_equal_gain_those_with_fewer_votes_come_first() -> None:
+    order = next_votes._best(np.array([0.1, 0.2, 0.1, 0.1]), np.arange(4), np.array([5, 9, 3, 4]), None)
+    assert order.tolist() == [1, 2, 3, 0]
+
+
+def test_a_label_is_safe_from_95_percent_on() -> None:
+    rows = [(task, who, int(who >= n)) for task, n in enumerate((94, 96)) for who in range(100)]
+    result = karat.aggregate(Annotations.from_arrays(*zip(*rows, strict=True)), "mv")
+    assert result.next().safe.tolist() == next_votes.plan(result).safe.tolist() == [False, True]
+
+
+def test_one_vote_of_their_own_shares_is_added_to_what_an_annotator_says_of_a_truth() -> None:
+    shares = next_votes._shares(np.array([[[9.0, 0.0], [1.0, 0.0]], [[8.0, 0.0], [0.0, 1.0]]]))
+    assert shares[0] == pytest.approx(np.array([[1.0, 0.0], [1.0, 0.0]]))
+    assert shares[1, 1] == pytest.approx([8 / 9 / 2, (1 + 1 / 9) / 2])
+
+
+def test_annotators_are_taken_in_eight_groups_of_equal_activity() -> None:
+    group = next_votes._groups(np.linspace(0.5, 0.9, 80), np.full(80, 1 / 80))
+    assert np.bincount(group).tolist() == [10] * 8
+    assert (np.diff(group) >= 0).all()
+
+
+def test_a_class_counts_as_seen_from_half_a_vote_on() -> None:
+    """The same votes, but for a third truth: with it there are two degrees of freedom, and less is proven."""
+    rare, seen = ([[30.5, 19.5, 0], [19.5, 30.5, 0], [n / 2, n / 2, 0]] for n in (0.4, 0.6))
+    assert next_votes._by_chance(np.array([rare, seen])).tolist() == [False, True]
+
+
+@pytest.mark.parametrize(("temperature", "warned"), [(1.45, False), (1.55, True)])
+def test_labels_are_called_too_sure_from_a_temperature_of_1_5_on(temperature: float, warned: bool) -> None:
+    found: Any = SimpleNamespace(temperature=temperature, ece=0.2, ece_after=0.1, accuracy=0.7, confidence=0.9)
+    assert bool(overview._of_calibration(found)) == warned
+
+
+def test_words_of_a_report_are_those_of_climate_assessments() -> None:
+    confidence = np.array([0.995, 0.985, 0.91, 0.89, 0.67, 0.65, 0.5])
+    assert {band.word: band.n for band in _bands(confidence)} == {
+        "virtually certain": 1,
+        "very likely": 2,
+        "likely": 2,
+        "unsure": 2,
+    }
