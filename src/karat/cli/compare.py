@@ -66,8 +66,9 @@ def compare(
 ) -> None:
     """Run several methods on the same votes: where they agree, where each flips the majority vote, what they cost.
 
-    All methods, unless some are named. "flips" counts the tasks with a clear majority that a method decides
-    otherwise; with truths, "right" and "wrong" say how many of these flips helped and how many harmed.
+    All methods, unless some are named. "flips" counts the tasks whose label has fewer votes than another class, as
+    karat aggregate and karat trust do. With truths, "right" counts the flips whose label is right, and "wrong" those
+    where the label of the majority vote is right.
     """
     from karat.cli.evaluate import make_methods, read_key
     from karat.cli.outputs import check_outputs

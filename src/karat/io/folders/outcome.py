@@ -30,7 +30,7 @@ class Outcome:
     n_tasks: int
     n_gold: int
     tied: int
-    outvoted: int  # labels that differ from the majority
+    outvoted: int  # labels with fewer votes than another class
 
     def annotators(self) -> Any:
         return annotators_table(self.result)

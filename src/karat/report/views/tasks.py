@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.insight.majority import CLOSE, flipped, margins
+from karat.insight.majority import CLOSE, flipped_tasks, margins
 from karat.report.views.common import Floats, Shown, plain, texts
 from karat.report.views.key import Key
 from karat.results.data import ResultData
@@ -96,10 +96,8 @@ class Tasks:
 def doubts(result: ResultData) -> Doubts:
     open_ = result.gold == MISSING
     margin = margins(result)[1]
-    outvoted = np.zeros(len(open_), np.bool_)
-    if result.annotations is not None:
-        outvoted[flipped(result).task] = True
-    return Doubts(open_ & (margin < CLOSE), open_ & result.tied, outvoted)
+    flipped = np.zeros(len(open_), np.bool_) if result.annotations is None else flipped_tasks(result)
+    return Doubts(open_ & (margin < CLOSE), open_ & result.tied, flipped)
 
 
 def tasks(result: ResultData, key: Key | None = None, *, most: int = MOST_ROWS) -> Tasks:
