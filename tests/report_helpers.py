@@ -9,7 +9,7 @@ import numpy as np
 import karat
 from karat import Annotations
 
-SAMPLE = Path(karat.__file__).parent / "sample"
+SAMPLE = Path(karat.__file__).parent / "votes" / "sample"
 EVIL = "</script><script>alert(1)</script>\u2028\"'><img src=x onerror=alert(2)>{{7*7}}{% raw %}"
 
 

@@ -47,7 +47,7 @@ def examples():
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    sample = Path(karat.__file__).parent / "sample"
+    sample = Path(karat.__file__).parent / "votes" / "sample"
     for name in ("votes.csv", "truth.csv"):
         shutil.copy(sample / name, tmp_path)
     (tmp_path / "new.csv").write_text(NEW)

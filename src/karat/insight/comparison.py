@@ -67,14 +67,12 @@ class Comparison:
         return row
 
     def _judgement(self, result: ResultData, truth: Codes) -> dict[str, float]:
-        n_classes = max(result.posterior.shape[1], int(truth.max()) + 1)
-        posterior = np.pad(result.posterior, ((0, 0), (0, n_classes - result.posterior.shape[1])))
         flips = flipped_tasks(result) & (truth >= 0)
         better = np.count_nonzero(flips & (result.label_codes == truth))
         worse = np.count_nonzero(flips & (self.majority.label_codes == truth))
         return {
-            "accuracy": metrics.accuracy(posterior, truth),
-            "log_loss": metrics.log_loss(posterior, truth),
+            "accuracy": metrics.accuracy(result.posterior, truth),
+            "log_loss": metrics.log_loss(result.posterior, truth),
             "flips_right": int(better),
             "flips_wrong": int(worse),
         }

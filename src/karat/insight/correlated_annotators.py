@@ -140,7 +140,7 @@ def _posterior(result: ResultData, votes: Annotations) -> Floats:
 
 def _known(result: ResultData, votes: Annotations, truth: Any) -> tuple[Annotations, Floats]:
     """The votes on tasks whose truth is known and is one of the classes, and these truths as certainties."""
-    codes = truth_codes(result, truth, also_taught=True)
+    codes = truth_codes(result, truth, with_gold=True)
     known = (codes != MISSING) & (codes < votes.n_classes)
     task, annotator, label = (column[known[votes.votes()[0]]] for column in votes.votes())
     names = (votes.task_names, votes.annotator_names, votes.class_names)

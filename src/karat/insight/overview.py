@@ -14,6 +14,7 @@ from karat.insight.measures import Agreement, agreement
 from karat.insight.reliability import Calibration, calibration
 from karat.insight.spam import spam
 from karat.insight.votes import votes_of
+from karat.io.readers import match_truth
 from karat.results.data import ResultData
 from karat.votes.encoding import MISSING
 from karat.votes.frames import to_list
@@ -62,6 +63,7 @@ class Trust:
 def trust(result: ResultData, truth: Any = None) -> Trust:
     """How far the labels of a result can be trusted. Known truths, if there are any, judge its probabilities."""
     votes = votes_of(result)
+    truth = None if truth is None else match_truth(result, truth)
     agreed, same, suspects = agreement(votes), _alike(result, truth), np.flatnonzero(spam(result).kind != "")
     calibrated = None if truth is None else calibration(result, truth)
     return Trust(

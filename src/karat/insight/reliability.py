@@ -87,9 +87,10 @@ class Calibration:
 def calibration(result: ResultData, truth: Any, seed: int = 0) -> Calibration:
     """Judge the probabilities of a result by known truths (a path, a data frame or a mapping)."""
     codes = truth_codes(result, truth)
-    known = codes != MISSING
-    truths = codes[known]
-    posterior = np.pad(result.posterior[known], ((0, 0), (0, 1)))  # the last class: one that nobody voted for
+    known, n_classes = codes != MISSING, len(result.class_names)
+    # One column stands for all classes that nobody voted for: their number must not change the temperature.
+    truths = np.minimum(codes[known], np.int32(n_classes))
+    posterior = metrics.padded(result.posterior[known], n_classes + 1)
     after = _cross_fitted(posterior, truths, np.random.default_rng(seed))
     return Calibration(
         n=len(truths),

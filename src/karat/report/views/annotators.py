@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from karat.report.views.classes import shown_classes
 from karat.report.views.common import Matrix, Shown, plain, texts
-from karat.report.views.key import Key
 from karat.report.views.suspects import KINDS, Group, Suspects
 from karat.results.data import ResultData
 from karat.results.predictions import matrices
 from karat.votes.encoding import MISSING
+from karat.votes.key import Key
 
 __all__ = ["AnnotatorRow", "Annotators", "Confusions", "Ranked", "annotators", "confusions", "ranking"]
 
