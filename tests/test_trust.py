@@ -12,7 +12,7 @@ import karat
 from karat import Annotations, InputError
 from karat.insight import calibration, contested, flips, n_flips, spammers, trust, why
 from karat.insight.spam import spam
-from karat.results.data import Knowledge
+from karat.results.data import Learned
 from karat.votes.frames import to_polars
 from tests.cli_helpers import run, write
 from tests.trust_helpers import panel
@@ -25,10 +25,10 @@ def by_hand():
     )
     good, bad = [[0.9, 0.1], [0.2, 0.8]], [[0.6, 0.4], [0.5, 0.5]]
     result = karat.aggregate(votes, "mv")
-    known = Knowledge(class_prior=np.array([0.6, 0.4]), confusion=np.array([good, bad, bad]))
+    known = Learned(class_prior=np.array([0.6, 0.4]), confusion=np.array([good, bad, bad]))
     posterior = np.array([[0.7, 0.3], [1.0, 0.0], [0.5, 0.5]])
     return replace(
-        result, posterior=posterior, label_codes=np.zeros(3, np.int32), tied=posterior[:, 0] == 0.5, knowledge=known
+        result, posterior=posterior, label_codes=np.zeros(3, np.int32), tied=posterior[:, 0] == 0.5, learned=known
     )
 
 

@@ -180,7 +180,7 @@ def _weights(result: ResultData, tasks: Integers, label: Codes, other: Codes) ->
 
 
 def _of_shares(result: ResultData, label: Codes, other: Codes) -> Floats:
-    shares = np.log(np.maximum(result.knowledge.class_prior, LEAST_PROBABILITY))
+    shares = np.log(np.maximum(result.learned.class_prior, LEAST_PROBABILITY))
     found: Floats = shares[label] - shares[other]
     return found
 

@@ -148,7 +148,7 @@ class Browser:
         return dict(zip(known.tolist(), codes[known].tolist(), strict=True))
 
     def _annotator_row(self, code: int) -> AnnotatorRow:
-        result, weights = self.result, self.result.knowledge.weights
+        result, weights = self.result, self.result.learned.weights
         found: Suspects | None = self._views.get(suspects)  # takes seconds, so nobody waits for it here
         return AnnotatorRow(
             code=code,
