@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import karat
-from karat import Annotations, InputError
+from karat import Annotations, InputError, insight
 from karat.api.fit import fit
 from karat.errors import KaratWarning
 from karat.methods import method_class
@@ -164,3 +164,13 @@ def test_old_names_of_what_was_learned_warn(votes):
         assert result.knowledge is result.learned
     with pytest.warns(DeprecationWarning, match="more is now statistics"):
         assert result.learned.more is result.learned.statistics
+
+
+def test_old_names_of_correlated_annotators_warn(votes):
+    with pytest.warns(DeprecationWarning, match="alike is now correlated_annotators"):
+        assert insight.alike is insight.correlated_annotators
+    with pytest.warns(DeprecationWarning, match="Alike is now CorrelatedAnnotators"):
+        assert insight.Alike is insight.CorrelatedAnnotators
+    found = karat.aggregate(votes, "mv").trust()
+    with pytest.warns(DeprecationWarning, match="alike is now correlated"):
+        assert found.alike is found.correlated

@@ -116,7 +116,7 @@ def test_tables_are_data_frames_of_the_users_kind():
     task, annotator, label = votes.votes()
     result = karat.aggregate(pd.DataFrame({"task": task, "worker": annotator, "label": label}))
     tables = [result.flips(), result.contested(), result.spammers(), result.why(0), calibration(result, truth).curve()]
-    tables += [result.trust().alike.pairs(), result.trust().alike.groups()]
+    tables += [result.trust().correlated.pairs(), result.trust().correlated.groups()]
     assert all(isinstance(table, pd.DataFrame) for table in tables)
 
 
@@ -125,7 +125,7 @@ def test_posteriors_in_32_bits_are_trusted_as_much():
     single, double = (karat.aggregate(votes, "ptbcc", precision=bits).trust(truth) for bits in ("single", "double"))
     assert single.n_flips == double.n_flips
     assert single.calibration.ece == pytest.approx(double.calibration.ece, abs=1e-3)
-    assert single.alike.effective == pytest.approx(double.alike.effective, abs=1e-3)
+    assert single.correlated.effective == pytest.approx(double.correlated.effective, abs=1e-3)
 
 
 def test_a_result_without_its_votes_says_what_to_do():

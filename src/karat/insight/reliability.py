@@ -1,8 +1,8 @@
 """Calibration: whether labels with a confidence of 90 % are right in 90 % of the cases, and how to repair it.
 
-A temperature T turns a posterior p into p^(1/T), normalised; above 1 it makes the same labels less sure. It is fitted to
-known truths by their log loss, with a prior that keeps it near 1 while truths are few. Cross-validation measures how
-much it helps: each fifth of the truths is judged with the temperature fitted to the other four.
+A temperature T turns a posterior p into p^(1/T), normalised; above 1 it makes the same labels less sure. It is fitted
+to known truths by their log loss, with a prior that keeps it near 1 while truths are few. Cross-validation measures
+how much it helps: each fifth of the truths is judged with the temperature fitted to the other four.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def view(result: ResultData, truth: Any = None, *, title: str = "Labels", comman
     """Return everything that the report shows. `truth` is what `karat.io.readers.match_truth` takes."""
     key = None if truth is None else match_truth(result, truth)
     judgement = judge(result, key)
-    found = None if judgement is None else suspects(result, judgement.alike)
+    found = None if judgement is None else suspects(result, judgement.correlated)
     return View(
         title=title,
         quality=quality(result, key),
