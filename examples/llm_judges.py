@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 import karat
-from karat.insight import alike, calibration
+from karat.insight import calibration, correlated_annotators
 
 N_PROMPTS, ORDERS, REPEATS = 400, ("AB", "BA"), 2
 SKILL = {
@@ -99,7 +99,7 @@ print(result.annotators().select("annotator", "n_votes", "accuracy", "accuracy_l
 # ## Do they err alike?
 
 # %%
-panel = alike(result)
+panel = correlated_annotators(result)
 print(f"{panel.n_annotators} judges are worth {panel.effective:.1f} independent ones")
 for warning in panel.warnings:
     print("-", warning)

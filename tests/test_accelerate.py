@@ -41,7 +41,7 @@ def test_parameters_belong_to_the_posterior_when_it_stops_before_a_stride():
     for iterations in range(4, 10):
         method = PTBCC(accelerate=True, tolerance=0.0, max_iterations=iterations)
         result = fit(method, votes)
-        assert result.knowledge.more["nu"].sum() == pytest.approx(2 * 60, abs=1e-6)
+        assert result.learned.statistics["nu"].sum() == pytest.approx(2 * 60, abs=1e-6)
 
 
 def test_a_checkpoint_is_refused(tmp_path):

@@ -83,7 +83,7 @@ def test_residuals_are_correlated_where_tasks_are_hard_for_everybody():
     def rho(skill):
         right = rng.random((n_tasks, d)) < skill
         label = np.where(right, truth, (truth + rng.integers(1, 3, size=(n_tasks, d))) % 3).ravel()
-        found, scale = fit(task, annotator, label, 3).knowledge.more["excess"]
+        found, scale = fit(task, annotator, label, 3).learned.statistics["excess"]
         return found / scale
 
     assert rho(skill) == pytest.approx(0.175**2 / (0.775 * 0.225), abs=0.03)
@@ -134,7 +134,7 @@ def test_why_has_the_weights_that_the_model_uses():
     task, annotator, label, _ = draw(3, K=2, skills=(0.6, 0.9))
     result = fit(task, annotator, label, 2)
     k = int(result.label_codes[0])
-    pi, mu = result.knowledge.confusion, result.knowledge.more["mu"]
+    pi, mu = result.learned.confusion, result.learned.statistics["mu"]
     rows = result.why(0, against=1 - k)
     for who, vote, weight in zip(rows["annotator"][1:], rows["vote"][1:], rows["weight"][1:], strict=True):
         own, pooled = (np.log(m[k, vote] / m[1 - k, vote]) for m in (pi[who], mu))

@@ -27,7 +27,7 @@ def test_aggregate_takes_a_path_a_frame_and_annotations(tmp_path):
 
 def test_settings_reach_the_method():
     result = karat.aggregate(pl.DataFrame(VOTES), "ptbcc", n_prototypes=3, seed=7)
-    assert result.knowledge.prototypes.shape == (3, 2, 2)
+    assert result.learned.prototypes.shape == (3, 2, 2)
     assert result.settings["seed"] == 7
 
 

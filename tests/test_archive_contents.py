@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -166,7 +167,38 @@ def test_models_of_every_method_pass(name, tmp_path):
     result.save(tmp_path / "m.karat")
     again = karat.load(tmp_path / "m.karat")
     assert np.array_equal(again.posterior, result.posterior)
-    assert set(made.keeps) <= set(again.knowledge.more)
+    assert set(made.keeps) <= set(again.learned.statistics)
+
+
+def test_what_was_done_besides_the_method_is_a_field_and_stands_among_the_settings_in_the_file(folder, tmp_path):
+    """As Karat 0.1 wrote and read it; its files do not list which settings are none."""
+    before = karat.load(folder / "ds.karat")
+    made = replace(before, known_annotators=1, temperature=2.0, annotator_weights=[0.5], votes_folded_in=7)
+    made.save(tmp_path / "m.karat")
+    manifest, arrays = unpack((tmp_path / "m.karat").read_bytes())
+    assert manifest["settings"] == before.settings | {"prior": 1, "calibrated": 2.0, "weights": [0.5]}
+    assert manifest["more"] == ["seen", "added"]
+    assert arrays["more.added.npy"].tolist() == [7]
+    for old in ({}, {"beside_settings": None}):
+        manifest = {name: value for name, value in manifest.items() if name not in old}
+        (tmp_path / "m.karat").write_bytes(pack(manifest, arrays))
+        again = karat.load(tmp_path / "m.karat")
+        assert again.settings == before.settings
+        assert set(again.learned.statistics) == {"seen"}
+        for name in ("known_annotators", "temperature", "annotator_weights", "votes_folded_in"):
+            assert getattr(again, name) == getattr(made, name)
+
+
+def test_a_setting_of_a_method_may_be_called_prior(folder, tmp_path):
+    made = karat.load(folder / "ds.karat")
+    replace(made, settings=made.settings | {"prior": "flat"}).save(tmp_path / "m.karat")
+    assert karat.load(tmp_path / "m.karat").settings["prior"] == "flat"
+
+
+@pytest.mark.parametrize("settings", [{"prior": "x"}, {"calibrated": -1}, {"calibrated": "x"}, {"weights": 3}])
+def test_fields_of_wrong_types_among_the_settings_are_refused(crafted, settings):
+    with pytest.raises(InputError, match=DAMAGED):
+        karat.load(crafted(settings=settings, beside_settings=list(settings)))
 
 
 def test_every_cut_of_a_model_is_refused(folder, tmp_path):

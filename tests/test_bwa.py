@@ -21,8 +21,8 @@ def test_all_classes_at_once_equal_the_twin_that_takes_one_by_one(n_classes, wit
     phi, w, iterations = twin.fit(task, annotator, label, n_classes, gold=known, **settings)
     assert result.iterations == iterations
     assert np.allclose(result.posterior, phi, atol=1e-12)
-    assert np.allclose(result.knowledge.more["class_weight"], w)
-    assert np.allclose(result.knowledge.more["weight"], w.mean(axis=1))
+    assert np.allclose(result.learned.statistics["class_weight"], w)
+    assert np.allclose(result.learned.statistics["weight"], w.mean(axis=1))
 
 
 @pytest.mark.parametrize(("name", "iterations"), [("val5", 7), ("ms", 22), ("aircr", 21), ("web", 20)])
@@ -37,14 +37,14 @@ def test_a_data_set_gives_the_posterior_of_the_twin(name, iterations, data_set):
 
 def test_unanimous_votes_give_finite_weights_and_sure_labels():
     result = fit(BWA(), Annotations.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 1, 1], classes=[0, 1, 2]), threads=1)
-    assert np.isfinite(result.knowledge.more["weight"]).all()
+    assert np.isfinite(result.learned.statistics["weight"]).all()
     assert (result.confidence > 0.999).all()
 
 
 def test_a_class_that_nobody_voted_for_does_not_enter_the_weight():
     votes = sample_votes()
-    plain = fit(BWA(), Annotations.from_arrays(*votes), threads=1).knowledge.more["weight"]
-    wider = fit(BWA(), Annotations.from_arrays(*votes, classes=[0, 1, 2, 9]), threads=1).knowledge.more["weight"]
+    plain = fit(BWA(), Annotations.from_arrays(*votes), threads=1).learned.statistics["weight"]
+    wider = fit(BWA(), Annotations.from_arrays(*votes, classes=[0, 1, 2, 9]), threads=1).learned.statistics["weight"]
     assert wider.max() < 10 * plain.max()
 
 

@@ -28,8 +28,8 @@ def test_labels_and_weights_equal_those_of_the_twin(n_classes, with_gold, ties, 
         exact = quantiles == "exact"
         phi, q, z = twin.fit(*annotations.votes(), n_classes, iterations, gold=known, ties=ties, exact=exact, seed=5)
         assert np.allclose(result.posterior, phi, atol=1e-9)
-        assert np.allclose(result.knowledge.more["weight"], q)
-        assert np.allclose(result.knowledge.class_prior, z.mean(axis=0))
+        assert np.allclose(result.learned.statistics["weight"], q)
+        assert np.allclose(result.learned.class_prior, z.mean(axis=0))
 
 
 @pytest.mark.parametrize("name", ["val5", "ms", "aircr"])
@@ -55,7 +55,7 @@ def test_it_goes_on_while_labels_are_drawn_by_lot(seed):
 
 def test_the_seed_decides_ties_and_nothing_else_does():
     votes = Annotations.from_arrays(np.repeat(np.arange(400), 2), np.arange(800), np.tile([0, 1], 400))
-    results = [fit(CATD(seed=seed), votes, threads=1).knowledge.class_prior for seed in (0, 0, 1, 2)]
+    results = [fit(CATD(seed=seed), votes, threads=1).learned.class_prior for seed in (0, 0, 1, 2)]
     assert np.array_equal(results[0], results[1])
     assert not np.array_equal(results[0], results[2])
     assert 0.4 < results[0][0] < 0.6

@@ -38,7 +38,7 @@ def test_the_fast_method_equals_the_slow_twin(n_annotators, n_classes, with_gold
         r = first_communities(1, n_annotators)
         phi, _ = twin.fit(task, annotator, label, r, n_classes, iterations, gold=known)
         assert np.allclose(result.posterior, phi, atol=1e-9)
-    more = result.knowledge.more  # of the update after the last sweep, which the twin makes in its next iteration
+    more = result.learned.statistics  # of the update after the last sweep, which the twin makes in its next iteration
     _, (r, U) = twin.fit(task, annotator, label, r, n_classes, iterations + 1, gold=known)
     assert np.allclose(more["communities"], r, atol=1e-8)
     assert np.allclose(more["community_confusion"], twin.softmax(U), atol=1e-8)
@@ -81,7 +81,7 @@ def test_communities_of_equal_size_stay_alike():
     """Rounding must not tell them apart: 44 annotators, of whom 13 start in one community and 13 in another."""
     assert sorted(first_communities(0, 44).sum(axis=0)) == [8, 10, 13, 13]
     task, annotator, label = sample_votes(n_tasks=150, n_annotators=44, n_classes=5)
-    more = fit(CBCC(), Annotations.from_arrays(task, annotator, label), threads=1).knowledge.more
+    more = fit(CBCC(), Annotations.from_arrays(task, annotator, label), threads=1).learned.statistics
     r = more["communities"][:, np.argsort(first_communities(0, 44).sum(axis=0), kind="stable")]
     assert np.array_equal(r[:, 2], r[:, 3])
     assert np.allclose(r[:, 2:].sum(axis=1), 1)
@@ -98,9 +98,9 @@ def test_kinds_of_annotators_are_found_and_known_truths_teach():
     gold = {i: int(truth[i]) for i in range(60)}
     result = fit(CBCC(), Annotations.from_arrays(task, annotator, label, gold=gold))
     assert (result.label == truth).mean() > 0.95
-    community = result.knowledge.more["communities"].argmax(axis=1)
+    community = result.learned.statistics["communities"].argmax(axis=1)
     assert not set(community[::3]) & set(community[1::3])
-    shifted = result.knowledge.more["community_confusion"][community[0]]
+    shifted = result.learned.statistics["community_confusion"][community[0]]
     assert (shifted.argmax(axis=1) == [1, 2, 0]).all()
 
 

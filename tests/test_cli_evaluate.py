@@ -47,7 +47,7 @@ def test_people_get_a_table(votes: Path, tmp_path: Path) -> None:
 def test_truths_of_tasks_without_votes_are_counted_and_do_not_count(votes: Path, tmp_path: Path) -> None:
     key = truth(tmp_path, "task,truth\nt1,x\nt8,x\nt9,x\n")
     result = run("evaluate", votes, "--truth", key, "--json")
-    assert "warning: 2 truths of tasks without votes" in result.stderr
+    assert "warning: 2 truths belong to tasks without votes" in result.stderr
     found = json.loads(result.stdout)
     assert (found["n_truths"], found["n_truths_unused"], found["accuracy"]) == (1, 2, 1.0)
 

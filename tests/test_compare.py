@@ -3,17 +3,20 @@
 import json
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
 
+import karat
 from karat import Annotations
 from karat.api.fit import fit
 from karat.checks.laws import sample_votes
 from karat.insight.comparison import compare
 from karat.methods import method_class
 from karat.methods.registry import REGISTRY
+from karat.votes.sample import VOTES as SAMPLE
 from tests.cli_helpers import CSV, run, write
 
 QUICK = ["mv", "ds", "ptbcc"]
@@ -34,10 +37,27 @@ def test_agreement_and_flips_are_those_of_the_labels(votes):
     assert found.methods == QUICK
     assert np.allclose(np.diag(found.agreement), 1)
     assert found.agreement[1, 2] == np.mean(results["ds"].label == results["ptbcc"].label)
-    clear = ~results["mv"].tied
-    flips = np.sum((results["ds"].label != results["mv"].label) & clear)
-    assert [row["flips"] for row in found.rows()][:2] == [0, flips]
-    assert flips > 0
+    flips = [len(results[name].flips()) for name in QUICK]
+    assert [row["flips"] for row in found.rows()] == flips
+    assert flips[0] == 0 < flips[1]
+
+
+def test_compare_aggregate_and_trust_count_the_same_flips():
+    methods = ["ptbcc", "ds", "hds"]
+    rows = json.loads(run("compare", SAMPLE, "--methods", ",".join(methods), "--json").stdout)["methods"]
+    for row in rows:
+        one = json.loads(run("aggregate", SAMPLE, "--method", row["method"], "--json").stdout)
+        assert row["flips"] == one["differs_from_majority"] == karat.aggregate(SAMPLE, row["method"]).trust().n_flips
+    assert [row["flips"] for row in rows] == [17, 22, 21]
+
+
+def test_a_label_that_shares_the_most_votes_is_no_flip_and_one_below_several_leaders_is():
+    """Task 1: x and y have two votes each. Task 2: the label x has one vote, y and z have two each."""
+    votes = Annotations.from_arrays([1] * 4 + [2] * 5, list("abcdabcde"), list("xxyyxyyzz"))
+    result = replace(fit(method_class("mv")(), votes), label_codes=np.zeros(2, np.int32))
+    (row,) = compare(votes, made("mv"), run=lambda method, votes: result).rows()
+    assert row["flips"] == len(result.flips()) == 1
+    assert result.flips()["task"].to_list() == [2]
 
 
 def test_flips_are_judged_by_the_truth(votes):

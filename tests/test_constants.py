@@ -35,7 +35,7 @@ import karat
 from karat import Annotations
 from karat.fitting.checkpoint import Checkpoint
 from karat.fitting.updating import _settled
-from karat.insight import contested, correlated_annotators, correlated_pairs, overview
+from karat.insight import contested, correlated_pairs, correlation, overview
 from karat.insight.next_votes import _by_chance
 from karat.insight.pairs import annotator_pairs
 from karat.methods.ds import DS
@@ -69,7 +69,7 @@ def test_the_prior_is_part_of_what_a_checkpoint_belongs_to(tmp_path: Path) -> No
 def test_a_family_errs_alike_beyond_two_standard_errors_and_an_excess_of_a_tenth(
     n: int, agreed: int, found: bool
 ) -> None:
-    (family,) = correlated_annotators._families(np.array(["gpt-4", "gpt-5"]), pairs_of((n, agreed)))
+    (family,) = correlation._families(np.array(["gpt-4", "gpt-5"]), pairs_of((n, agreed)))
     assert family.errs_alike is found
 
 
@@ -86,19 +86,19 @@ def test_a_group_is_confirmed_by_a_rho_above_a_tenth(agreed: int, found: bool) -
 
 
 def test_the_more_pairs_are_looked_at_the_more_a_suspicion_needs() -> None:
-    alone = correlated_annotators._evidence(pairs_of((100, 65)), 2)
-    among_many = correlated_annotators._evidence(pairs_of((100, 65), *[(100, 50)] * 99), 200)
+    alone = correlation._evidence(pairs_of((100, 65)), 2)
+    among_many = correlation._evidence(pairs_of((100, 65), *[(100, 50)] * 99), 200)
     assert alone.z[0] == among_many.z[0] == pytest.approx(3.0)
     assert -ndtri(0.01) < 3.0 < -ndtri(0.01 / 100)
     assert alone.suspicious.tolist() == [True]
     assert not among_many.suspicious.any()
-    assert not correlated_annotators._evidence(
+    assert not correlation._evidence(
         pairs_of((100, 61)), 2
     ).suspicious.any()  # 2.2 standard errors: one of 70 by chance
 
 
 def test_two_annotators_are_compared_by_twenty_tasks_and_their_kappa_by_ten() -> None:
-    assert correlated_annotators._evidence(pairs_of((19, 19), (20, 20)), 4).one.tolist() == [2]
+    assert correlation._evidence(pairs_of((19, 19), (20, 20)), 4).one.tolist() == [2]
     task, who = np.repeat(np.arange(10), 2), np.tile([0, 1], 10)
     assert len(annotator_pairs(Annotations.from_arrays(task, who, task % 2)).one) == 1
     assert len(annotator_pairs(Annotations.from_arrays(task[2:], who[2:], task[2:] % 2)).one) == 0

@@ -11,8 +11,8 @@ from scipy.stats import beta, binom
 
 import karat
 from karat import Annotations
-from karat.insight import correlated_annotators, correlated_pairs, next_votes, overview, reliability
-from karat.insight.correlated_annotators import Family
+from karat.insight import correlated_pairs, correlation, next_votes, overview, reliability
+from karat.insight.correlation import Family
 from karat.insight.expected import widened
 from karat.insight.spam import spam
 from karat.report.views.quality import _bands
@@ -92,14 +92,14 @@ def test_copies_are_worth_one_annotator_together() -> None:
 
 
 def test_copying_is_spoken_of_above_an_excess_of_0_4() -> None:
-    assert correlated_annotators._as_if(0.41) == "as if they copied"
-    assert correlated_annotators._as_if(0.39).startswith("by erring alike")
+    assert correlation._as_if(0.41) == "as if they copied"
+    assert correlation._as_if(0.39).startswith("by erring alike")
 
 
 @pytest.mark.parametrize(("n", "warned"), [(3, False), (4, True)])
 def test_a_family_of_two_thirds_of_the_annotators_is_warned_of(n: int, warned: bool) -> None:
     kin = [Family("gpt", list(range(n)), [f"gpt-{i}" for i in range(n)], 0.0, False)]
-    assert bool(correlated_annotators._warn_of_families(kin, np.ones(6))) == warned
+    assert bool(correlation._warn_of_families(kin, np.ones(6))) == warned
 
 
 def test_the_error_of_an_agreement_halves_with_four_times_the_tasks_and_its_interval_holds_95_percent() -> None:

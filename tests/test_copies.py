@@ -5,7 +5,7 @@ import pytest
 
 import karat
 from karat import Annotations
-from karat.insight import alike
+from karat.insight import correlated_annotators
 from karat.insight.families import families
 from karat.votes.frames import to_polars
 
@@ -35,7 +35,7 @@ def panel_and_truth(sizes, names=NAMES, n_tasks=500, shared=0.6, K=2, skill=0.8,
 
 
 def found_in(votes, method="ptbcc"):
-    return alike(karat.aggregate(votes, method))
+    return correlated_annotators(karat.aggregate(votes, method))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -96,22 +96,22 @@ def test_known_truths_show_errors_that_all_share():
     votes, truth = panel_and_truth((4,), names=["gpt-4o", "gpt-4o-mini", "gpt-4.1", "gpt-5"])
     result = karat.aggregate(votes)
     known = {task: int(truth[task]) for task in range(150)}
-    found = alike(result, known)
+    found = correlated_annotators(result, known)
     assert found.effective < 2.5
     assert "are of one family and err alike" in found.warnings[0]
     assert to_polars(found.pairs())["n_shared"].to_list() == [150] * 6
-    assert result.trust(known).alike.effective == found.effective
+    assert result.trust(known).correlated.effective == found.effective
 
 
 def test_gold_that_taught_the_method_shows_it_too():
     votes, truth = panel_and_truth((4,), names=list("abcd"))
     known = {task: int(truth[task]) for task in range(300)}
-    assert alike(karat.aggregate(votes, gold=known), known).effective < 2.5
+    assert correlated_annotators(karat.aggregate(votes, gold=known), known).effective < 2.5
 
 
 def test_known_truths_accuse_nobody_who_errs_alone():
     votes, truth = panel_and_truth((1,) * 6)
-    found = alike(karat.aggregate(votes), truth)
+    found = correlated_annotators(karat.aggregate(votes), truth)
     assert found.effective == 6
 
 

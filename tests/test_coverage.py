@@ -85,7 +85,7 @@ def test_gold_is_known_truth_too():
 
 
 def test_truths_of_other_tasks_are_refused():
-    with pytest.raises(InputError, match="no task has a truth to judge by"):
+    with pytest.raises(InputError, match="none of the 1 truths belongs to a task with votes"):
         karat.coverage(matrix(), {77: 1})
 
 
@@ -194,7 +194,7 @@ def test_json_of_the_command(files):
     told = json.loads(found.stdout)
     assert told.pop("annotators") == as_rows(BY_HAND)
     assert told == coverage_figures(matrix())
-    assert "1 truth of tasks without votes cannot be judged" in found.stderr
+    assert "1 task without any vote (listed without a label)" in found.stderr
     assert "1 annotator without any vote: never" in found.stderr
 
 

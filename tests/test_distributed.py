@@ -8,6 +8,7 @@ from karat.api.fit import fit
 from karat.checks.laws import sample_votes
 from karat.engines.local import LocalEngine
 from karat.errors import InputError, KaratWarning, OutputError
+from karat.insight import n_flips
 from karat.io.readers.assemble import Wishes
 from karat.methods import method_class
 from karat.methods.registry import DEFAULT_METHOD
@@ -112,6 +113,7 @@ def test_other_methods_give_the_table_and_the_record_of_one_machine(engine, tmp_
     found = aggregate_files(source, tmp_path / "out", name, engine=engine, probabilities=True)
     expected = local(source, name)
     assert pl.read_parquet(tmp_path / "out").equals(expected.labels(probabilities=True))
+    assert found.outvoted == n_flips(expected)
     assert found.result.settings == expected.settings
     assert (found.result.stopped, found.result.converged) == (expected.stopped, expected.converged)
     assert found.result.iterations == expected.iterations

@@ -25,8 +25,8 @@ def test_the_fast_sweep_equals_the_slow_twin_after_every_iteration(n_classes, wi
         assert result.iterations == iterations
         assert np.allclose(result.posterior, phi, atol=1e-9)
         assert np.allclose(result.bound, likelihoods, rtol=1e-10)
-        assert np.allclose(result.knowledge.class_prior, p, atol=1e-9)
-        assert np.allclose(result.knowledge.confusion, v, atol=1e-9)
+        assert np.allclose(result.learned.class_prior, p, atol=1e-9)
+        assert np.allclose(result.learned.confusion, v, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["val5", "ms", "aircr"])

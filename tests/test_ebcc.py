@@ -47,8 +47,8 @@ def test_the_fast_sweep_equals_the_slow_twin(n_subtypes, n_classes, with_gold, c
     assert np.allclose(result.posterior, phi, atol=1e-10)
     assert np.allclose(result.bound, bounds, rtol=1e-11)
     eta = method.a_pi / n_subtypes + rho.sum(axis=0)
-    assert np.allclose(result.knowledge.more["subtypes"], -np.sort(-eta))  # the largest first
-    assert np.allclose(result.knowledge.confusion, twin.confusion(task, annotator, label, rho, eta))
+    assert np.allclose(result.learned.statistics["subtypes"], -np.sort(-eta))  # the largest first
+    assert np.allclose(result.learned.confusion, twin.confusion(task, annotator, label, rho, eta))
 
 
 def test_subtypes_without_tasks_are_worked_out_once_and_this_changes_nothing(monkeypatch):
@@ -93,7 +93,7 @@ def test_a_column_that_stands_for_several_subtypes_is_as_good_as_all_of_them():
     assert np.isclose(method.bound(together, found), method.bound(plain, expected), rtol=1e-13)
     known, same = method.knowledge(plain), method.knowledge(together)
     assert np.allclose(known.confusion, same.confusion)
-    assert np.allclose(known.more["subtypes"], same.more["subtypes"])
+    assert np.allclose(known.statistics["subtypes"], same.statistics["subtypes"])
 
 
 def test_restarts_differ_and_the_best_bound_wins(data_set):
@@ -128,7 +128,7 @@ def test_known_truths_teach():
     gold = {i: int(truth[i]) for i in range(40)}
     result = fit(EBCC(n_restarts=3), Annotations.from_arrays(task, annotator, label, gold=gold), threads=1)
     assert (result.label == truth).mean() > 0.95
-    assert result.knowledge.confusion[5, 0, 1] > 0.7
+    assert result.learned.confusion[5, 0, 1] > 0.7
 
 
 def test_memory_stays_below_forty_bytes_a_vote():

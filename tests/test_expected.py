@@ -78,7 +78,7 @@ def test_only_labels_that_the_default_found_have_an_expected_accuracy(sample):
     assert expected_of(karat.aggregate(VOTES, seed=7, method=METHOD)) == expected_of(sample)
     assert expected_of(karat.aggregate(VOTES, "mv")) is None
     assert expected_of(karat.aggregate(VOTES, METHOD, vote_share=0.6)) is None
-    assert expected_of(replace(sample, settings={**sample.settings, "calibrated": 2.0})) is None
+    assert expected_of(replace(sample, temperature=2.0)) is None
     assert expected_of(replace(sample, gold=np.zeros_like(sample.gold))) is None
 
 

@@ -144,8 +144,8 @@ def test_simulated_confusions_are_recovered():
     label = (rng.random((len(task), 1)) > v[annotator, truth[task]].cumsum(axis=1)).sum(axis=1)
     result = fit(FGBCC(exact=True), Annotations.from_arrays(task, annotator, label))
     assert (result.label == truth).mean() > 0.98
-    assert np.allclose(result.knowledge.confusion.sum(axis=2), 1)
-    assert np.abs(result.knowledge.confusion - v).max() < 0.1
+    assert np.allclose(result.learned.confusion.sum(axis=2), 1)
+    assert np.abs(result.learned.confusion - v).max() < 0.1
 
 
 def test_gold_teaches_the_confusions():

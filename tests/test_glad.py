@@ -82,8 +82,8 @@ def test_the_first_iterations_equal_the_slow_twin(n_classes, priors, with_gold):
     phi, alpha, beta, trace = twin.fit(task, annotator, label, n_classes, priors, iterations=1, gold=known)
     assert np.allclose(one.posterior, phi, atol=1e-12)
     assert np.allclose(two.bound, trace, rtol=1e-9)
-    assert np.allclose(one.knowledge.more["ability"], alpha, atol=1e-4)
-    assert np.allclose(one.knowledge.more["difficulty"], np.exp(-beta), atol=1e-4)
+    assert np.allclose(one.learned.statistics["ability"], alpha, atol=1e-4)
+    assert np.allclose(one.learned.statistics["difficulty"], np.exp(-beta), atol=1e-4)
     after = twin.posterior(task, annotator, label, alpha, beta, n_classes, known)
     assert np.allclose(two.posterior, after, atol=1e-5)
 
@@ -126,8 +126,8 @@ def test_simulated_abilities_and_difficulties_are_recovered():
     label = np.where(right, truth[task], (truth[task] + rng.integers(1, 3, size=len(task))) % 3)
     result = fit(GLAD(priors=True), Annotations.from_arrays(task, annotator, label))
     assert (result.label == truth).mean() > 0.97
-    assert np.corrcoef(result.knowledge.more["ability"], alpha)[0, 1] > 0.95
-    assert np.corrcoef(-np.log(result.knowledge.more["difficulty"]), beta)[0, 1] > 0.6
+    assert np.corrcoef(result.learned.statistics["ability"], alpha)[0, 1] > 0.95
+    assert np.corrcoef(-np.log(result.learned.statistics["difficulty"]), beta)[0, 1] > 0.6
 
 
 def test_difficulties_are_in_the_order_of_the_tasks_whatever_the_blocks():
@@ -135,8 +135,8 @@ def test_difficulties_are_in_the_order_of_the_tasks_whatever_the_blocks():
     many, one = (
         fit(GLAD(priors=True, max_iterations=1), votes, engine=LocalEngine(1, fewest_votes=n)) for n in (100, 10**9)
     )
-    assert np.allclose(many.knowledge.more["difficulty"], one.knowledge.more["difficulty"], atol=1e-6)
-    assert np.ptp(one.knowledge.more["difficulty"]) > 0.1
+    assert np.allclose(many.learned.statistics["difficulty"], one.learned.statistics["difficulty"], atol=1e-6)
+    assert np.ptp(one.learned.statistics["difficulty"]) > 0.1
 
 
 def test_gold_teaches_the_abilities():
@@ -146,8 +146,8 @@ def test_gold_teaches_the_abilities():
     label = np.where(annotator < 2, truth, 1 - truth)
     result = fit(GLAD(priors=True), Annotations.from_arrays(task, annotator, label, gold={i: i % 2 for i in range(50)}))
     assert (result.label == np.arange(100) % 2).all()
-    assert (result.knowledge.more["ability"][:2] > 0).all()
-    assert (result.knowledge.more["ability"][2:] < 0).all()
+    assert (result.learned.statistics["ability"][:2] > 0).all()
+    assert (result.learned.statistics["ability"][2:] < 0).all()
 
 
 def test_a_task_with_more_votes_than_a_run_agrees_with_the_twin():

@@ -24,8 +24,8 @@ def test_the_fast_sweep_equals_the_slow_twin_after_every_iteration(n_classes, wi
         phi, bounds, alpha, v = twin.fit(task, annotator, label, n_classes, iterations, known)
         assert np.allclose(result.posterior, phi, atol=1e-8)
         assert np.allclose(result.bound, bounds, rtol=1e-9)
-        assert np.allclose(result.knowledge.more["alpha"], alpha, rtol=1e-6)
-        assert np.allclose(result.knowledge.confusion, v, atol=1e-7)
+        assert np.allclose(result.learned.statistics["alpha"], alpha, rtol=1e-6)
+        assert np.allclose(result.learned.confusion, v, atol=1e-7)
         assert (np.diff(result.bound) >= -1e-9 * np.abs(result.bound[1:])).all()
 
 
@@ -74,9 +74,9 @@ def test_an_annotator_of_one_vote_is_judged_by_the_pooled_matrix_and_one_of_many
     task, annotator, label = sample_votes(n_tasks=300, n_annotators=9)
     new = np.append(annotator, 9)  # one vote only
     result = fit(HDS(), Annotations.from_arrays(np.append(task, 0), new, np.append(label, 0)), threads=1)
-    alpha = result.knowledge.more["alpha"]
+    alpha = result.learned.statistics["alpha"]
     pooled = alpha / alpha.sum(axis=1, keepdims=True)
-    distance = np.abs(result.knowledge.confusion - pooled).max(axis=(1, 2))
+    distance = np.abs(result.learned.confusion - pooled).max(axis=(1, 2))
     assert distance[0] > 3 * distance[9]
 
 
@@ -87,7 +87,7 @@ def test_a_flat_prior_lets_a_rare_class_be_rarer_than_its_votes():
     answers = np.where(rng.random((400, 5)) < 0.75, truth[:, None], 1 - truth[:, None])
     votes = Annotations.from_arrays(*np.nonzero(np.ones((400, 5))), answers.ravel())
     by_votes, flat = fit(HDS(), votes, threads=1), fit(HDS(class_prior="flat"), votes, threads=1)
-    assert flat.knowledge.more["u"].tolist() == [1, 1]
+    assert flat.learned.statistics["u"].tolist() == [1, 1]
     assert (np.diff(flat.bound) >= -1e-9 * np.abs(flat.bound[1:])).all()
     assert accuracy(flat.posterior, truth) > accuracy(by_votes.posterior, truth) + 0.03
 
@@ -106,5 +106,5 @@ def test_annotators_in_runs_are_summed_to_the_same_prior_with_any_number_of_thre
         monkeypatch.setenv("KARAT_THREADS", threads)
         found.append(fit(HDS(), votes))
     assert np.array_equal(found[0].posterior, found[1].posterior)
-    assert np.allclose(found[0].knowledge.confusion, whole.knowledge.confusion, atol=1e-9)
+    assert np.allclose(found[0].learned.confusion, whole.learned.confusion, atol=1e-9)
     assert np.allclose(found[0].bound, whole.bound, rtol=1e-12)

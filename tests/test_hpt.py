@@ -32,7 +32,7 @@ def test_it_goes_on_from_the_posterior_of_ptbcc_as_the_twin_does():
     phi, bounds, _, v = twin.fit(task, annotator, label, 3, 7, gold=known, phi=before.posterior)
     assert np.allclose(result.posterior, phi, atol=1e-8)
     assert np.allclose(result.bound[before.iterations :], bounds, rtol=1e-9)
-    assert np.allclose(result.knowledge.confusion, v, atol=1e-7)
+    assert np.allclose(result.learned.confusion, v, atol=1e-7)
 
 
 def test_max_iterations_counts_its_own_sweeps():

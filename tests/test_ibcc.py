@@ -26,8 +26,8 @@ def test_propagated_messages_equal_those_of_the_twin_after_every_sweep(n_classes
         phi, g, a = twin.ep(*votes, n_classes, sweeps, gold=known)
         assert result.iterations == sweeps
         assert np.allclose(result.posterior, phi, atol=1e-9)
-        assert np.allclose(result.knowledge.more["g"], g)
-        assert np.allclose(result.knowledge.more["a"], a)
+        assert np.allclose(result.learned.statistics["g"], g)
+        assert np.allclose(result.learned.statistics["a"], a)
         assert np.isnan(result.bound).all()
 
 
@@ -39,8 +39,8 @@ def test_variational_sweeps_equal_those_of_the_twin(n_classes, with_gold):
     phi, bounds, nu, mu = twin.vb(*votes, n_classes, 25, gold=known)
     assert np.allclose(result.posterior, phi, atol=1e-9)
     assert np.allclose(result.bound, bounds, rtol=1e-10)
-    assert np.allclose(result.knowledge.more["g"], nu)
-    assert np.allclose(result.knowledge.more["a"], mu)
+    assert np.allclose(result.learned.statistics["g"], nu)
+    assert np.allclose(result.learned.statistics["a"], mu)
     assert (np.diff(result.bound) >= -1e-9 * np.abs(result.bound[1:])).all()
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import karat
-from karat import Annotations, InputError
+from karat import Annotations, InputError, insight
 from karat.api.fit import fit
 from karat.errors import KaratWarning
 from karat.methods import method_class
@@ -91,7 +91,7 @@ def test_a_saved_blend_loads_with_its_labels_and_what_its_main_part_knew():
     assert result.method == "auto"
     assert result.label.tolist()[:5] == [0, 1, 1, 1, 0]
     assert result.confidence[:3] == pytest.approx([0.943353, 0.806445, 0.639733], abs=1e-6)
-    assert result.knowledge.confusion.shape == (8, 3, 3)
+    assert result.learned.confusion.shape == (8, 3, 3)
     assert "The labels blend mv (25%), hds flat (22%)" in result.notes[0]
     assert result.settings["temperature"] == 3
     assert "choice" not in result.settings
@@ -131,7 +131,7 @@ def test_a_saved_blend_is_a_prior_by_its_posterior(votes):
     result = karat.aggregate(votes, "hds", prior=MODEL)
     assert "8 of 8 annotators are known from an earlier run (auto)." in result.notes
     seen = votes_by_truth(before) + votes_by_truth(result)
-    assert result.knowledge.more["seen"] == pytest.approx(seen.sum(axis=2), rel=1e-3)
+    assert result.learned.statistics["seen"] == pytest.approx(seen.sum(axis=2), rel=1e-3)
     with pytest.raises(InputError, match="a prior of ptbcc must be a model of ptbcc, but this one is of auto"):
         karat.aggregate(votes, "ptbcc", prior=MODEL)
 
@@ -156,3 +156,21 @@ def test_a_checkpoint_of_auto_is_refused_in_one_sentence(votes, tmp_path):
             karat.aggregate(votes, method, checkpoint=path, resume=True)
     assert karat.aggregate(votes, checkpoint=path, overwrite=True).converged
     assert list(tmp_path.iterdir()) == []
+
+
+def test_old_names_of_what_was_learned_warn(votes):
+    result = fit(HDS(), votes)
+    with pytest.warns(DeprecationWarning, match="knowledge is now learned"):
+        assert result.knowledge is result.learned
+    with pytest.warns(DeprecationWarning, match="more is now statistics"):
+        assert result.learned.more is result.learned.statistics
+
+
+def test_old_names_of_correlated_annotators_warn(votes):
+    with pytest.warns(DeprecationWarning, match="alike is now correlated_annotators"):
+        assert insight.alike is insight.correlated_annotators
+    with pytest.warns(DeprecationWarning, match="Alike is now CorrelatedAnnotators"):
+        assert insight.Alike is insight.CorrelatedAnnotators
+    found = karat.aggregate(votes, "mv").trust()
+    with pytest.warns(DeprecationWarning, match="alike is now correlated"):
+        assert found.alike is found.correlated

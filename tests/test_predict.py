@@ -1,4 +1,4 @@
-"""How an annotator is expected to vote: by every kind of knowledge, for those not seen, and best by the true model."""
+"""How an annotator is expected to vote: by every kind of matrix, for those not seen, and best by the true model."""
 
 import numpy as np
 import pytest
@@ -6,11 +6,14 @@ import pytest
 from karat import Annotations, simulate
 from karat.api.fit import fit
 from karat.checks.laws import sample_votes
+from karat.errors import InputError
 from karat.methods.ds import DS
 from karat.methods.hds import HDS
 from karat.methods.mv import MajorityVote
 from karat.methods.ptbcc import PTBCC
-from karat.results.predictions import evidence, group_matrices, likelihood
+from karat.results.matrices import annotator_matrices
+from karat.results.predictions import evidence, group_matrices, likelihood, predictive
+from karat.votes.encoding import look_up
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +23,7 @@ def votes():
 
 def test_a_confusion_matrix_predicts_by_its_rows_and_the_posterior(votes):
     result = fit(DS(), votes)
-    expected = result.posterior[3] @ result.knowledge.confusion[5]
+    expected = result.posterior[3] @ result.learned.confusion[5]
     assert np.allclose(result.predict(3, 5), [expected])
 
 
@@ -38,8 +41,33 @@ def test_a_method_without_matrices_predicts_by_a_coin(votes):
 def test_somebody_who_has_not_voted_is_the_mean_of_all_and_an_unknown_task_is_any(votes):
     result = fit(PTBCC(), votes)
     mean = np.mean([result.confusion(j) for j in range(9)], axis=0)
-    expected = [result.posterior[3] @ mean, result.knowledge.class_prior @ result.confusion(5)]
-    assert np.allclose(result.predict([3, -1], [-1, 5]), expected)
+    expected = [result.posterior[3] @ mean, result.learned.class_prior @ result.confusion(5)]
+    codes = np.array([3, -1], np.int32), np.array([-1, 5], np.int32)
+    assert np.allclose(predictive(result, *codes), expected)
+
+
+def test_an_unknown_annotator_is_refused_as_why_refuses_an_unknown_task(votes):
+    result = fit(PTBCC(), votes)
+    with pytest.raises(InputError, match="there is no annotator 'typo'"):
+        result.predict([0, 1], [5, "typo"])
+    with pytest.raises(InputError, match="there is no annotator 'typo'"):
+        result.predict(0, "typo")
+    assert np.allclose(result.predict("a new task", 5), [result.learned.class_prior @ result.confusion(5)])
+
+
+@pytest.mark.parametrize("method", [DS(), PTBCC(), MajorityVote()], ids=lambda method: method.name)
+def test_a_prediction_is_the_posterior_times_the_matrix_whatever_form_it_has(votes, method):
+    """Own matrices, mixtures of prototypes and coins answer the same questions in the same way."""
+    result = fit(method, votes)
+    found, classes = annotator_matrices(result), np.arange(3)
+    who, truth, label = (grid.ravel() for grid in np.meshgrid(np.arange(9), classes, classes, indexing="ij"))
+    dense = found.of(np.arange(9), classes)
+    assert np.allclose(dense.sum(axis=2), 1)
+    assert np.allclose(found.at(who, truth, label), dense.ravel())
+    assert np.allclose(found.of(np.array([5]), classes[::-1]), dense[[5]][:, ::-1, ::-1])
+    assert np.allclose(
+        found.predict(result.posterior[:9], np.arange(9)), np.einsum("ik,ikl->il", result.posterior[:9], dense)
+    )
 
 
 @pytest.mark.parametrize("method", [PTBCC(), HDS()], ids=lambda method: method.name)
@@ -58,7 +86,7 @@ def test_one_task_serves_many_annotators(votes):
 
 def test_an_impossible_vote_costs_much_but_not_everything(votes):
     result = fit(DS(), votes)
-    result.knowledge.confusion[0] = np.eye(3)
+    result.learned.confusion[0] = np.eye(3)
     who, label, one, other = (np.array([x], np.int32) for x in (0, 0, 1, 0))
     assert evidence(result, who, label, one, other) == pytest.approx(np.log(1e-9))
 
@@ -70,7 +98,10 @@ def scores_of(annotations, *methods):
     rest = Annotations.from_arrays(*(column[~hidden] for column in votes), classes=range(annotations.n_classes))
     task, annotator, label = (column[hidden] for column in votes)
     n = np.arange(len(label))
-    return {m.name: np.log(fit(m, rest, threads=1).predict(task, annotator)[n, label] + 1e-9).mean() for m in methods}
+    results = [fit(method, rest, threads=1) for method in methods]
+    pairs = [(look_up(task, found.task_names), look_up(annotator, found.annotator_names)) for found in results]
+    scores = [predictive(found, *pair)[n, label] for found, pair in zip(results, pairs, strict=True)]
+    return {found.method: np.log(score + 1e-9).mean() for found, score in zip(results, scores, strict=True)}
 
 
 def test_votes_of_two_prototypes_are_predicted_best_by_prototypes():

@@ -44,12 +44,12 @@ def test_a_dispute_is_settled_by_what_is_known_of_both(earlier, method):
 def test_ptbcc_adds_the_counts_of_the_earlier_posterior(earlier):
     before = fit(PTBCC(), earlier)
     result = karat.aggregate(DISPUTED, "ptbcc", prior=before)
-    known = dict(zip(before.annotator_names, before.knowledge.more["eta"], strict=True))
-    beta = result.knowledge.more["beta"]
-    votes = result.knowledge.more["eta"].sum(axis=1) - beta.sum(axis=1)
+    known = dict(zip(before.annotator_names, before.learned.statistics["eta"], strict=True))
+    beta = result.learned.statistics["beta"]
+    votes = result.learned.statistics["eta"].sum(axis=1) - beta.sum(axis=1)
     assert votes == pytest.approx([2, 2])
     assert (beta >= [known["ann"], known["eve"]]).all()
-    assert (result.knowledge.more["a"] >= before.knowledge.more["mu"]).all()
+    assert (result.learned.statistics["a"] >= before.learned.statistics["mu"]).all()
 
 
 @pytest.mark.parametrize("method", [DS(), HDS(), IBCC(inference="vb")], ids=lambda method: method.name)
@@ -77,7 +77,7 @@ def test_classes_are_matched_by_name(earlier):
 def test_new_annotators_are_as_without_a_prior(earlier):
     votes = Annotations.from_arrays([1, 1, 1, 2], ["ann", "eve", "new", "new"], ["x", "y", "y", "y"])
     result = karat.aggregate(votes, "ptbcc", prior=fit(PTBCC(), earlier))
-    assert result.knowledge.more["beta"].sum(axis=1)[2] < 2
+    assert result.learned.statistics["beta"].sum(axis=1)[2] < 2
     assert "2 of 3 annotators are known" in result.notes[0]
 
 

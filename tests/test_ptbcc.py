@@ -57,7 +57,7 @@ def test_the_fast_sweep_equals_the_slow_twin(n_prototypes, n_classes, with_gold)
     )
     assert np.allclose(result.posterior, phi, atol=1e-11)
     assert np.allclose(result.bound, bounds, rtol=1e-10)
-    more = result.knowledge.more
+    more = result.learned.statistics
     assert np.allclose(more["nu"], nu)
     assert np.allclose(more["eta"], eta)
     assert np.allclose(more["mu"], mu)
@@ -125,7 +125,7 @@ def test_simulated_prototypes_are_recovered():
     method = PTBCC(pi_strength=0.01, v_strength=0.01, tolerance=1e-5)  # weak priors: let the votes speak
     result = fit(method, Annotations.from_arrays(task, annotator, label))
     assert (result.label == truth).mean() > 0.85
-    implied = np.einsum("js,skl->jkl", result.knowledge.weights, result.knowledge.prototypes)
+    implied = np.einsum("js,skl->jkl", result.learned.weights, result.learned.prototypes)
     actual = np.einsum("js,skl->jkl", weights, prototypes)
     assert np.abs(implied - actual).mean() < 0.05
     right = np.einsum("jkk->jk", actual).mean(axis=1)

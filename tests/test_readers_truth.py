@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
+import karat
 from karat.errors import InputError, KaratWarning
 from karat.io.readers import match_truth, read, read_truth
 from karat.votes.annotations import Annotations
@@ -135,10 +137,30 @@ def test_the_columns_of_a_truth_file_can_be_named(tmp_path: Path) -> None:
 
 def test_truths_are_matched_to_tasks_and_classes(tmp_path: Path) -> None:
     annotations = read(write(tmp_path / "v.csv", CSV))
-    found = match_truth(annotations, {"t2": "dog", "t1": "bee", "t9": "cat"})
-    assert found.codes.tolist() == [-1, 1]
+    with pytest.warns(KaratWarning, match="1 truth belongs to a task without votes and cannot be used: t9"):
+        found = match_truth(annotations, {"t2": "dog", "t1": "bee", "t9": "cat"})
+    assert found.codes.tolist() == [2, 1]
     assert found.codes.dtype == "int32"
-    assert (found.unmatched, found.unvoted) == (1, 1)
+    assert (found.class_names, found.n_new_classes) == (["cat", "dog", "bee"], 1)
+    assert (found.n_unmatched, found.n_unvoted) == (1, 1)
+
+
+def test_truths_may_be_codes_and_a_class_of_nobody_is_one_more_class() -> None:
+    votes = Annotations.from_arrays([1, 2, 3, 4], ["a"] * 4, ["x", "y", "x", "x"])
+    key = match_truth(votes, np.array([1, 900, -5, 900]))
+    assert key.codes.tolist() == [1, 2, -1, 2]
+    assert key.class_names == ["x", "y", "900"]
+    assert match_truth(votes, key) is key
+
+
+@pytest.mark.parametrize("judge", [karat.coverage, lambda *given: karat.aggregate(given[0], "mv").trust(given[1])])
+def test_truths_of_tasks_without_votes_are_named_and_truths_of_no_task_refused(judge: Any) -> None:
+    """They were left out in silence where trust, calibration and coverage judge by them."""
+    votes = Annotations.from_arrays(["a", "a", "b"], ["x", "y", "x"], [0, 1, 1])
+    with pytest.warns(KaratWarning, match="4 truths belong to tasks without votes and cannot be used: c, d, e, ..."):
+        judge(votes, {"a": 0, "b": 7, "c": 0, "d": 1, "e": 1, "f": 0})
+    with pytest.raises(InputError, match="none of the 2 truths belongs to a task with votes; check that the tasks"):
+        judge(votes, {"A": 0, "B": 1})
 
 
 def test_annotations_can_be_given_gold() -> None:

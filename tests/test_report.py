@@ -111,9 +111,9 @@ def test_every_method_has_a_report_that_says_what_is_absent(method, tmp_path):
     result = karat.aggregate(votes, method, max_iterations=5)
     found = report_of(result, tmp_path / "report.html")
     assert [section["id"] for section in found.all("section")] == SECTIONS
-    assert ("prototype-1" in found.charts) == (result.knowledge.prototypes is not None)
-    assert ("learns no prototypes. PTBCC does" in found.words) == (result.knowledge.prototypes is None)
-    has_matrices = result.knowledge.confusion is not None or result.knowledge.weights is not None
+    assert ("prototype-1" in found.charts) == (result.learned.prototypes is not None)
+    assert ("learns no prototypes. PTBCC does" in found.words) == (result.learned.prototypes is None)
+    has_matrices = result.learned.confusion is not None or result.learned.weights is not None
     assert ("annotator" in found.charts) == has_matrices
     assert ("learns no confusion matrices of annotators" in found.words) != has_matrices
 

@@ -118,8 +118,8 @@ def test_names_of_many_kinds_survive_saving(tmp_path, names):
     assert again.counts == result.counts
     assert again.settings == result.settings
     assert again.stopped == result.stopped
-    assert np.array_equal(again.knowledge.prototypes, result.knowledge.prototypes)
-    assert again.knowledge.confusion is None
+    assert np.array_equal(again.learned.prototypes, result.learned.prototypes)
+    assert again.learned.confusion is None
 
 
 def test_the_votes_are_kept_in_the_file(tmp_path, result):

@@ -11,7 +11,7 @@ import pytest
 
 import karat
 from karat import Annotations
-from karat.insight import alike, coefficients, next_votes
+from karat.insight import coefficients, correlated_annotators, next_votes
 from karat.insight.pairs import annotator_pairs
 from karat.report.views.trust import trust_of
 from karat.votes.pairs import FEWEST_TASKS, sample_vote_pairs
@@ -111,7 +111,7 @@ def test_copiers_are_found_where_everybody_votes_on_everything() -> None:
     votes = Annotations.from_arrays(
         [*task, *(t for t, _ in extra)], [*who, *(w for _, w in extra)], [*answers.ravel(), *(t % 3 for t, _ in extra)]
     )
-    found = alike(karat.aggregate(votes, "ptbcc", threads=1))
+    found = correlated_annotators(karat.aggregate(votes, "ptbcc", threads=1))
     assert np.flatnonzero(found.group >= 0).tolist() == [0, 1]
     assert SAMPLED in found.warnings[-1]
 

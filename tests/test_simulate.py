@@ -142,8 +142,8 @@ def test_ptbcc_finds_the_prototypes_again() -> None:
     )
     weak_priors = PTBCC(pi_strength=0.01, v_strength=0.01, tolerance=1e-4)  # let the votes speak
     result = fit(weak_priors, simulation.annotations, threads=1)
-    assert result.knowledge.prototypes is not None
-    assert np.abs(result.knowledge.prototypes - simulation.prototypes).max() < 0.05
+    assert result.learned.prototypes is not None
+    assert np.abs(result.learned.prototypes - simulation.prototypes).max() < 0.05
     assert (result.label_codes == simulation.truth).mean() > 0.95
 
 

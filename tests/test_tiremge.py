@@ -97,7 +97,7 @@ def test_the_first_steps_equal_the_twin(n_classes):
     result = fit(method, Annotations.from_arrays(*votes), threads=1)
     scores, r = twin.fit(twin.Graph(*votes), as_twin(method.first_weights(n_classes)), steps=8)
     assert np.allclose(result.posterior, twin.softmax(scores), atol=1e-3)
-    assert np.allclose(result.knowledge.more["reliability"], r, atol=1e-3)
+    assert np.allclose(result.learned.statistics["reliability"], r, atol=1e-3)
     assert result.bound[-1] > result.bound[0]  # the loss falls
 
 
@@ -123,7 +123,7 @@ def test_seeds_differ():
 
 def test_reliabilities_are_shared_means_of_what_is_between_exp_minus_one_and_one():
     result = fit(TiReMGE(), Annotations.from_arrays(*sample_votes()))
-    reliability = result.knowledge.more["reliability"]
+    reliability = result.learned.statistics["reliability"]
     assert reliability.shape == (9,)
     assert (reliability > np.exp(-1)).all()
     assert (reliability < 1).all()

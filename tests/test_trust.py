@@ -12,8 +12,7 @@ import karat
 from karat import Annotations, InputError
 from karat.insight import calibration, contested, flips, n_flips, spammers, trust, why
 from karat.insight.spam import spam
-from karat.kernels.votes import outvoted
-from karat.results.data import Knowledge
+from karat.results.data import Learned
 from karat.votes.frames import to_polars
 from tests.cli_helpers import run, write
 from tests.trust_helpers import panel
@@ -26,10 +25,10 @@ def by_hand():
     )
     good, bad = [[0.9, 0.1], [0.2, 0.8]], [[0.6, 0.4], [0.5, 0.5]]
     result = karat.aggregate(votes, "mv")
-    known = Knowledge(class_prior=np.array([0.6, 0.4]), confusion=np.array([good, bad, bad]))
+    known = Learned(class_prior=np.array([0.6, 0.4]), confusion=np.array([good, bad, bad]))
     posterior = np.array([[0.7, 0.3], [1.0, 0.0], [0.5, 0.5]])
     return replace(
-        result, posterior=posterior, label_codes=np.zeros(3, np.int32), tied=posterior[:, 0] == 0.5, knowledge=known
+        result, posterior=posterior, label_codes=np.zeros(3, np.int32), tied=posterior[:, 0] == 0.5, learned=known
     )
 
 
@@ -88,13 +87,12 @@ def test_the_majority_vote_never_flips_itself_and_gold_is_no_flip():
 
 
 @pytest.mark.parametrize("method", ["ptbcc", "ds", "catd", "hpt"])
-def test_flips_are_those_that_the_kernel_counts_whatever_the_method_knows(method):
+def test_flips_are_labels_with_fewer_votes_than_another_class(method):
     votes, _ = panel(skills=(0.95, 0.95, 0.9, 0.3, 0.3, 0.3, 0.3, 0.2), seed=2)
     result = karat.aggregate(votes, method)
     table = to_polars(result.flips())
-    counted = outvoted(
-        votes.task_ptr.view(np.uint64), votes.cell_ptr.view(np.uint64), votes.cell_class, votes.gold, result.label_codes
-    )
+    counts = np.bincount(votes.votes()[0] * 3 + votes.votes()[2], minlength=3 * votes.n_tasks).reshape(-1, 3)
+    counted = np.count_nonzero(counts[np.arange(votes.n_tasks), result.label_codes] < counts.max(axis=1))
     assert len(table) == n_flips(result) == counted > 0
     assert table["confidence"].is_sorted(descending=True)
     assert (table["votes_majority"] > table["votes_label"]).all()
@@ -118,7 +116,7 @@ def test_tables_are_data_frames_of_the_users_kind():
     task, annotator, label = votes.votes()
     result = karat.aggregate(pd.DataFrame({"task": task, "worker": annotator, "label": label}))
     tables = [result.flips(), result.contested(), result.spammers(), result.why(0), calibration(result, truth).curve()]
-    tables += [result.trust().alike.pairs(), result.trust().alike.groups()]
+    tables += [result.trust().correlated.pairs(), result.trust().correlated.groups()]
     assert all(isinstance(table, pd.DataFrame) for table in tables)
 
 
@@ -127,7 +125,7 @@ def test_posteriors_in_32_bits_are_trusted_as_much():
     single, double = (karat.aggregate(votes, "ptbcc", precision=bits).trust(truth) for bits in ("single", "double"))
     assert single.n_flips == double.n_flips
     assert single.calibration.ece == pytest.approx(double.calibration.ece, abs=1e-3)
-    assert single.alike.effective == pytest.approx(double.alike.effective, abs=1e-3)
+    assert single.correlated.effective == pytest.approx(double.correlated.effective, abs=1e-3)
 
 
 def test_a_result_without_its_votes_says_what_to_do():

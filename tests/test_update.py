@@ -86,8 +86,8 @@ def test_a_name_that_is_written_alike_is_the_same():
 def test_the_sums_of_all_tasks_taken_out_leave_nothing(parts, method):
     result = fit(type(method)(**{**method.settings, "tolerance": 1e-7, "max_iterations": 3000}), parts[2])
     merged = merge(parts[2], Annotations.from_arrays(np.arange(120), ["new"] * 120, parts[2].gold * 0))
-    known = _renumbered(result.knowledge, method, merged.annotators)
-    memory = method.recall(replace(result, knowledge=known))
+    known = _renumbered(result.learned, method, merged.annotators)
+    memory = method.recall(replace(result, learned=known))
     first, rest = _taken_out(method, LocalEngine(1), memory, _look_again(result, merged))
     assert max(np.abs(field).max() for field in rest if isinstance(field, np.ndarray)) < 1e-3
     if isinstance(method, PTBCC):
@@ -99,7 +99,7 @@ def test_priors_of_ptbcc_are_those_of_a_fit_from_scratch(parts):
     old, new, whole = parts
     updated, scratch = fit(PTBCC(), old).update(new), fit(PTBCC(), whole)
     for name in ("u", "beta", "a"):
-        assert np.allclose(updated.knowledge.more[name], scratch.knowledge.more[name])
+        assert np.allclose(updated.learned.statistics[name], scratch.learned.statistics[name])
 
 
 @pytest.mark.parametrize("method", REMEMBER, ids=lambda method: method.name)
@@ -133,7 +133,7 @@ def test_updates_add_up(parts):
         result = result.update(Annotations.from_arrays(*names))
     same_votes(result.annotations, whole)
     assert "60 votes were folded in" in result.notes[0]
-    assert np.allclose(result.knowledge.more["beta"], fit(PTBCC(), whole).knowledge.more["beta"])
+    assert np.allclose(result.learned.statistics["beta"], fit(PTBCC(), whole).learned.statistics["beta"])
 
 
 @pytest.mark.parametrize("name", REGISTRY)
@@ -235,7 +235,7 @@ def test_posteriors_are_found_again_from_parameters_and_votes(parts, method):
     """The sums of all tasks, made of these posteriors and taken out, leave nothing."""
     result = fit(type(method)(**{**method.settings, "tolerance": 1e-7, "max_iterations": 3000}), parts[2])
     merged = merge(parts[2], Annotations.from_arrays(np.arange(120), ["new"] * 120, parts[2].gold * 0))
-    memory = method.recall(replace(result, knowledge=_renumbered(result.knowledge, method, merged.annotators)))
+    memory = method.recall(replace(result, learned=_renumbered(result.learned, method, merged.annotators)))
     engine, again = LocalEngine(1), _look_again(result, merged)._replace(posterior=None)
     _, rest = _taken_out(method, engine, memory, again)
     assert np.abs(engine.posterior - result.posterior).max() < 0.02
@@ -245,7 +245,7 @@ def test_posteriors_are_found_again_from_parameters_and_votes(parts, method):
 def test_a_flat_prior_stays_flat(parts):
     result = fit(HDS(class_prior="flat"), parts[2])
     against = Annotations.from_arrays(np.arange(120), ["new"] * 120, np.full(120, 2))  # shares of 0 and 1 fall
-    assert result.update(against).knowledge.more["u"].tolist() == [1, 1, 1]
+    assert result.update(against).learned.statistics["u"].tolist() == [1, 1, 1]
 
 
 def test_a_calibrated_model_stays_calibrated():
@@ -263,7 +263,7 @@ def test_a_calibrated_model_stays_calibrated():
 def test_a_model_with_weights_of_annotators_needs_a_refit(parts):
     """Karat 0.1 had them as a setting of hds."""
     result = fit(HDS(), parts[0])
-    weighted = replace(result, settings={**result.settings, "weights": [0.5] * 9})
+    weighted = replace(result, annotator_weights=[0.5] * 9)
     with pytest.raises(InputError, match="fitted with weights of annotators, which hds has no more; add --refit"):
         weighted.update(parts[1])
     assert np.array_equal(weighted.update(parts[1], refit=True).posterior, fit(HDS(), parts[2]).posterior)

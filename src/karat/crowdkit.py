@@ -25,7 +25,7 @@ from karat.kernels import confusion
 from karat.kernels.jit import fixed_length
 from karat.methods import ds, mv
 from karat.methods.base import Floats, start_from_shares
-from karat.results.data import Knowledge, Step, summarise
+from karat.results.data import Learned, Step, summarise
 from karat.votes.annotations import Annotations
 from karat.votes.encoding import MISSING
 from karat.votes.frames import make_frame, to_list
@@ -131,7 +131,7 @@ def weighted_vote(annotations: Annotations, weights: Floats, settings: dict[str,
         raise InputError(f"nobody who voted on task {name!r} has a skill above 0; give one of them a skill")
     posterior = score / total
     step = Step(0, 1, 0.0, math.nan)
-    result = summarise("mv", settings, annotations, posterior, [step], Knowledge(class_prior=posterior.mean(axis=0)))
+    result = summarise("mv", settings, annotations, posterior, [step], Learned(class_prior=posterior.mean(axis=0)))
     return Result.of(replace(result, stopped="one pass over weighted votes"))
 
 
@@ -199,14 +199,14 @@ class DawidSkene(Estimator, ds.DS):
     def priors_(self) -> Any:
         """How frequent every class is among the truths."""
         result = self.result_
-        frame = make_frame({"label": result.class_names, "prior": result.knowledge.class_prior}, result.class_names)
+        frame = make_frame({"label": result.class_names, "prior": result.learned.class_prior}, result.class_names)
         return frame.set_index("label")["prior"] if hasattr(frame, "set_index") else frame
 
     @property
     def errors_(self) -> Any:
         """A row an annotator and vote, a column a truth: the probability of that vote given that truth."""
         result = self.result_
-        K, v = len(result.class_names), result.knowledge.confusion
+        K, v = len(result.class_names), result.learned.confusion
         assert v is not None
         worker = result.annotator_names[np.repeat(np.arange(len(v)), K)]
         label = result.class_names[np.tile(np.arange(K), len(v))]

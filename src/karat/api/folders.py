@@ -20,7 +20,7 @@ from karat.fitting.solve import descend
 from karat.io.folders.folder import Workshop, check_folder, replacing_folder
 from karat.io.folders.ingest import ROWS_PER_RANGE, Remote, ingest
 from karat.io.folders.labels import Tally, class_totals, part_name, write_block, write_unlabelled
-from karat.io.folders.outcome import Outcome, outcome, template, without_knowledge
+from karat.io.folders.outcome import Outcome, outcome, template, without_learned
 from karat.io.readers.assemble import Wishes
 from karat.kernels.labels import preference_of
 from karat.methods import Method, make_method
@@ -105,7 +105,7 @@ def _fit(
     with one_blas_thread():
         made = template(votes, descend(method, engine, watch=watch))
     preference = preference_of(engine.sum(class_totals).classes)
-    tally = engine.sum(write_block, votes.blocks, preference, without_knowledge(made), probabilities, shop.labels)
+    tally = engine.sum(write_block, votes.blocks, preference, without_learned(made), probabilities, shop.labels)
     if len(votes.unlabelled):
         names: Any = nw.from_native(votes.unlabelled, series_only=True)
         write_unlabelled(made, names, names, probabilities, shop.labels / part_name(len(votes.blocks)))

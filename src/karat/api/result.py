@@ -49,6 +49,16 @@ class Result(ResultData):
         Whether, why and after which steps the fit ended.
     notes : list of str
         What the user should know about this fit.
+    learned : Learned
+        What the method learned besides the labels: class prior, prototypes, weights, confusion matrices, statistics.
+    settings : dict
+        The settings of the method.
+    known_annotators : int or None
+        How many annotators the prior knew; None without a prior.
+    temperature : float
+        The temperature that a calibration applied to the posterior; 1 without one.
+    votes_folded_in : int
+        The number of votes that updates added since all votes were fitted.
 
     Examples
     --------
@@ -86,7 +96,7 @@ class Result(ResultData):
         """
         from karat.results.predictions import matrices
 
-        if not self.knowledge.has_matrices:
+        if not self.learned.has_matrices:
             raise InputError(f"{self.method} has no confusion matrices")
         matrix: Floats = matrices(self, self._codes([annotator]), np.arange(len(self.class_names)))[0]
         return matrix
@@ -119,7 +129,7 @@ class Result(ResultData):
     def _codes(self, annotators: Any) -> NDArray[np.int32]:
         codes = look_up(annotators, self.annotator_names)
         if (codes < 0).any():
-            unknown = as_column(annotators)[int(np.argmin(codes))]
+            unknown = as_column(annotators).tolist()[int(np.argmin(codes))]
             raise InputError(f"there is no annotator {unknown!r}")
         return codes
 
@@ -142,7 +152,7 @@ class Result(ResultData):
         return annotators_table(self)
 
     def flips(self) -> Any:
-        """Return a data frame of the tasks whose label differs from the majority vote, with the reason."""
+        """Return a data frame of the tasks whose label has fewer votes than another class, with the reason."""
         from karat.insight import flips
 
         return flips(self)

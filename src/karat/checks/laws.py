@@ -91,7 +91,7 @@ def the_names_of_annotators_do_not_matter(make: Make) -> None:
         assert np.allclose(plain.posterior, renamed.posterior, atol=1e-6)
         assert np.allclose(plain.accuracy, renamed.accuracy[other], atol=1e-6)
         for name in make().unstable:
-            assert np.allclose(plain.knowledge.more[name], renamed.knowledge.more[name][other], atol=1e-6)
+            assert np.allclose(plain.learned.statistics[name], renamed.learned.statistics[name][other], atol=1e-6)
 
 
 def renaming_classes_permutes_the_answer(make: Make) -> None:
@@ -187,7 +187,7 @@ def saving_and_loading_round_trips(make: Make) -> None:
     assert again.method == result.method
     assert again.notes == result.notes
     assert again.steps == result.steps or not np.isfinite(result.bound).all()
-    assert set(again.knowledge.more) == set(result.knowledge.more)
+    assert set(again.learned.statistics) == set(result.learned.statistics)
 
 
 def same(make: Make, one: Result, other: Result) -> bool:

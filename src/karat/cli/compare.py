@@ -66,13 +66,15 @@ def compare(
 ) -> None:
     """Run several methods on the same votes: where they agree, where each flips the majority vote, what they cost.
 
-    All methods, unless some are named. "flips" counts the tasks with a clear majority that a method decides
-    otherwise; with truths, "right" and "wrong" say how many of these flips helped and how many harmed.
+    All methods, unless some are named. "flips" counts the tasks whose label has fewer votes than another class, as
+    karat aggregate and karat trust do. With truths, "right" counts the flips whose label is right, and "wrong" those
+    where the label of the majority vote is right.
     """
-    from karat.cli.evaluate import make_methods, read_key
+    from karat.cli.evaluate import make_methods
     from karat.cli.outputs import check_outputs
     from karat.cli.summary import tell_left_out
     from karat.insight.comparison import compare as side_by_side
+    from karat.io.readers import match_truth
 
     outputs = [path for path in (output, labels) if path is not None]
     check_outputs(outputs, [], [*files, *([truth] if truth else [])])
@@ -80,7 +82,7 @@ def compare(
     selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
     votes = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection).read()
     tell_left_out(votes)
-    codes = None if truth is None else read_key(votes, truth, None, None).codes
+    codes = None if truth is None else match_truth(votes, truth).codes
     found = side_by_side(votes, chosen, truth=codes, run=_runner(threads))
     _write(found, output, labels)
     _show(found, json)

@@ -61,18 +61,18 @@ def coverage(
     Shares are of all tasks, also of those without votes. Of a saved model (karat aggregate --save) the table also has
     the expected accuracies, and with --truth the share of right votes.
     """
-    from karat.cli.evaluate import read_key
     from karat.cli.outputs import check_outputs, write_all
     from karat.insight import coverage as measure
     from karat.insight.coverage_table import coverage_figures
     from karat.insight.votes import votes_of
+    from karat.io.readers import match_truth
     from karat.votes.frames import to_polars
 
     check_outputs([output] if output else [], [], [*files, *([truth] if truth else [])])
     selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
     given = s.votes_or_saved(o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection))
     votes = votes_of(given)
-    key = None if truth is None else read_key(votes, truth, truth_task, truth_label).codes
+    key = None if truth is None else match_truth(votes, truth, task=truth_task, label=truth_label)
     found = to_polars(measure(given, key))
     if output is not None:
         write_all({output: lambda path: _write(found, path)})

@@ -112,7 +112,7 @@ def _show_prototypes(result: Result) -> None:
     from karat.cli.picture import heat_map
     from karat.votes.frames import to_list
 
-    known = result.knowledge
+    known = result.learned
     if known.prototypes is None or known.weights is None:
         return
     shares = result.votes_per_annotator @ known.weights / result.votes_per_annotator.sum()

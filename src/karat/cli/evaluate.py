@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,17 +16,9 @@ if TYPE_CHECKING:
     from karat.api.result import Result
     from karat.methods import Method
     from karat.votes.annotations import Annotations
-    from karat.votes.encoding import Codes
+    from karat.votes.key import Key
 
-__all__ = ["evaluate", "make_methods", "read_key"]
-
-
-class Key(NamedTuple):
-    """The truths in codes; a truth that nobody voted for has a code beyond those of the classes."""
-
-    codes: Codes  # [T]
-    n_classes: int
-    unused: int  # truths of tasks without votes
+__all__ = ["evaluate", "make_methods"]
 
 
 def evaluate(
@@ -64,12 +56,13 @@ def evaluate(
     is the expected one, with 15 bins.
     """
     from karat.cli.summary import tell_left_out
+    from karat.io.readers import match_truth
 
     made = make_methods(o.several(methods) or [DEFAULT_METHOD], settings, seed)
     selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
     votes = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection).read()
     tell_left_out(votes)
-    key = read_key(votes, truth, truth_task, truth_label)
+    key = match_truth(votes, truth, task=truth_task, label=truth_label)
     scores = [_score(chosen, votes, key, threads) for chosen in made]
     _show(scores, json, many=len(made) > 1)
 
@@ -86,29 +79,6 @@ def make_methods(names: list[str], settings: list[str] | None, seed: int | None)
     return methods
 
 
-def read_key(votes: Annotations, file: str, task: str | None, label: str | None) -> Key:
-    import numpy as np
-
-    from karat.cli.words import count, warn
-    from karat.io.readers import read_truth
-    from karat.votes.encoding import MISSING, encode
-    from karat.votes.frames import to_list
-    from karat.votes.names import match, text_of
-
-    tasks, truths = map(to_list, read_truth(file, task=task, label=label))
-    rows, codes = match(tasks, votes.task_names), match(truths, votes.class_names)
-    beyond, new = encode([text_of(truths[i]) for i in np.flatnonzero(codes == MISSING)])
-    codes[codes == MISSING] = votes.n_classes + beyond
-    there = rows != MISSING
-    if not there.any():
-        raise InputError(f"none of the {count(len(rows), 'truth')} in {file} belongs to a task with votes")
-    if not there.all():
-        warn(f"{count(int((~there).sum()), 'truth')} of tasks without votes cannot be judged and do not count")
-    of_task = np.full(votes.n_tasks, MISSING, dtype=np.int32)
-    of_task[rows[there]] = codes[there]
-    return Key(of_task, votes.n_classes + len(new), int((~there).sum()))
-
-
 def _score(method: Method, votes: Annotations, key: Key, threads: int | None) -> dict[str, Any]:
     from karat.api.fit import fit
     from karat.cli.words import progress
@@ -119,12 +89,9 @@ def _score(method: Method, votes: Annotations, key: Key, threads: int | None) ->
 
 
 def _figures(result: Result, key: Key) -> dict[str, Any]:
-    import numpy as np
-
     from karat.results import metrics
 
-    # Classes that only the truth knows have no chance: every label there is wrong.
-    posterior = np.pad(result.posterior, ((0, 0), (0, key.n_classes - result.posterior.shape[1])))
+    posterior = result.posterior
     return {
         "method": result.method,
         "accuracy": metrics.accuracy(posterior, key.codes),
@@ -135,8 +102,8 @@ def _figures(result: Result, key: Key) -> dict[str, Any]:
         "converged": result.converged,
         "seconds": result.seconds,
         "n_tasks": len(posterior),
-        "n_truths": int((key.codes >= 0).sum()),
-        "n_truths_unused": key.unused,
+        "n_truths": key.n_known,
+        "n_truths_unused": key.n_unmatched,
     }
 
 

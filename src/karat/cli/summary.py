@@ -38,7 +38,7 @@ def described(result: ResultData, n_votes: int, n_tasks: int, *, tied: int, outv
     """The figures of a result whose tasks were counted already."""
     return {
         "method": result.method,
-        "settings": result.settings,
+        "settings": result.all_settings,
         "n_votes": n_votes,
         "n_tasks": n_tasks,
         "n_annotators": len(result.annotator_names),

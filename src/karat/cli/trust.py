@@ -83,7 +83,7 @@ def _write(result: Result, found: Trust, paths: dict[str, str]) -> None:
         "flips": result.flips,
         "contested": result.contested,
         "spammers": result.spammers,
-        "pairs": found.alike.pairs,
+        "pairs": found.correlated.pairs,
     }
     if found.calibration is not None:
         makers["calibration"] = found.calibration.curve
@@ -107,8 +107,8 @@ def _show(result: Result, found: Trust, as_json: bool) -> None:
         screen.print(frame_table("Against the majority vote, the surest first", result.flips(), SHOWN))
     if found.n_spammers:
         screen.print(frame_table("Votes that do not depend on the truth", result.spammers(), found.n_spammers))
-    if found.alike.n_groups:
-        screen.print(frame_table("Annotators who err alike", found.alike.groups(), SHOWN))
+    if found.correlated.n_groups:
+        screen.print(frame_table("Annotators who err alike", found.correlated.groups(), SHOWN))
     for warning in found.warnings:
         warn(warning)
     if found.expected is not None:
@@ -125,7 +125,10 @@ def _figures(found: Trust) -> list[tuple[str, str]]:
         ("labels that hardly lead the next class", f"{found.n_contested:,}"),
         ("ties", f"{found.n_tied:,}"),
         ("annotators whose votes ignore the truth", f"{found.n_spammers:,}"),
-        ("independent annotators that all are worth", f"{found.alike.effective:,.1f} of {found.alike.n_annotators:,}"),
+        (
+            "independent annotators that all are worth",
+            f"{found.correlated.effective:,.1f} of {found.correlated.n_annotators:,}",
+        ),
     ]
     judged = found.calibration
     if judged is not None:

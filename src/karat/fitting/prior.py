@@ -73,7 +73,7 @@ def fit_with_prior(
     result = solve.fit(_informed(method, earlier, matched), votes, **keywords)
     known = int((matched.annotators != MISSING).sum())
     note = f"{known:,} of {votes.n_annotators:,} annotators are known from an earlier run ({earlier.method})."
-    return replace(result, notes=[note, *result.notes], settings={**result.settings, "prior": known})
+    return replace(result, notes=[note, *result.notes], known_annotators=known)
 
 
 def _informed(method: Method, earlier: ResultData, matched: Matched) -> Method:
@@ -98,7 +98,7 @@ def _match(earlier: ResultData, votes: Annotations) -> Matched:
 def _of_prototypes(method: PTBCC, earlier: ResultData, matched: Matched) -> Earlier:
     if earlier.method != "ptbcc":
         raise InputError(f"a prior of ptbcc must be a model of ptbcc, but this one is of {earlier.method}")
-    eta, mu = earlier.knowledge.more["eta"], earlier.knowledge.more["mu"]
+    eta, mu = earlier.learned.statistics["eta"], earlier.learned.statistics["mu"]
     if eta.shape[1] != len(method.first_prototypes(len(matched.classes))):
         raise InputError(f"the prior has {eta.shape[1]} prototypes; set n_prototypes={eta.shape[1]}")
     return Earlier(matched.annotators_of(eta), matched.classes_of(mu))

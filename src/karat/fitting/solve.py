@@ -92,11 +92,11 @@ def _sweep_to_end(
     with one_blas_thread():
         descent, posterior, per_task = _best_of(method, engine, watch, checkpoint)
         _check_numbers(method, posterior)
-        knowledge = method.knowledge(descent.parameters)
+        learned = method.knowledge(descent.parameters)
     if order is not None:
-        knowledge.more.update({name: knowledge.more[name][np.argsort(order)] for name in method.unstable})
-    knowledge.more.update(per_task)
-    result = summarise(method.name, method.settings, annotations, posterior, descent.steps, knowledge)
+        learned.statistics.update({name: learned.statistics[name][np.argsort(order)] for name in method.unstable})
+    learned.statistics.update(per_task)
+    result = summarise(method.name, method.settings, annotations, posterior, descent.steps, learned)
     return replace(result, converged=descent.converged, stopped=descent.stopped)
 
 

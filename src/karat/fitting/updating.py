@@ -25,7 +25,7 @@ from karat.methods import Method, method_of
 from karat.methods.base import Memory, Step
 from karat.methods.registry import ALIASES
 from karat.results.accuracy import Intervals, spread
-from karat.results.data import Knowledge, ResultData, summarise
+from karat.results.data import BESIDE_SETTINGS, Learned, ResultData, summarise
 from karat.results.metrics import temper
 from karat.votes.annotations import Annotations
 from karat.votes.encoding import Codes
@@ -69,7 +69,7 @@ def votes_of(result: ResultData) -> Annotations:
 
 
 def _refit(result: ResultData, votes: Annotations, prior: Any, threads: int | None, watch: Watch | None) -> ResultData:
-    if "prior" in result.settings and prior is None:
+    if result.known_annotators is not None and prior is None:
         raise InputError("the model was fitted with a prior; give the same one again (--prior, prior=)")
     made = fit_with_prior(method_of(result), votes, prior, threads=threads, watch=watch)
     if result.method not in ALIASES:
@@ -82,7 +82,7 @@ def _check(result: ResultData, votes: Annotations) -> None:
     remedy = "add --refit (refit=True) to fit all votes again"
     if obstacle := method_of(result).obstacle():
         raise InputError(f"{obstacle}; {remedy}")
-    if result.settings.get("weights") is not None:
+    if result.annotator_weights is not None:
         raise InputError(
             f"the model was fitted with weights of annotators, which {result.method} has no more; {remedy}"
         )
@@ -103,7 +103,7 @@ class Again(NamedTuple):
 class Folded(NamedTuple):
     """The method with the new votes, and the posterior of the tasks that were looked at again."""
 
-    knowledge: Knowledge
+    learned: Learned
     settings: dict[str, Any]
     posterior: NDArray[Any]
     steps: list[Step]
@@ -114,7 +114,7 @@ def _fold_in(result: ResultData, merged: Merged, threads: int | None, watch: Wat
     folded = _swept(result, merged, again, threads, watch)
     posterior = np.empty((merged.votes.n_tasks, merged.votes.n_classes), result.posterior.dtype)
     posterior[merged.tasks.old] = result.posterior
-    posterior[merged.touched] = temper(folded.posterior, result.settings.get("calibrated", 1.0))
+    posterior[merged.touched] = temper(folded.posterior, result.temperature)
     return _described(result, merged, again.now.annotator, posterior, folded)
 
 
@@ -126,14 +126,14 @@ def _look_again(result: ResultData, merged: Merged) -> Again:
     if not old.size:
         return Again(None, None, now)
     before = _some_tasks(votes_of(result), old, merged.annotators.old, votes)
-    return Again(before, None if "calibrated" in result.settings else result.posterior[old], now)
+    return Again(before, result.posterior[old] if result.temperature == 1.0 else None, now)
 
 
 def _swept(result: ResultData, merged: Merged, again: Again, threads: int | None, watch: Watch | None) -> Folded:
     method = method_of(result)
     engine = LocalEngine(threads, single=method.single)
-    known = _renumbered(result.knowledge, method, merged.annotators)
-    memory = method.recall(replace(result, knowledge=known))
+    known = _renumbered(result.learned, method, merged.annotators)
+    memory = method.recall(replace(result, learned=known))
     first, rest = _taken_out(method, engine, memory, again)
     first = _add(first, _start(method, engine, again.now))
     parameters = method.rebase(memory.parameters, first)
@@ -202,14 +202,16 @@ def _not_negative(sums: Any) -> Any:
     return type(sums)(*(np.where(a < LEAST_SUM, 0.0, a) if isinstance(a, np.ndarray) else a for a in sums))
 
 
-def _renumbered(known: Knowledge, method: Method, annotators: Joined) -> Knowledge:
+def _renumbered(known: Learned, method: Method, annotators: Joined) -> Learned:
     """What is known of annotators, a row each in the new order; nothing yet of new ones."""
     assert method.remembers is not None
-    rows = {name: known.more[name] if name in known.more else getattr(known, name) for name in method.remembers}
+    rows = {
+        name: known.statistics[name] if name in known.statistics else getattr(known, name) for name in method.remembers
+    }
     spread = {name: _spread(values, annotators) for name, values in rows.items()}
-    more = {**known.more, **{name: values for name, values in spread.items() if name in known.more}}
-    own = {name: values for name, values in spread.items() if name not in known.more}
-    return replace(known, more=more, **own)
+    more = {**known.statistics, **{name: values for name, values in spread.items() if name in known.statistics}}
+    own = {name: values for name, values in spread.items() if name not in known.statistics}
+    return replace(known, statistics=more, **own)
 
 
 def _spread(values: NDArray[Any], annotators: Joined) -> NDArray[Any]:
@@ -222,11 +224,9 @@ def _described(
     result: ResultData, merged: Merged, annotators: Codes, posterior: NDArray[Any], folded: Folded
 ) -> ResultData:
     """`annotators` are those who voted on the tasks that were looked at again."""
-    knowledge, steps = folded.knowledge, folded.steps
-    added = merged.added + int(result.knowledge.more.get("added", np.zeros(1))[0])
-    knowledge.more["added"] = np.array([added])
+    steps, added = folded.steps, merged.added + result.votes_folded_in
     kept = _kept_intervals(result, merged, annotators)
-    made = summarise(result.method, folded.settings, merged.votes, posterior, steps, knowledge, kept)
+    made = summarise(result.method, folded.settings, merged.votes, posterior, steps, folded.learned, kept)
     changed = int((made.label_codes[merged.tasks.old] != result.label_codes).sum())
     stopped = (
         f"folded in {merged.added:,} votes by {len(steps)} sweeps over {len(merged.touched):,} tasks "
@@ -234,7 +234,8 @@ def _described(
     )
     note = f"{added:,} votes were folded in since the last fit; --refit (refit=True) fits all of them again."
     notes = [*([note] if added else []), *method_of(result).cautions(merged.votes.n_tasks)]
-    return replace(made, converged=result.converged, stopped=stopped, notes=notes)
+    carried = {name: getattr(result, name) for name in ("converged", *BESIDE_SETTINGS.values())}
+    return replace(made, stopped=stopped, notes=notes, votes_folded_in=added, **carried)
 
 
 def _kept_intervals(result: ResultData, merged: Merged, annotators: Codes) -> Intervals:

@@ -1,13 +1,14 @@
-"""Whether votes and labels can be trusted: what users ask before they use them."""
+"""Whether votes and labels can be trusted: agreement, flips, spammers, correlated annotators, calibration."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 if TYPE_CHECKING:
-    from karat.insight.correlated_annotators import Alike as Alike
-    from karat.insight.correlated_annotators import alike as alike
+    from karat.insight.correlation import CorrelatedAnnotators as CorrelatedAnnotators
+    from karat.insight.correlation import correlated_annotators as correlated_annotators
     from karat.insight.coverage_table import coverage as coverage
     from karat.insight.expected import Expected as Expected
     from karat.insight.expected import expected_accuracy as expected_accuracy
@@ -23,17 +24,17 @@ if TYPE_CHECKING:
     from karat.insight.reliability import calibration as calibration
     from karat.insight.spam import spammers as spammers
 
-# Where each name lives; loaded when first used, so that counting flips does not wait for SciPy's optimisers.
+# The module of each name. Modules are loaded on first use, so that counting flips does not load SciPy's optimisers.
 _HOME = {
     "Agreement": "measures",
-    "Alike": "correlated_annotators",
     "Calibration": "reliability",
+    "CorrelatedAnnotators": "correlation",
     "Expected": "expected",
     "Trust": "overview",
     "agreement": "measures",
-    "alike": "correlated_annotators",
     "calibration": "reliability",
     "contested": "majority",
+    "correlated_annotators": "correlation",
     "coverage": "coverage_table",
     "expected_accuracy": "expected",
     "flips": "majority",
@@ -42,9 +43,14 @@ _HOME = {
     "trust": "overview",
     "why": "majority",
 }
+_OLD = {"Alike": "CorrelatedAnnotators", "alike": "correlated_annotators"}
 
 
 def __getattr__(name: str) -> Any:
+    if name in _OLD:
+        new = _OLD[name]
+        warn(f"{name} is now {new}; the old name goes in the next release", DeprecationWarning, stacklevel=2)
+        name = new
     if name not in _HOME:
         raise AttributeError(f"module 'karat.insight' has no attribute {name!r}")
     return getattr(import_module(f"karat.insight.{_HOME[name]}"), name)

@@ -1,4 +1,4 @@
-"""All methods on the same votes, side by side."""
+"""Compare the results of several methods on the same votes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.fitting.solve import fit
+from karat.insight.majority import flipped_tasks, n_flips
 from karat.methods import Method, method_class
 from karat.results import metrics
 from karat.results.data import ResultData
@@ -24,7 +25,7 @@ Fit = Callable[[Method, Annotations], ResultData]
 
 @dataclass(frozen=True)
 class Comparison:
-    """What each method says of the same tasks."""
+    """The results of several methods on the same tasks."""
 
     results: list[ResultData]
     majority: ResultData
@@ -36,16 +37,16 @@ class Comparison:
 
     @property
     def agreement(self) -> NDArray[np.float64]:
-        """[M, M]: the share of tasks that two methods label alike."""
+        """[M, M]: the share of tasks to which two methods give the same label."""
         labels = [result.label_codes for result in self.results]
         return np.array([[float(np.mean(one == other)) for other in labels] for one in labels])
 
     def rows(self) -> list[dict[str, Any]]:
-        """A line a method: flips of the majority vote, bound, time, and accuracy where truths are known."""
+        """Return a dict per method: flips of the majority vote, bound, time, and accuracy if truths are known."""
         return [self._row(result) for result in self.results]
 
     def labels(self) -> Any:
-        """A data frame of every task with the label that each method gives it."""
+        """Return a data frame with a row per task and a column per method, with the labels."""
         names = {result.method: take(result.class_names, result.label_codes) for result in self.results}
         return make_frame({"task": self.majority.task_names, **names}, like=self.majority.task_names)
 
@@ -53,7 +54,7 @@ class Comparison:
         bound = result.steps[-1].bound
         row: dict[str, Any] = {
             "method": result.method,
-            "flips": int(np.count_nonzero(self._flipped(result))),
+            "flips": n_flips(result),
             "ties": int(np.count_nonzero(result.tied)),
             "mean_confidence": float(result.confidence.mean()),
             "bound": bound if np.isfinite(bound) else None,
@@ -65,20 +66,13 @@ class Comparison:
             row |= self._judgement(result, self.truth)
         return row
 
-    def _flipped(self, result: ResultData) -> NDArray[np.bool_]:
-        """Tasks whose label is not the (clear) majority's."""
-        flipped: NDArray[np.bool_] = (result.label_codes != self.majority.label_codes) & ~self.majority.tied
-        return flipped
-
     def _judgement(self, result: ResultData, truth: Codes) -> dict[str, float]:
-        n_classes = max(result.posterior.shape[1], int(truth.max()) + 1)
-        posterior = np.pad(result.posterior, ((0, 0), (0, n_classes - result.posterior.shape[1])))
-        flips = self._flipped(result) & (truth >= 0)
+        flips = flipped_tasks(result) & (truth >= 0)
         better = np.count_nonzero(flips & (result.label_codes == truth))
         worse = np.count_nonzero(flips & (self.majority.label_codes == truth))
         return {
-            "accuracy": metrics.accuracy(posterior, truth),
-            "log_loss": metrics.log_loss(posterior, truth),
+            "accuracy": metrics.accuracy(result.posterior, truth),
+            "log_loss": metrics.log_loss(result.posterior, truth),
             "flips_right": int(better),
             "flips_wrong": int(worse),
         }

@@ -95,7 +95,7 @@ def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
     if isinstance(votes, ResultData):
         columns |= {name: getattr(votes, name) for name in ("accuracy", "accuracy_low", "accuracy_high")}
     if truth is not None:
-        columns |= _judged(annotations, truth_codes(annotations, truth, also_taught=True))
+        columns |= _judged(annotations, truth_codes(annotations, truth, with_gold=True))
     return make_frame(_with_never_voted(columns, annotations), like=annotations.annotator_names)
 
 

@@ -1,8 +1,11 @@
-"""The majority vote beside the method: tasks that flipped, and why; tasks that are contested.
+"""Compare labels with the majority vote: flipped tasks and the reasons, and contested tasks.
 
-A vote's weight is how much it speaks for one class against another: log P(vote | one) - log P(vote | other), by what
-the method learned of the annotator. Methods differ in what they do with it (PTBCC weighs prototypes anew on each task),
-so that the weights of a task explain its posterior, but need not add up to it.
+A task is flipped if its label has fewer votes than another class. A label that shares the most votes with other classes
+is not a flip, and neither is a gold truth. Every count of flips uses this definition (`karat.kernels.votes.outvoted`).
+
+The weight of a vote says how strongly it supports one class over another: log P(vote | one) - log P(vote | other), from
+what the method learned about the annotator. Methods use votes in different ways (PTBCC weighs prototypes for each
+task), so the weights explain the posterior of a task but need not add up to it.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from karat.votes.encoding import MISSING, Codes, look_up
 from karat.votes.frames import make_frame, take, to_list
 from karat.votes.pairs import rows_of
 
-__all__ = ["contested", "flipped", "flips", "n_flips", "why"]
+__all__ = ["contested", "flipped", "flipped_tasks", "flips", "n_flips", "why"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -32,10 +35,10 @@ NAMED = 3  # annotators who are named on either side of a flip
 
 
 class Flipped(NamedTuple):
-    """Tasks whose label has fewer votes than another class, the surest first."""
+    """The flipped tasks, the surest label first."""
 
     task: Integers
-    majority: Codes  # the class with the most votes; the first of them where several have
+    majority: Codes  # the class with the most votes; the first one if several have as many
     votes_majority: Integers
     votes_label: Integers
 
@@ -50,21 +53,27 @@ class Weights(NamedTuple):
 
 
 def n_flips(result: ResultData) -> int:
-    """How many tasks have a label with fewer votes than another class; those with a gold truth do not count."""
+    """Return the number of flipped tasks."""
+    return int(np.count_nonzero(flipped_tasks(result)))
+
+
+def flipped_tasks(result: ResultData) -> NDArray[np.bool_]:
+    """[T] whether the label has fewer votes than another class; False for tasks with a gold truth."""
     votes = votes_of(result)
-    return int(
-        outvoted(
-            votes.task_ptr.view(np.uint64),
-            votes.cell_ptr.view(np.uint64),
-            votes.cell_class,  # type: ignore[arg-type]  # a kernel takes either width
-            votes.gold,
-            result.label_codes,
-        )
+    found = np.empty(votes.n_tasks, np.bool_)
+    outvoted(
+        votes.task_ptr.view(np.uint64),
+        votes.cell_ptr.view(np.uint64),
+        votes.cell_class,  # type: ignore[arg-type]  # a kernel takes either width
+        votes.gold,
+        result.label_codes,
+        found,
     )
+    return found
 
 
 def flips(result: ResultData) -> Any:
-    """A data frame, a row a task whose label is not that of the majority; the surest first."""
+    """Return a data frame with a row per flipped task, the surest label first."""
     found = flipped(result)
     label = result.label_codes[found.task]
     return make_frame(
@@ -83,7 +92,7 @@ def flips(result: ResultData) -> Any:
 
 
 def contested(result: ResultData, below: float = CLOSE) -> Any:
-    """A data frame, a row a task whose label leads the next class by less than `below`; the closest first."""
+    """Return a data frame with a row per task whose label leads the next class by less than `below`, closest first."""
     runner_up, margin = margins(result)
     tasks = np.flatnonzero((margin < below) & (result.gold == MISSING))
     tasks = tasks[np.argsort(margin[tasks], kind="stable")]
@@ -102,10 +111,10 @@ def contested(result: ResultData, below: float = CLOSE) -> Any:
 
 
 def why(result: ResultData, task: Any, against: Any = None) -> Any:
-    """A data frame, a row a vote on this task: how much it speaks for the label against another class.
+    """Return a data frame with a row per vote on this task: how strongly it supports the label over another class.
 
-    That is the majority's class, or the runner-up where the label is the majority's. The first row, without an
-    annotator, is how much more frequent the label is over all tasks.
+    The other class is `against`. By default it is the class with the most votes, or the second most probable class if
+    the label has the most votes. The first row, without an annotator, compares how frequent both classes are.
     """
     code = int(look_up([task], result.task_names)[0])
     if code == MISSING:
@@ -128,7 +137,7 @@ def why(result: ResultData, task: Any, against: Any = None) -> Any:
 
 
 def margins(result: ResultData) -> tuple[Codes, Floats]:
-    """[T] the most probable class beside the label, and by how much the label leads it."""
+    """[T] the most probable class other than the label, and by how much the label leads it."""
     rest = result.posterior.copy()
     np.put_along_axis(rest, result.label_codes[:, None].astype(np.int64), -1.0, axis=1)
     runner_up = rest.argmax(axis=1).astype(np.int32)
@@ -144,7 +153,7 @@ def flipped(result: ResultData) -> Flipped:
     own = np.bincount(task, np.where(votes.cell_class == result.label_codes[task], m, 0), minlength=votes.n_tasks)
     leading = np.flatnonzero(m == most[task])
     majority = votes.cell_class[leading[np.searchsorted(leading, first)]].astype(np.int32)
-    tasks = np.flatnonzero((own < most) & (result.gold == MISSING))
+    tasks = np.flatnonzero(flipped_tasks(result))
     tasks = tasks[np.argsort(-result.confidence[tasks], kind="stable")]
     return Flipped(tasks, majority[tasks], most[tasks], own[tasks].astype(np.int64))
 
@@ -161,7 +170,7 @@ def _opponent(result: ResultData, task: int) -> int:
 
 
 def _weights(result: ResultData, tasks: Integers, label: Codes, other: Codes) -> Weights:
-    """The votes on these tasks, in their order."""
+    """The votes on these tasks, in the order of the tasks."""
     votes = votes_of(result)
     start, n = rows_of(votes, tasks)
     place = np.repeat(np.arange(len(tasks)), n)
@@ -171,13 +180,13 @@ def _weights(result: ResultData, tasks: Integers, label: Codes, other: Codes) ->
 
 
 def _of_shares(result: ResultData, label: Codes, other: Codes) -> Floats:
-    shares = np.log(np.maximum(result.knowledge.class_prior, LEAST_PROBABILITY))
+    shares = np.log(np.maximum(result.learned.class_prior, LEAST_PROBABILITY))
     found: Floats = shares[label] - shares[other]
     return found
 
 
 def _reasons(result: ResultData, tasks: Integers, label: Codes, majority: Codes) -> list[str]:
-    """In words, e.g. 'for: ann +2.1; against: bob -0.3, eve -0.2; class shares +0.4'."""
+    """Sentences such as 'for: ann +2.1; against: bob -0.3, eve -0.2; class shares +0.4'."""
     found = _weights(result, tasks, label, majority)
     names = [str(name) for name in to_list(result.annotator_names)]
     end = np.cumsum(np.bincount(found.task, minlength=len(tasks)))

@@ -218,7 +218,7 @@ def _usual_worth(result: ResultData) -> float:
 
 def _worth(matrices: Floats, result: ResultData) -> Floats:
     """[n] the gain of a vote on a task of which nothing is known."""
-    tau = result.knowledge.class_prior
+    tau = result.learned.class_prior
     joint = tau[:, None] * matrices
     p = np.maximum(joint.sum(axis=1), 1e-300)
     worth: Floats = ((joint**2).sum(axis=1) / p).sum(axis=1) - (tau**2).sum()

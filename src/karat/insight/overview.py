@@ -1,19 +1,21 @@
-"""All of it in one place: what to know before the labels are used."""
+"""Summarise how far the labels of a result can be trusted."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from warnings import warn
 
 import numpy as np
 
-from karat.insight.correlated_annotators import Alike, alike
+from karat.insight.correlation import CorrelatedAnnotators, correlated_annotators
 from karat.insight.expected import Expected, expected_of
 from karat.insight.majority import CLOSE, margins, n_flips
 from karat.insight.measures import Agreement, agreement
 from karat.insight.reliability import Calibration, calibration
 from karat.insight.spam import spam
 from karat.insight.votes import votes_of
+from karat.io.readers import match_truth
 from karat.results.data import ResultData
 from karat.votes.encoding import MISSING
 from karat.votes.frames import to_list
@@ -28,7 +30,7 @@ NAMED = 5  # spammers who are named
 
 @dataclass(frozen=True, eq=False)
 class Trust:
-    """`warnings` are sentences for people; the rest are the figures behind them."""
+    """`warnings` are sentences for people; the other fields are the figures behind them."""
 
     method: str
     n_tasks: int
@@ -37,13 +39,19 @@ class Trust:
     n_contested: int  # labels that lead the next class by less than 0.2
     n_spammers: int
     agreement: Agreement
-    alike: Alike
+    correlated: CorrelatedAnnotators
     calibration: Calibration | None  # None without truths
     expected: Expected | None  # share of right labels of such confidence on real data; None: not the default method
     warnings: list[str]
 
+    @property
+    def alike(self) -> CorrelatedAnnotators:
+        """The old name of `correlated`."""
+        warn("alike is now correlated; the old name goes in the next release", DeprecationWarning, stacklevel=2)
+        return self.correlated
+
     def figures(self) -> dict[str, Any]:
-        """Everything as plain values, e.g. for JSON."""
+        """Return everything as plain values, e.g. for JSON."""
         return {
             "method": self.method,
             "n_tasks": self.n_tasks,
@@ -51,7 +59,7 @@ class Trust:
             "n_tied": self.n_tied,
             "n_contested": self.n_contested,
             "n_spammers": self.n_spammers,
-            "effective_annotators": self.alike.effective,
+            "effective_annotators": self.correlated.effective,
             "agreement": self.agreement.figures(),
             "calibration": None if self.calibration is None else self.calibration.figures(),
             "expected_accuracy": None if self.expected is None else self.expected._asdict(),
@@ -60,9 +68,11 @@ class Trust:
 
 
 def trust(result: ResultData, truth: Any = None) -> Trust:
-    """How far the labels of a result can be trusted. Known truths, if there are any, judge its probabilities."""
+    """Return how far the labels of a result can be trusted. Known truths, if given, test its probabilities."""
     votes = votes_of(result)
-    agreed, same, suspects = agreement(votes), _alike(result, truth), np.flatnonzero(spam(result).kind != "")
+    truth = None if truth is None else match_truth(result, truth)
+    agreed, suspects = agreement(votes), np.flatnonzero(spam(result).kind != "")
+    correlated = _correlated(result, truth)
     calibrated = None if truth is None else calibration(result, truth)
     return Trust(
         method=result.method,
@@ -72,21 +82,23 @@ def trust(result: ResultData, truth: Any = None) -> Trust:
         n_contested=int(((margins(result)[1] < CLOSE) & (result.gold == MISSING)).sum()),
         n_spammers=len(suspects),
         agreement=agreed,
-        alike=same,
+        correlated=correlated,
         calibration=calibrated,
         expected=expected_of(result),
         warnings=[
             *_of_votes(agreed, votes.n_votes / votes.n_tasks, result.method),
-            *same.warnings,
+            *correlated.warnings,
             *_of_spammers([str(name) for name in to_list(result.annotator_names[suspects])]),
             *_of_calibration(calibrated),
         ],
     )
 
 
-def _alike(result: ResultData, truth: Any) -> Alike:
-    """By the votes, or by the truths where these have worse to tell."""
-    found = [alike(result)] if truth is None else [alike(result), alike(result, truth)]
+def _correlated(result: ResultData, truth: Any) -> CorrelatedAnnotators:
+    """The findings from the votes, or from the truths if these show more correlation."""
+    found = [correlated_annotators(result)]
+    if truth is not None:
+        found.append(correlated_annotators(result, truth))
     return min(found, key=lambda one: one.effective / one.n_annotators)
 
 

@@ -1,14 +1,14 @@
-"""Whether labels of 90 % are right in 90 % of the cases, and the temperature that makes them so.
+"""Calibration: whether labels with a confidence of 90 % are right in 90 % of the cases, and how to repair it.
 
-A temperature T turns a posterior p into p^(1/T), normalised: above 1, less sure of the same label. It is fitted to
-known truths by their log loss, and stays near 1 while these are few. How much it helps is told by truths that it was
-not fitted to: each fifth is judged with the temperature of the other four.
+A temperature T turns a posterior p into p^(1/T), normalised; above 1 it makes the same labels less sure. It is fitted
+to known truths by their log loss, with a prior that keeps it near 1 while truths are few. Cross-validation measures
+how much it helps: each fifth of the truths is judged with the temperature fitted to the other four.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from karat.votes.frames import make_frame
 __all__ = ["Calibration", "calibration"]
 
 Floats = NDArray[np.float64]
+AnyResult = TypeVar("AnyResult", bound=ResultData)
 
 FOLDS = 5
 WIDEST = np.log(20.0)  # temperatures from 1/20 to 20
@@ -33,7 +34,7 @@ LEAST = 1e-15  # what a class that was thought impossible is given, so that a te
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Judged by `n` truths; `after` is with the temperature, on truths that it was not fitted to."""
+    """Measures from `n` truths; `_after` is with the temperature, on truths that it was not fitted to."""
 
     n: int
     accuracy: float
@@ -48,7 +49,7 @@ class Calibration:
     names: Names = field(repr=False)  # of the tasks: the curve is a data frame of their kind
 
     def curve(self) -> Any:
-        """A data frame, a row a bin of confidence: how sure, how often right, and the 95 % interval of that."""
+        """Return a data frame with a row per bin of confidence: mean confidence, accuracy and its 95 % interval."""
         confidence, right = self.posterior.max(axis=1), metrics.credit(self.posterior, self.truth)
         of_bin = metrics.bin_of(confidence)
         n = np.bincount(of_bin, minlength=metrics.BINS)
@@ -71,25 +72,26 @@ class Calibration:
         names = ("n", "accuracy", "confidence", "ece", "log_loss", "temperature", "ece_after", "log_loss_after")
         return {name: getattr(self, name) for name in names}
 
-    def apply(self, result: ResultData) -> ResultData:
-        """The same labels, with probabilities that are as sure as they are right."""
+    def apply(self, result: AnyResult) -> AnyResult:
+        """Return the same labels with calibrated probabilities."""
         posterior = np.where((result.gold == MISSING)[:, None], _tempered(result, self.temperature), result.posterior)
-        calibrated = self.temperature * result.settings.get("calibrated", 1.0)
-        settings = {**result.settings, "calibrated": calibrated}
-        votes = votes_of(result)
-        made = summarise(result.method, settings, votes, posterior, result.steps, result.knowledge)
+        made = summarise(result.method, result.settings, votes_of(result), posterior, result.steps, result.learned)
         note = f"Probabilities have the temperature {self.temperature:.3g}, fitted to {self.n:,} known truths."
-        names = ("converged", "stopped", "seconds", "label_codes", "tied")
-        kept = {name: getattr(result, name) for name in names}
-        return replace(made, notes=[*result.notes, note], **kept)
+        return replace(
+            result,
+            **{name: getattr(made, name) for name in ("posterior", "accuracy", "accuracy_low", "accuracy_high")},
+            temperature=self.temperature * result.temperature,
+            notes=[*result.notes, note],
+        )
 
 
 def calibration(result: ResultData, truth: Any, seed: int = 0) -> Calibration:
     """Judge the probabilities of a result by known truths (a path, a data frame or a mapping)."""
     codes = truth_codes(result, truth)
-    known = codes != MISSING
-    truths = codes[known]
-    posterior = np.pad(result.posterior[known], ((0, 0), (0, 1)))  # the last class: one that nobody voted for
+    known, n_classes = codes != MISSING, len(result.class_names)
+    # One column stands for all classes that nobody voted for: their number must not change the temperature.
+    truths = np.minimum(codes[known], np.int32(n_classes))
+    posterior = metrics.padded(result.posterior[known], n_classes + 1)
     after = _cross_fitted(posterior, truths, np.random.default_rng(seed))
     return Calibration(
         n=len(truths),
@@ -114,7 +116,7 @@ def _best_temperature(posterior: Floats, truth: Codes) -> float:
     rows = np.maximum(posterior, LEAST)
 
     def loss(log_temperature: float) -> float:
-        """With a normal prior of the log, for where all of a few labels are right, nothing else would hold it."""
+        """The log loss with a normal prior on the log temperature, which a few right labels alone would not bound."""
         prior = log_temperature**2 / (2 * len(truth))
         return metrics.log_loss(temper(rows, float(np.exp(log_temperature))), truth) + prior
 

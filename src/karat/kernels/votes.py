@@ -60,9 +60,9 @@ def outvoted(
     cell_class: NDArray[np.uint8],
     gold: NDArray[np.int32],
     label: NDArray[np.int32],
-) -> int:
-    """How many tasks have a label with fewer votes than another class has; a known truth is never outvoted."""
-    found = 0
+    found: NDArray[np.bool_],  # OUT [T]
+) -> None:
+    """Mark the tasks whose label has fewer votes than another class; tasks with a gold truth are never marked."""
     for i in range(np.uint64(task_ptr.size) - ONE):
         most, own = np.uint64(0), np.uint64(0)
         for c in range(task_ptr[i], task_ptr[i + ONE]):
@@ -70,6 +70,4 @@ def outvoted(
             most = max(most, votes)
             if np.int32(cell_class[c]) == label[i]:
                 own = votes
-        if own < most and gold[i] < 0:
-            found += 1
-    return found
+        found[i] = own < most and gold[i] < 0

@@ -10,7 +10,7 @@ from typing import Any
 from karat.errors import InputError, KaratWarning
 from karat.methods.base import Method
 from karat.methods.registry import ALIASES, REGISTRY
-from karat.results.data import Knowledge, ResultData
+from karat.results.data import Learned, ResultData
 from karat.system.validation import Field, check
 
 __all__ = [
@@ -56,7 +56,7 @@ def method_of(result: ResultData) -> Method:
     settings = {name: value for name, value in result.settings.items() if name in known}
     for name, value in settings.items():
         _check_setting(chosen.name, name, value, known[name])
-    _check_kept(chosen, result.knowledge)
+    _check_kept(chosen, result.learned)
     return chosen(**settings)
 
 
@@ -103,10 +103,10 @@ def _check_setting(method: str, name: str, value: Any, default: Any) -> None:
         raise InputError(f"the model has {name} = {value!r}, which {method} cannot use; fit it again")
 
 
-def _check_kept(chosen: type[Method], known: Knowledge) -> None:
+def _check_kept(chosen: type[Method], known: Learned) -> None:
     """Compiled code works with these arrays, and checks no index. All must be of the same sizes."""
     fields = {**KNOWN, **chosen.keeps}
-    held = {name: values for name in KNOWN if (values := getattr(known, name)) is not None} | known.more
+    held = {name: values for name in KNOWN if (values := getattr(known, name)) is not None} | known.statistics
     lost = [name for name in [*(chosen.remembers or ()), *chosen.keeps] if name not in held]
     try:
         if lost:

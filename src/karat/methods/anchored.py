@@ -41,7 +41,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from karat.engines.blocks import Block
-from karat.methods.base import Floats, Knowledge, Memory, Method, Step, start_from_shares
+from karat.methods.base import Floats, Learned, Memory, Method, Step, start_from_shares
 from karat.methods.measured import N_SETS, SUBSETS
 from karat.methods.settings import POSITIVE, Allowed, Range
 from karat.results.data import ResultData
@@ -178,13 +178,13 @@ class AnchoredVote(Method):
         said = small_data_caution(n_tasks)
         return [said] if said else []
 
-    def knowledge(self, parameters: Parameters) -> Knowledge:
+    def knowledge(self, parameters: Parameters) -> Learned:
         pi = parameters.n + self.prior_votes * parameters.mu
         pi /= pi.sum(axis=1, keepdims=True)
-        return Knowledge(
+        return Learned(
             class_prior=parameters.tau / parameters.tau.sum(),
             confusion=pi.transpose(0, 2, 1).copy(),
-            more={
+            statistics={
                 "seen": parameters.n.sum(axis=1),
                 "mu": parameters.mu.T.copy(),
                 "pairs": parameters.pairs,
@@ -193,7 +193,7 @@ class AnchoredVote(Method):
         )
 
     def recall(self, result: ResultData) -> Memory:
-        known, more = result.knowledge, result.knowledge.more
+        known, more = result.learned, result.learned.statistics
         assert known.confusion is not None
         seen, mu = more["seen"], more["mu"]
         pi = known.confusion * (seen + self.prior_votes)[:, :, None] - self.prior_votes * mu

@@ -29,10 +29,10 @@ from karat.engines import Engine
 from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.methods.settings import ITERATIONS, SEED, TOLERANCE, Allowed, check_settings
-from karat.results.data import Knowledge, ResultData, Step
+from karat.results.data import Learned, ResultData, Step
 from karat.votes.annotations import Annotations
 
-__all__ = ["Knowledge", "Memory", "Method", "Step", "start_from_shares"]
+__all__ = ["Learned", "Memory", "Method", "Step", "start_from_shares"]
 
 Floats = NDArray[np.float64]
 
@@ -62,7 +62,7 @@ class Method(ABC):
     unstable: ClassVar[tuple[str, ...]] = ()  # rows of annotators in `more`, where the order of sums matters: `solve`
     remembers: ClassVar[tuple[str, ...] | None] = None  # what `recall` needs of annotators; None: it cannot recall
 
-    keeps: ClassVar[dict[str, str]] = {}  # what `recall` needs of `Knowledge.more`, with shapes: {"eta": "WS"}
+    keeps: ClassVar[dict[str, str]] = {}  # what `recall` needs of `Learned.statistics`, with shapes: {"eta": "WS"}
 
     tolerance: float = 1e-3  # stop when no posterior moves by as much
     max_iterations: int = 500
@@ -144,7 +144,7 @@ class Method(ABC):
         return []
 
     @abstractmethod
-    def knowledge(self, parameters: Any) -> Knowledge: ...
+    def knowledge(self, parameters: Any) -> Learned: ...
 
     def recall(self, result: ResultData) -> Memory:
         """The sums that the result was made from; not asked of methods that do not remember."""

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from karat.engines.blocks import Block
 from karat.kernels import bwa as kernels
 from karat.kernels.jit import fixed_length
-from karat.methods.base import Floats, Knowledge, Method, Step, start_from_shares
+from karat.methods.base import Floats, Learned, Method, Step, start_from_shares
 from karat.methods.settings import POSITIVE, Allowed
 from karat.votes.annotations import Annotations
 
@@ -141,10 +141,10 @@ class BWA(Method):
     def converged(self, steps: list[Step]) -> bool:
         return steps[-1].change <= self.tolerance
 
-    def knowledge(self, parameters: Parameters) -> Knowledge:
+    def knowledge(self, parameters: Parameters) -> Learned:
         weight = parameters.w[:, parameters.constants.occurs].mean(axis=1)
         prior = parameters.mu / parameters.mu.sum()
-        return Knowledge(class_prior=prior, more={"weight": weight, "class_weight": parameters.w})
+        return Learned(class_prior=prior, statistics={"weight": weight, "class_weight": parameters.w})
 
     def _parameters(self, constants: Constants, z: Floats, error: Floats, active: NDArray[np.bool_]) -> Parameters:
         w = (self.a_v + constants.votes[:, None]) / np.maximum(constants.b + error, LEAST_SPREAD)

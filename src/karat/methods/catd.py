@@ -26,7 +26,7 @@ from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.kernels import catd as kernels
 from karat.kernels.jit import fixed_length
-from karat.methods.base import Floats, Knowledge, Method, Step, start_from_shares
+from karat.methods.base import Floats, Learned, Method, Step, start_from_shares
 from karat.methods.settings import SHARE, Allowed
 
 __all__ = ["CATD"]
@@ -117,8 +117,8 @@ class CATD(Method):
     def converged(self, steps: list[Step]) -> bool:
         return steps[-1].change <= self.tolerance
 
-    def knowledge(self, parameters: Parameters) -> Knowledge:
-        return Knowledge(class_prior=parameters.shares, more={"weight": parameters.q})
+    def knowledge(self, parameters: Parameters) -> Learned:
+        return Learned(class_prior=parameters.shares, statistics={"weight": parameters.q})
 
     def chi_square(self, votes: Floats) -> Floats:
         """c_j, by the printed table up to 30 votes and Fisher's approximation beyond, or exactly."""

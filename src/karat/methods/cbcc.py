@@ -31,7 +31,7 @@ from karat.kernels import cbcc as kernels
 from karat.kernels import confusion
 from karat.kernels.jit import fixed_length
 from karat.kernels.knowles_minka import message, scratch, tangent
-from karat.methods.base import Floats, Knowledge, Method, start_from_shares
+from karat.methods.base import Floats, Learned, Method, start_from_shares
 from karat.methods.dirichlet import Dirichlets, dirichlets, mean
 from karat.methods.settings import COUNT, POSITIVE, SHARE, Allowed, Range
 from karat.votes.annotations import Annotations
@@ -150,13 +150,13 @@ class CBCC(Method):
         kernels.pull(self.w, before.communities.U, new.r, new.Lam, new.h, pulled, _room(new))
         return self._parameters(len(statistics.n), 1 + statistics.tau, before.communities, new, pulled)
 
-    def knowledge(self, parameters: Parameters) -> Knowledge:
+    def knowledge(self, parameters: Parameters) -> Learned:
         W, scores = len(parameters.log_v), parameters.communities.U
         weights = np.exp(scores - scores.max(axis=2, keepdims=True))
-        return Knowledge(
+        return Learned(
             class_prior=mean(parameters.tau.counts),
             confusion=_ungrouped(parameters.annotators.a, W),
-            more={"communities": _ungrouped(parameters.annotators.r, W), "community_confusion": mean(weights)},
+            statistics={"communities": _ungrouped(parameters.annotators.r, W), "community_confusion": mean(weights)},
         )
 
     def _parameters(

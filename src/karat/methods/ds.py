@@ -23,7 +23,7 @@ import numpy as np
 
 from karat.engines.blocks import Block
 from karat.kernels.jit import fixed_length
-from karat.methods.base import Floats, Knowledge, Memory, Method, start_from_shares
+from karat.methods.base import Floats, Learned, Memory, Method, start_from_shares
 from karat.methods.settings import SHARE, Allowed
 from karat.results.data import ResultData
 from karat.votes.annotations import Annotations
@@ -108,14 +108,14 @@ class DS(Method):
         """The log-likelihood of votes and known truths, of the parameters that the sweep used."""
         return statistics.log_likelihood
 
-    def knowledge(self, parameters: Parameters) -> Knowledge:
+    def knowledge(self, parameters: Parameters) -> Learned:
         confusion = parameters.v.transpose(0, 2, 1).copy()
-        return Knowledge(class_prior=parameters.p, confusion=confusion, more={"seen": parameters.seen})
+        return Learned(class_prior=parameters.p, confusion=confusion, statistics={"seen": parameters.seen})
 
     def recall(self, result: ResultData) -> Memory:
-        known = result.knowledge
+        known = result.learned
         assert known.confusion is not None
-        seen = known.more["seen"]
+        seen = known.statistics["seen"]
         n = known.confusion.transpose(0, 2, 1) * seen[:, None]
         statistics = Statistics(0.0, known.class_prior * len(result.posterior), n, 0.0)
         v = _shares(n, self.first_confusion(len(known.class_prior)))

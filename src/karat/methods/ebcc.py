@@ -30,7 +30,7 @@ from scipy.special import digamma, gammaln
 from karat.engines.blocks import Block
 from karat.kernels import ebcc as kernels
 from karat.kernels.simd import LANES
-from karat.methods.base import Floats, Knowledge, Method, start_from_shares
+from karat.methods.base import Floats, Learned, Method, start_from_shares
 from karat.methods.dirichlet import Dirichlets, dirichlets, mean
 from karat.methods.settings import COUNT, POSITIVE, Allowed
 from karat.votes.annotations import Annotations
@@ -153,7 +153,7 @@ class EBCC(Method):
         """The evidence bound, with its constants. At the best rho, all terms in rho are its log-normalisers."""
         return float(statistics.log_norm - parameters.divergence)
 
-    def knowledge(self, parameters: Parameters) -> Knowledge:
+    def knowledge(self, parameters: Parameters) -> Learned:
         columns, eta = parameters.columns, parameters.eta
         votes = parameters.votes[:, :, : len(eta)] / columns.copies[: len(eta)]
         mu = votes + self._b(columns)[:, : len(eta)]
@@ -161,10 +161,10 @@ class EBCC(Method):
         weight = columns.copies[: len(eta)] * eta
         share = weight / _by_class(columns, weight)[columns.classes]
         in_class = columns.classes[:, None] == np.arange(len(parameters.alpha))  # [C, K]
-        return Knowledge(
+        return Learned(
             class_prior=mean(parameters.tau.counts),
             confusion=np.ascontiguousarray(((v * share) @ in_class).transpose(0, 2, 1)),
-            more={
+            statistics={
                 "subtypes": self._of_subtypes(columns, eta, eta),  # eta [K, G]
                 "subtype_votes": self._of_subtypes(columns, eta, votes.sum(axis=0).T),  # [K, G, L] votes for l
                 "nu": parameters.tau.counts,

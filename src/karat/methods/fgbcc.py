@@ -25,7 +25,7 @@ from scipy.special import softmax
 from karat.engines.blocks import Block
 from karat.kernels import confusion, fgbcc
 from karat.kernels.jit import fixed_length
-from karat.methods.base import Floats, Knowledge, Method, Step, start_from_shares
+from karat.methods.base import Floats, Learned, Method, Step, start_from_shares
 from karat.methods.dirichlet import Dirichlets, dirichlets, mean
 from karat.methods.settings import COUNT, Allowed, Range
 from karat.votes.annotations import Annotations
@@ -149,9 +149,9 @@ class FGBCC(Method):
         old, new = steps[-2].bound, steps[-1].bound
         return abs(new - old) <= self.tolerance * abs(old)
 
-    def knowledge(self, parameters: Parameters) -> Knowledge:
+    def knowledge(self, parameters: Parameters) -> Learned:
         v = softmax(parameters.lam, axis=1).transpose(0, 2, 1)
-        return Knowledge(class_prior=mean(parameters.tau.counts), confusion=np.ascontiguousarray(v))
+        return Learned(class_prior=mean(parameters.tau.counts), confusion=np.ascontiguousarray(v))
 
 
 def first_scores(statistics: Statistics) -> tuple[Floats, Floats]:

@@ -28,7 +28,7 @@ from karat.engines import Engine
 from karat.engines.blocks import Block
 from karat.kernels import glad as kernels
 from karat.kernels.jit import fixed_length
-from karat.methods.base import Floats, Knowledge, Method, Step, start_from_shares
+from karat.methods.base import Floats, Learned, Method, Step, start_from_shares
 from karat.methods.settings import COUNT, Allowed, Range
 
 __all__ = ["GLAD"]
@@ -162,9 +162,9 @@ class GLAD(Method):
     def _has_settled(self, last: float, q: float) -> bool:
         return abs(q - last) < self.tolerance * abs(last)
 
-    def knowledge(self, parameters: Parameters) -> Knowledge:
+    def knowledge(self, parameters: Parameters) -> Learned:
         prior = parameters.tau / parameters.tau.sum()
-        return Knowledge(class_prior=prior, more={"ability": parameters.alpha})
+        return Learned(class_prior=prior, statistics={"ability": parameters.alpha})
 
     def task_knowledge(self) -> tuple[str, ...]:
         return ("difficulty",)

@@ -28,7 +28,7 @@ from karat.errors import InputError
 from karat.kernels import hds as kernels
 from karat.kernels.jit import fixed_length
 from karat.kernels.parallel import in_threads
-from karat.methods.base import Floats, Knowledge, Memory, Method, start_from_shares
+from karat.methods.base import Floats, Learned, Memory, Method, start_from_shares
 from karat.methods.dirichlet import Dirichlets, dirichlets, mean
 from karat.results.data import ResultData
 from karat.votes.annotations import Annotations
@@ -129,18 +129,23 @@ class HDS(Method):
         of_tau = float(np.vdot(u - tau.counts, tau.log)) + tau.log_beta - dirichlets(u).log_beta
         return statistics.log_norm + of_tau + parameters.of_v
 
-    def knowledge(self, parameters: Parameters) -> Knowledge:
+    def knowledge(self, parameters: Parameters) -> Learned:
         a = (parameters.alpha + parameters.n).transpose(0, 2, 1).copy()
         tau = mean(parameters.tau.counts)
         alpha = parameters.alpha.T.copy()
-        return Knowledge(
+        return Learned(
             class_prior=tau,
             confusion=mean(a),
-            more={"alpha": alpha, "nu": parameters.tau.counts, "u": parameters.u, "seen": parameters.n.sum(axis=1)},
+            statistics={
+                "alpha": alpha,
+                "nu": parameters.tau.counts,
+                "u": parameters.u,
+                "seen": parameters.n.sum(axis=1),
+            },
         )
 
     def recall(self, result: ResultData) -> Memory:
-        known, more = result.knowledge, result.knowledge.more
+        known, more = result.learned, result.learned.statistics
         assert known.confusion is not None
         a = known.confusion * (more["alpha"].sum(axis=1) + more["seen"])[:, :, None]
         counts = np.maximum(a - more["alpha"], 0.0).transpose(0, 2, 1).copy()

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.kernels.jit import fixed_length
-from karat.methods.base import Floats, Knowledge, Memory, Method, start_from_shares
+from karat.methods.base import Floats, Learned, Memory, Method, start_from_shares
 from karat.methods.dirichlet import Dirichlets, dirichlets, mean
 from karat.methods.settings import COUNT, POSITIVE, Allowed
 from karat.results.data import ResultData
@@ -223,19 +223,19 @@ class PTBCC(Method):
         counts = (part.reshape(family.counts.shape) for part, family in zip(parts, families, strict=True))
         return Parameters(parameters.priors, *map(dirichlets, counts))
 
-    def knowledge(self, parameters: Parameters) -> Knowledge:
+    def knowledge(self, parameters: Parameters) -> Learned:
         u, beta, a, *_ = parameters.priors
         nu, eta, mu = (family.counts for family in parameters[1:])
-        return Knowledge(
+        return Learned(
             class_prior=mean(nu),
             prototypes=mean(mu),
             weights=mean(eta),
-            more={"eta": eta, "mu": mu, "nu": nu, "beta": beta, "a": a, "u": u},
+            statistics={"eta": eta, "mu": mu, "nu": nu, "beta": beta, "a": a, "u": u},
         )
 
     def recall(self, result: ResultData) -> Memory:
         """Posterior counts less the priors' are the sums; the priors are sums of the first pass."""
-        more = result.knowledge.more
+        more = result.learned.statistics
         own = self.n_prototypes if self.prototypes is None else len(self.first_prototypes(len(more["nu"])))
         if len(more["mu"]) != own:
             raise InputError(f"the model has {len(more['mu'])} prototypes, but other settings; fit it again")

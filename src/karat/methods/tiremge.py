@@ -29,7 +29,7 @@ from karat.kernels import tiremge as kernels
 from karat.kernels.jit import fixed_length
 from karat.kernels.softmax import normalise, subtract_largest
 from karat.kernels.tiremge import Layers
-from karat.methods.base import Floats, Knowledge, Method
+from karat.methods.base import Floats, Learned, Method
 from karat.methods.settings import COUNT, Allowed, Range
 from karat.votes.annotations import Annotations
 
@@ -164,9 +164,9 @@ class TiReMGE(Method):
     def bound(self, parameters: Parameters, statistics: Statistics) -> float:
         return -statistics.loss
 
-    def knowledge(self, parameters: Parameters) -> Knowledge:
+    def knowledge(self, parameters: Parameters) -> Learned:
         prior = parameters.tau / parameters.tau.sum()
-        return Knowledge(class_prior=prior, more={"reliability": parameters.reliability.astype(np.float64)})
+        return Learned(class_prior=prior, statistics={"reliability": parameters.reliability.astype(np.float64)})
 
 
 def features(block: Block, reliability: Real) -> Real:

@@ -130,7 +130,7 @@ def perform(what: Job, place: Place) -> Outcome:
 
 
 def _outcome(result: Result, seconds: float, votes: Votes, keep: bool) -> Outcome:
-    known = result.knowledge
+    known = result.learned
     return Outcome(
         accuracy(result.posterior, votes.truth),
         seconds,

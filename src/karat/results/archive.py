@@ -1,8 +1,11 @@
-"""ResultData <-> one file: a zip of a manifest (JSON) and arrays (NPY). No pickle, versioned.
+"""Save a ResultData in one file, and load it: a zip of a manifest (JSON) and arrays (NPY). No pickle, versioned.
 
-Names are kept as NPY where they are numbers, dates or truth values, and as JSON where they are text or mixed. The votes
-are kept too, two to six bytes each: `karat update`, `karat next` and the report need them. What the method auto of
-Karat 0.1 kept beside that, of each method that it blended, is left out when its files are read.
+Names are saved as NPY if they are numbers, dates or truth values, and as JSON if they are text or mixed. The votes are
+saved too, two to six bytes each: `karat update`, `karat next` and the report need them. Files of the method auto of
+Karat 0.1 also hold the results of the methods that it blended; these are not read.
+
+Names inside the file do not change: `known.*` and `more.*` are the arrays of `Learned`, `more.added` is
+`votes_folded_in`, and the settings also hold the fields of `BESIDE_SETTINGS`.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.errors import InputError
-from karat.results.data import Knowledge, ResultData, Step
+from karat.results.data import BESIDE_SETTINGS, Learned, ResultData, Step
 from karat.system.files import replacing
 from karat.system.unpacking import opened, read_arrays, read_manifest
 from karat.system.validation import Field, check, check_rows, check_steps, check_votes
@@ -43,11 +46,12 @@ ARRAYS = (
     "accuracy_low",
     "accuracy_high",
 )
-PLAIN = ("method", "settings", "converged", "stopped", "seconds")
+PLAIN = ("method", "converged", "stopped", "seconds")
 KNOWN = ("class_prior", "prototypes", "weights", "confusion")
 TYPES: dict[str, Any] = {
     "method": str,
     "settings": dict,
+    "beside_settings": list,
     "converged": bool,
     "stopped": str,
     "counts": dict,
@@ -79,15 +83,17 @@ PIECE = 2**20  # numbers that are made narrower at a time, so that no second cop
 
 
 def save(result: ResultData, path: Path) -> None:
+    arrays = _arrays(result)
     manifest: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
         **{name: getattr(result, name) for name in PLAIN},
+        "settings": result.all_settings,
+        "beside_settings": [name for name in BESIDE_SETTINGS if name in result.all_settings.keys() - result.settings],
         "notes": result.notes,
         "counts": asdict(result.counts),
-        "more": list(result.knowledge.more),
+        "more": [name.removeprefix("more.") for name in arrays if name.startswith("more.")],
     }
-    arrays = _arrays(result)
     for name, names in _all_names(result).items():
         values = _names_to_save(names)
         if isinstance(values, list):
@@ -103,7 +109,7 @@ def _all_names(result: ResultData) -> dict[str, Names]:
 
 
 class Narrow(NamedTuple):
-    """Numbers that are not negative, to be kept in as few bytes as the largest of them needs."""
+    """Numbers that are not negative, saved in as few bytes as the largest of them needs."""
 
     values: NDArray[Any]
     steps: bool = False  # keep the differences instead
@@ -124,7 +130,7 @@ class Narrow(NamedTuple):
 
 
 def write_archive(path: Path, manifest: dict[str, Any], arrays: Mapping[str, NDArray[Any] | Narrow]) -> None:
-    """manifest.json and one NPY an array, whole or not at all."""
+    """Write manifest.json and one NPY per array, whole or not at all."""
     with replacing(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr("manifest.json", json.dumps(manifest, default=to_json))
         for name, values in arrays.items():
@@ -136,7 +142,7 @@ def write_archive(path: Path, manifest: dict[str, Any], arrays: Mapping[str, NDA
 
 
 def load(path: str | Path) -> ResultData:
-    """The result that was saved there. Refuses what it does not understand."""
+    """Load a saved result. Raises InputError for anything that is not one."""
     with opened(path, f"{path} is not a result saved by Karat, or it is damaged; {REMEDY}") as archive:
         manifest = read_manifest(archive)
         _check(manifest, path)
@@ -144,7 +150,7 @@ def load(path: str | Path) -> ResultData:
 
 
 def is_saved_result(path: str | Path) -> bool:
-    """Whether there is a file that `save` wrote, of any version, whole or cut; workbooks are zips too."""
+    """Return whether `save` wrote this file, in any version, even if it is cut; workbooks are zips too."""
     if not Path(path).is_file():
         return False
     try:
@@ -157,14 +163,16 @@ def is_saved_result(path: str | Path) -> bool:
 
 def _arrays(result: ResultData) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {name: getattr(result, name) for name in ARRAYS}
-    arrays |= _known_arrays(result.knowledge)
+    arrays |= _known_arrays(result.learned)
     arrays["steps"] = np.array(result.steps, dtype=float)
+    if result.votes_folded_in:
+        arrays["more.added"] = np.array([result.votes_folded_in])
     return arrays
 
 
-def _known_arrays(known: Knowledge) -> dict[str, NDArray[Any]]:
+def _known_arrays(known: Learned) -> dict[str, NDArray[Any]]:
     values = {f"known.{name}": getattr(known, name) for name in KNOWN if getattr(known, name) is not None}
-    return values | {f"more.{name}": array for name, array in known.more.items()}
+    return values | {f"more.{name}": array for name, array in known.statistics.items()}
 
 
 def _votes_to_save(votes: Annotations | None) -> dict[str, NDArray[Any] | Narrow]:
@@ -201,20 +209,19 @@ def _check(manifest: dict[str, Any], path: str | Path) -> None:
 def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ResultData:
     _check_plain(manifest)
     values: dict[str, Any] = {name: manifest[name] for name in PLAIN}
-    if (
-        manifest["method"] == "auto"
-    ):  # a method of Karat 0.1 that kept a table there of how well methods predicted hidden votes
-        values["settings"] = {name: value for name, value in manifest["settings"].items() if name != "choice"}
+    values |= _settings(manifest)
     values |= {name: _names(manifest, arrays, name) for name in NAMES}
     sizes = {size: len(values[name]) for size, name in zip("TWK", NAMES[:3], strict=True)}
     _check_arrays(arrays, sizes)
     values |= {name: arrays[name] for name in ARRAYS}
-    knowledge = _knowledge(arrays, manifest["more"])
+    learned = _learned(arrays, manifest["more"])
+    added = learned.statistics.pop("added", np.zeros(1))
     known_counts = {count.name for count in fields(Counts)} & set(manifest["counts"])  # older files have fewer
     counts = Counts(**{name: manifest["counts"][name] for name in known_counts})
     return ResultData(
         **values,
-        knowledge=knowledge,
+        learned=learned,
+        votes_folded_in=int(added[0]),
         steps=steps_of(arrays["steps"]),
         notes=manifest.get("notes", []),  # files of the first Karat have none
         counts=counts,
@@ -222,13 +229,31 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
     )
 
 
+def _settings(manifest: dict[str, Any]) -> dict[str, Any]:
+    """The settings of the method, and the fields that the file holds among them; older files do not say which."""
+    settings = dict(manifest["settings"])
+    if manifest["method"] == "auto":  # a method of Karat 0.1 that kept a table of how well methods predicted votes
+        settings.pop("choice", None)
+    names = [name for name in manifest.get("beside_settings", BESIDE_SETTINGS) if name in settings]
+    done = {BESIDE_SETTINGS[name]: value for name in names if (value := settings.pop(name)) is not None}
+    _check_done(**done)
+    return {"settings": settings, **done}
+
+
+def _check_done(known_annotators: Any = 0, temperature: Any = 1.0, annotator_weights: Any = ()) -> None:
+    if not isinstance(known_annotators, int) or not isinstance(annotator_weights, list | tuple):
+        raise TypeError("the prior is no number, or the weights are no list")
+    if not 0 < temperature < np.inf:
+        raise ValueError("the temperature is not positive")
+
+
 def steps_of(rows: NDArray[Any]) -> list[Step]:
     return [Step(int(row[0]), int(row[1]), float(row[2]), float(row[3])) for row in rows]
 
 
-def _knowledge(arrays: dict[str, NDArray[Any]], more: list[str]) -> Knowledge:
+def _learned(arrays: dict[str, NDArray[Any]], more: list[str]) -> Learned:
     known: dict[str, Any] = {name: arrays.get(f"known.{name}") for name in KNOWN}
-    return Knowledge(**known, more={name: arrays[f"more.{name}"] for name in more})
+    return Learned(**known, statistics={name: arrays[f"more.{name}"] for name in more})
 
 
 def _check_plain(manifest: dict[str, Any]) -> None:

@@ -1,7 +1,8 @@
-"""ResultData: what a method says of every task and every annotator, the same for all methods and all surfaces."""
+"""ResultData: the labels and annotators of a fit, in the same form for all methods."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,13 +12,16 @@ from numpy.typing import NDArray
 from karat.kernels.labels import decide, preference_of
 from karat.kernels.votes import agreement
 from karat.results.accuracy import Intervals, accuracies
-from karat.results.learned import Knowledge, Step
+from karat.results.learned import Learned, Step
 from karat.votes.annotations import Annotations, Counts
 from karat.votes.encoding import Codes, Names
 
-__all__ = ["Knowledge", "ResultData", "Step", "summarise"]
+__all__ = ["BESIDE_SETTINGS", "Learned", "ResultData", "Step", "summarise"]
 
 Floats = NDArray[np.float64]
+
+# What was done besides running the method: the name in saved files and JSON, beside the settings, and the field here.
+BESIDE_SETTINGS = {"prior": "known_annotators", "calibrated": "temperature", "weights": "annotator_weights"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +29,7 @@ class ResultData:
     """The data of a result, without conveniences; `karat.Result` adds them."""
 
     method: str
-    settings: dict[str, Any]
+    settings: dict[str, Any]  # of the method, nothing else
     task_names: Names
     annotator_names: Names
     class_names: Names
@@ -40,14 +44,18 @@ class ResultData:
     accuracy: Floats  # [W] expected share of right votes, judged by the posterior
     accuracy_low: Floats  # [W] 95 % credible interval
     accuracy_high: Floats  # [W]
-    knowledge: Knowledge
+    learned: Learned
     steps: list[Step]
     counts: Counts = Counts()
     converged: bool = True
     stopped: str = ""
     seconds: float = 0.0
-    notes: list[str] = field(default_factory=list)  # what a method wants its user to know, a sentence or two each
-    annotations: Annotations | None = None  # the votes it was computed from; None in files of the first Karat
+    notes: list[str] = field(default_factory=list)  # what the user should know, a sentence or two each
+    annotations: Annotations | None = None  # the votes; None in files of the first Karat
+    known_annotators: int | None = None  # how many annotators the prior knew; None without a prior
+    temperature: float = 1.0  # that a calibration applied to the posterior
+    annotator_weights: list[float] | None = None  # weights of votes that Karat 0.1 could use
+    votes_folded_in: int = 0  # by updates since all votes were fitted
 
     @property
     def label(self) -> Any:
@@ -59,6 +67,21 @@ class ResultData:
         """The probability of each task's label."""
         best: Floats = np.take_along_axis(self.posterior, self.label_codes[:, None].astype(np.int64), axis=1)[:, 0]
         return best
+
+    @property
+    def knowledge(self) -> Learned:
+        """The old name of `learned`."""
+        warnings.warn(
+            "knowledge is now learned; the old name goes in the next release", DeprecationWarning, stacklevel=2
+        )
+        return self.learned
+
+    @property
+    def all_settings(self) -> dict[str, Any]:
+        """The settings, and what was done besides running the method, as saved files, JSON and the report name it."""
+        tempered = None if self.temperature == 1.0 else self.temperature
+        done = {"prior": self.known_annotators, "calibrated": tempered, "weights": self.annotator_weights}
+        return self.settings | {name: value for name, value in done.items() if value is not None}
 
     @property
     def iterations(self) -> int:
@@ -87,10 +110,10 @@ def summarise(
     annotations: Annotations,
     posterior: Floats,
     steps: list[Step],
-    knowledge: Knowledge,
+    learned: Learned,
     kept: Intervals | None = None,
 ) -> ResultData:
-    """Labels, ties and annotators' records, computed alike for every method."""
+    """Derive labels, ties and the records of annotators from a posterior, in the same way for every method."""
     label_codes, tied = _labels(posterior)
     votes, agreed, expected = _records(annotations, posterior, label_codes)
     accuracy, low, high = accuracies(votes, expected, kept)
@@ -111,7 +134,7 @@ def summarise(
         accuracy=accuracy,
         accuracy_low=low,
         accuracy_high=high,
-        knowledge=knowledge,
+        learned=learned,
         steps=steps,
         counts=annotations.counts,
         annotations=annotations,

@@ -1,20 +1,21 @@
-"""What a fit leaves behind beside labels: its steps, and what the method learned of annotators."""
+"""What a fit leaves besides the labels: its steps, and what the method learned about annotators and classes."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Knowledge", "Step"]
+__all__ = ["Learned", "Step"]
 
 Floats = NDArray[np.float64]
 
 
 class Step(NamedTuple):
-    """What one sweep did; the record of a fit is a list of these."""
+    """One sweep of a fit. The record of a fit is a list of steps."""
 
     restart: int
     iteration: int
@@ -23,16 +24,38 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Knowledge:
-    """What a method learned beside the truth. All of it is optional but the class shares."""
+class Learned:
+    """What a method learned besides the labels. Everything except the class prior is optional.
 
-    class_prior: Floats  # [K] the share of each class among the tasks
-    prototypes: Floats | None = None  # [S, K, K] truth in rows, vote in columns
-    weights: Floats | None = None  # [W, S] each annotator's mixture of prototypes
-    confusion: Floats | None = None  # [W, K, K]
-    more: dict[str, Floats] = field(default_factory=dict)  # by name: abilities, difficulties, communities, ...
+    Attributes
+    ----------
+    class_prior : ndarray of shape (K,)
+        The share of each class among the tasks.
+    prototypes : ndarray of shape (S, K, K), optional
+        The matrices that annotators mix: truth in rows, vote in columns.
+    weights : ndarray of shape (W, S), optional
+        How each annotator mixes the prototypes.
+    confusion : ndarray of shape (W, K, K), optional
+        The matrix of each annotator: truth in rows, vote in columns.
+    statistics : dict of str to ndarray
+        Arrays that only this method has, by the names of its docstring and paper, such as `ability` and `difficulty`
+        (glad), `weight` (catd, bwa), `reliability` (tiremge) or `communities` (cbcc). The names and shapes that folding
+        in new votes needs are listed in the `keeps` of the method.
+    """
+
+    class_prior: Floats
+    prototypes: Floats | None = None
+    weights: Floats | None = None
+    confusion: Floats | None = None
+    statistics: dict[str, Floats] = field(default_factory=dict)
 
     @property
     def has_matrices(self) -> bool:
-        """Whether it tells which votes annotators cast for each truth."""
+        """Whether the method learned how annotators vote for each truth."""
         return self.confusion is not None or (self.weights is not None and self.prototypes is not None)
+
+    @property
+    def more(self) -> dict[str, Floats]:
+        """The old name of `statistics`."""
+        warnings.warn("more is now statistics; the old name goes in the next release", DeprecationWarning, stacklevel=2)
+        return self.statistics

@@ -1,8 +1,8 @@
-"""How good a posterior is, judged by known truths.
+"""Judge a posterior by known truths.
 
-Measures take the posterior [T, K] and the true class of each task [T], -1 where it is not known; only
-tasks with a known truth count. Ties are shared fairly: a task whose m classes have the highest
-probability, but for rounding, predicts each of them by 1/m.
+Measures take the posterior [T, K] and the true class of each task [T], negative where it is unknown; only tasks with a
+known truth count. A truth may be a class that nobody voted for, with a code of K or more: every label is wrong there.
+If m classes share the highest probability, up to rounding, the task counts as 1/m of a prediction of each of them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from karat.errors import InputError
 from karat.kernels.labels import NEAR
 
-__all__ = ["BINS", "accuracy", "bin_of", "calibration_error", "credit", "log_loss", "macro_f1", "temper"]
+__all__ = ["BINS", "accuracy", "bin_of", "calibration_error", "credit", "log_loss", "macro_f1", "padded", "temper"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -23,14 +23,14 @@ BINS = 15
 
 
 def accuracy(posterior: Floats, truth: Codes) -> float:
-    """The share of tasks that are right; a truth that shares the maximum with m - 1 others earns 1/m."""
+    """Return the share of right labels; a truth that shares the maximum with m - 1 other classes counts as 1/m."""
     return float(credit(*_judged(posterior, truth)).mean())
 
 
 def macro_f1(posterior: Floats, truth: Codes) -> float:
-    """The mean over the classes that occur in the truth of F1 = 2 right / (predicted + true).
+    """Return the mean of F1 = 2 right / (predicted + true) over the classes that occur in the truth.
 
-    Classes that never are the truth have no F1 of their own: predicting them costs recall elsewhere.
+    Classes that are never the truth have no F1 of their own; predicting them lowers the recall of other classes.
     """
     rows, truths = _judged(posterior, truth)
     predicted = _predictions(rows)
@@ -41,16 +41,16 @@ def macro_f1(posterior: Floats, truth: Codes) -> float:
 
 
 def log_loss(posterior: Floats, truth: Codes) -> float:
-    """The mean of -ln p(truth), with p not below 1e-15."""
+    """Return the mean of -ln p(truth), where p is at least 1e-15."""
     rows, truths = _judged(posterior, truth)
     p = rows[np.arange(len(rows)), truths]
     return float(-np.log(np.clip(p, LEAST_PROBABILITY, 1.0)).mean())
 
 
 def calibration_error(posterior: Floats, truth: Codes, bins: int = BINS) -> float:
-    """Expected calibration error: |accuracy - mean confidence|, averaged over bins by their tasks.
+    """Return the expected calibration error: |accuracy - mean confidence|, averaged over bins by their tasks.
 
-    Bins are equally wide; a confidence on the edge of two belongs to the lower one.
+    Bins have equal width; a confidence on the edge of two bins belongs to the lower one.
     """
     rows, truths = _judged(posterior, truth)
     confidence = rows.max(axis=1)
@@ -59,12 +59,12 @@ def calibration_error(posterior: Floats, truth: Codes, bins: int = BINS) -> floa
 
 
 def bin_of(confidence: Floats, bins: int = BINS) -> NDArray[np.int64]:
-    """The bin of each confidence."""
+    """Return the bin of each confidence."""
     return np.clip(np.ceil(confidence * bins).astype(np.int64) - 1, 0, bins - 1)
 
 
 def temper(posterior: Floats, temperature: float) -> Floats:
-    """p^(1/T), normalised: above 1, less sure of the same label."""
+    """Return p^(1/T), normalised. A temperature T above 1 makes the same labels less sure."""
     if temperature == 1.0:
         return posterior
     powers = posterior ** (1 / temperature)
@@ -72,12 +72,19 @@ def temper(posterior: Floats, temperature: float) -> Floats:
     return tempered
 
 
+def padded(posterior: Floats, n_classes: int) -> Floats:
+    """Add columns of zeros up to this number of classes: what nobody voted for has no chance."""
+    missing = max(n_classes - posterior.shape[1], 0)
+    return np.pad(posterior, ((0, 0), (0, missing))) if missing else posterior
+
+
 def _judged(posterior: Floats, truth: Codes) -> tuple[Floats, Codes]:
-    """The tasks whose truth is known."""
+    """The tasks whose truth is known, with a column for every true class."""
     known = truth >= 0
     if not known.any():
         raise InputError("no task has a known truth, so there is nothing to judge by")
-    return posterior[known], truth[known]
+    rows, truths = posterior[known], truth[known]
+    return padded(rows, int(truths.max()) + 1), truths
 
 
 def _predictions(rows: Floats) -> Floats:

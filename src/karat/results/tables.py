@@ -55,7 +55,7 @@ def annotators_table(result: ResultData) -> Any:
         "accuracy_high": result.accuracy_high,
         "agreement": result.agreement,
     }
-    weights = result.knowledge.weights
+    weights = result.learned.weights
     for s in range(0 if weights is None else weights.shape[1]):
         columns[f"prototype_{s + 1}"] = np.ascontiguousarray(weights[:, s])  # type: ignore[index]
     return make_frame(columns, like=result.annotator_names)

@@ -26,6 +26,7 @@ from karat.report.views.tasks import Doubts, doubts
 from karat.votes.annotations import Annotations
 from karat.votes.encoding import MISSING, Names, rank_of
 from karat.votes.frames import to_list
+from karat.votes.key import make_key
 from karat.votes.names import match
 
 __all__ = ["AnnotatorQuery", "Browser", "Page", "TaskQuery"]
@@ -139,16 +140,15 @@ class Browser:
         return int(match([name], self.result.class_names)[0])
 
     def codes_of(self, gold: Mapping[Any, Any]) -> dict[int, int]:
-        """Truths by name as codes; those of tasks and classes that the votes do not have are left out."""
+        """Return truths by name as codes, without those of tasks and classes that the votes do not have."""
         if not gold:
             return {}
-        tasks = match(list(gold), self.result.task_names)
-        labels = match(list(gold.values()), self.result.class_names)
-        known = (tasks != MISSING) & (labels != MISSING)
-        return dict(zip(tasks[known].tolist(), labels[known].tolist(), strict=True))
+        codes = make_key(list(gold), list(gold.values()), self.result.task_names, self.result.class_names).codes
+        known = np.flatnonzero((codes != MISSING) & (codes < len(self.result.class_names)))
+        return dict(zip(known.tolist(), codes[known].tolist(), strict=True))
 
     def _annotator_row(self, code: int) -> AnnotatorRow:
-        result, weights = self.result, self.result.knowledge.weights
+        result, weights = self.result, self.result.learned.weights
         found: Suspects | None = self._views.get(suspects)  # takes seconds, so nobody waits for it here
         return AnnotatorRow(
             code=code,

@@ -32,7 +32,7 @@ class Tally(NamedTuple):
     """Sums over tasks and votes."""
 
     tied: int
-    outvoted: int  # labels that have fewer votes than another class
+    outvoted: int  # labels with fewer votes than another class
     votes: NDArray[np.int64]  # [W]
     agreed: NDArray[np.int64]  # [W]
     expected: NDArray[np.float64]  # [W]
@@ -85,5 +85,6 @@ def _tally(block: Block, label: NDArray[np.int32], tied: NDArray[np.bool_]) -> T
     votes, agreed, expected = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n)
     task_ptr, cell_ptr, cell_class, annotator = block.votes
     agreement(task_ptr, cell_ptr, cell_class, annotator, block.posterior, label, votes, agreed, expected)
-    against = outvoted(task_ptr, cell_ptr, cell_class, block.gold, label)
-    return Tally(int(tied.sum()), int(against), votes, agreed, expected)
+    against = np.empty(block.n_tasks, np.bool_)
+    outvoted(task_ptr, cell_ptr, cell_class, block.gold, label, against)
+    return Tally(int(tied.sum()), int(against.sum()), votes, agreed, expected)

@@ -13,11 +13,11 @@ from karat.fitting.solve import Descent
 from karat.io.folders.ingest import Remote
 from karat.io.folders.labels import Tally
 from karat.results.accuracy import accuracies
-from karat.results.data import Knowledge, ResultData
+from karat.results.data import Learned, ResultData
 from karat.results.tables import annotators_table
 from karat.votes.encoding import Names
 
-__all__ = ["Outcome", "outcome", "template", "without_knowledge"]
+__all__ = ["Outcome", "outcome", "template", "without_learned"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Outcome:
     n_tasks: int
     n_gold: int
     tied: int
-    outvoted: int  # labels that differ from the majority
+    outvoted: int  # labels with fewer votes than another class
 
     def annotators(self) -> Any:
         return annotators_table(self.result)
@@ -53,7 +53,7 @@ def template(votes: Remote, made: Descent) -> ResultData:
         votes_per_task=np.empty(0, np.int64),
         gold=np.empty(0, np.int32),
         **dict.fromkeys(("votes_per_annotator", "agreement", "accuracy", "accuracy_low", "accuracy_high"), nobody),
-        knowledge=made.method.knowledge(made.parameters),
+        learned=made.method.knowledge(made.parameters),
         steps=made.steps,
         counts=votes.counts,
         converged=made.converged,
@@ -61,9 +61,9 @@ def template(votes: Remote, made: Descent) -> ResultData:
     )
 
 
-def without_knowledge(made: ResultData) -> ResultData:
+def without_learned(made: ResultData) -> ResultData:
     """What labels do not need: it grows with the annotators, and would travel to every worker."""
-    return replace(made, knowledge=Knowledge(class_prior=np.empty(0)), steps=[])
+    return replace(made, learned=Learned(class_prior=np.empty(0)), steps=[])
 
 
 def outcome(folder: Path, made: ResultData, votes: Remote, tally: Tally, seconds: float, notes: list[str]) -> Outcome:

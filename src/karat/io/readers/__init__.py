@@ -18,11 +18,11 @@ from karat.io.readers.long import read_long
 from karat.io.readers.shapes import shape_of
 from karat.io.readers.table import Opened, open_sources, open_table
 from karat.io.readers.transposed import read_transposed
-from karat.io.readers.truth import Match, Truth, match_truth, read_truth, with_gold
+from karat.io.readers.truth import Truth, match_truth, read_truth, with_gold
 from karat.io.readers.wide import read_wide
 from karat.votes.annotations import Annotations, Repeated
 
-__all__ = ["Match", "Progress", "Truth", "match_truth", "read", "read_each", "read_truth"]
+__all__ = ["Progress", "Truth", "match_truth", "read", "read_each", "read_truth"]
 
 
 def read(

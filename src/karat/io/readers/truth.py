@@ -1,23 +1,29 @@
-"""Known truths: to teach a method (gold) or to judge it (evaluation)."""
+"""Read known truths, which either teach a method (gold) or judge it (evaluation)."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from karat.errors import InputError
+from karat.errors import InputError, KaratWarning
 from karat.io.readers.columns import LABEL, TASK, TRUTH, candidates, columns_of, find_columns, the_only, truth_columns
 from karat.io.readers.table import Table, open_table
+from karat.results.data import ResultData
 from karat.votes.annotations import Annotations, warn_of_unused_gold
 from karat.votes.encoding import MISSING, Codes, Names
 from karat.votes.frames import to_list
+from karat.votes.key import Key, key_of_codes, make_key
 from karat.votes.labels import drop_missing, is_missing
 from karat.votes.names import Coded, integer_names, match
 
-__all__ = ["GoldColumn", "Match", "Truth", "gold_column", "gold_truth", "match_truth", "read_truth", "with_gold"]
+__all__ = ["GoldColumn", "Truth", "gold_column", "gold_truth", "match_truth", "read_truth", "with_gold"]
+
+NAMED = 3  # tasks without votes that a warning names
 
 
 class GoldColumn(str):
@@ -29,14 +35,6 @@ class Truth(NamedTuple):
 
     task: Names
     truth: Names
-
-
-class Match(NamedTuple):
-    """Truths in the codes of some annotations."""
-
-    codes: Codes  # [T] the true class of each task; MISSING where it is not known or nobody voted for that class
-    unmatched: int  # truths of tasks that are not among the annotations
-    unvoted: int  # truths that are none of the classes: tasks that no label can get right
 
 
 def read_truth(
@@ -104,28 +102,68 @@ def gold_truth(table: Table, tasks: Coded, column: Any, gold: Any, missing: Sequ
     return None if gold is None or gold is False else read_truth(gold, missing=missing)
 
 
-def match_truth(annotations: Annotations, truth: Any) -> Match:
-    """Truths (or what read_truth takes) as codes of the annotations' tasks and classes."""
-    tasks, truths = read_truth(truth)
-    task = match(to_list(tasks), annotations.task_names)
-    code = match(to_list(truths), annotations.class_names)
-    there = task != MISSING
-    codes = np.full(annotations.n_tasks, MISSING, dtype=np.int32)
-    codes[task[there]] = code[there]
-    return Match(codes, int((~there).sum()), int((code[there] == MISSING).sum()))
+def match_truth(
+    votes: Annotations | ResultData, truth: Any, *, task: str | None = None, label: str | None = None
+) -> Key:
+    """Match known truths to the tasks and classes of votes or of a result, to judge labels by them.
+
+    A warning names tasks that have a truth but are not among the votes.
+
+    Parameters
+    ----------
+    votes : Annotations or ResultData
+        What is to be judged.
+    truth : path, data frame, mapping, array of class codes or Key
+        What `read_truth` takes, or the code of the true class of each task (negative: unknown).
+    task, label : str, optional
+        The columns of the tasks and of the truths.
+
+    Returns
+    -------
+    Key
+        The truths as codes.
+
+    Raises
+    ------
+    InputError
+        If no truth belongs to a task with votes.
+    """
+    if isinstance(truth, Key):
+        return truth
+    if isinstance(truth, np.ndarray) and truth.dtype.kind in "iu" and truth.shape == (len(votes.task_names),):
+        return key_of_codes(truth, votes.class_names)
+    tasks, truths = map(to_list, read_truth(truth, task=task, label=label))
+    key = make_key(tasks, truths, votes.task_names, votes.class_names)
+    of_file = f" in {truth}" if isinstance(truth, str | Path) else ""
+    if not key.n_known:
+        raise InputError(
+            f"none of the {key.n_unmatched:,} truths{of_file} belongs to a task with votes; "
+            "check that the tasks have the same names as in the votes"
+        )
+    unknown = match(key.unmatched, votes.unlabelled) == MISSING  # tasks that are listed without a vote are no surprise
+    _warn_of_unknown([name for name, is_unknown in zip(key.unmatched, unknown, strict=True) if is_unknown], of_file)
+    return key
+
+
+def _warn_of_unknown(tasks: list[Any], of_file: str) -> None:
+    n = len(tasks)
+    if n:
+        named = f"{', '.join(map(str, tasks[:NAMED]))}{', ...' if n > NAMED else ''}"
+        are = "1 truth belongs to a task" if n == 1 else f"{n:,} truths belong to tasks"
+        warnings.warn(f"{are} without votes and cannot be used{of_file}: {named}", KaratWarning, stacklevel=4)
 
 
 def with_gold(annotations: Annotations, gold: Any) -> Annotations:
-    """Annotations that exist already, with these gold truths in the place of theirs."""
-    truth = read_truth(gold)
-    found = match_truth(annotations, truth)
-    if found.unvoted:
+    """Return the annotations with these gold truths instead of their own."""
+    tasks, truths = map(to_list, read_truth(gold))
+    key = make_key(tasks, truths, annotations.task_names, annotations.class_names)
+    if key.n_unvoted:
         raise InputError(
-            f"{found.unvoted:,} gold truths are not among the classes {to_list(annotations.class_names)}; "
+            f"{key.n_unvoted:,} gold truths are not among the classes {to_list(annotations.class_names)}; "
             "give the classes when the annotations are read (classes=)"
         )
-    warn_of_unused_gold(found.unmatched)
-    return replace(annotations, gold=found.codes, counts=replace(annotations.counts, gold_unused=found.unmatched))
+    warn_of_unused_gold(key.n_unmatched)
+    return replace(annotations, gold=key.codes, counts=replace(annotations.counts, gold_unused=key.n_unmatched))
 
 
 def _of_pairs(pairs: list[tuple[Any, Any]], missing: Sequence[Any] | None) -> Truth:

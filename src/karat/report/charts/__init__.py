@@ -91,7 +91,7 @@ def draw_annotator(result: ResultData, name: Any) -> Drawn:
     code, title = match([name], result.annotator_names), f"How {name} votes"
     if code[0] == MISSING:
         raise InputError(f"there is no annotator {name!r}")
-    if not result.knowledge.has_matrices:
+    if not result.learned.has_matrices:
         return Drawn(title, "", None, f"{result.method} learns no confusion matrices of annotators.")
     classes = shown_classes(result)
     matrix = plain(predictions.matrices(result, code, classes)[0])

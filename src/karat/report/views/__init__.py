@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from karat.io.readers import match_truth
 from karat.report.views.annotators import Annotators, annotators
 from karat.report.views.classes import Classes, classes
-from karat.report.views.key import Key, read_key
 from karat.report.views.prototypes import Prototypes, prototypes
 from karat.report.views.quality import Quality, quality
 from karat.report.views.record import Record, record
@@ -20,7 +20,7 @@ from karat.report.views.tasks import Tasks, tasks
 from karat.report.views.trust import Trust, judge, trust_of
 from karat.results.data import ResultData
 
-__all__ = ["Key", "View", "read_key", "view"]
+__all__ = ["View", "view"]
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,10 @@ class View:
 
 
 def view(result: ResultData, truth: Any = None, *, title: str = "Labels", command: str | None = None) -> View:
-    """Everything the report shows. truth: a path, a data frame or a mapping, or a Key."""
-    key = truth if truth is None or isinstance(truth, Key) else read_key(result, truth)
+    """Return everything that the report shows. `truth` is what `karat.io.readers.match_truth` takes."""
+    key = None if truth is None else match_truth(result, truth)
     judgement = judge(result, key)
-    found = None if judgement is None else suspects(result, judgement.alike)
+    found = None if judgement is None else suspects(result, judgement.correlated)
     return View(
         title=title,
         quality=quality(result, key),

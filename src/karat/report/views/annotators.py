@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from karat.report.views.classes import shown_classes
 from karat.report.views.common import Matrix, Shown, plain, texts
-from karat.report.views.key import Key
 from karat.report.views.suspects import KINDS, Group, Suspects
 from karat.results.data import ResultData
 from karat.results.predictions import matrices
 from karat.votes.encoding import MISSING
+from karat.votes.key import Key
 
 __all__ = ["AnnotatorRow", "Annotators", "Confusions", "Ranked", "annotators", "confusions", "ranking"]
 
@@ -109,9 +109,7 @@ def annotators(
         dots=_ranked(result, by_votes),
         dots_shown=Shown(len(by_votes), len(order), "number of votes", "annotators.csv"),
         confusions=confusions(result),
-        absent=None
-        if result.knowledge.has_matrices
-        else f"{result.method} learns no confusion matrices of annotators.",
+        absent=None if result.learned.has_matrices else f"{result.method} learns no confusion matrices of annotators.",
         groups=[] if found is None else found.groups,
         effective=None if found is None else found.effective,
         n_suspects=0 if found is None else sum(bool(kind) for kind in found.kind),
@@ -125,7 +123,7 @@ def ranking(result: ResultData) -> Integers:
 
 def confusions(result: ResultData) -> Confusions | None:
     """Those with most votes, as many as a file can bear."""
-    if not result.knowledge.has_matrices:
+    if not result.learned.has_matrices:
         return None
     classes = shown_classes(result)
     n = max(MOST_NUMBERS // len(classes) ** 2, 1)
@@ -168,7 +166,7 @@ def _rows(
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(1, len(order) + 1)
     right, judged = _measured(result, key)
-    weights = result.knowledge.weights
+    weights = result.learned.weights
     return [
         AnnotatorRow(
             code=j,

@@ -66,7 +66,7 @@ def classes(result: ResultData, *, most: int = MOST_ROWS) -> Classes:
     order = np.argsort(-count, kind="stable")[:most]
     return Classes(
         rows=_rows(result, order, count, dict(zip(chosen.tolist(), range(len(chosen)), strict=True)), names, matrix),
-        shown=Shown(len(order), len(count), "number of labels", "result.knowledge.class_prior"),
+        shown=Shown(len(order), len(count), "number of labels", "result.learned.class_prior"),
         names=names,
         matrix=None if matrix is None else plain(matrix),
         matrix_shown=Shown(len(chosen), len(count), "the order of the classes, the most frequent", "result.posterior"),
@@ -87,7 +87,7 @@ def _pooled(result: ResultData, chosen: Integers) -> Floats | None:
     """How annotators vote (columns) by the truth (rows), each vote counting alike."""
     if result.annotations is not None:
         counted = _counted(result, chosen)
-    elif result.knowledge.has_matrices:
+    elif result.learned.has_matrices:
         everybody = np.arange(len(result.accuracy), dtype=np.int32)
         counted = np.tensordot(result.votes_per_annotator, matrices(result, everybody, chosen), axes=1)
     else:

@@ -42,7 +42,7 @@ class Prototypes:
 
 def prototypes(result: ResultData) -> Prototypes | None:
     """None for methods that have none."""
-    known = result.knowledge
+    known = result.learned
     if known.prototypes is None or known.weights is None:
         return None
     chosen = shown_classes(result)
@@ -63,7 +63,7 @@ def prototypes(result: ResultData) -> Prototypes | None:
     return Prototypes(
         prototypes=found,
         classes=names,
-        classes_shown=Shown(len(chosen), len(result.class_names), "number of tasks", "result.knowledge.prototypes"),
+        classes_shown=Shown(len(chosen), len(result.class_names), "number of tasks", "result.learned.prototypes"),
         mixtures=[
             Mixture(name, int(result.votes_per_annotator[j]), plain(known.weights[j]))
             for name, j in zip(texts(result.annotator_names, thinned), thinned.tolist(), strict=True)

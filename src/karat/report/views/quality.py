@@ -9,12 +9,12 @@ import numpy as np
 from karat.insight.expected import Expected, caution, expected_of, in_words
 from karat.methods.measured import N_FAMILIES
 from karat.report.views.common import Floats, percent, share_interval, thousands
-from karat.report.views.key import Key
 from karat.results import metrics
 from karat.results.data import ResultData
 from karat.votes.encoding import MISSING, Codes
+from karat.votes.key import Key
 
-__all__ = ["BANDS", "Band", "Bin", "Judged", "Quality", "band_of", "quality"]
+__all__ = ["BANDS", "Band", "Bin", "Judged", "Quality", "quality"]
 
 # The calibrated language of climate assessments: each word stands for a range of probability.
 BANDS = (
@@ -84,7 +84,7 @@ def quality(result: ResultData, key: Key | None = None) -> Quality:
     confidence = result.confidence[found]
     measured = expected_of(result)
     low, expected, high = _expected(confidence) if measured is None else measured[:3]
-    judged = None if key is None else _judged(result, key.judges(result))
+    judged = None if key is None else _judged(result, key.without(result.gold))
     bands = _bands(confidence)
     errors = float((1 - confidence).sum())
     return Quality(
@@ -105,11 +105,6 @@ def quality(result: ResultData, key: Key | None = None) -> Quality:
         headline=_headline(expected, measured, judged, found),
         sentences=_sentences(result, bands, _of_belief(errors, measured), judged, key),
     )
-
-
-def band_of(confidence: float) -> str:
-    """The word for a probability."""
-    return next(word for least, word, _ in BANDS if confidence >= least)
 
 
 def _expected(confidence: Floats) -> tuple[float, float, float]:
@@ -140,9 +135,7 @@ def _judged(result: ResultData, truth: Codes) -> Judged | None:
     n = int((truth >= 0).sum())
     if not n:
         return None
-    n_classes = max(result.posterior.shape[1], int(truth.max()) + 1)
-    posterior = _padded(result.posterior, n_classes)
-    accuracy = metrics.accuracy(posterior, truth)
+    accuracy = metrics.accuracy(result.posterior, truth)
     low, high = share_interval(accuracy * n, n)
     return Judged(
         n=n,
@@ -150,27 +143,22 @@ def _judged(result: ResultData, truth: Codes) -> Judged | None:
         low=low,
         high=high,
         confidence=float(result.confidence[truth >= 0].mean()),
-        macro_f1=metrics.macro_f1(posterior, truth),
-        log_loss=metrics.log_loss(posterior, truth),
-        calibration_error=metrics.calibration_error(posterior, truth),
-        majority=_majority(result, truth, n_classes),
+        macro_f1=metrics.macro_f1(result.posterior, truth),
+        log_loss=metrics.log_loss(result.posterior, truth),
+        calibration_error=metrics.calibration_error(result.posterior, truth),
+        majority=_majority(result, truth),
     )
 
 
-def _majority(result: ResultData, truth: Codes, n_classes: int) -> float | None:
+def _majority(result: ResultData, truth: Codes) -> float | None:
     """Ties earn their share, as everywhere."""
     votes = result.annotations
     if votes is None:
         return None
-    shares = np.zeros((votes.n_tasks, n_classes))
+    shares = np.zeros((votes.n_tasks, votes.n_classes))
     task = np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr))
     shares[task, votes.cell_class] = np.diff(votes.cell_ptr)
     return metrics.accuracy(shares, truth)
-
-
-def _padded(posterior: Floats, n_classes: int) -> Floats:
-    """Classes that only the truth knows have no chance."""
-    return np.pad(posterior, ((0, 0), (0, n_classes - posterior.shape[1])))
 
 
 def _headline(
@@ -222,7 +210,7 @@ def _of_unused(result: ResultData, key: Key | None) -> list[str]:
     if key is None:
         return []
     taught = int(((key.codes != MISSING) & (result.gold != MISSING)).sum())
-    words = [(key.unused, "belong to tasks without votes"), (taught, "taught the method as gold")]
+    words = [(key.n_unmatched, "belong to tasks without votes"), (taught, "taught the method as gold")]
     return [f"{thousands(n)} of the truths {what} and do not count." for n, what in words if n]
 
 

@@ -92,7 +92,7 @@ def _settings(result: ResultData) -> list[Setting]:
     defaults = method_class(result.method)().settings if result.method in REGISTRY else {}
     return [
         Setting(name, _shown(value), name in defaults and _shown(defaults[name]) == _shown(value), name in defaults)
-        for name, value in result.settings.items()
+        for name, value in result.all_settings.items()
     ]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.insight import Alike, alike
+from karat.insight import CorrelatedAnnotators, correlated_annotators
 from karat.insight.spam import spam
 from karat.report.views.common import plain, texts
 from karat.results.data import ResultData
@@ -42,15 +42,15 @@ class Suspects:
     effective: float  # how many independent annotators they are worth
 
 
-def suspects(result: ResultData, found: Alike | None = None) -> Suspects | None:
+def suspects(result: ResultData, found: CorrelatedAnnotators | None = None) -> Suspects | None:
     """None where the votes are not known."""
     if result.annotations is None:
         return None
-    found = found or alike(result)
+    found = found or correlated_annotators(result)
     return Suspects(found.group, spam(result).kind.tolist(), _groups(found), found.effective)
 
 
-def _groups(found: Alike) -> list[Group]:
+def _groups(found: CorrelatedAnnotators) -> list[Group]:
     groups = []
     for number, excess in enumerate(plain(found.excess)):
         members = np.flatnonzero(found.group == number)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.insight.majority import CLOSE, flipped, margins
+from karat.insight.majority import CLOSE, flipped_tasks, margins
 from karat.report.views.common import Floats, Shown, plain, texts
-from karat.report.views.key import Key
 from karat.results.data import ResultData
 from karat.results.predictions import evidence
 from karat.votes.annotations import Annotations
-from karat.votes.encoding import MISSING, Codes
+from karat.votes.encoding import MISSING, Codes, as_column
+from karat.votes.key import Key
 
 __all__ = ["REASONS", "Doubts", "Tally", "TaskRow", "Tasks", "VoteRow", "doubts", "task_rows", "tasks"]
 
@@ -96,10 +96,8 @@ class Tasks:
 def doubts(result: ResultData) -> Doubts:
     open_ = result.gold == MISSING
     margin = margins(result)[1]
-    outvoted = np.zeros(len(open_), np.bool_)
-    if result.annotations is not None:
-        outvoted[flipped(result).task] = True
-    return Doubts(open_ & (margin < CLOSE), open_ & result.tied, outvoted)
+    flipped = np.zeros(len(open_), np.bool_) if result.annotations is None else flipped_tasks(result)
+    return Doubts(open_ & (margin < CLOSE), open_ & result.tied, flipped)
 
 
 def tasks(result: ResultData, key: Key | None = None, *, most: int = MOST_ROWS) -> Tasks:
@@ -132,7 +130,7 @@ def _row(result: ResultData, i: int, name: str, classes: list[str], found: Doubt
     who, voted = votes_of(result.annotations, i)
     counts = np.bincount(voted, minlength=len(classes))
     rival = _rival(phi, label, counts, flipped=bool(found.flipped[i]))
-    truth = None if key is None else key.name(i)
+    truth = _truth(key, i)
     return TaskRow(
         code=i,
         task=name,
@@ -149,6 +147,12 @@ def _row(result: ResultData, i: int, name: str, classes: list[str], found: Doubt
         votes=_vote_rows(result, who[:MOST_VOTES], voted[:MOST_VOTES], label, rival, classes),
         votes_left_out=max(len(who) - MOST_VOTES, 0),
     )
+
+
+def _truth(key: Key | None, i: int) -> str | None:
+    if key is None or key.codes[i] == MISSING:
+        return None
+    return texts(as_column([key.class_names[key.codes[i]]]))[0]
 
 
 def _rival(phi: Floats, label: int, counts: NDArray[np.int64], *, flipped: bool) -> int | None:

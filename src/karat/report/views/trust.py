@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from karat import insight as source
 from karat.report.views.common import percent, plain
-from karat.report.views.key import Key
 from karat.results.data import ResultData
 from karat.votes.encoding import MISSING
 from karat.votes.frames import to_polars
+from karat.votes.key import Key
 
 __all__ = ["Calibration", "CalibrationBin", "Figure", "Trust", "judge", "trust", "trust_of"]
 
@@ -77,8 +77,8 @@ def judge(result: ResultData, key: Key | None = None) -> source.Trust | None:
     """What karat.insight says; None where the votes are not known."""
     if result.annotations is None:
         return None
-    truth = None if key is None else key.judges(result)
-    return source.trust(result, truth if truth is not None and (truth != MISSING).any() else None)
+    judges = key is not None and (key.without(result.gold) != MISSING).any()
+    return source.trust(result, key if judges else None)
 
 
 def trust(result: ResultData, key: Key | None = None) -> Trust:

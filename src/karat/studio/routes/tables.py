@@ -134,7 +134,7 @@ def annotator(project: ProjectId, at: At, shown: Shown) -> AnnotatorView:
     """An annotator and how they vote when the truth is given."""
     _check(at, len(shown.result.accuracy), "annotator")
     result, classes = shown.result, shown_classes(shown.result)
-    found = matrices(result, np.array([at], np.int32), classes)[0] if result.knowledge.has_matrices else None
+    found = matrices(result, np.array([at], np.int32), classes)[0] if result.learned.has_matrices else None
     return AnnotatorView(
         at=at,
         row=shown.annotator_rows([at])[0],

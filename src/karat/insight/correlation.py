@@ -1,11 +1,11 @@
-"""Annotators who copy each other or err alike: who, how surely, and how many independent ones all are worth.
+"""Correlated annotators: who agrees more than truth and skill explain, and how many independent ones all are worth.
 
-By the posterior and their own confusion matrices two annotators are expected to agree on some tasks (correlated_pairs).
-The excess is the share of the remaining tasks on which they agree nevertheless: 0 for independent annotators, 1 for
-copies. A pair is suspicious if chance would bring forth such an excess in one of a hundred data sets like this one; a
-family of LLM judges, known by its names, if the excess of all its pairs is two standard errors from none.
+The posterior and the confusion matrices of two annotators say on how many tasks they should agree (correlated_pairs).
+The excess is the share of the remaining tasks on which they agree anyway: 0 for independent annotators, 1 for copies.
+A pair is suspicious if chance produces such an excess in one of a hundred data sets like this one. A family of LLM
+judges, recognised by names, is suspicious if the excess of all its pairs is two standard errors above zero.
 
-Where most annotators err alike, their errors look like the truth: no vote can show it, only known truths can.
+If most annotators make the same errors, the errors look like the truth. Votes cannot show that, only known truths can.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from karat.votes.annotations import Annotations
 from karat.votes.encoding import MISSING, Names
 from karat.votes.frames import make_frame, take, to_list
 
-__all__ = ["Alike", "alike"]
+__all__ = ["CorrelatedAnnotators", "correlated_annotators"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -58,8 +58,8 @@ class Evidence(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Alike:
-    """What was found; `effective` independent annotators would be worth as much as these are."""
+class CorrelatedAnnotators:
+    """Groups of correlated annotators; all annotators are worth as much as `effective` independent ones."""
 
     n_annotators: int
     effective: float
@@ -75,7 +75,7 @@ class Alike:
         return len(self.excess)
 
     def groups(self) -> Any:
-        """A data frame, a row a group of annotators who agree more than their skill explains."""
+        """Return a data frame with a row per group of annotators who agree more than their skill explains."""
         members = [np.flatnonzero(self.group == g) for g in range(self.n_groups)]
         columns = {
             "group": np.arange(1, self.n_groups + 1),
@@ -87,7 +87,7 @@ class Alike:
         return make_frame(columns, like=self.names)
 
     def pairs(self) -> Any:
-        """A data frame of annotators two by two, the most suspicious first, where they share at least 20 tasks."""
+        """Return a data frame of the pairs of annotators that share at least 20 tasks, the most suspicious first."""
         found = self.evidence
         order = np.argsort(-found.z, kind="stable")
         columns = {
@@ -103,11 +103,22 @@ class Alike:
         return make_frame(columns, like=self.names)
 
 
-def alike(result: ResultData, truth: Any = None, seed: int = 0) -> Alike:
-    """Look for annotators who agree more than the truth and their skill explain.
+def correlated_annotators(result: ResultData, truth: Any = None, seed: int = 0) -> CorrelatedAnnotators:
+    """Find annotators who agree more than the truth and their skill explain.
 
-    With known truths (a path, a data frame or a mapping) only tasks that have one are looked at. That shows also what
-    votes cannot: errors that most annotators share.
+    Parameters
+    ----------
+    result : ResultData
+        The result, with its votes.
+    truth : path, data frame or mapping, optional
+        Known truths. Only tasks that have one are used then, which also finds errors that most annotators share.
+    seed : int, default 0
+        For the sample of pairs of votes, where there are more than two million.
+
+    Returns
+    -------
+    CorrelatedAnnotators
+        Groups, pairs, and the number of independent annotators that all are worth.
     """
     votes = votes_of(result)
     votes, posterior = (votes, _posterior(result, votes)) if truth is None else _known(result, votes, truth)
@@ -117,7 +128,7 @@ def alike(result: ResultData, truth: Any = None, seed: int = 0) -> Alike:
     group = _groups(dependence(votes, posterior, seed).group, evidence, kin)
     excess = _by_group(pairs, group).excess
     weights = discounts(pairs, group, np.clip(excess, 0, 1), np.maximum(sample.cast, 1.0))
-    return Alike(
+    return CorrelatedAnnotators(
         n_annotators=votes.n_annotators,
         effective=float(weights.sum()),
         weights=weights,
@@ -134,13 +145,13 @@ def alike(result: ResultData, truth: Any = None, seed: int = 0) -> Alike:
 
 
 def _posterior(result: ResultData, votes: Annotations) -> Floats:
-    """PTBCC's: its prototypes are shared, so that no group can make the truth its own."""
+    """The posterior of PTBCC: annotators share its prototypes, so no group can pull the truth to its side."""
     return result.posterior if result.method == "ptbcc" else fit(PTBCC(), votes).posterior
 
 
 def _known(result: ResultData, votes: Annotations, truth: Any) -> tuple[Annotations, Floats]:
     """The votes on tasks whose truth is known and is one of the classes, and these truths as certainties."""
-    codes = truth_codes(result, truth, also_taught=True)
+    codes = truth_codes(result, truth, with_gold=True)
     known = (codes != MISSING) & (codes < votes.n_classes)
     task, annotator, label = (column[known[votes.votes()[0]]] for column in votes.votes())
     names = (votes.task_names, votes.annotator_names, votes.class_names)
@@ -149,7 +160,7 @@ def _known(result: ResultData, votes: Annotations, truth: Any) -> tuple[Annotati
 
 
 class Sums(NamedTuple):
-    """Over pairs of votes, by some key."""
+    """Sums over pairs of votes, by some key."""
 
     n: Integers
     agreed: Floats
@@ -158,7 +169,7 @@ class Sums(NamedTuple):
 
     @property
     def excess(self) -> Floats:
-        """Of the agreement that could be there beyond the expected, the share that is."""
+        """The share of the possible agreement beyond the expected one that was observed."""
         return (self.agreed - self.expected) / np.maximum(self.n - self.expected, 1e-9)
 
     @property
@@ -184,7 +195,7 @@ def _evidence(pairs: Pairs, n_annotators: int) -> Evidence:
     enough = np.bincount(key[key >= 0], minlength=len(who)) >= FEWEST_SHARED
     place = np.append(np.where(enough, np.cumsum(enough) - 1, -1), -1)  # a key of -1 finds the last
     who, sums = who[enough], _sums(pairs, place[key], int(enough.sum()))
-    sure = -ndtri(CHANCE / max(len(who), 1))  # one of many pairs is always the most alike
+    sure = -ndtri(CHANCE / max(len(who), 1))  # of many pairs, one always agrees most
     return Evidence(
         who // n_annotators,
         who % n_annotators,
@@ -198,7 +209,7 @@ def _evidence(pairs: Pairs, n_annotators: int) -> Evidence:
 
 
 class Family(NamedTuple):
-    """LLM judges whose names are alike."""
+    """LLM judges with similar names."""
 
     stem: str
     members: list[int]
@@ -226,7 +237,7 @@ def _by_group(pairs: Pairs, group: Integers) -> Sums:
 
 
 def _groups(copying: Integers, evidence: Evidence, kin: list[Family]) -> Integers:
-    """Whoever hangs together: by a suspicious pair, in a group that copies, in a family that errs alike."""
+    """Connect annotators by suspicious pairs, groups of copies and families that make the same errors."""
     links = [(evidence.one[evidence.suspicious], evidence.other[evidence.suspicious])]
     chains = [np.flatnonzero(copying == g) for g in range(int(copying.max()) + 1)]
     chains += [np.array(family.members) for family in kin if family.errs_alike]
