@@ -38,6 +38,7 @@ __all__ = [
     "fitter",
     "names_given",
     "opened_engine",
+    "read_questions",
     "read_votes",
     "refuse_for_model",
     "run",
@@ -111,7 +112,7 @@ class Run:
     overwrite: bool = False
     on_step: OnStep | None = None
     on_read: Callable[[Annotations], None] | None = None
-    progress: Progress = Progress()
+    progress: Progress = field(default_factory=Progress)
 
 
 def run(wanted: Run) -> Result:
@@ -125,7 +126,7 @@ def run_questions(wanted: Run) -> dict[str, Result]:
     """Fit the method to the votes of every question of an export, and return the results by question."""
     method = make_method(wanted.method, dict(wanted.settings))
     with fitter(wanted, [method]) as fit_method:
-        return {question: fit_method(method, votes) for question, votes in _read_questions(wanted).items()}
+        return {question: fit_method(method, votes) for question, votes in read_questions(wanted).items()}
 
 
 @contextmanager
@@ -225,11 +226,12 @@ def opened_engine(wanted: Run, single: bool) -> AbstractContextManager[Engine]:
     return opened(wanted.engine, threads=wanted.threads, single=single, **scheduler)
 
 
-def _read_questions(wanted: Run) -> dict[str, Annotations]:
+def read_questions(wanted: Run) -> dict[str, Annotations]:
+    """Read the votes for every question of an export."""
     from karat.io.readers import read_each
 
     reading = dict(wanted.reading)
-    if any([reading.pop(name, None) for name in ("annotator", "label", "wide")]):
+    if names_given({name: reading.pop(name, None) for name in ("annotator", "label", "wide")}):
         raise InputError("--annotator, --label and --wide are for plain tables, which ask one question")
     with wanted.progress.reading() as watch:
         return read_each(wanted.votes, gold=wanted.gold, watch=watch, **reading)
