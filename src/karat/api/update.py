@@ -22,7 +22,7 @@ from karat.votes.annotations import Annotations, Repeated
 from karat.votes.encoding import MISSING
 from karat.votes.merging import Joined, Merged, merge
 
-__all__ = ["update"]
+__all__ = ["check_no_fit", "update"]
 
 
 def update(
@@ -49,13 +49,19 @@ def update(
     on_step, refit = on_step_of(on_step, watch, stacklevel=4), refit or result.method in ALIASES
     fitting: dict[str, Any] = {"prior": prior, "scheduler": scheduler, "checkpoint": checkpoint}
     fitting |= {"resume": resume, "overwrite": overwrite}
-    if not refit and (given := names_given({**fitting, "engine": engine != "local"})):
-        raise InputError(f"--{given[0]} is for fitting again; add --refit (refit=True)")
+    if not refit:
+        check_no_fit({**fitting, "engine": engine})
     merged = _merge(updating.votes_of(result), votes, gold, repeated, reading)
     if refit:
         fitting |= {"threads": threads, "on_step": on_step, "engine": engine}
         return _refit(result, Run(merged.votes, method=method_of(result), **fitting))
     return Result.of(updating.update(result, merged, threads=threads, watch=on_step))
+
+
+def check_no_fit(options: dict[str, Any]) -> None:
+    """Raise an error if any of these options of a fit is given."""
+    if given := names_given({name: value for name, value in options.items() if value != "local"}):
+        raise InputError(f"--{given[0]} is for fitting again; add --refit (refit=True)")
 
 
 def _refit(result: Result, wanted: Run) -> Result:

@@ -46,12 +46,15 @@ def update(
     looks at all of them again.
     """
     from karat.api.result import load
+    from karat.api.update import check_no_fit
     from karat.cli.outputs import check_outputs, write_all
     from karat.cli.source import inputs_of, outputs_of
     from karat.cli.summary import facts, print_json, tell
     from karat.cli.words import say
     from karat.system.locks import locked
 
+    if not refit:
+        check_no_fit({**place.place(), "threads": None})
     if known.gold_from_export and not files:
         raise InputError("--gold-from-export needs the FILE that has the marks")
     tables = [path for path in (labels, annotators) if path is not None]
