@@ -54,7 +54,7 @@ def test_a_certain_mistake_costs_34_5_nats() -> None:
 
 def test_a_vote_that_was_thought_impossible_weighs_a_billion_to_one() -> None:
     known = SimpleNamespace(confusion=np.array([[[1.0, 0.0], [0.0, 1.0]]]))
-    sure: Any = SimpleNamespace(knowledge=known, settings={})
+    sure: Any = SimpleNamespace(learned=known, settings={})
     zero, one = np.array([0]), np.array([1])
     assert evidence(sure, zero, zero, zero, one) == pytest.approx(9 * np.log(10))
 

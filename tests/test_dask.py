@@ -100,9 +100,9 @@ def test_what_others_have_done_in_a_pass_is_not_done_twice(engine, votes, tmp_pa
 def test_a_checkpoint_goes_on_at_the_same_bits(client, engine, votes, tmp_path):
     path, keep = tmp_path / "kept", {"checkpoint": tmp_path / "kept", "engine": engine}
     with pytest.raises(KeyboardInterrupt):
-        karat.aggregate(votes, "ptbcc", watch=interrupt_at(3), **keep)
+        karat.aggregate(votes, "ptbcc", on_step=interrupt_at(3), **keep)
     assert path.exists()
-    resumed = karat.aggregate(votes, "ptbcc", watch=kill_at(client, 6), resume=True, **keep)
+    resumed = karat.aggregate(votes, "ptbcc", on_step=kill_at(client, 6), resume=True, **keep)
     assert_same(resumed, fit(method_class("ptbcc")(), votes, engine=LocalEngine(2, fewest_votes=FEWEST)))
 
 
@@ -111,8 +111,8 @@ def test_a_checkpoint_of_work_after_a_prelude_goes_on_at_the_same_bits(engine, v
     seen = []
     keep = {"checkpoint": tmp_path / "kept", "engine": engine}
     with pytest.raises(KeyboardInterrupt):
-        karat.aggregate(votes, "hpt", watch=interrupt_at(local.iterations - 2), **keep)
-    assert_same(karat.aggregate(votes, "hpt", watch=seen.append, resume=True, **keep), local)
+        karat.aggregate(votes, "hpt", on_step=interrupt_at(local.iterations - 2), **keep)
+    assert_same(karat.aggregate(votes, "hpt", on_step=seen.append, resume=True, **keep), local)
     assert [step.iteration for step in seen] == [local.iterations - 1, local.iterations]
 
 

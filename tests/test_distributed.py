@@ -103,7 +103,7 @@ def test_gold_classes_and_the_last_vote(engine, tmp_path):
 
 def test_a_worker_killed_in_the_middle_changes_nothing(client, engine, tmp_path):
     source = write(votes_of("text"), tmp_path / "votes", ".parquet")
-    aggregate_files(source, tmp_path / "out", "ptbcc", engine=engine, watch=kill_at(client, 3), rows_per_range=RANGE)
+    aggregate_files(source, tmp_path / "out", "ptbcc", engine=engine, on_step=kill_at(client, 3), rows_per_range=RANGE)
     assert pl.read_parquet(tmp_path / "out").equals(local(source).labels())
 
 

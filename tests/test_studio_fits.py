@@ -140,3 +140,20 @@ def test_a_project_that_was_deleted_is_a_404(studio):
     studio.good("DELETE", f"/api/projects/{studio.project}")
     with pytest.raises(Problem, match="no such project"):
         studio.desk.workspace.shown(studio.project)
+
+
+def test_a_fit_takes_what_another_project_knows_and_where_to_run(studio, tmp_path):
+    earlier, project = studio.read_sample(tmp_path), studio.read_sample(tmp_path)
+    studio.fit(earlier, "ds")
+    fits = f"/api/projects/{project}/fits"
+    studio.good("POST", fits, json={"method": "ds", "prior": earlier, "engine": "local", "threads": 2})
+    assert studio.settled(project)["job"]["state"] == "done"
+    result = studio.desk.workspace.shown(project).result
+    assert result.known_annotators == len(result.annotator_names)
+    for wrong, status in (
+        ({"prior": project}, 409),
+        ({"prior": 99}, 404),
+        ({"threads": 0}, 422),
+        ({"engine": "x"}, 422),
+    ):
+        assert studio.post(fits, json={"method": "ds", **wrong}).status_code == status

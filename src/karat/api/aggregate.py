@@ -1,15 +1,13 @@
-"""The two lines that most users need: `aggregate` and `load`."""
+"""`karat.aggregate`: votes in, labels out."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from karat.api.fit import fit
+from karat.api.renamed import on_step_of
 from karat.api.result import Result
-from karat.engines import opened
-from karat.fitting.checkpoint import Checkpoint
-from karat.fitting.progress import in_notebook
-from karat.methods import Method, make_method
+from karat.api.run import IN_NOTEBOOK, Run, run
+from karat.methods import Method
 from karat.methods.registry import DEFAULT_METHOD
 
 if TYPE_CHECKING:
@@ -31,7 +29,7 @@ def aggregate(
     prior: Result | str | Path | None = None,
     threads: int | None = None,
     engine: str | Engine = "local",
-    watch: Callable[[Step], None] | None = None,
+    on_step: Callable[[Step], None] | None = None,
     checkpoint: str | Path | None = None,
     resume: bool = False,
     overwrite: bool = False,
@@ -50,44 +48,83 @@ def aggregate(
     include: str | Sequence[str] = (),
     **settings: Any,
 ) -> Result:
-    """Votes -> labels one can trust.
+    """Find the most probable label of every task, and how sure that is.
 
-    votes: a path, several paths or a glob, a data frame of any library, the address of a database, or Annotations.
-    method: a name from `karat methods`, or a method with its settings, e.g. `PTBCC(n_prototypes=3)`.
-    gold: known truths of some tasks (a path, a data frame or a mapping); they are kept, and teach the method.
-    prior: an earlier result (or the file of one): what it knows of annotators who vote again counts here, too.
-    engine: where the work is done: "local" (the threads of this machine), "dask" (a cluster), or an engine that you
-        made yourself, such as `DaskEngine("tcp://scheduler:8786")` of karat.engines.dask.
-    watch: is called after each sweep, with what it did; without it a notebook shows one line of progress.
-    checkpoint: a file that Ctrl-C leaves behind, and that `resume` goes on from, to the same bits; `overwrite` gives up
-        the unfinished work that an earlier run left there.
-    task, annotator, label, wide, classes, repeated, missing, query, table, params, format, question, include: how to
-        read the votes, as in `karat.read`.
-    Further keywords are settings of the method.
+    Parameters
+    ----------
+    votes : path, paths, data frame, address of a database, or Annotations
+        The votes. A path may be a pattern or a folder; a data frame may be of any library.
+    method : str or Method, default "anchored"
+        A name from `karat methods`, or a method with its settings, such as `karat.PTBCC(n_prototypes=3)`.
+    gold : path, data frame, mapping, str or bool, optional
+        Known truths of some tasks. They are kept, and teach the method.
+    prior : Result or path, optional
+        An earlier result, or the file of one. What it knows of annotators who vote again counts here, too.
+    threads : int, optional
+        Threads to use. The default is the environment variable KARAT_THREADS, else one per core.
+    engine : str or Engine, default "local"
+        Where the work is done: "local" (the threads of this machine), "dask" (a cluster), "gpu", or an engine object
+        such as `DaskEngine("tcp://scheduler:8786")` of karat.engines.dask.
+    on_step : callable, optional
+        Called with a `Step` after each sweep. Without it, a notebook shows one line of progress.
+    checkpoint : path, optional
+        A file for unfinished work, written on Ctrl-C and every minute.
+    resume : bool, default False
+        Continue from the checkpoint, if it exists. The result is the same, to the bit.
+    overwrite : bool, default False
+        Discard the unfinished work of an earlier run in the checkpoint.
+    task, annotator, label, wide, classes, repeated, missing, query, table, params, format, question, include
+        How to read the votes, as in `karat.read`.
+    **settings
+        Settings of a method that is given by name.
+
+    Returns
+    -------
+    Result
+        Labels, probabilities, and how good each annotator is.
+
+    Raises
+    ------
+    InputError
+        If the votes cannot be read, or an option does not fit them.
+
+    Examples
+    --------
+    >>> import karat
+    >>> votes = karat.Annotations.from_arrays([1, 1, 1, 2], ["ann", "bob", "eve", "ann"], ["x", "x", "y", "y"])
+    >>> karat.aggregate(votes, "ds", max_iterations=10).label.tolist()
+    ['x', 'y']
     """
-    from karat.io.readers import read
-
-    chosen = make_method(method, settings)
-    kept = Checkpoint(checkpoint, resume=resume, overwrite=overwrite) if checkpoint is not None else None
-    if kept is not None:
-        kept.inspect()
-    with opened(engine, threads=threads, single=chosen.single) as where:
-        annotations = read(
+    on_step = on_step_of(on_step, settings.pop("watch", None))
+    reading = {
+        "task": task,
+        "annotator": annotator,
+        "label": label,
+        "wide": wide,
+        "classes": classes,
+        "repeated": repeated,
+        "missing": missing,
+        "query": query,
+        "table": table,
+        "params": params,
+        "format": format,
+        "question": question,
+        "include": include,
+    }
+    return run(
+        Run(
             votes,
-            task=task,
-            annotator=annotator,
-            label=label,
-            wide=wide,
+            reading,
+            method,
+            settings,
             gold=gold,
-            classes=classes,
-            repeated=repeated,
-            missing=missing,
-            query=query,
-            table=table,
-            params=params,
-            format=format,
-            question=question,
-            include=include,
+            prior=prior,
+            engine=engine,
+            threads=threads,
+            checkpoint=checkpoint,
+            resume=resume,
+            overwrite=overwrite,
+            on_step=on_step,
+            progress=IN_NOTEBOOK,
         )
-        with in_notebook(chosen.name) as line:
-            return fit(chosen, annotations, prior=prior, engine=where, watch=watch or line, checkpoint=kept)
+    )

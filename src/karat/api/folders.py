@@ -7,12 +7,14 @@ must see the same files (a network disk).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import narwhals as nw
 
+from karat.api.renamed import on_step_of
+from karat.api.run import OnStep, Run, opened_engine
 from karat.engines.blas import one_blas_thread
 from karat.engines.dask import DaskEngine
 from karat.errors import InputError
@@ -25,10 +27,10 @@ from karat.io.readers.assemble import Wishes
 from karat.kernels.labels import preference_of
 from karat.methods import Method, make_method
 from karat.methods.registry import DEFAULT_METHOD
-from karat.results.data import ResultData, Step
+from karat.results.data import ResultData
 from karat.votes.annotations import Repeated
 
-__all__ = ["Outcome", "aggregate_files", "check_folder"]
+__all__ = ["Outcome", "aggregate_files", "check_folder", "run_into_folder"]
 
 
 def aggregate_files(
@@ -45,7 +47,8 @@ def aggregate_files(
     repeated: Repeated = "first",
     missing: Sequence[Any] | None = None,
     probabilities: bool = False,
-    watch: Callable[[Step], None] | None = None,
+    on_step: OnStep | None = None,
+    watch: OnStep | None = None,
     rows_per_range: int = ROWS_PER_RANGE,
 ) -> Outcome:
     """Votes in files -> labels in a folder of Parquet files, in the order of the tasks' names.
@@ -53,7 +56,7 @@ def aggregate_files(
     Labels and probabilities are those of `karat.aggregate`, to the bit; annotators' accuracies are sums in another
     order. The folder appears when all is written; one of an earlier run is replaced.
     """
-    chosen = make_method(method, {})
+    chosen, on_step = make_method(method, {}), on_step_of(on_step, watch)
     _check(chosen, engine, gold)
     began, target = time.perf_counter(), Path(folder).expanduser().resolve()
     check_folder(target, _places(votes, gold))
@@ -71,9 +74,27 @@ def aggregate_files(
             rows_per_range=rows_per_range,
         )
         engine.adopt(lambda index: remote.blocks[index], [block.n_tasks for block in remote.blocks])
-        made, tally = _fit(chosen, engine, remote, shop, probabilities, watch)
+        made, tally = _fit(chosen, engine, remote, shop, probabilities, on_step)
     notes = [*chosen.notes, *chosen.cautions(remote.n_tasks), *engine.notes()]
     return outcome(target, made, remote, tally, time.perf_counter() - began, notes)
+
+
+def run_into_folder(wanted: Run, folder: str | Path, *, probabilities: bool = False) -> Outcome:
+    """`aggregate_files` of a run whose engine is "dask" and whose votes are files."""
+    method = make_method(wanted.method, dict(wanted.settings))
+    check_folder(Path(folder).expanduser().resolve(), _places(wanted.votes, wanted.gold))
+    given = {name: value for name, value in wanted.reading.items() if value}
+    with opened_engine(wanted, method.single) as engine, wanted.progress.fitting(method.name) as line:
+        return aggregate_files(
+            wanted.votes,
+            folder,
+            method,
+            engine=cast(DaskEngine, engine),
+            gold=wanted.gold,
+            probabilities=probabilities,
+            on_step=wanted.on_step or line,
+            **given,
+        )
 
 
 def _check(method: Method, engine: DaskEngine, gold: Any) -> None:
@@ -99,11 +120,11 @@ def _fit(
     votes: Remote,
     shop: Workshop,
     probabilities: bool,
-    watch: Callable[[Step], None] | None,
+    on_step: OnStep | None,
 ) -> tuple[ResultData, Tally]:
     """The fit; then each worker writes the labels of its blocks."""
     with one_blas_thread():
-        made = template(votes, descend(method, engine, watch=watch))
+        made = template(votes, descend(method, engine, watch=on_step))
     preference = preference_of(engine.sum(class_totals).classes)
     tally = engine.sum(write_block, votes.blocks, preference, without_learned(made), probabilities, shop.labels)
     if len(votes.unlabelled):

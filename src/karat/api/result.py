@@ -223,8 +223,9 @@ class Result(ResultData):
         refit : bool, default False
             Fit all votes again, as if they had come at once.
         **more
-            `repeated` says which votes count if an annotator votes on a task more than once. `threads`, `watch` and,
-            with `refit`, `prior` are as in `karat.aggregate`. All other keywords are those of `karat.read`.
+            `repeated` says which votes count if an annotator votes on a task more than once. `threads`, `on_step` and,
+            with `refit`, `prior`, `engine`, `checkpoint`, `resume` and `overwrite` are as in `karat.aggregate`. All
+            other keywords are those of `karat.read`.
         """
         from karat.api.update import update
 

@@ -8,17 +8,21 @@ from typing import Any
 
 import numpy as np
 
+from karat.api.renamed import on_step_of
 from karat.api.result import Result
+from karat.api.run import OnStep, Run, names_given, run
+from karat.engines import Engine
 from karat.errors import InputError
 from karat.fitting import updating
-from karat.fitting.solve import Watch
 from karat.io.readers import read
 from karat.io.readers.truth import with_gold
+from karat.methods import method_of
+from karat.methods.registry import ALIASES
 from karat.votes.annotations import Annotations, Repeated
 from karat.votes.encoding import MISSING
 from karat.votes.merging import Joined, Merged, merge
 
-__all__ = ["update"]
+__all__ = ["check_no_fit", "update"]
 
 
 def update(
@@ -27,17 +31,48 @@ def update(
     *,
     gold: Any = None,
     refit: bool = False,
-    prior: Any = None,
     threads: int | None = None,
-    watch: Watch | None = None,
+    on_step: OnStep | None = None,
+    watch: OnStep | None = None,
+    prior: Any = None,
+    engine: str | Engine = "local",
+    scheduler: str | None = None,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
     repeated: Repeated = "first",
     **reading: Any,
 ) -> Result:
     """Read the votes and fold them into the result; `Result.update` documents the parameters."""
     if votes is None and gold is None and not refit:
         raise InputError("there is nothing to update with: give votes, or known truths (gold), or refit")
+    on_step, refit = on_step_of(on_step, watch, stacklevel=4), refit or result.method in ALIASES
+    fitting: dict[str, Any] = {"prior": prior, "scheduler": scheduler, "checkpoint": checkpoint}
+    fitting |= {"resume": resume, "overwrite": overwrite}
+    if not refit:
+        check_no_fit({**fitting, "engine": engine})
     merged = _merge(updating.votes_of(result), votes, gold, repeated, reading)
-    return Result.of(updating.update(result, merged, refit=refit, prior=prior, threads=threads, watch=watch))
+    if refit:
+        fitting |= {"threads": threads, "on_step": on_step, "engine": engine}
+        return _refit(result, Run(merged.votes, method=method_of(result), **fitting))
+    return Result.of(updating.update(result, merged, threads=threads, watch=on_step))
+
+
+def check_no_fit(options: dict[str, Any]) -> None:
+    """Raise an error if any of these options of a fit is given."""
+    if given := names_given({name: value for name, value in options.items() if value != "local"}):
+        raise InputError(f"--{given[0]} is for fitting again; add --refit (refit=True)")
+
+
+def _refit(result: Result, wanted: Run) -> Result:
+    if result.known_annotators is not None and wanted.prior is None:
+        raise InputError("the model was fitted with a prior; give the same one again (--prior, prior=)")
+    made = run(wanted)
+    if result.method not in ALIASES:
+        return made
+    n_votes = wanted.votes.n_votes
+    note = f"The model was of {result.method}, which is gone: all {n_votes:,} votes were fitted by {made.method}."
+    return replace(made, notes=[note, *made.notes])
 
 
 def _merge(old: Annotations, votes: Any, gold: Any, repeated: Repeated, reading: dict[str, Any]) -> Merged:

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from karat.cli import database as d
-from karat.cli import exports as e
 from karat.cli import options as o
 from karat.cli import source as s
 
@@ -25,10 +23,12 @@ MEASURES = {
     "self_agreement": "agreeing repeats of one annotator",
 }
 SHOWN = 10  # rows of a table
+EVERY_VOTE = o.Reading(repeated="all")
 
 
+@o.with_groups
 def agreement(
-    files: s.Source,
+    files: o.Source,
     level: Annotated[
         str,
         typer.Option(
@@ -41,19 +41,7 @@ def agreement(
     pairs: Annotated[
         str | None, typer.Option("--pairs", metavar="OUT", help="Write the agreement of annotators two by two.")
     ] = None,
-    task: o.TaskColumn = None,
-    annotator: o.AnnotatorColumn = None,
-    label: o.LabelColumn = None,
-    wide: o.Wide = False,
-    classes: o.Classes = None,
-    missing: o.Missing = None,
-    repeated: o.Repeated = "all",
-    query: d.Query = None,
-    table: d.Table = None,
-    param: d.Param = None,
-    format: e.Format = None,
-    question: e.Question = None,
-    include: e.Include = None,
+    reading: o.Reading = EVERY_VOTE,
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
@@ -62,16 +50,13 @@ def agreement(
     Where an annotator voted on a task more than once, their most frequent vote counts; how often they agree with
     themselves is shown beside it.
     """
+    from karat.api.agreement import agreement as measure
     from karat.cli.outputs import check_outputs, write_all
     from karat.cli.outputs import table as write_table
-    from karat.insight import agreement as measure
-    from karat.insight.votes import votes_of
 
     outputs = [path for path in (annotators, pairs) if path is not None]
     check_outputs(outputs, [], files)
-    selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
-    reading = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection)
-    found = measure(votes_of(s.votes_or_saved(reading)), level=level)  # type: ignore[arg-type]  # checked there
+    found = measure(s.votes_or_saved(files, reading), level=level)  # type: ignore[arg-type]  # checked there
     tables = ((annotators, found.annotators), (pairs, found.pairs))
     write_all({path: write_table(frame) for path, frame in tables if path is not None})
     _show(found, json)

@@ -6,16 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from karat.cli import database as d
-from karat.cli import exports as e
 from karat.cli import options as o
 from karat.methods.registry import REGISTRY
 
 if TYPE_CHECKING:
-    from karat.api.result import Result
     from karat.insight.comparison import Comparison
-    from karat.methods import Method
-    from karat.votes.annotations import Annotations
 
 __all__ = ["compare"]
 
@@ -33,6 +28,7 @@ FIGURES = {
 }
 
 
+@o.with_groups
 def compare(
     files: o.Files,
     truth: Annotated[
@@ -45,23 +41,9 @@ def compare(
     labels: Annotated[
         str | None, typer.Option("--labels", metavar="OUT", help="Write every task with the label of each method.")
     ] = None,
-    settings: o.Setting = None,
-    task: o.TaskColumn = None,
-    annotator: o.AnnotatorColumn = None,
-    label: o.LabelColumn = None,
-    wide: o.Wide = False,
-    classes: o.Classes = None,
-    missing: o.Missing = None,
-    repeated: o.Repeated = "first",
-    threads: o.Threads = None,
-    seed: o.Seed = None,
+    fitting: o.Fitting = o.FITTING,
+    reading: o.Reading = o.READING,
     json: o.Json = False,
-    query: d.Query = None,
-    table: d.Table = None,
-    param: d.Param = None,
-    format: e.Format = None,
-    question: e.Question = None,
-    include: e.Include = None,
     raw: o.Raw = False,
 ) -> None:
     """Run several methods on the same votes: where they agree, where each flips the majority vote, what they cost.
@@ -70,33 +52,19 @@ def compare(
     karat aggregate and karat trust do. With truths, "right" counts the flips whose label is right, and "wrong" those
     where the label of the majority vote is right.
     """
-    from karat.cli.evaluate import make_methods
+    from karat.api.compare import compare_run
     from karat.cli.outputs import check_outputs
+    from karat.cli.settings import make_several, several
+    from karat.cli.source import inputs_of, outputs_of
     from karat.cli.summary import tell_left_out
-    from karat.insight.comparison import compare as side_by_side
-    from karat.io.readers import match_truth
 
-    outputs = [path for path in (output, labels) if path is not None]
-    check_outputs(outputs, [], [*files, *([truth] if truth else [])])
-    chosen = make_methods(o.several(methods) or list(REGISTRY), settings, seed)
-    selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
-    votes = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection).read()
-    tell_left_out(votes)
-    codes = None if truth is None else match_truth(votes, truth).codes
-    found = side_by_side(votes, chosen, truth=codes, run=_runner(threads))
+    tables = [path for path in (output, labels) if path is not None]
+    check_outputs(tables, outputs_of(fitting), inputs_of(files, fitting.prior, truth))
+    chosen = make_several(several(methods) or list(REGISTRY), fitting.settings, fitting.seed)
+    wanted = reading.run(files, on_read=tell_left_out, **fitting.place())
+    found = compare_run(wanted, chosen, truth)
     _write(found, output, labels)
     _show(found, json)
-
-
-def _runner(threads: int | None) -> Any:
-    from karat.api.fit import fit
-    from karat.cli.words import progress
-
-    def run(method: Method, votes: Annotations) -> Result:
-        with progress(method.name) as watch:
-            return fit(method, votes, threads=threads, watch=watch)
-
-    return run
 
 
 def _write(found: Comparison, output: str | None, labels: str | None) -> None:

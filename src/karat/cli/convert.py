@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from karat.cli import database as d
-from karat.cli import exports as e
 from karat.cli import options as o
 
 if TYPE_CHECKING:
@@ -17,11 +16,15 @@ if TYPE_CHECKING:
 __all__ = ["convert"]
 
 
+EVERY_VOTE = o.Reading(repeated="all")
+
+
 class Shape(StrEnum):
     long = "long"
     wide = "wide"
 
 
+@o.with_groups
 def convert(
     files: o.Files,
     output: Annotated[
@@ -31,24 +34,8 @@ def convert(
     to: Annotated[
         Shape, typer.Option("--to", help="A row a vote, or a row a task with a column an annotator.")
     ] = Shape.long,
-    task: o.TaskColumn = None,
-    annotator: o.AnnotatorColumn = None,
-    label: o.LabelColumn = None,
-    wide: o.Wide = False,
-    gold: Annotated[
-        str | None,
-        typer.Option("--gold", metavar="FILE", help="Known truths of some tasks, or a column of FILE with them."),
-    ] = None,
-    classes: o.Classes = None,
-    missing: o.Missing = None,
-    repeated: o.Repeated = "all",
-    format: e.Format = None,
-    question: e.Question = None,
-    include: e.Include = None,
-    gold_from_export: e.GoldFromExport = False,
-    query: d.Query = None,
-    table: d.Table = None,
-    param: d.Param = None,
+    reading: o.Reading = EVERY_VOTE,
+    known: o.Gold = o.GOLD,
     raw: o.Raw = False,
 ) -> None:
     """Write the votes of an export, or of any table, as a plain table.
@@ -58,18 +45,17 @@ def convert(
     """
     from karat.cli.outputs import check_outputs, write_all
     from karat.cli.questions import refuse_single
+    from karat.cli.source import inputs_of
     from karat.io.writers.votes import write_votes
 
-    check_outputs([output], [], [*files, *([gold] if gold else [])])
-    known = e.gold_of(gold, gold_from_export)
-    if question == e.ALL:
-        refuse_single(query=query, table=table)
-    if to is Shape.wide and repeated == "all":  # a row has room for one vote of an annotator
-        repeated = "first"
-    selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
-    reading = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection)
-    votes = reading.read_each(known) if question == e.ALL else {"": reading.read(known)}
-    shape = {"wide": to is Shape.wide, "gold": known is not None}
+    check_outputs([output], [], inputs_of(files, known.gold))
+    gold = known.given()
+    if reading.is_of_all_questions:
+        refuse_single(query=reading.query, table=reading.table)
+    if to is Shape.wide and reading.repeated == "all":  # a row has room for one vote of an annotator
+        reading = replace(reading, repeated="first")
+    votes = reading.read_each(files, gold) if reading.is_of_all_questions else {"": reading.read(files, gold)}
+    shape = {"wide": to is Shape.wide, "gold": gold is not None}
     if output == "-":
         write_votes(votes, output, **shape)
     else:

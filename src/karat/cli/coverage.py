@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from karat.cli import database as d
-from karat.cli import exports as e
 from karat.cli import options as o
 from karat.cli import source as s
 
@@ -27,33 +25,22 @@ SHOWN = 30  # rows of the table
 MOST_CLASSES = 5  # of an annotator's polarity, on the terminal
 
 
+@o.with_groups
 def coverage(
-    files: s.Source,
+    files: o.Source,
     truth: Annotated[
         str | None, typer.Option("--truth", metavar="FILE", help="Known truths: adds how often each is right.")
     ] = None,
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="OUT", help="Write the table: CSV, TSV, JSONL or Parquet.")
     ] = None,
-    task: o.TaskColumn = None,
-    annotator: o.AnnotatorColumn = None,
-    label: o.LabelColumn = None,
+    reading: o.Reading = o.READING,
     truth_task: Annotated[
         str | None, typer.Option("--truth-task", metavar="NAME", help="The column of the tasks in --truth.")
     ] = None,
     truth_label: Annotated[
         str | None, typer.Option("--truth-label", metavar="NAME", help="The column of the truths in --truth.")
     ] = None,
-    wide: o.Wide = False,
-    classes: o.Classes = None,
-    missing: o.Missing = None,
-    repeated: o.Repeated = "first",
-    query: d.Query = None,
-    table: d.Table = None,
-    param: d.Param = None,
-    format: e.Format = None,
-    question: e.Question = None,
-    include: e.Include = None,
     json: o.Json = False,
 ) -> None:
     """Say what each annotator or labelling function covers: coverage, polarity, overlaps, conflicts.
@@ -69,8 +56,7 @@ def coverage(
     from karat.votes.frames import to_polars
 
     check_outputs([output] if output else [], [], [*files, *([truth] if truth else [])])
-    selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
-    given = s.votes_or_saved(o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection))
+    given = s.votes_or_saved(files, reading)
     votes = votes_of(given)
     key = None if truth is None else match_truth(votes, truth, task=truth_task, label=truth_label)
     found = to_polars(measure(given, key))

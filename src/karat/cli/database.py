@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,7 +13,7 @@ from karat.io.databases import is_database, parse, table_parts
 if TYPE_CHECKING:
     from karat.api.result import Result
 
-__all__ = ["Destination", "Param", "Query", "Table", "ToDatabase", "ToTable", "destination", "selection"]
+__all__ = ["Destination", "Param", "Query", "Table", "ToDatabase", "ToTable", "destination", "parameters"]
 
 DATABASES = "Databases"
 
@@ -79,9 +79,9 @@ class Destination:
         result.to_table(self.address, self.table, probabilities=probabilities)
 
 
-def selection(query: str | None, table: str | None, params: list[str] | None) -> dict[str, Any]:
-    """What `karat.read` is asked for beside the address; the message is about options, not about arguments."""
-    return {"query": query, "table": table, "params": dict(_pair(text) for text in params or [])}
+def parameters(given: list[str] | None) -> dict[str, str]:
+    """The values of the parameters of a query."""
+    return dict(_pair(text) for text in given or [])
 
 
 def destination(files: list[str], source: str | None, table: str | None, address: str | None) -> Destination | None:

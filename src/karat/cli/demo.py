@@ -20,19 +20,15 @@ def demo(
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="Where the files go.")] = "karat-demo",
 ) -> None:
     """Run everything on a small sample: read, aggregate, judge, show."""
-    from karat.api.fit import fit
-    from karat.cli.words import progress
+    from karat.api.run import Run, run
+    from karat.cli.words import on_terminal
     from karat.io.readers import read
-    from karat.methods import method_class
-    from karat.methods.mv import MajorityVote
-    from karat.methods.registry import DEFAULT_METHOD
     from karat.votes.sample import VOTES
 
     _refuse_others(Path(out))
     votes = read(VOTES)
-    with progress(DEFAULT_METHOD) as watch:
-        result = fit(method_class(DEFAULT_METHOD)(), votes, watch=watch)
-    majority = fit(MajorityVote(), votes)
+    result = run(Run(votes, progress=on_terminal()))
+    majority = run(Run(votes, method="mv"))
     files = _write(result, Path(out))
     _show_job(votes, result)
     _show_accuracy(votes, result, majority)

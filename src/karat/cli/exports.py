@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Results = dict[str, Result]
 
-__all__ = ["ALL", "Back", "Format", "GoldFromExport", "Include", "Question", "WriteBack", "gold_of", "selection"]
+__all__ = ["ALL", "Back", "Format", "GoldFromExport", "Include", "Question", "WriteBack"]
 
 EXPORTS = "Exports of annotation tools"
 ALL = "all"  # questions
@@ -65,14 +65,6 @@ WriteBack = Annotated[
 ]
 
 
-def selection(format: str | None, question: str | None, include: str | None) -> dict[str, Any]:
-    """What to read of an export, as `karat.read` calls it."""
-    from karat.cli.options import listed
-
-    chosen = {"format": format, "question": question, "include": listed(include)}
-    return {name: value for name, value in chosen.items() if value is not None}
-
-
 @dataclass(frozen=True)
 class Back:
     """The labels on their way back to where the votes come from."""
@@ -107,9 +99,3 @@ class Back:
             write_back(result, self.files_read, path, format=self.format, question=question, task=self.task)
 
         return {self.output: write}
-
-
-def gold_of(gold: str | None, from_export: bool) -> str | bool | None:
-    if gold is not None and from_export:
-        raise InputError("--gold and --gold-from-export both say where known truths are; leave one of them out")
-    return True if from_export else gold

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from karat.cli import options as o
+from karat.cli import source as s
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,8 +20,9 @@ __all__ = ["next_votes"]
 SHOWN = 20  # rows of a table for people
 
 
+@o.with_groups
 def next_votes(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="What karat aggregate --save kept.")],
+    files: o.Source,
     budget: Annotated[
         int | None, typer.Option("--budget", min=1, metavar="N", help="How many votes there may be; by default any.")
     ] = None,
@@ -40,18 +42,23 @@ def next_votes(
     safe: Annotated[
         float, typer.Option("--safe", metavar="P", help="A label of this probability needs no further vote.")
     ] = 0.95,
+    method: o.Method = None,
+    fitting: o.Fitting = o.FITTING,
+    known: o.Gold = o.GOLD,
+    reading: o.Reading = o.READING,
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
     """Rank tasks by what one more vote is expected to gain, and name annotators to look after."""
-    from karat.api.result import load
+    from karat.api.next_votes import next_votes as plan_next
     from karat.cli.outputs import check_outputs, write_all
     from karat.cli.summary import print_json
 
     outputs = {"tasks": output, "safe_tasks": safe_tasks, "annotators": annotators}
-    check_outputs([path for path in outputs.values() if path is not None], [], [model])
-    result = load(model)
-    plan = result.next(budget, annotators=_who(available, result.annotator_names), safe=safe)
+    tables = [path for path in outputs.values() if path is not None]
+    check_outputs(tables, s.outputs_of(fitting), s.inputs_of(files, fitting.prior, known.gold))
+    result = s.result_of(files, reading, fitting, method, known)
+    plan = plan_next(result, budget, annotators=_who(available, result.annotator_names), safe=safe)
     write_all({path: partial(_write, plan, name) for name, path in outputs.items() if path is not None})
     if json:
         print_json(_facts(plan))

@@ -1,26 +1,31 @@
-"""Options that several commands share, and what they mean."""
+"""Options that several commands share. Each is declared here, once; `with_groups` adds groups of them to a command."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from karat.cli.database import Param, Query, Table, parameters
+from karat.cli.exports import ALL, Format, GoldFromExport, Include, Question
+from karat.cli.groups import with_groups
+from karat.cli.settings import listed, make
 from karat.engines.registry import ENGINES
 from karat.errors import InputError
 from karat.io.formulas import ESCAPE
-from karat.methods.registry import REGISTRY
+from karat.methods.registry import DEFAULT_METHOD, REGISTRY
 
 if TYPE_CHECKING:
-    from karat.methods import Method
+    from karat.api.run import Run
     from karat.votes.annotations import Annotations
 
-__all__ = ["METHODS", "Reading", "listed", "make", "setting_names", "several"]
+__all__ = ["FITTING", "GOLD", "PLACE", "READING", "Fitting", "Gold", "Place", "Reading", "listed", "with_groups"]
 
 METHODS = ", ".join(REGISTRY)
 WHERE = "|".join(ENGINES)
 COLUMNS = "Columns and labels"
+FIT = "Fit"
 
 Files = Annotated[
     list[str],
@@ -30,6 +35,11 @@ Files = Annotated[
         show_default=False,
     ),
 ]
+Source = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE|MODEL", help="Votes, as for aggregate; or what --save kept.", show_default=False),
+]
+Truth = Annotated[str | None, typer.Option("--truth", metavar="FILE", help="Known truths to judge the labels by.")]
 TaskColumn = Annotated[
     str | None, typer.Option("--task", metavar="NAME", help="The column of the tasks.", rich_help_panel=COLUMNS)
 ]
@@ -73,6 +83,9 @@ Repeated = Annotated[
         rich_help_panel=COLUMNS,
     ),
 ]
+Method = Annotated[
+    str | None, typer.Option("--method", metavar="M", help=f"One of {METHODS}; by default {DEFAULT_METHOD}.")
+]
 Methods = Annotated[
     list[str] | None,
     typer.Option("--method", "--methods", metavar="A,B,C", help=f"Some of {METHODS}. Can be repeated."),
@@ -92,30 +105,18 @@ Raw = Annotated[
         callback=_write_raw,
     ),
 ]
-Prior = Annotated[
-    str | None,
-    typer.Option("--prior", metavar="MODEL", help="A saved model: what it knows of annotators who vote again."),
-]
 Setting = Annotated[
     list[str] | None,
     typer.Option(
         "--set", metavar="NAME=VALUE", help="A setting of the method, e.g. max_iterations=100. Can be repeated."
     ),
 ]
-Threads = Annotated[
-    int | None,
-    typer.Option("--threads", min=1, help="Threads to use; by default KARAT_THREADS, else one per core."),
-]
-Engine = Annotated[str, typer.Option("--engine", metavar=WHERE, help="Where the work is done.")]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="Of the cluster that --engine dask uses, e.g. tcp://10.0.0.1:8786; else one is started here.",
-    ),
-]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of methods that draw random numbers.")]
+
+
+def fit_option(name: str, help_text: str, **more: Any) -> Any:
+    return typer.Option(name, help=help_text, rich_help_panel=FIT, **more)
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 
 
@@ -123,100 +124,132 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard outpu
 class Reading:
     """How the votes are read."""
 
-    files: list[str]
-    task: str | None
-    annotator: str | None
-    label: str | None
-    wide: bool
-    classes: str | None
-    missing: str | None
-    repeated: str
-    selection: dict[str, Any] = field(default_factory=dict)  # from a database or an export
+    task: TaskColumn = None
+    annotator: AnnotatorColumn = None
+    label: LabelColumn = None
+    wide: Wide = False
+    classes: Classes = None
+    missing: Missing = None
+    repeated: Repeated = "first"
+    query: Query = None
+    table: Table = None
+    param: Param = None
+    format: Format = None
+    question: Question = None
+    include: Include = None
 
-    def read(self, gold: str | bool | None = None) -> Annotations:
-        from karat.cli.words import reading_progress
-        from karat.io.readers import read
+    @property
+    def is_of_all_questions(self) -> bool:
+        return self.question == ALL
 
-        annotator: Any = self.annotator
-        with reading_progress() as watch:
-            return read(
-                self.files,
-                annotator=listed(annotator) if self.wide and annotator else annotator,
-                label=self.label,
-                wide=self.wide,
-                watch=watch,
-                **self._common(gold),
-            )
-
-    def read_each(self, gold: str | bool | None = None) -> dict[str, Annotations]:
-        """The votes for every question of an export."""
-        from karat.cli.words import reading_progress
-        from karat.io.readers import read_each
-
-        if self.annotator or self.label or self.wide:
-            raise InputError("--annotator, --label and --wide are for plain tables, which ask one question")
-        with reading_progress() as watch:
-            return read_each(self.files, watch=watch, **self._common(gold))
-
-    def _common(self, gold: str | bool | None) -> dict[str, Any]:
-        return {
+    def keywords(self) -> dict[str, Any]:
+        """Those of `karat.read`."""
+        given = {
             "task": self.task,
-            "gold": gold,
+            "annotator": listed(self.annotator) if self.wide else self.annotator,
+            "label": self.label,
+            "wide": self.wide,
             "classes": listed(self.classes),
             "missing": listed(self.missing),
-            "repeated": self.repeated,  # checked by the reader
-            **{name: value for name, value in self.selection.items() if value},
+            "repeated": self.repeated,
+            "query": self.query,
+            "table": self.table,
+            "params": parameters(self.param),
+            "format": self.format,
+            "question": self.question,
+            "include": listed(self.include),
         }
+        return {name: value for name, value in given.items() if value}
+
+    def options(self) -> dict[str, Any]:
+        """What was given, by the name of the option, but for --repeated, which has a default."""
+        names = [one.name for one in fields(self) if one.name != "repeated"]
+        return {f"--{name}": getattr(self, name) for name in names}
+
+    def read(self, files: list[str], gold: str | bool | None = None) -> Annotations:
+        """Read the votes for a command that fits nothing."""
+        from karat.api.run import read_votes
+
+        return read_votes(self.run(files, gold))
+
+    def read_each(self, files: list[str], gold: str | bool | None = None) -> dict[str, Annotations]:
+        """Read the votes for every question of an export."""
+        from karat.api.run import read_questions
+
+        return read_questions(self.run(files, gold))
+
+    def run(self, files: list[str], gold: str | bool | None = None, **more: Any) -> Run:
+        from karat.api.run import Run
+        from karat.cli.words import on_terminal
+
+        return Run(files, self.keywords(), gold=gold, progress=on_terminal(), **more)
 
 
-def listed(text: str | None) -> list[str] | None:
-    return None if text is None else [part.strip() for part in text.split(",")]
+@dataclass(frozen=True)
+class Gold:
+    """Known truths that teach a method."""
+
+    gold: Annotated[
+        str | None,
+        typer.Option("--gold", metavar="FILE", help="Known truths of some tasks, or a column of FILE with them."),
+    ] = None
+    gold_from_export: GoldFromExport = False
+
+    def given(self) -> str | bool | None:
+        if self.gold is not None and self.gold_from_export:
+            raise InputError("--gold and --gold-from-export both say where known truths are; leave one of them out")
+        return True if self.gold_from_export else self.gold
 
 
-def several(given: list[str] | None) -> list[str]:
-    """The values of an option that takes commas and can be repeated."""
-    return [name for text in given or [] for name in listed(text) or []]
+@dataclass(frozen=True)
+class Place:
+    """Where a fit runs, and what it starts from."""
+
+    prior: Annotated[
+        str | None,
+        fit_option("--prior", "A saved model: what it knows of annotators who vote again.", metavar="MODEL"),
+    ] = None
+    threads: Annotated[
+        int | None, fit_option("--threads", "Threads to use; by default KARAT_THREADS, else one per core.", min=1)
+    ] = None
+    engine: Annotated[str, fit_option("--engine", "Where the work is done.", metavar=WHERE)] = "local"
+    scheduler: Annotated[
+        str | None,
+        fit_option(
+            "--scheduler",
+            "Of the cluster that --engine dask uses, e.g. tcp://10.0.0.1:8786; else one is started here.",
+            metavar="ADDRESS",
+        ),
+    ] = None
+    checkpoint: Annotated[
+        str | None,
+        fit_option("--checkpoint", "Keep unfinished work there: on Ctrl-C, and every minute.", metavar="FILE"),
+    ] = None
+    resume: Annotated[bool, fit_option("--resume", "Go on from --checkpoint, if it is there.")] = False
+    overwrite: Annotated[bool, fit_option("--overwrite", "Give up the work of an earlier run in --checkpoint.")] = False
+
+    def place(self) -> dict[str, Any]:
+        """The fields of a `Run` that these options fill in."""
+        return {one.name: getattr(self, one.name) for one in fields(Place)}
 
 
-def make(name: str, given: list[str] | None, seed: int | None, *, only_known: bool = False) -> Method:
-    """The method with the settings from the command line; with only_known, those it does not have are left out."""
-    from karat.methods import current_settings, make_method, method_class, no_setting
+@dataclass(frozen=True)
+class Fitting(Place):
+    """How a method is fitted."""
 
-    chosen = method_class(name)
-    defaults = chosen().settings
-    settings = current_settings(name, dict(_pair(text) for text in given or []))
-    unknown = [key for key in settings if key not in defaults]
-    if unknown and not only_known:
-        raise no_setting(chosen.name, unknown[0])
-    values = {key: _value(key, text, defaults[key]) for key, text in settings.items() if key in defaults}
-    if seed is not None:
-        values["seed"] = seed
-    return make_method(name, values)
+    settings: Setting = None
+    seed: Annotated[int | None, fit_option("--seed", "Seed of methods that draw random numbers.", min=0)] = None
 
+    def run(self, files: list[str], reading: Reading, method: str | None, gold: str | bool | None, **more: Any) -> Run:
+        """The run of one method."""
+        chosen = make(method or DEFAULT_METHOD, self.settings, self.seed)
+        return reading.run(files, gold, method=chosen, **self.place(), **more)
 
-def setting_names(given: list[str] | None) -> list[str]:
-    return [_pair(text)[0] for text in given or []]
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name.strip():
-        raise InputError(f"--set takes NAME=VALUE, e.g. --set max_iterations=100, not {text!r}")
-    return name.strip().replace("-", "_"), value.strip()
+    def options(self) -> dict[str, Any]:
+        """What was given, by the name of the option, but for --threads, which a saved model may be shown with."""
+        given = {f"--{name}": value for name, value in self.place().items() if name not in ("threads", "engine")}
+        engine = None if self.engine == "local" else self.engine
+        return {"--set": self.settings, "--seed": self.seed, "--engine": engine, **given}
 
 
-def _value(name: str, text: str, default: Any) -> Any:
-    """The text as the kind of value that the setting has."""
-    import json
-
-    try:
-        if isinstance(default, str):
-            return text
-        if isinstance(default, bool):
-            return {"true": True, "false": False}[text.lower()]
-        if isinstance(default, int | float):
-            return type(default)(text)
-        return json.loads(text)
-    except (ValueError, KeyError):
-        kind = {bool: "true or false", int: "a whole number", float: "a number"}.get(type(default), "JSON")
-        raise InputError(f"--set {name}: expected {kind}, found {text!r}") from None
+READING, GOLD, PLACE, FITTING = Reading(), Gold(), Place(), Fitting()

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from karat.api.result import Result
     from karat.cli.outputs import Write
-    from karat.votes.annotations import Annotations
 
 __all__ = ["hand_over_each", "refuse_single"]
 
@@ -28,7 +27,7 @@ def refuse_single(**options: Any) -> None:
 
 
 def hand_over_each(
-    votes: dict[str, Annotations], results: Results, output: str | None, annotators: str | None, probabilities: bool,
+    results: Results, output: str | None, annotators: str | None, probabilities: bool,
     as_json: bool, more: dict[str, Write],
 ) -> None:  # fmt: skip
     """All files or none; what is printed comes last."""
@@ -43,7 +42,7 @@ def hand_over_each(
     if annotators:
         files[annotators] = lambda path: write_frame(_together(results, lambda result: result.annotators()), path)
     write_all(files)
-    found = _facts(votes, results)
+    found = _facts(results)
     if as_json:
         printed = {} if output else {"labels": labels.to_dicts()}
         print_json({"questions": found, "files": {"labels": output, "annotators": annotators}, **printed})
@@ -52,10 +51,10 @@ def hand_over_each(
     _tell(found, results)
 
 
-def _facts(votes: dict[str, Annotations], results: Results) -> dict[str, dict[str, Any]]:
+def _facts(results: Results) -> dict[str, dict[str, Any]]:
     from karat.cli.summary import facts
 
-    return {question: facts(result, votes[question]) for question, result in results.items()}
+    return {question: facts(result) for question, result in results.items()}
 
 
 def _tell(found: dict[str, dict[str, Any]], results: Results) -> None:

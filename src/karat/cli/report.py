@@ -6,38 +6,22 @@ from typing import Annotated
 
 import typer
 
-from karat.cli import database as d
-from karat.cli import exports as e
 from karat.cli import options as o
 from karat.cli import source as s
 
 __all__ = ["report"]
 
 
+@o.with_groups
 def report(
     context: typer.Context,
-    files: s.Source,
+    files: o.Source,
     output: Annotated[str, typer.Option("--output", "-o", metavar="OUT", help="The HTML file.")] = "report.html",
-    truth: s.Truth = None,
-    method: s.Method = None,
-    settings: o.Setting = None,
-    task: o.TaskColumn = None,
-    annotator: o.AnnotatorColumn = None,
-    label: o.LabelColumn = None,
-    wide: o.Wide = False,
-    gold: s.Gold = None,
-    classes: o.Classes = None,
-    missing: o.Missing = None,
-    repeated: o.Repeated = "first",
-    threads: o.Threads = None,
-    seed: o.Seed = None,
-    query: d.Query = None,
-    table: d.Table = None,
-    param: d.Param = None,
-    format: e.Format = None,
-    question: e.Question = None,
-    include: e.Include = None,
-    gold_from_export: e.GoldFromExport = False,
+    truth: o.Truth = None,
+    method: o.Method = None,
+    fitting: o.Fitting = o.FITTING,
+    known: o.Gold = o.GOLD,
+    reading: o.Reading = o.READING,
 ) -> None:
     """Show everything about the labels in one HTML file: no network, no server, for reading and for printing.
 
@@ -49,10 +33,8 @@ def report(
     from karat.report import require_libraries, write_report
 
     require_libraries()
-    check_outputs([], [output], [*files, *(path for path in (truth, gold) if path)])
-    known = s.truths_of(truth)
-    selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
-    reading = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection)
-    result = s.result_of(reading, method, settings, seed, threads, e.gold_of(gold, gold_from_export))
-    write_report(result, output, known, title=s.title_of(files), command=s.command_line(context))
+    check_outputs([], [output, *s.outputs_of(fitting)], s.inputs_of(files, fitting.prior, truth, known.gold))
+    truths = s.truths_of(truth)
+    result = s.result_of(files, reading, fitting, method, known)
+    write_report(result, output, truths, title=s.title_of(files), command=s.command_line(context))
     say(f"{output}: open it in a browser")

@@ -1,85 +1,59 @@
-"""What report and plot show: a result that was saved, or one made of votes."""
+"""What commands show: a result that was saved, or one made of votes."""
 
 from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from karat.cli import options as o
-from karat.cli.exports import ALL
 from karat.errors import InputError
 from karat.io.databases import is_database, parse
-from karat.methods.registry import DEFAULT_METHOD
 
 if TYPE_CHECKING:
     from karat.api.result import Result
     from karat.votes.annotations import Annotations
 
-__all__ = [
-    "Gold",
-    "Method",
-    "Source",
-    "Truth",
-    "command_line",
-    "refuse_for_model",
-    "result_of",
-    "title_of",
-    "truths_of",
-    "votes_or_saved",
-]
-
-Source = Annotated[
-    list[str],
-    typer.Argument(metavar="FILE|MODEL", help="Votes, as for aggregate; or what --save kept.", show_default=False),
-]
-Method = Annotated[
-    str | None,
-    typer.Option("--method", metavar="M", help=f"For votes: one of {o.METHODS}.  [default: {DEFAULT_METHOD}]"),
-]
-Gold = Annotated[
-    str | None,
-    typer.Option("--gold", metavar="FILE", help="Known truths that teach the method, or a column of FILE with them."),
-]
-Truth = Annotated[str | None, typer.Option("--truth", metavar="FILE", help="Known truths to judge the labels by.")]
+__all__ = ["command_line", "inputs_of", "outputs_of", "result_of", "title_of", "truths_of", "votes_or_saved"]
 
 
-def result_of(
-    reading: o.Reading, method: str | None, settings: list[str] | None, seed: int | None, threads: int | None, gold: Any
-) -> Result:
+def result_of(files: list[str], reading: o.Reading, fitting: o.Fitting, method: str | None, known: o.Gold) -> Result:
     """The saved result, or that of the votes."""
-    from karat.api.fit import fit
-    from karat.api.result import load
+    from karat.api.run import refuse_for_model, run, saved
     from karat.cli.summary import tell_left_out
-    from karat.cli.words import progress
-    from karat.results.archive import is_saved_result
 
-    if len(reading.files) == 1 and is_saved_result(reading.files[0]):
-        refuse_for_model(reading, method=method, set=settings, seed=seed, gold=gold)
-        return load(reading.files[0])
-    if reading.selection.get("question") == ALL:
+    if (result := saved(files)) is not None:
+        gold = {"--gold": known.gold, "--gold-from-export": known.gold_from_export}
+        refuse_for_model({"--method": method, **fitting.options(), **gold, **reading.options()})
+        return result
+    if reading.is_of_all_questions:
         raise InputError("this shows one question; choose it with --question NAME")
-    chosen = o.make(method or DEFAULT_METHOD, settings, seed)
-    votes = reading.read(gold)
-    tell_left_out(votes)
-    with progress(chosen.name) as watch:
-        return fit(chosen, votes, threads=threads, watch=watch)
+    return run(fitting.run(files, reading, method, known.given(), on_read=tell_left_out))
 
 
-def votes_or_saved(reading: o.Reading) -> Annotations | Result:
+def votes_or_saved(files: list[str], reading: o.Reading) -> Annotations | Result:
     """The saved result, or the votes, of which is said what was left out."""
-    from karat.api.result import load
+    from karat.api.run import refuse_for_model, saved
     from karat.cli.summary import tell_left_out
-    from karat.results.archive import is_saved_result
 
-    if len(reading.files) == 1 and is_saved_result(reading.files[0]):
-        refuse_for_model(reading)
-        return load(reading.files[0])
-    votes = reading.read()
+    if (result := saved(files)) is not None:
+        refuse_for_model(reading.options())
+        return result
+    votes = reading.read(files)
     tell_left_out(votes)
     return votes
+
+
+def inputs_of(files: list[str], *others: str | None) -> list[str]:
+    """The files that are read, which no output may replace."""
+    return [*files, *(name for name in others if name is not None)]
+
+
+def outputs_of(place: o.Place) -> list[str]:
+    """The files that a fit writes by itself."""
+    return [] if place.checkpoint is None else [place.checkpoint]
 
 
 def truths_of(path: str | None) -> Any:
@@ -113,12 +87,3 @@ def _words(parameter: Any, value: Any) -> list[str]:
         return [parse(one).name if is_database(one) else one for one in values]
     option = parameter.opts[0]
     return [option] if value is True else [word for one in values for word in (option, one)]
-
-
-def refuse_for_model(reading: o.Reading, **options: Any) -> None:
-    """What is for votes only."""
-    columns = {name: getattr(reading, name) for name in ("task", "annotator", "label", "wide", "classes", "missing")}
-    options |= {**columns, **reading.selection}
-    given = [name for name, value in options.items() if value]
-    if given:
-        raise InputError(f"--{given[0]} is for votes, and this model is fitted already; leave it out")

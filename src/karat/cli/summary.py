@@ -13,6 +13,7 @@ import typer
 from karat.cli.words import count, say, warn
 from karat.insight import n_flips
 from karat.insight.expected import Expected, expected_of, in_words
+from karat.insight.votes import votes_of
 from karat.votes.encoding import MISSING
 from karat.votes.frames import to_list
 
@@ -26,8 +27,9 @@ SHOWN = 3  # of the best and of the worst annotators
 MOST_NAMED = 10  # annotators without any vote
 
 
-def facts(result: ResultData, votes: Annotations) -> dict[str, Any]:
+def facts(result: ResultData) -> dict[str, Any]:
     """The figures of a result."""
+    votes = votes_of(result)
     gold, tied = int((votes.gold != MISSING).sum()), int(result.tied.sum())
     found = described(result, votes.n_votes, votes.n_tasks, tied=tied, outvoted=n_flips(result), gold=gold)
     expected = expected_of(result)

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from karat.cli import database as d
-from karat.cli import exports as e
 from karat.cli import options as o
 from karat.cli import source as s
 from karat.errors import InputError
@@ -27,8 +25,9 @@ def table_option(name: str, help_text: str) -> Any:
     return typer.Option(name, metavar="OUT", help=help_text, rich_help_panel=TABLES)
 
 
+@o.with_groups
 def trust(
-    files: s.Source,
+    files: o.Source,
     truth: Annotated[
         str | None,
         typer.Option("--truth", metavar="FILE", help="Known truths: judge the probabilities, fit a temperature."),
@@ -38,25 +37,10 @@ def trust(
     spammers: Annotated[str | None, table_option("--spammers", "How far votes depend on the truth.")] = None,
     pairs: Annotated[str | None, table_option("--pairs", "Annotators two by two, who err alike first.")] = None,
     calibration: Annotated[str | None, table_option("--calibration", "The reliability curve (needs --truth).")] = None,
-    method: s.Method = None,
-    settings: o.Setting = None,
-    task: o.TaskColumn = None,
-    annotator: o.AnnotatorColumn = None,
-    label: o.LabelColumn = None,
-    wide: o.Wide = False,
-    gold: s.Gold = None,
-    classes: o.Classes = None,
-    missing: o.Missing = None,
-    repeated: o.Repeated = "first",
-    threads: o.Threads = None,
-    seed: o.Seed = None,
-    query: d.Query = None,
-    table: d.Table = None,
-    param: d.Param = None,
-    format: e.Format = None,
-    question: e.Question = None,
-    include: e.Include = None,
-    gold_from_export: e.GoldFromExport = False,
+    method: o.Method = None,
+    fitting: o.Fitting = o.FITTING,
+    known: o.Gold = o.GOLD,
+    reading: o.Reading = o.READING,
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
@@ -67,10 +51,8 @@ def trust(
         raise InputError("--calibration needs --truth FILE, to judge the probabilities by")
     wanted = {"flips": flips, "contested": contested, "spammers": spammers, "pairs": pairs, "calibration": calibration}
     paths = {name: path for name, path in wanted.items() if path is not None}
-    check_outputs(paths.values(), [], [*files, *(path for path in (truth, gold) if path)])
-    selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
-    reading = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection)
-    result = s.result_of(reading, method, settings, seed, threads, e.gold_of(gold, gold_from_export))
+    check_outputs(paths.values(), s.outputs_of(fitting), s.inputs_of(files, fitting.prior, truth, known.gold))
+    result = s.result_of(files, reading, fitting, method, known)
     found = result.trust(truth)
     _write(result, found, paths)
     _show(result, found, json)

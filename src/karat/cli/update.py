@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from karat.cli import database as d
-from karat.cli import exports as e
 from karat.cli import options as o
 from karat.errors import InputError
 
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["update"]
 
 
+@o.with_groups
 def update(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="What karat aggregate --save kept.")],
     files: Annotated[
@@ -29,31 +28,16 @@ def update(
     refit: Annotated[
         bool, typer.Option("--refit", help="Fit all votes again, as if the new ones had always been there.")
     ] = False,
-    gold: Annotated[
-        str | None, typer.Option("--gold", metavar="FILE", help="Truths that have become known, or a column with them.")
-    ] = None,
-    prior: o.Prior = None,
     labels: Annotated[
         str | None, typer.Option("--labels", metavar="OUT", help="Write the labels: .csv, .tsv, .jsonl or .parquet.")
     ] = None,
     annotators: Annotated[
         str | None, typer.Option("--annotators", metavar="OUT", help="Write what is known of each annotator.")
     ] = None,
-    task: o.TaskColumn = None,
-    annotator: o.AnnotatorColumn = None,
-    label: o.LabelColumn = None,
-    wide: o.Wide = False,
-    missing: o.Missing = None,
-    repeated: o.Repeated = "first",
-    threads: o.Threads = None,
+    place: o.Place = o.PLACE,
+    known: o.Gold = o.GOLD,
+    reading: o.Reading = o.READING,
     json: o.Json = False,
-    query: d.Query = None,
-    table: d.Table = None,
-    param: d.Param = None,
-    format: e.Format = None,
-    question: e.Question = None,
-    include: e.Include = None,
-    gold_from_export: e.GoldFromExport = False,
     raw: o.Raw = False,
 ) -> None:
     """Fold new votes into a model, at a cost that follows the new votes.
@@ -62,26 +46,24 @@ def update(
     looks at all of them again.
     """
     from karat.api.result import load
+    from karat.api.update import check_no_fit
     from karat.cli.outputs import check_outputs, write_all
+    from karat.cli.source import inputs_of, outputs_of
     from karat.cli.summary import facts, print_json, tell
     from karat.cli.words import say
     from karat.system.locks import locked
 
-    if prior is not None and not refit:
-        raise InputError("--prior is for fitting again; add --refit")
-    if gold_from_export and not files:
+    if not refit:
+        check_no_fit({**place.place(), "threads": None})
+    if known.gold_from_export and not files:
         raise InputError("--gold-from-export needs the FILE that has the marks")
     tables = [path for path in (labels, annotators) if path is not None]
-    inputs = [name for name in (*(files or []), gold, prior) if name is not None]
     check_outputs(tables, [], [model])  # only the new model may take its place
-    check_outputs(tables, [output], inputs)
-    options = {"task": task, "annotator": annotator, "label": label, "wide": wide, "missing": o.listed(missing)}
-    options |= {**d.selection(query, table, param), **e.selection(format, question, include)}
-    options |= {"gold": e.gold_of(gold, gold_from_export), "prior": prior, "refit": refit}
+    check_outputs(tables, [output, *outputs_of(place)], inputs_of(files or [], known.gold, place.prior))
+    options = {**reading.keywords(), **place.place(), "gold": known.given(), "refit": refit}
     with locked(Path(output).expanduser(), wait=say):  # two updates at once would each drop the other's votes
-        result = _updated(load(model), files, options, threads, repeated)
-        assert result.annotations is not None
-        found = facts(result, result.annotations)
+        result = _updated(load(model), files, options)
+        found = facts(result)
         found["files"] = {"labels": labels, "annotators": annotators, "model": output}
         write_all(_files(result, found["files"]))
     if json:
@@ -89,15 +71,11 @@ def update(
     tell(found, result)
 
 
-def _updated(
-    before: Result, files: list[str] | None, options: dict[str, Any], threads: int | None, repeated: str
-) -> Result:
-    from karat.cli.words import progress
+def _updated(before: Result, files: list[str] | None, options: dict[str, Any]) -> Result:
+    from karat.cli.words import on_terminal
 
-    if options["wide"] and options["annotator"]:
-        options["annotator"] = o.listed(options["annotator"])
-    with progress(f"{before.method} (update)") as watch:
-        return before.update(files, threads=threads, watch=watch, repeated=repeated, **options)
+    with on_terminal().fitting(f"{before.method} (update)") as on_step:
+        return before.update(files, on_step=on_step, **options)
 
 
 def _files(result: Result, paths: dict[str, str | None]) -> dict[str, Any]:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import typer
 
 from karat.fitting.progress import compiling
-from karat.fitting.progress import on_terminal as progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from karat.api.run import Progress as RunProgress
     from karat.io.readers import Progress
 
-__all__ = ["complain", "count", "progress", "reading_progress", "say", "warn"]
+__all__ = ["complain", "count", "on_terminal", "say", "warn"]
 
 
 def say(line: str) -> None:
@@ -35,6 +35,14 @@ def complain(line: str) -> None:
 def count(number: int, thing: str, plural: str = "s") -> str:
     """1 task, 2 tasks, 1,000 tasks."""
     return f"{number:,} {thing}{'' if number == 1 else plural}"
+
+
+def on_terminal() -> RunProgress:
+    """The progress of a run: one line on standard error for the reading, then one for each fit."""
+    from karat.api.run import Progress
+    from karat.fitting.progress import on_terminal
+
+    return Progress(reading_progress, on_terminal)
 
 
 @contextmanager

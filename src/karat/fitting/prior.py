@@ -30,7 +30,7 @@ from karat.votes.frames import to_list
 from karat.votes.labels import listed
 from karat.votes.names import match
 
-__all__ = ["fit_with_prior"]
+__all__ = ["check_takes_prior", "fit_with_prior"]
 
 Floats = NDArray[np.float64]
 
@@ -63,9 +63,7 @@ def fit_with_prior(
     """`fit`, with what an earlier result (or the file of one) knows of those who vote here."""
     if prior is None:
         return solve.fit(method, votes, **keywords)
-    if not method.takes_prior:
-        able = [name for name in REGISTRY if method_class(name).takes_prior]
-        raise InputError(f"{method.name} cannot take a prior, only {', '.join(able)} can")
+    check_takes_prior(method)
     earlier = prior if isinstance(prior, ResultData) else load(prior)
     if earlier.annotations is None:
         raise InputError("the prior was saved without its votes; fit again with this Karat and save it")
@@ -74,6 +72,13 @@ def fit_with_prior(
     known = int((matched.annotators != MISSING).sum())
     note = f"{known:,} of {votes.n_annotators:,} annotators are known from an earlier run ({earlier.method})."
     return replace(result, notes=[note, *result.notes], known_annotators=known)
+
+
+def check_takes_prior(method: Method) -> None:
+    """Raise an error if the method cannot use what an earlier result knows."""
+    if not method.takes_prior:
+        able = [name for name in REGISTRY if method_class(name).takes_prior]
+        raise InputError(f"{method.name} cannot take a prior, only {', '.join(able)} can")
 
 
 def _informed(method: Method, earlier: ResultData, matched: Matched) -> Method:

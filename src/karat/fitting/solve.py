@@ -24,7 +24,7 @@ from karat.votes.annotations import Annotations
 from karat.votes.annotator_order import order_by_votes, reordered
 from karat.votes.encoding import MISSING
 
-__all__ = ["Descent", "descend", "fit"]
+__all__ = ["Descent", "check_resumable", "descend", "fit"]
 
 Watch = Callable[[Step], None]
 
@@ -103,9 +103,18 @@ def _sweep_to_end(
 def _check(method: Method, annotations: Annotations, checkpoint: Checkpoint | None) -> None:
     if not method.takes_gold and (annotations.gold != MISSING).any():
         raise InputError(f"{method.name} cannot use gold truths; leave them out or choose another method")
-    if checkpoint is not None and (method.n_restarts > 1 or method.accelerated):
-        raise InputError("a fit with restarts or with accelerate cannot be resumed from a checkpoint")
+    if checkpoint is not None:
+        check_resumable(method)
     _check_memory(method, annotations)
+
+
+def check_resumable(method: Method) -> None:
+    """Raise an error if a fit of the method cannot have a checkpoint."""
+    if method.n_restarts > 1 or method.accelerated:
+        raise InputError(
+            f"{method.name}: a fit with restarts or with accelerate cannot be resumed from a checkpoint; "
+            "leave the checkpoint out, or choose another method"
+        )
 
 
 def _check_memory(method: Method, annotations: Annotations) -> None:

@@ -19,11 +19,9 @@ from numpy.typing import NDArray
 from karat.engines.blas import one_blas_thread
 from karat.engines.local import LocalEngine
 from karat.errors import InputError
-from karat.fitting.prior import fit_with_prior
 from karat.fitting.solve import Watch
 from karat.methods import Method, method_of
 from karat.methods.base import Memory, Step
-from karat.methods.registry import ALIASES
 from karat.results.accuracy import Intervals, spread
 from karat.results.data import BESIDE_SETTINGS, Learned, ResultData, summarise
 from karat.results.metrics import temper
@@ -45,15 +43,11 @@ def update(
     result: ResultData,
     merged: Merged,
     *,
-    refit: bool = False,
-    prior: Any = None,
     threads: int | None = None,
     watch: Watch | None = None,
 ) -> ResultData:
     """A result that also knows the votes that were merged with its own."""
     began = time.perf_counter()
-    if refit or result.method in ALIASES:
-        return _refit(result, merged.votes, prior, threads, watch)
     _check(result, merged.votes)
     if not merged.touched.size:
         return replace(result, annotations=merged.votes, counts=merged.votes.counts, stopped="nothing new to fold in")
@@ -66,16 +60,6 @@ def votes_of(result: ResultData) -> Annotations:
     if result.annotations is None:
         raise InputError("this model was saved without its votes; fit again with this Karat and save it")
     return result.annotations
-
-
-def _refit(result: ResultData, votes: Annotations, prior: Any, threads: int | None, watch: Watch | None) -> ResultData:
-    if result.known_annotators is not None and prior is None:
-        raise InputError("the model was fitted with a prior; give the same one again (--prior, prior=)")
-    made = fit_with_prior(method_of(result), votes, prior, threads=threads, watch=watch)
-    if result.method not in ALIASES:
-        return made
-    note = f"The model was of {result.method}, which is gone: all {votes.n_votes:,} votes were fitted by {made.method}."
-    return replace(made, notes=[note, *made.notes])
 
 
 def _check(result: ResultData, votes: Annotations) -> None:

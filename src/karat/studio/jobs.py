@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from karat.api.fit import fit as run_fit
 from karat.api.result import Result
+from karat.api.run import Run, run
 from karat.errors import KaratError, KaratWarning
 from karat.methods import make_method
 from karat.results.data import Step
@@ -98,14 +98,24 @@ class Jobs:
         self._refuse_second_reading(project)
         return self._add(Job(project, "read"), lambda job: self._read(job, wishes))
 
-    def fit(self, project: int, method: str, settings: dict[str, Any]) -> Job:
+    def fit(
+        self, project: int, method: str, settings: dict[str, Any], *, prior: int | None = None, **place: Any
+    ) -> Job:
+        """Queue a fit. `prior` is another project; `place` has the engine and the threads of a `Run`."""
         check_settings(method, settings)
         chosen = make_method(method, settings)  # complains at once of what it does not know
+        self._check_prior(project, prior)
         if self.projects.get(project)["base"] is None and not self.projects.n_waiting(project):
             raise Problem(409, "There are no votes yet", "Read the votes first: choose the columns, or post votes.")
         made = self.projects.add_fit(project, chosen.name, settings)
         job = Job(project, "fit", fit=made, tolerance=chosen.tolerance)
-        return self._add(job, lambda job: self._fit(job, method, settings))
+        return self._add(job, lambda job: self._fit(job, Run(None, method=chosen, **place), prior))
+
+    def _check_prior(self, project: int, prior: int | None) -> None:
+        if prior == project:
+            raise Problem(409, "A project is no prior of itself", "Its votes would count twice; name another project.")
+        if prior is not None and self.projects.get(prior)["shown"] is None:
+            raise Problem(409, "The prior has no result yet", "Read its votes and fit a method first.")
 
     def remove_batch(self, project: int, batch: int) -> Job:
         """Remove posted votes, after the jobs that may have taken them in."""
@@ -199,7 +209,7 @@ class Jobs:
 
     def _new_base(self, job: Job, votes: Annotations, **news: Any) -> None:
         """`news` is what `Projects.replace_votes` is told."""
-        majority = run_fit(make_method("mv", {}), votes)
+        majority = run(Run(votes, method="mv"))
         model = self._saved(majority, f"base-{job.project}")
         earlier = [fit["id"] for fit in self.projects.fits(job.project)]
         browser = Browser(compact(majority))
@@ -208,14 +218,15 @@ class Jobs:
         self.workspace.forget(earlier)
         self.workspace.remember(base, browser)
 
-    def _fit(self, job: Job, method: str, settings: dict[str, Any]) -> None:
-        def watch(step: Step) -> None:
+    def _fit(self, job: Job, wanted: Run, prior: int | None) -> None:
+        def on_step(step: Step) -> None:
             job.add_step(step)
             self._news(job)
 
         votes = self._votes(job)
         given = self._given(job.project)
-        result = run_fit(make_method(method, settings), _with_gold(votes, given), watch=watch)
+        earlier = None if prior is None else self.workspace.shown(prior).result
+        result = run(replace(wanted, votes=_with_gold(votes, given), prior=earlier, on_step=on_step))
         _check(job)
         self._keep(job, result, len(given))
 

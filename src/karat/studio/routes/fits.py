@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
@@ -31,6 +31,11 @@ class MethodInfo(BaseModel):
 class Wanted(BaseModel, extra="forbid"):
     method: str = Field(default=DEFAULT_METHOD, max_length=100, description="A name from /api/methods.")
     settings: dict[str, Scalar] = Field(default={}, description="Of the method, e.g. n_prototypes.")
+    prior: int | None = Field(
+        default=None, ge=1, le=2**53, description="Another project: what its result knows of annotators who vote again."
+    )
+    engine: Literal["local", "gpu"] = Field(default="local", description="Where the fit runs.")
+    threads: int | None = Field(default=None, ge=1, le=1024, description="By default one per core.")
 
 
 class Agreement(BaseModel):
@@ -46,7 +51,8 @@ def methods() -> list[MethodInfo]:
 @router.post("/projects/{project}/fits", status_code=202)
 def start_fit(project: ProjectId, wanted: Wanted, desk: Here) -> Fit:
     """Queue a fit of the votes with all gold that was given. Follow it by /events, or ask for it again."""
-    job = desk.jobs.fit(project, wanted.method, wanted.settings)
+    place = wanted.model_dump(include={"prior", "engine", "threads"})
+    job = desk.jobs.fit(project, wanted.method, wanted.settings, **place)
     assert job.fit is not None
     return Fit(**desk.projects.fit(project, job.fit))
 

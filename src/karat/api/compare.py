@@ -1,0 +1,94 @@
+"""`karat.compare`: several methods on the same votes, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from karat.api.evaluate import Methods, methods_of
+from karat.api.result import Result
+from karat.api.run import IN_NOTEBOOK, OnStep, Run, fitter, read_votes
+from karat.insight import comparison
+from karat.insight.comparison import Comparison
+from karat.io.readers import match_truth
+from karat.methods import Method
+from karat.methods.registry import REGISTRY
+
+if TYPE_CHECKING:
+    from karat.engines import Engine
+
+__all__ = ["compare", "compare_run"]
+
+
+def compare(
+    votes: Any,
+    methods: Methods | None = None,
+    *,
+    truth: Any = None,
+    prior: Result | str | Path | None = None,
+    engine: str | Engine = "local",
+    threads: int | None = None,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    on_step: OnStep | None = None,
+    **reading: Any,
+) -> Comparison:
+    """Fit several methods to the same votes: where they agree, and where each differs from the majority vote.
+
+    Parameters
+    ----------
+    votes : path, paths, data frame, address of a database, or Annotations
+        The votes, as in `karat.aggregate`.
+    methods : str, Method, or several of them, optional
+        Names from `karat methods`, or methods with their settings. The default is all methods.
+    truth : path, data frame or mapping, optional
+        Known truths of some tasks, to judge the labels by. They do not teach the methods.
+    prior, engine, threads, resume, overwrite, on_step
+        As in `karat.aggregate`.
+    checkpoint : path, optional
+        As in `karat.aggregate`. If there are several methods, each has its own file, with its name at the end.
+    **reading
+        How to read the votes: keywords of `karat.read`.
+
+    Returns
+    -------
+    Comparison
+        `rows()` has a dict per method, `labels()` a data frame with the label of each method, `agreement` the share of
+        tasks that two methods label alike, and `results` the results.
+
+    Raises
+    ------
+    InputError
+        If there is no such method, or if no truth belongs to a task with votes.
+
+    Examples
+    --------
+    >>> import karat
+    >>> votes = karat.Annotations.from_arrays([1, 1, 1, 2], ["ann", "bob", "eve", "ann"], ["x", "x", "y", "y"])
+    >>> found = karat.compare(votes, ["mv", "ds"], truth={1: "x"})
+    >>> [(row["method"], row["flips"], row["accuracy"]) for row in found.rows()]
+    [('mv', 0, 1.0), ('ds', 0, 1.0)]
+    """
+    wanted = Run(
+        votes,
+        reading,
+        prior=prior,
+        engine=engine,
+        threads=threads,
+        checkpoint=checkpoint,
+        resume=resume,
+        overwrite=overwrite,
+        on_step=on_step,
+        progress=IN_NOTEBOOK,
+    )
+    return compare_run(wanted, methods_of(list(REGISTRY) if methods is None else methods), truth)
+
+
+def compare_run(wanted: Run, methods: Sequence[Method], truth: Any = None) -> Comparison:
+    """Do what `compare` does for a run; its method does not count."""
+    with fitter(wanted, methods) as fit:
+        votes = read_votes(wanted)
+        codes = None if truth is None else match_truth(votes, truth).codes
+        return comparison.compare(votes, methods, truth=codes, run=fit)

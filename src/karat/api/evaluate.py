@@ -1,0 +1,133 @@
+"""`karat.evaluate`: how good the labels are, judged by known truths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from karat.api.result import Result
+from karat.api.run import IN_NOTEBOOK, OnStep, Run, fitter, read_votes
+from karat.errors import InputError
+from karat.io.readers import match_truth
+from karat.methods import Method, make_method
+from karat.methods.registry import DEFAULT_METHOD
+from karat.results import metrics
+from karat.votes.key import Key
+
+if TYPE_CHECKING:
+    from karat.engines import Engine
+
+__all__ = ["evaluate", "evaluate_run", "methods_of"]
+
+Methods = str | Method | Iterable[str | Method]
+
+
+def evaluate(
+    votes: Any,
+    truth: Any,
+    methods: Methods = DEFAULT_METHOD,
+    *,
+    truth_task: str | None = None,
+    truth_label: str | None = None,
+    prior: Result | str | Path | None = None,
+    engine: str | Engine = "local",
+    threads: int | None = None,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    on_step: OnStep | None = None,
+    **reading: Any,
+) -> list[dict[str, Any]]:
+    """Fit one or more methods to the votes, and judge their labels by known truths.
+
+    The truths do not teach the methods. A truth that nobody voted for counts as a task that every method gets wrong.
+
+    Parameters
+    ----------
+    votes : path, paths, data frame, address of a database, or Annotations
+        The votes, as in `karat.aggregate`.
+    truth : path, data frame or mapping
+        Known truths of some tasks.
+    methods : str, Method, or several of them, default "anchored"
+        Names from `karat methods`, or methods with their settings.
+    truth_task, truth_label : str, optional
+        The columns of the tasks and of the truths in `truth`, if their names do not tell.
+    prior, engine, threads, resume, overwrite, on_step
+        As in `karat.aggregate`.
+    checkpoint : path, optional
+        As in `karat.aggregate`. If there are several methods, each has its own file, with its name at the end.
+    **reading
+        How to read the votes: keywords of `karat.read`.
+
+    Returns
+    -------
+    list of dict
+        A dict per method: `method`, `accuracy`, `macro_f1`, `log_loss`, `calibration_error`, `iterations`, `converged`,
+        `seconds`, `n_tasks`, `n_truths` and `n_truths_unused` (of tasks without votes).
+
+    Raises
+    ------
+    InputError
+        If no truth belongs to a task with votes.
+
+    Examples
+    --------
+    >>> import karat
+    >>> votes = karat.Annotations.from_arrays([1, 1, 1, 2], ["ann", "bob", "eve", "ann"], ["x", "x", "y", "y"])
+    >>> [(row["method"], row["accuracy"]) for row in karat.evaluate(votes, {1: "x", 2: "x"}, ["mv", "ds"])]
+    [('mv', 0.5), ('ds', 0.5)]
+    """
+    wanted = Run(
+        votes,
+        reading,
+        prior=prior,
+        engine=engine,
+        threads=threads,
+        checkpoint=checkpoint,
+        resume=resume,
+        overwrite=overwrite,
+        on_step=on_step,
+        progress=IN_NOTEBOOK,
+    )
+    return evaluate_run(wanted, truth, methods_of(methods), truth_task=truth_task, truth_label=truth_label)
+
+
+def evaluate_run(
+    wanted: Run,
+    truth: Any,
+    methods: Sequence[Method],
+    *,
+    truth_task: str | None = None,
+    truth_label: str | None = None,
+) -> list[dict[str, Any]]:
+    """Do what `evaluate` does for a run; its method does not count."""
+    with fitter(wanted, methods) as fit:
+        votes = read_votes(wanted)
+        key = match_truth(votes, truth, task=truth_task, label=truth_label)
+        return [_figures(fit(method, votes), key) for method in methods]
+
+
+def methods_of(methods: Methods) -> list[Method]:
+    """Return the methods that are given by name or as objects."""
+    given = [methods] if isinstance(methods, str | Method) else list(methods)
+    if not given:
+        raise InputError("no method is given; name at least one, such as ds")
+    return [make_method(method, {}) for method in given]
+
+
+def _figures(result: Result, key: Key) -> dict[str, Any]:
+    posterior = result.posterior
+    return {
+        "method": result.method,
+        "accuracy": metrics.accuracy(posterior, key.codes),
+        "macro_f1": metrics.macro_f1(posterior, key.codes),
+        "log_loss": metrics.log_loss(posterior, key.codes),
+        "calibration_error": metrics.calibration_error(posterior, key.codes),
+        "iterations": result.iterations,
+        "converged": result.converged,
+        "seconds": result.seconds,
+        "n_tasks": len(posterior),
+        "n_truths": key.n_known,
+        "n_truths_unused": key.n_unmatched,
+    }

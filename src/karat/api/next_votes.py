@@ -1,0 +1,79 @@
+"""`karat.next_votes`: where the next votes are worth most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from karat.api.result import Result
+from karat.api.run import IN_NOTEBOOK, OnStep, Run, refuse_for_model, run, saved
+from karat.insight.next_votes import Plan
+from karat.methods import Method
+from karat.methods.registry import DEFAULT_METHOD
+
+if TYPE_CHECKING:
+    from karat.engines import Engine
+
+__all__ = ["next_votes"]
+
+
+def next_votes(
+    votes: Any,
+    budget: int | None = None,
+    *,
+    annotators: Sequence[Any] | None = None,
+    safe: float = 0.95,
+    method: str | Method | None = None,
+    gold: Any = None,
+    prior: Result | str | Path | None = None,
+    engine: str | Engine = "local",
+    threads: int | None = None,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    on_step: OnStep | None = None,
+    **reading: Any,
+) -> Plan:
+    """Rank tasks by what one more vote is expected to gain, and name annotators to retrain or drop.
+
+    Parameters
+    ----------
+    votes : path, paths, data frame, address of a database, Annotations, or Result
+        The votes, as in `karat.aggregate`; or a result, or the path of a saved one, which needs no fit.
+    budget : int, optional
+        How many votes there may be, one per task.
+    annotators : sequence, optional
+        Those who may vote next. The default is all, each in proportion to their votes so far.
+    safe : float, default 0.95
+        A label with this probability needs no further vote.
+    method, gold, prior, engine, threads, checkpoint, resume, overwrite, on_step
+        How to fit votes, as in `karat.aggregate`.
+    **reading
+        How to read votes: keywords of `karat.read`.
+
+    Returns
+    -------
+    Plan
+        `tasks()` to ask about, `safe_tasks()`, and `annotators()` to look after.
+
+    Raises
+    ------
+    InputError
+        If options for votes are given with a result.
+
+    Examples
+    --------
+    >>> import karat
+    >>> votes = karat.Annotations.from_arrays([1, 1, 2, 3, 3], list("ababc"), list("xyxyy"))
+    >>> karat.next_votes(votes, budget=1, method="mv").tasks()["task"].to_list()
+    [1]
+    """
+    fitting: dict[str, Any] = {"gold": gold, "prior": prior, "checkpoint": checkpoint}
+    fitting |= {"resume": resume, "overwrite": overwrite, "threads": threads, "on_step": on_step}
+    result = saved(votes)
+    if result is None:
+        result = run(Run(votes, reading, method or DEFAULT_METHOD, engine=engine, progress=IN_NOTEBOOK, **fitting))
+    else:
+        refuse_for_model({"method": method, **fitting, **reading})
+    return result.next(budget, annotators=annotators, safe=safe)

@@ -1,0 +1,250 @@
+"""What a run is, and the only place that puts reading, an engine, a checkpoint, a prior and a fit together.
+
+`karat.aggregate`, every command that fits and the studio fill in a `Run`. An option that is added here is an option of
+all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from karat.api.fit import fit
+from karat.api.result import Result, load
+from karat.engines import Engine, opened
+from karat.errors import InputError
+from karat.fitting.checkpoint import Checkpoint
+from karat.fitting.prior import check_takes_prior
+from karat.fitting.progress import in_notebook
+from karat.fitting.solve import check_resumable
+from karat.methods import Method, make_method
+from karat.methods.registry import DEFAULT_METHOD
+from karat.results.archive import is_saved_result
+from karat.results.data import ResultData, Step
+from karat.votes.annotations import Annotations
+
+if TYPE_CHECKING:
+    from karat.io.readers.batches import WatchReading
+
+__all__ = [
+    "IN_NOTEBOOK",
+    "OnStep",
+    "Progress",
+    "Run",
+    "fitter",
+    "names_given",
+    "opened_engine",
+    "read_questions",
+    "read_votes",
+    "refuse_for_model",
+    "run",
+    "run_questions",
+    "saved",
+]
+
+OnStep = Callable[[Step], None]
+Fit = Callable[[Method, Annotations], Result]
+
+
+class Progress(NamedTuple):
+    """Context managers that show how far reading, and the fit of a method, have come. The default shows nothing."""
+
+    reading: Callable[[], AbstractContextManager[WatchReading | None]] = nullcontext
+    fitting: Callable[[str], AbstractContextManager[OnStep | None]] = lambda name: nullcontext()
+
+
+IN_NOTEBOOK = Progress(fitting=in_notebook)
+
+
+@dataclass(frozen=True)
+class Run:
+    """Everything that a run depends on.
+
+    Parameters
+    ----------
+    votes : path, paths, data frame, address of a database, or Annotations
+        The votes.
+    reading : mapping
+        How to read them: keywords of `karat.read`.
+    method : str or Method
+        A name from `karat methods`, or a method with its settings.
+    settings : mapping
+        Settings of a method that is given by name.
+    gold : path, data frame, mapping, str or bool, optional
+        Known truths, which teach the method.
+    prior : Result or path, optional
+        An earlier result: what it knows of annotators who vote again.
+    engine : str or Engine
+        Where the fit runs. An engine that is given as an object stays open.
+    scheduler : str, optional
+        The address of the cluster, for the engine "dask".
+    threads : int, optional
+        Threads to use. The default is the environment variable KARAT_THREADS, else one per core.
+    checkpoint : path, optional
+        A file for unfinished work. If several methods run, each has its own file, with its name at the end.
+    resume : bool
+        Continue from the checkpoint, if it exists.
+    overwrite : bool
+        Discard the unfinished work of an earlier run.
+    on_step : callable, optional
+        Called with a `Step` after each sweep. It may raise an exception to stop the fit.
+    on_read : callable, optional
+        Called with the votes when they are read.
+    progress : Progress
+        What people see of a long run.
+    """
+
+    votes: Any
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    method: str | Method = DEFAULT_METHOD
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    gold: Any = None
+    prior: ResultData | str | Path | None = None
+    engine: str | Engine = "local"
+    scheduler: str | None = None
+    threads: int | None = None
+    checkpoint: str | Path | None = None
+    resume: bool = False
+    overwrite: bool = False
+    on_step: OnStep | None = None
+    on_read: Callable[[Annotations], None] | None = None
+    progress: Progress = field(default_factory=Progress)
+
+
+def run(wanted: Run) -> Result:
+    """Read the votes, fit the method to them, and return the result."""
+    method = make_method(wanted.method, dict(wanted.settings))
+    with fitter(wanted, [method]) as fit_method:
+        return fit_method(method, read_votes(wanted))
+
+
+def run_questions(wanted: Run) -> dict[str, Result]:
+    """Fit the method to the votes of every question of an export, and return the results by question."""
+    method = make_method(wanted.method, dict(wanted.settings))
+    with fitter(wanted, [method]) as fit_method:
+        return {question: fit_method(method, votes) for question, votes in read_questions(wanted).items()}
+
+
+@contextmanager
+def fitter(wanted: Run, methods: Sequence[Method]) -> Iterator[Fit]:
+    """Yield a function that fits any of these methods to votes, as the run says.
+
+    Checkpoints are checked and the engine is opened first, so that a cluster that cannot be reached is reported before
+    the votes are read.
+    """
+    _check(wanted, methods)
+    checkpoints = {method.name: _checkpoint(wanted, method, len(methods) > 1) for method in methods}
+    with ExitStack() as stack:
+
+        @cache  # methods of the same precision share an engine
+        def engine_of(single: bool) -> Engine:
+            return stack.enter_context(opened_engine(wanted, single))
+
+        def fit_method(method: Method, votes: Annotations) -> Result:
+            with wanted.progress.fitting(method.name) as line, how_to_resume(checkpoints[method.name]):
+                return fit(
+                    method,
+                    votes,
+                    prior=wanted.prior,
+                    engine=engine_of(method.single),
+                    watch=wanted.on_step or line,
+                    checkpoint=checkpoints[method.name],
+                )
+
+        engine_of(methods[0].single)
+        yield fit_method
+
+
+@contextmanager
+def how_to_resume(checkpoint: Checkpoint | None) -> Iterator[None]:
+    """Let Ctrl-C say how to go on from the checkpoint that it leaves behind."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint is None or not checkpoint.owned:
+            raise
+        how = "--resume instead of --overwrite" if checkpoint.overwrite else "--resume"
+        words = f"{checkpoint.path} holds the work so far: to go on, run the same command with {how}"
+        raise KeyboardInterrupt(words) from None
+
+
+def read_votes(wanted: Run) -> Annotations:
+    """Read the votes of a run."""
+    from karat.io.readers import read
+
+    with wanted.progress.reading() as watch:
+        votes = read(wanted.votes, gold=wanted.gold, watch=watch, **wanted.reading)
+    if wanted.on_read is not None:
+        wanted.on_read(votes)
+    return votes
+
+
+def saved(votes: Any) -> Result | None:
+    """Return the result, if this is one or the path of a saved one, and None if it is votes."""
+    if isinstance(votes, ResultData):
+        return Result.of(votes)
+    paths = votes if isinstance(votes, list | tuple) else [votes]
+    if len(paths) == 1 and isinstance(paths[0], str | Path) and is_saved_result(paths[0]):
+        return load(paths[0])
+    return None
+
+
+def refuse_for_model(given: Mapping[str, Any]) -> None:
+    """Raise an error if any of these options of a fit was given beside a saved model."""
+    if names := names_given(given):
+        raise InputError(f"{names[0]} is for votes, and this model is fitted already; leave it out")
+
+
+def names_given(options: Mapping[str, Any]) -> list[str]:
+    """Return the names of options that are neither None, False nor empty. Values may be data frames."""
+    return [
+        name
+        for name, value in options.items()
+        if value is not None and value is not False and not (isinstance(value, Sized) and len(value) == 0)
+    ]
+
+
+def _check(wanted: Run, methods: Sequence[Method]) -> None:
+    if wanted.resume and wanted.checkpoint is None:
+        raise InputError("--resume needs --checkpoint FILE, to know where to go on from")
+    if wanted.overwrite and (wanted.checkpoint is None or wanted.resume):
+        raise InputError("--overwrite needs --checkpoint FILE, and gives up what --resume would go on from")
+    if wanted.scheduler is not None and wanted.engine != "dask":
+        raise InputError("--scheduler is the address of a Dask cluster; add --engine dask")
+    for method in methods:
+        if wanted.prior is not None:
+            check_takes_prior(method)
+        if wanted.checkpoint is not None:
+            check_resumable(method)
+    if wanted.checkpoint is not None and len({method.name for method in methods}) < len(methods):
+        raise InputError("with a checkpoint, each method can run once; leave the checkpoint out")
+
+
+def _checkpoint(wanted: Run, method: Method, is_one_of_several: bool) -> Checkpoint | None:
+    if wanted.checkpoint is None:
+        return None
+    path = f"{wanted.checkpoint}.{method.name}" if is_one_of_several else wanted.checkpoint
+    kept = Checkpoint(path, resume=wanted.resume, overwrite=wanted.overwrite)
+    kept.inspect()
+    return kept
+
+
+def opened_engine(wanted: Run, single: bool) -> AbstractContextManager[Engine]:
+    """Open the engine of a run, for methods with posteriors in 32 (single) or 64 bits."""
+    scheduler = {} if wanted.scheduler is None else {"scheduler": wanted.scheduler}
+    return opened(wanted.engine, threads=wanted.threads, single=single, **scheduler)
+
+
+def read_questions(wanted: Run) -> dict[str, Annotations]:
+    """Read the votes for every question of an export."""
+    from karat.io.readers import read_each
+
+    reading = dict(wanted.reading)
+    if names_given({name: reading.pop(name, None) for name in ("annotator", "label", "wide")}):
+        raise InputError("--annotator, --label and --wide are for plain tables, which ask one question")
+    with wanted.progress.reading() as watch:
+        return read_each(wanted.votes, gold=wanted.gold, watch=watch, **reading)

@@ -1,0 +1,73 @@
+"""Methods with the settings that were typed on the command line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from karat.errors import InputError
+
+if TYPE_CHECKING:
+    from karat.methods import Method
+
+__all__ = ["listed", "make", "make_several", "several"]
+
+
+def listed(text: str | None) -> list[str] | None:
+    return None if text is None else [part.strip() for part in text.split(",")]
+
+
+def several(given: list[str] | None) -> list[str]:
+    """The values of an option that takes commas and can be repeated."""
+    return [name for text in given or [] for name in listed(text) or []]
+
+
+def make_several(names: list[str], given: list[str] | None, seed: int | None) -> list[Method]:
+    """The methods of these names. If there are several, a setting goes to those that have it."""
+    from karat.methods import OBSOLETE
+
+    methods = [make(name, given, seed, only_known=len(names) > 1) for name in names]
+    obsolete = {setting for name in names for setting in OBSOLETE.get(name.lower(), ())}
+    for setting in [_pair(text)[0] for text in given or []]:
+        if setting not in obsolete and not any(setting in method.settings for method in methods):
+            raise InputError(f"none of {', '.join(names)} has a setting {setting}")
+    return methods
+
+
+def make(name: str, given: list[str] | None, seed: int | None, *, only_known: bool = False) -> Method:
+    """The method with the settings from the command line; with only_known, those it does not have are left out."""
+    from karat.methods import current_settings, make_method, method_class, no_setting
+
+    chosen = method_class(name)
+    defaults = chosen().settings
+    settings = current_settings(name, dict(_pair(text) for text in given or []))
+    unknown = [key for key in settings if key not in defaults]
+    if unknown and not only_known:
+        raise no_setting(chosen.name, unknown[0])
+    values = {key: _value(key, text, defaults[key]) for key, text in settings.items() if key in defaults}
+    if seed is not None:
+        values["seed"] = seed
+    return make_method(name, values)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise InputError(f"--set takes NAME=VALUE, e.g. --set max_iterations=100, not {text!r}")
+    return name.strip().replace("-", "_"), value.strip()
+
+
+def _value(name: str, text: str, default: Any) -> Any:
+    """The text as the kind of value that the setting has."""
+    import json
+
+    try:
+        if isinstance(default, str):
+            return text
+        if isinstance(default, bool):
+            return {"true": True, "false": False}[text.lower()]
+        if isinstance(default, int | float):
+            return type(default)(text)
+        return json.loads(text)
+    except (ValueError, KeyError):
+        kind = {bool: "true or false", int: "a whole number", float: "a number"}.get(type(default), "JSON")
+        raise InputError(f"--set {name}: expected {kind}, found {text!r}") from None
