@@ -200,7 +200,7 @@ def test_the_old_name_of_on_step_still_works_and_warns(model):
 
 def test_a_refit_takes_what_a_fit_takes(fits, model, tmp_path):
     result = karat.load(model).update(refit=True, prior=model, checkpoint=tmp_path / "half", threads=2)
-    assert result.settings["prior"] == len(result.annotator_names)
+    assert result.known_annotators == len(result.annotator_names)
     assert fits[0]["engine"].threads == 2
     with pytest.raises(InputError, match="--checkpoint is for fitting again"):
         karat.load(model).update(VOTES, checkpoint=tmp_path / "half")
