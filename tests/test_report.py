@@ -12,6 +12,7 @@ import pytest
 
 import karat
 from karat import Annotations, InputError
+from karat.errors import KaratWarning
 from karat.methods.registry import REGISTRY
 from karat.report.views import view
 from karat.report.views.tasks import doubts
@@ -186,7 +187,8 @@ def test_a_saved_result_has_the_same_report(sample, tmp_path):
 
 def test_truths_that_nobody_voted_for_are_wrong_and_named(tmp_path):
     result = karat.aggregate(votes_of(a="xyx", b="yyy", c="xxx"))
-    found = report_of(result, tmp_path / "report.html", truth={"b": "y", "c": "w", "elsewhere": "x"})
+    with pytest.warns(KaratWarning, match="1 truth belongs to a task without votes and cannot be used: elsewhere"):
+        found = report_of(result, tmp_path / "report.html", truth={"b": "y", "c": "w", "elsewhere": "x"})
     assert "50.0 % of the labels are right, by 2 known truths" in found.words
 
 

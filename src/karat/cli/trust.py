@@ -107,10 +107,7 @@ def _figures(found: Trust) -> list[tuple[str, str]]:
         ("labels that hardly lead the next class", f"{found.n_contested:,}"),
         ("ties", f"{found.n_tied:,}"),
         ("annotators whose votes ignore the truth", f"{found.n_spammers:,}"),
-        (
-            "independent annotators that all are worth",
-            f"{found.correlated.effective:,.1f} of {found.correlated.n_annotators:,}",
-        ),
+        ("independent annotators that all are worth", f"{panel.effective:,.1f} of {panel.n_annotators:,}"),
     ]
     judged = found.calibration
     if judged is not None:
