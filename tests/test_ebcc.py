@@ -91,7 +91,7 @@ def test_a_column_that_stands_for_several_subtypes_is_as_good_as_all_of_them():
     assert np.allclose(found.pi[7], expected.pi[7:10].sum())
     assert np.allclose(found.votes[:, :, 7], expected.votes[:, :, 7:10].sum(axis=2))
     assert np.isclose(method.bound(together, found), method.bound(plain, expected), rtol=1e-13)
-    known, same = method.knowledge(plain), method.knowledge(together)
+    known, same = method.learned(plain), method.learned(together)
     assert np.allclose(known.confusion, same.confusion)
     assert np.allclose(known.more["subtypes"], same.more["subtypes"])
 

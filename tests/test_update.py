@@ -87,7 +87,7 @@ def test_the_sums_of_all_tasks_taken_out_leave_nothing(parts, method):
     result = fit(type(method)(**{**method.settings, "tolerance": 1e-7, "max_iterations": 3000}), parts[2])
     merged = merge(parts[2], Annotations.from_arrays(np.arange(120), ["new"] * 120, parts[2].gold * 0))
     known = _renumbered(result.knowledge, method, merged.annotators)
-    memory = method.recall(replace(result, knowledge=known))
+    memory = method.sufficient_statistics(replace(result, knowledge=known))
     first, rest = _taken_out(method, LocalEngine(1), memory, _look_again(result, merged))
     assert max(np.abs(field).max() for field in rest if isinstance(field, np.ndarray)) < 1e-3
     if isinstance(method, PTBCC):
@@ -235,7 +235,8 @@ def test_posteriors_are_found_again_from_parameters_and_votes(parts, method):
     """The sums of all tasks, made of these posteriors and taken out, leave nothing."""
     result = fit(type(method)(**{**method.settings, "tolerance": 1e-7, "max_iterations": 3000}), parts[2])
     merged = merge(parts[2], Annotations.from_arrays(np.arange(120), ["new"] * 120, parts[2].gold * 0))
-    memory = method.recall(replace(result, knowledge=_renumbered(result.knowledge, method, merged.annotators)))
+    known = _renumbered(result.knowledge, method, merged.annotators)
+    memory = method.sufficient_statistics(replace(result, knowledge=known))
     engine, again = LocalEngine(1), _look_again(result, merged)._replace(posterior=None)
     _, rest = _taken_out(method, engine, memory, again)
     assert np.abs(engine.posterior - result.posterior).max() < 0.02

@@ -103,7 +103,7 @@ def _fit(
 ) -> tuple[ResultData, Tally]:
     """The fit; then each worker writes the labels of its blocks."""
     with one_blas_thread():
-        made = template(votes, descend(method, engine, watch=watch))
+        made = template(votes, descend(method, engine, on_step=watch))
     preference = preference_of(engine.sum(class_totals).classes)
     tally = engine.sum(write_block, votes.blocks, preference, without_knowledge(made), probabilities, shop.labels)
     if len(votes.unlabelled):

@@ -11,7 +11,7 @@ import numpy as np
 from karat.api.result import Result
 from karat.errors import InputError
 from karat.fitting import updating
-from karat.fitting.solve import Watch
+from karat.fitting.solve import OnStep
 from karat.io.readers import read
 from karat.io.readers.truth import with_gold
 from karat.votes.annotations import Annotations, Repeated
@@ -29,7 +29,7 @@ def update(
     refit: bool = False,
     prior: Any = None,
     threads: int | None = None,
-    watch: Watch | None = None,
+    watch: OnStep | None = None,
     repeated: Repeated = "first",
     **reading: Any,
 ) -> Result:
@@ -37,7 +37,7 @@ def update(
     if votes is None and gold is None and not refit:
         raise InputError("there is nothing to update with: give votes, or known truths (gold), or refit")
     merged = _merge(updating.votes_of(result), votes, gold, repeated, reading)
-    return Result.of(updating.update(result, merged, refit=refit, prior=prior, threads=threads, watch=watch))
+    return Result.of(updating.update(result, merged, refit=refit, prior=prior, threads=threads, on_step=watch))
 
 
 def _merge(old: Annotations, votes: Any, gold: Any, repeated: Repeated, reading: dict[str, Any]) -> Merged:

@@ -20,9 +20,9 @@ from karat.engines.blas import one_blas_thread
 from karat.engines.local import LocalEngine
 from karat.errors import InputError
 from karat.fitting.prior import fit_with_prior
-from karat.fitting.solve import Watch
+from karat.fitting.solve import OnStep, start
 from karat.methods import Method, method_of
-from karat.methods.base import Memory, Step
+from karat.methods.base import Step, SufficientStatistics
 from karat.methods.registry import ALIASES
 from karat.results.accuracy import Intervals, spread
 from karat.results.data import Knowledge, ResultData, summarise
@@ -48,17 +48,17 @@ def update(
     refit: bool = False,
     prior: Any = None,
     threads: int | None = None,
-    watch: Watch | None = None,
+    on_step: OnStep | None = None,
 ) -> ResultData:
     """A result that also knows the votes that were merged with its own."""
     began = time.perf_counter()
     if refit or result.method in ALIASES:
-        return _refit(result, merged.votes, prior, threads, watch)
+        return _refit(result, merged.votes, prior, threads, on_step)
     _check(result, merged.votes)
     if not merged.touched.size:
         return replace(result, annotations=merged.votes, counts=merged.votes.counts, stopped="nothing new to fold in")
     with one_blas_thread():
-        updated = _fold_in(result, merged, threads, watch)
+        updated = _fold_in(result, merged, threads, on_step)
     return replace(updated, seconds=time.perf_counter() - began)
 
 
@@ -68,10 +68,12 @@ def votes_of(result: ResultData) -> Annotations:
     return result.annotations
 
 
-def _refit(result: ResultData, votes: Annotations, prior: Any, threads: int | None, watch: Watch | None) -> ResultData:
+def _refit(
+    result: ResultData, votes: Annotations, prior: Any, threads: int | None, on_step: OnStep | None
+) -> ResultData:
     if "prior" in result.settings and prior is None:
         raise InputError("the model was fitted with a prior; give the same one again (--prior, prior=)")
-    made = fit_with_prior(method_of(result), votes, prior, threads=threads, watch=watch)
+    made = fit_with_prior(method_of(result), votes, prior, threads=threads, on_step=on_step)
     if result.method not in ALIASES:
         return made
     note = f"The model was of {result.method}, which is gone: all {votes.n_votes:,} votes were fitted by {made.method}."
@@ -80,8 +82,8 @@ def _refit(result: ResultData, votes: Annotations, prior: Any, threads: int | No
 
 def _check(result: ResultData, votes: Annotations) -> None:
     remedy = "add --refit (refit=True) to fit all votes again"
-    if obstacle := method_of(result).obstacle():
-        raise InputError(f"{obstacle}; {remedy}")
+    if reason := method_of(result).why_not_updatable():
+        raise InputError(f"{reason}; {remedy}")
     if result.settings.get("weights") is not None:
         raise InputError(
             f"the model was fitted with weights of annotators, which {result.method} has no more; {remedy}"
@@ -109,9 +111,9 @@ class Folded(NamedTuple):
     steps: list[Step]
 
 
-def _fold_in(result: ResultData, merged: Merged, threads: int | None, watch: Watch | None) -> ResultData:
+def _fold_in(result: ResultData, merged: Merged, threads: int | None, on_step: OnStep | None) -> ResultData:
     again = _look_again(result, merged)
-    folded = _swept(result, merged, again, threads, watch)
+    folded = _swept(result, merged, again, threads, on_step)
     posterior = np.empty((merged.votes.n_tasks, merged.votes.n_classes), result.posterior.dtype)
     posterior[merged.tasks.old] = result.posterior
     posterior[merged.touched] = temper(folded.posterior, result.settings.get("calibrated", 1.0))
@@ -129,29 +131,29 @@ def _look_again(result: ResultData, merged: Merged) -> Again:
     return Again(before, None if "calibrated" in result.settings else result.posterior[old], now)
 
 
-def _swept(result: ResultData, merged: Merged, again: Again, threads: int | None, watch: Watch | None) -> Folded:
+def _swept(result: ResultData, merged: Merged, again: Again, threads: int | None, on_step: OnStep | None) -> Folded:
     method = method_of(result)
     engine = LocalEngine(threads, single=method.single)
     known = _renumbered(result.knowledge, method, merged.annotators)
-    memory = method.recall(replace(result, knowledge=known))
+    memory = method.sufficient_statistics(replace(result, knowledge=known))
     first, rest = _taken_out(method, engine, memory, again)
     first = _add(first, _start(method, engine, again.now))
-    parameters = method.rebase(memory.parameters, first)
+    parameters = method.recompute_priors(memory.parameters, first)
     steps: list[Step] = []
     while not _settled(steps):
         statistics = engine.sum(method.sweep, parameters)
         parameters = method.expect(_not_negative(_add(rest, statistics)), parameters)
         steps.append(Step(0, len(steps) + 1, float(statistics.change), math.nan))
-        if watch is not None:
-            watch(steps[-1])
-    return Folded(method.knowledge(parameters), {**result.settings, **method.settings}, engine.gather(), steps)
+        if on_step is not None:
+            on_step(steps[-1])
+    return Folded(method.learned(parameters), {**result.settings, **method.settings}, engine.gather(), steps)
 
 
 def _settled(steps: list[Step]) -> bool:
     return len(steps) == MOST_SWEEPS or (bool(steps) and steps[-1].change < NEAR_ENOUGH)
 
 
-def _taken_out(method: Method, engine: LocalEngine, memory: Memory, again: Again) -> tuple[Any, Any]:
+def _taken_out(method: Method, engine: LocalEngine, memory: SufficientStatistics, again: Again) -> tuple[Any, Any]:
     """The sums of the fit without the tasks that are looked at again, as they were then."""
     if again.before is None:
         return memory.first, memory.statistics
@@ -165,14 +167,11 @@ def _taken_out(method: Method, engine: LocalEngine, memory: Memory, again: Again
 
 
 def _start(method: Method, engine: LocalEngine, votes: Annotations) -> Any:
-    """First sums; where a method goes on from another's posterior, that one says what is known: shares, and truths."""
     engine.scatter(votes)
-    if method.prelude is not None:
-        engine.sum(method.prelude.start, 0)
-    return engine.sum(method.start, 0)
+    return start(method, engine)
 
 
-def _found_again(method: Method, engine: LocalEngine, memory: Memory) -> Any:
+def _found_again(method: Method, engine: LocalEngine, memory: SufficientStatistics) -> Any:
     """Parameters and votes say what the posterior was: at once, but for PTBCC, whose sweeps go on from the last."""
     steps: list[Step] = []
     while not _settled(steps):

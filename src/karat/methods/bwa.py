@@ -141,7 +141,7 @@ class BWA(Method):
     def converged(self, steps: list[Step]) -> bool:
         return steps[-1].change <= self.tolerance
 
-    def knowledge(self, parameters: Parameters) -> Knowledge:
+    def learned(self, parameters: Parameters) -> Knowledge:
         weight = parameters.w[:, parameters.constants.occurs].mean(axis=1)
         prior = parameters.mu / parameters.mu.sum()
         return Knowledge(class_prior=prior, more={"weight": weight, "class_weight": parameters.w})

@@ -117,7 +117,7 @@ class CATD(Method):
     def converged(self, steps: list[Step]) -> bool:
         return steps[-1].change <= self.tolerance
 
-    def knowledge(self, parameters: Parameters) -> Knowledge:
+    def learned(self, parameters: Parameters) -> Knowledge:
         return Knowledge(class_prior=parameters.shares, more={"weight": parameters.q})
 
     def chi_square(self, votes: Floats) -> Floats:

@@ -23,7 +23,7 @@ import numpy as np
 
 from karat.engines.blocks import Block
 from karat.kernels.jit import fixed_length
-from karat.methods.base import Floats, Knowledge, Memory, Method, start_from_shares
+from karat.methods.base import Floats, Knowledge, Method, SufficientStatistics, start_from_shares
 from karat.methods.settings import SHARE, Allowed
 from karat.results.data import ResultData
 from karat.votes.annotations import Annotations
@@ -108,18 +108,18 @@ class DS(Method):
         """The log-likelihood of votes and known truths, of the parameters that the sweep used."""
         return statistics.log_likelihood
 
-    def knowledge(self, parameters: Parameters) -> Knowledge:
+    def learned(self, parameters: Parameters) -> Knowledge:
         confusion = parameters.v.transpose(0, 2, 1).copy()
         return Knowledge(class_prior=parameters.p, confusion=confusion, more={"seen": parameters.seen})
 
-    def recall(self, result: ResultData) -> Memory:
+    def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
         known = result.knowledge
         assert known.confusion is not None
         seen = known.more["seen"]
         n = known.confusion.transpose(0, 2, 1) * seen[:, None]
         statistics = Statistics(0.0, known.class_prior * len(result.posterior), n, 0.0)
         v = _shares(n, self.first_confusion(len(known.class_prior)))
-        return Memory(statistics, statistics, _parameters(known.class_prior, v, seen))
+        return SufficientStatistics(statistics, statistics, _parameters(known.class_prior, v, seen))
 
     def first_confusion(self, n_classes: int) -> Floats:
         """[K, K]: right with probability q0, every error equally likely."""

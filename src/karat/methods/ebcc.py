@@ -30,6 +30,7 @@ from scipy.special import digamma, gammaln
 from karat.engines.blocks import Block
 from karat.kernels import ebcc as kernels
 from karat.kernels.simd import LANES
+from karat.kernels.votes import vote_rows
 from karat.methods.base import Floats, Knowledge, Method, start_from_shares
 from karat.methods.dirichlet import Dirichlets, dirichlets, mean
 from karat.methods.settings import COUNT, POSITIVE, Allowed
@@ -153,7 +154,7 @@ class EBCC(Method):
         """The evidence bound, with its constants. At the best rho, all terms in rho are its log-normalisers."""
         return float(statistics.log_norm - parameters.divergence)
 
-    def knowledge(self, parameters: Parameters) -> Knowledge:
+    def learned(self, parameters: Parameters) -> Knowledge:
         columns, eta = parameters.columns, parameters.eta
         votes = parameters.votes[:, :, : len(eta)] / columns.copies[: len(eta)]
         mu = votes + self._b(columns)[:, : len(eta)]
@@ -246,11 +247,8 @@ def _by_class(columns: Columns, values: Floats) -> Floats:
 
 
 def _vote_rows(block: Block) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
-    """Where each task's votes begin, and the row (annotator, class) of each vote; worked out once."""
+    """Where each task's votes begin, and the row (annotator, class) of each vote; computed once."""
     if "row" not in block.state:
-        first, end = block.cell_ptr[block.task_ptr[[0, -1]]]
-        vote_ptr = np.empty(block.n_tasks + 1, np.uint64)
-        row = np.empty(int(end - first), np.uint32)
-        kernels.vote_rows(*block.votes, np.uint64(block.n_classes), vote_ptr, row)
+        vote_ptr, row = vote_rows(block.n_classes, *block.votes)
         block.state |= {"vote_ptr": vote_ptr, "row": row}
     return block.state["vote_ptr"], block.state["row"]

@@ -149,7 +149,7 @@ class FGBCC(Method):
         old, new = steps[-2].bound, steps[-1].bound
         return abs(new - old) <= self.tolerance * abs(old)
 
-    def knowledge(self, parameters: Parameters) -> Knowledge:
+    def learned(self, parameters: Parameters) -> Knowledge:
         v = softmax(parameters.lam, axis=1).transpose(0, 2, 1)
         return Knowledge(class_prior=mean(parameters.tau.counts), confusion=np.ascontiguousarray(v))
 

@@ -162,11 +162,11 @@ class GLAD(Method):
     def _has_settled(self, last: float, q: float) -> bool:
         return abs(q - last) < self.tolerance * abs(last)
 
-    def knowledge(self, parameters: Parameters) -> Knowledge:
+    def learned(self, parameters: Parameters) -> Knowledge:
         prior = parameters.tau / parameters.tau.sum()
         return Knowledge(class_prior=prior, more={"ability": parameters.alpha})
 
-    def task_knowledge(self) -> tuple[str, ...]:
+    def learned_per_task(self) -> tuple[str, ...]:
         return ("difficulty",)
 
 

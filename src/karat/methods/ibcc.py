@@ -28,7 +28,7 @@ import numpy as np
 
 from karat.engines.blocks import Block
 from karat.kernels.jit import fixed_length
-from karat.methods.base import Floats, Knowledge, Memory, Method, start_from_shares
+from karat.methods.base import Floats, Knowledge, Method, SufficientStatistics, start_from_shares
 from karat.methods.dirichlet import dirichlets, mean
 from karat.methods.settings import POSITIVE, Allowed
 from karat.results.data import ResultData
@@ -145,18 +145,18 @@ class IBCC(Method):
         prior_less_posterior = np.vdot(1 - parameters.g, log_tau) + np.vdot(b - parameters.a, log_v)
         return float(statistics.log_norm + prior_less_posterior + log_beta)
 
-    def knowledge(self, parameters: Parameters) -> Knowledge:
+    def learned(self, parameters: Parameters) -> Knowledge:
         tau, a = mean(parameters.g), parameters.a.transpose(0, 2, 1).copy()
         return Knowledge(class_prior=tau, confusion=mean(a), more={"a": a, "g": parameters.g})
 
-    def obstacle(self) -> str:
+    def why_not_updatable(self) -> str:
         return "" if self.inference == "vb" else "ibcc folds in new votes only if it was fitted with inference=vb"
 
-    def recall(self, result: ResultData) -> Memory:
+    def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
         a, g = result.knowledge.more["a"], result.knowledge.more["g"]
         n = np.maximum(a.transpose(0, 2, 1) - self.prior(len(g)), 0.0)
         statistics = Statistics(0.0, g - 1, n)
-        return Memory(statistics, statistics, self.expect(statistics))
+        return SufficientStatistics(statistics, statistics, self.expect(statistics))
 
 
 def _propagate(block: Block, parameters: Parameters) -> Statistics:

@@ -164,7 +164,7 @@ class TiReMGE(Method):
     def bound(self, parameters: Parameters, statistics: Statistics) -> float:
         return -statistics.loss
 
-    def knowledge(self, parameters: Parameters) -> Knowledge:
+    def learned(self, parameters: Parameters) -> Knowledge:
         prior = parameters.tau / parameters.tau.sum()
         return Knowledge(class_prior=prior, more={"reliability": parameters.reliability.astype(np.float64)})
 
