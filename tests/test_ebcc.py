@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import digamma, gammaln
 
+import karat
 from karat import Annotations, InputError
 from karat.api.fit import fit
 from karat.checks.laws import sample_votes
@@ -116,7 +117,7 @@ def test_the_bound_never_falls_on_real_votes(data_set, name):
 
 def test_the_numbers_of_the_paper_on_a_small_set(data_set):
     dog = data_set("dog")
-    assert abs(dog.accuracy(fit(EBCC(), dog.annotations).posterior) - 0.840149) < 0.005
+    assert abs(dog.accuracy(fit(EBCC(**karat.paper.settings("ebcc")), dog.annotations).posterior) - 0.840149) < 0.005
 
 
 def test_known_truths_teach():

@@ -15,7 +15,7 @@ from karat.methods.ibcc import IBCC
 from karat.methods.mv import MajorityVote
 from karat.methods.ptbcc import PTBCC
 
-METHODS = [PTBCC(), DS(), HDS(), IBCC(), IBCC(inference="vb")]
+METHODS = [PTBCC(), DS(), HDS(), IBCC(inference="ep"), IBCC()]
 
 
 @pytest.fixture(scope="module")

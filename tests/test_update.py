@@ -25,7 +25,7 @@ from karat.votes.encoding import MISSING
 from karat.votes.merging import merge
 
 ARRAYS = ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold")
-REMEMBER = [PTBCC(), MajorityVote(), DS(max_iterations=400), HDS(), IBCC(inference="vb")]
+REMEMBER = [PTBCC(), MajorityVote(), DS(max_iterations=400), HDS(), IBCC()]
 
 
 def cut(votes, last):
@@ -180,7 +180,7 @@ def test_a_new_class_needs_a_refit(parts):
 @pytest.mark.parametrize(("method", "words"), [("glad", "glad cannot fold in new votes"), ("ibcc", "inference=vb")])
 def test_methods_that_cannot_fold_in_say_so(parts, method, words):
     with pytest.raises(InputError, match=f"{words}.*--refit"):
-        karat.aggregate(parts[0], method).update(parts[1])
+        karat.aggregate(parts[0], method, **karat.paper.settings(method)).update(parts[1])
 
 
 def test_gold_may_arrive_alone_and_what_was_known_stays(parts):

@@ -9,6 +9,7 @@ from typing import Any
 
 from karat.errors import InputError, KaratWarning
 from karat.methods.base import Method
+from karat.methods.paper_settings import paper_settings
 from karat.methods.registry import ALIASES, REGISTRY
 from karat.results.data import Knowledge, ResultData
 from karat.system.validation import Field, check
@@ -21,6 +22,7 @@ __all__ = [
     "method_class",
     "method_of",
     "no_setting",
+    "paper_settings",
     "with_note",
 ]
 
@@ -60,8 +62,11 @@ def method_of(result: ResultData) -> Method:
     return chosen(**settings)
 
 
-def make_method(method: str | Method, settings: dict[str, Any]) -> Method:
-    """The method of this name with these settings; a finished method takes no more of them."""
+def make_method(method: str | Method, settings: dict[str, Any], *, paper: bool = False) -> Method:
+    """The method of this name with these settings; a finished method takes no more of them.
+
+    With `paper`, the settings that are not given are those of the paper's tables.
+    """
     if isinstance(method, Method):
         if settings:
             raise InputError(f"give {', '.join(settings)} to {type(method).__name__}(...), not to aggregate")
@@ -70,6 +75,8 @@ def make_method(method: str | Method, settings: dict[str, Any]) -> Method:
     known = chosen().settings
     if unknown := sorted(set(settings) - set(known)):
         raise no_setting(chosen.name, unknown[0])
+    if paper:
+        settings = {**paper_settings(chosen.name), **settings}
     return with_note(chosen(**settings), method)
 
 

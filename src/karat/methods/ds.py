@@ -52,9 +52,9 @@ class DS(Method):
 
     Assumes that annotators err independently given the truth, each in their own way. Use it where annotators cast
     many votes for every class (dozens at least): without a prior, K x K numbers are learned from each annotator's
-    votes alone. The default is the row of the paper, 20 iterations whether or not they have converged; for work
-    take `DS(max_iterations=500, tolerance=1e-3)`. Costs a few nanoseconds per vote and sweep, and K x K numbers
-    per annotator.
+    votes alone. It stops after 20 iterations, as in the paper: without a prior, more of them fit the votes better and
+    the truth worse (real data, means over families: .7247, and .7222 with `max_iterations=500, tolerance=1e-3`).
+    Costs a few nanoseconds per vote and sweep, and K x K numbers per annotator.
 
     >>> import karat
     >>> votes = karat.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
