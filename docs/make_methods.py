@@ -64,7 +64,10 @@ def _section(name: str, made: type[Method]) -> str:
     text, _, example = inspect.getdoc(made).partition(">>> ")  # type: ignore[union-attr]
     words = SECTION.split(text)[0]
     module = inspect.getdoc(sys.modules[made.__module__]) or ""
-    equations = (EQUATIONS / f"{name}.md").read_text().strip()
+    path = EQUATIONS / f"{name}.md"
+    if not path.is_file():
+        raise FileNotFoundError(f"write the equations of {name} into {path}, then run python docs/make_methods.py")
+    equations = path.read_text().strip()
     return (
         f"\n## `{name}`: {made.__name__}\n\n{words.strip()}\n\n{equations}\n\n"
         f"```pycon\n>>> {example.strip()}\n```\n\n{_settings(made, text)}\n\n"

@@ -18,7 +18,7 @@ from karat.studio.app import make_app
 from karat.studio.serve import QUIETLY, plan
 from karat.studio.services import Desk
 
-SAMPLE = Path(karat.__file__).parent / "sample" / "votes.csv"
+SAMPLE = Path(karat.__file__).parent / "votes" / "sample" / "votes.csv"
 TOKEN = "a-token-for-tests-only"
 WAIT = 180  # seconds; the first fit of a fresh checkout compiles its kernels
 

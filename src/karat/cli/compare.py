@@ -9,7 +9,6 @@ import typer
 from karat.cli import database as d
 from karat.cli import exports as e
 from karat.cli import options as o
-from karat.methods.registry import REGISTRY
 
 if TYPE_CHECKING:
     from karat.api.result import Result
@@ -73,10 +72,11 @@ def compare(
     from karat.cli.outputs import check_outputs
     from karat.cli.summary import tell_left_out
     from karat.insight.comparison import compare as side_by_side
+    from karat.methods import method_names
 
     outputs = [path for path in (output, labels) if path is not None]
     check_outputs(outputs, [], [*files, *([truth] if truth else [])])
-    chosen = make_methods(o.several(methods) or list(REGISTRY), settings, seed)
+    chosen = make_methods(o.several(methods) or method_names(), settings, seed)
     selection = {**d.selection(query, table, param), **e.selection(format, question, include)}
     votes = o.Reading(files, task, annotator, label, wide, classes, missing, repeated, selection).read()
     tell_left_out(votes)

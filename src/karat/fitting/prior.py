@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from karat.errors import InputError
 from karat.fitting import solve
-from karat.methods import Method, method_class, method_of
+from karat.methods import Method, method_class, method_names, method_of
 from karat.methods.ibcc import IBCC
 from karat.methods.ptbcc import PTBCC, Earlier
 from karat.methods.registry import REGISTRY
@@ -64,7 +64,7 @@ def fit_with_prior(
     if prior is None:
         return solve.fit(method, votes, **keywords)
     if not method.takes_prior:
-        able = [name for name in REGISTRY if method_class(name).takes_prior]
+        able = [name for name in method_names() if method_class(name).takes_prior]
         raise InputError(f"{method.name} cannot take a prior, only {', '.join(able)} can")
     earlier = prior if isinstance(prior, ResultData) else load(prior)
     if earlier.annotations is None:
