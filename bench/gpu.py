@@ -36,7 +36,7 @@ METHODS: dict[str, list[dict[str, Any]]] = {
     "anchored": [{}],
     "mv": [{}],
     "ds": [{}],
-    "ibcc": [{}, {"inference": "vb"}],
+    "ibcc": [{"inference": "ep"}, {}],
     "ptbcc": [{}],
     "hds": [{}, {"class_prior": "flat"}],
     "hpt": [{}],

@@ -33,8 +33,10 @@ Votes = Any  # [L, 3] task, annotator, label, as integers from 0
 
 def karat(method: str) -> Callable[[Votes], Any]:
     from karat import Annotations, aggregate
+    from karat.methods import make_method
 
-    return lambda votes: aggregate(Annotations.from_arrays(*votes.T), method, threads=1).posterior
+    chosen = make_method(method, {}, paper=True)  # the page compares the paper's methods
+    return lambda votes: aggregate(Annotations.from_arrays(*votes.T), chosen, threads=1).posterior
 
 
 def crowd_kit(method: str) -> Callable[[Votes], Any]:

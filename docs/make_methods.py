@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from karat.methods import Method, method_class
+from karat.methods.paper_settings import SETTINGS, paper_settings
 from karat.methods.registry import DEFAULT_METHOD, REGISTRY
 
 EQUATIONS = Path(__file__).parent / "equations"
@@ -22,8 +23,8 @@ does the same.
 
 **Which one?** Start with `{DEFAULT_METHOD}`, the default: it was the best on real data. `ptbcc` is the method of the
 paper; `hpt` and `hds` give every annotator a matrix of their own. The others are those that the paper compares. Their
-defaults are the rows of its tables, with their peculiarities; for work rather than for comparison, take the variant in
-the table.
+defaults are what we recommend for work; `karat.paper.settings(name)` and `--paper` are the settings of the paper's
+tables.
 [Choosing](choosing.md) has the figures, [costs](costs.md) what each takes. `auto`, the default of Karat 0.1, is gone;
 the name now means the default.
 
@@ -32,18 +33,9 @@ probability. *W*<sub>i</sub> are those who voted on *i*, *N*<sub>j</sub> the tas
 votes a task has, *T*, *W* and *K* how many tasks, annotators and classes there are. E is the mean under the posterior,
 ψ the digamma function, [ ] is 1 where the condition holds and else 0.
 
-| method | class | in one line | gold truths | bound | for work, take |
+| method | class | in one line | gold truths | bound | the paper's row |
 |---|---|---|---|---|---|
 """
-# Which of the two to use for work rather than for comparison, where METHODS.md names a sounder variant.
-FOR_WORK = {
-    "mv": "as it is, as the yardstick",
-    "catd": '`CATD(ties="split")`: no random ties',
-    "ds": "`DS(max_iterations=500, tolerance=1e-3)`: to convergence",
-    "glad": "`GLAD(priors=True)`: abilities and difficulties stay finite",
-    "ibcc": '`IBCC(inference="vb")`: a bound to watch, every schedule ends alike',
-    "fgbcc": "`FGBCC(exact=True)`: does not depend on where an optimiser stops",
-}
 
 
 def page() -> str:
@@ -56,14 +48,26 @@ def _row(name: str, made: type[Method]) -> str:
     line = inspect.getdoc(made).splitlines()[0].rstrip(".")  # type: ignore[union-attr]
     gold = "kept, and teach it" if made.takes_gold else "no"
     bound = "never falls" if made.has_bound else ""
-    return f"| `{name}` | `{made.__name__}` | {line} | {gold} | {bound} | {FOR_WORK.get(name, 'as it is')} |\n"
+    return f"| `{name}` | `{made.__name__}` | {line} | {gold} | {bound} | {_paper(made)} |\n"
+
+
+def _paper(made: type[Method]) -> str:
+    """The settings of the paper's row that are not the defaults."""
+    if made.name not in SETTINGS:
+        return ""
+    defaults = made().settings
+    other = [f"{key}={value!r}" for key, value in paper_settings(made.name).items() if defaults[key] != value]
+    return f"`{made.__name__}({', '.join(other)})`" if other else "as it is"
 
 
 def _section(name: str, made: type[Method]) -> str:
     text, _, example = inspect.getdoc(made).partition(">>> ")  # type: ignore[union-attr]
     words = SECTION.split(text)[0]
     module = inspect.getdoc(sys.modules[made.__module__]) or ""
-    equations = (EQUATIONS / f"{name}.md").read_text().strip()
+    path = EQUATIONS / f"{name}.md"
+    if not path.is_file():
+        raise FileNotFoundError(f"write the equations of {name} into {path}, then run python docs/make_methods.py")
+    equations = path.read_text().strip()
     return (
         f"\n## `{name}`: {made.__name__}\n\n{words.strip()}\n\n{equations}\n\n"
         f"```pycon\n>>> {example.strip()}\n```\n\n{_settings(made, text)}\n\n"

@@ -14,7 +14,7 @@ from scipy.stats import beta
 import karat
 from karat import Annotations
 from karat.fitting.checkpoint import Checkpoint
-from karat.fitting.squarem import Strides
+from karat.fitting.squarem import Squarem
 from karat.methods.anchored import small_data_caution, typical_accuracy
 from karat.results import metrics
 from karat.results.accuracy import spread
@@ -87,7 +87,7 @@ class Line:
 
 
 def strides() -> Any:
-    return Strides(Line(), Line())  # type: ignore[arg-type]
+    return Squarem(Line(), Line())  # type: ignore[arg-type]
 
 
 def test_strides_begin_when_posteriors_move_by_less_than_a_tenth() -> None:

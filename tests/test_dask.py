@@ -106,7 +106,7 @@ def test_a_checkpoint_goes_on_at_the_same_bits(client, engine, votes, tmp_path):
     assert_same(resumed, fit(method_class("ptbcc")(), votes, engine=LocalEngine(2, fewest_votes=FEWEST)))
 
 
-def test_a_checkpoint_of_work_after_a_prelude_goes_on_at_the_same_bits(engine, votes, tmp_path):
+def test_a_checkpoint_of_work_after_a_warm_start_goes_on_at_the_same_bits(engine, votes, tmp_path):
     local = fit(method_class("hpt")(), votes, engine=LocalEngine(2, fewest_votes=FEWEST))
     seen = []
     keep = {"checkpoint": tmp_path / "kept", "engine": engine}

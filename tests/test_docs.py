@@ -143,7 +143,7 @@ def test_every_method_is_documented_with_an_example_that_runs(name):
     results = [
         doctest.DocTestRunner().run(test) for test in doctest.DocTestFinder().find(made, module=module, name=name)
     ]
-    assert sum(result.attempted for result in results) > 0, "the docstring has no example"
+    assert sum(result.attempted for result in results) > 0, f"add an example to the docstring of {made.__name__}"
     assert sum(result.failed for result in results) == 0
 
 
@@ -151,7 +151,8 @@ def test_the_page_of_methods_is_made_from_their_docstrings():
     sys.path.insert(0, str(ROOT / "docs"))
     import make_methods
 
-    assert (ROOT / "docs" / "methods.md").read_text() == make_methods.page()
+    is_current = (ROOT / "docs" / "methods.md").read_text() == make_methods.page()
+    assert is_current, "docs/methods.md is not current: run python docs/make_methods.py"
 
 
 def test_the_readme_has_the_figures_of_the_page_on_choosing():

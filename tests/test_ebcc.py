@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import digamma, gammaln
 
+import karat
 from karat import Annotations, InputError
 from karat.api.fit import fit
 from karat.checks.laws import sample_votes
@@ -91,7 +92,7 @@ def test_a_column_that_stands_for_several_subtypes_is_as_good_as_all_of_them():
     assert np.allclose(found.pi[7], expected.pi[7:10].sum())
     assert np.allclose(found.votes[:, :, 7], expected.votes[:, :, 7:10].sum(axis=2))
     assert np.isclose(method.bound(together, found), method.bound(plain, expected), rtol=1e-13)
-    known, same = method.knowledge(plain), method.knowledge(together)
+    known, same = method.learned(plain), method.learned(together)
     assert np.allclose(known.confusion, same.confusion)
     assert np.allclose(known.statistics["subtypes"], same.statistics["subtypes"])
 
@@ -116,7 +117,7 @@ def test_the_bound_never_falls_on_real_votes(data_set, name):
 
 def test_the_numbers_of_the_paper_on_a_small_set(data_set):
     dog = data_set("dog")
-    assert abs(dog.accuracy(fit(EBCC(), dog.annotations).posterior) - 0.840149) < 0.005
+    assert abs(dog.accuracy(fit(EBCC(**karat.paper.settings("ebcc")), dog.annotations).posterior) - 0.840149) < 0.005
 
 
 def test_known_truths_teach():

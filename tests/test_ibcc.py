@@ -22,7 +22,7 @@ def sample(n_classes, with_gold):
 def test_propagated_messages_equal_those_of_the_twin_after_every_sweep(n_classes, with_gold):
     votes, annotations, known = sample(n_classes, with_gold)
     for sweeps in (1, 2, 5, 40):
-        result = fit(IBCC(max_iterations=sweeps), annotations, threads=1)
+        result = fit(IBCC(inference="ep", max_iterations=sweeps), annotations, threads=1)
         phi, g, a = twin.ep(*votes, n_classes, sweeps, gold=known)
         assert result.iterations == sweeps
         assert np.allclose(result.posterior, phi, atol=1e-9)
@@ -47,7 +47,7 @@ def test_variational_sweeps_equal_those_of_the_twin(n_classes, with_gold):
 @pytest.mark.parametrize("name", ["val5", "ms", "aircr"])
 def test_a_data_set_gives_the_posterior_of_the_twin(name, data_set):
     data = data_set(name)
-    result = fit(IBCC(), data.annotations, threads=1)
+    result = fit(IBCC(inference="ep"), data.annotations, threads=1)
     phi, _, _ = twin.ep(*data.votes.T, data.annotations.n_classes, 40)
     assert np.abs(result.posterior - phi).max() < 1e-9
 
@@ -63,14 +63,14 @@ def test_variational_bayes_reaches_the_known_accuracy_and_its_bound_never_falls(
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
-def test_law_for_variational_bayes(law):
-    law(lambda: IBCC(inference="vb"))
+def test_law_for_expectation_propagation(law):
+    law(lambda: IBCC(inference="ep"))
 
 
 def test_a_task_with_very_many_votes_does_not_underflow():
     n = 5000
     votes = Annotations.from_arrays(np.zeros(n, int), np.arange(n), np.arange(n) % 3 // 2)  # 2 : 1 for class 0
-    result = fit(IBCC(), votes, threads=1)
+    result = fit(IBCC(inference="ep"), votes, threads=1)
     assert result.label.tolist() == [0]
     assert np.isfinite(result.posterior).all()
 
@@ -87,11 +87,11 @@ def test_known_truths_teach_who_is_right():
 
 
 def test_defaults_follow_the_inference_and_can_be_set():
-    assert (IBCC().max_iterations, IBCC().tolerance) == (40, 0.0)
-    assert (IBCC(inference="vb").max_iterations, IBCC(inference="vb").tolerance) == (500, 1e-3)
+    assert (IBCC().inference, IBCC().max_iterations, IBCC().tolerance) == ("vb", 500, 1e-3)
+    assert (IBCC(inference="ep").max_iterations, IBCC(inference="ep").tolerance) == (40, 0.0)
     assert IBCC(inference="vb", max_iterations=3).max_iterations == 3
     assert IBCC(right=5, wrong=2).prior(2).tolist() == [[5, 2], [2, 5]]
-    assert np.allclose(IBCC().prior(4).diagonal(), 7)
+    assert np.allclose(IBCC(inference="ep").prior(4).diagonal(), 7)
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,8 @@ def test_every_number_among_the_settings_has_a_range() -> None:
     for name in REGISTRY:
         chosen = method_class(name)
         numbers = {key for key, value in chosen.defaults().items() if isinstance(value, float)}
-        assert numbers - {"tolerance"} <= set(chosen.limits), name
+        missing = numbers - {"tolerance"} - set(chosen.limits)
+        assert not missing, f"say in {chosen.__name__}.limits which values {', '.join(missing)} may have"
 
 
 def test_ranges_are_those_that_are_stated() -> None:
@@ -146,3 +147,10 @@ def test_memory_that_is_available_is_that_of_machine_container_and_process(
 @pytest.mark.parametrize(("n", "words"), [(4.8e8, "480 MB"), (2.34e9, "2.3 GB"), (1.2e13, "12,000 GB")])
 def test_bytes_in_words(n: float, words: str) -> None:
     assert memory.in_words(n) == words
+
+
+def test_dir_of_a_method_shows_settings_and_what_users_call() -> None:
+    shown = {name for name in dir(karat.PTBCC()) if not name.startswith("_")}
+    assert shown >= {"tolerance", "n_prototypes", "settings", "defaults", "name", "fit", "partial_fit"}
+    hooks = {"start", "begin", "sweep", "expect", "learned", "why_not_updatable", "recompute_priors", "with_prior"}
+    assert not shown & {*hooks, "warm_start", "sufficient_statistics", "earlier", "notes", "first_prototypes"}

@@ -25,7 +25,7 @@ from karat.votes.encoding import MISSING
 from karat.votes.merging import merge
 
 ARRAYS = ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold")
-REMEMBER = [PTBCC(), MajorityVote(), DS(max_iterations=400), HDS(), IBCC(inference="vb")]
+REMEMBER = [PTBCC(), MajorityVote(), DS(max_iterations=400), HDS(), IBCC()]
 
 
 def cut(votes, last):
@@ -87,7 +87,7 @@ def test_the_sums_of_all_tasks_taken_out_leave_nothing(parts, method):
     result = fit(type(method)(**{**method.settings, "tolerance": 1e-7, "max_iterations": 3000}), parts[2])
     merged = merge(parts[2], Annotations.from_arrays(np.arange(120), ["new"] * 120, parts[2].gold * 0))
     known = _renumbered(result.learned, method, merged.annotators)
-    memory = method.recall(replace(result, learned=known))
+    memory = method.sufficient_statistics(replace(result, learned=known))
     first, rest = _taken_out(method, LocalEngine(1), memory, _look_again(result, merged))
     assert max(np.abs(field).max() for field in rest if isinstance(field, np.ndarray)) < 1e-3
     if isinstance(method, PTBCC):
@@ -180,7 +180,7 @@ def test_a_new_class_needs_a_refit(parts):
 @pytest.mark.parametrize(("method", "words"), [("glad", "glad cannot fold in new votes"), ("ibcc", "inference=vb")])
 def test_methods_that_cannot_fold_in_say_so(parts, method, words):
     with pytest.raises(InputError, match=f"{words}.*--refit"):
-        karat.aggregate(parts[0], method).update(parts[1])
+        karat.aggregate(parts[0], method, **karat.paper.settings(method)).update(parts[1])
 
 
 def test_gold_may_arrive_alone_and_what_was_known_stays(parts):
@@ -235,7 +235,8 @@ def test_posteriors_are_found_again_from_parameters_and_votes(parts, method):
     """The sums of all tasks, made of these posteriors and taken out, leave nothing."""
     result = fit(type(method)(**{**method.settings, "tolerance": 1e-7, "max_iterations": 3000}), parts[2])
     merged = merge(parts[2], Annotations.from_arrays(np.arange(120), ["new"] * 120, parts[2].gold * 0))
-    memory = method.recall(replace(result, learned=_renumbered(result.learned, method, merged.annotators)))
+    known = _renumbered(result.learned, method, merged.annotators)
+    memory = method.sufficient_statistics(replace(result, learned=known))
     engine, again = LocalEngine(1), _look_again(result, merged)._replace(posterior=None)
     _, rest = _taken_out(method, engine, memory, again)
     assert np.abs(engine.posterior - result.posterior).max() < 0.02

@@ -10,6 +10,8 @@ from karat.system import moved
 
 __version__ = "0.1.0"
 
+_MODULES = ("checks", "paper")  # public modules, loaded when first used
+
 # Public names and where they live; loaded when first used, so that `import karat` costs nothing.
 _HOME = {
     "Annotations": "karat.votes.annotations",
@@ -18,6 +20,7 @@ _HOME = {
     "KaratError": "karat.errors",
     "KaratWarning": "karat.errors",
     "MajorityVote": "karat.crowdkit",
+    "Method": "karat.methods",
     "OutputError": "karat.errors",
     "Result": "karat.api.result",
     "Wawa": "karat.crowdkit",
@@ -31,6 +34,7 @@ _HOME = {
     "next_votes": "karat.api.next_votes",
     "read": "karat.io.readers",
     "read_each": "karat.io.readers",
+    "register": "karat.methods",
     "simulate": "karat.votes.simulation",
     "write_back": "karat.io.writeback",
     "write_votes": "karat.io.writers.votes",
@@ -40,6 +44,8 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
+    elif name in _MODULES:
+        value = import_module(f"karat.{name}")
     elif not name.startswith("_") and (method := _method_of_class(name)):
         value = import_module("karat.api.estimators").estimator(method)
     elif name == "Auto":
@@ -59,7 +65,7 @@ def _method_of_class(class_name: str) -> str | None:
 
 def __dir__() -> list[str]:
     registry: dict[str, str] = import_module("karat.methods.registry").REGISTRY
-    return sorted({*globals(), *_HOME, *(home.partition(":")[2] for home in registry.values())})
+    return sorted({*globals(), *_HOME, *_MODULES, *(home.partition(":")[2] for home in registry.values())})
 
 
 moved.install()

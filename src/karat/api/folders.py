@@ -124,7 +124,7 @@ def _fit(
 ) -> tuple[ResultData, Tally]:
     """The fit; then each worker writes the labels of its blocks."""
     with one_blas_thread():
-        made = template(votes, descend(method, engine, watch=on_step))
+        made = template(votes, descend(method, engine, on_step=on_step))
     preference = preference_of(engine.sum(class_totals).classes)
     tally = engine.sum(write_block, votes.blocks, preference, without_learned(made), probabilities, shop.labels)
     if len(votes.unlabelled):

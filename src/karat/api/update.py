@@ -55,7 +55,7 @@ def update(
     if refit:
         fitting |= {"threads": threads, "on_step": on_step, "engine": engine}
         return _refit(result, Run(merged.votes, method=method_of(result), **fitting))
-    return Result.of(updating.update(result, merged, threads=threads, watch=on_step))
+    return Result.of(updating.update(result, merged, threads=threads, on_step=on_step))
 
 
 def check_no_fit(options: dict[str, Any]) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from karat.cli import options as o
-from karat.methods.registry import REGISTRY
 
 if TYPE_CHECKING:
     from karat.insight.comparison import Comparison
@@ -57,10 +56,11 @@ def compare(
     from karat.cli.settings import make_several, several
     from karat.cli.source import inputs_of, outputs_of
     from karat.cli.summary import tell_left_out
+    from karat.methods import method_names
 
     tables = [path for path in (output, labels) if path is not None]
     check_outputs(tables, outputs_of(fitting), inputs_of(files, fitting.prior, truth))
-    chosen = make_several(several(methods) or list(REGISTRY), fitting.settings, fitting.seed)
+    chosen = make_several(several(methods) or method_names(), fitting.settings, fitting.seed)
     wanted = reading.run(files, on_read=tell_left_out, **fitting.place())
     found = compare_run(wanted, chosen, truth)
     _write(found, output, labels)

@@ -9,10 +9,10 @@ def methods() -> None:
     """List the methods, each with one line that explains it."""
     import typer
 
-    from karat.methods import method_class
-    from karat.methods.registry import REGISTRY
+    from karat.methods import method_class, method_names
 
-    width = max(map(len, REGISTRY))
-    for name in REGISTRY:
+    names = method_names()
+    width = max(map(len, names))
+    for name in names:
         first_line = (method_class(name).__doc__ or "").strip().partition("\n")[0]
         typer.echo(f"{name:<{width}}  {first_line}")

@@ -100,6 +100,7 @@ def _show(result: Result, found: Trust, as_json: bool) -> None:
 
 
 def _figures(found: Trust) -> list[tuple[str, str]]:
+    panel = found.correlated
     alpha = f"{found.agreement.alpha:.3f}" if isfinite(found.agreement.alpha) else "cannot be told"
     rows = [
         ("agreement beyond chance (alpha)", alpha),

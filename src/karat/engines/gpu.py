@@ -97,7 +97,7 @@ class GPUEngine:
         return add_up(self._step(block, step, arguments) for block in self.blocks)
 
     def _step(self, block: Block, step: Callable[..., Statistics], arguments: tuple[Any, ...]) -> Statistics:
-        block.posterior = block.posterior.astype(self.precision, copy=False)  # it may be that of a prelude
+        block.posterior = block.posterior.astype(self.precision, copy=False)  # it may be that of a warm start
         with self._on_device(block) as there:
             return step(there, *arguments)
 

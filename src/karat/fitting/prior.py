@@ -83,8 +83,8 @@ def check_takes_prior(method: Method) -> None:
 
 def _informed(method: Method, earlier: ResultData, matched: Matched) -> Method:
     if isinstance(method, PTBCC):
-        return method.inform(_of_prototypes(method, earlier, matched))
-    return method.inform(_votes_by_truth(earlier, matched))
+        return method.with_prior(_of_prototypes(method, earlier, matched))
+    return method.with_prior(_votes_by_truth(earlier, matched))
 
 
 def _match(earlier: ResultData, votes: Annotations) -> Matched:
@@ -120,7 +120,7 @@ def _experience(earlier: ResultData) -> Floats:
     if not _counts_by_truth(earlier.method):
         return votes_by_truth(earlier)
     method = method_of(earlier)
-    sums = method.recall(earlier).statistics
+    sums = method.sufficient_statistics(earlier).statistics
     by_truth: Floats = (sums.a if isinstance(method, IBCC) else sums.n).transpose(0, 2, 1)
     return by_truth
 

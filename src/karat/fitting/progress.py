@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from karat.results.data import Step
 
-    Watch = Callable[[Step], None]
+    OnStep = Callable[[Step], None]
     Show = Callable[[str], None]
 
 __all__ = ["compiling", "in_notebook", "on_terminal"]
@@ -23,7 +23,7 @@ COMPILING = "compiling for votes like these, once on this machine ..."
 
 
 @contextmanager
-def in_notebook(name: str) -> Iterator[Watch | None]:
+def in_notebook(name: str) -> Iterator[OnStep | None]:
     """In Jupyter, in any of its homes; elsewhere None."""
     found = _jupyter()
     if found is None:
@@ -32,13 +32,13 @@ def in_notebook(name: str) -> Iterator[Watch | None]:
     show, clear = found
     try:
         with compiling(show):
-            yield _watch(name, show)
+            yield _show_steps(name, show)
     finally:
         clear()
 
 
 @contextmanager
-def on_terminal(name: str) -> Iterator[Watch | None]:
+def on_terminal(name: str) -> Iterator[OnStep | None]:
     """On standard error; None where that is a file or a pipe."""
     if not sys.stderr.isatty():
         yield None
@@ -65,16 +65,16 @@ def compiling(show: Show) -> Iterator[None]:
         yield
 
 
-def _watch(name: str, show: Show) -> Watch:
+def _show_steps(name: str, show: Show) -> OnStep:
     due = time.monotonic() + PATIENCE
 
-    def watch(step: Step) -> None:
+    def on_step(step: Step) -> None:
         nonlocal due
         if (now := time.monotonic()) >= due:
             due = now + PACE
             show(_said(name, step))
 
-    return watch
+    return on_step
 
 
 def _said(name: str, step: Step) -> str:

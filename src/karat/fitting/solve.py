@@ -16,7 +16,7 @@ from karat.engines.blas import one_blas_thread
 from karat.engines.local import LocalEngine
 from karat.errors import InputError
 from karat.fitting.checkpoint import Checkpoint, fingerprint, interruptible
-from karat.fitting.squarem import Strides
+from karat.fitting.squarem import Squarem
 from karat.methods.base import Method, Step
 from karat.results.data import ResultData, summarise
 from karat.system.memory import available_memory, in_words
@@ -24,9 +24,9 @@ from karat.votes.annotations import Annotations
 from karat.votes.annotator_order import order_by_votes, reordered
 from karat.votes.encoding import MISSING
 
-__all__ = ["Descent", "check_resumable", "descend", "fit"]
+__all__ = ["Descent", "OnStep", "check_resumable", "descend", "fit", "stages", "start"]
 
-Watch = Callable[[Step], None]
+OnStep = Callable[[Step], None]
 
 
 class Descent(NamedTuple):
@@ -60,22 +60,22 @@ def fit(
     *,
     threads: int | None = None,
     engine: Engine | None = None,
-    watch: Watch | None = None,
+    on_step: OnStep | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> ResultData:
     """Run the method to its end on these annotations.
 
-    `watch` is called after each sweep; it may raise to stop. With a checkpoint, Ctrl-C leaves one behind.
+    `on_step` is called after each sweep; it may raise to stop. With a checkpoint, Ctrl-C leaves one behind.
     """
     if checkpoint is not None and not checkpoint.held:
         with checkpoint.hold():
-            return fit(method, annotations, threads=threads, engine=engine, watch=watch, checkpoint=checkpoint)
+            return fit(method, annotations, threads=threads, engine=engine, on_step=on_step, checkpoint=checkpoint)
     _check(method, annotations, checkpoint)
     began = time.perf_counter()
     engine = engine or LocalEngine(threads, single=method.single)
     if checkpoint is not None:
         checkpoint.bind(method, fingerprint(annotations))
-    result = _sweep_to_end(method, annotations, engine, watch, checkpoint)
+    result = _sweep_to_end(method, annotations, engine, on_step, checkpoint)
     if checkpoint is not None:
         checkpoint.done()
     notes = [*method.notes, *method.cautions(annotations.n_tasks), *engine.notes()]
@@ -83,16 +83,16 @@ def fit(
 
 
 def _sweep_to_end(
-    method: Method, annotations: Annotations, engine: Engine, watch: Watch | None, checkpoint: Checkpoint | None
+    method: Method, annotations: Annotations, engine: Engine, on_step: OnStep | None, checkpoint: Checkpoint | None
 ) -> ResultData:
     engine.accept(method)
     order = order_by_votes(annotations) if method.unstable else None
     ordered = annotations if order is None else reordered(annotations, order)
     engine.scatter(ordered, divisible=method.divisible)
     with one_blas_thread():
-        descent, posterior, per_task = _best_of(method, engine, watch, checkpoint)
+        descent, posterior, per_task = _best_of(method, engine, on_step, checkpoint)
         _check_numbers(method, posterior)
-        learned = method.knowledge(descent.parameters)
+        learned = method.learned(descent.parameters)
     if order is not None:
         learned.statistics.update({name: learned.statistics[name][np.argsort(order)] for name in method.unstable})
     learned.statistics.update(per_task)
@@ -119,7 +119,7 @@ def check_resumable(method: Method) -> None:
 
 def _check_memory(method: Method, annotations: Annotations) -> None:
     """Refuse what cannot fit before anything is allocated."""
-    most = max(one.n_parameters(annotations) for one in (method, method.prelude or method))
+    most = max(stage.n_parameters(annotations) for stage in stages(method))
     needed = most * 8 + annotations.n_tasks * annotations.n_classes * (4 if method.single else 8)
     there = available_memory()
     if needed > there:
@@ -141,19 +141,19 @@ def _check_numbers(method: Method, posterior: NDArray[np.float64]) -> None:
     raise InputError(f"{method.name}{of} ended in probabilities that are no numbers (NaN); choose other settings")
 
 
-def _best_of(method: Method, engine: Engine, watch: Watch | None, checkpoint: Checkpoint | None) -> Run:
+def _best_of(method: Method, engine: Engine, on_step: OnStep | None, checkpoint: Checkpoint | None) -> Run:
     """The restart with the highest bound."""
-    best = _run(method, engine, descend(method, engine, 0, watch, checkpoint))
+    best = _run(method, engine, descend(method, engine, 0, on_step, checkpoint))
     for restart in range(1, method.n_restarts):
         best = best._replace(posterior=best.posterior.copy())  # the next run works in the same memory
-        run = _run(method, engine, descend(method, engine, restart, watch))
+        run = _run(method, engine, descend(method, engine, restart, on_step))
         if run.descent.steps[-1].bound > best.descent.steps[-1].bound:
             best = run
     return best
 
 
 def _run(method: Method, engine: Engine, descent: Descent) -> Run:
-    per_task = {name: engine.gather(name) for name in method.task_knowledge()}
+    per_task = {name: engine.gather(name) for name in method.learned_per_task()}
     return Run(descent, engine.gather(), per_task)
 
 
@@ -161,11 +161,11 @@ def descend(
     method: Method,
     engine: Engine,
     restart: int = 0,
-    watch: Watch | None = None,
+    on_step: OnStep | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Descent:
     """The loop, on votes that the engine has. Ends with parameters that belong to the posteriors in the blocks."""
-    steps = _prelude(method, engine, restart, watch, checkpoint)
+    steps = _run_earlier_stages(method, engine, restart, on_step, checkpoint)
     last = len(steps) + method.max_iterations
     parameters = method.begin(engine.sum(method.start, restart))
     done = False
@@ -173,21 +173,21 @@ def descend(
         parameters, state, steps = found
         engine.restore(state)
         done = bool(steps) and method.converged(steps)
-    strides = Strides(method, engine) if method.accelerated else None
+    squarem = Squarem(method, engine) if method.accelerated else None
     with interruptible() as interrupted:
         while not done and len(steps) < last:
             statistics = engine.sum(method.sweep, parameters)
             bound = method.bound(parameters, statistics)
             parameters = method.advance(engine, statistics, parameters)
-            taken_back = strides is not None and strides.too_long(bound)
-            if strides is not None and taken_back:
-                parameters, bound = strides.take_back()
+            taken_back = squarem is not None and squarem.too_long(bound)
+            if squarem is not None and taken_back:
+                parameters, bound = squarem.take_back()
             steps.append(Step(restart, len(steps) + 1, float(statistics.change), bound))
             done = not taken_back and method.converged(steps)
-            if strides is not None and not (taken_back or done or len(steps) == last):
-                parameters = strides.onward(parameters, bound, steps[-1].change)
-            if watch is not None:
-                watch(steps[-1])
+            if squarem is not None and not (taken_back or done or len(steps) == last):
+                parameters = squarem.onward(parameters, bound, steps[-1].change)
+            if on_step is not None:
+                on_step(steps[-1])
             ended = done or len(steps) == last
             if checkpoint is not None and (interrupted.is_set() or checkpoint.due(ended)):
                 checkpoint.save(parameters, engine.state(), steps)
@@ -196,14 +196,28 @@ def descend(
     return Descent(method, parameters, steps, done)
 
 
-def _prelude(
-    method: Method, engine: Engine, restart: int, watch: Watch | None, checkpoint: Checkpoint | None
+def stages(method: Method) -> list[Method]:
+    """The methods that run one after the other, each from the posterior of the one before; the last is `method`."""
+    first = method.warm_start
+    return [method] if first is None else [*stages(first), method]
+
+
+def start(method: Method, engine: Engine) -> Any:
+    """The first sums of the method, where no stage before it has been swept."""
+    *before, last = stages(method)
+    for stage in before:
+        engine.sum(stage.start, 0)
+    return engine.sum(last.start, 0)
+
+
+def _run_earlier_stages(
+    method: Method, engine: Engine, restart: int, on_step: OnStep | None, checkpoint: Checkpoint | None
 ) -> list[Step]:
-    """Leaves its posterior in the blocks. -> its steps, without their bounds: they are those of another model."""
-    if (prelude := method.prelude) is None:
+    """Leave the warm start's posterior in the blocks. -> its steps, without bounds: they are those of another model."""
+    if (first := method.warm_start) is None:
         return []
-    part = None if checkpoint is None else checkpoint.part(prelude.name, prelude)
-    engine.accept(prelude)
-    steps = descend(prelude, engine, restart, watch, part).steps
+    part = None if checkpoint is None else checkpoint.part(first.name, first)
+    engine.accept(first)
+    steps = descend(first, engine, restart, on_step, part).steps
     engine.accept(method)
     return [step._replace(bound=math.nan) for step in steps]

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from karat.engines import Engine
 from karat.methods.base import Method
 
-__all__ = ["Strides"]
+__all__ = ["Squarem"]
 
 NEAR = 0.1  # strides begin when no posterior moves by more: a long one from afar may end in another optimum
 ROUNDING = 1e-10  # a bound that is lower by less has not fallen
 FIRST_LIMIT = 4.0  # of |a|; doubled when reached without harm, halved after a stride that was taken back
 
 
-class Strides:
+class Squarem:
     """Decides, after each sweep, which parameters the next one uses."""
 
     def __init__(self, method: Method, engine: Engine) -> None:

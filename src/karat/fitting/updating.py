@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from karat.engines.blas import one_blas_thread
 from karat.engines.local import LocalEngine
 from karat.errors import InputError
-from karat.fitting.solve import Watch
+from karat.fitting.solve import OnStep, start
 from karat.methods import Method, method_of
-from karat.methods.base import Memory, Step
+from karat.methods.base import Step, SufficientStatistics
 from karat.results.accuracy import Intervals, spread
 from karat.results.data import BESIDE_SETTINGS, Learned, ResultData, summarise
 from karat.results.metrics import temper
@@ -44,7 +44,7 @@ def update(
     merged: Merged,
     *,
     threads: int | None = None,
-    watch: Watch | None = None,
+    on_step: OnStep | None = None,
 ) -> ResultData:
     """A result that also knows the votes that were merged with its own."""
     began = time.perf_counter()
@@ -52,7 +52,7 @@ def update(
     if not merged.touched.size:
         return replace(result, annotations=merged.votes, counts=merged.votes.counts, stopped="nothing new to fold in")
     with one_blas_thread():
-        updated = _fold_in(result, merged, threads, watch)
+        updated = _fold_in(result, merged, threads, on_step)
     return replace(updated, seconds=time.perf_counter() - began)
 
 
@@ -64,8 +64,8 @@ def votes_of(result: ResultData) -> Annotations:
 
 def _check(result: ResultData, votes: Annotations) -> None:
     remedy = "add --refit (refit=True) to fit all votes again"
-    if obstacle := method_of(result).obstacle():
-        raise InputError(f"{obstacle}; {remedy}")
+    if reason := method_of(result).why_not_updatable():
+        raise InputError(f"{reason}; {remedy}")
     if result.annotator_weights is not None:
         raise InputError(
             f"the model was fitted with weights of annotators, which {result.method} has no more; {remedy}"
@@ -93,9 +93,9 @@ class Folded(NamedTuple):
     steps: list[Step]
 
 
-def _fold_in(result: ResultData, merged: Merged, threads: int | None, watch: Watch | None) -> ResultData:
+def _fold_in(result: ResultData, merged: Merged, threads: int | None, on_step: OnStep | None) -> ResultData:
     again = _look_again(result, merged)
-    folded = _swept(result, merged, again, threads, watch)
+    folded = _swept(result, merged, again, threads, on_step)
     posterior = np.empty((merged.votes.n_tasks, merged.votes.n_classes), result.posterior.dtype)
     posterior[merged.tasks.old] = result.posterior
     posterior[merged.touched] = temper(folded.posterior, result.temperature)
@@ -113,29 +113,29 @@ def _look_again(result: ResultData, merged: Merged) -> Again:
     return Again(before, result.posterior[old] if result.temperature == 1.0 else None, now)
 
 
-def _swept(result: ResultData, merged: Merged, again: Again, threads: int | None, watch: Watch | None) -> Folded:
+def _swept(result: ResultData, merged: Merged, again: Again, threads: int | None, on_step: OnStep | None) -> Folded:
     method = method_of(result)
     engine = LocalEngine(threads, single=method.single)
     known = _renumbered(result.learned, method, merged.annotators)
-    memory = method.recall(replace(result, learned=known))
+    memory = method.sufficient_statistics(replace(result, learned=known))
     first, rest = _taken_out(method, engine, memory, again)
     first = _add(first, _start(method, engine, again.now))
-    parameters = method.rebase(memory.parameters, first)
+    parameters = method.recompute_priors(memory.parameters, first)
     steps: list[Step] = []
     while not _settled(steps):
         statistics = engine.sum(method.sweep, parameters)
         parameters = method.expect(_not_negative(_add(rest, statistics)), parameters)
         steps.append(Step(0, len(steps) + 1, float(statistics.change), math.nan))
-        if watch is not None:
-            watch(steps[-1])
-    return Folded(method.knowledge(parameters), {**result.settings, **method.settings}, engine.gather(), steps)
+        if on_step is not None:
+            on_step(steps[-1])
+    return Folded(method.learned(parameters), {**result.settings, **method.settings}, engine.gather(), steps)
 
 
 def _settled(steps: list[Step]) -> bool:
     return len(steps) == MOST_SWEEPS or (bool(steps) and steps[-1].change < NEAR_ENOUGH)
 
 
-def _taken_out(method: Method, engine: LocalEngine, memory: Memory, again: Again) -> tuple[Any, Any]:
+def _taken_out(method: Method, engine: LocalEngine, memory: SufficientStatistics, again: Again) -> tuple[Any, Any]:
     """The sums of the fit without the tasks that are looked at again, as they were then."""
     if again.before is None:
         return memory.first, memory.statistics
@@ -149,14 +149,11 @@ def _taken_out(method: Method, engine: LocalEngine, memory: Memory, again: Again
 
 
 def _start(method: Method, engine: LocalEngine, votes: Annotations) -> Any:
-    """First sums; where a method goes on from another's posterior, that one says what is known: shares, and truths."""
     engine.scatter(votes)
-    if method.prelude is not None:
-        engine.sum(method.prelude.start, 0)
-    return engine.sum(method.start, 0)
+    return start(method, engine)
 
 
-def _found_again(method: Method, engine: LocalEngine, memory: Memory) -> Any:
+def _found_again(method: Method, engine: LocalEngine, memory: SufficientStatistics) -> Any:
     """Parameters and votes say what the posterior was: at once, but for PTBCC, whose sweeps go on from the last."""
     steps: list[Step] = []
     while not _settled(steps):

@@ -19,32 +19,12 @@ from karat.kernels.jit import ONE, ZERO, kernel
 from karat.kernels.simd import LANES, add_lanes, largest_lane, scale_lanes, shift_lanes, sum_rows
 from karat.kernels.softmax import LARGE
 
-__all__ = ["expected_logs_of_votes", "start", "sweep", "vote_rows"]
+__all__ = ["expected_logs_of_votes", "start", "sweep"]
 
 Floats = NDArray[np.float64]
 
 EIGHT = np.uint64(LANES)
 SCRATCH = 2048  # numbers per buffer: small enough to stay in the first-level cache
-
-
-@kernel
-def vote_rows(
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
-    n_classes: np.uint64,
-    vote_ptr: NDArray[np.uint64],  # OUT [T+1] first vote of each task, counted within the block
-    row: NDArray[np.uint32],  # OUT [votes of the block]
-) -> None:
-    at = ZERO
-    for i in range(np.uint64(task_ptr.size) - ONE):
-        vote_ptr[i] = at
-        for c in range(task_ptr[i], task_ptr[i + ONE]):
-            for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
-                row[at] = np.uint64(annotator[vote]) * n_classes + np.uint64(cell_class[c])
-                at += ONE
-    vote_ptr[task_ptr.size - 1] = at
 
 
 @kernel

@@ -1,20 +1,23 @@
-"""digamma and log-gamma of whole buffers, in plain arithmetic that the compiler turns into vector instructions.
+"""digamma and log-gamma, of one number and of whole buffers; the compiler turns the latter into vector instructions.
 
-Every x is shifted by 8 at once, without a branch: with P(x) = x (x+1) ... (x+7) and y = x + 8,
+In a buffer every x is shifted by 8 at once, without a branch: with P(x) = x (x+1) ... (x+7) and y = x + 8,
 
     digamma(x) = digamma(y) - P'(x) / P(x),    log Gamma(x) = log Gamma(y) - log P(x),
 
 and from 8 on a few terms of the asymptotic series are exact to the last digits. Good for x from 1e-30 to 1e30.
+One number is shifted only as far as it needs, which is more accurate, but needs a branch.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
 
 from karat.kernels.jit import kernel
 
-__all__ = ["digamma_and_gammaln_buffer", "log_buffer"]
+__all__ = ["digamma_and_gammaln", "digamma_and_gammaln_buffer", "log_buffer"]
 
 Floats = NDArray[np.float64]
 
@@ -22,6 +25,28 @@ HALF_LOG_2PI = 0.9189385332046727
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 SQRT_HALF_BITS = 0x3FE6A09E667F3BCD  # the bits of sqrt(1/2)
 SHIFT = 8
+ASYMPTOTIC = 10.0  # from here on eight terms of the series are exact to the last digit
+
+
+@kernel
+def digamma_and_gammaln(x: float) -> tuple[float, float]:
+    """Shift x up by the recurrences, then use the asymptotic series. NaN where x is not positive."""
+    if not x > 0.0:  # a count from a damaged file: the recurrence would never end
+        return math.nan, math.nan
+    reciprocals, product = 0.0, 1.0
+    while x < ASYMPTOTIC:
+        reciprocals += 1.0 / x
+        product *= x
+        x += 1.0
+    log_x, y = math.log(x), 1.0 / x
+    z = y * y
+    # Bernoulli numbers B_2n / 2n, then B_2n / (2n (2n - 1)).
+    psi = 1 / 12 - z * (1 / 120 - z * (1 / 252 - z * (1 / 240 - z * (1 / 132 - z * (691 / 32760 - z / 12)))))
+    gamma = 1 / 12 - z * (1 / 360 - z * (1 / 1260 - z * (1 / 1680 - z * (1 / 1188 - z * (691 / 360360 - z / 156)))))
+    log_gamma = (x - 0.5) * log_x - x + HALF_LOG_2PI + y * gamma
+    if product != 1.0:
+        log_gamma -= math.log(product)
+    return log_x - 0.5 * y - z * psi - reciprocals, log_gamma
 
 
 @kernel

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.kernels.jit import ONE, ZERO, kernel
+from karat.kernels.votes import vote_rows
 
 __all__ = ["messages", "sweep"]
 
@@ -30,35 +31,11 @@ SCRATCH = 512  # classes times tasks in a run
 FULL = np.uint64(15)  # the product of 16 counts up to 1e19 is still a float
 
 
-@kernel
-def index_votes(
-    n_classes: int,
-    task_ptr: NDArray[np.uint64],
-    cell_ptr: NDArray[np.uint64],
-    cell_class: NDArray[np.uint8],
-    annotator: NDArray[np.uint32],
-    task: NDArray[np.uint32],  # OUT [votes of the block]
-    slot: NDArray[np.uint32],  # OUT [votes of the block]
-    first_vote: NDArray[np.uint64],  # OUT [T + 1]
-) -> None:
-    """The task and the slot of every vote of the block, and where each task's votes begin."""
-    n = ZERO
-    for i in range(np.uint64(task_ptr.size) - ONE):
-        first_vote[i] = n
-        for c in range(task_ptr[i], task_ptr[i + ONE]):
-            for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
-                task[n] = i
-                slot[n] = np.uint64(annotator[vote]) * np.uint64(n_classes) + np.uint64(cell_class[c])
-                n += ONE
-    first_vote[np.uint64(task_ptr.size) - ONE] = n
-
-
 def messages(n_classes: int, task_ptr: Any, cell_ptr: Any, cell_class: Any, annotator: Any) -> dict[str, NDArray[Any]]:
     """What each vote and each task said last (nothing yet), and where the votes belong."""
     n_votes, n_tasks = int(cell_ptr[task_ptr[-1]] - cell_ptr[task_ptr[0]]), len(task_ptr) - 1
-    task, slot = np.empty(n_votes, np.uint32), np.empty(n_votes, np.uint32)
-    first_vote = np.empty(n_tasks + 1, np.uint64)
-    index_votes(n_classes, task_ptr, cell_ptr, cell_class, annotator, task, slot, first_vote)
+    first_vote, slot = vote_rows(n_classes, task_ptr, cell_ptr, cell_class, annotator)
+    task = np.repeat(np.arange(n_tasks, dtype=np.uint32), np.diff(first_vote).astype(np.int64))
     delta, eps = np.zeros(n_votes * n_classes), np.zeros((n_tasks, n_classes))
     return {"first_vote": first_vote, "task": task, "slot": slot, "delta": delta, "eps": eps}
 

@@ -7,7 +7,22 @@ from numpy.typing import NDArray
 
 from karat.kernels.jit import ONE, kernel
 
-__all__ = ["agreement", "outvoted", "vote_shares"]
+__all__ = ["agreement", "outvoted", "vote_rows", "vote_shares"]
+
+
+def vote_rows(
+    n_classes: int,
+    task_ptr: NDArray[np.uint64],
+    cell_ptr: NDArray[np.uint64],
+    cell_class: NDArray[np.uint8],
+    annotator: NDArray[np.uint32],
+) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+    """Where the votes of each task begin, and the row j L + l of every vote of annotator j for class l."""
+    cells = cell_ptr[int(task_ptr[0]) : int(task_ptr[-1]) + 1]
+    classes = cell_class[int(task_ptr[0]) : int(task_ptr[-1])].astype(np.uint32)
+    row = annotator[int(cells[0]) : int(cells[-1])] * np.uint32(n_classes)
+    row += np.repeat(classes, np.diff(cells).astype(np.int64))
+    return cell_ptr[task_ptr] - cells[0], row
 
 
 @kernel

@@ -9,6 +9,8 @@ from typing import Any
 
 from karat.errors import InputError, KaratWarning
 from karat.methods.base import Method
+from karat.methods.outside import outside_class, outside_names, register
+from karat.methods.paper_settings import paper_settings
 from karat.methods.registry import ALIASES, REGISTRY
 from karat.results.data import Learned, ResultData
 from karat.system.validation import Field, check
@@ -19,8 +21,11 @@ __all__ = [
     "current_settings",
     "make_method",
     "method_class",
+    "method_names",
     "method_of",
     "no_setting",
+    "paper_settings",
+    "register",
     "with_note",
 ]
 
@@ -34,11 +39,18 @@ KNOWN = {
 }  # shapes, as in karat.system.validation
 
 
+def method_names() -> list[str]:
+    """The names of all methods: Karat's own, then those that other packages have registered."""
+    return [*REGISTRY, *outside_names()]
+
+
 def method_class(name: str) -> type[Method]:
     """The class registered under a name (upper or lower case), or under what an old name means now."""
     registered = ALIASES.get(name.lower(), name.lower())
     if registered not in REGISTRY:
-        raise InputError(f"there is no method {name!r}; choose from {', '.join(REGISTRY)}")
+        if (outside := outside_class(registered)) is not None:
+            return outside
+        raise InputError(f"there is no method {name!r}; choose from {', '.join(method_names())}")
     module, _, attribute = REGISTRY[registered].partition(":")
     found: type[Method] = getattr(import_module(module), attribute)
     return found
@@ -60,8 +72,11 @@ def method_of(result: ResultData) -> Method:
     return chosen(**settings)
 
 
-def make_method(method: str | Method, settings: dict[str, Any]) -> Method:
-    """The method of this name with these settings; a finished method takes no more of them."""
+def make_method(method: str | Method, settings: dict[str, Any], *, paper: bool = False) -> Method:
+    """The method of this name with these settings; a finished method takes no more of them.
+
+    With `paper`, the settings that are not given are those of the paper's tables.
+    """
     if isinstance(method, Method):
         if settings:
             raise InputError(f"give {', '.join(settings)} to {type(method).__name__}(...), not to aggregate")
@@ -70,6 +85,8 @@ def make_method(method: str | Method, settings: dict[str, Any]) -> Method:
     known = chosen().settings
     if unknown := sorted(set(settings) - set(known)):
         raise no_setting(chosen.name, unknown[0])
+    if paper:
+        settings = {**paper_settings(chosen.name), **settings}
     return with_note(chosen(**settings), method)
 
 
@@ -91,7 +108,7 @@ def current_settings(name: str, settings: dict[str, Any]) -> dict[str, Any]:
 
 def no_setting(method: str, setting: str) -> InputError:
     """Says which settings there are, and who has the one that was asked for."""
-    others = [name for name in REGISTRY if setting in method_class(name)().settings]
+    others = [name for name in method_names() if setting in method_class(name)().settings]
     hint = f"; {setting} is a setting of {', '.join(others)}: name the method, too" if others else ""
     return InputError(f"{method} has no setting {setting}; it has {', '.join(method_class(method)().settings)}{hint}")
 

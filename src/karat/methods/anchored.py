@@ -41,7 +41,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from karat.engines.blocks import Block
-from karat.methods.base import Floats, Learned, Memory, Method, Step, start_from_shares
+from karat.methods.base import Floats, Learned, Method, Step, SufficientStatistics, start_from_shares
 from karat.methods.measured import N_SETS, SUBSETS
 from karat.methods.settings import POSITIVE, Allowed, Range
 from karat.results.data import ResultData
@@ -178,7 +178,7 @@ class AnchoredVote(Method):
         said = small_data_caution(n_tasks)
         return [said] if said else []
 
-    def knowledge(self, parameters: Parameters) -> Learned:
+    def learned(self, parameters: Parameters) -> Learned:
         pi = parameters.n + self.prior_votes * parameters.mu
         pi /= pi.sum(axis=1, keepdims=True)
         return Learned(
@@ -192,7 +192,7 @@ class AnchoredVote(Method):
             },
         )
 
-    def recall(self, result: ResultData) -> Memory:
+    def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
         known, more = result.learned, result.learned.statistics
         assert known.confusion is not None
         seen, mu = more["seen"], more["mu"]
@@ -200,9 +200,10 @@ class AnchoredVote(Method):
         n = np.maximum(pi, 0.0).transpose(0, 2, 1).copy()
         tau = known.class_prior * len(result.posterior)
         parameters = self._parameters(more["pairs"], more["excess"], tau, n, self.max_iterations)
-        return Memory(First(0.0, tau, n, more["pairs"]), Statistics(0.0, tau, n, more["excess"]), parameters)
+        first = First(0.0, tau, n, more["pairs"])
+        return SufficientStatistics(first, Statistics(0.0, tau, n, more["excess"]), parameters)
 
-    def rebase(self, parameters: Parameters, first: First) -> Parameters:
+    def recompute_priors(self, parameters: Parameters, first: First) -> Parameters:
         return self._parameters(first.pairs, parameters.excess, parameters.tau, parameters.n, self.max_iterations)
 
     def _parameters(self, pairs: Floats, excess: Floats, tau: Floats, n: Floats, sweeps: int) -> Parameters:

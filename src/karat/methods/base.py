@@ -1,16 +1,16 @@
-"""What a method is: a few short functions around additive statistics.
+"""The contract of a method: a few short functions around additive statistics.
 
-    start(block)             first posteriors of the block's tasks, and their statistics
-    begin(statistics)        priors and first parameters, from the sum over all blocks
-    sweep(block, parameters) new posteriors of the block, and their statistics
-    expect(statistics, ...)  parameters for the next sweep, from the sum over all blocks
-    advance(engine, ...)     the same for the few methods whose update needs further passes over the votes
-    bound(...)               what the method maximises, if it has such a thing
-    knowledge(parameters)    what it has learned of annotators
-    recall(result)           the sums that a result was made from, so that new votes can be folded in
-    inform(earlier)          the method with what an earlier run knew of annotators (karat.fitting.prior)
+    start(block, restart)          first posteriors of the block's tasks, and their statistics
+    begin(statistics)              priors and first parameters, from the sum over all blocks
+    sweep(block, parameters)       new posteriors of the block, and their statistics
+    expect(statistics, before)     parameters for the next sweep, from the sum over all blocks
+    advance(engine, ...)           the same for the few methods whose update needs further passes over the votes
+    bound(parameters, statistics)  what the method maximises, if it maximises something
+    learned(parameters)            what it has learned of classes and annotators
+    sufficient_statistics(result)  the sums that a result was made from, so that new votes can be folded in
+    with_prior(earlier)            the method with what an earlier run knew of annotators (karat.fitting.prior)
 
-`solve` owns the loop, an engine owns the blocks; a method only says what happens on each.
+`fitting.solve` has the loop and an engine has the blocks; a method only says what happens on each.
 """
 
 from __future__ import annotations
@@ -32,13 +32,14 @@ from karat.methods.settings import ITERATIONS, SEED, TOLERANCE, Allowed, check_s
 from karat.results.data import Learned, ResultData, Step
 from karat.votes.annotations import Annotations
 
-__all__ = ["Learned", "Memory", "Method", "Step", "start_from_shares"]
+__all__ = ["Learned", "Method", "Step", "SufficientStatistics", "start_from_shares"]
 
 Floats = NDArray[np.float64]
+PUBLIC = ("defaults", "name", "settings")  # of a method's attributes, those that users need
 
 
-class Memory(NamedTuple):
-    """What a fit ended with. Sums are over all of its tasks."""
+class SufficientStatistics(NamedTuple):
+    """What a fit ended with; sums are over all of its tasks."""
 
     first: Any  # sums of `start`
     statistics: Any  # sums of the last sweep
@@ -47,39 +48,97 @@ class Memory(NamedTuple):
 
 @dataclass(kw_only=True)
 class Method(ABC):
-    """Settings are fields; a method keeps no state of a fit."""
+    """Base class of all methods, also of your own.
+
+    Write a subclass as a dataclass: its fields are the settings, and it keeps nothing of a fit. It must define `name`,
+    `start`, `begin`, `sweep`, `expect` and `learned`. `examples/one_coin.py` is a complete method . Make it
+    known with `karat.register` or with an entry point of the group `karat.methods`.
+
+    `start` and `sweep` see one block of tasks at a time: they write `block.posterior` and return a named tuple of
+    sums over the block's tasks. Its field `change` is the largest change of a posterior. `begin` and `expect` get the
+    sums over all blocks and return the parameters of the next sweep. So the method runs on any number of threads and
+    on a cluster, with checkpoints and with known truths.
+
+    Parameters
+    ----------
+    tolerance : float, default 1e-3
+        Stop when no posterior has changed by as much in a sweep.
+    max_iterations : int, default 500
+        Stop after so many sweeps.
+    seed : int, default 0
+        Seed of the random numbers, for methods that draw some.
+
+    Attributes
+    ----------
+    name : str
+        How the method is called: `karat.aggregate(votes, "name")`. Required.
+    takes_gold : bool, default True
+        Whether known truths (`block.gold`) are kept and learned from.
+    has_bound : bool, default False
+        Whether `bound` returns something that never falls from sweep to sweep.
+    divisible : bool, default True
+        Whether blocks of tasks can be processed one by one.
+    distributable : bool, default True
+        Whether they can be processed on other machines; False where parameters grow with the number of tasks.
+    random_start : bool, default False
+        Whether the seed decides where the method starts.
+    takes_prior : bool, default False
+        Whether it adds the counts of an earlier run, `earlier` of shape [annotator, vote, truth], to its own.
+    rounding : float, default 1e-6
+        How much a posterior may change when the same sums are added in another order.
+    limits : mapping
+        The allowed values of its own settings, see `karat.methods.settings`.
+    remembers : tuple of str or None
+        What `sufficient_statistics` needs of each annotator: names of `Learned`, or of arrays in `Learned.statistics`
+        with a row per annotator. None: new votes cannot be folded into a result.
+    keeps : dict
+        What `sufficient_statistics` needs of `Learned.statistics`, with shapes: `{"seen": "WK"}`, where W is the number of
+        annotators and K that of classes.
+
+    Examples
+    --------
+    >>> import karat
+    >>> karat.PTBCC(tolerance=1e-4).settings["tolerance"]
+    0.0001
+    """
 
     name: ClassVar[str]
     takes_gold: ClassVar[bool] = True
-    has_bound: ClassVar[bool] = False  # whether `bound` never falls
-    divisible: ClassVar[bool] = True  # whether blocks of tasks can be worked on apart
-    distributable: ClassVar[bool] = True  # and on other machines: parameters and sums do not grow with the tasks
-    random_start: ClassVar[bool] = False  # whether the seed decides where it starts
-    exact_bits: ClassVar[bool] = True  # False where an optimiser's sums depend on where memory lies
-    rounding: ClassVar[float] = 1e-6  # how far another order of the same sums may move a posterior
-    takes_prior: ClassVar[bool] = False  # whether it can be told what an earlier run knew of annotators
-    limits: ClassVar[Mapping[str, Allowed]] = {}  # what values its own settings may have
+    has_bound: ClassVar[bool] = False
+    divisible: ClassVar[bool] = True
+    distributable: ClassVar[bool] = True
+    random_start: ClassVar[bool] = False
+    rounding: ClassVar[float] = 1e-6
+    takes_prior: ClassVar[bool] = False
+    limits: ClassVar[Mapping[str, Allowed]] = {}
     unstable: ClassVar[tuple[str, ...]] = ()  # rows of annotators in `more`, where the order of sums matters: `solve`
-    remembers: ClassVar[tuple[str, ...] | None] = None  # what `recall` needs of annotators; None: it cannot recall
-
-    keeps: ClassVar[dict[str, str]] = {}  # what `recall` needs of `Learned.statistics`, with shapes: {"eta": "WS"}
+    remembers: ClassVar[tuple[str, ...] | None] = None
+    keeps: ClassVar[dict[str, str]] = {}
 
     tolerance: float = 1e-3  # stop when no posterior moves by as much
     max_iterations: int = 500
     seed: int = 0
-    earlier: Any = field(default=None, init=False, repr=False, compare=False)  # counts of an earlier run: `inform`
+    earlier: Any = field(default=None, init=False, repr=False, compare=False)  # counts of an earlier run: `with_prior`
     notes: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)  # go into the result's notes
 
     def __post_init__(self) -> None:
         limits = {"max_iterations": ITERATIONS, "tolerance": TOLERANCE, "seed": SEED, **self.limits}
         check_settings(self.settings, self.defaults(), limits)
 
+    def __dir__(self) -> list[str]:
+        """Settings and what users call; what only a fit calls is left out."""
+        contract = {name for one in type(self).__mro__ if issubclass(one, Method) for name in vars(one)}
+        shown = {*self.settings, *PUBLIC}
+        return [name for name in super().__dir__() if name.startswith("__") or name in shown or name not in contract]
+
     @property
     def settings(self) -> dict[str, Any]:
+        """The settings and their values."""
         return {setting.name: getattr(self, setting.name) for setting in fields(self) if setting.init}
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:
+        """The settings and their default values."""
         return {setting.name: setting.default for setting in fields(cls) if setting.init}
 
     def n_parameters(self, annotations: Annotations) -> int:
@@ -101,8 +160,8 @@ class Method(ABC):
         return False
 
     @property
-    def prelude(self) -> Method | None:
-        """A method that runs to its end first; `start` finds its posterior in the blocks."""
+    def warm_start(self) -> Method | None:
+        """A method that is fitted first; `start` finds its posterior in the blocks."""
         return None
 
     @property
@@ -144,27 +203,27 @@ class Method(ABC):
         return []
 
     @abstractmethod
-    def knowledge(self, parameters: Any) -> Learned: ...
+    def learned(self, parameters: Any) -> Learned: ...
 
-    def recall(self, result: ResultData) -> Memory:
-        """The sums that the result was made from; not asked of methods that do not remember."""
-        raise TypeError(f"{type(self).__name__} does not remember")
+    def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
+        """The sums that the result was made from; only asked of methods whose `remembers` is not None."""
+        raise TypeError(f"{type(self).__name__} has remembers, so it must have sufficient_statistics")
 
-    def obstacle(self) -> str:
+    def why_not_updatable(self) -> str:
         """Why new votes cannot be folded into a result of this method; nothing where they can."""
         return "" if self.remembers is not None else f"{self.name} cannot fold in new votes"
 
-    def rebase(self, parameters: Any, first: Any) -> Any:
+    def recompute_priors(self, parameters: Any, first: Any) -> Any:
         """The same parameters with the priors that these first sums make, where priors come from the votes."""
         return parameters
 
-    def inform(self, earlier: Any) -> Self:
+    def with_prior(self, earlier: Any) -> Self:
         """A method of the same settings that counts what is known from an earlier run, too."""
         informed = copy.copy(self)
         informed.earlier = earlier
         return informed
 
-    def task_knowledge(self) -> tuple[str, ...]:
+    def learned_per_task(self) -> tuple[str, ...]:
         """Names of what the blocks keep for each task that belongs into the result, e.g. difficulties."""
         return ()
 

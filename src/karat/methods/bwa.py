@@ -141,7 +141,7 @@ class BWA(Method):
     def converged(self, steps: list[Step]) -> bool:
         return steps[-1].change <= self.tolerance
 
-    def knowledge(self, parameters: Parameters) -> Learned:
+    def learned(self, parameters: Parameters) -> Learned:
         weight = parameters.w[:, parameters.constants.occurs].mean(axis=1)
         prior = parameters.mu / parameters.mu.sum()
         return Learned(class_prior=prior, statistics={"weight": weight, "class_weight": parameters.w})

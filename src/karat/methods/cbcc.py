@@ -150,7 +150,7 @@ class CBCC(Method):
         kernels.pull(self.w, before.communities.U, new.r, new.Lam, new.h, pulled, _room(new))
         return self._parameters(len(statistics.n), 1 + statistics.tau, before.communities, new, pulled)
 
-    def knowledge(self, parameters: Parameters) -> Learned:
+    def learned(self, parameters: Parameters) -> Learned:
         W, scores = len(parameters.log_v), parameters.communities.U
         weights = np.exp(scores - scores.max(axis=2, keepdims=True))
         return Learned(

@@ -23,7 +23,7 @@ import numpy as np
 
 from karat.engines.blocks import Block
 from karat.kernels.jit import fixed_length
-from karat.methods.base import Floats, Learned, Memory, Method, start_from_shares
+from karat.methods.base import Floats, Learned, Method, SufficientStatistics, start_from_shares
 from karat.methods.settings import SHARE, Allowed
 from karat.results.data import ResultData
 from karat.votes.annotations import Annotations
@@ -52,9 +52,9 @@ class DS(Method):
 
     Assumes that annotators err independently given the truth, each in their own way. Use it where annotators cast
     many votes for every class (dozens at least): without a prior, K x K numbers are learned from each annotator's
-    votes alone. The default is the row of the paper, 20 iterations whether or not they have converged; for work
-    take `DS(max_iterations=500, tolerance=1e-3)`. Costs a few nanoseconds per vote and sweep, and K x K numbers
-    per annotator.
+    votes alone. It stops after 20 iterations, as in the paper: without a prior, more of them fit the votes better and
+    the truth worse (real data, means over families: .7247, and .7222 with `max_iterations=500, tolerance=1e-3`).
+    Costs a few nanoseconds per vote and sweep, and K x K numbers per annotator.
 
     >>> import karat
     >>> votes = karat.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
@@ -108,18 +108,18 @@ class DS(Method):
         """The log-likelihood of votes and known truths, of the parameters that the sweep used."""
         return statistics.log_likelihood
 
-    def knowledge(self, parameters: Parameters) -> Learned:
+    def learned(self, parameters: Parameters) -> Learned:
         confusion = parameters.v.transpose(0, 2, 1).copy()
         return Learned(class_prior=parameters.p, confusion=confusion, statistics={"seen": parameters.seen})
 
-    def recall(self, result: ResultData) -> Memory:
+    def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
         known = result.learned
         assert known.confusion is not None
         seen = known.statistics["seen"]
         n = known.confusion.transpose(0, 2, 1) * seen[:, None]
         statistics = Statistics(0.0, known.class_prior * len(result.posterior), n, 0.0)
         v = _shares(n, self.first_confusion(len(known.class_prior)))
-        return Memory(statistics, statistics, _parameters(known.class_prior, v, seen))
+        return SufficientStatistics(statistics, statistics, _parameters(known.class_prior, v, seen))
 
     def first_confusion(self, n_classes: int) -> Floats:
         """[K, K]: right with probability q0, every error equally likely."""

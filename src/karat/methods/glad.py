@@ -79,8 +79,9 @@ class GLAD(Method):
 
     Use it where tasks differ in difficulty and no class is mistaken for a certain other one. Every iteration
     costs about 50 passes over the votes (conjugate gradients). The default is the program that the literature
-    compares: maximum likelihood, stopped early, the truth taken before the last M step. For work choose
-    `priors=True`: abilities and log-difficulties ~ N(1, 1), which keeps them from drifting away.
+    compares: maximum likelihood, stopped early, the truth taken before the last M step. `priors=True` adds
+    abilities and log-difficulties ~ N(1, 1), which keeps them from drifting away and gives a better log loss, but
+    fails on labelling functions (accuracy on real data, means over families: .7590, and .7503 with priors).
     `tolerance` is the relative change of Q at which it stops. Known truths stay and teach.
 
     >>> import karat
@@ -162,11 +163,11 @@ class GLAD(Method):
     def _has_settled(self, last: float, q: float) -> bool:
         return abs(q - last) < self.tolerance * abs(last)
 
-    def knowledge(self, parameters: Parameters) -> Learned:
+    def learned(self, parameters: Parameters) -> Learned:
         prior = parameters.tau / parameters.tau.sum()
         return Learned(class_prior=prior, statistics={"ability": parameters.alpha})
 
-    def task_knowledge(self) -> tuple[str, ...]:
+    def learned_per_task(self) -> tuple[str, ...]:
         return ("difficulty",)
 
 

@@ -28,7 +28,7 @@ from karat.errors import InputError
 from karat.kernels import hds as kernels
 from karat.kernels.jit import fixed_length
 from karat.kernels.parallel import in_threads
-from karat.methods.base import Floats, Learned, Memory, Method, start_from_shares
+from karat.methods.base import Floats, Learned, Method, SufficientStatistics, start_from_shares
 from karat.methods.dirichlet import Dirichlets, dirichlets, mean
 from karat.results.data import ResultData
 from karat.votes.annotations import Annotations
@@ -129,7 +129,7 @@ class HDS(Method):
         of_tau = float(np.vdot(u - tau.counts, tau.log)) + tau.log_beta - dirichlets(u).log_beta
         return statistics.log_norm + of_tau + parameters.of_v
 
-    def knowledge(self, parameters: Parameters) -> Learned:
+    def learned(self, parameters: Parameters) -> Learned:
         a = (parameters.alpha + parameters.n).transpose(0, 2, 1).copy()
         tau = mean(parameters.tau.counts)
         alpha = parameters.alpha.T.copy()
@@ -144,16 +144,16 @@ class HDS(Method):
             },
         )
 
-    def recall(self, result: ResultData) -> Memory:
+    def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
         known, more = result.learned, result.learned.statistics
         assert known.confusion is not None
         a = known.confusion * (more["alpha"].sum(axis=1) + more["seen"])[:, :, None]
         counts = np.maximum(a - more["alpha"], 0.0).transpose(0, 2, 1).copy()
         tau = more["nu"] - more["u"]
         parameters = self._parameters(more["u"], more["alpha"].T.copy(), tau, counts)
-        return Memory(First(0.0, tau, counts, more["u"]), Statistics(0.0, tau, counts, 0.0), parameters)
+        return SufficientStatistics(First(0.0, tau, counts, more["u"]), Statistics(0.0, tau, counts, 0.0), parameters)
 
-    def rebase(self, parameters: Parameters, first: First) -> Parameters:
+    def recompute_priors(self, parameters: Parameters, first: First) -> Parameters:
         shares = first.u if self.class_prior == "votes" else np.maximum(first.u, parameters.u)  # no sum; 1 stays 1
         return parameters._replace(u=self._class_counts(shares))
 

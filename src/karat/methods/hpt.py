@@ -34,7 +34,7 @@ class HPT(HDS):
     name: ClassVar[str] = "hpt"
 
     @property
-    def prelude(self) -> Method:
+    def warm_start(self) -> Method:
         return PTBCC(seed=self.seed)
 
     def start(self, block: Block, restart: int) -> First:

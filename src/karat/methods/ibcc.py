@@ -1,6 +1,6 @@
 """IBCC: independent Bayesian classifier combination.
 
-H.-C. Kim, Z. Ghahramani: Bayesian Classifier Combination. AISTATS 2012. By default with the priors, the inference
+H.-C. Kim, Z. Ghahramani: Bayesian Classifier Combination. AISTATS 2012. "ep" has the priors, the inference
 and the number of sweeps of the Infer.NET program of M. Venanzi, J. Guiver, G. Kazai, P. Kohli, M. Shokouhi:
 Community-Based Bayesian Aggregation Models for Crowdsourcing. WWW 2014, which the PTBCC paper compares.
 
@@ -28,7 +28,7 @@ import numpy as np
 
 from karat.engines.blocks import Block
 from karat.kernels.jit import fixed_length
-from karat.methods.base import Floats, Learned, Memory, Method, start_from_shares
+from karat.methods.base import Floats, Learned, Method, SufficientStatistics, start_from_shares
 from karat.methods.dirichlet import dirichlets, mean
 from karat.methods.settings import POSITIVE, Allowed
 from karat.results.data import ResultData
@@ -36,7 +36,7 @@ from karat.votes.annotations import Annotations
 
 __all__ = ["IBCC"]
 
-PAPER = {"ep": (40, 0.0), "vb": (500, 1e-3)}  # most iterations, tolerance
+STOP = {"ep": (40, 0.0), "vb": (500, 1e-3)}  # most iterations, tolerance
 
 
 class Statistics(NamedTuple):
@@ -67,9 +67,9 @@ class IBCC(Method):
     """Each annotator has a confusion matrix of their own, with a prior that expects skill (Bayesian DS).
 
     Assumes that annotators err independently given the truth, each in their own way. Use it instead of DS where
-    annotators cast few votes: the prior fills the gaps. The default is the row of the paper, 40 sweeps of
-    expectation propagation, which keeps K numbers per vote; for work take `IBCC(inference="vb")`, which keeps
-    none, maximises a bound and runs until it has converged. Costs some nanoseconds per vote, class and sweep.
+    annotators cast few votes: the prior fills the gaps. The default, variational Bayes, maximises a bound and runs
+    until it has converged. The paper's row is expectation propagation (`inference="ep"`), 40 sweeps of it, which
+    has no bound and keeps K numbers per vote. Costs some nanoseconds per vote, class and sweep.
 
     >>> import karat
     >>> votes = karat.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
@@ -78,24 +78,27 @@ class IBCC(Method):
     """
 
     name: ClassVar[str] = "ibcc"
-    has_bound: ClassVar[bool] = False  # "vb" has one, "ep" has none
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("a",)
-    limits: ClassVar[Mapping[str, Allowed]] = {"inference": tuple(PAPER), "right": POSITIVE, "wrong": POSITIVE}
+    limits: ClassVar[Mapping[str, Allowed]] = {"inference": tuple(STOP), "right": POSITIVE, "wrong": POSITIVE}
     keeps: ClassVar[dict[str, str]] = {"a": "WKK", "g": "K"}
 
-    tolerance: float | None = None  # type: ignore[assignment]  # None: 0 (ep) or 1e-3 (vb)
-    max_iterations: int | None = None  # type: ignore[assignment]  # None: 40 (ep) or 500 (vb)
-    inference: Literal["ep", "vb"] = "ep"
-    right: float | None = None  # the prior's b_kk; None: 7/3 (K - 1) (ep) or 4 (vb)
+    tolerance: float | None = None  # type: ignore[assignment]  # None: 1e-3 (vb) or 0 (ep)
+    max_iterations: int | None = None  # type: ignore[assignment]  # None: 500 (vb) or 40 (ep)
+    inference: Literal["ep", "vb"] = "vb"
+    right: float | None = None  # the prior's b_kk; None: 4 (vb) or 7/3 (K - 1) (ep)
     wrong: float = 1.0  # and its b_kl
 
     def __post_init__(self) -> None:
-        if self.inference in PAPER:
-            most, tolerance = PAPER[self.inference]
+        if self.inference in STOP:
+            most, tolerance = STOP[self.inference]
             self.max_iterations = most if self.max_iterations is None else self.max_iterations
             self.tolerance = tolerance if self.tolerance is None else self.tolerance
         super().__post_init__()
+
+    @property
+    def has_bound(self) -> bool:  # type: ignore[override]  # of an instance: "ep" has none
+        return self.inference == "vb"
 
     def n_parameters(self, annotations: Annotations) -> int:
         messages = annotations.n_votes * annotations.n_classes if self.inference == "ep" else 0
@@ -145,18 +148,18 @@ class IBCC(Method):
         prior_less_posterior = np.vdot(1 - parameters.g, log_tau) + np.vdot(b - parameters.a, log_v)
         return float(statistics.log_norm + prior_less_posterior + log_beta)
 
-    def knowledge(self, parameters: Parameters) -> Learned:
+    def learned(self, parameters: Parameters) -> Learned:
         tau, a = mean(parameters.g), parameters.a.transpose(0, 2, 1).copy()
         return Learned(class_prior=tau, confusion=mean(a), statistics={"a": a, "g": parameters.g})
 
-    def obstacle(self) -> str:
+    def why_not_updatable(self) -> str:
         return "" if self.inference == "vb" else "ibcc folds in new votes only if it was fitted with inference=vb"
 
-    def recall(self, result: ResultData) -> Memory:
+    def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
         a, g = result.learned.statistics["a"], result.learned.statistics["g"]
         n = np.maximum(a.transpose(0, 2, 1) - self.prior(len(g)), 0.0)
         statistics = Statistics(0.0, g - 1, n)
-        return Memory(statistics, statistics, self.expect(statistics))
+        return SufficientStatistics(statistics, statistics, self.expect(statistics))
 
 
 def _propagate(block: Block, parameters: Parameters) -> Statistics:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from karat.engines.blocks import Block
-from karat.methods.base import Floats, Learned, Memory, Method, start_from_shares
+from karat.methods.base import Floats, Learned, Method, SufficientStatistics, start_from_shares
 from karat.results.data import ResultData
 
 __all__ = ["MajorityVote"]
@@ -45,9 +45,9 @@ class MajorityVote(Method):
     def expect(self, statistics: Statistics, before: Statistics) -> Statistics:
         return statistics
 
-    def knowledge(self, parameters: Statistics) -> Learned:
+    def learned(self, parameters: Statistics) -> Learned:
         return Learned(class_prior=parameters.phi / parameters.phi.sum())
 
-    def recall(self, result: ResultData) -> Memory:
+    def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
         statistics = Statistics(0.0, result.learned.class_prior * len(result.posterior))
-        return Memory(statistics, statistics, statistics)
+        return SufficientStatistics(statistics, statistics, statistics)

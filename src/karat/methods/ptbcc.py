@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.kernels.jit import fixed_length
-from karat.methods.base import Floats, Learned, Memory, Method, start_from_shares
+from karat.methods.base import Floats, Learned, Method, SufficientStatistics, start_from_shares
 from karat.methods.dirichlet import Dirichlets, dirichlets, mean
 from karat.methods.settings import COUNT, POSITIVE, Allowed
 from karat.results.data import ResultData
@@ -223,7 +223,7 @@ class PTBCC(Method):
         counts = (part.reshape(family.counts.shape) for part, family in zip(parts, families, strict=True))
         return Parameters(parameters.priors, *map(dirichlets, counts))
 
-    def knowledge(self, parameters: Parameters) -> Learned:
+    def learned(self, parameters: Parameters) -> Learned:
         u, beta, a, *_ = parameters.priors
         nu, eta, mu = (family.counts for family in parameters[1:])
         return Learned(
@@ -233,7 +233,7 @@ class PTBCC(Method):
             statistics={"eta": eta, "mu": mu, "nu": nu, "beta": beta, "a": a, "u": u},
         )
 
-    def recall(self, result: ResultData) -> Memory:
+    def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
         """Posterior counts less the priors' are the sums; the priors are sums of the first pass."""
         more = result.learned.statistics
         own = self.n_prototypes if self.prototypes is None else len(self.first_prototypes(len(more["nu"])))
@@ -244,16 +244,16 @@ class PTBCC(Method):
         by_vote = confusion.transpose(2, 0, 1)  # [L, S, K]
         first = First(0.0, more["u"], raw_pi, raw_v, pi, by_vote)
         statistics = Statistics(0.0, tau, pi[:, 1:], by_vote.sum(axis=1), by_vote[:, 1:], 0.0, 0.0)
-        return Memory(first, statistics, _parameters(self._priors(first), tau, pi, confusion))
+        return SufficientStatistics(first, statistics, _parameters(self._priors(first), tau, pi, confusion))
 
-    def inform(self, earlier: Earlier) -> Self:
+    def with_prior(self, earlier: Earlier) -> Self:
         """The prototypes start where they were, so that each keeps its meaning; classes that are new start as usual."""
         first = self.first_prototypes(earlier.v.shape[-1])
-        informed = Method.inform(self, earlier)
+        informed = Method.with_prior(self, earlier)
         informed.prototypes = mean(earlier.v + first)
         return informed
 
-    def rebase(self, parameters: Parameters, first: First) -> Parameters:
+    def recompute_priors(self, parameters: Parameters, first: First) -> Parameters:
         before, (tau, pi, v) = parameters.priors, (family.counts for family in parameters[1:])
         return _parameters(self._priors(first), tau - before.u, pi - before.beta, v - before.a)
 

@@ -164,7 +164,7 @@ class TiReMGE(Method):
     def bound(self, parameters: Parameters, statistics: Statistics) -> float:
         return -statistics.loss
 
-    def knowledge(self, parameters: Parameters) -> Learned:
+    def learned(self, parameters: Parameters) -> Learned:
         prior = parameters.tau / parameters.tau.sum()
         return Learned(class_prior=prior, statistics={"reliability": parameters.reliability.astype(np.float64)})
 

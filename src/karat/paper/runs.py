@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from karat.api.fit import fit
 from karat.api.result import Result
-from karat.methods import Method, method_class
+from karat.methods import make_method
 from karat.paper.datasets import Votes, load_dataset
 from karat.results.metrics import accuracy
 
@@ -33,7 +33,7 @@ BLAS_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "N
 
 class Job(NamedTuple):
     method: str
-    settings: tuple[tuple[str, Any], ...]  # those that are not the method's defaults
+    settings: tuple[tuple[str, Any], ...]  # those that are not the paper's
     data: str
 
 
@@ -120,7 +120,7 @@ def _one_thread_each() -> Iterator[None]:
 def perform(what: Job, place: Place) -> Outcome:
     """One fit. The first of its kind in a process is preceded by a single sweep that loads compiled code."""
     votes = _votes(what.data, place)
-    method = method_class(what.method)(**dict(what.settings))
+    method = make_method(what.method, dict(what.settings), paper=True)
     _warm_up(what.method, votes.info.name, place)
     result = fit(method, votes.annotations, threads=1)
     seconds = [result.seconds]
@@ -150,10 +150,9 @@ def _warm_up(method: str, data: str, place: Place) -> None:
     single: dict[str, Any] = {"max_iterations": 1}
     if "n_restarts" in _defaults(method):
         single["n_restarts"] = 1
-    fit(method_class(method)(**single), _votes(data, place).annotations, threads=1)
+    fit(make_method(method, single, paper=True), _votes(data, place).annotations, threads=1)
 
 
 @cache
 def _defaults(method: str) -> dict[str, Any]:
-    chosen: Method = method_class(method)()
-    return chosen.settings
+    return make_method(method, {}, paper=True).settings

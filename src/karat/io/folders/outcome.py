@@ -53,7 +53,7 @@ def template(votes: Remote, made: Descent) -> ResultData:
         votes_per_task=np.empty(0, np.int64),
         gold=np.empty(0, np.int32),
         **dict.fromkeys(("votes_per_annotator", "agreement", "accuracy", "accuracy_low", "accuracy_high"), nobody),
-        learned=made.method.knowledge(made.parameters),
+        learned=made.method.learned(made.parameters),
         steps=made.steps,
         counts=votes.counts,
         converged=made.converged,

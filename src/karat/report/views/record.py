@@ -10,8 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
-from karat.methods import method_class
-from karat.methods.registry import ALIASES, REGISTRY
+from karat.methods import method_class, method_names
+from karat.methods.registry import ALIASES
 from karat.results.data import ResultData, Step
 
 __all__ = ["Record", "Setting", "StepRow", "record"]
@@ -83,13 +83,13 @@ def record(result: ResultData, command: str | None = None) -> Record:
 def _about(method: str) -> str:
     if method in ALIASES:
         return f"a method of an earlier Karat, which is gone; the name now means {ALIASES[method]}"
-    if method not in REGISTRY:
+    if method not in method_names():
         return ""
     return (method_class(method).__doc__ or "").strip().partition("\n")[0]
 
 
 def _settings(result: ResultData) -> list[Setting]:
-    defaults = method_class(result.method)().settings if result.method in REGISTRY else {}
+    defaults = method_class(result.method)().settings if result.method in method_names() else {}
     return [
         Setting(name, _shown(value), name in defaults and _shown(defaults[name]) == _shown(value), name in defaults)
         for name, value in result.all_settings.items()

@@ -7,8 +7,8 @@ from typing import Any, Literal
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from karat.methods import method_class
-from karat.methods.registry import DEFAULT_METHOD, REGISTRY
+from karat.methods import method_class, method_names
+from karat.methods.registry import DEFAULT_METHOD
 from karat.studio.problems import Problem
 from karat.studio.routes.common import FitId, Here, ProjectId, Scalar
 from karat.studio.routes.projects import Fit, Project, described
@@ -45,7 +45,7 @@ class Agreement(BaseModel):
 
 @router.get("/methods")
 def methods() -> list[MethodInfo]:
-    return [_info(name) for name in REGISTRY]
+    return [_info(name) for name in method_names()]
 
 
 @router.post("/projects/{project}/fits", status_code=202)
