@@ -12,8 +12,7 @@ from karat.api.run import IN_NOTEBOOK, OnStep, Run, fitter, read_votes
 from karat.insight import comparison
 from karat.insight.comparison import Comparison
 from karat.io.readers import match_truth
-from karat.methods import Method
-from karat.methods.registry import REGISTRY
+from karat.methods import Method, method_names
 
 if TYPE_CHECKING:
     from karat.engines import Engine
@@ -83,7 +82,7 @@ def compare(
         on_step=on_step,
         progress=IN_NOTEBOOK,
     )
-    return compare_run(wanted, methods_of(list(REGISTRY) if methods is None else methods), truth)
+    return compare_run(wanted, methods_of(method_names() if methods is None else methods), truth)
 
 
 def compare_run(wanted: Run, methods: Sequence[Method], truth: Any = None) -> Comparison:

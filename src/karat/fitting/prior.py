@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from karat.errors import InputError
 from karat.fitting import solve
-from karat.methods import Method, method_class, method_of
+from karat.methods import Method, method_class, method_names, method_of
 from karat.methods.ibcc import IBCC
 from karat.methods.ptbcc import PTBCC, Earlier
 from karat.methods.registry import REGISTRY
@@ -77,7 +77,7 @@ def fit_with_prior(
 def check_takes_prior(method: Method) -> None:
     """Raise an error if the method cannot use what an earlier result knows."""
     if not method.takes_prior:
-        able = [name for name in REGISTRY if method_class(name).takes_prior]
+        able = [name for name in method_names() if method_class(name).takes_prior]
         raise InputError(f"{method.name} cannot take a prior, only {', '.join(able)} can")
 
 

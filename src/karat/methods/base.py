@@ -92,8 +92,8 @@ class Method(ABC):
         What `sufficient_statistics` needs of each annotator: names of `Learned`, or of arrays in `Learned.statistics`
         with a row per annotator. None: new votes cannot be folded into a result.
     keeps : dict
-        What `sufficient_statistics` needs of `Learned.statistics`, with shapes: `{"seen": "WK"}`, where W is the number of
-        annotators and K that of classes.
+        What `sufficient_statistics` needs of `Learned.statistics`, with shapes: `{"seen": "WK"}`, where W is the
+        number of annotators and K that of classes.
 
     Examples
     --------
