@@ -1,4 +1,4 @@
-"""digamma and log-gamma of many numbers: one logarithm serves both, where SciPy needs several calls."""
+"""digamma and log-gamma of many numbers. One logarithm serves both, where SciPy needs several calls."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["expected_logs"]
 Floats = NDArray[np.float64]
 
 HALF_LOG_2PI = 0.9189385332046727
-ASYMPTOTIC = 10.0  # from here on eight terms of the series are exact to the last digit
+ASYMPTOTIC = 10.0  # from here on, eight terms of the series are exact to the last digit
 
 
 @kernel
 def digamma_and_gammaln(x: float) -> tuple[float, float]:
-    """Shift x up by the recurrences, then use the asymptotic series. NaN where x is not positive."""
-    if not x > 0.0:  # a count from a damaged file: the recurrence would never end
+    """Shift x up by the recurrences, then use the asymptotic series. Return NaN if x is not positive."""
+    if not x > 0.0:  # e.g. from a damaged file; the recurrence would never end
         return math.nan, math.nan
     reciprocals, product = 0.0, 1.0
     while x < ASYMPTOTIC:
@@ -40,7 +40,7 @@ def digamma_and_gammaln(x: float) -> tuple[float, float]:
 
 @kernel
 def expected_logs(counts: Floats, logs: Floats) -> float:
-    """E log p for p ~ Dirichlet(counts[r]) of every row r, into logs. -> sum over rows of log B(counts[r])."""
+    """Write E log p for p ~ Dirichlet(counts[r]) of every row r to logs. Return the sum of log B(counts[r])."""
     log_beta = 0.0
     for r in range(counts.shape[0]):
         total = 0.0

@@ -1,10 +1,10 @@
-"""digamma and log-gamma of whole buffers, in plain arithmetic that the compiler turns into vector instructions.
+"""digamma and log-gamma of whole buffers, in plain arithmetic that the compiler vectorises.
 
 Every x is shifted by 8 at once, without a branch: with P(x) = x (x+1) ... (x+7) and y = x + 8,
 
     digamma(x) = digamma(y) - P'(x) / P(x),    log Gamma(x) = log Gamma(y) - log P(x),
 
-and from 8 on a few terms of the asymptotic series are exact to the last digits. Good for x from 1e-30 to 1e30.
+From 8 on, a few terms of the asymptotic series are exact to the last digits. Valid for x from 1e-30 to 1e30.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SHIFT = 8
 
 @kernel
 def log_buffer(x: Floats, n: int, exponent: Floats) -> None:
-    """x becomes log(x), for positive normal numbers. x = 2**e m, with m between sqrt(1/2) and sqrt(2)."""
+    """Replace x by log(x), for positive normal numbers. x = 2**e m, with m between sqrt(1/2) and sqrt(2)."""
     bits = x.view(np.int64)
     for i in range(n):
         e = (bits[i] - SQRT_HALF_BITS) >> 52
@@ -36,7 +36,7 @@ def log_buffer(x: Floats, n: int, exponent: Floats) -> None:
         f = x[i] - 1.0
         s = f / (2.0 + f)
         z = s * s
-        p = 1.479819860511658591e-01  # of FreeBSD's log: minimax, error below 2**-58
+        p = 1.479819860511658591e-01  # polynomial of FreeBSD's log: minimax, error below 2**-58
         p = p * z + 1.531383769920937332e-01
         p = p * z + 1.818357216161805012e-01
         p = p * z + 2.222219843214978396e-01
