@@ -1,1 +1,1 @@
-"""The paper: its data sets, tables and figures."""
+"""Data sets, tables and figures of the PTBCC paper."""
