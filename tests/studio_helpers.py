@@ -15,8 +15,8 @@ import uvicorn
 
 import karat
 from karat.studio.app import make_app
-from karat.studio.serve import QUIETLY, plan
-from karat.studio.services import Desk
+from karat.studio.serve import SERVER_OPTIONS, plan
+from karat.studio.services import Services
 
 SAMPLE = Path(karat.__file__).parent / "votes" / "sample" / "votes.csv"
 TOKEN = "a-token-for-tests-only"
@@ -30,24 +30,24 @@ def copy_sample(folder):
 
 @contextmanager
 def studio_in_thread(folder, **more):
-    """-> a client with the token; client.desk is what the server works with."""
+    """-> a client with the token; client.services is what the server works with."""
     wanted = plan(project=str(folder / "test.studio"), token=TOKEN, **more)
-    desk = Desk(wanted.project, folder, wanted.most_bytes)
+    services = Services(wanted.project, folder, wanted.most_bytes)
     rules = wanted.rules
-    app = make_app(desk, rules)
-    server = uvicorn.Server(uvicorn.Config(app, host=wanted.host, port=wanted.port, **QUIETLY))
+    app = make_app(services, rules)
+    server = uvicorn.Server(uvicorn.Config(app, host=wanted.host, port=wanted.port, **SERVER_OPTIONS))
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
         wait_until(lambda: server.started)
         with Client(wanted.address) as client:
-            client.desk, client.rules = desk, rules
+            client.services, client.rules = services, rules
             yield client
     finally:
-        desk.hub.close()
+        services.hub.close()
         server.should_exit = True
         thread.join(20)
-        desk.close()
+        services.close()
 
 
 class Client(httpx.Client):

@@ -207,7 +207,7 @@ def test_a_data_set_of_ones_own_is_registered_with_its_counts(own):
 
 def test_a_name_that_is_taken_or_odd_cannot_be_registered(own):
     for name in ("val5", "My Set", "../x", ""):
-        with pytest.raises(karat.InputError, match="cannot name a data set"):
+        with pytest.raises(karat.InputError, match="is not a valid data set name"):
             datasets.register(name, own / "mine")
 
 

@@ -139,7 +139,7 @@ def test_trust_warns_of_few_tasks(tmp_path):
 def test_the_report_shows_the_range_and_colours_bands_as_its_legend_does(sample, tmp_path):
     page = report_of(sample, tmp_path / "report.html")
     assert quality(sample).headline in page.words
-    assert "by labels of such confidence on real data" in page.words
+    assert "by labels of similar confidence on real data" in page.words
     used = [number for number, band in enumerate(quality(sample).bands, 1) if band.n]
     assert used == [3, 4]
     bar = re.findall(r'<span class="band-(\d)" style', (tmp_path / "report.html").read_text())

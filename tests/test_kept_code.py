@@ -81,7 +81,7 @@ def test_a_full_disk_only_costs_time(source: Path, monkeypatch: pytest.MonkeyPat
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(kept.CheckedFile, "_open_for_write", full)
-    with pytest.warns(KaratWarning, match=r"cannot be kept in .*__pycache__ \(No space left on device\); every run"):
+    with pytest.warns(KaratWarning, match=r"cannot be stored in .*__pycache__ \(No space left on device\); each run"):
         assert hits(double(source)) == 0
     assert hits(double(source)) == 0  # and is not said again
 

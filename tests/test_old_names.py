@@ -106,7 +106,7 @@ def test_a_saved_blend_can_be_looked_at(tmp_path):
     result.report(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert "The labels blend mv (25%)" in page
-    assert f"a method of an earlier Karat, which is gone; the name now means {DEFAULT_METHOD}" in page
+    assert f"a method of an earlier version of Karat that was removed; the name now means {DEFAULT_METHOD}" in page
     result.save(tmp_path / "again.karat")
     again = karat.load(tmp_path / "again.karat")
     assert again.settings == result.settings

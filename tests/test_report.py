@@ -45,7 +45,7 @@ def test_the_sections_answer_the_questions_in_order(page):
     for words in (
         "94.3 % of the labels are right, by 300 known truths.",
         "21 tasks: about 4.6 of the 11 wrong labels that the method expects are among them.",
-        "27 of 30 annotators are surely better than always voting for the most frequent class (30 %)",
+        "27 of 30 annotators are better, with 95 % certainty, than always voting for the most frequent class (30 %)",
         "fox is taken for dog in 30 % of the votes",
         "alpha of 0.40",
         "converged after 53 iterations",

@@ -379,7 +379,7 @@ def test_a_deleted_project_leaves_nothing_behind(studio, tmp_path):
     project = studio.read_sample(tmp_path)
     studio.judge(project, 3, "fox")
     studio.good("DELETE", f"/api/projects/{project}")
-    store = studio.desk.store
+    store = studio.services.store
     for table in ("project", "fit", "gold", "action", "posted", "blob", "piece"):
         assert store.rows(f"SELECT * FROM {table}") == [], table
     assert studio.get(f"/api/projects/{project}").status_code == 404

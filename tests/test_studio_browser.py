@@ -127,7 +127,7 @@ def test_from_a_dropped_table_to_exported_labels_and_a_restart(page, tmp_path):
 
 def choose_columns(page):
     """Nothing but the task is called as usual."""
-    expect(page.locator("main")).to_contain_text("No column looks like the annotator or the label")
+    expect(page.locator("main")).to_contain_text("No column was found for the annotator or the label")
     for role, column in (("task", "unit"), ("annotator", "who"), ("label", "what")):
         page.select_option(f"#column-{role}", column)
     expect(page.locator("th", has_text="who")).to_contain_text("annotator")
@@ -142,7 +142,7 @@ def filter_tasks(page):
     page.select_option("#filter-label", label="owl")
     expect(page.locator("#tasks tbody tr").first).to_contain_text("owl")
     page.click("#tasks tbody tr >> nth=0")
-    expect(page.locator("#task")).to_contain_text("how far each speaks for owl")
+    expect(page.locator("#task")).to_contain_text("how much each supports owl")
 
 
 def exported_labels(page, folder):

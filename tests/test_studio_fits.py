@@ -53,7 +53,7 @@ def test_a_fit_that_another_of_its_kind_replaced_can_still_be_asked_for(studio):
     state = studio.fit(studio.project)
     assert first not in [fit["id"] for fit in state["fits"]]
     assert studio.good("GET", f"/api/projects/{studio.project}/fits/{first}")["state"] == "replaced"
-    studio.desk.workspace.forget([first])
+    studio.services.workspace.forget([first])
     answer = studio.get(f"/api/projects/{studio.project}/results", params={"fit": first})
     assert (answer.status_code, answer.json()["title"]) == (409, "This fit has no result")
     assert studio.put(f"/api/projects/{studio.project}/fits/{first}/shown").status_code == 409
@@ -69,7 +69,7 @@ def test_a_fit_of_votes_that_were_read_anew_can_still_be_asked_for(studio):
 def test_what_is_shown_is_the_new_result_if_the_old_one_goes_while_it_is_asked_for(studio, monkeypatch):
     """The old result is dropped after its number was read, and before it is loaded."""
     studio.fit(studio.project)
-    workspace, of = studio.desk.workspace, studio.desk.workspace.of
+    workspace, of = studio.services.workspace, studio.services.workspace.of
     asked = []
 
     def late(project, fit):
@@ -82,26 +82,26 @@ def test_what_is_shown_is_the_new_result_if_the_old_one_goes_while_it_is_asked_f
     monkeypatch.setattr(workspace, "of", late)
     shown = workspace.shown(studio.project)
     assert shown.result.method == "ptbcc"
-    assert studio.desk.projects.get(studio.project)["shown"] != asked[0]
+    assert studio.services.projects.get(studio.project)["shown"] != asked[0]
 
 
 def test_a_project_names_no_result_that_it_does_not_list(studio):
     """Its row and its fits are of one moment."""
-    row = studio.desk.projects.get
+    row = studio.services.projects.get
     done = []
 
     def slow(project):
         found = row(project)
         if not done:
             done.append(True)
-            thread = threading.Thread(target=studio.desk.projects.replace_votes, args=(project, studio.model, {}))
+            thread = threading.Thread(target=studio.services.projects.replace_votes, args=(project, studio.model, {}))
             thread.start()
             thread.join(1)
         return found
 
-    studio.model = studio.desk.files.temporary()
+    studio.model = studio.services.files.temporary()
     studio.model.write_bytes(b"model")
-    studio.desk.projects.get = slow
+    studio.services.projects.get = slow
     state = studio.good("GET", f"/api/projects/{studio.project}")
     assert state["shown"] in [fit["id"] for fit in state["fits"]]
 

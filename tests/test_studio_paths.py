@@ -86,7 +86,7 @@ def test_a_column_called_like_a_database_or_a_pattern_is_none(studio, tmp_path, 
 def test_pipes_devices_sockets_and_folders_are_no_files(studio, tmp_path, name):
     import socket
 
-    folder = studio.desk.files.folder
+    folder = studio.services.files.folder
     os.mkfifo(folder / "pipe.csv")
     (folder / "to_pipe.csv").symlink_to(folder / "pipe.csv")
     (folder / "null.csv").symlink_to("/dev/null")
@@ -98,7 +98,7 @@ def test_pipes_devices_sockets_and_folders_are_no_files(studio, tmp_path, name):
 
 
 def test_a_file_that_became_a_pipe_or_a_link_is_not_opened(studio, tmp_path):
-    folder = studio.desk.files.folder
+    folder = studio.services.files.folder
     (folder / "votes.csv").write_text(LONG.format(gold="gold"))
     project = studio.good("POST", "/api/projects", json={"file": "votes.csv"})["id"]
     (folder / "votes.csv").unlink()
@@ -137,7 +137,7 @@ def test_a_column_called_like_a_pattern_is_that_column(studio, name):
 
 @pytest.mark.parametrize("name", ["sub/votes.csv", ".config/secret.json", "{folder}/votes.csv", "./votes.csv"])
 def test_a_file_is_named_by_its_name_only(studio, name):
-    folder = studio.desk.files.folder
+    folder = studio.services.files.folder
     for place in ("votes.csv", "sub/votes.csv", ".config/secret.json"):
         (folder / place).parent.mkdir(exist_ok=True)
         (folder / place).write_text(LONG.format(gold="gold"))
@@ -146,7 +146,7 @@ def test_a_file_is_named_by_its_name_only(studio, name):
 
 
 def test_a_link_that_stays_in_the_folder_is_a_file_of_it(studio):
-    folder = studio.desk.files.folder
+    folder = studio.services.files.folder
     (folder / "sub").mkdir()
     (folder / "sub" / "votes.csv").write_text(LONG.format(gold="gold"))
     (folder / "link.csv").symlink_to(folder / "sub" / "votes.csv")

@@ -168,7 +168,7 @@ def test_a_batch_with_nan_of_an_older_studio_blocks_nothing_and_can_be_removed(s
     project = new_project(studio)
     post(studio, project, (1, "ann", "cat"))
     post(studio, project, (2, "ann", "cat"))
-    studio.desk.store.run('UPDATE posted SET votes = \'[[NaN, "ann", "cat"]]\' WHERE id = 2')
+    studio.services.store.run('UPDATE posted SET votes = \'[[NaN, "ann", "cat"]]\' WHERE id = 2')
     assert fitted(studio, project) == {"1": ("cat", 1), "nan": ("cat", 1)}
     remove(studio, project, 2)
     assert fitted(studio, project) == {"1": ("cat", 1)}

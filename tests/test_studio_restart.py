@@ -54,7 +54,7 @@ def test_damage_that_shows_while_the_studio_runs_is_called_damage(tmp_path, monk
         def broken(*_):
             raise sqlite3.DatabaseError("database disk image is malformed")
 
-        monkeypatch.setattr(studio.desk.projects, "get", broken)
+        monkeypatch.setattr(studio.services.projects, "get", broken)
         answer = studio.get(f"/api/projects/{project}")
         assert answer.status_code == 507
         assert answer.json()["title"] == "The project file is damaged"
@@ -102,7 +102,11 @@ def test_the_scratch_folders_of_killed_studios_are_removed_and_no_others(tmp_pat
     with running(alive):
         mine = set(temporary.iterdir()) - left
         with studio_in_thread(tmp_path) as other:
-            assert set(temporary.iterdir()) == {temporary / "karat-studio-of-somebody", *mine, other.desk.files.scratch}
+            assert set(temporary.iterdir()) == {
+                temporary / "karat-studio-of-somebody",
+                *mine,
+                other.services.files.scratch,
+            }
     assert [path.name for path in temporary.iterdir()] == ["karat-studio-of-somebody"]
 
 
@@ -119,7 +123,7 @@ def test_a_link_that_is_called_like_a_scratch_folder_is_left_alone(tmp_path, tem
 def as_if_killed(studio, folder):
     """The project file and the data as they are on the disk now, in another folder."""
     folder.mkdir()
-    for path in studio.desk.files.folder.iterdir():
+    for path in studio.services.files.folder.iterdir():
         if path.is_file():
             shutil.copy(path, folder)
 
@@ -132,7 +136,7 @@ def crashed(tmp_path):
         for _ in range(2):
             studio.good("POST", "/api/projects", json={"file": "votes.csv"})
         studio.good("GET", "/api/projects/2/preview")
-        with studio.desk.files.of(studio.desk.projects.get(1)):
+        with studio.services.files.of(studio.services.projects.get(1)):
             as_if_killed(studio, tmp_path / "killed")
     return tmp_path / "killed"
 
@@ -172,7 +176,7 @@ def killed_by_a_result(tmp_path):
     with studio_in_thread(tmp_path) as studio, pytest.MonkeyPatch.context() as patch:
         killed = tmp_path / "killed"
         patch.setattr("karat.studio.browse.doubts", lambda _: as_if_killed(studio, killed))
-        studio.desk._load_newest()
+        studio.services._load_newest()
     return killed
 
 
@@ -181,7 +185,7 @@ def test_a_result_that_the_studio_did_not_survive_is_not_opened_again_by_itself(
     monkeypatch.setattr("karat.studio.workspace.load", lambda path: opened.append(path))
     for _ in range(2):
         with studio_in_thread(killed_by_a_result) as studio:
-            studio.desk._load_newest()
+            studio.services._load_newest()
             answer = studio.get("/api/projects/1/tasks")
             assert (answer.status_code, answer.json()["title"]) == (409, "The studio ended while it opened this result")
             assert "may be damaged" in answer.json()["detail"]
@@ -196,7 +200,7 @@ def test_a_result_that_the_studio_did_not_survive_is_opened_when_somebody_asks_f
         assert studio.good("GET", "/api/projects/1/tasks")["total"]
         assert studio.good("GET", "/api/projects/1")["damaged"] is False
     with studio_in_thread(killed_by_a_result) as studio:
-        studio.desk._load_newest()
+        studio.services._load_newest()
         assert studio.good("GET", "/api/projects/1")["damaged"] is False
 
 
@@ -214,7 +218,7 @@ def test_a_studio_that_was_ended_while_it_read_a_file_has_not_crashed(tmp_path):
     copy_sample(tmp_path)
     with studio_in_thread(tmp_path) as studio:
         studio.good("POST", "/api/projects", json={"file": "votes.csv"})
-        reading = studio.desk.files.of(studio.desk.projects.get(1))
+        reading = studio.services.files.of(studio.services.projects.get(1))
         reading.__enter__()
     with pytest.raises(karat.InputError):
         reading.__exit__(karat.InputError, karat.InputError("cancelled"), None)

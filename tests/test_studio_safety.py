@@ -111,7 +111,7 @@ def test_a_body_that_does_not_say_its_length_is_counted(studio):
 
     answer = studio.post("/api/uploads?name=big.csv", content=endless())
     assert answer.status_code == 413
-    assert [path.name for path in studio.desk.files.scratch.iterdir()] == ["lock"]
+    assert [path.name for path in studio.services.files.scratch.iterdir()] == ["lock"]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
-"""Compiled functions: arrays in, arrays out, nothing else.
+"""Compiled functions on arrays.
 
-Kernels know no names, files, classes or random state. Arguments are marked IN or OUT where a kernel writes.
-Indices are unsigned, because Numba then need not test for negative ones in every access.
+Kernels do not handle names, files, objects or random state. Comments mark each argument as IN, OUT or IN/OUT.
+Indices are unsigned, so that Numba need not test for negative ones in every access.
 """

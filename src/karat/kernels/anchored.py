@@ -1,7 +1,7 @@
 """One sweep of the anchored vote over a block of tasks. See karat/methods/anchored.py for the equations.
 
-Only classes that somebody voted for can be the label of a task, so the work follows the cells of a task and not the
-number of classes. Tables by annotator have the vote before the truth, [W, L, K], as in kernels/confusion.py.
+Only classes with votes can be the label of a task, so the run time depends on the cells of a task and not on the
+number of classes. Tables by annotator are [W, L, K], the vote before the truth, as in kernels/confusion.py.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["start", "sweep"]
 
 Floats = NDArray[np.float64]
 
-VOTE, RIGHT, SPREAD = np.uint64(0), np.uint64(1), np.uint64(2)  # columns of the table by annotator
+VOTE, RIGHT, SPREAD = np.uint64(0), np.uint64(1), np.uint64(2)  # columns of the table `people`
 
 
 @kernel
@@ -28,7 +28,7 @@ def start(
     annotator: NDArray[np.uint32],
     known: NDArray[np.int32],
     phi: Floats,  # IN [T, K] vote shares
-    n: Floats,  # IN/OUT [W, L, K] to which the counts are added
+    n: Floats,  # IN/OUT [W, L, K] the counts are added to it
     pairs: Floats,  # IN/OUT [2]: agreement of pairs of votes, summed over tasks; tasks with two votes or more
 ) -> None:
     for i in range(np.uint64(task_ptr.size) - ONE):
@@ -50,17 +50,17 @@ def sweep(
     cell_ptr: NDArray[np.uint64],
     cell_class: NDArray[np.uint8],
     annotator: NDArray[np.uint32],
-    known: NDArray[np.int32],  # [T] the truth, -1 where it is not known
+    known: NDArray[np.int32],  # [T] the truth, -1 where it is unknown
     log_prior: Floats,  # IN [K]
     log_v: Floats,  # IN [W, L, K]
-    people: Floats,  # IN [W, 3] weight of a vote, chance of being right, standard deviation of that
-    settings: Floats,  # IN [4] share of the votes, rho, pseudo-votes of the calibration, its power; see `_calibrated`
+    people: Floats,  # IN [W, 3] weight of a vote, probability of being right, its standard deviation
+    settings: Floats,  # IN [4] weight of the votes, rho, pseudo-votes of the calibration, its power; see `_calibrated`
     phi: Floats,  # IN/OUT [T, K]
-    tau: Floats,  # IN/OUT [K] to which sum_i q_ik is added
-    n: Floats,  # IN/OUT [W, L, K] to which the counts are added
-    excess: Floats,  # IN/OUT [2]: products of two residuals of a task; what they would be if all were correlated
+    tau: Floats,  # IN/OUT [K] sum_i q_ik is added to it
+    n: Floats,  # IN/OUT [W, L, K] the counts are added to it
+    excess: Floats,  # IN/OUT [2]: sum of products of two residuals of a task; the same sum if all were correlated
 ) -> float:
-    """-> biggest difference of q from the phi before."""
+    """Return the largest difference between q and the previous phi."""
     K = phi.shape[1]
     share, score, right, q = np.zeros(K), np.zeros(K), np.zeros(K), np.zeros(K)
     change = 0.0
@@ -94,7 +94,7 @@ def _add_votes(
     score: Floats,
     right: Floats,
 ) -> tuple[float, float, float, float, float]:
-    """Sums over the votes by class. -> sums over all votes: weights, chances, their squares, deviations, squares."""
+    """Sum over the votes by class. Return sums over all votes: weights, probabilities and deviations, with squares."""
     weights, chances, squares, deviations, variances = 0.0, 0.0, 0.0, 0.0, 0.0
     for c in range(first, end):
         label = np.uint64(cell_class[c])
@@ -116,7 +116,7 @@ def _add_votes(
 
 @kernel
 def _softmax(first: int, end: int, cell_class: NDArray[np.uint8], log_prior: Floats, score: Floats) -> None:
-    """Over the classes of the task's cells."""
+    """Apply the softmax over the classes of the task's cells."""
     largest, total = -math.inf, 0.0
     for c in range(first, end):
         k = cell_class[c]
@@ -142,7 +142,7 @@ def _add_excess(
     p: Floats,
     excess: Floats,
 ) -> None:
-    """Residual of a vote, given the truth k: whether it is for k, minus the chance that its annotator is right."""
+    """The residual of a vote, given the truth k, is 1 if it is for k, else 0, minus its annotator's accuracy."""
     found = 0.0
     for c in range(first, end):
         k = cell_class[c]
@@ -165,7 +165,7 @@ def _count(
     q: Floats,
     n: Floats,
 ) -> None:
-    """n_jlk += q_k for every vote of j for l; a known truth has all of it."""
+    """Add q_k to n_jlk for every vote of j for l; a known truth has q_k = 1."""
     for c in range(first, end):
         label = np.uint64(cell_class[c])
         for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
@@ -180,7 +180,7 @@ def _count(
 
 @kernel
 def _write(known: int, votes: float, settings: Floats, q: Floats, phi: Floats, tau: Floats) -> float:
-    """Adds q to tau and writes the calibrated q into phi. -> biggest difference of q from the phi before."""
+    """Add q to tau and write the calibrated q to phi. Return the largest difference between q and the previous phi."""
     if known >= 0:
         tau[known] += 1.0
         return 0.0

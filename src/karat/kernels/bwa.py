@@ -1,7 +1,7 @@
 """Bayesian weighted averages over a block of tasks, for all classes at once.
 
 z_ik is the weighted average of the votes of task i for class k (x_ijk = 1 if j voted k, else 0). Rows of z do not
-sum to one, those of the posterior do: phi_ik = z_ik / size_i with size_i = sum_k z_ik. Only phi and size are kept.
+sum to one. The posterior is phi_ik = z_ik / size_i with size_i = sum_k z_ik. Only phi and size are stored.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ def spread(
     cell_ptr: NDArray[np.uint64],
     cell_class: NDArray[np.uint8],
     annotator: NDArray[np.uint32],
-    votes: Floats,  # IN/OUT [W] to which the votes of each annotator are added
-    spread: Floats,  # IN/OUT [K] to which sum_i d_i s_ik (1 - s_ik) is added, s being the vote shares
+    votes: Floats,  # IN/OUT [W] the number of votes of each annotator is added to it
+    spread: Floats,  # IN/OUT [K] sum_i d_i s_ik (1 - s_ik) is added to it, where s are the vote shares
 ) -> None:
-    """A cell of n of a task's d votes has d s (1 - s) = n (1 - n / d)."""
+    """A cell with n of a task's d votes adds d s (1 - s) = n (1 - n / d)."""
     for i in range(np.uint64(task_ptr.size) - ONE):
         first, end = task_ptr[i], task_ptr[i + ONE]
         d = np.float64(cell_ptr[end] - cell_ptr[first])
@@ -42,9 +42,9 @@ def spread(
 def add_errors(
     K: Any, first: Any, end: Any, cell_ptr: Any, cell_class: Any, annotator: Any, z: Floats, error: Floats
 ) -> None:
-    """error_jk += (z_k - x_jk)^2 for the votes of cells first..end of a task.
+    """Add (z_k - x_jk)^2 to error_jk for the votes in cells first..end of a task.
 
-    That is z_k^2 for every class, and 1 - 2 z_l more for the class l voted for.
+    That is z_k^2 for every class, plus 1 - 2 z_l for the class l voted for.
     """
     for c in range(first, end):
         label = np.uint64(cell_class[c])
@@ -66,7 +66,7 @@ def errors(
     z: Floats,  # IN [T, K]
     error: Floats,  # IN/OUT [W, K]
 ) -> None:
-    """error_jk += sum over j's votes of (z_ik - x_ijk)^2."""
+    """Add the sum over j's votes of (z_ik - x_ijk)^2 to error_jk."""
     for i in range(np.uint64(task_ptr.size) - ONE):
         add_errors(K, task_ptr[i], task_ptr[i + ONE], cell_ptr, cell_class, annotator, z[i], error)
 
@@ -100,8 +100,10 @@ def average(
 
 
 @kernel
-def settle(K: Any, active: Any, tolerance: float, least: float, before: Floats, z: Floats, unsettled: Floats) -> float:
-    """Classes that have stopped keep their z; count the others' moves. -> biggest |move| / (least + z)."""
+def freeze_converged(
+    K: Any, active: Any, tolerance: float, least: float, before: Floats, z: Floats, unsettled: Floats
+) -> float:
+    """Keep z of converged classes; count the moves of the others. Return the largest |move| / (least + z)."""
     change = 0.0
     for k in range(np.uint64(len(K))):
         if not active[k]:
@@ -114,7 +116,7 @@ def settle(K: Any, active: Any, tolerance: float, least: float, before: Floats, 
 
 @kernel
 def sweep(
-    K: Any,  # as long as there are classes (fixed_length)
+    K: Any,  # has the length of the number of classes (fixed_length)
     task_ptr: NDArray[np.uint64],
     cell_ptr: NDArray[np.uint64],
     cell_class: NDArray[np.uint8],
@@ -123,16 +125,16 @@ def sweep(
     lam: float,
     mu: Floats,  # IN [K]
     w: Floats,  # IN [W, K]
-    active: NDArray[np.bool_],  # IN [K] classes that have not stopped yet
+    active: NDArray[np.bool_],  # IN [K] classes that have not converged yet
     tolerance: float,
     least: float,
     phi: Floats,  # IN/OUT [T, K]
     size: Floats,  # IN/OUT [T]
-    sum_z: Floats,  # IN/OUT [K] to which z is added
+    sum_z: Floats,  # IN/OUT [K] z is added to it
     error: Floats,  # IN/OUT [W, K]
-    unsettled: Floats,  # IN/OUT [K] to which the tasks that moved are added
+    unsettled: Floats,  # IN/OUT [K] the number of tasks that moved is added to it
 ) -> float:
-    """-> biggest relative change of z."""
+    """Return the largest relative change of z."""
     change = 0.0
     before, z, total = np.empty(len(K)), np.empty(len(K)), np.empty(len(K))
     for i in range(np.uint64(task_ptr.size) - ONE):
@@ -143,7 +145,7 @@ def sweep(
             z[:] = before
         else:
             average(K, first, end, cell_ptr, cell_class, annotator, mu, lam, w, z, total)
-            change = max(change, settle(K, active, tolerance, least, before, z, unsettled))
+            change = max(change, freeze_converged(K, active, tolerance, least, before, z, unsettled))
             size[i] = z.sum()
             scale = 1.0 / size[i]
             for k in range(np.uint64(len(K))):

@@ -1,4 +1,4 @@
-"""One weighted vote of CATD over a block of tasks: scores, labels with ties drawn by lot or split, errors."""
+"""One weighted vote of CATD over a block of tasks: scores, labels (ties are drawn at random or split) and errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHIFT_1, SHIFT_2, SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
 
 @kernel
 def mix(x: np.uint64) -> np.uint64:
-    """Turns neighbouring numbers into unrelated ones (the finaliser of SplitMix64; Steele, Lea, Flood 2014)."""
+    """Hash an integer with the finaliser of SplitMix64 (Steele, Lea, Flood 2014)."""
     x = (x ^ (x >> SHIFT_1)) * MIX_1
     x = (x ^ (x >> SHIFT_2)) * MIX_2
     return x ^ (x >> SHIFT_3)
@@ -28,13 +28,13 @@ def mix(x: np.uint64) -> np.uint64:
 
 @kernel
 def draw(seed: np.uint64, iteration: np.uint64, task: np.uint64, n: np.uint64) -> np.uint64:
-    """A number below n that depends on nothing but these: not on blocks, threads or other draws."""
+    """Return a random number below n that depends only on the arguments, not on blocks, threads or other draws."""
     return mix(mix(mix(seed + GOLDEN) + iteration * GOLDEN) + task * GOLDEN) % n
 
 
 @kernel
 def add_scores(first: Any, end: Any, cell_ptr: Any, cell_class: Any, annotator: Any, q: Floats, score: Floats) -> None:
-    """score_k = sum of the weights of those who voted k, for cells first..end of a task."""
+    """score_k = sum of the weights of the annotators who voted k, for cells first..end of a task."""
     score[:] = 0.0
     for c in range(first, end):
         label = np.uint64(cell_class[c])
@@ -44,7 +44,7 @@ def add_scores(first: Any, end: Any, cell_ptr: Any, cell_class: Any, annotator: 
 
 @kernel
 def elect(K: Any, score: Floats, z: Floats) -> int:
-    """z_k = 1 where the score is the highest, else 0. -> how many share it."""
+    """Set z_k = 1 where the score is the highest, else 0. Return the number of classes with the highest score."""
     best, winners = score[ZERO], 0
     for k in range(ONE, np.uint64(len(K))):
         best = max(best, score[k])
@@ -56,7 +56,7 @@ def elect(K: Any, score: Floats, z: Floats) -> int:
 
 @kernel
 def keep_one(K: Any, z: Floats, chosen: np.uint64) -> None:
-    """Of several winners only the one of this number (from 0) stays."""
+    """Keep only the winner with this number, counted from 0."""
     seen = ZERO
     for k in range(np.uint64(len(K))):
         if z[k] > 0.0:
@@ -66,7 +66,7 @@ def keep_one(K: Any, z: Floats, chosen: np.uint64) -> None:
 
 @kernel
 def publish(K: Any, i: Any, score: Floats, phi: Floats) -> float:
-    """phi_ik = score_k / sum. -> biggest change."""
+    """phi_ik = score_k / sum. Return the largest change."""
     total, change = score.sum(), 0.0
     for k in range(np.uint64(len(K))):
         p = score[k] / total
@@ -77,21 +77,21 @@ def publish(K: Any, i: Any, score: Floats, phi: Floats) -> float:
 
 @kernel
 def vote(
-    K: Any,  # as long as there are classes (fixed_length)
+    K: Any,  # has the length of the number of classes (fixed_length)
     task_ptr: NDArray[np.uint64],
     cell_ptr: NDArray[np.uint64],
     cell_class: NDArray[np.uint8],
     annotator: NDArray[np.uint32],
     known: NDArray[np.int32],
     q: Floats,  # IN [W] weights
-    split: bool,  # ties: share the label evenly, else draw lots
+    split: bool,  # ties: split the label evenly, else draw one class at random
     seed: np.uint64,
     iteration: np.uint64,
     phi: Floats,  # IN/OUT [T, K] scores, normalised
-    sum_z: Floats,  # IN/OUT [K] to which the labels are added
-    error: Floats,  # IN/OUT [W] to which 1 - z of the class voted for is added
+    sum_z: Floats,  # IN/OUT [K] the labels are added to it
+    error: Floats,  # IN/OUT [W] 1 - z of the class voted for is added to it
 ) -> tuple[float, int]:
-    """-> biggest change of phi, number of labels drawn by lot."""
+    """Return the largest change of phi and the number of labels drawn at random."""
     change, lots = 0.0, 0
     score, z = np.empty(len(K)), np.empty(len(K))
     for i in range(np.uint64(task_ptr.size) - ONE):
@@ -105,7 +105,7 @@ def vote(
             if winners > 1 and split:
                 z /= winners
             elif winners > 1:
-                keep_one(K, z, draw(seed, iteration, first, np.uint64(winners)))  # `first` tells tasks apart
+                keep_one(K, z, draw(seed, iteration, first, np.uint64(winners)))  # `first` identifies the task
                 lots += 1
         for k in range(np.uint64(len(K))):
             sum_z[k] += z[k]

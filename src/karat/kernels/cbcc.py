@@ -1,9 +1,9 @@
-"""What CBCC does for annotators between two sweeps: small matrices for every annotator and truth.
+"""Update the annotators of CBCC between two sweeps: small matrices for every annotator and truth.
 
-Annotators are taken in groups of X, and x = 0..X-1 counts those of a group: votes n, means m and so on are
+Annotators are processed in groups of X, and x = 0..X-1 is the index within a group: votes n, means m and so on are
 [G, K, K, X] (group, truth k, class voted for, annotator), precisions [G, K, K, K, X], memberships r [G, M, X].
-Messages of the votes (Lam, h) meet the prior that the communities give to an annotator's scores (precision P, linear
-term b). U [M, K, K] are the means of the communities' scores, w the precision of annotators around them.
+Messages of the votes (Lam, h) are combined with the prior that the communities give to an annotator's scores (precision
+P, linear term b). U [M, K, K] are the means of the communities' scores, w the precision of annotators around them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 @kernel
 def scores(P: Any, b: Any, Lam: Any, h: Any, V: Any, right: Any, m: Any, room: Any) -> None:
-    """The posterior of scores with this prior and message: V = (P + Lam)^-1, m = V (b + h)."""
+    """Compute the posterior of the scores: V = (P + Lam)^-1, m = V (b + h)."""
     K, X = b.shape
     for i in range(K):
         for x in range(X):
@@ -42,12 +42,12 @@ def listen(
     b: Floats,  # IN
     repeats: int,
     m: Floats,  # IN/OUT means of the scores
-    a: Floats,  # IN/OUT where the bound touches
+    a: Floats,  # IN/OUT point of tangency of the bound
     Lam: Floats,  # IN/OUT, old values are not used
     h: Floats,  # IN/OUT
     room: Any,
 ) -> None:
-    """New messages from the votes, then `repeats` times halfway towards what they would be from there."""
+    """Compute new messages from the votes, then move them halfway towards their fixed point `repeats` times."""
     groups, K, _, X = n.shape
     V, right = np.empty((K, K, X)), np.empty((K, X))
     for j in range(groups):
@@ -61,7 +61,7 @@ def listen(
 
 @kernel
 def conditional(w: float, Lam: Any, Vc: Any, room: Any) -> None:
-    """Vc = (w I + Lam)^-1: the covariance of scores of an annotator whose community is known."""
+    """Vc = (w I + Lam)^-1: the covariance of the scores of an annotator whose community is known."""
     K, _, X = Lam.shape
     Vc[:] = Lam
     for i in range(K):
@@ -82,7 +82,7 @@ def conditional_mean(w: float, Vc: Any, u: Any, h: Any, right: Any, S: Any) -> N
 
 @kernel
 def pull(w: float, U: Floats, r: Floats, Lam: Floats, h: Floats, total: Floats, room: Any) -> None:
-    """total_mk = sum_j r_jm S_jmk: where its annotators pull a community."""
+    """total_mk = sum_j r_jm S_jmk: the sum of the scores of a community's annotators."""
     groups, K, _, X = h.shape
     Vc, right, S = np.empty((K, K, X)), np.empty((K, X)), np.empty((K, X))
     for j in range(groups):
@@ -97,7 +97,7 @@ def pull(w: float, U: Floats, r: Floats, Lam: Floats, h: Floats, total: Floats, 
 
 @kernel
 def add_fit(w: float, S: Any, u: Any, Lam: Any, h: Any, log_r: Any) -> None:
-    """How well conditional scores S fit community and votes: -w/2 |S - u|^2 - S' Lam S / 2 + h' S."""
+    """Add how well the conditional scores S fit community and votes: -w/2 |S - u|^2 - S' Lam S / 2 + h' S."""
     K, X = S.shape
     for i in range(K):
         for x in range(X):
@@ -109,7 +109,7 @@ def add_fit(w: float, S: Any, u: Any, Lam: Any, h: Any, log_r: Any) -> None:
 
 @kernel
 def mixture_prior(w: float, r: Any, U: Any, k: int, mean: Any, off: Any, P: Any, b: Any, room: Any) -> None:
-    """The communities' mixture as one Gaussian: mean mb, P = (I / w + sum_m r_m (U_m - mb)(U_m - mb)')^-1."""
+    """Approximate the mixture by one Gaussian: mean mb, P = (I / w + sum_m r_m (U_m - mb)(U_m - mb)')^-1."""
     K, X = mean.shape
     mean[:] = 0.0
     P[:] = 0.0
@@ -135,7 +135,7 @@ def mixture_prior(w: float, r: Any, U: Any, k: int, mean: Any, off: Any, P: Any,
 @kernel
 def assign(
     w: float,
-    log_rho: Floats,  # IN [M] how large communities are, and how sure their scores
+    log_rho: Floats,  # IN [M] log sizes of the communities and certainty of their scores
     U: Floats,  # IN
     Lam: Floats,  # IN
     h: Floats,  # IN
@@ -147,7 +147,7 @@ def assign(
     log_v: Floats,  # OUT [G, K, K, X]
     room: Any,
 ) -> None:
-    """Memberships, the prior that they give to each annotator's scores, and the expected logarithms of v."""
+    """Compute memberships, the prior that they give to each annotator's scores, and the expected logarithms of v."""
     groups, K, _, X = h.shape
     V, right, S = np.empty((K, K, X)), np.empty((K, X)), np.empty((K, X))
     for j in range(groups):

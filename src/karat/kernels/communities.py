@@ -1,4 +1,4 @@
-"""Groups of annotators, by moving each into the group with which it gains most (the local moves of Louvain)."""
+"""Find communities of annotators by the local moves of the Louvain method."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["move"]
 def move(
     ptr: NDArray[np.int64],  # IN [W+1] first neighbour of each annotator
     neighbour: NDArray[np.int64],  # IN
-    gain: NDArray[np.float64],  # IN what a pair gains by being in one group; negative: it loses
+    gain: NDArray[np.float64],  # IN gain of a pair that is in one group; may be negative
     group: NDArray[np.int64],  # IN/OUT [W]
     most_sweeps: int,
 ) -> None:
-    """Each move raises the sum of the gains within groups, so this ends."""
+    """Move each annotator into the group with the largest gain. Each move increases the total gain, so this ends."""
     total = np.zeros(group.size)
     for _ in range(most_sweeps):
         moved = 0

@@ -1,14 +1,14 @@
-"""One sweep of a method in which every annotator has a confusion matrix (DS, IBCC, ...) over a block of tasks:
+"""One sweep over a block of tasks, for methods in which every annotator has a confusion matrix (DS, IBCC, ...):
 
     score_ik = log tau_k + sum over the votes (j, l) of task i of log v_jkl
     phi_i    = softmax(score_i)
     n_jlk    = sum over the tasks i on which j voted l of phi_ik
 
-Both tables have the vote before the truth, [W, L, K], so that a vote reads and writes K neighbours. Tasks are
-taken in short runs whose scores stay in the cache and whose exponentials are one long buffer.
+Both tables are [W, L, K], the vote before the truth, so that a vote reads and writes K adjacent numbers. Tasks are
+processed in short runs whose scores stay in the cache and whose exponentials are computed in one long buffer.
 
 log v may be -inf: such a class is impossible and gets exactly 0, as does one that is less probable than 1e-307.
-Where all classes of a task are impossible, none is preferred: phi_i is uniform.
+If all classes of a task are impossible, phi_i is uniform.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ __all__ = ["counts", "sweep"]
 Floats = NDArray[np.float64]
 
 SCRATCH = 2048  # numbers per buffer: small enough to stay in the first-level cache
-IMPOSSIBLE = -1e300  # stands for -inf in a score, so that the difference of two of them is 0
-NOTHING = 3.4e-308  # exp_buffer's answer to anything below -708
+IMPOSSIBLE = -1e300  # replaces -inf in a score, so that the difference of two of them is 0
+MIN_EXP = 3.4e-308  # what exp_buffer returns for anything below -708
 
 
 @kernel
 def add_votes(
     K: Any, task_ptr: Any, cell_ptr: Any, cell_class: Any, annotator: Any, log_v: Floats, score: Floats
 ) -> None:
-    """score_ik += log v_jkl for every vote of the run."""
+    """Add log v_jkl to score_ik for every vote of the run."""
     row = ZERO
     for i in range(np.uint64(task_ptr.size) - ONE):
         for c in range(task_ptr[i], task_ptr[i + ONE]):
@@ -55,9 +55,9 @@ def counts(
     cell_class: NDArray[np.uint8],
     annotator: NDArray[np.uint32],
     phi: Floats,  # IN [T, K]
-    n: Floats,  # IN/OUT [W, L, K] to which the counts are added
+    n: Floats,  # IN/OUT [W, L, K] the counts are added to it
 ) -> None:
-    """n_jlk += phi_ik for every vote of j for l on task i."""
+    """Add phi_ik to n_jlk for every vote of j for l on task i."""
     for i in range(np.uint64(task_ptr.size) - ONE):
         for c in range(task_ptr[i], task_ptr[i + ONE]):
             label = np.uint64(cell_class[c])
@@ -69,27 +69,27 @@ def counts(
 
 @kernel
 def exponentials(score: Floats, n: Any) -> None:
-    """score becomes exp(score), with an exact 0 where that is below 1e-307."""
+    """Replace score by exp(score), with an exact 0 below 1e-307."""
     exp_buffer(score, n)
     for at in range(n):
-        score[at] = score[at] if score[at] > NOTHING else 0.0
+        score[at] = score[at] if score[at] > MIN_EXP else 0.0
 
 
 @kernel
 def sweep(
-    K: Any,  # as long as there are classes (fixed_length)
+    K: Any,  # has the length of the number of classes (fixed_length)
     task_ptr: NDArray[np.uint64],
     cell_ptr: NDArray[np.uint64],
     cell_class: NDArray[np.uint8],
     annotator: NDArray[np.uint32],
-    known: NDArray[np.int32],  # [T] the truth, -1 where it is not known
+    known: NDArray[np.int32],  # [T] the truth, -1 where it is unknown
     log_tau: Floats,  # IN [K]
     log_v: Floats,  # IN [W, L, K]
-    phi: Floats,  # IN/OUT [T, K]; rows of known truths stay as they are
-    tau: Floats,  # IN/OUT [K] to which sum_i phi_ik is added
-    n: Floats,  # IN/OUT [W, L, K] to which the counts are added
+    phi: Floats,  # IN/OUT [T, K]; rows of known truths are not changed
+    tau: Floats,  # IN/OUT [K] sum_i phi_ik is added to it
+    n: Floats,  # IN/OUT [W, L, K] the counts are added to it
 ) -> tuple[float, float]:
-    """-> biggest change of phi, sum of the log-normalisers of phi (of a known truth: its score)."""
+    """Return the largest change of phi and the sum of its log-normalisers (for a known truth: of its score)."""
     change, log_norm = 0.0, 0.0
     step = max(SCRATCH // len(K), 1)
     score = np.empty(step * len(K))

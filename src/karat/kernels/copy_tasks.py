@@ -1,4 +1,4 @@
-"""Tasks of one set of votes, copied with all of their votes to other places in another."""
+"""Copy tasks with all of their votes from one set of votes to another."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def copy_tasks(
     cell_ptr: NDArray[np.uint64],
     cell_class: NDArray[np.uint8],
     annotator: NDArray[np.uint32],
-    tasks: NDArray[np.uint64],  # IN [n] which
-    places: NDArray[np.uint64],  # IN [n] and where to
-    new_code: NDArray[np.int32],  # IN [W] of the annotators
+    tasks: NDArray[np.uint64],  # IN [n] the tasks to copy
+    places: NDArray[np.uint64],  # IN [n] their indices in the target
+    new_code: NDArray[np.int32],  # IN [W] codes of the annotators in the target
     to_task_ptr: NDArray[np.uint64],  # IN
-    first_vote: NDArray[np.uint64],  # IN first vote of each task there
+    first_vote: NDArray[np.uint64],  # IN first vote of each task in the target
     to_cell_ptr: NDArray[np.int64],  # OUT, all but the last
     to_cell_class: Any,  # OUT
     to_annotator: NDArray[np.int32],  # OUT

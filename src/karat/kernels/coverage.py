@@ -1,4 +1,4 @@
-"""On how many tasks annotators vote, vote together, and disagree."""
+"""Count the tasks on which annotators vote, vote together, and disagree."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def count_tasks(
     shared: NDArray[np.int64],  # OUT [W] of these, tasks on which another annotator votes
     disputed: NDArray[np.int64],  # OUT [W] of these, tasks on which another annotator votes differently
 ) -> tuple[int, int]:
-    """-> the number of tasks with votes of several annotators, and of those where their votes differ.
+    """Return the number of tasks with votes of several annotators, and of those on which they disagree.
 
-    If a task has votes for two classes and votes of two annotators, each of its annotators has a vote that differs from
-    one of somebody else, also where an annotator votes more than once.
+    If a task has votes for two classes and of two annotators, each of its annotators has a vote that differs from
+    another annotator's vote, even if an annotator votes more than once.
     """
     here = np.zeros(voted.size, np.bool_)
     n_shared = n_disputed = 0

@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 @kernel
 def expected_logs(counts: Floats, logs: Floats) -> float:
-    """E log p for p ~ Dirichlet(counts[r]) of every row r, into logs. -> sum over rows of log B(counts[r])."""
+    """Write E log p for p ~ Dirichlet(counts[r]) of every row r to logs. Return the sum of log B(counts[r])."""
     log_beta = 0.0
     for r in range(counts.shape[0]):
         total = 0.0

@@ -1,8 +1,8 @@
 """One sweep of EBCC over the tasks of a block, and the expected logarithms that it needs.
 
-A column is a pair (k, g) of a class and one of its subtypes. The columns of a class lie side by side, and empty ones
-fill up the last eight (`lanes`). Tables by vote are [W, L, columns], flat here: a vote of annotator j for class l
-has row j L + l. Of a task only phi is kept; rho lives for as long as it takes to count it.
+A column is a pair (k, g) of a class and one of its subtypes. The columns of a class are adjacent, and empty columns
+pad their number to a multiple of eight (see `simd`). Tables by vote are [W, L, columns], flat here: a vote of
+annotator j for class l has row j L + l. Only phi is stored for each task; rho is temporary.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SCRATCH = 2048  # numbers per buffer: small enough to stay in the first-level ca
 
 @kernel
 def count(first: Any, end: Any, row: Any, rho: Floats, at: Any, width: Any, pi: Floats, votes: Floats) -> None:
-    """Adds rho[at : at + width], that of one task, to the sums over tasks and over its votes."""
+    """Add rho[at : at + width] of one task to the sums over tasks and over its votes."""
     for c in range(ZERO, width, EIGHT):
         add_lanes(pi, c, rho, at + c)
     for vote in range(first, end):
@@ -64,9 +64,10 @@ def start(
 def score_task(
     first: Any, end: Any, row: Any, known: int, ptr: Any, log_prior: Floats, log_v: Floats, score: Floats, at: Any
 ) -> float:
-    """Log-weights of one task's columns, the largest being 0; those that contradict a known truth have none.
+    """Compute the log-weights of one task's columns, shifted so that the largest is 0, and return the largest.
 
-    -> the largest before."""
+    Columns that contradict a known truth are excluded.
+    """
     width = np.uint64(log_prior.size)
     for c in range(ZERO, width, EIGHT):
         sum_rows(score, at + c, log_prior, log_v, c, width, row, first, end)
@@ -84,7 +85,7 @@ def score_task(
 
 @kernel
 def normalise_task(weight: Floats, at: Any, width: Any, known: int, ptr: Any, p: Any, phi: Any) -> tuple[float, float]:
-    """weight becomes rho, phi_k = sum_g rho_kg (p is scratch). -> biggest change of phi, sum of the weights before."""
+    """Replace weight by rho; phi_k = sum_g rho_kg. Return the largest change of phi and the sum of the weights."""
     total, change = 0.0, 0.0
     for k in range(np.uint64(phi.size)):
         of_class = 0.0
@@ -112,9 +113,9 @@ def sweep(
     log_v: Floats,  # IN [W * L * columns]
     phi: Floats,  # IN/OUT [T, K]
     pi: Floats,  # OUT [columns] sum_i rho_ikg
-    votes: Floats,  # OUT [W * L * columns] the same over the tasks on which j voted l
+    votes: Floats,  # OUT [W * L * columns] the same sum over the tasks on which j voted l
 ) -> tuple[float, float]:
-    """-> biggest change of phi, sum of the log-normalisers of rho."""
+    """Return the largest change of phi and the sum of the log-normalisers of rho."""
     change, log_norm, product = 0.0, 0.0, 1.0
     width, n_tasks = np.uint64(log_prior.size), np.uint64(vote_ptr.size) - ONE
     step = np.uint64(max(SCRATCH // log_prior.size, 1))
@@ -140,10 +141,10 @@ def sweep(
 def expected_logs_of_votes(
     votes: Floats,  # IN [W, L, columns]
     b: Floats,  # IN [L, columns] the prior
-    copies: Floats,  # IN [columns] how many subtypes share the column's votes
+    copies: Floats,  # IN [columns] number of subtypes that share the column's votes
     log_v: Floats,  # OUT [W, L, columns] E log v for v ~ Dirichlet(b + votes / copies) along L
 ) -> float:
-    """-> sum of the divergences of these Dirichlets from their prior, but for the prior's own log B."""
+    """Return the sum of the divergences of these Dirichlets from their prior, without the prior's own log B."""
     n_labels, width = b.shape
     n = n_labels * width
     share = np.where(copies > 0, 1.0 / np.maximum(copies, 1.0), 0.0)

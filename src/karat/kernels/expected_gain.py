@@ -1,8 +1,8 @@
-"""What one more vote is expected to tell of a task.
+"""The expected information gain of one more vote on a task.
 
-The chance that a label drawn from the posterior of task i is right is sum_k phi_ik^2. A vote of somebody who votes l
-where the truth is k with probability c_kl makes the posterior phi_ik c_kl / p_l, with p_l = sum_k phi_ik c_kl, and so
-in expectation
+A label drawn from the posterior of task i is right with probability sum_k phi_ik^2. After a vote for l by an annotator
+who votes l with probability c_kl if the truth is k, the posterior is phi_ik c_kl / p_l, with p_l = sum_k phi_ik c_kl.
+The expected probability of being right is then
 
     sum_l sum_k (phi_ik c_kl)^2 / p_l
 """
@@ -22,9 +22,9 @@ Floats = NDArray[np.float64]
 @kernel
 def expected_gain(
     phi: Floats,  # IN [T, K]
-    matrices: Floats,  # IN [G, L, K]: of groups of annotators, the vote before the truth
-    left: Floats,  # IN [T, G] how likely it is that somebody of each group votes next; of any sum
-    gain: Floats,  # OUT [T]; 0 where nobody is left to vote
+    matrices: Floats,  # IN [G, L, K]: matrices of groups of annotators, the vote before the truth
+    left: Floats,  # IN [T, G] weight of each group for the next vote; need not sum to one
+    gain: Floats,  # OUT [T]; 0 if no annotator is left to vote
 ) -> None:
     n_groups, n_classes, _ = matrices.shape
     for i in range(phi.shape[0]):

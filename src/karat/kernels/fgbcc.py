@@ -1,4 +1,4 @@
-"""FGBCC: means and variances of the scores. Entries are flat [W L K]."""
+"""FGBCC: means and variances of the scores. Arrays are flat [W L K]."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from karat.kernels.exponential import exp_buffer
 from karat.kernels.jit import kernel
 from karat.kernels.lbfgs import (
-    FARTHEST,
+    MAX_STEP,
     MEMORY,
     descend_along,
     dot,
@@ -24,11 +24,11 @@ __all__ = ["score_loss", "search_means", "solve_means", "solve_variances"]
 
 Floats = NDArray[np.float64]
 
-RUN = 1024  # exponentials taken at once
-LARGEST = 700.0  # exp of it is still a number
-ENOUGH_STEPS = 100  # Newton needs two or three
-LAST_DIGITS = 1e-14
-MOST_TRIALS = 20  # of a line search
+RUN = 1024  # exponentials computed at once
+MAX_EXPONENT = 700.0  # exp of it is still finite
+MAX_NEWTON_STEPS = 100  # two or three are typical
+NEWTON_TOLERANCE = 1e-14
+MAX_TRIALS = 20  # of a line search
 
 
 @kernel
@@ -40,16 +40,16 @@ def score_loss(
     sig: Floats,  # IN prior variances
     gradient: Floats,  # OUT
 ) -> float:
-    """-F = -sum [n lam - rate exp(lam) - (lam - mu)^2 / (2 sig)], which is minimised."""
+    """Return -F = -sum [n lam - rate exp(lam) - (lam - mu)^2 / (2 sig)], which is minimised."""
     power = np.empty(RUN)
     loss = 0.0
     for first in range(0, lam.size, RUN):
         size = min(RUN, lam.size - first)
         for at in range(size):
-            power[at] = min(lam[first + at], LARGEST)
+            power[at] = min(lam[first + at], MAX_EXPONENT)
         exp_buffer(power, size)
-        # One loop stores and one sums: where a loop does both, the place of the arrays in memory decides whether
-        # it runs vectorised, and so in which order it adds.
+        # One loop stores and another sums: in a loop that does both, the alignment of the arrays decides whether it is
+        # vectorised, and so the order of the additions.
         for at in range(size):
             entry = first + at
             gradient[entry] = rate[entry] * power[at] - n[entry] + (lam[entry] - mu[entry]) / sig[entry]
@@ -74,11 +74,11 @@ def search_means(
     rate: Floats,
     mu: Floats,
     sig: Floats,
-    tolerance: float,  # of the relative decrease and of the gradient
+    tolerance: float,  # relative, of the decrease and of the gradient
     most_iterations: int,
     lam: Floats,  # OUT
 ) -> None:
-    """One search of L-BFGS-B for all entries together, from mu, which may well end before the optimum."""
+    """Run L-BFGS-B from mu for all entries together; it may stop before the optimum, as in the paper."""
     lam[:] = mu
     gradient, before, origin, d = np.empty_like(mu), np.empty_like(mu), np.empty_like(mu), np.empty_like(mu)
     s, y, sy, state = np.empty((MEMORY, mu.size)), np.empty((MEMORY, mu.size)), np.empty(MEMORY), np.empty(14)
@@ -87,12 +87,12 @@ def search_means(
     while largest(gradient) > tolerance:
         descend_along(gradient, s, y, sy, kept, theta, d)
         slope_before, f_before = dot(gradient, d), f
-        step = 1.0 if iteration > 0 else min(1.0 / math.sqrt(dot(d, d)), FARTHEST)
+        step = 1.0 if iteration > 0 else min(1.0 / math.sqrt(dot(d, d)), MAX_STEP)
         origin[:] = lam
         before[:] = gradient
         start_line_search(f, slope_before, step, state)
         found, slope = False, slope_before
-        for _ in range(MOST_TRIALS if slope_before < 0.0 else 0):
+        for _ in range(MAX_TRIALS if slope_before < 0.0 else 0):
             for entry in range(lam.size):
                 lam[entry] = origin[entry] + step * d[entry]
             f = score_loss(lam, n, rate, mu, sig, gradient)
@@ -101,7 +101,7 @@ def search_means(
             if found:
                 break
             step = line_search_step(step, f, slope, state)
-        if not found:  # forget what was learned of the curvature; if there is nothing to forget, give up
+        if not found:  # drop the curvature information; if there is none, give up
             lam[:], gradient[:], f = origin, before, f_before
             if kept == 0:
                 return
@@ -121,21 +121,21 @@ def solve_means(
     sig: Floats,
     lam: Floats,  # OUT
 ) -> None:
-    """n - rate exp(lam) - (lam - mu) / sig = 0 for every entry, by Newton's method from mu.
+    """Solve n - rate exp(lam) - (lam - mu) / sig = 0 for every entry, by Newton's method from mu.
 
-    The left side is concave and falls: after one step lam is above the root, and comes down to it from there.
-    Where the root is above mu, rate exp(lam) < n there, which keeps the first step from going far beyond.
+    The left side is concave and decreasing: after one step lam is above the root, and then decreases towards it.
+    If the root is above mu, then rate exp(lam) < n there, which bounds the first step.
     """
     for entry in range(lam.size):
         value = mu[entry]
-        for _ in range(ENOUGH_STEPS):
-            expected = rate[entry] * math.exp(min(value, LARGEST))
+        for _ in range(MAX_NEWTON_STEPS):
+            expected = rate[entry] * math.exp(min(value, MAX_EXPONENT))
             slope = n[entry] - expected - (value - mu[entry]) / sig[entry]
             step = slope / (expected + 1.0 / sig[entry])
             if step > 1.0:
                 step = min(step, max(math.log(n[entry] / rate[entry]) - value, 0.0))
             value += step
-            if abs(step) <= LAST_DIGITS * (1.0 + abs(value)):
+            if abs(step) <= NEWTON_TOLERANCE * (1.0 + abs(value)):
                 break
         lam[entry] = value
 
@@ -147,11 +147,11 @@ def solve_variances(
     tolerance: float,
     eta: Floats,  # IN/OUT
 ) -> None:
-    """-rate exp(eta/2)/2 - 1/(2 sig) + 1/(2 eta) = 0 for every entry, by Newton's method in log eta."""
+    """Solve -rate exp(eta/2)/2 - 1/(2 sig) + 1/(2 eta) = 0 for every entry, by Newton's method in log eta."""
     for entry in range(eta.size):
         value = eta[entry]
-        for _ in range(ENOUGH_STEPS):
-            push = rate[entry] * math.exp(min(0.5 * value, LARGEST))
+        for _ in range(MAX_NEWTON_STEPS):
+            push = rate[entry] * math.exp(min(0.5 * value, MAX_EXPONENT))
             slope = 0.5 * (1.0 / value - push - 1.0 / sig[entry])
             if abs(slope) <= tolerance:
                 break

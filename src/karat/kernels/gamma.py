@@ -51,7 +51,7 @@ def digamma_and_gammaln(x: float) -> tuple[float, float]:
 
 @kernel
 def log_buffer(x: Floats, n: int, exponent: Floats) -> None:
-    """x becomes log(x), for positive normal numbers. x = 2**e m, with m between sqrt(1/2) and sqrt(2)."""
+    """Replace x by log(x), for positive normal numbers. x = 2**e m, with m between sqrt(1/2) and sqrt(2)."""
     bits = x.view(np.int64)
     for i in range(n):
         e = (bits[i] - SQRT_HALF_BITS) >> 52
@@ -61,7 +61,7 @@ def log_buffer(x: Floats, n: int, exponent: Floats) -> None:
         f = x[i] - 1.0
         s = f / (2.0 + f)
         z = s * s
-        p = 1.479819860511658591e-01  # of FreeBSD's log: minimax, error below 2**-58
+        p = 1.479819860511658591e-01  # polynomial of FreeBSD's log: minimax, error below 2**-58
         p = p * z + 1.531383769920937332e-01
         p = p * z + 1.818357216161805012e-01
         p = p * z + 2.222219843214978396e-01

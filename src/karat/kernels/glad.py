@@ -5,7 +5,7 @@ any one wrong class are x_ij + log(K - 1): the E step needs no logistic function
 
     log sigma(x) = min(x, 0) - log(1 + e),    log(1 - sigma(x)) = log sigma(x) - x,
 
-and the logarithms of a run of votes are taken at once, as that of a product. Tasks are taken in short runs, so
+The logarithms of a run of votes are computed as one logarithm of a product. Tasks are processed in short runs, so
 that the exponentials of a run are one vectorised loop over a buffer that stays in the cache.
 """
 
@@ -30,7 +30,7 @@ RUN = 1024  # numbers in a buffer: votes of the objective, scores of the posteri
 
 @kernel
 def posteriors(
-    K: Any,  # as long as there are classes (fixed_length)
+    K: Any,  # has the length of the number of classes (fixed_length)
     task_ptr: NDArray[np.uint64],
     cell_ptr: NDArray[np.uint64],
     cell_class: NDArray[np.uint8],
@@ -42,7 +42,7 @@ def posteriors(
     phi: Floats,  # IN/OUT [T, K]
     tau: Floats,  # OUT [K] sum of the posteriors
 ) -> float:
-    """phi_ik = softmax of the sum over votes for k of (x_ij + log(K - 1)). -> biggest change."""
+    """phi_ik = softmax of the sum over votes for k of (x_ij + log(K - 1)). Return the largest change."""
     change = 0.0
     step = max(np.uint64(RUN // len(K)), ONE)
     score = np.empty(np.int64(step) * len(K))
@@ -68,7 +68,7 @@ def posteriors(
 
 @kernel
 def end_of_run(task_ptr: Any, cell_ptr: Any, first: Any) -> Any:
-    """The end of the longest run of tasks from `first` with at most RUN votes (but of one task at least)."""
+    """Return the end of the longest run of tasks from `first` with at most RUN votes (or a single task)."""
     end = first + ONE
     last = np.uint64(task_ptr.size) - ONE
     limit = cell_ptr[task_ptr[first]] + np.uint64(RUN)
@@ -79,7 +79,7 @@ def end_of_run(task_ptr: Any, cell_ptr: Any, first: Any) -> Any:
 
 @kernel
 def most_votes(task_ptr: Any, cell_ptr: Any) -> Any:
-    """Room for any run: RUN, or the votes of the largest task."""
+    """Return the buffer size for any run: RUN, or the votes of the largest task."""
     most = np.uint64(RUN)
     for i in range(np.uint64(task_ptr.size) - ONE):
         most = max(most, cell_ptr[task_ptr[i + ONE]] - cell_ptr[task_ptr[i]])
@@ -90,7 +90,7 @@ def most_votes(task_ptr: Any, cell_ptr: Any) -> Any:
 def scale_abilities(
     task_ptr: Any, cell_ptr: Any, annotator: Any, alpha: Floats, scale: Any, x: Floats, e: Floats
 ) -> Any:
-    """x = alpha_j exp(beta_i) of the votes of a run, and e = -|x|. -> how many votes."""
+    """Compute x = alpha_j exp(beta_i) of the votes of a run, and e = -|x|. Return the number of votes."""
     at = ZERO
     for i in range(np.uint64(task_ptr.size) - ONE):
         for vote in range(cell_ptr[task_ptr[i]], cell_ptr[task_ptr[i + ONE]]):
@@ -115,7 +115,7 @@ def add_run(
     alpha_gradient: Floats,  # OUT [W]
     beta_gradient: Floats,  # OUT [tasks]
 ) -> float:
-    """The run's part of Q; (P_ij - sigma_ij) times exp(beta_i) or alpha_j exp(beta_i) goes to the gradients."""
+    """Return the run's part of Q; add (P_ij - sigma_ij) times exp(beta_i) or alpha_j exp(beta_i) to the gradients."""
     q, log_sum, product = 0.0, 0.0, 1.0
     at = ZERO
     for i in range(np.uint64(task_ptr.size) - ONE):
@@ -148,10 +148,10 @@ def objective(
     alpha: Floats,  # IN [W]
     scale: Floats,  # IN [T] exp(beta)
     log_others: float,  # log(K - 1)
-    alpha_gradient: Floats,  # OUT [W], is added to
+    alpha_gradient: Floats,  # IN/OUT [W] the gradient is added to it
     beta_gradient: Floats,  # OUT [T]
 ) -> float:
-    """sum_ij P_ij log sigma(x_ij) + (1 - P_ij)(log(1 - sigma(x_ij)) - log(K - 1)), with P_ij = phi_{i, y_ij}."""
+    """Return sum_ij P_ij log sigma(x_ij) + (1 - P_ij)(log(1 - sigma(x_ij)) - log(K - 1)), with P_ij = phi_{i, y_ij}."""
     room = most_votes(task_ptr, cell_ptr)
     x, e = np.empty(room), np.empty(room)
     q = 0.0

@@ -1,13 +1,13 @@
-"""How likely expected counts are under one Dirichlet-multinomial a class, and where its parameters go next.
+"""The likelihood of expected counts under one Dirichlet-multinomial per class, and the update of its parameters.
 
 For the truth k, annotator j's votes n_jk are drawn from Dirichlet-multinomial(alpha_k), A_k = sum_l alpha_kl:
 
     value_k = sum_j [ log B(alpha_k + n_jk) - log B(alpha_k) ]
     up_kl   = sum_j [ psi(alpha_kl + n_jkl) - psi(alpha_kl) ],   down_k = sum_j [ psi(A_k + N_jk) - psi(A_k) ]
 
-so that up - down is the slope of the value, and alpha up / down is Minka's fixed point. Tables have the vote before
-the truth, as in kernels/confusion.py. Labels that an annotator never gave add nothing and cost nothing: psi and log
-Gamma are taken of what the others need, an annotator at a time.
+Then up - down is the gradient of the value, and alpha up / down is Minka's fixed point. Tables have the vote before
+the truth, as in kernels/confusion.py. Labels that an annotator never gave contribute nothing and are skipped: psi and
+log Gamma are computed only for the others, one annotator at a time.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def evidence(
     up: Floats,  # OUT [L, K]
     down: Floats,  # OUT [K]
 ) -> None:
-    L, K = alpha.shape  # c runs over the classes voted for, the paper's l
+    L, K = alpha.shape  # c is the class voted for, l in the paper
     room = (L + 1) * K
     x, psi, gamma, scratch = np.empty(room), np.empty(room), np.empty(room), np.empty((3, room))
     psi_0, gamma_0 = _of_alpha(alpha)
@@ -52,7 +52,7 @@ def evidence(
 
 @kernel
 def expected_logs(n: Floats, alpha: Floats, logs: Floats) -> float:
-    """logs_jlk = E log v_jkl for v_jk ~ Dirichlet(alpha_k + n_jk). -> sum of n logs, which the bound needs."""
+    """logs_jlk = E log v_jkl for v_jk ~ Dirichlet(alpha_k + n_jk). Return the sum of n logs, for the bound."""
     expected = 0.0
     L, K = alpha.shape
     room = (L + 1) * K
@@ -75,7 +75,7 @@ def expected_logs(n: Floats, alpha: Floats, logs: Floats) -> float:
 
 @kernel
 def _prepare(n: Floats, alpha: Floats, given: NDArray[np.int64], total: Floats, x: Floats) -> int:
-    """x: alpha + n for each label that was given, a row of truths each; then A + N. -> the number of these labels."""
+    """Write alpha + n of each given label (one row of truths each), then A + N, to x. Return the number of labels."""
     L, K = alpha.shape
     labels = 0
     total[:] = 0.0
@@ -96,7 +96,7 @@ def _prepare(n: Floats, alpha: Floats, given: NDArray[np.int64], total: Floats, 
 
 @kernel
 def _of_alpha(alpha: Floats) -> tuple[Floats, Floats]:
-    """psi and log Gamma of alpha; in the last row of its sums A."""
+    """Return psi and log Gamma of alpha; the last row holds those of its sums A."""
     L, K = alpha.shape
     x = np.empty((L + 1, K))
     x[:L] = alpha

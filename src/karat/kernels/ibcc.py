@@ -1,16 +1,16 @@
 """One parallel sweep of expectation propagation for IBCC over a block of tasks.
 
 Each vote n of annotator j on task i for class l sends K pseudo-counts delta_nk to a_jkl, the Dirichlet of row k of
-j's confusion matrix; each task sends eps_ik to g_k, the Dirichlet of the class shares. A message is worked out
-from all others: what a vote sent itself is taken away from the totals first (the cavity), and all messages go out
-from the totals of the sweep before.
+j's confusion matrix; each task sends eps_ik to g_k, the Dirichlet of the class shares. Each message is computed
+from the cavity, the totals without the sender's previous message. All messages of a sweep use the totals of the
+previous sweep.
 
     m_nk     = (a_jkl - delta_nk) / (A_jk - delta_nk),  A_jk = sum_l a_jkl        likelihood of the vote
     phi_ik   proportional to (g_k - eps_ik) prod_n m_nk
-    delta_nk = phi_ik A' / (A' + 1 - phi_ik),  A' = A_jk - delta_nk               the mean of the mixture, matched
+    delta_nk = phi_ik A' / (A' + 1 - phi_ik),  A' = A_jk - delta_nk               matches the mean of the mixture
 
-A vote is known here by its `slot` j L + l, the row of a and A that it reads, and by its task. Tasks are taken in
-short runs, so that scratch stays in the cache and the divisions of a run are one long loop.
+A vote is identified by its `slot` j L + l, the row of a and A that it reads, and by its task. Tasks are processed in
+short runs, so that scratch arrays stay in the cache and the divisions of a run are one long loop.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ __all__ = ["messages", "sweep"]
 Floats = NDArray[np.float64]
 
 SCRATCH = 512  # classes times tasks in a run
-FULL = np.uint64(15)  # the product of 16 counts up to 1e19 is still a float
+FACTORS_MASK = np.uint64(15)  # divide after 16 factors: a product of 16 counts up to 1e19 is still finite
 
 
 def messages(n_classes: int, task_ptr: Any, cell_ptr: Any, cell_class: Any, annotator: Any) -> dict[str, NDArray[Any]]:
-    """What each vote and each task said last (nothing yet), and where the votes belong."""
+    """Return the initial (zero) messages of votes and tasks, and the index of the votes."""
     n_votes, n_tasks = int(cell_ptr[task_ptr[-1]] - cell_ptr[task_ptr[0]]), len(task_ptr) - 1
     first_vote, slot = vote_rows(n_classes, task_ptr, cell_ptr, cell_class, annotator)
     task = np.repeat(np.arange(n_tasks, dtype=np.uint32), np.diff(first_vote).astype(np.int64))
@@ -42,7 +42,7 @@ def messages(n_classes: int, task_ptr: Any, cell_ptr: Any, cell_class: Any, anno
 
 @kernel
 def fold(K: Any, at: Any, over: Floats, under: Floats) -> None:
-    """over becomes over / under, divided by the largest: posteriors know ratios only."""
+    """Replace over by over / under, divided by the largest; only ratios matter for posteriors."""
     largest = 0.0
     for k in range(np.uint64(len(K))):
         over[at + k] /= under[at + k]
@@ -68,7 +68,7 @@ def likelihoods(
     over: Floats,  # IN/OUT [tasks of the run * K] product of a - delta
     under: Floats,  # IN/OUT [tasks of the run * K] product of A - delta
 ) -> None:
-    """Dividends and divisors are multiplied apart, so that one division serves up to 16 votes."""
+    """Numerators and denominators are multiplied separately, so that one division serves up to 16 votes."""
     x, sent = ZERO, start * np.uint64(len(K))
     for n in range(start, end):
         at, s = (np.uint64(task[n]) - first_task) * np.uint64(len(K)), np.uint64(slot[n])
@@ -78,13 +78,13 @@ def likelihoods(
             over[at + k] *= a[s, k] - delta[sent + x + k]
             under[at + k] *= rest
         x += np.uint64(len(K))
-        if n & FULL == FULL:
+        if n & FACTORS_MASK == FACTORS_MASK:
             fold(K, at, over, under)
 
 
 @kernel
 def posterior(K: Any, i: Any, at: Any, g: Floats, lik: Floats, eps: Floats, prior: Floats, phi: Floats) -> float:
-    """phi_ik in proportion to g'_k lik_k with g' = g - eps, which goes into prior. -> biggest change."""
+    """phi_ik is proportional to g'_k lik_k with g' = g - eps, which is written to prior. Return the largest change."""
     total, change = 0.0, 0.0
     for k in range(np.uint64(len(K))):
         prior[k] = g[k] - eps[i, k]
@@ -98,10 +98,12 @@ def posterior(K: Any, i: Any, at: Any, g: Floats, lik: Floats, eps: Floats, prio
 
 
 @kernel
-def tell_classes(K: Any, i: Any, at: Any, phi: Floats, prior: Floats, lik: Floats, eps: Floats, total: Floats) -> None:
-    """eps_k = s m_k - g'_k, with the pseudo-count of the least likely class c left as it was.
+def update_class_messages(
+    K: Any, i: Any, at: Any, phi: Floats, prior: Floats, lik: Floats, eps: Floats, total: Floats
+) -> None:
+    """eps_k = s m_k - g'_k, where the pseudo-count of the least likely class c is not changed.
 
-    As m is in proportion to phi + g' this is (g'_c phi_k - g'_k phi_c) / (g'_c + phi_c).
+    As m is proportional to phi + g', this is (g'_c phi_k - g'_k phi_c) / (g'_c + phi_c).
     """
     least: Any = ZERO
     for k in range(ONE, np.uint64(len(K))):
@@ -114,7 +116,7 @@ def tell_classes(K: Any, i: Any, at: Any, phi: Floats, prior: Floats, lik: Float
 
 
 @kernel
-def tell_annotators(
+def update_vote_messages(
     K: Any,
     start: Any,
     end: Any,
@@ -125,7 +127,7 @@ def tell_annotators(
     delta: Floats,  # OUT
     total: Floats,  # IN/OUT [W * L, K]
 ) -> None:
-    """Spread phi over the votes, turn it into messages in one long loop, add these up by slot."""
+    """Copy phi to the votes, convert it to messages in one long loop, and sum these by slot."""
     sent = delta[start * np.uint64(len(K)) : end * np.uint64(len(K))]
     x = ZERO
     for n in range(start, end):
@@ -143,7 +145,7 @@ def tell_annotators(
 
 @kernel
 def most_votes(first_vote: Any, step: Any) -> Any:
-    """Votes of the largest run."""
+    """Return the number of votes of the largest run."""
     most: Any = 0
     n_tasks = np.uint64(first_vote.size) - ONE
     for first in range(ZERO, n_tasks, step):
@@ -153,7 +155,7 @@ def most_votes(first_vote: Any, step: Any) -> Any:
 
 @kernel
 def sweep(
-    K: Any,  # as long as there are classes (fixed_length)
+    K: Any,  # has the length of the number of classes (fixed_length)
     first_vote: NDArray[np.uint64],  # [T + 1]
     task: NDArray[np.uint32],  # [votes]
     slot: NDArray[np.uint32],  # [votes]
@@ -164,10 +166,10 @@ def sweep(
     delta: Floats,  # IN/OUT [votes * K]
     eps: Floats,  # IN/OUT [T, K]
     phi: Floats,  # IN/OUT [T, K]
-    sum_eps: Floats,  # IN/OUT [K] to which the messages are added
+    sum_eps: Floats,  # IN/OUT [K] the messages are added to it
     sum_delta: Floats,  # IN/OUT [W * L, K]
 ) -> float:
-    """-> biggest change of phi."""
+    """Return the largest change of phi."""
     change, prior = 0.0, np.empty(len(K))
     step, n_tasks = np.uint64(max(SCRATCH // len(K), 1)), np.uint64(first_vote.size) - ONE
     over, under = np.empty(np.int64(step) * len(K)), np.empty(np.int64(step) * len(K))
@@ -185,7 +187,7 @@ def sweep(
                 sum_eps[np.uint64(known[i])] += 1.0
             else:
                 change = max(change, posterior(K, i, at, g, over, eps, prior, phi))
-                tell_classes(K, i, at, phi, prior, over, eps, sum_eps)
+                update_class_messages(K, i, at, phi, prior, over, eps, sum_eps)
             at += np.uint64(len(K))
-        tell_annotators(K, start, stop, task, slot, phi, others, delta, sum_delta)
+        update_vote_messages(K, start, stop, task, slot, phi, others, delta, sum_delta)
     return change

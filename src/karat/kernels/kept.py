@@ -1,7 +1,7 @@
-"""Machine code on disk: damaged code is never run but compiled again, and a run does not need the disk.
+"""A cache of machine code on disk that detects damaged files and works without a writable disk.
 
-Numba's cache trusts its files: a cut one ends a run with an exception of pickle, and a changed one may end it with a
-signal. Here every file of code has a checksum, and whatever fails is said once and leaves the run without that file.
+Numba's own cache trusts its files: a truncated file ends a run with an exception of pickle, and a modified one may
+crash it. Here every file has a checksum. On any error, a message is printed once and the function is compiled again.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ __all__ = ["KeptCode"]
 
 DIGEST = hashlib.sha256().digest_size
 _told: set[str] = set()
-_File: Any = caching.IndexDataCacheFile  # Numba has no types
+_File: Any = caching.IndexDataCacheFile  # Numba has no type hints
 _Cache: Any = caching.FunctionCache
 
 
 class CheckedFile(_File):  # type: ignore[misc]
-    """Code with a checksum before it."""
+    """Compiled code preceded by a checksum."""
 
     def _save_data(self, name: str, data: Any) -> None:
         code = self._dump(data)
@@ -32,7 +32,7 @@ class CheckedFile(_File):  # type: ignore[misc]
             file.write(hashlib.sha256(code).digest() + code)
 
     def _load_data(self, name: str) -> Any:
-        import pickle  # of Numba's own files, which this process wrote or could have written
+        import pickle  # reads only Numba's own files, which this user can write
 
         found = Path(self._data_path(name)).read_bytes()
         digest, code = found[:DIGEST], found[DIGEST:]
@@ -64,9 +64,7 @@ class KeptCode(_Cache):  # type: ignore[misc]
         try:
             super().save_overload(signature, code)
         except Exception as error:
-            _tell(
-                f"compiled code cannot be kept in {self._cache_path} ({_said(error)}); every run will compile it again"
-            )
+            _tell(f"compiled code cannot be stored in {self._cache_path} ({_said(error)}); each run compiles it again")
             self.disable()
 
     def _begin_anew(self) -> None:
@@ -81,7 +79,7 @@ def _said(error: Exception) -> str:
 
 
 def _tell(line: str) -> None:
-    """Once for a folder and a trouble, not once for each function."""
+    """Print a message once per folder and problem, not once per function."""
     about = line.partition("(")[0]
     if about not in _told:
         _told.add(about)

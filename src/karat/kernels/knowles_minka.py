@@ -1,11 +1,11 @@
 """The softmax of Gaussian scores, by the bound of D. A. Knowles, T. P. Minka: Non-conjugate Variational Message
 Passing for Multinomial and Binary Regression. NIPS 2011.
 
-Scores s ~ N(m, V) stand for the probabilities softmax(s). Votes n are summed up by a Gaussian message about s with
-precision Lam and linear term h, which depends on a vector a of probabilities, where the bound touches.
+Scores s ~ N(m, V) stand for the probabilities softmax(s). Votes n are summarised by a Gaussian message about s with
+precision Lam and linear term h, which depends on a vector a of probabilities, the point of tangency of the bound.
 
-Many such problems are worked on side by side: vectors are [K, X] and matrices [K, K, X], where x = 0..X-1 counts the
-problems, so that every inner loop runs over neighbours and becomes vector instructions.
+Many such problems are solved side by side: vectors are [K, X] and matrices [K, K, X], where x = 0..X-1 is the index of
+the problem, so that every inner loop runs over adjacent numbers and is vectorised.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ Scratch = tuple[Floats, Floats, Floats]
 
 
 def scratch(X: int) -> Scratch:
-    """Room for the functions below: three rows of X numbers."""
+    """Return scratch memory for the functions below: three rows of X numbers."""
     return np.empty(X), np.empty(X), np.empty(X)
 
 
 @kernel
 def invert(A: Any, room: Any) -> None:
-    """A, symmetric and positive definite, becomes its inverse: one pivot after the other is swept, in place.
+    """Invert a symmetric positive definite matrix in place with the sweep operator, one pivot after the other.
 
-    Only the lower triangle is worked on; a sweep of all pivots leaves -A^-1 there.
+    Only the lower triangle is used; sweeping all pivots leaves -A^-1 there.
     """
     K, _, X = A.shape
     scale, factor = room[0], room[1]
@@ -83,7 +83,7 @@ def times(A: Any, y: Any, out: Any) -> None:
 
 @kernel
 def softmax(y: Any, room: Any) -> None:
-    """y becomes softmax(y) along its first axis. -> room[0]: the largest y; room[1]: the sum of exp(y - largest)."""
+    """Replace y by softmax(y) along its first axis; room[0] is the largest y, room[1] the sum of exp(y - largest)."""
     largest, total = room[0], room[1]
     n, X = y.shape
     largest[:] = y[0]
@@ -105,7 +105,7 @@ def softmax(y: Any, room: Any) -> None:
 
 @kernel
 def tangent(m: Any, V: Any, a: Any, room: Any) -> None:
-    """a <- softmax(m + (1/2 - a) var): one step towards the tightest bound."""
+    """Set a to softmax(m + (1/2 - a) var): one step towards the tightest bound."""
     K, X = m.shape
     for i in range(K):
         for x in range(X):
@@ -115,7 +115,7 @@ def tangent(m: Any, V: Any, a: Any, room: Any) -> None:
 
 @kernel
 def message(n: Any, m: Any, a: Any, keep: float, Lam: Any, h: Any, room: Any) -> None:
-    """Lam_ll = N a_l (1 - a_l), Lam_lr = -N a_l a_r (a_l + a_r), h = n - N a + Lam m; `keep` is the old share."""
+    """Lam_ll = N a_l (1 - a_l), Lam_lr = -N a_l a_r (a_l + a_r), h = n - N a + Lam m; `keep` weights the old values."""
     K, X = n.shape
     new, N = 1.0 - keep, room[0]
     N[:] = n[0]
@@ -135,7 +135,7 @@ def message(n: Any, m: Any, a: Any, keep: float, Lam: Any, h: Any, room: Any) ->
 
 @kernel
 def expected_log(m: Any, V: Any, a: Any, out: Any, room: Any) -> None:
-    """E log softmax(s)_l, about: m_l - sum a^2 var / 2 - log sum exp(m + (1 - 2 a) var / 2)."""
+    """Approximate E log softmax(s)_l: m_l - sum a^2 var / 2 - log sum exp(m + (1 - 2 a) var / 2)."""
     K, X = m.shape
     for i in range(K):
         for x in range(X):

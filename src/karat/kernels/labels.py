@@ -1,4 +1,4 @@
-"""Posterior -> label, confidence, tie."""
+"""Labels and ties from posteriors."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from karat.kernels.jit import kernel
 __all__ = ["NEAR", "NEAR_SINGLE", "decide", "preference_of"]
 
 # Classes are tied if their probabilities differ by less than this share of the highest: sums of the same votes in
-# another order differ by about 1e-16 in each sweep, and many sweeps may magnify that.
+# another order differ by about 1e-16 in each sweep, and many sweeps may amplify that.
 NEAR = 1e-9
-NEAR_SINGLE = 1e-6  # of posteriors in 32 bits
+NEAR_SINGLE = 1e-6  # for float32
 
 
 @kernel
@@ -22,7 +22,7 @@ def decide(
     label: NDArray[np.int32],  # OUT [T]
     tied: NDArray[np.bool_],  # OUT [T]
 ) -> None:
-    """The most probable class; where several are as probable but for rounding, the one that is preferred."""
+    """Choose the most probable class; if several are tied, the preferred one of them."""
     near = NEAR_SINGLE if phi.itemsize == 4 else NEAR
     for i in range(phi.shape[0]):
         least = phi[i].max() * (1.0 - near)
@@ -34,5 +34,5 @@ def decide(
 
 
 def preference_of(totals: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The classes by summed posterior, the most frequent first; those that differ by rounding only in their order."""
+    """Return the classes by summed posterior, the most frequent first. Ties up to rounding keep their order."""
     return np.argsort(-np.round(totals / totals.sum(), 9), kind="stable")

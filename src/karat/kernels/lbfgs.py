@@ -1,9 +1,9 @@
-"""The parts of L-BFGS-B (version 3.0, as in SciPy) that are left where nothing is bounded.
+"""The parts of L-BFGS-B (version 3.0, as in SciPy) that are needed without bounds.
 
 Ciyou Zhu, Richard Byrd, Peihuang Lu, Jorge Nocedal: Algorithm 778: L-BFGS-B. ACM TOMS 23 (4), 1997; the line search
-is that of Jorge Moré and David Thuente, ACM TOMS 20 (3), 1994. The same decisions as SciPy's in the same order, so
-that a search stopped early ends at the same point, but without BLAS: its threads cost more than they earn on such
-vectors, and make sums depend on their number.
+is that of Jorge Moré and David Thuente, ACM TOMS 20 (3), 1994. It makes the same decisions as SciPy in the same order,
+so that a search that is stopped early ends at the same point. It does not use BLAS, whose threads cost more than they
+save on such vectors and make sums depend on their number.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from karat.kernels.jit import kernel
 
 __all__ = [
-    "FARTHEST",
+    "MAX_STEP",
     "MEMORY",
     "descend_along",
     "dot",
@@ -29,12 +29,12 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-MEMORY = 10  # pairs of steps and gradient changes
-DECREASE, CURVATURE, INTERVAL = 1e-3, 0.9, 0.1  # when a line search ends
-FARTHEST = 1e10
+MEMORY = 10  # number of pairs of steps and gradient changes
+DECREASE, CURVATURE, INTERVAL = 1e-3, 0.9, 0.1  # conditions for the end of a line search
+MAX_STEP = 1e10
 EPSILON = 2.220446049250313e-16
 
-# What a line search keeps between evaluations, by its place in an array.
+# Indices of the state that a line search keeps between evaluations.
 STX, FX, GX, STY, FY, GY, LOW, HIGH, WIDTH, WIDTH_BEFORE, BRACKETED, STAGE, F0, G0 = range(14)
 
 
@@ -62,7 +62,7 @@ def add_row(scale: float, x: Floats, k: int, total: Floats) -> None:
 
 @kernel
 def descend_along(gradient: Floats, s: Floats, y: Floats, sy: Floats, kept: int, theta: float, d: Floats) -> None:
-    """d = -H gradient, with H from the last `kept` pairs (a ring: the newest is at kept - 1) and H0 = I / theta."""
+    """d = -H gradient, with H from the last `kept` pairs (a ring buffer, the newest at kept - 1) and H0 = I / theta."""
     for i in range(d.size):
         d[i] = -gradient[i]
     share = np.empty(MEMORY)
@@ -83,7 +83,7 @@ def remember(
     step: float, slope: float, slope_before: float, d: Floats, gradient: Floats, before: Floats,
     s: Floats, y: Floats, sy: Floats, kept: int, theta: float,
 ) -> tuple[int, float]:  # fmt: skip
-    """Keep the step and the change of the gradient, unless curvature is not positive. -> kept, theta."""
+    """Store the step and the change of the gradient if the curvature is positive. Return kept, theta."""
     change = (slope - slope_before) * step
     if change <= EPSILON * -slope_before * step:
         return kept, theta
@@ -104,12 +104,12 @@ def start_line_search(f: float, slope: float, step: float, state: Floats) -> Non
     state[FX] = state[FY] = state[F0] = f
     state[GX] = state[GY] = state[G0] = slope
     state[HIGH] = 5.0 * step
-    state[WIDTH], state[WIDTH_BEFORE], state[STAGE] = FARTHEST, 2.0 * FARTHEST, 1.0
+    state[WIDTH], state[WIDTH_BEFORE], state[STAGE] = MAX_STEP, 2.0 * MAX_STEP, 1.0
 
 
 @kernel
 def is_done(step: float, f: float, slope: float, state: Floats) -> Any:
-    """Enough decrease and a flat enough slope, or nowhere else to go."""
+    """Return whether the decrease and the slope are sufficient, or no other step is possible."""
     test = DECREASE * state[G0]
     low_enough = f <= state[F0] + step * test
     if state[STAGE] == 1.0 and low_enough and slope >= DECREASE * state[G0]:
@@ -119,14 +119,14 @@ def is_done(step: float, f: float, slope: float, state: Floats) -> Any:
             return True
         if state[HIGH] - state[LOW] <= INTERVAL * state[HIGH]:
             return True
-    if step == FARTHEST and low_enough and slope <= test:
+    if step == MAX_STEP and low_enough and slope <= test:
         return True
     return low_enough and abs(slope) <= CURVATURE * -state[G0]
 
 
 @kernel
 def line_search_step(step: float, f: float, slope: float, state: Floats) -> float:
-    """Narrow the interval around a good step. -> the next step to try."""
+    """Narrow the interval around a good step. Return the next step to try."""
     test = DECREASE * state[G0]
     if state[STAGE] == 1.0 and f <= state[FX] and f > state[F0] + step * test:
         tilt(state, test, -1.0)
@@ -142,7 +142,7 @@ def line_search_step(step: float, f: float, slope: float, state: Floats) -> floa
         state[LOW], state[HIGH] = min(stx, sty), max(stx, sty)
     else:
         state[LOW], state[HIGH] = step + 1.1 * (step - stx), step + 4.0 * (step - stx)
-    step = min(max(step, 0.0), FARTHEST)
+    step = min(max(step, 0.0), MAX_STEP)
     if state[BRACKETED] > 0.0 and (
         step <= state[LOW] or step >= state[HIGH] or state[HIGH] - state[LOW] <= INTERVAL * state[HIGH]
     ):
@@ -152,7 +152,7 @@ def line_search_step(step: float, f: float, slope: float, state: Floats) -> floa
 
 @kernel
 def tilt(state: Floats, test: float, sign: float) -> None:
-    """Add the line of sufficient decrease to both ends of the interval, or take it away."""
+    """Add the line of sufficient decrease to both ends of the interval, or subtract it."""
     state[FX] += sign * state[STX] * test
     state[FY] += sign * state[STY] * test
     state[GX] += sign * test
@@ -161,7 +161,7 @@ def tilt(state: Floats, test: float, sign: float) -> None:
 
 @kernel
 def narrow(step: float, f: float, slope: float, state: Floats) -> Any:
-    """Moré and Thuente's trial step, from cubic and quadratic interpolation; stx stays the best end."""
+    """Compute Moré and Thuente's trial step from cubic and quadratic interpolation; stx stays the best end."""
     next_step = trial(step, f, slope, state)
     if f > state[FX]:
         state[STY], state[FY], state[GY] = step, f, slope
@@ -175,17 +175,17 @@ def narrow(step: float, f: float, slope: float, state: Floats) -> Any:
 @kernel
 def trial(step: float, f: float, slope: float, state: Floats) -> Any:
     stx, fx, gx = state[STX], state[FX], state[GX]
-    if f > fx:  # a higher value: the minimum is between
+    if f > fx:  # a higher value: the minimum is in between
         state[BRACKETED] = 1.0
         cubic = stx + cubic_share(stx, fx, gx, step, f, slope) * (step - stx)
         quadratic = stx + ((gx / ((fx - f) / (step - stx) + gx)) / 2.0) * (step - stx)
         return cubic if abs(cubic - stx) < abs(quadratic - stx) else cubic + (quadratic - cubic) / 2.0
-    if slope * math.copysign(1.0, gx) < 0.0:  # a slope of the other sign: between as well
+    if slope * math.copysign(1.0, gx) < 0.0:  # a slope of the other sign: the minimum is in between
         state[BRACKETED] = 1.0
         cubic = step + cubic_share(step, f, slope, stx, fx, gx) * (stx - step)
         secant = step + (slope / (slope - gx)) * (stx - step)
         return cubic if abs(cubic - step) > abs(secant - step) else secant
-    if abs(slope) < abs(gx):  # flatter: beyond
+    if abs(slope) < abs(gx):  # a flatter slope: the minimum is beyond
         return beyond(step, f, slope, state)
     if state[BRACKETED] > 0.0:
         sty, fy, gy = state[STY], state[FY], state[GY]
@@ -215,7 +215,7 @@ def beyond(step: float, f: float, slope: float, state: Floats) -> Any:
 
 @kernel
 def cubic_share(a: float, fa: float, ga: float, b: float, fb: float, gb: float) -> Any:
-    """Where between a (0) and b (1) the cubic through both has its minimum."""
+    """Return the position of the cubic's minimum between a (0) and b (1)."""
     theta = 3.0 * (fa - fb) / (b - a) + ga + gb
     s = max(abs(theta), abs(ga), abs(gb))
     gamma = s * math.sqrt((theta / s) ** 2 - (ga / s) * (gb / s))

@@ -1,4 +1,4 @@
-"""Integers -> codes: by counting where they lie close together, by a hash table where they do not."""
+"""Map integers to codes: with an array if the values are close together, with a hash table if not."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from karat.kernels.jit import kernel
 __all__ = ["EMPTY", "add_names", "codes_in_range", "first_rows", "mark", "refill"]
 
 EMPTY = -1
-SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: neighbours end up far apart
+SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: spreads adjacent values
 
 Integers = NDArray[np.int32] | NDArray[np.int64]
 
 
 @kernel
 def mark(values: Integers, low: int, present: NDArray[np.bool_]) -> None:
-    """present[v - low] for every value v."""
+    """Set present[v - low] for every value v."""
     for v in values:
         present[v - low] = True
 
@@ -32,14 +32,14 @@ def codes_in_range(values: Integers, low: int, code_of: NDArray[np.int32], codes
 
 @kernel
 def first_rows(codes: NDArray[np.int32], rows: NDArray[np.int64]) -> None:
-    """rows[c] = the first row with the code c."""
+    """Set rows[c] to the first row with code c."""
     for row in range(codes.size - 1, -1, -1):
         rows[codes[row]] = row
 
 
 @kernel
 def find_slot(value: Any, table: NDArray[np.int32], names: NDArray[np.int64], shift: int) -> Any:
-    """Where the value's code stands in the table, or where it may be put: the first free slot from its own on."""
+    """Return the slot of the value's code in the table, or the first free slot for it."""
     slot = np.int64((np.uint64(value) * SPREAD) >> np.uint64(shift))
     while table[slot] != EMPTY and names[table[slot]] != value:
         slot = (slot + 1) & (table.size - 1)
@@ -48,7 +48,7 @@ def find_slot(value: Any, table: NDArray[np.int32], names: NDArray[np.int64], sh
 
 @kernel
 def refill(table: NDArray[np.int32], names: NDArray[np.int64], n: int, shift: int) -> None:
-    """Put n known names into an empty table of 2^(64 - shift) slots."""
+    """Insert n known names into an empty table of 2^(64 - shift) slots."""
     for code in range(n):
         table[find_slot(names[code], table, names, shift)] = code
 
@@ -58,12 +58,12 @@ def add_names(
     values: Integers,
     first: int,
     table: NDArray[np.int32],  # IN/OUT
-    names: NDArray[np.int64],  # IN/OUT half as long as the table, so that it never fills up
-    n: int,  # names so far
+    names: NDArray[np.int64],  # IN/OUT half as long as the table, so that the table never fills up
+    n: int,  # number of names so far
     shift: int,
     codes: NDArray[np.int32],  # OUT
 ) -> tuple[int, int]:
-    """Codes by first appearance, from row `first` on. -> rows done, names now; stops when there is no more room."""
+    """Assign codes by first appearance, from row `first` on, until full. Return the numbers of rows done and names."""
     for row in range(first, values.size):
         value = np.int64(values[row])
         slot = find_slot(value, table, names, shift)

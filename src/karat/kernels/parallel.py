@@ -1,4 +1,4 @@
-"""Kernels on several threads: they run without the interpreter lock, each on a range of its own."""
+"""Run kernels on several threads. They release the interpreter lock, and each works on its own range."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["in_threads", "ranges", "thread_count"]
 Job = TypeVar("Job")
 Found = TypeVar("Found")
 
-FEWEST = 2**18  # of rows that are worth a thread
+MIN_ROWS_PER_THREAD = 2**18
 
 
 def thread_count(threads: int | None = None) -> int:
-    """The number asked for, else that of KARAT_THREADS, else one per core that this process may use."""
+    """Return the given number of threads, else KARAT_THREADS, else the number of cores that this process may use."""
     asked = threads if threads is not None else os.environ.get("KARAT_THREADS")
     if asked is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -30,18 +30,18 @@ def thread_count(threads: int | None = None) -> int:
     except ValueError:
         number = 0
     if number < 1:
-        raise InputError(f"the number of threads must be a whole number from 1, not {asked!r}")
+        raise InputError(f"the number of threads must be a whole number of at least 1, not {asked!r}")
     return number
 
 
-def ranges(n: int, fewest: int = FEWEST) -> list[tuple[int, int]]:
-    """0 ... n in as many equal parts as there are threads, but none of few rows."""
+def ranges(n: int, fewest: int = MIN_ROWS_PER_THREAD) -> list[tuple[int, int]]:
+    """Split 0 ... n into as many equal ranges as there are threads, but not into ranges of few rows."""
     parts = max(min(thread_count(), n // fewest), 1)
     return list(pairwise(np.linspace(0, n, parts + 1).astype(int).tolist()))
 
 
 def in_threads(step: Callable[[Job], Found], jobs: Iterable[Job]) -> list[Found]:
-    """step(job) of every job, in their order."""
+    """Return step(job) for every job, in their order."""
     jobs = list(jobs)
     if len(jobs) == 1 or thread_count() == 1:
         return [step(job) for job in jobs]

@@ -1,7 +1,7 @@
 """One sweep of PTBCC over a run of tasks: equations (11) and (12), and the sums that (8)-(10) need.
 
-Everything is written as odds against the first prototype, so S prototypes need S - 1 numbers and two need one.
-With d = 1..S-1 standing for the other prototypes, j for an annotator, i for a task, c for a cell (votes of one
+Everything is expressed as odds against the first prototype, so S prototypes need S - 1 numbers and two need one.
+With d = 1..S-1 for the other prototypes, j for an annotator, i for a task, c for a cell (the votes of one
 task for one class l):
 
     q_cd     = sum_k phi_ik D_ldk,  D_ldk = E log v_dkl - E log v_0kl          log-odds of the cell
@@ -9,8 +9,8 @@ task for one class l):
     theta_d  = r_d / (1 + sum_d r_d)                                            (11)
     score_ik = E log tau_k + sum_c n_c E log v_0kl + Theta_cd D_ldk             (12) before normalising
 
-where Theta_cd sums theta over the votes of a cell. The votes are weighed in ptbcc_votes.py; the rest is done in two
-ways, for few classes and for many.
+where Theta_cd sums theta over the votes of a cell. ptbcc_votes.py computes theta; ptbcc_few.py and ptbcc_many.py do the
+rest, for few and for many classes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.kernels import ptbcc_few, ptbcc_many
-from karat.kernels.jit import LONGEST_UNROLLED, ONE, kernel
+from karat.kernels.jit import MAX_UNROLLED, ONE, kernel
 
 __all__ = ["start", "sweep"]
 
@@ -81,7 +81,7 @@ def sweep(
     total: Floats,  # OUT [L, K]
     confusion: Floats,  # OUT [L, D, K]
 ) -> tuple[float, float, float]:
-    """-> biggest change of phi, sum of log-normalisers of phi, theta's part of the entropy."""
-    kernel = ptbcc_few.sweep if len(K) <= LONGEST_UNROLLED else ptbcc_many.sweep
+    """Return the largest change of phi, the sum of its log-normalisers, and theta's part of the entropy."""
+    kernel = ptbcc_few.sweep if len(K) <= MAX_UNROLLED else ptbcc_many.sweep
     votes = (task_ptr, cell_ptr, cell_class, annotator, known)
     return kernel(K, D, *votes, log_tau, log_odds_pi, base, diff, phi, tau, pi, total, confusion)

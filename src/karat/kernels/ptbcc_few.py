@@ -1,9 +1,9 @@
-"""One sweep of PTBCC where classes are few: the sums of (10) and (12) over tables of all classes and tasks of a run.
+"""One sweep of PTBCC for few classes: the sums of (10) and (12) over tables of all classes and tasks of a run.
 
-With few classes most of a task's cells are there, and a loop over the tasks of a run, side by side, is made of vector
-instructions; a loop over the classes of a task is not. So the votes of a run are spread out to tables [class, task],
-absent cells are zeros, and K x K multiplications per task cost less than finding out which of them are needed.
-Names and equations are those of ptbcc.py.
+With few classes, most cells of a task exist, and a loop over the tasks of a run is vectorised, but a loop over the
+classes of a task is not. So the votes of a run are written to tables [class, task] with zeros for absent cells, and
+K x K multiplications per task cost less than finding out which of them are needed. The names and equations are those of
+ptbcc.py.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from karat.kernels.exponential import exp_buffer
 from karat.kernels.jit import ONE, ZERO, kernel
-from karat.kernels.ptbcc_votes import SCRATCH, WIDE_ODDS, find_rows, log_odds, most_votes, open_records, weigh
+from karat.kernels.ptbcc_votes import MAX_DIRECT_LOG_ODDS, SCRATCH, find_rows, log_odds, most_votes, open_records, weigh
 
 __all__ = ["sweep"]
 
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 @kernel
 def spread(D: Any, cell_ptr: Any, label: Any, row: Any, theta: Floats, votes: Floats, share: Floats) -> None:
-    """The number of votes of each cell, and their theta, as tables."""
+    """Write the number of votes of each cell, and their theta, to tables."""
     votes[:] = 0.0
     share[:] = 0.0
     at = ZERO
@@ -41,7 +41,7 @@ def spread(D: Any, cell_ptr: Any, label: Any, row: Any, theta: Floats, votes: Fl
 def add_votes(
     K: Any, D: Any, tasks: Any, log_tau: Floats, base: Floats, diff: Floats, votes: Floats, share: Floats, score: Floats
 ) -> None:
-    """score_ik: (12) before it is normalised."""
+    """Compute score_ik: (12) before normalisation."""
     for k in range(np.uint64(len(K))):
         for i in range(tasks):
             total = log_tau[k]
@@ -54,7 +54,7 @@ def add_votes(
 
 @kernel
 def softmax(K: Any, tasks: Any, score: Floats, weight: Floats, largest: Floats, total: Floats, scale: Floats) -> None:
-    """weight = exp(score - largest) / total, with largest and total of each task."""
+    """weight = exp(score - largest) / total, with the largest score and the total of each task."""
     for i in range(tasks):
         top = score[ZERO, i]
         for k in range(ONE, np.uint64(len(K))):
@@ -79,7 +79,7 @@ def softmax(K: Any, tasks: Any, score: Floats, weight: Floats, largest: Floats, 
 def take_over(
     K: Any, tasks: Any, score: Floats, weight: Floats, largest: Floats, total: Floats, known: Any, phi: Any, tau: Floats
 ) -> tuple[float, float]:
-    """phi = weight, but where the truth is known. -> biggest change, sum of the log-normalisers."""
+    """Copy weight to phi where the truth is unknown. Return the largest change and the sum of the log-normalisers."""
     change, log_sum, product = 0.0, 0.0, 1.0
     for i in range(tasks):
         if known[i] >= 0:
@@ -104,7 +104,7 @@ def take_over(
 def count_confusions(
     K: Any, D: Any, tasks: Any, weight: Floats, votes: Floats, share: Floats, total: Floats, confusion: Floats
 ) -> None:
-    """The sum in (10): phi_ik theta_s of every vote for l."""
+    """Compute the sum in (10): phi_ik theta_s over all votes for l."""
     for voted in range(np.uint64(len(K))):
         for k in range(np.uint64(len(K))):
             total[voted, k] += product_sum(votes[voted], weight[k], tasks)
@@ -139,7 +139,7 @@ def sweep(
     total: Floats,
     confusion: Floats,
 ) -> tuple[float, float, float]:
-    """As `ptbcc.sweep`."""
+    """Run one sweep, as `ptbcc.sweep` does."""
     change, log_norm, entropy = 0.0, 0.0, 0.0
     step = max(SCRATCH // len(K), 1)
     most_cells = step * len(K)
@@ -155,7 +155,7 @@ def sweep(
         tasks, first_cell, end_cell = end - first, task_ptr[first], task_ptr[end]
         label, cells = cell_class[first_cell:end_cell], cell_ptr[first_cell : end_cell + ONE]
         find_rows(task_ptr[first : end + ONE], row)
-        wide = log_odds(K, D, label, row, phi[first:end], diff, q) > WIDE_ODDS
+        wide = log_odds(K, D, label, row, phi[first:end], diff, q) > MAX_DIRECT_LOG_ODDS
         entropy += weigh(D, cells, annotator, log_odds_pi, record, wide, q, odds, opens, theta)
         spread(D, cells, label, row, theta, votes, share)
         add_votes(K, D, tasks, log_tau, base, diff, votes, share, score)

@@ -1,7 +1,7 @@
 """One sweep of PTBCC for any number of classes: the sums of (10) and (12) cell by cell, without K x K work per task.
 
-Tasks are taken in short runs, so that each exponential is part of a long buffer and all scratch stays in the cache.
-Names and equations are those of ptbcc.py.
+Tasks are processed in short runs, so that exponentials are computed in long buffers and all scratch stays in the cache.
+The names and equations are those of ptbcc.py.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from karat.kernels.exponential import exp_buffer
 from karat.kernels.jit import ONE, ZERO, kernel
-from karat.kernels.ptbcc_votes import SCRATCH, WIDE_ODDS, find_rows, log_odds, most_votes, open_records, weigh
+from karat.kernels.ptbcc_votes import MAX_DIRECT_LOG_ODDS, SCRATCH, find_rows, log_odds, most_votes, open_records, weigh
 from karat.kernels.softmax import fill_scores, normalise, subtract_largest
 
 __all__ = ["sweep"]
@@ -33,7 +33,7 @@ def add_votes(
     theta: Floats,
     score: Floats,
 ) -> None:
-    """score_ik += sum over the votes of sum_s theta_s E log v_skl: the sum in (12)."""
+    """Add the sum in (12), over the votes, of sum_s theta_s E log v_skl to score_ik."""
     for c in range(np.uint64(label.size)):
         at, voted = np.uint64(row[c]) * np.uint64(len(K)), np.uint64(label[c])
         n = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
@@ -56,7 +56,7 @@ def count_confusions(
     total: Floats,  # OUT [L, K] sums over all prototypes
     confusion: Floats,  # OUT [L, D, K]
 ) -> None:
-    """The sum in (10): phi_ik theta_s of every vote for l."""
+    """Compute the sum in (10): phi_ik theta_s over all votes for l."""
     for c in range(np.uint64(label.size)):
         i, voted = np.uint64(row[c]), np.uint64(label[c])
         n = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
@@ -68,8 +68,8 @@ def count_confusions(
 
 @kernel
 def sweep(
-    K: Any,  # as long as there are classes (fixed_length)
-    D: Any,  # as long as there are prototypes but the first
+    K: Any,  # has the length of the number of classes (fixed_length)
+    D: Any,  # has the length of the number of prototypes without the first
     task_ptr: NDArray[np.uint64],
     cell_ptr: NDArray[np.uint64],
     cell_class: NDArray[np.uint8],
@@ -85,7 +85,7 @@ def sweep(
     total: Floats,  # OUT [L, K]
     confusion: Floats,  # OUT [L, D, K]
 ) -> tuple[float, float, float]:
-    """-> biggest change of phi, sum of log-normalisers of phi, theta's part of the entropy."""
+    """Return the largest change of phi, the sum of its log-normalisers, and theta's part of the entropy."""
     change, log_norm, entropy = 0.0, 0.0, 0.0
     step = max(SCRATCH // len(K), 1)
     most_cells = step * len(K)
@@ -106,7 +106,7 @@ def sweep(
         tasks, first_cell, end_cell = end - first, task_ptr[first], task_ptr[end]
         label, cells = cell_class[first_cell:end_cell], cell_ptr[first_cell : end_cell + ONE]
         find_rows(task_ptr[first : end + ONE], row)
-        wide = log_odds(K, D, label, row, phi[first:end], diff, q) > WIDE_ODDS
+        wide = log_odds(K, D, label, row, phi[first:end], diff, q) > MAX_DIRECT_LOG_ODDS
         entropy += weigh(D, cells, annotator, log_odds_pi, record, wide, q, odds, opens, theta)
         fill_scores(K, tasks, log_tau, score)
         add_votes(K, D, cells, label, row, base, diff, theta, score)

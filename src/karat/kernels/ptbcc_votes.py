@@ -1,7 +1,7 @@
-"""What every sweep of PTBCC does with the votes of a run of tasks: equation (11).
+"""Compute theta of the votes of a run of tasks: equation (11).
 
-Loops go over the cells (votes) of a run, not over the cells of a task: short inner loops cost a mispredicted branch
-each. No exponential per vote is needed. Names and equations are those of ptbcc.py.
+Loops go over the cells (votes) of a run, not over the cells of a task, because each short inner loop costs a
+mispredicted branch. No exponential per vote is needed. The names and equations are those of ptbcc.py.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from karat.kernels.exponential import exp_buffer
 from karat.kernels.jit import ONE, ZERO, kernel
 from karat.kernels.softmax import LARGE
 
-__all__ = ["SCRATCH", "WIDE_ODDS", "find_rows", "log_odds", "most_votes", "open_records", "weigh"]
+__all__ = ["MAX_DIRECT_LOG_ODDS", "SCRATCH", "find_rows", "log_odds", "most_votes", "open_records", "weigh"]
 
 Floats = NDArray[np.float64]
 
 SCRATCH = 1024  # numbers per buffer: small enough to stay in the first-level cache
-WIDEST = 300.0  # log-odds of an annotator: beyond, a vote is as good as sure
-WIDE_ODDS = 200.0  # runs with log-odds beyond it are worked out in logs, vote by vote
+MAX_LOG_ODDS = 300.0  # of an annotator; beyond, a vote is practically certain
+MAX_DIRECT_LOG_ODDS = 200.0  # runs beyond this are computed in logs, vote by vote
 
 
 @kernel
 def most_votes(task_ptr: Any, cell_ptr: Any, step: Any) -> Any:
-    """Votes of the largest run of so many tasks."""
+    """Return the number of votes of the largest run of this many tasks."""
     most: Any = 0
     n_tasks = np.uint64(task_ptr.size) - ONE
     for first in range(ZERO, n_tasks, step):
@@ -38,7 +38,7 @@ def most_votes(task_ptr: Any, cell_ptr: Any, step: Any) -> Any:
 
 @kernel
 def find_rows(task_ptr: Any, row: NDArray[np.uint32]) -> None:
-    """row[c] = the task, counted within the run, of the c-th cell of the run: a sum of marks, as no task is empty."""
+    """Set row[c] to the task of cell c, counted within the run: a cumulative sum of marks, because no task is empty."""
     n_tasks = np.uint64(task_ptr.size) - ONE
     first, n_cells = task_ptr[ZERO], task_ptr[n_tasks] - task_ptr[ZERO]
     row[:n_cells] = 0
@@ -52,7 +52,7 @@ def find_rows(task_ptr: Any, row: NDArray[np.uint32]) -> None:
 
 @kernel
 def log_odds(K: Any, D: Any, label: Any, row: Any, phi: Floats, diff: Floats, q: Floats) -> float:
-    """q_cd = sum_k phi_ik D_ldk. -> the largest of them in size."""
+    """Compute q_cd = sum_k phi_ik D_ldk. Return the largest absolute value."""
     largest = 0.0
     at = ZERO
     for c in range(np.uint64(label.size)):
@@ -77,10 +77,10 @@ def weigh_votes_of_two(
     opens: Any,
     theta: Floats,
 ) -> float:
-    """(11) for two prototypes, votes in one flat loop: `opens` marks the first vote of each cell but the first.
+    """Compute (11) for two prototypes in one flat loop. `opens` marks the first vote of each cell but the first.
 
-    theta[c] first holds the running sum at the end of cell c; differences of these are the sums of the cells.
-    -> sum of log(1 + r) - theta q, the votes' part of the entropy.
+    theta[c] first holds the cumulative sum at the end of cell c; the differences are the sums of the cells.
+    Return the sum of log(1 + r) - theta q, the votes' part of the entropy.
     """
     n_cells = np.uint64(cell_ptr.size) - ONE
     first, n_votes = cell_ptr[ZERO], cell_ptr[n_cells] - cell_ptr[ZERO]
@@ -120,7 +120,7 @@ def weigh_votes(
     odds: Floats,
     theta: Floats,  # OUT [cells * D]
 ) -> float:
-    """(11) for any number of prototypes. -> the votes' part of the entropy."""
+    """Compute (11) for any number of prototypes. Return the votes' part of the entropy."""
     log_sum, product = 0.0, 1.0
     at = ZERO
     for c in range(np.uint64(cell_ptr.size) - ONE):
@@ -149,7 +149,7 @@ def weigh_votes(
 def weigh_votes_in_logs(
     D: Any, cell_ptr: Any, annotator: Any, log_odds_pi: Floats, record: Floats, q: Floats, theta: Floats
 ) -> float:
-    """The same, safe for odds that no float can hold."""
+    """The same for odds that would overflow a float."""
     log_sum = 0.0
     at = ZERO
     for c in range(np.uint64(cell_ptr.size) - ONE):
@@ -174,12 +174,12 @@ def weigh_votes_in_logs(
 
 @kernel
 def open_records(log_odds_pi: Floats) -> Floats:
-    """[W, 2 D]: an annotator's odds beside the sums of theta: a vote needs both, so they share a line of the cache."""
+    """Return [W, 2 D]: an annotator's odds next to the sums of theta. A vote needs both, so they share a cache line."""
     W, D = log_odds_pi.shape
     odds = np.empty(W * D)
     for j in range(W):
         for d in range(D):
-            odds[j * D + d] = min(max(log_odds_pi[j, d], -WIDEST), WIDEST)
+            odds[j * D + d] = min(max(log_odds_pi[j, d], -MAX_LOG_ODDS), MAX_LOG_ODDS)
     exp_buffer(odds, W * D)
     record = np.zeros((W, 2 * D))
     for j in range(W):
@@ -197,11 +197,11 @@ def weigh(
     record: Floats,  # IN/OUT
     wide: bool,
     q: Floats,
-    odds: Floats,  # scratch, as long as q
-    opens: Any,  # scratch, as long as there are votes
+    odds: Floats,  # scratch, with the length of q
+    opens: Any,  # scratch, with the length of the votes
     theta: Floats,  # OUT [cells * D]
 ) -> float:
-    """(11) for the votes of a run. -> their part of the entropy."""
+    """Compute (11) for the votes of a run. Return their part of the entropy."""
     if wide:
         return weigh_votes_in_logs(D, cell_ptr, annotator, log_odds_pi, record, q, theta)
     n = (cell_ptr.size - 1) * len(D)

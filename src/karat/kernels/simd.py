@@ -1,7 +1,7 @@
-"""Eight neighbours at a time, for loops over a few columns.
+"""Operations on eight adjacent numbers, for loops over a few columns.
 
-A loop of unknown length costs more to enter than eight additions take; one of exactly eight becomes a few vector
-instructions. Arrays are flat; `at` is where the eight begin.
+Entering a loop of unknown length costs more than eight additions; a loop of exactly eight becomes a few vector
+instructions. Arrays are flat; `at` is the index of the first of the eight.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Scores of a short run of tasks -> their posteriors, with what the evidence bound needs of them."""
+"""Compute posteriors from the scores of a short run of tasks, and the terms that the evidence bound needs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["LARGE", "fill_scores", "normalise", "subtract_largest"]
 
 Floats = NDArray[np.float64]
 
-LARGE = 1e90  # a running product is turned into a logarithm when it grows beyond this
+LARGE = 1e90  # a running product is converted to a logarithm when it exceeds this
 
 
 @kernel
 def fill_scores(K: Any, tasks: Any, log_tau: Floats, score: Floats) -> None:
-    """score_ik = log tau_k, to which the votes are added."""
+    """Set score_ik = log tau_k, to which the votes are added later."""
     row = ZERO
     for _ in range(tasks):
         for k in range(np.uint64(len(K))):
@@ -29,7 +29,7 @@ def fill_scores(K: Any, tasks: Any, log_tau: Floats, score: Floats) -> None:
 
 @kernel
 def subtract_largest(K: Any, tasks: Any, score: Floats, known: NDArray[np.int32]) -> float:
-    """score - max, so that exp cannot overflow. -> sum of the maxima (for a known truth: of its score)."""
+    """Subtract the maximum, so that exp cannot overflow. Return the sum of the maxima (of a known truth: its score)."""
     total = 0.0
     row = ZERO
     for i in range(tasks):
@@ -52,7 +52,7 @@ def normalise(
     phi: Floats,  # IN/OUT [tasks, K]
     tau: Floats,  # OUT [K] sum of the posteriors
 ) -> tuple[float, float]:
-    """phi_ik = weight / sum; a known truth stays as it is. -> biggest change, sum of log(sum of weights)."""
+    """phi_ik = weight / sum; known truths are not changed. Return the largest change and the sum of log-normalisers."""
     change, log_sum, product = 0.0, 0.0, 1.0
     row = ZERO
     for i in range(tasks):

@@ -1,6 +1,6 @@
-"""Votes in any order -> votes sorted by task, class and annotator, and the cells that they form.
+"""Sort votes by task, class and annotator, and find the cells that they form.
 
-Tasks are counted, not compared. What follows happens within tasks, so threads take runs of tasks.
+Tasks are sorted by counting. The remaining work is done within tasks, so threads process ranges of tasks.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from karat.kernels.parallel import in_threads, ranges
 __all__ = ["FIRST", "KEEP_ALL", "LAST", "Labels", "cells", "count", "group_by_task", "renumber", "sort_tasks"]
 
 KEEP_ALL, FIRST, LAST = 0, 1, 2
-SHORT = 32  # votes that are sorted by insertion
+MAX_INSERTION_SORT = 32  # votes
 
 Labels = NDArray[np.uint8] | NDArray[np.uint16]
 
 
 @kernel
 def count(codes: NDArray[np.int32], n: int) -> NDArray[np.int64]:
-    """How often each of n codes occurs; negative ones are not counted."""
+    """Count how often each of n codes occurs; negative codes are ignored."""
     counts = np.zeros(n, np.int64)
     for code in codes:
         if code >= 0:
@@ -33,7 +33,7 @@ def count(codes: NDArray[np.int32], n: int) -> NDArray[np.int64]:
 
 @kernel
 def renumber(codes: NDArray[np.int32], new_code: NDArray[np.int32]) -> None:
-    """Codes become new ones, in place; negative ones stay."""
+    """Replace codes by new ones in place; negative codes are kept."""
     for row in range(codes.size):
         if codes[row] >= 0:
             codes[row] = new_code[codes[row]]
@@ -44,11 +44,11 @@ def group_by_task(
     task: NDArray[np.int32],
     annotator: NDArray[np.int32],
     label: NDArray[np.int32],
-    place: NDArray[np.int64],  # IN/OUT [T] where the next vote of each task goes
+    place: NDArray[np.int64],  # IN/OUT [T] index for the next vote of each task
     by_annotator: NDArray[np.int32],  # OUT
     by_label: Labels,  # OUT
 ) -> None:
-    """The second half of a counting sort: votes of a task stay in the order of the rows."""
+    """The second half of a counting sort: votes of a task keep the order of the rows."""
     for row in range(task.size):
         at = place[task[row]]
         place[task[row]] = at + 1
@@ -58,7 +58,7 @@ def group_by_task(
 
 @kernel
 def insert_pair(key: Any, other: Any, first: int, end: int) -> None:
-    """Insertion sort of a short stretch."""
+    """Sort a short range by insertion."""
     for i in range(first + 1, end):
         k, o, at = key[i], other[i], i
         while at > first and key[at - 1] > k:
@@ -69,7 +69,7 @@ def insert_pair(key: Any, other: Any, first: int, end: int) -> None:
 
 @kernel
 def merge_pair(key: Any, other: Any, key_to: Any, other_to: Any, width: int) -> None:
-    """Sorted stretches of this width -> sorted stretches of twice the width, elsewhere."""
+    """Merge sorted ranges of this width to ranges of twice the width in other arrays."""
     for first in range(0, key.size, 2 * width):
         middle, end = min(first + width, key.size), min(first + 2 * width, key.size)
         i, j = first, middle
@@ -84,14 +84,14 @@ def merge_pair(key: Any, other: Any, key_to: Any, other_to: Any, width: int) -> 
 
 @kernel
 def sort_pair(key: Any, other: Any) -> None:
-    """Sort both arrays by key, in place and stably. Most tasks have few votes, where insertion wins."""
-    if key.size <= SHORT:
+    """Sort both arrays by key, in place and stably. Most tasks have few votes, for which insertion sort is faster."""
+    if key.size <= MAX_INSERTION_SORT:
         insert_pair(key, other, 0, key.size)
         return
-    for first in range(0, key.size, SHORT):
-        insert_pair(key, other, first, min(first + SHORT, key.size))
+    for first in range(0, key.size, MAX_INSERTION_SORT):
+        insert_pair(key, other, first, min(first + MAX_INSERTION_SORT, key.size))
     key_too, other_too = np.empty_like(key), np.empty_like(other)
-    width = SHORT
+    width = MAX_INSERTION_SORT
     while width < key.size:
         merge_pair(key, other, key_too, other_too, width)
         for at in range(key.size):  # a slice would take seconds to compile
@@ -101,13 +101,13 @@ def sort_pair(key: Any, other: Any) -> None:
 
 @kernel
 def sort_run(
-    start: NDArray[np.int64],  # IN/OUT [n] where each task's votes begin, before and after leaving out repeats
-    end_vote: int,  # of the last task
+    start: NDArray[np.int64],  # IN/OUT [n] first vote of each task, before and after repeated votes are removed
+    end_vote: int,  # end of the last task
     annotator: NDArray[np.int32],  # IN/OUT
     label: Labels,  # IN/OUT
     policy: int,
 ) -> int:
-    """Sort each task's votes by class, then annotator; keep one vote of each annotator. -> end of those kept."""
+    """Sort each task's votes by class, then annotator; keep one vote of each annotator. Return their end."""
     kept = int(start[0])
     for t in range(start.size):
         first, end = start[t], start[t + 1] if t + 1 < start.size else end_vote
@@ -126,12 +126,12 @@ def sort_run(
 
 
 def sort_tasks(start: NDArray[np.int64], annotator: NDArray[np.int32], label: Labels, policy: int) -> int:
-    """`sort_run` on all tasks, start [T+1]. -> votes kept, which come first in all three arrays."""
+    """Run `sort_run` on all tasks, start [T+1]. Return the number of votes kept; they come first in all arrays."""
     runs = [(first, end, int(start[first]), int(start[end])) for first, end in ranges(len(start) - 1)]
     ends = in_threads(lambda run: sort_run(start[run[0] : run[1]], run[3], annotator, label, policy), runs)
     kept = 0
     for (first, end, begin, _), stop in zip(runs, ends, strict=True):
-        if begin != kept:  # repeats were left out before: close the gap
+        if begin != kept:  # repeated votes were removed before: close the gap
             annotator[kept : kept + stop - begin] = annotator[begin:stop]
             label[kept : kept + stop - begin] = label[begin:stop]
             start[first:end] -= begin - kept
@@ -153,7 +153,7 @@ def count_cells(start: NDArray[np.int64], label: Labels) -> int:
 def fill_cells(
     start: NDArray[np.int64],
     label: Labels,
-    c: int,  # the first cell
+    c: int,  # the index of the first cell
     task_ptr: NDArray[np.int64],  # OUT [n] first cell of each task
     cell_ptr: NDArray[np.int64],  # OUT
     cell_class: Labels,  # OUT
@@ -167,7 +167,7 @@ def fill_cells(
 
 
 def cells(start: NDArray[np.int64], label: Labels) -> tuple[NDArray[np.int64], NDArray[np.int64], Labels]:
-    """Runs of equal labels within a task -> task_ptr, cell_ptr, cell_class."""
+    """Convert runs of equal labels within a task to task_ptr, cell_ptr, cell_class."""
     runs = ranges(len(start) - 1)
     numbers = in_threads(lambda run: count_cells(start[run[0] : run[1] + 1], label), runs)
     n_cells = sum(numbers)

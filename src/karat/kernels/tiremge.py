@@ -1,7 +1,7 @@
-"""TiReMGE: sums over the votes (edges of the graph), and the two-layer network on every node, forward and back.
+"""TiReMGE: sums over the votes (edges of the graph), and the forward and backward pass of the two-layer network.
 
-Arrays of one call share one kind of float (float32, or float64 for checks). A loop either stores or sums: where it
-does both, the place of the arrays in memory decides whether it runs vectorised, and so in which order it adds.
+Arrays of one call have the same float type (float32, or float64 for checks). A loop either stores or sums: in one that
+does both, the alignment of the arrays decides whether it is vectorised, and so the order of the additions.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ __all__ = [
 
 Real = NDArray[Any]
 
-LEAST = 1e-12  # a distance below it has no direction
+MIN_DISTANCE = 1e-12  # a smaller distance has no direction
 
 
 class Layers(NamedTuple):
-    """Weights of the network as the kernels see them."""
+    """The weights of the network, as the kernels use them."""
 
     w1: Real  # [K, units]
     b1: Real  # [units]
@@ -50,9 +50,9 @@ def neighbours(
     cell_class: NDArray[np.uint8],
     annotator: NDArray[np.uint32],
     x: Real,  # IN [T + W, columns]: tasks, then annotators
-    total: Real,  # OUT [T + W, columns], is added to
+    total: Real,  # OUT [T + W, columns], the sums are added to it
 ) -> None:
-    """The sum of x over the neighbours of each node in the graph of tasks and annotators."""
+    """Sum x over the neighbours of each node in the graph of tasks and annotators."""
     n_tasks = np.uint64(task_ptr.size) - ONE
     for i in range(n_tasks):
         for vote in range(cell_ptr[task_ptr[i]], cell_ptr[task_ptr[i + ONE]]):
@@ -84,7 +84,7 @@ def add_reliabilities(
 
 @kernel
 def distance(e: Real, i: Any, label: Any) -> Any:
-    """||e_i - C||, with C the one-hot vector of the label."""
+    """Return ||e_i - C||, where C is the one-hot vector of the label."""
     total = e.dtype.type(0)
     for k in range(np.uint64(e.shape[1])):
         total += e[i, k] * e[i, k]
@@ -99,9 +99,9 @@ def distances(
     cell_class: NDArray[np.uint8],
     annotator: NDArray[np.uint32],
     e: Real,  # IN [T, K]
-    total: Real,  # OUT [W], is added to
+    total: Real,  # OUT [W], the sums are added to it
 ) -> None:
-    """sum over the tasks of j of dist_ij = ||e_i - C_ij||, which is the same for all votes of a cell."""
+    """Sum dist_ij = ||e_i - C_ij|| over the tasks of j; it is the same for all votes of a cell."""
     for i in range(np.uint64(task_ptr.size) - ONE):
         for c in range(task_ptr[i], task_ptr[i + ONE]):
             dist = distance(e, i, np.uint64(cell_class[c]))
@@ -116,17 +116,17 @@ def distance_gradient(
     cell_class: NDArray[np.uint8],
     annotator: NDArray[np.uint32],
     e: Real,  # IN [T, K]
-    slope: Real,  # IN [W] of the loss by the sum of j's distances
-    e_slope: Real,  # OUT [T, K], is added to
+    slope: Real,  # IN [W] gradient of the loss by the sum of j's distances
+    e_slope: Real,  # OUT [T, K], the gradient is added to it
 ) -> None:
-    """The gradient of the loss by e_i: sum over the votes of slope_j (e_i - C_ij) / dist_ij."""
+    """Compute the gradient of the loss by e_i: sum over the votes of slope_j (e_i - C_ij) / dist_ij."""
     for i in range(np.uint64(task_ptr.size) - ONE):
         for c in range(task_ptr[i], task_ptr[i + ONE]):
             label = np.uint64(cell_class[c])
             weight = e.dtype.type(0)
             for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
                 weight += slope[annotator[vote]]
-            weight /= max(distance(e, i, label), e.dtype.type(LEAST))
+            weight /= max(distance(e, i, label), e.dtype.type(MIN_DISTANCE))
             for k in range(np.uint64(e.shape[1])):
                 e_slope[i, k] += weight * e[i, k]
             e_slope[i, label] -= weight
@@ -134,7 +134,7 @@ def distance_gradient(
 
 @kernel
 def divide_by_sums(x: Real) -> None:
-    """Every row of x shall sum to one."""
+    """Normalise every row of x to sum to one."""
     for i in range(x.shape[0]):
         total = x.dtype.type(0)
         for k in range(x.shape[1]):
@@ -143,7 +143,7 @@ def divide_by_sums(x: Real) -> None:
             x[i, k] /= total
 
 
-# Rows are named by array and number: a view of a row would cost more than the loop over it.
+# Rows are passed as array and index: creating a view of a row would cost more than the loop over it.
 
 
 @kernel
@@ -168,14 +168,14 @@ def dot_row(x: Real, y: Real, k: int) -> Any:
 
 @kernel
 def similarity(
-    unit: Real,  # IN [K, W] columns of length one (float64, as is all here)
-    raw: Real,  # IN [W] reliabilities before they are shared
-    slope: Real,  # IN [W] of the loss by the shared reliabilities
+    unit: Real,  # IN [K, W] columns of length one (float64, as all arrays here)
+    raw: Real,  # IN [W] reliabilities before smoothing
+    slope: Real,  # IN [W] gradient of the loss by the smoothed reliabilities
     shared: Real,  # OUT [W]
-    raw_slope: Real,  # OUT [W], is added to
-    unit_slope: Real,  # OUT [K, W], is added to
+    raw_slope: Real,  # OUT [W], the gradient is added to it
+    unit_slope: Real,  # OUT [K, W], the gradient is added to it
 ) -> None:
-    """shared_j = sum_j' cor_jj' raw_j', cor = row-softmax of the cosines; and back. One row of cor at a time."""
+    """shared_j = sum_j' cor_jj' raw_j', cor = row-softmax of the cosines; and its gradient, row by row."""
     K, n = unit.shape
     cor, turn = np.empty(n), np.empty(n)
     for j in range(n):
@@ -198,7 +198,7 @@ def similarity(
 
 @kernel
 def activate(i: int, near: Real, far: Real, ones: Real, layers: Layers, first: Real, second: Real, h: Real) -> None:
-    """Both hidden layers of node i, each a relu of weighted sums; h is their sum."""
+    """Compute both hidden layers of node i, each a relu of weighted sums; h is their sum."""
     w1, b1, w23, b2, b3, _ = layers
     zero, one = b1.dtype.type(0), ones[i]
     for u in range(h.size):
@@ -233,7 +233,7 @@ def embed(
 
 @kernel
 def back_through(h: Real, first: Real, second: Real) -> None:
-    """h, the gradient by the sum of the layers, goes back through each; but not where it was not active."""
+    """Propagate h, the gradient by the sum of the layers, to each layer, where it was active."""
     zero = h.dtype.type(0)
     for u in range(h.size):
         first[u] = h[u] if first[u] > zero else zero
@@ -247,7 +247,7 @@ def weight_gradient(
     ones: Real,
     layers: Layers,
     e_slope: Real,  # IN [nodes, K] gradient of the loss by e
-    slopes: Layers,  # OUT gradient of the loss by the layers, is added to
+    slopes: Layers,  # OUT gradient of the loss by the layers, which is added to it
 ) -> None:
     w1, b1, w23, b2, b3, w4 = slopes
     first, second, h = np.empty_like(b1), np.empty_like(b1), np.empty_like(b1)

@@ -1,4 +1,4 @@
-"""What every method needs from the votes: shares of each task's votes, and how annotators fare."""
+"""Vote shares of each task, and agreement of the annotators with the labels."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def vote_shares(
     gold: NDArray[np.int32],
     phi: NDArray[np.float64],  # OUT [T, K]
 ) -> None:
-    """phi_ik = share of task i's votes for class k; a known truth has all of it."""
+    """phi_ik = share of task i's votes for class k; 1 for a known truth."""
     phi[:] = 0.0
     for i in range(np.uint64(task_ptr.size) - ONE):
         if gold[i] >= 0:

@@ -1,4 +1,4 @@
-"""A page as blocks, and the same page as HTML and as Markdown. All text is escaped here, once."""
+"""A page as a list of blocks, rendered as HTML or Markdown. All text is escaped here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 __all__ = ["Block", "Heading", "Items", "Picture", "Table", "Text", "csv_cell", "to_html", "to_markdown"]
 
-DIFFERENCE = "difference"  # columns whose names end so show a sign
+DIFFERENCE = "difference"  # columns whose names end with this word show a sign
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,13 @@ class Items:
 
 @dataclass(frozen=True)
 class Picture:
-    name: str  # of the file, without extension
+    name: str  # name of the file, without extension
     caption: str
 
 
 @dataclass(frozen=True)
 class Table:
-    name: str  # of the CSV file, without extension
+    name: str  # name of the CSV file, without extension
     caption: str
     header: list[str]
     rows: list[list[Any]]
@@ -63,7 +63,7 @@ figcaption, .note { color: #444; font-size: .9rem; }
 
 
 def to_html(title: str, blocks: Iterable[Block], pictures: Mapping[str, bytes]) -> str:
-    """One page that needs no other file: the pictures (PNG, by name) are inside."""
+    """Render a self-contained HTML page; the pictures (PNG, by name) are embedded."""
     body = "\n".join(_html(block, pictures) for block in blocks)
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -74,12 +74,12 @@ def to_html(title: str, blocks: Iterable[Block], pictures: Mapping[str, bytes]) 
 
 
 def to_markdown(title: str, blocks: Iterable[Block], folder: str) -> str:
-    """The same page; the pictures are files in a folder."""
+    """Render the page as Markdown; the pictures are files in a folder."""
     return "\n\n".join([f"# {_md(title)}", *(_markdown(block, folder) for block in blocks)]) + "\n"
 
 
 def shown(value: Any, heading: str, digits: int) -> str:
-    """A cell as people read it."""
+    """Format a cell for readers."""
     if value is None:
         return ""
     if isinstance(value, bool | str):
@@ -92,7 +92,7 @@ def shown(value: Any, heading: str, digits: int) -> str:
 
 
 def csv_cell(value: Any) -> str:
-    """A cell as programs read it: every digit."""
+    """Format a cell for programs, with all digits."""
     text = "" if value is None else repr(value) if isinstance(value, float) else str(value)
     return '"' + text.replace('"', '""') + '"' if re.search('[",\n]', text) else text
 

@@ -1,4 +1,4 @@
-"""The paper's figures. A method has the same colour, hatch and marker in all of them, and they differ in grey too."""
+"""The figures of the paper. A method has the same colour, hatch and marker in all figures; they also differ in grey."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Look(NamedTuple):
     dashes: str
 
 
-# From light to dark, so that neighbours differ in grey; PTBCC is the darkest.
+# From light to dark, so that adjacent bars differ in grey; PTBCC is the darkest.
 LOOKS = {
     "mv": Look("#d9d9d9", "", "d", "-"),
     "catd": Look("#f6d55c", "///", "s", "--"),
@@ -62,7 +62,7 @@ def require_matplotlib() -> None:
 
 
 def draw(results: Results) -> dict[str, dict[str, bytes]]:
-    """The figures asked for: name -> extension -> file."""
+    """Draw the requested figures: name -> extension -> content."""
     drawn: dict[str, dict[str, bytes]] = {}
     with _style():
         if "figure2" in results.parts and results.data:
@@ -77,7 +77,7 @@ def draw(results: Results) -> dict[str, dict[str, bytes]]:
 
 @contextmanager
 def _style() -> Iterator[None]:
-    """No window, and nothing of the user's own settings is changed."""
+    """Draw without a window and without changing the user's settings."""
     import matplotlib
 
     with matplotlib.rc_context({"backend": "agg", **SETTINGS}):
@@ -103,7 +103,7 @@ def _files(figure: Any) -> dict[str, bytes]:
 
 
 def _accuracies(results: Results) -> Any:
-    """Figure 2: a panel a data set, a bar a method, and the mean of the bars as a line."""
+    """Figure 2: one panel per data set, one bar per method, and the mean of the bars as a line."""
     rows = -(-len(results.data) // 3)
     figure = _figure(11, 2.45 * rows + 0.3)
     panels = figure.subplots(rows, 3, squeeze=False).ravel()
@@ -130,7 +130,7 @@ def _bars(panel: Any, values: dict[str, float]) -> None:
         look = LOOKS[method]
         panel.bar(place, value, 0.8, color=look.colour, hatch=look.hatch, edgecolor="#333333", linewidth=0.5)
         number = panel.text(place, value + 0.01 * margin, f"{value:.3f}"[1:], ha="center", va="bottom", fontsize=7)
-        number.set_path_effects([withStroke(linewidth=2, foreground="white")])  # legible across the line
+        number.set_path_effects([withStroke(linewidth=2, foreground="white")])  # readable on top of the line
     panel.set_ylim(max(low - 0.6 * margin, 0), high + 0.25 * margin)
     panel.set_xlim(-0.6, last + 1.4)
     names = [METHODS[method] for method in values]
@@ -139,7 +139,7 @@ def _bars(panel: Any, values: dict[str, float]) -> None:
 
 
 def _prototypes(case: Case, title: str) -> Any:
-    """Figures 3 and 4: the prototypes' confusion matrices, and how much each annotator follows each."""
+    """Figures 3 and 4: the confusion matrices of the prototypes, and how much each annotator follows each."""
     n_classes = case.prototypes.shape[1]
     side = 3.3 if n_classes <= 6 else 4.4
     figure = _figure(2 * side + 4.2, side)
@@ -165,7 +165,7 @@ def _matrix(panel: Any, matrix: Any) -> None:
 
 
 def _mixtures(panel: Any, weights: Any) -> None:
-    """A bar an annotator, in the order of their shares."""
+    """Draw one bar per annotator, sorted by their shares."""
     first = np.sort(weights[:, 0])[::-1]
     places = np.arange(len(first)) + 1
     panel.bar(places, first, 1.0, color=LOOKS["ptbcc"].colour, label="prototype 1")
@@ -181,7 +181,7 @@ def _mixtures(panel: Any, weights: Any) -> None:
 
 
 def _times(results: Results) -> Any:
-    """Figure 5: seconds of a fit, data sets in the order of their labels."""
+    """Figure 5: seconds of a fit; data sets are sorted by their number of labels."""
     names = by_size(results)
     figure = _figure(9, 5.2)
     panel = figure.subplots()

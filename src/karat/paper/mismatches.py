@@ -1,4 +1,4 @@
-"""What does not match the paper, and why: found by comparing, explained where the reason is known."""
+"""Numbers that differ from the paper, with the reason if it is known."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from karat.paper.results import Ablated, Results
 __all__ = ["matches", "mismatches"]
 
 ROUNDING = 0.00005 + 1e-9  # the paper prints four digits
-PRINTED_2 = 0.0005 + 1e-9  # and three in Table 2
-SENTI_RANGE = 0.005  # by how much PTBCC's accuracy on Senti may move with its settings
+PRINTED_2 = 0.0005 + 1e-9  # Table 2 has three digits
+SENTI_RANGE = 0.005  # how much PTBCC's accuracy on Senti may change with its settings
 
 WHY_MEAN = {
     "tiremge": (
@@ -19,43 +19,43 @@ WHY_MEAN = {
         f"{TIREMGE_PROGRAM} at the last step (and .6782 at its best step, which is chosen by looking at the truth), so "
         "Senti would have to be 1.14, or .958. Most of the gap is Web: .587, against MV's .731"
     ),
-    "fgbcc": "with the public value for Senti, .885, the mean is .7176; the paper's needs .884, one task of 1,000",
-    "bwa": "the public value for Senti, .890, has three digits; the paper's mean needs .8905, half a task of 1,000",
+    "fgbcc": "with the public value for Senti, .885, the mean is .7176; the paper's implies .884, one task in 1,000",
+    "bwa": "the public value for Senti, .890, has three digits; the paper's mean implies .8905, half a task in 1,000",
     "cbcc": (
-        "the paper ran an Infer.NET program whose random start and order of messages are its own. That program gives "
-        "a ten-set mean of .6687 and S = 51; a port, on which this one is modelled, .6800 and 39. Most of it is Web, "
+        "the paper used an Infer.NET program with its own random start and order of messages. That program gives "
+        "a ten-set mean of .6687 and S = 51; a port, which this method follows, .6800 and 39. Most of the gap is Web, "
         ".706 against about .79, then Dog"
     ),
     "ibcc": "expectation propagation as in the Infer.NET program, up to the order of its messages (Web)",
-    "catd": "ties are broken by lot; here the mean over seeds, in the paper one run",
-    "ebcc": "random restarts: which one has the best bound differs from seed to seed (here means over seeds, and fewer "
+    "catd": "ties are broken at random; this is the mean over seeds, the paper shows one run",
+    "ebcc": "random restarts: the seed decides which one has the best bound (these are means over seeds, with fewer "
     "restarts on the largest data sets, as marked)",
-    "glad": "conjugate gradients that stop early do not repeat to the last digit from one program to the next",
+    "glad": "conjugate gradients that stop early are not reproducible to the last digit across programs",
 }
 WHY_S = {
     "ebcc": (
-        "37 with the accuracies of the original program. The ranks of Web and Adult decide, where restarts end in "
-        "different optima: another seed, another rank"
+        "37 with the accuracies of the original program. It depends on Web and Adult, where restarts end in "
+        "different optima depending on the seed"
     ),
     "tiremge": "it is below MV on most data sets here and in the authors' program, see its mean",
     "glad": (
         "31 with the original program too: four of its differences from MV are below .003, and gradients that stop "
-        "early are not reproducible at that level, so their signs and ranks are not either"
+        "early are not reproducible at that level, so neither are their signs and ranks"
     ),
 }
 WHY_2 = {
-    "cbcc": "the mean over random starts here; one run of an Infer.NET program, with a start of its own, in the paper",
+    "cbcc": "this is the mean over random starts; the paper shows one run of an Infer.NET program with its own start",
     "ebcc": (
         "a single run on 100 tasks without ties gives a whole number of hundredths, so the paper's .331 must be a mean "
         "over runs, as ours is"
     ),
 }
-UNKNOWN = "no reason is known"
-# The paper prints no numbers in these figures, but says what they show.
+UNKNOWN = "the reason is not known"
+# The paper prints no numbers in these figures, but describes what they show.
 CASE_WORDS = {
     "val5": (
-        "Figure 3, Val5: the paper says that prototype 1 takes other classes for class 3, class 4 above all, that "
-        "prototype 2 is more often right, and that annotators are spread with a slight lean to prototype 1."
+        "Figure 3, Val5: the paper says that prototype 1 confuses other classes with class 3, mostly class 4, that "
+        "prototype 2 is more often right, and that annotators are spread, with slightly more weight on prototype 1."
     ),
     "ms": (
         "Figure 4, MS: the paper says that prototype 1 is right in all classes, prototype 2 votes at random, and most "
@@ -65,7 +65,7 @@ CASE_WORDS = {
 
 
 def mismatches(results: Results) -> list[str]:
-    """One line for each number that differs by more than rounding."""
+    """Return one line for each number that differs by more than rounding."""
     if results.unverified:
         return [f"Nothing is compared here: {', '.join(results.unverified)} are not the paper's files."]
     tables = [*_table_2(results), *_table_3(results), *_means(results), *_rank_sums(results), *_ablation(results)]
@@ -73,7 +73,7 @@ def mismatches(results: Results) -> list[str]:
 
 
 def matches(results: Results) -> list[str]:
-    """What does agree, in one line a table."""
+    """Return one line per table about what agrees."""
     if results.unverified:
         return []
     lines = []
@@ -84,7 +84,7 @@ def matches(results: Results) -> list[str]:
     if results.ablation and results.fills_senti:
         fixed = [_implied(found, paper) for _, _, found, paper in _cells(results) if found.seeds == 1]
         lines.append(
-            f"Table 5: in the {len(fixed)} cells where nothing is random, the paper's means need a Senti accuracy "
+            f"Table 5: in the {len(fixed)} cells without randomness, the paper's means imply a Senti accuracy "
             f"between {min(fixed):.3f} and {max(fixed):.3f}; the published one is .866 (f = 5, m = 1.35, |S| = 2)."
         )
     lines += [_described(name, results) for name in CASE_WORDS if name in results.cases]
@@ -95,7 +95,7 @@ def _described(name: str, results: Results) -> str:
     prototypes, weights = results.cases[name]
     right = [f"{p.diagonal().mean():.2f}" for p in prototypes]
     return (
-        f"{CASE_WORDS[name]} Here the prototypes are right with chances of {' and '.join(right)} (averaged), "
+        f"{CASE_WORDS[name]} Here the mean accuracies of the prototypes are {' and '.join(right)}, "
         f"and prototype 1 has a mean share of {weights[:, 0].mean():.0%} among annotators."
     )
 
@@ -143,7 +143,7 @@ def _rank_sums(results: Results) -> list[str]:
 
 
 def _ablation(results: Results) -> list[str]:
-    """Random rows are judged by their spread; without Senti, the others by the accuracy that Senti must have."""
+    """Compare random rows with their spread. Without Senti, compare the others by the implied accuracy on Senti."""
     lines = []
     for what, value, found, paper in _cells(results):
         if found.eleven is None:
@@ -159,15 +159,15 @@ def _ablation(results: Results) -> list[str]:
 
 
 def _times(results: Results) -> list[str]:
-    """Only where all methods have been timed."""
+    """Compare times only if all methods have been timed."""
     if "figure5" not in results.parts or set(results.means) != set(METHODS):
         return []
     seconds = _seconds(results)
     ranks = [1 + sum(row[name] < seconds["ptbcc"][name] for row in seconds.values()) for name in results.data]
     return [
-        "Figure 5: in the paper MV is the fastest, then BWA, and PTBCC third most of the time. Here PTBCC's place is "
-        f"between {min(ranks)} and {max(ranks)} of {len(METHODS)}: all methods are compiled with the same care, from "
-        "which CATD, DS and IBCC gain most; GLAD is not the slowest for the same reason."
+        "Figure 5: in the paper MV is the fastest, then BWA, and PTBCC third most of the time. Here PTBCC's rank is "
+        f"between {min(ranks)} and {max(ranks)} of {len(METHODS)}: all methods are compiled here, from "
+        "which CATD, DS and IBCC benefit most; GLAD is not the slowest for the same reason."
     ]
 
 
@@ -182,5 +182,5 @@ def _cells(results: Results) -> Iterator[tuple[str, str, Ablated, float]]:
 
 
 def _implied(found: Ablated, paper: float) -> float:
-    """The accuracy on Senti that the paper's mean needs."""
+    """Return the accuracy on Senti that the paper's mean implies."""
     return 11 * paper - 10 * found.mean

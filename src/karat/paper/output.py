@@ -1,4 +1,4 @@
-"""Results -> files: all of them or none."""
+"""Write the results to files: all of them or none."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAGE = "reproduction"
 
 
 def contents(results: Results, command: str) -> dict[str, bytes]:
-    """Every file by its name, the page first."""
+    """Return the content of every file by its name, the page first."""
     drawn = _drawn(results)
     page = blocks(results, set(drawn), command)
     pngs = {name: files["png"] for name, files in drawn.items()}
@@ -31,7 +31,7 @@ def contents(results: Results, command: str) -> dict[str, bytes]:
         "results.json": json.dumps(as_json(results), indent=2).encode(),
     }
     files |= {f"{table.name}.csv": _csv(table) for table in _tables(page)}
-    # Beside the Markdown page, in a folder of its own name, so that both can be moved into a documentation.
+    # The files lie in a folder with the name of the Markdown page, so that both can be copied into documentation.
     return files | {f"{PAGE}/{name}.{kind}": data for name, kinds in drawn.items() for kind, data in kinds.items()}
 
 
@@ -83,7 +83,7 @@ def as_json(results: Results) -> dict[str, Any]:
 
 
 def check_place(out: Path) -> None:
-    """Find out before the long work, not after it, that the results cannot be written."""
+    """Check before the long computation that the results can be written."""
     if out.exists() and not out.is_dir():
         raise OutputError(f"{out} is a file; name a folder for the results")
     with _staged(out) as staged:
@@ -91,7 +91,7 @@ def check_place(out: Path) -> None:
 
 
 def place(files: dict[str, bytes], out: Path) -> list[Path]:
-    """Written beside the folder first; a failure leaves what was there before."""
+    """Write to a staging folder first, so that a failure leaves the existing files unchanged."""
     with _staged(out) as staged:
         for name, data in files.items():
             (staged / name).parent.mkdir(parents=True, exist_ok=True)
@@ -104,7 +104,7 @@ def place(files: dict[str, bytes], out: Path) -> list[Path]:
 
 @contextmanager
 def _staged(out: Path) -> Iterator[Path]:
-    """A folder beside the one wanted, on the same disk; it is gone afterwards, come what may."""
+    """Yield a temporary folder beside the target, on the same disk; it is always removed."""
     folder = out.expanduser().absolute()
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

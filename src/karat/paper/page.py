@@ -1,4 +1,4 @@
-"""Results -> the page: tables, figures, and what does not match."""
+"""Build the page from the results: tables, figures and mismatches."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ def _remarks(results: Results) -> list[Block]:
 
 
 def _honest(results: Results) -> list[Block]:
-    """First what a reader would ask first."""
+    """Return the section about what matches the paper, which comes first."""
     good, bad = matches(results), mismatches(results)
     found: list[Block] = [Heading("What matches and what does not")]
     if good:
         found += [Items(good)]
     if bad:
-        found += [Items(bad)] if results.unverified else [Text("More than rounding apart from the paper:"), Items(bad)]
+        found += [Items(bad)] if results.unverified else [Text("Differences beyond rounding:"), Items(bad)]
     elif results.means or results.ablation:
         found += [Text("Every number that can be compared agrees with the paper up to rounding.")]
     found += [
         Text(
-            "The paper prints no numbers in its figures, so Figures 2 to 5 can be compared by eye only. "
-            "Times depend on the machine: theirs had two virtual processors and programs in several languages."
+            "The paper prints no numbers in its figures, so Figures 2 to 5 can only be compared by eye. "
+            "Times depend on the machine: the paper's had two virtual processors and programs in several languages."
         )
     ]
     return found

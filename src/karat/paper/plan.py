@@ -1,4 +1,4 @@
-"""The parts of the paper, and the fits behind each."""
+"""The parts of the paper, and the fits that each needs."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ PARTS = ("table2", "table3", "table4", "table5", "figure2", "figure3", "figure4"
 FIGURES = tuple(part for part in PARTS if part.startswith("figure"))
 EVERY_FIT = ("table4", "figure2", "figure5")  # parts that show all methods on all data sets
 CASES = {"figure3": "val5", "figure4": "ms"}
-SEEDS = 10  # of every random row of Table 5
+SEEDS = 10  # for every random row of Table 5
 
-# Methods whose start is random are run with several seeds, and their mean is shown; on the largest sets with fewer.
+# Methods with a random start are run with several seeds, and the mean is shown; large data sets use fewer seeds.
 METHOD_SEEDS = {"catd": 20, "cbcc": 10, "tiremge": 5, "ebcc": 10}
 FEWER_SEEDS = {"tiremge": {"fact": 1, "adult": 1, "senti": 1}, "ebcc": {"fact": 1, "adult": 1, "senti": 1, "web": 5}}
-EBCC_RESTARTS = {"fact": 5, "senti": 5}  # 40 elsewhere, as its authors do
+EBCC_RESTARTS = {"fact": 5, "senti": 5}  # 40 elsewhere, as in the authors' experiments
 
 
 def check_parts(only: Iterable[str]) -> list[str]:
-    """The parts wanted, in order; commas may stand between them."""
+    """Return the requested parts in order. A text may contain several, separated by commas."""
     wanted = [part.strip().lower() for text in only for part in text.split(",") if part.strip()]
     unknown = [part for part in wanted if part not in PARTS]
     if unknown:
@@ -44,7 +44,7 @@ def check_parts(only: Iterable[str]) -> list[str]:
 
 
 def check_methods(wanted: Iterable[str] | None) -> tuple[list[str], list[str]]:
-    """The paper's methods to run, and those of them that this Karat does not have."""
+    """Return the paper's methods to run, and those that this version of Karat does not have."""
     chosen = {name.lower() for name in wanted or METHODS} | {"mv"}
     if unknown := sorted(chosen - set(METHODS)):
         raise InputError(f"{unknown[0]} is not among the paper's methods: {', '.join(METHODS)}")
@@ -53,7 +53,7 @@ def check_methods(wanted: Iterable[str] | None) -> tuple[list[str], list[str]]:
 
 
 def jobs_of(parts: list[str], methods: list[str], names: list[str]) -> list[Job]:
-    """All fits that these parts need, on the data sets of these names."""
+    """Return all fits that these parts need on these data sets."""
     jobs: list[Job] = []
     if set(parts) & set(EVERY_FIT):
         jobs += [each for method in methods for name in names for each in method_jobs(method, name)]
@@ -67,7 +67,7 @@ def jobs_of(parts: list[str], methods: list[str], names: list[str]) -> list[Job]
 
 
 def method_jobs(method: str, name: str) -> list[Job]:
-    """The fits whose mean is this method's row on this data set."""
+    """Return the fits whose mean is this method's row on this data set."""
     more = {"n_restarts": EBCC_RESTARTS[name]} if method == "ebcc" and name in EBCC_RESTARTS else {}
     if method not in METHOD_SEEDS:
         return [job(method, name)]
@@ -75,7 +75,7 @@ def method_jobs(method: str, name: str) -> list[Job]:
 
 
 def note(method: str, name: str) -> str:
-    """What is special about these fits, for readers of the tables."""
+    """Return what is special about these fits, for readers of the tables."""
     if method not in METHOD_SEEDS:
         return ""
     n = _n_seeds(method, name)
@@ -88,7 +88,7 @@ def _n_seeds(method: str, name: str) -> int:
 
 
 def ablation_jobs(what: str, value: str, names: list[str]) -> list[list[Job]]:
-    """For each seed, the fits on all data sets; there is one seed where nothing is random."""
+    """Return, for each seed, the fits on all data sets; there is one seed if nothing is random."""
     if what in "fm":
         return [[job("ptbcc", name, **{what: float(value)}) for name in names]]
     if value == "3-Ran":

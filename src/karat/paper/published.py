@@ -1,4 +1,4 @@
-"""The numbers that the paper prints, and the published values for the data set that is hard to get."""
+"""The numbers printed in the paper, and published values for Senti, which is hard to obtain."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 __all__ = ["ABLATION", "METHODS", "SENTI", "TABLE_2", "TABLE_4", "TIREMGE_PROGRAM", "Fill", "Row"]
 
-# In the order of the paper's Table 4, with the names that it prints.
+# In the order of Table 4 of the paper, with the names that it prints.
 METHODS = {
     "mv": "MV",
     "catd": "CATD",
@@ -25,7 +25,7 @@ TABLE_2 = {"mv": 0.352, "ds": 0.41, "ibcc": 0.33, "cbcc": 0.33, "ebcc": 0.331, "
 
 
 class Row(NamedTuple):
-    """A row of Table 4: mean accuracy, and against MV the rank sum, the stars and p."""
+    """A row of Table 4: mean accuracy, and rank sum, stars and p of the test against MV."""
 
     mean: float
     S: int | None = None
@@ -47,7 +47,7 @@ TABLE_4 = {
     "ptbcc": Row(0.7472, 7, "**", 0.0093),
 }
 
-# Table 5: what is varied -> value -> mean accuracy over the eleven data sets.
+# Table 5: varied setting -> value -> mean accuracy over the eleven data sets.
 ABLATION = {
     "f": {"2": 0.7358, "3": 0.7443, "4": 0.7447, "5": 0.7472, "6": 0.7469, "7": 0.7464, "8": 0.7467},
     "m": {"1.1": 0.7445, "1.15": 0.7439, "1.2": 0.7447, "1.25": 0.7447, "1.3": 0.7467, "1.35": 0.7472, "1.4": 0.7461},
@@ -59,7 +59,7 @@ class Fill(NamedTuple):
     """An accuracy on Senti that Karat did not measure."""
 
     accuracy: float
-    kind: str  # published: by a public run; implied: by the paper's mean and the original program's other ten
+    kind: str  # published: by a public run; implied: by the paper's mean and the other ten of the original program
 
 
 SENTI = {
@@ -70,7 +70,7 @@ SENTI = {
     "ibcc": Fill(0.8593, "implied"),
     "cbcc": Fill(0.7905, "implied"),
     "bwa": Fill(0.89, "published"),
-    # TiReMGE: its own program's ten accuracies would imply 1.14, so there is nothing to fill in.
+    # TiReMGE: the ten accuracies of its own program would imply 1.14, so no value is filled in.
     "ebcc": Fill(0.8558, "implied"),
     "fgbcc": Fill(0.885, "published"),
     "ptbcc": Fill(0.866, "published"),

@@ -1,4 +1,4 @@
-"""The tables and figures of the paper, from scratch, by one call."""
+"""Reproduce the tables and figures of the paper with one call."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def reproduce(
     verified: bool = True,
     watch: Watch | None = None,
 ) -> tuple[Results, list[Path]]:
-    """The results, and the files that were written, the page first.
+    """Return the results and the paths of the files that were written, the page first.
 
-    data: a folder of data sets; by default the cache. only: parts of the paper, e.g. ["table4", "figure2"].
-    verified=False takes data files with other checksums than the registry's, and marks them in every output.
+    `data` is a folder of data sets; by default the cache. `only` names parts of the paper, e.g. ["table4", "figure2"].
+    `verified=False` accepts data files with other checksums than the registry's, and marks them in every output.
     """
     began, parts = time.perf_counter(), check_parts(only)
     if set(parts) & set(FIGURES):
         from karat.paper.figures import require_matplotlib
 
-        require_matplotlib()  # before the long work, not after it
+        require_matplotlib()  # before the long computation
     check_place(Path(out))
     there, lacking = check_methods(methods)
     folder = Path(data) if data is not None else cache_folder()
@@ -54,13 +54,11 @@ def reproduce(
 
 
 def _load(folder: Path, verified: bool) -> tuple[dict[str, Votes], list[str]]:
-    """The paper's data sets that are in the folder, and the names of those that are not."""
+    """Load the paper's data sets that are in the folder, and return the names of the others."""
     names = [name for name, entry in data_sets().items() if entry.is_papers]
     there = [name for name in names if find(name, folder)]
     if not there:
-        raise InputError(
-            f"there is none of the paper's data sets in {folder}; run `karat datasets fetch`, or use --data"
-        )
+        raise InputError(f"none of the paper's data sets is in {folder}; run `karat datasets fetch`, or use --data")
     try:
         loaded = {name: load_dataset(name, folder, verified=verified) for name in there}
     except InputError as error:

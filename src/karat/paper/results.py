@@ -1,4 +1,4 @@
-"""Fits -> the figures of the paper: accuracies, means, tests, ablation, times."""
+"""Compute the numbers of the paper from the fits: accuracies, means, tests, ablation, times."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ __all__ = ["Ablated", "Case", "Mean", "Results", "Score", "collect"]
 
 
 class Score(NamedTuple):
-    """A method on a data set; over several seeds, means."""
+    """A method on a data set; means over several seeds."""
 
     accuracy: float
     spread: float  # standard deviation over the seeds
     runs: int
-    seconds: float  # of one fit
+    seconds: float  # for one fit
     iterations: float
     note: str
 
 
 class Mean(NamedTuple):
-    """A method's mean accuracy over the data sets that are there, and with Senti filled in if only it is absent."""
+    """Mean accuracy of a method over the present data sets, and with Senti filled in if only Senti is absent."""
 
     present: float
     eleven: float | None
     senti: str  # measured, published, implied, or empty
     test: Comparison | None  # against MV, over the data sets of `eleven` if it is known
-    tested: int  # data sets that the test covers
+    tested: int  # number of data sets in the test
 
 
 class Ablated(NamedTuple):
-    """PTBCC with one setting changed: means over the data sets that are there."""
+    """PTBCC with one setting changed: means over the data sets that are present."""
 
     mean: float
-    spread: float  # over seeds
+    spread: float  # standard deviation over seeds
     seeds: int
-    eleven: float | None  # with PTBCC's published accuracy on Senti, whatever the setting
+    eleven: float | None  # with PTBCC's published accuracy on Senti, for any setting
 
 
 class Case(NamedTuple):
@@ -54,11 +54,11 @@ class Case(NamedTuple):
 
 @dataclass(frozen=True)
 class Results:
-    data: dict[str, Votes]  # what is there, in the paper's order
-    absent: list[str]  # data sets of the paper that are not there
+    data: dict[str, Votes]  # the data sets that are present, in the paper's order
+    absent: list[str]  # data sets of the paper that are not present
     parts: list[str]
     methods: list[str]
-    lacking: list[str]  # methods of the paper that this Karat does not have
+    lacking: list[str]  # methods of the paper that this version of Karat does not have
     scores: dict[str, dict[str, Score]] = field(default_factory=dict)
     means: dict[str, Mean] = field(default_factory=dict)
     ablation: dict[str, dict[str, Ablated]] = field(default_factory=dict)
@@ -71,27 +71,27 @@ class Results:
 
     @property
     def fills_senti(self) -> bool:
-        """Whether published values take the place of the one data set that is absent."""
+        """Whether Senti is the only absent data set and published values replace it."""
         return self.absent == ["senti"]
 
     @property
     def remarks(self) -> list[str]:
-        """What a reader must know before the numbers."""
+        """Remarks that a reader must know before the numbers."""
         remarks = []
         if self.absent:
             remarks.append(f"absent data sets: {', '.join(self.absent)}")
         if self.unverified:
             remarks.append(
-                f"NOT VERIFIED, other files than the paper's (stand-ins?): {', '.join(self.unverified)}; "
+                f"NOT VERIFIED, files that differ from the paper's: {', '.join(self.unverified)}; "
                 "no number that includes them can be compared with the paper"
             )
         if self.lacking:
-            remarks.append(f"methods that this Karat does not have: {', '.join(self.lacking)}")
+            remarks.append(f"methods that this version of Karat does not have: {', '.join(self.lacking)}")
         return remarks
 
 
 def collect(results: Results, done: Mapping[Job, Outcome]) -> Results:
-    """The same results with all that these fits say."""
+    """Return the results with the outcomes of these fits added."""
     names = list(results.data)
     for method in results.methods:
         row = {name: _score(method, name, done) for name in names}

@@ -1,4 +1,4 @@
-"""Which fits the parts of the paper need, and running them side by side."""
+"""Run the fits that the parts of the paper need, several at a time."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from karat.results.metrics import accuracy
 
 __all__ = ["Job", "Outcome", "Watch", "job", "run"]
 
-Watch = Callable[[int, int, str], None]  # fits done, fits in all, what was done last
+Watch = Callable[[int, int, str], None]  # fits done, fits in total, description of the last one
 Floats = NDArray[np.float64]
 
-# Slow fits first, so that no core is left alone with a long one at the end: seconds per million votes, roughly.
+# Slow fits run first, so that no core waits for a long one at the end: approximate seconds per million votes.
 COST = {"tiremge": 1000.0, "ebcc": 300.0, "fgbcc": 100.0, "glad": 50.0, "cbcc": 30.0, "ibcc": 5.0}
-QUICK = 0.2  # seconds: shorter fits are repeated, and the shortest time counts
+QUICK_SECONDS = 0.2  # shorter fits are repeated, and the shortest time counts
 BLAS_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -46,14 +46,14 @@ class Outcome(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a worker finds the data."""
+    """The location of the data, for a worker process."""
 
     folder: str
     verified: bool
 
 
 def job(method: str, data: str, **settings: Any) -> Job:
-    """The same fit is the same job, however it is asked for."""
+    """Return a job; equal arguments give equal jobs."""
     defaults = _defaults(method)
     return Job(method, tuple((k, v) for k, v in sorted(settings.items()) if defaults[k] != v), data)
 
@@ -61,7 +61,7 @@ def job(method: str, data: str, **settings: Any) -> Job:
 def run(
     jobs: Iterable[Job], folder: str, *, verified: bool, workers: int, sizes: dict[str, int], watch: Watch | None = None
 ) -> dict[Job, Outcome]:
-    """Every job once. One thread each: the timings compare methods, not how well they share cores."""
+    """Run every job once, with one thread each, because the timings compare methods and not how well they use cores."""
     place = Place(folder, verified)
     ordered = sorted(set(jobs), key=lambda j: (-COST.get(j.method, 1.0) * sizes[j.data], j.method, j.data, str(j)))
     done: dict[Job, Outcome] = {}
@@ -86,7 +86,7 @@ def _outcomes(jobs: list[Job], place: Place, workers: int) -> Iterator[tuple[Job
 
 @contextmanager
 def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Processes that do not outlive a failure: a long fit would go on for minutes after Ctrl-C."""
+    """Yield a pool whose processes end with this one: a long fit would run on for minutes after Ctrl-C."""
     before = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_end_quietly) as pool:
@@ -107,7 +107,7 @@ def _end_quietly() -> None:
 
 @contextmanager
 def _one_thread_each() -> Iterator[None]:
-    """For the processes started meanwhile; matrix products would take all cores otherwise."""
+    """Limit processes that start in this block to one thread each; matrix products would use all cores otherwise."""
     before = {name: os.environ.get(name) for name in BLAS_THREADS}
     os.environ.update(dict.fromkeys(BLAS_THREADS, "1"))
     try:
@@ -118,13 +118,13 @@ def _one_thread_each() -> Iterator[None]:
 
 
 def perform(what: Job, place: Place) -> Outcome:
-    """One fit. The first of its kind in a process is preceded by a single sweep that loads compiled code."""
+    """Run one fit. The first of its kind in a process is preceded by a single sweep that loads compiled code."""
     votes = _votes(what.data, place)
     method = make_method(what.method, dict(what.settings), paper=True)
     _warm_up(what.method, votes.info.name, place)
     result = fit(method, votes.annotations, threads=1)
     seconds = [result.seconds]
-    while not what.settings and sum(seconds) < QUICK and len(seconds) < 5:
+    while not what.settings and sum(seconds) < QUICK_SECONDS and len(seconds) < 5:
         seconds.append(fit(method, votes.annotations, threads=1).seconds)
     return _outcome(result, min(seconds), votes, keep=what.method == "ptbcc" and not what.settings)
 

@@ -1,4 +1,4 @@
-"""Results -> the paper's tables, beside every number of the paper the reproduced one and the difference."""
+"""The paper's tables, with each number of the paper, the reproduced one and the difference."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def table_2(results: Results) -> Table:
 
 
 def table_3(results: Results) -> Table:
-    """The counts as they are in the files, and by how much they differ from the paper's."""
+    """Table 3: the counts in the files, and how they differ from the paper's."""
     rows: list[list[Any]] = []
     for name, votes in results.data.items():
         apart = [have - want for have, want in zip(votes.counts, votes.info.counts, strict=True)]
@@ -87,15 +87,15 @@ def _row_4(results: Results, method: str) -> list[Any]:
 def _senti_notes(results: Results) -> list[str]:
     if results.unverified:
         names = ", ".join(results.unverified)
-        return [f"NOT VERIFIED: {names}. These are other files than the paper's, and they are in every mean."]
+        return [f"NOT VERIFIED: {names}. These files differ from the paper's, and every mean includes them."]
     if "senti" in results.data:
         return []
     if not results.fills_senti:
         return ["Data sets are absent, so means and tests cover those present and cannot be compared with the paper."]
     return [
         "Senti is absent here. Karat's mean is over the ten data sets measured and one value that Karat did NOT "
-        "measure: 'published' was reported by a public run of that method; 'implied' is the value that the paper's "
-        "mean needs, given the ten accuracies of the method's original program. An implied value makes the mean a "
+        "measure: 'published' was reported by a public run of that method; 'implied' follows from the paper's "
+        "mean and the ten accuracies of the method's original program. With an implied value, the mean is a "
         "check of the ten measured ones only.",
     ]
 
@@ -117,14 +117,14 @@ def table_5(results: Results) -> Table:
         notes += _senti_notes(results)
     if results.fills_senti:
         notes.append(
-            f"Senti is absent: Karat's column takes PTBCC's published {SENTI['ptbcc'].accuracy} for every setting, "
-            "which is its value for f = 5, m = 1.35, |S| = 2 only. 'Senti implied' is what the paper's mean needs."
+            f"Senti is absent: Karat's column uses PTBCC's published {SENTI['ptbcc'].accuracy} for every setting, "
+            "which is its value for f = 5, m = 1.35, |S| = 2 only. 'Senti implied' follows from the paper's mean."
         )
     return Table("table5", "Table 5. Mean accuracy of PTBCC with varied f, m and |S|", header, rows, notes)
 
 
 def accuracy_table(results: Results) -> Table:
-    """The numbers behind Figure 2; the paper prints none."""
+    """The numbers behind Figure 2; the paper does not print them."""
     header = ["Method", *(votes.info.title for votes in results.data.values())]
     rows: list[list[Any]] = [
         [METHODS[method], *(row[name].accuracy if name in row else None for name in results.data)]
@@ -164,5 +164,5 @@ def _less(ours: float | None, paper: float | None) -> float | None:
 
 
 def _whole(value: float | None) -> float | int | None:
-    """Rank sums are whole unless differences tie."""
+    """Return a rank sum as an integer unless differences are tied."""
     return int(value) if value is not None and float(value).is_integer() else value

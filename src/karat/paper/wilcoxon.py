@@ -1,4 +1,4 @@
-"""The paper's test: is a method better than the majority vote, data set by data set?"""
+"""The paper's test of whether a method is better than the majority vote across data sets."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from scipy.stats import rankdata, wilcoxon
 
 __all__ = ["Comparison", "compare"]
 
-DIGITS = 9  # accuracies are fractions of small numbers: what differs beyond is rounding, and would break ties
+DIGITS = 9  # accuracies are fractions of small numbers; smaller differences are rounding errors that would break ties
 
 
 class Comparison(NamedTuple):
     S: float  # sum of the ranks of the differences where the method is worse
-    p: float  # one-sided: how probable so small a rank sum is if the method is not better
-    n: int  # data sets that differ
+    p: float  # one-sided: probability of such a small rank sum if the method is not better
+    n: int  # number of data sets with a difference
 
     @property
     def stars(self) -> str:
@@ -24,7 +24,7 @@ class Comparison(NamedTuple):
 
 
 def compare(method: Sequence[float], baseline: Sequence[float]) -> Comparison:
-    """The one-sided Wilcoxon signed-rank test; data sets without a difference do not count."""
+    """Run the one-sided Wilcoxon signed-rank test; data sets without a difference are ignored."""
     difference = np.round(np.subtract(method, baseline), DIGITS)
     difference = difference[difference != 0]
     if not difference.size:

@@ -1,4 +1,4 @@
-"""A result as one HTML file, or as one picture: views (plain values), then charts, then the page."""
+"""Write a result as one HTML file or as one chart. Views (plain values) are made first, then charts, then the page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["require_libraries", "write_plot", "write_report"]
 def write_report(
     result: ResultData, path: str | Path, truth: Any = None, *, title: str | None = None, command: str | None = None
 ) -> None:
-    """One self-contained HTML file, whole or not at all. truth: a path, a data frame or a mapping."""
+    """Write a self-contained HTML file. `truth` is a path, a data frame or a mapping."""
     require_libraries()
     from karat.report.html import html
     from karat.report.views import view
@@ -28,7 +28,10 @@ def write_report(
 
 
 def write_plot(result: ResultData, kind: str, path: str | Path, truth: Any = None, *, who: Any = None) -> None:
-    """One chart as SVG, PNG or PDF, as the path ends. kind: one of karat.report.kinds; who: whose, for "annotator"."""
+    """Write one chart as SVG, PNG or PDF, by the extension of the path.
+
+    `kind` is a key of `karat.report.kinds.KINDS`; `who` names the annotator of the chart "annotator".
+    """
     require_libraries()
     from karat.report.charts import draw, draw_annotator, image
     from karat.report.views import view

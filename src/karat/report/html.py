@@ -1,7 +1,7 @@
-"""View -> one HTML file that needs nothing else: styles, scripts and figures are inside.
+"""Render a view as one self-contained HTML file with its styles, scripts and figures.
 
-Autoescape is on. Data for scripts lie in JSON islands, where tojson writes <, >, &, ' and all beyond ASCII as escapes.
-The page's policy forbids every load from the network, and every script but the two whose hashes it names.
+Autoescape is on. Scripts read their data from JSON elements, in which `tojson` escapes <, >, &, ' and all non-ASCII
+characters. The content security policy forbids all network requests, and all scripts except the two with known hashes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 import karat
 from karat.report.charts import drawn
-from karat.report.charts.matrices import MANY
+from karat.report.charts.matrices import MANY_CLASSES
 from karat.report.charts.render import bundle
 from karat.report.views import View
 from karat.report.views.common import percent
@@ -27,7 +27,7 @@ from karat.report.views.tasks import REASONS
 
 __all__ = ["html"]
 
-MOST_TIMES = 1000  # odds beyond are as good as certainty
+MAX_ODDS = 1000  # larger odds are shown as this
 
 
 def html(view: View) -> str:
@@ -40,7 +40,7 @@ def html(view: View) -> str:
             view=view,
             charts=charts,
             reasons=REASONS,
-            many=MANY,
+            many=MANY_CLASSES,
             specs={name: chart.spec for name, chart in charts.items() if chart.spec},
             confusions=_confusions(view),
             hashes=Markup(" ".join(f"'sha256-{_hash(code)}'" for code in scripts.values())),
@@ -87,13 +87,13 @@ def _count(number: int, one: str, many: str | None = None) -> str:
 
 
 def _few(value: float) -> str:
-    """Small numbers need a digit more."""
+    """Format a number; small numbers get one more digit."""
     return f"{value:,.0f}" if value >= 10 or value == round(value) else f"{value:.1f}"
 
 
 def _odds(weight: float) -> str:
-    """×3.2: how many times as likely the vote makes the class that it speaks for."""
+    """Format a weight as odds, e.g. ×3.2: how many times more likely the vote makes the class."""
     times = math.exp(min(abs(weight), 20.0))
-    if times > MOST_TIMES:
-        return f"over ×{MOST_TIMES:,}"
+    if times > MAX_ODDS:
+        return f"over ×{MAX_ODDS:,}"
     return f"×{times:,.1f}" if times < 10 else f"×{times:,.0f}"

@@ -1,20 +1,20 @@
-"""The charts that can be drawn, each with what it shows. Loading this list loads no library."""
+"""The kinds of charts and what each shows. This module imports no library."""
 
 from __future__ import annotations
 
 __all__ = ["FORMATS", "KINDS"]
 
 KINDS = {
-    "confidence": "how many tasks are how sure",
-    "ranking": "annotators and the interval of their accuracy",
+    "confidence": "number of tasks by the probability of their label",
+    "ranking": "accuracy of each annotator, with its interval",
     "annotators": "accuracy against the number of votes",
-    "annotator": "how one annotator votes (--who NAME)",
-    "prototypes": "the prototypes' confusion matrices",
-    "mixtures": "annotators between the prototypes",
+    "annotator": "confusion matrix of one annotator (--who NAME)",
+    "prototypes": "confusion matrices of the prototypes",
+    "mixtures": "how much each annotator follows each prototype",
     "balance": "the share of each class",
-    "confusion": "how all annotators together vote",
-    "calibration": "whether labels are right as often as they say (--truth FILE)",
-    "change": "the biggest change in each iteration",
-    "bound": "what the method maximises, by iteration",
+    "confusion": "confusion matrix of all annotators together",
+    "calibration": "calibration of the probabilities (--truth FILE)",
+    "change": "largest change in each iteration",
+    "bound": "the bound that the method maximises, by iteration",
 }
 FORMATS = ("svg", "png", "pdf")

@@ -1,4 +1,4 @@
-"""The application: the interface under /api, the pages, and the guard before both."""
+"""The web application: the API under /api, the pages, and the security middleware around both."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ import karat
 from karat.studio.problems import catch_problems
 from karat.studio.routes import api
 from karat.studio.security import Guard, Rules
-from karat.studio.services import Desk
+from karat.studio.services import Services
 
 __all__ = ["make_app"]
 
 STATIC = Path(__file__).with_name("static")
 
 
-def make_app(desk: Desk, rules: Rules) -> ASGIApp:
-    return Guard(inner_app(desk), rules)
+def make_app(services: Services, rules: Rules) -> ASGIApp:
+    return Guard(inner_app(services), rules)
 
 
-def inner_app(desk: Desk) -> FastAPI:
-    """Without the guard, for tests of what is behind it."""
+def inner_app(services: Services) -> FastAPI:
+    """Return the application without the security middleware, for tests."""
 
     @asynccontextmanager
     async def running(app: FastAPI) -> AsyncIterator[None]:
         yield
-        desk.close()
+        services.close()
 
     app = FastAPI(
         title="Karat Studio",
         version=karat.__version__,
         description="Post votes, fit, fetch labels. Every request needs the token: `Authorization: Bearer TOKEN`.",
         openapi_url="/api/openapi.json",
-        docs_url=None,  # these pages load their scripts from elsewhere
+        docs_url=None,  # these pages would load scripts from other servers
         redoc_url=None,
         lifespan=running,
         generate_unique_id_function=_name_of,
     )
-    app.state.desk = desk
+    app.state.services = services
     catch_problems(app)
     app.include_router(api())
     app.mount("/static", StaticFiles(directory=STATIC), name="static")

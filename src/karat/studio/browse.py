@@ -1,6 +1,6 @@
-"""A result, ready to be looked through: sorted, filtered, searched and cut into pages, at a million tasks too.
+"""Sort, filter, search and paginate the tasks and annotators of a result, also with a million tasks.
 
-Orders and masks are whole NumPy arrays, computed when they are first asked for and kept as long as the result is.
+Orders and masks are NumPy arrays over all rows. They are computed on first use and cached with the result.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ Order = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class TaskQuery:
-    """Which tasks, in which order. A filter that is None lets all pass."""
+    """Filters and order for a page of tasks. A filter that is None is not applied."""
 
     search: str = ""
     sort: str = "confidence"
     descending: bool = False
-    label: int | None = None  # a class, by its code
+    label: int | None = None  # the code of a class
     doubt: str | None = None  # contested, tied or flipped
     judged: bool | None = None
     confidence_from: float = 0.0
@@ -62,12 +62,12 @@ class AnnotatorQuery:
 
 
 class Page(NamedTuple):
-    total: int  # rows that passed the filters
-    codes: list[int]  # those of this page, in order
+    total: int  # number of rows that passed the filters
+    codes: list[int]  # the rows of this page, in order
 
 
 class Browser:
-    """One result and what was computed of it so far."""
+    """A result with a cache of the views that were computed from it."""
 
     def __init__(self, result: Result) -> None:
         self.result = result
@@ -98,7 +98,7 @@ class Browser:
         return texts(self.result.task_names, codes) if codes else []
 
     def task_name(self, code: int) -> Any:
-        """As it is in the data."""
+        """Return the name of a task as it is in the data."""
         return to_list(self.result.task_names[np.array([code])])[0]
 
     @cached_property
@@ -106,7 +106,7 @@ class Browser:
         return doubts(self.result)
 
     def view(self, make: Callable[[Result], View]) -> View:
-        """A view of the report, made once, even if several tabs ask for it at the same time."""
+        """Return a view of the report, computed once, even if several tabs request it at the same time."""
         with self._making[make]:
             if make not in self._views:
                 self._views[make] = make(self.result)
@@ -114,7 +114,7 @@ class Browser:
         return found
 
     def tasks(self, query: TaskQuery, gold: Mapping[int, int]) -> Page:
-        """`gold` holds the truths that were given since, by task."""
+        """Return a page of tasks. `gold` maps tasks to the truths that people have given since the fit."""
         order = self._order("task", query.sort, self._task_keys())
         if query.descending:
             order = order[::-1]
@@ -133,7 +133,7 @@ class Browser:
         return [self._annotator_row(code) for code in codes]
 
     def task_code(self, name: Any) -> int:
-        """The code of a task by its name; MISSING where there is none."""
+        """Return the code of a task by its name, or MISSING."""
         return int(match([name], self.result.task_names)[0])
 
     def class_code(self, name: Any) -> int:
@@ -171,7 +171,7 @@ class Browser:
         return rank_of(ranking(self.result)) + np.int32(1)
 
     def _mask(self, query: TaskQuery, gold: Mapping[int, int]) -> Mask | None:
-        """None where nothing is filtered."""
+        """Return which tasks pass the filters, or None if there is no filter."""
         result, masks = self.result, []
         if query.label is not None:
             masks.append(result.label_codes == query.label)
@@ -193,7 +193,7 @@ class Browser:
     def _task_keys(self) -> dict[str, Callable[[], Any]]:
         result = self.result
         return {
-            "task": lambda: np.arange(len(result.label_codes)),  # names are sorted already
+            "task": lambda: np.arange(len(result.label_codes)),  # names are already sorted
             "label": lambda: result.label_codes,
             "confidence": lambda: self.confidence,
             "n_votes": lambda: result.votes_per_task,

@@ -1,4 +1,4 @@
-"""News for open tabs: something changed, or a job got on. Told from any thread, heard in the event loop."""
+"""Notify open tabs that a project changed. Any thread can notify; listeners run in the event loop."""
 
 from __future__ import annotations
 
@@ -8,29 +8,31 @@ from collections.abc import AsyncIterator, Callable
 
 __all__ = ["Hub"]
 
-QUIET = 15.0  # seconds after which a sign of life is sent, so that dead connections are noticed
+KEEP_ALIVE_SECONDS = (
+    15.0  # seconds without an event after which a keep-alive message is sent, to detect closed connections
+)
 
 
 class Hub:
-    """Listeners hear the number of the project that has news; what the news is, they ask."""
+    """Tell listeners which project changed. They request the new state themselves."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._listeners: set[tuple[asyncio.AbstractEventLoop, asyncio.Event, int | None]] = set()
         self._closed = False
 
-    def tell(self, project: int) -> None:
+    def notify(self, project: int) -> None:
         self._wake(lambda wanted: wanted is None or wanted == project)
 
     def close(self) -> None:
-        """All listeners end: a server that stops does not wait for open tabs."""
+        """End all listeners, so that a server that stops does not wait for open tabs."""
         self._closed = True
         self._wake(lambda wanted: True)
 
     async def listen(self, project: int | None) -> AsyncIterator[bool]:
-        """True each time there is news of the project (None: of any), False as a sign of life.
+        """Yield True each time the project changes (None: any project), and False as a keep-alive.
 
-        News that comes while the listener is busy is told once, not once each.
+        Several changes while the listener is busy are reported once.
         """
         event = asyncio.Event()
         listener = (asyncio.get_running_loop(), event, project)
@@ -40,7 +42,7 @@ class Hub:
             yield True
             while not self._closed:
                 try:
-                    await asyncio.wait_for(event.wait(), QUIET)
+                    await asyncio.wait_for(event.wait(), KEEP_ALIVE_SECONDS)
                     event.clear()
                     if not self._closed:
                         yield True

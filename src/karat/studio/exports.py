@@ -1,4 +1,4 @@
-"""What can be taken away: each a file that is written when it is asked for."""
+"""The files that a user can download. Each is written when it is requested."""
 
 from __future__ import annotations
 
@@ -13,53 +13,53 @@ from karat.io.writers import write_frame, write_labels
 from karat.io.writers.votes import write_votes
 from karat.report import write_report
 from karat.studio.browse import Browser
-from karat.studio.services import Desk
+from karat.studio.services import Services
 
 __all__ = ["EXPORTS", "write_export"]
 
-Write = Callable[[Desk, int, Browser, Path], None]
+Write = Callable[[Services, int, Browser, Path], None]
 
 
-def write_export(desk: Desk, project: int, shown: Browser, name: str) -> Path:
-    """The file, in the scratch folder; whoever asks for it removes it."""
-    path = desk.files.temporary(Path(name).suffix)
-    EXPORTS[name](desk, project, shown, path)
+def write_export(services: Services, project: int, shown: Browser, name: str) -> Path:
+    """Write the file into the scratch folder and return its path; the caller removes it."""
+    path = services.files.temporary(Path(name).suffix)
+    EXPORTS[name](services, project, shown, path)
     return path
 
 
-def _labels(desk: Desk, project: int, shown: Browser, path: Path) -> None:
+def _labels(services: Services, project: int, shown: Browser, path: Path) -> None:
     write_labels(shown.result, path, probabilities=True)
 
 
-def _annotators(desk: Desk, project: int, shown: Browser, path: Path) -> None:
+def _annotators(services: Services, project: int, shown: Browser, path: Path) -> None:
     write_frame(shown.result.annotators(), path)
 
 
-def _gold(desk: Desk, project: int, shown: Browser, path: Path) -> None:
-    """People's truths, as `--gold` reads them."""
-    given = desk.gold.all(project)
+def _gold(services: Services, project: int, shown: Browser, path: Path) -> None:
+    """Write the truths that people gave, in the format that `--gold` reads."""
+    given = services.gold.all(project)
     frame = {"task": [str(task) for task in given], "truth": [str(label) for label in given.values()]}
     write_frame(pl.DataFrame(frame, schema={"task": pl.String, "truth": pl.String}), path)
 
 
-def _votes(desk: Desk, project: int, shown: Browser, path: Path) -> None:
-    """A row a vote: what was read, as a plain table."""
+def _votes(services: Services, project: int, shown: Browser, path: Path) -> None:
+    """Write the votes as a table with one row per vote."""
     write_votes(shown.votes, path)
 
 
-def _predictions(desk: Desk, project: int, shown: Browser, path: Path) -> None:
-    """The export that the votes came from, with the labels in it: Label Studio and Argilla import that."""
-    row = desk.projects.get(project)
-    wishes = json.loads(row["reading"] or "{}")
-    with desk.files.of(row) as export:
-        write_back(shown.result, str(export), path, question=wishes.get("question"), task=wishes.get("task"))
+def _predictions(services: Services, project: int, shown: Browser, path: Path) -> None:
+    """Write the export that the votes came from with the labels added, for import into Label Studio or Argilla."""
+    row = services.projects.get(project)
+    options = json.loads(row["reading"] or "{}")
+    with services.files.of(row) as export:
+        write_back(shown.result, str(export), path, question=options.get("question"), task=options.get("task"))
 
 
-def _report(desk: Desk, project: int, shown: Browser, path: Path) -> None:
-    write_report(shown.result, path, title=desk.projects.get(project)["name"])
+def _report(services: Services, project: int, shown: Browser, path: Path) -> None:
+    write_report(shown.result, path, title=services.projects.get(project)["name"])
 
 
-def _model(desk: Desk, project: int, shown: Browser, path: Path) -> None:
+def _model(services: Services, project: int, shown: Browser, path: Path) -> None:
     shown.result.save(path)
 
 

@@ -1,4 +1,4 @@
-"""The files that a user may name: those in the folder where the studio was started, and those that were sent."""
+"""The files that a user may open: those in the folder where the studio was started, and uploads."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ __all__ = ["CRASHED", "Files", "Listed"]
 
 TABLES = {".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".xlsx"}
 READABLE = TABLES | {".json", ".manifest", ".eval", ".zip", ".gz", ".zst", ".zstd"}
-MOST_LISTED = 500
-CRASHED = "It may need more memory than there is, or be damaged. It is not read again unless you ask for it."
+MAX_LISTED = 500
+CRASHED = "It may be damaged or need more memory than is available. It is read again only if you ask for it."
 
 
 class Listed(NamedTuple):
@@ -30,10 +30,10 @@ class Listed(NamedTuple):
 
 
 class Files:
-    """Nothing outside the folder can be named, however it is written."""
+    """Access to the data files of one folder. Paths outside the folder are refused."""
 
     def __init__(self, folder: Path, store: Store, also: str | None = None) -> None:
-        """`also` is a file of the folder that the user named, whatever its extension."""
+        """`also` is a file in the folder that is listed whatever its extension."""
         self.folder, self.also = folder.resolve(), also
         self.store = store
         self._scratch = Scratch()
@@ -43,16 +43,16 @@ class Files:
         self._scratch.close()
 
     def temporary(self, suffix: str = "") -> Path:
-        """A path in the scratch folder that nobody else has."""
+        """Return a new, unique path in the scratch folder."""
         return self.scratch / f"{secrets.token_hex(8)}{suffix}"
 
     def list(self) -> list[Listed]:
-        """Data files of the folder itself, the newest first."""
+        """List the data files directly in the folder, the newest first."""
         found = [self._listed(path) for path in self.folder.iterdir() if self._is_data(path)]
-        return sorted(found, key=lambda file: -file.changed)[:MOST_LISTED]
+        return sorted(found, key=lambda file: -file.changed)[:MAX_LISTED]
 
     def resolve(self, name: str) -> Path:
-        """The file of this name in the folder; links that lead out of it are not followed."""
+        """Return the path of a file in the folder. Links that lead out of the folder are refused."""
         try:
             path = (self.folder / name).resolve()
             fine = Path(name).name == name and self._is_data(path)
@@ -67,7 +67,7 @@ class Files:
         return path
 
     def path_of(self, project: Row) -> Path:
-        """Where a project's file is."""
+        """Return the path of a project's file."""
         if project["place"] is not None:
             return self.resolve(project["place"])
         if project["upload"] is None:
@@ -77,14 +77,14 @@ class Files:
             path.parent.mkdir(exist_ok=True)
             copy = self.temporary()
             self.store.copy_to(project["upload"], copy)
-            copy.replace(path)  # other threads see the whole file or none
+            copy.replace(path)  # atomic: other threads see the whole file or none
         return path
 
     @contextmanager
     def of(self, project: Row, *, again: bool = False) -> Iterator[Path]:
-        """The file with a project's votes, to be read now. Messages about it call it by its own name.
+        """Yield the path of a project's file while it is read. Error messages use the file's own name.
 
-        A file that a studio did not survive is read again only if somebody asks for it (`again`).
+        A file that crashed the studio before is read again only with `again`.
         """
         if project["crashed"] and not again:
             raise Problem(409, "The studio ended while it read this file", CRASHED)
@@ -95,7 +95,7 @@ class Files:
         except KaratError as error:
             raise InputError(str(error).replace(f"{path.parent}/", "")) from error
         finally:
-            with suppress(sqlite3.ProgrammingError):  # the studio was ended meanwhile
+            with suppress(sqlite3.ProgrammingError):  # the studio was closed meanwhile
                 self.store.run("UPDATE project SET opening = opening - 1, crashed = 0 WHERE id = ?", project["id"])
 
     def _is_data(self, path: Path) -> bool:
@@ -111,6 +111,6 @@ class Files:
 
 
 def safe_name(name: str | None) -> str:
-    """A name that a file can have on any disk; its extension tells the format, so that stays."""
+    """Return a name that is valid on any file system. The extension is kept because it determines the format."""
     plain = re.sub(r"[^\w. -]", "_", Path(name or "").name)[-100:].lstrip(". ")
     return plain or "votes"

@@ -1,4 +1,4 @@
-"""The few figures of a fit that are kept beside its result."""
+"""Summary figures of a fit, stored beside its result."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 from karat.studio.browse import Browser
 from karat.votes.encoding import MISSING
 
-__all__ = ["facts_of"]
+__all__ = ["summarise_fit"]
 
-MOST_EXAMPLES = 50
+MAX_EXAMPLES = 50
 
 
-def facts_of(browser: Browser, before: Browser | None = None) -> dict[str, Any]:
-    """What a result comes to; and what changed against the one shown before, if that was of the same votes."""
+def summarise_fit(browser: Browser, before: Browser | None = None) -> dict[str, Any]:
+    """Summarise a result, and what changed since the result shown before if both have the same votes."""
     result = browser.result
     bound = result.steps[-1].bound
     return {
@@ -47,7 +47,7 @@ def _changes(browser: Browser, before: Browser) -> dict[str, Any] | None:
     if len(now.label_codes) != len(then.label_codes) or browser.classes != before.classes:
         return None
     changed = np.flatnonzero(now.label_codes != then.label_codes)
-    judged, shown = now.gold != MISSING, changed[:MOST_EXAMPLES].tolist()
+    judged, shown = now.gold != MISSING, changed[:MAX_EXAMPLES].tolist()
     return {
         "method": then.method,
         "labels": len(changed),

@@ -1,4 +1,4 @@
-"""Adjudication: the truths that people gave, each change of which can be undone."""
+"""Adjudication: truths that people gave. Every change can be undone."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from karat.studio.store import Row
 
 __all__ = ["Gold"]
 
-UNSAID = object()
+NOT_GIVEN = object()
 
 
 class Gold:
-    """Truths by the name of the task, so that they outlive another reading of the votes."""
+    """Truths by task name, so that they stay valid when the votes are read again."""
 
     def __init__(self, projects: Projects) -> None:
         self.projects, self.store = projects, projects.store
@@ -29,19 +29,19 @@ class Gold:
         return int(found["n"]) if found else 0
 
     def of(self, project: int, task: Any) -> Any:
-        """The truth that was given to a task, or None."""
+        """Return the truth that was given to a task, or None."""
         label = self._key_of(project, name_key(task))
         return None if label is None else json.loads(label)
 
-    def set(self, project: int, task: Any, label: Any, before: Any = UNSAID) -> int:
-        """Gives a task its truth (None: takes it away). -> the id of the action, to undo it.
+    def set(self, project: int, task: Any, label: Any, before: Any = NOT_GIVEN) -> int:
+        """Set the truth of a task (None removes it) and return the id of the action, for undo.
 
-        `before` is what the giver believed it to be: if somebody else was faster, nothing is overwritten.
+        `before` is the truth that the caller saw. If it has changed meanwhile, nothing is overwritten.
         """
         key, after = name_key(task), None if label is None else name_key(label)
         with self.projects.changing(project):
             found = self._key_of(project, key)
-            if before is not UNSAID and (None if before is None else name_key(before)) != found:
+            if before is not NOT_GIVEN and (None if before is None else name_key(before)) != found:
                 raise _changed(found)
             action = self.store.run(
                 "INSERT INTO action (project, task, before, after, at) VALUES (?, ?, ?, ?, ?)",
@@ -55,7 +55,7 @@ class Gold:
         return action
 
     def undo(self, project: int, action: int | None) -> Row:
-        """The task whose truth is again what it was before this action (None: the last one)."""
+        """Restore the truth of a task to what it was before this action (None: the last action)."""
         with self.projects.changing(project):
             found = self._to_undo(project, action)
             self.store.run("UPDATE action SET undone = 1 WHERE id = ?", found["id"])
@@ -63,7 +63,7 @@ class Gold:
         return _plain(found)
 
     def last(self, project: int, most: int = 20) -> list[Row]:
-        """The newest actions that can be undone."""
+        """Return the newest actions that can be undone."""
         rows = self.store.rows(
             "SELECT * FROM action WHERE project = ? AND undone = 0 ORDER BY id DESC LIMIT ?", project, most
         )
@@ -79,7 +79,7 @@ class Gold:
         if found is None:
             raise Problem(409, "There is nothing to undo")
         if found["undone"] or self._key_of(project, found["task"]) != found["after"]:
-            raise Problem(409, "This was changed again meanwhile", "By another tab or a program; nothing was undone.")
+            raise Problem(409, "The truth has changed", "Another tab or a program changed it; nothing was undone.")
         return found
 
     def _key_of(self, project: int, task: str) -> str | None:
@@ -98,8 +98,8 @@ def _changed(found: str | None) -> Problem:
     said = "it has no truth now" if label is None else f"it is {label} now"
     return Problem(
         409,
-        "Somebody else judged this task meanwhile",
-        f"In another tab or by a program: {said}. Nothing was overwritten.",
+        "This task was judged by somebody else",
+        f"Another tab or a program changed its truth: {said}. Nothing was overwritten.",
         current=label,
     )
 

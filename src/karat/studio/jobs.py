@@ -1,4 +1,4 @@
-"""Long work: reading votes and fitting methods, one job at a time, in a thread, each of which can be cancelled."""
+"""Background jobs that read votes and fit methods: one at a time, in a thread. Each can be cancelled."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from karat.errors import KaratError, KaratWarning
 from karat.methods import make_method
 from karat.results.data import Step
 from karat.studio.browse import Browser
-from karat.studio.fit_summary import facts_of
+from karat.studio.fit_summary import summarise_fit
 from karat.studio.gold import Gold
 from karat.studio.posted_votes import joined
 from karat.studio.problems import Problem
@@ -33,17 +33,17 @@ from karat.votes.annotations import Annotations
 
 __all__ = ["Job", "Jobs"]
 
-BETWEEN_NEWS = 0.1  # seconds
-MOST_STEPS = 400  # that a job's progress shows
+SECONDS_BETWEEN_UPDATES = 0.1
+MAX_STEPS = 400  # shown in the progress chart of a job
 
 
 class Cancelled(Exception):
-    """The user does not want it any more."""
+    """Raised inside a job that the user cancelled."""
 
 
 @dataclass
 class Job:
-    """What is being done for a project, or was done last."""
+    """The current or the last job of a project."""
 
     project: int
     kind: str  # read, fit or remove
@@ -58,13 +58,13 @@ class Job:
     cancelled: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def add_step(self, step: Step) -> None:
-        """The newest; of the others every second is dropped when there are more than a picture can show.
+        """Add a step. When there are too many for the chart, drop every second of the earlier ones.
 
-        Those of earlier restarts are no part of the picture.
+        Steps of earlier restarts are removed.
         """
         if step.iteration == 1:
             self.steps = []
-        if len(self.steps) >= 2 * MOST_STEPS:
+        if len(self.steps) >= 2 * MAX_STEPS:
             self.steps = self.steps[::2]
         self.steps.append(step)
 
@@ -74,14 +74,14 @@ class Job:
 
 
 class Jobs:
-    """A queue and the thread that works it off."""
+    """A queue of jobs and the thread that runs them."""
 
     def __init__(self, projects: Projects, workspace: Workspace) -> None:
         self.projects, self.workspace, self.gold = projects, workspace, Gold(projects)
         self._queue: queue.Queue[tuple[Job, Callable[[Job], None]] | None] = queue.Queue()
         self._of_project: dict[int, Job] = {}
-        self._told = 0.0
-        self._thread = threading.Thread(target=self._work, name="karat-studio-jobs", daemon=True)
+        self._last_update = 0.0
+        self._thread = threading.Thread(target=self._run_queue, name="karat-studio-jobs", daemon=True)
         self._thread.start()
 
     def of(self, project: int) -> Job | None:
@@ -93,10 +93,10 @@ class Jobs:
         self._queue.put(None)
         self._thread.join(timeout=10)
 
-    def read(self, project: int, wishes: Reading) -> Job:
-        """Read the votes of a project's file, and take their majority: the first result to look at."""
+    def read(self, project: int, options: Reading) -> Job:
+        """Read the votes of a project's file, and compute the majority vote as the first result."""
         self._refuse_second_reading(project)
-        return self._add(Job(project, "read"), lambda job: self._read(job, wishes))
+        return self._add(Job(project, "read"), lambda job: self._read(job, options))
 
     def fit(
         self, project: int, method: str, settings: dict[str, Any], *, prior: int | None = None, **place: Any
@@ -118,11 +118,11 @@ class Jobs:
             raise Problem(409, "The prior has no result yet", "Read its votes and fit a method first.")
 
     def remove_batch(self, project: int, batch: int) -> Job:
-        """Remove posted votes, after the jobs that may have taken them in."""
+        """Remove posted votes, after the queued jobs that may use them."""
         return self._add(Job(project, "remove"), lambda job: self._remove(job, batch))
 
     def cancel(self, project: int, fit: int | None = None) -> None:
-        """The job of this fit, or the project's; one that is over stays as it is."""
+        """Cancel the job of this fit, or all jobs of the project. Finished jobs are not changed."""
         for job in self._all(project):
             if job.is_active and fit in (None, job.fit):
                 job.cancelled.set()
@@ -140,21 +140,21 @@ class Jobs:
         if not (current := self._of_project.get(job.project)) or not current.is_active:
             self._of_project[job.project] = job
         self._queue.put((job, work))
-        self.projects.hub.tell(job.project)
+        self.projects.hub.notify(job.project)
         return job
 
-    def _work(self) -> None:
+    def _run_queue(self) -> None:
         while (entry := self._queue.get()) is not None:
             job, work = entry
             self._of_project[job.project] = job
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always", KaratWarning)
-                self._guarded(job, work)
+                self._run(job, work)
             job.warnings = [str(one.message) for one in said if issubclass(one.category, KaratWarning)]
-            self.projects.hub.tell(job.project)
+            self.projects.hub.notify(job.project)
 
-    def _guarded(self, job: Job, work: Callable[[Job], None]) -> None:
-        """Whatever happens in a job, the studio goes on."""
+    def _run(self, job: Job, work: Callable[[Job], None]) -> None:
+        """Run a job; no exception of a job ends the studio."""
         try:
             self._set(job, "running")
             _check(job)
@@ -166,7 +166,7 @@ class Jobs:
             self._set(job, "failed", f"{error}. {error.detail}" if isinstance(error, Problem) else str(error))
         except Exception as error:
             traceback.print_exc()
-            self._set(job, "failed", f"failed unexpectedly ({type(error).__name__}: {error}); please report it")
+            self._set(job, "failed", f"unexpected error ({type(error).__name__}: {error}); please report it")
 
     def _set(self, job: Job, state: str, message: str = "") -> None:
         job.state, job.message = state, message
@@ -174,36 +174,36 @@ class Jobs:
             with suppress(Problem):  # the project was deleted meanwhile
                 self.projects.set_state(job.project, job.fit, state, message)
 
-    def _read(self, job: Job, wishes: Reading) -> None:
-        self._new_base(job, self._votes_of_file(job, wishes), reading=wishes.model_dump())
+    def _read(self, job: Job, options: Reading) -> None:
+        self._new_base(job, self._votes_of_file(job, options), reading=options.model_dump())
 
-    def _votes_of_file(self, job: Job, wishes: Reading) -> Annotations:
+    def _votes_of_file(self, job: Job, options: Reading) -> Annotations:
         def watch(progress: Any) -> None:
             job.rows, job.expected = progress.rows, progress.expected
-            self._news(job)
+            self._notify(job)
 
         with self.workspace.files.of(self.projects.get(job.project), again=True) as path:
-            votes = read_votes(path, wishes, watch)
+            votes = read_votes(path, options, watch)
         _check(job)
         return votes
 
     def _remove(self, job: Job, batch: int) -> None:
-        """A batch that waits is deleted. Votes that were taken in are read again without it."""
+        """Remove a batch. If it is waiting, delete it; if it was used, read the votes again without it."""
         taken = [row["id"] for row in self.projects.batches(job.project) if row["taken"]]
-        wishes = self._wishes(job.project)
+        options = self._read_options(job.project)
         if batch not in taken:
             self.projects.remove_waiting(job.project, batch)
-        elif wishes is None and taken == [batch]:
+        elif options is None and taken == [batch]:
             earlier = [fit["id"] for fit in self.projects.fits(job.project)]
             self.projects.remove_all_votes(job.project, batch)
             self.workspace.forget(earlier)
         else:
-            votes = None if wishes is None else self._votes_of_file(job, wishes)
+            votes = None if options is None else self._votes_of_file(job, options)
             read, posted = self.projects.posted(job.project, all_but=batch)
-            self._new_base(job, joined(votes, posted, wishes), read=read, removed=batch)
+            self._new_base(job, joined(votes, posted, options), read=read, removed=batch)
 
-    def _wishes(self, project: int) -> Reading | None:
-        """How the file was read; None for posted votes."""
+    def _read_options(self, project: int) -> Reading | None:
+        """Return the options that the file was read with; None for posted votes."""
         found = self.projects.get(project)["reading"]
         return None if found is None else Reading(**json.loads(found))
 
@@ -213,7 +213,7 @@ class Jobs:
         model = self._saved(majority, f"base-{job.project}")
         earlier = [fit["id"] for fit in self.projects.fits(job.project)]
         browser = Browser(compact(majority))
-        base = self.projects.replace_votes(job.project, model, facts_of(browser), **news)
+        base = self.projects.replace_votes(job.project, model, summarise_fit(browser), **news)
         model.unlink()
         self.workspace.forget(earlier)
         self.workspace.remember(base, browser)
@@ -221,7 +221,7 @@ class Jobs:
     def _fit(self, job: Job, wanted: Run, prior: int | None) -> None:
         def on_step(step: Step) -> None:
             job.add_step(step)
-            self._news(job)
+            self._notify(job)
 
         votes = self._votes(job)
         given = self._given(job.project)
@@ -231,10 +231,10 @@ class Jobs:
         self._keep(job, result, len(given))
 
     def _votes(self, job: Job) -> Annotations:
-        """With those that were posted since."""
+        """Return the votes of the project, including those posted since the last fit."""
         batches, posted = self.projects.posted(job.project)
         if posted:
-            votes = joined(self.workspace.votes(job.project), posted, self._wishes(job.project))
+            votes = joined(self.workspace.votes(job.project), posted, self._read_options(job.project))
             self._new_base(job, votes, read=batches)
         known = self.workspace.votes(job.project)
         if known is None:
@@ -242,7 +242,7 @@ class Jobs:
         return known
 
     def _given(self, project: int) -> dict[int, int]:
-        """People's truths, by task."""
+        """Return the truths that people gave, by task."""
         base = self.projects.get(project)["base"]
         return self.workspace.of(project, base).codes_of(self.gold.all(project))
 
@@ -250,7 +250,7 @@ class Jobs:
         assert job.fit is not None
         browser, before = Browser(compact(result)), self.workspace.shown(job.project)
         model = self._saved(result, f"fit-{job.fit}")
-        facts = {**facts_of(browser, before), "judged": judged}
+        facts = {**summarise_fit(browser, before), "judged": judged}
         self.projects.finish_fit(job.project, job.fit, model, facts)
         model.unlink()
         self.workspace.remember(job.fit, browser)
@@ -260,16 +260,16 @@ class Jobs:
         result.save(path)
         return path
 
-    def _news(self, job: Job) -> None:
-        """Not more often than anybody can look."""
+    def _notify(self, job: Job) -> None:
+        """Notify listeners, at most once per SECONDS_BETWEEN_UPDATES."""
         _check(job)
-        if time.monotonic() - self._told > BETWEEN_NEWS:
-            self._told = time.monotonic()
-            self.projects.hub.tell(job.project)
+        if time.monotonic() - self._last_update > SECONDS_BETWEEN_UPDATES:
+            self._last_update = time.monotonic()
+            self.projects.hub.notify(job.project)
 
 
 def _with_gold(votes: Annotations, given: dict[int, int]) -> Annotations:
-    """People's truths stand above those of the file."""
+    """Add the truths that people gave; they override those of the file."""
     gold = votes.gold.copy()
     gold[np.fromiter(given, np.int64, len(given))] = np.fromiter(given.values(), np.int32, len(given))
     return replace(votes, gold=gold)

@@ -1,4 +1,4 @@
-"""Votes that programs post, joined with those that are there."""
+"""Join the votes that programs post with the votes of a project."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ __all__ = ["joined"]
 Vote = Sequence[Any]  # task, annotator, label
 
 
-def joined(votes: Annotations | None, posted: Sequence[Vote], wishes: Reading | None) -> Annotations:
-    """All votes. If an annotator votes on a task again, the newer vote counts.
+def joined(votes: Annotations | None, posted: Sequence[Vote], options: Reading | None) -> Annotations:
+    """Return all votes. If an annotator votes on a task again, the newer vote counts.
 
-    What counts as the same name, and which labels are no votes, is as in the file (or in any, if there is none).
+    Names are matched, and missing labels recognised, as in the project's file (or as in any file, if there is none).
     """
-    missing = None if wishes is None else wishes.missing
+    missing = None if options is None else options.missing
     given = [(task, annotator, None if is_missing(label, missing) else label) for task, annotator, label in posted]
     if votes is not None and all(label is None for _, _, label in given):
         return count_more(votes, rows=len(given), missing=len(given))
@@ -38,14 +38,14 @@ def joined(votes: Annotations | None, posted: Sequence[Vote], wishes: Reading | 
 
 
 def _column(values: Sequence[Any], names: Names | None) -> NDArray[Any]:
-    """As objects: NumPy would make text of numbers beside text."""
+    """Return an object array: otherwise NumPy would convert numbers to text where both occur."""
     column = np.empty(len(values), dtype=object)
     column[:] = values if _are_floats(names) else [_as_in_a_file(value) for value in values]
     return column
 
 
 def _as_in_a_file(value: Any) -> Any:
-    """An integer of 64 bits or a text, so that 7, 7.0 and "7" are one name and 0.5 makes no floats of the others."""
+    """Return a 64-bit integer or a text, so that 7, 7.0 and "7" are one name and 0.5 does not make others floats."""
     if value is None or isinstance(value, bool):
         return value
     text = text_of(value)

@@ -1,4 +1,4 @@
-"""What goes wrong, as problem details (RFC 9457): a title, and what to do."""
+"""Errors as problem details (RFC 9457): a title and what to do."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Problem", "ProblemDetails", "catch_problems", "problem_response"]
 
 
 class ProblemDetails(BaseModel):
-    """How every refusal looks."""
+    """The body of every error response."""
 
     type: str = "about:blank"
     title: str
@@ -27,7 +27,7 @@ class ProblemDetails(BaseModel):
 
 
 class Problem(Exception):
-    """A refusal with its HTTP status."""
+    """An error with its HTTP status."""
 
     def __init__(self, status: int, title: str, detail: str = "", **more: Any) -> None:
         super().__init__(title)
@@ -36,7 +36,7 @@ class Problem(Exception):
 
 def problem_response(problem: Problem) -> Response:
     body = {"type": "about:blank", "title": problem.title, "status": problem.status, "detail": problem.detail}
-    # A client that still sends a large body would not read the answer of a connection that stays open.
+    # Close the connection: a client that is still sending a large body would otherwise not read the response.
     headers = {"connection": "close"} if problem.status == 413 else {}
     content = json.dumps(body | problem.more, default=str)
     return Response(content, problem.status, headers, media_type="application/problem+json")
@@ -50,11 +50,11 @@ def catch_problems(app: FastAPI) -> None:
     @app.exception_handler(KaratError)
     async def explained(request: Request, error: KaratError) -> Response:
         status = 422 if isinstance(error, InputError) else 500
-        return problem_response(Problem(status, "That does not work", str(error)))
+        return problem_response(Problem(status, "The request failed", str(error)))
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
-        return problem_response(Problem(422, "The request is not as expected", "; ".join(map(_words, error.errors()))))
+        return problem_response(Problem(422, "The request is not valid", "; ".join(map(_words, error.errors()))))
 
     @app.exception_handler(HTTPException)
     async def plain(request: Request, error: HTTPException) -> Response:
@@ -64,8 +64,8 @@ def catch_problems(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def unexpected(request: Request, error: Exception) -> Response:
-        detail = "This is a mistake of Karat's; the terminal shows where. Please report it."
-        return problem_response(Problem(500, "Something failed unexpectedly", detail))
+        detail = "This is a bug in Karat; the terminal shows the details. Please report it."
+        return problem_response(Problem(500, "An unexpected error occurred", detail))
 
     @app.exception_handler(sqlite3.DatabaseError)
     async def damaged(request: Request, error: sqlite3.DatabaseError) -> Response:

@@ -1,4 +1,4 @@
-"""What a project file holds, in words of its users: projects, fits, gold truths and how they came about."""
+"""The contents of a project file: projects, fits, posted votes and their history."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from karat.studio.store import Row, Store
 __all__ = ["Projects", "name_key"]
 
 DAMAGED = (
-    "It may be damaged, or need more memory than there is. It is not opened again unless you ask for it; "
+    "It may be damaged or need more memory than is available. It is opened again only if you ask for it; "
     "reading the votes again replaces it."
 )
 
 
 def name_key(name: Any) -> str:
-    """A name of a task or a class as it is kept: 7 is not "7"."""
+    """Return a task or class name as JSON, so that 7 and "7" stay distinct."""
     return json.dumps(name, ensure_ascii=False, default=str)
 
 
@@ -32,7 +32,7 @@ def now() -> str:
 
 
 class Projects:
-    """Every method that changes something is one transaction, counts up the project's version and tells all tabs."""
+    """Projects in a store. Every change is one transaction, increments the project's version and notifies open tabs."""
 
     def __init__(self, store: Store, hub: Hub) -> None:
         self.store, self.hub = store, hub
@@ -53,7 +53,7 @@ class Projects:
             made = self.store.run(
                 "INSERT INTO project (name, created, file, place) VALUES (?, ?, ?, ?)", name, now(), file, place
             )
-        self.hub.tell(made)
+        self.hub.notify(made)
         return made
 
     def create_from_upload(self, name: str, path: Path) -> int:
@@ -63,11 +63,11 @@ class Projects:
             made = self.store.run(
                 "INSERT INTO project (name, created, file, upload) VALUES (?, ?, ?, ?)", name, now(), name, upload
             )
-        self.hub.tell(made)
+        self.hub.notify(made)
         return made
 
     def of_place(self, place: str) -> int | None:
-        """The newest project of a file in the folder."""
+        """Return the newest project of a file in the folder."""
         found = self.store.row("SELECT id FROM project WHERE place = ? ORDER BY id DESC", place)
         return None if found is None else int(found["id"])
 
@@ -87,7 +87,7 @@ class Projects:
     # Fits
 
     def fits(self, project: int) -> list[Row]:
-        """All but those that others replaced."""
+        """Return all fits except those that a newer fit replaced."""
         which = "SELECT * FROM fit WHERE project = ? AND state != 'replaced' ORDER BY id"
         return [_plain_fit(row) for row in self.store.rows(which, project)]
 
@@ -112,7 +112,7 @@ class Projects:
             self.store.run("UPDATE fit SET state = ?, message = ? WHERE id = ?", state, message, fit)
 
     def finish_fit(self, project: int, fit: int, model: Path, facts: dict[str, Any]) -> None:
-        """The result becomes the one that is shown, in the place of earlier ones of the same kind."""
+        """Store the result of a fit, show it, and drop earlier results of the same method and settings."""
         blob = self.store.keep_file(model)
         with self.changing(project):
             self.store.own(blob)
@@ -151,7 +151,10 @@ class Projects:
         read: Iterable[int] = (),
         removed: int | None = None,
     ) -> int:
-        """Votes that were read anew, or with the posted batches `read`, or without one: fits are not about them."""
+        """Store new votes and drop the fits of the old ones.
+
+        The votes were read again, joined with the batches `read`, or read without the batch `removed`.
+        """
         blob = self.store.keep_file(model)
         with self.changing(project):
             self.store.own(blob)
@@ -163,7 +166,7 @@ class Projects:
                 *(project, now(), json.dumps(facts), blob),
             )
             self.store.run("UPDATE project SET base = ?, shown = ? WHERE id = ?", made, made, project)
-            if reading is not None:  # posted votes are to be joined with those of the file again
+            if reading is not None:  # posted votes must be joined with those of the file again
                 self.store.run("UPDATE project SET reading = ? WHERE id = ?", json.dumps(reading), project)
                 self.store.run("UPDATE posted SET taken = 0 WHERE project = ?", project)
             for batch in read:
@@ -172,14 +175,14 @@ class Projects:
         return made
 
     def _replace(self, which: str, *values: Any) -> None:
-        """Drop the results of fits. The fits themselves stay: somebody may still ask what became of them."""
+        """Drop the results of fits, but keep their rows, so that clients can still request their state."""
         for fit in self.store.rows(which, *values):
             self.store.run("UPDATE fit SET state = 'replaced', facts = NULL, model = NULL WHERE id = ?", fit["id"])
             self.store.run("DELETE FROM blob WHERE id = ?", fit["model"])
 
     @contextmanager
     def opening(self, project: int, fit: int) -> Iterator[None]:
-        """Marked on disk while a result is opened: one that the studio does not survive is not opened again."""
+        """Mark a result on disk while it is opened. A result that crashes the studio is not opened again."""
         if self.is_damaged(fit):
             raise Problem(409, "The studio ended while it opened this result", DAMAGED, project=project, fit=fit)
         self.store.run(
@@ -188,23 +191,23 @@ class Projects:
         try:
             yield
         finally:
-            with suppress(sqlite3.ProgrammingError):  # the studio was ended meanwhile
+            with suppress(sqlite3.ProgrammingError):  # the studio was closed meanwhile
                 self.store.run("UPDATE opening SET threads = threads - 1 WHERE fit = ?", fit)
                 self.store.run("DELETE FROM opening WHERE fit = ? AND threads = 0", fit)
 
     def is_damaged(self, fit: int | None) -> bool:
-        """Whether an earlier studio did not survive opening it."""
+        """Return whether opening this result crashed the studio before."""
         return self.store.row("SELECT 1 FROM opening WHERE fit = ? AND crashed", fit) is not None
 
     def open_again(self, project: int, fit: int) -> None:
-        """Let a result be opened that an earlier studio did not survive."""
+        """Allow a result to be opened that crashed the studio before."""
         with self.changing(project):
             self.store.run("DELETE FROM opening WHERE fit = ?", self.fit(project, fit)["id"])
 
     # Posted votes
 
     def post_votes(self, project: int, votes: list[Any]) -> int:
-        """-> how many posted votes wait now"""
+        """Add a batch of posted votes and return the number of votes that wait for the next fit."""
         with self.changing(project):
             self.store.run(
                 "INSERT INTO posted (project, n_votes, votes, at) VALUES (?, ?, ?, ?)",
@@ -219,11 +222,11 @@ class Projects:
         return int(found["n"] or 0) if found else 0
 
     def batches(self, project: int) -> list[Row]:
-        """All posted batches without their votes, the newest first."""
+        """Return all posted batches without their votes, the newest first."""
         return self.store.rows("SELECT id, at, n_votes, taken FROM posted WHERE project = ? ORDER BY id DESC", project)
 
     def remove_all_votes(self, project: int, batch: int) -> None:
-        """Remove the only batch of a project whose votes were all posted: there is nothing to show any more."""
+        """Remove the only batch of a project that has no other votes."""
         with self.changing(project):
             self.store.run("UPDATE project SET shown = NULL, base = NULL WHERE id = ?", project)
             self._replace("SELECT id, model FROM fit WHERE project = ? AND state NOT IN ('queued', 'running')", project)
@@ -234,7 +237,7 @@ class Projects:
             self.store.run("DELETE FROM posted WHERE project = ? AND id = ? AND NOT taken", project, batch)
 
     def posted(self, project: int, *, all_but: int | None = None) -> tuple[list[int], list[Any]]:
-        """The batches that wait (or those that were taken, all but one), and their votes."""
+        """Return the waiting batches (or, with `all_but`, the used ones except that batch) and their votes."""
         which = "NOT taken" if all_but is None else f"taken AND id != {all_but:d}"
         batches = self.store.rows(f"SELECT id, votes FROM posted WHERE project = ? AND {which} ORDER BY id", project)
         return [batch["id"] for batch in batches], [vote for batch in batches for vote in json.loads(batch["votes"])]
@@ -246,12 +249,12 @@ class Projects:
             if version is not None and version != found["version"]:
                 raise Problem(
                     409,
-                    "The project has changed meanwhile",
-                    "It was changed in another tab or by a program; look at it again, then repeat your change.",
+                    "The project has changed",
+                    "Another tab or a program changed it; reload it, then repeat your change.",
                 )
             yield
             self.store.run("UPDATE project SET version = version + 1 WHERE id = ?", project)
-        self.hub.tell(project)
+        self.hub.notify(project)
 
 
 def _plain_fit(row: Row) -> Row:

@@ -1,4 +1,4 @@
-"""How the columns of a file are understood, before and after the user had a say."""
+"""Preview a file, guess the roles of its columns, and read its votes with the columns that the user chose."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ from karat.votes.annotations import Annotations
 __all__ = ["Preview", "Question", "Reading", "preview", "read_votes"]
 
 SHOWN_ROWS = 12
-SHOWN_TEXT = 200  # characters of a value in the preview
-LOOKED_AT = 8  # batches of an export whose questions are listed
+SHOWN_CHARACTERS = 200  # of each value in the preview
+PREVIEWED_BATCHES = 8  # of an export, to list its questions
 
 
 class Reading(BaseModel, extra="forbid"):
-    """How the file is read; what is left out is guessed from the names of the columns."""
+    """How to read a file. Columns that are not given are guessed from their names."""
 
-    task: str | None = Field(default=None, description="The column of the tasks.")
-    annotator: str | None = Field(default=None, description="The column of the annotators.")
-    label: str | None = Field(default=None, description="The column of the labels.")
+    task: str | None = Field(default=None, description="The column with the tasks.")
+    annotator: str | None = Field(default=None, description="The column with the annotators.")
+    label: str | None = Field(default=None, description="The column with the labels.")
     shape: Literal["long", "wide", "transposed"] = Field(
         default="long", description="Whether a row is a vote, a task (wide) or an annotator (transposed)."
     )
-    columns: list[str] | None = Field(default=None, description="Those with votes, of a wide or transposed table.")
+    columns: list[str] | None = Field(default=None, description="The columns with votes in a wide or transposed table.")
     gold: str | None = Field(default=None, description="A column with known truths.")
-    question: str | None = Field(default=None, description="Which question of an export with several.")
-    include: list[str] | None = Field(default=None, description="What an export's reader leaves out by itself.")
-    gold_marks: bool = Field(default=False, description="Whether the gold marks of an export are used.")
-    missing: list[str] | None = Field(default=None, description='Labels that mean "no vote" beside blank ones.')
-    repeated: Literal["first", "last", "all", "error"] = Field(default="first", description="Which of repeated votes.")
+    question: str | None = Field(default=None, description="The question to read, in an export with several.")
+    include: list[str] | None = Field(default=None, description="Records of an export that are skipped by default.")
+    gold_marks: bool = Field(default=False, description="Whether to use the gold marks of an export.")
+    missing: list[str] | None = Field(default=None, description='Labels that mean "no vote", besides blank ones.')
+    repeated: Literal["first", "last", "all", "error"] = Field(default="first", description="Which vote to keep.")
 
 
 class Question(BaseModel):
@@ -56,7 +56,7 @@ class Question(BaseModel):
 
 
 class Preview(BaseModel):
-    """What the file looks like, and what Karat makes of it by itself."""
+    """The first rows of a file, its format and the guessed columns."""
 
     file: str
     format: str
@@ -64,15 +64,15 @@ class Preview(BaseModel):
     columns: list[str]
     rows: list[list[str | None]]
     guess: Reading
-    open: list[str] = Field(description="The roles that no column could be found for.")
+    open: list[str] = Field(description="The roles for which no column was found.")
     questions: list[Question] = []
     includes: list[str] = Field(default=[], description="What can be included: predictions, rejected, ...")
-    writes_back: bool = Field(default=False, description="Whether labels can be handed back to this tool.")
+    writes_back: bool = Field(default=False, description="Whether labels can be exported for this tool.")
     has_gold: bool = Field(default=False, description="Whether this tool's exports can mark gold.")
 
 
 def preview(path: Path) -> Preview:
-    """The first rows, and a guess."""
+    """Return the first rows of a file and a guess of how to read it."""
     sources = sources_of(str(path))
     peeks = look(sources)
     export = find_export(peeks)
@@ -94,25 +94,25 @@ def preview(path: Path) -> Preview:
     )
 
 
-def read_votes(path: Path, wishes: Reading, watch: Callable[[Any], None]) -> Annotations:
-    given = wishes.model_dump(exclude={"gold_marks", "shape", "columns"}, exclude_none=True)
-    if wishes.gold is not None:
-        given["gold"] = GoldColumn(wishes.gold)
-    elif wishes.gold_marks:
+def read_votes(path: Path, options: Reading, watch: Callable[[Any], None]) -> Annotations:
+    given = options.model_dump(exclude={"gold_marks", "shape", "columns"}, exclude_none=True)
+    if options.gold is not None:
+        given["gold"] = GoldColumn(options.gold)
+    elif options.gold_marks:
         given["gold"] = True
-    return read(str(path), watch=watch, **given | _shaped(wishes))
+    return read(str(path), watch=watch, **given | _shaped(options))
 
 
-def _shaped(wishes: Reading) -> dict[str, Any]:
-    if wishes.shape == "wide":
-        return {"wide": True, "annotator": wishes.columns, "label": None}
-    if wishes.shape == "transposed":
-        return {"format": TRANSPOSED, "task": wishes.columns, "label": None}
+def _shaped(options: Reading) -> dict[str, Any]:
+    if options.shape == "wide":
+        return {"wide": True, "annotator": options.columns, "label": None}
+    if options.shape == "transposed":
+        return {"format": TRANSPOSED, "task": options.columns, "label": None}
     return {}
 
 
 def _of_export(file: str, export: Export, seen: Peek) -> Preview:
-    batches = list(islice(export.read(seen, Ask()), LOOKED_AT))
+    batches = list(islice(export.read(seen, Ask()), PREVIEWED_BATCHES))
     if not batches:
         raise InputError(f"{file} ({export.title} export) holds no votes; {export.remedy}")
     votes = pl.concat(batches, how="diagonal")
@@ -134,7 +134,7 @@ def _of_export(file: str, export: Export, seen: Peek) -> Preview:
 
 
 def _questions(votes: pl.DataFrame) -> list[Question]:
-    """The one with the most votes first."""
+    """List the questions, the one with the most votes first."""
     if "question" not in votes.columns:
         return []
     counts = votes.get_column("question").drop_nulls().value_counts(sort=True)
@@ -142,9 +142,9 @@ def _questions(votes: pl.DataFrame) -> list[Question]:
 
 
 def _guess(opened: Opened, columns: list[str]) -> tuple[Reading, list[str]]:
-    """The first column with a usual name for each role, unless the values tell that a row holds several votes."""
+    """Guess the column of each role by its name, unless the values show that a row holds several votes."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KaratWarning)  # what is left aside, the preview shows
+        warnings.simplefilter("ignore", KaratWarning)  # the preview shows the columns that are not used
         shape = shape_of(opened, None)
     if shape is not None:
         kind, role = ("transposed", "annotator") if shape.is_transposed else ("wide", "task")
@@ -157,4 +157,4 @@ def _guess(opened: Opened, columns: list[str]) -> tuple[Reading, list[str]]:
 
 
 def _texts(head: pl.DataFrame) -> list[list[str | None]]:
-    return [[None if value is None else str(value)[:SHOWN_TEXT] for value in row] for row in head.iter_rows()]
+    return [[None if value is None else str(value)[:SHOWN_CHARACTERS] for value in row] for row in head.iter_rows()]

@@ -1,4 +1,4 @@
-"""The folder for temporary files of a running studio. Those of killed studios are removed at the next start."""
+"""The folder for temporary files of a running studio. Folders of killed studios are removed at the next start."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import IO, Any
 
 try:
     import fcntl
-except ImportError:  # Windows: nothing tells whether a studio is alive, so nothing is removed
+except ImportError:  # Windows: it is not known which studios are running, so nothing is removed
     fcntl = None  # type: ignore[assignment]
 
 __all__ = ["LOCK", "Scratch"]
 
 PREFIX = "karat-studio-"
-LOCK = "lock"  # a file that a living studio holds a lock on
+LOCK = "lock"  # a file that a running studio holds a lock on
 
 
 class Scratch:
-    """A folder that only this user can enter."""
+    """A temporary folder that only this user can read."""
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
@@ -34,7 +34,7 @@ class Scratch:
 
 
 def _hold(folder: Path) -> IO[Any]:
-    """The lock gets its name when it is held, so that nobody takes a studio that starts for a dead one."""
+    """Create the lock file under its name only once it is locked, so that no other studio removes this folder."""
     unnamed = folder / f"{LOCK}.new"
     file = unnamed.open("wb")
     if fcntl is not None:
@@ -55,7 +55,7 @@ def _is_own(folder: Path) -> bool:
 
 
 def _is_abandoned(lock: Path) -> bool:
-    """Whether nobody holds the lock; a folder without one is not ours, or of a studio that just starts."""
+    """Return whether the lock exists and nobody holds it. A studio that is just starting has no lock yet."""
     try:
         with lock.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,12 +1,12 @@
-"""Who may come in, from where, and with how much.
+"""Access control for the studio.
 
-Every request passes the guard before anything else sees it:
+The `Guard` checks every request before the application sees it:
 
-- the Host header must name this machine: a page on the web whose name was bent to 127.0.0.1 is sent away;
-- the token must be there, as a bearer or once in the address of the first page, which gives the browser a session: a
-  cookie that is not the token. A one-time code in that address does the same, once;
-- a request that changes something must come from a page of our own, not from another site;
-- a body may not be larger than the limit, which is known from its header before the first byte is read.
+- The Host header must name this machine, which prevents DNS rebinding.
+- The request must carry the token as a bearer token or a session cookie. The first page also accepts the token, or a
+  one-time code, in its address and sets the session cookie, which does not contain the token.
+- A request that changes something must come from the studio's own pages, not from another site.
+- The body must not exceed the upload limit. The Content-Length header is checked before the body is read.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from karat.studio.problems import Problem, problem_response
 
 __all__ = ["Codes", "Guard", "Rules", "is_loopback", "new_token"]
 
-CODE_SECONDS = 300  # in which a browser must have started
+CODE_SECONDS = 300  # within which the browser must open the page
 
-READING = frozenset({"GET", "HEAD", "OPTIONS"})
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -59,7 +59,7 @@ def is_loopback(host: str) -> bool:
 
 
 class Codes:
-    """Codes that let in once. The arguments of a browser, which other users can list, hold such a code and no token."""
+    """One-time login codes. Other users can list a browser's arguments, so these hold a code instead of the token."""
 
     def __init__(self) -> None:
         self._ends: dict[str, float] = {}
@@ -70,34 +70,34 @@ class Codes:
         return code
 
     def use(self, code: str) -> bool:
-        """Whether it was good; from now on it is not."""
+        """Return whether the code is valid, and invalidate it."""
         return time.monotonic() < self._ends.pop(code, float("-inf"))
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What the guard asks for."""
+    """The settings of the guard."""
 
     token: str
     host: str
     port: int
     most_bytes: int
-    public_name: str | None = None  # under which a proxy serves the studio
+    public_name: str | None = None  # the host name of the studio behind a proxy
     first_page: str = "/"
     codes: Codes = field(default_factory=Codes)
 
     @property
     def session(self) -> str:
-        """The cookie's value: it follows from the token, so that open tabs survive a restart, and does not tell it."""
+        """The session cookie, derived from the token: it stays valid after a restart but does not reveal the token."""
         return hmac.new(self.token.encode(), b"karat studio session", "sha256").hexdigest()
 
     @property
     def cookie(self) -> str:
-        """Cookies know no ports: two studios on one machine need two names."""
+        """The name of the cookie. It contains the port because browsers share cookies between the ports of a host."""
         return f"karat_studio_{self.port}"
 
     def knows_host(self, header: str) -> bool:
-        """A name that only this machine has, or a bare address: nobody can bend those."""
+        """Return whether the Host header is an IP address or a name of this machine; neither can be rebound by DNS."""
         name, _, port = header.rpartition(":") if not header.endswith("]") and ":" in header else (header, "", "80")
         name = name.strip("[]").lower()
         if self.public_name is not None and name == self.public_name.lower():
@@ -116,7 +116,7 @@ class Rules:
 
 
 class Guard:
-    """The outermost layer of the application."""
+    """The outermost ASGI middleware of the application."""
 
     def __init__(self, app: ASGIApp, rules: Rules) -> None:
         self.app, self.rules = app, rules
@@ -125,42 +125,42 @@ class Guard:
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
-            return  # there are no web sockets here
+            return  # the studio has no web sockets
         headers = Headers(scope=scope)
         send = _with_headers(send)
         problem = self._wrong_host(headers)
-        enters = problem is None and self._enters(scope)
-        problem = problem or self._objection(scope, headers, enters)
+        logs_in = problem is None and self._logs_in(scope)
+        problem = problem or self._objection(scope, headers, logs_in)
         if problem is not None:
             await problem_response(problem)(scope, receive, send)
-        elif enters:
-            await _let_in(self.rules, scope, send)
+        elif logs_in:
+            await _log_in(self.rules, scope, send)
         else:
-            await self.app(scope, _measured(receive, self.rules.most_bytes), send)
+            await self.app(scope, _limited(receive, self.rules.most_bytes), send)
 
     def _wrong_host(self, headers: Headers) -> Problem | None:
         if self.rules.knows_host(headers.get("host", "")):
             return None
         return Problem(403, "This address is not the studio's", "Open the address that `karat studio` printed.")
 
-    def _enters(self, scope: Scope) -> bool:
-        """Whether the address of the first page holds the token or a code, which is used up now."""
+    def _logs_in(self, scope: Scope) -> bool:
+        """Return whether the address of the first page holds the token or a valid code; the code is used up."""
         return self.rules.knows_token(_in_address(scope, "token")) or self.rules.codes.use(_in_address(scope, "code"))
 
-    def _objection(self, scope: Scope, headers: Headers, enters: bool) -> Problem | None:
-        if not enters and not self._is_in(headers):
+    def _objection(self, scope: Scope, headers: Headers, logs_in: bool) -> Problem | None:
+        if not logs_in and not self._is_logged_in(headers):
             return Problem(401, "The token is missing or wrong", "Open the address that `karat studio` printed.")
-        if scope["method"] not in READING and not _is_own_page(headers):
-            return Problem(403, "Another site may change nothing here", "Work in the studio's own pages.")
+        if scope["method"] not in SAFE_METHODS and not _is_own_page(headers):
+            return Problem(403, "Requests from other sites are refused", "Use the studio's own pages.")
         return _too_large(headers, self.rules.most_bytes)
 
-    def _is_in(self, headers: Headers) -> bool:
+    def _is_logged_in(self, headers: Headers) -> bool:
         cookie = _cookie(headers, self.rules.cookie)
         return self.rules.knows_token(_bearer(headers)) or self.rules.knows_session(cookie)
 
 
 def _in_address(scope: Scope, name: str) -> str:
-    """Only of the first page: tokens in other addresses would end up in logs and bookmarks."""
+    """Return a query parameter of the first page; tokens in other addresses would end up in logs and bookmarks."""
     if scope["path"] != "/" or scope["method"] != "GET":
         return ""
     given: list[str] = parse_qs(scope["query_string"].decode("latin-1")).get(name, [""])
@@ -181,7 +181,7 @@ def _cookie(headers: Headers, name: str) -> str:
 
 
 def _is_own_page(headers: Headers) -> bool:
-    """Browsers say where a request comes from; programs with a bearer token do not."""
+    """Return whether a request comes from the studio's pages. Browsers send its origin; other programs do not."""
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     if site is not None and site not in ("same-origin", "none"):
         return False
@@ -191,7 +191,7 @@ def _is_own_page(headers: Headers) -> bool:
 def _too_large(headers: Headers, most: int) -> Problem | None:
     length = headers.get("content-length", "0")
     if not length.isascii() or not length.isdigit():
-        return Problem(400, "Bad request", "The Content-Length header is no number.")
+        return Problem(400, "Bad request", "The Content-Length header is not a number.")
     return _refusal(most) if int(length) > most else None
 
 
@@ -204,8 +204,8 @@ def _refusal(most: int) -> Problem:
     )
 
 
-def _measured(receive: Receive, most: int) -> Receive:
-    """A body without a length, or with a wrong one, is counted while it comes in."""
+def _limited(receive: Receive, most: int) -> Receive:
+    """Count the bytes of the body as they arrive, for bodies with no or a wrong Content-Length."""
     seen = 0
 
     async def counting() -> Message:
@@ -220,8 +220,8 @@ def _measured(receive: Receive, most: int) -> Receive:
     return counting
 
 
-async def _let_in(rules: Rules, scope: Scope, send: Send) -> None:
-    """The browser gets a cookie that no script and no other site can use."""
+async def _log_in(rules: Rules, scope: Scope, send: Send) -> None:
+    """Set the session cookie, which scripts and other sites cannot use, and redirect to the first page."""
     cookie = f"{rules.cookie}={rules.session}; Path=/; HttpOnly; SameSite=Strict"
     headers = [(b"location", rules.first_page.encode()), (b"set-cookie", cookie.encode()), (b"content-length", b"0")]
     await send({"type": "http.response.start", "status": 303, "headers": headers})

@@ -1,4 +1,4 @@
-"""Starting the studio: where it listens, who may come in, and what it says."""
+"""Start the studio: check the options, choose a port, run the server and open the browser."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ import uvicorn
 from karat.errors import InputError
 from karat.studio.app import make_app
 from karat.studio.security import Codes, Rules, is_loopback, new_token
-from karat.studio.services import Desk
+from karat.studio.services import Services
 
 __all__ = ["Plan", "default_project", "plan", "serve"]
 
-ANYWHERE = ("0.0.0.0", "::")  # no address that a browser could open
-LEAST_TOKEN = 16  # characters of a token that others on the network could try to guess
+ALL_INTERFACES = ("0.0.0.0", "::")  # listening on all interfaces; browsers cannot open these addresses
+MIN_TOKEN_LENGTH = 16  # when other computers can reach the studio
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What was asked for, checked."""
+    """The checked options of `karat studio`."""
 
     project: Path
     folder: Path
-    file: str | None  # in the folder
+    file: str | None  # relative to the folder
     host: str
     port: int
     token: str
@@ -47,7 +47,7 @@ class Plan:
 
     @property
     def address(self) -> str:
-        name = socket.gethostname() if self.host in ANYWHERE else self.host
+        name = socket.gethostname() if self.host in ALL_INTERFACES else self.host
         host = f"[{name}]" if ":" in name else name
         return f"http://{host}:{self.port}"
 
@@ -61,7 +61,7 @@ def plan(
     most_bytes: int = 2**30,
     public_name: str | None = None,
 ) -> Plan:
-    """What was asked for, or an InputError that says why it cannot or should not be."""
+    """Check the options of `karat studio`; raise an InputError if one is not valid or not safe."""
     path = None if file is None else Path(file).expanduser()
     if path is not None and not path.is_file():
         raise InputError(f"there is no file {file}; name a file with votes, or start the studio without one")
@@ -82,50 +82,50 @@ def plan(
 
 
 def default_project(file: Path | None, folder: Path) -> Path:
-    """Beside the data."""
+    """Return the path of the default project file, beside the data."""
     return folder / (f"{file.name.partition('.')[0] or 'votes'}.studio" if file else "karat.studio")
 
 
 def serve(wanted: Plan, *, open_browser: bool) -> None:
-    """Until Ctrl-C."""
-    desk = Desk(wanted.project, wanted.folder, wanted.most_bytes, wanted.file)
+    """Run the studio until Ctrl-C."""
+    services = Services(wanted.project, wanted.folder, wanted.most_bytes, wanted.file)
     try:
-        rules = replace(wanted.rules, first_page=_first_page(desk, wanted.file))
-        desk.warm_up()
-        app = make_app(desk, rules)
-        server = Server(uvicorn.Config(app, host=wanted.host, port=wanted.port, **QUIETLY))
-        server.desk = desk
+        rules = replace(wanted.rules, first_page=_first_page(services, wanted.file))
+        services.warm_up()
+        app = make_app(services, rules)
+        server = Server(uvicorn.Config(app, host=wanted.host, port=wanted.port, **SERVER_OPTIONS))
+        server.services = services
         if open_browser:
             threading.Thread(target=_open_when_up, args=(server, wanted.address, rules.codes), daemon=True).start()
-        with suppress(KeyboardInterrupt):  # uvicorn raises it when all is done: it is how one ends the studio
+        with suppress(KeyboardInterrupt):  # uvicorn raises it again after it has shut down
             server.run()
     finally:
-        desk.close()
+        services.close()
 
 
-def _first_page(desk: Desk, file: str | None) -> str:
-    """The project of the file that was named, which is made if there is none; else all of them."""
+def _first_page(services: Services, file: str | None) -> str:
+    """Return the page of the given file's project, which is created if needed; else the page with all projects."""
     if file is None:
         return "/"
-    project = desk.projects.of_place(file)
-    return f"/#/p/{desk.projects.create(file, file=file, place=file) if project is None else project}"
+    project = services.projects.of_place(file)
+    return f"/#/p/{services.projects.create(file, file=file, place=file) if project is None else project}"
 
 
-QUIETLY: dict[str, Any] = {
+SERVER_OPTIONS: dict[str, Any] = {
     "log_level": "warning",
-    "access_log": False,  # addresses may hold the token
+    "access_log": False,  # addresses may contain the token
     "server_header": False,
     "timeout_graceful_shutdown": 3,
 }
 
 
 class Server(uvicorn.Server):
-    """Ends open event streams first: they would keep it from ending."""
+    """A server that closes open event streams first when it stops; they would keep it running."""
 
-    desk: Desk
+    services: Services
 
     def handle_exit(self, sig: int, frame: object) -> None:
-        self.desk.hub.close()
+        self.services.hub.close()
         super().handle_exit(sig, frame)  # type: ignore[arg-type]  # uvicorn asks for a frame or None
 
 
@@ -136,7 +136,7 @@ def _open_when_up(server: uvicorn.Server, address: str, codes: Codes) -> None:
 
 
 def _free_port(host: str, port: int | None) -> int:
-    """The one asked for, if it is free; else any that is."""
+    """Return the given port if it is free; without one, return any free port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         with socket.socket(family) as probe:
@@ -152,10 +152,10 @@ def _checked_token(host: str, token: str | None) -> str:
         raise InputError(
             f"{host} lets other computers reach the studio: whoever has the token can read and change the "
             f"project and the data files of its folder, and the token travels unencrypted. If you want that, choose a "
-            f"secret of your own with --token (at least {LEAST_TOKEN} characters), best behind a proxy with HTTPS"
+            f"secret of your own with --token (at least {MIN_TOKEN_LENGTH} characters), best behind a proxy with HTTPS"
         )
-    if token is not None and (len(token) < LEAST_TOKEN or not token.isascii() or not token.isprintable()):
-        raise InputError(f"--token must have at least {LEAST_TOKEN} plain characters, so that nobody can guess it")
+    if token is not None and (len(token) < MIN_TOKEN_LENGTH or not token.isascii() or not token.isprintable()):
+        raise InputError(f"--token must have at least {MIN_TOKEN_LENGTH} plain characters, so that nobody can guess it")
     if token is not None and not set(token).isdisjoint(' ";,\\&#+%'):
         raise InputError('--token must not contain blanks or any of " ; , \\ & # + %, which addresses cannot hold')
     return token or new_token()

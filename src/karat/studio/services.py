@@ -1,4 +1,4 @@
-"""Everything that a running studio works with."""
+"""The services of a running studio: project file, data files, gold, results and jobs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from karat.studio.projects import Projects
 from karat.studio.store import Store
 from karat.studio.workspace import Workspace
 
-__all__ = ["Desk"]
+__all__ = ["Services"]
 
 
-class Desk:
-    """One project file, opened."""
+class Services:
+    """All services around one open project file."""
 
     def __init__(self, project_file: Path, folder: Path, most_bytes: int, file: str | None = None) -> None:
         self.most_bytes = most_bytes
@@ -34,7 +34,7 @@ class Desk:
         self.jobs = Jobs(self.projects, self.workspace)
 
     def warm_up(self) -> None:
-        """Loads what is looked at first, while the browser starts."""
+        """Load the newest result in the background while the browser starts."""
         threading.Thread(target=self._load_newest, name="karat-studio-warm-up", daemon=True).start()
 
     def _load_newest(self) -> None:
@@ -42,8 +42,8 @@ class Desk:
         if newest is None:
             return
         opening = self.projects.opening(newest["id"], newest["shown"])
-        with suppress(KaratError, Problem, sqlite3.Error, OSError), opening:  # whoever asks for it will hear of it
-            self.workspace.shown(newest["id"]).doubts  # noqa: B018 (computed now, kept for later)
+        with suppress(KaratError, Problem, sqlite3.Error, OSError), opening:  # the next request reports it
+            self.workspace.shown(newest["id"]).doubts  # noqa: B018 (fills the cache)
 
     def close(self) -> None:
         self.hub.close()

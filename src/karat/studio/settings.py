@@ -1,4 +1,4 @@
-"""Settings of a method that come as JSON: each must be of the kind that the method declares."""
+"""Check the types of method settings that come as JSON."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ LITERAL = "Literal"
 
 
 def check_settings(method: str, settings: dict[str, Any]) -> None:
-    """Refuse values of another kind. Settings that the method does not have are refused by `make_method`."""
+    """Refuse values of the wrong type. `make_method` refuses unknown settings."""
     declared = {field.name: str(field.type) for field in fields(method_class(method))}
     for name, value in settings.items():
         if name in declared and (expected := _objection(declared[name].removesuffix(" | None"), value)):
-            raise Problem(422, "A setting is not as expected", f"{method} takes {expected} as {name}, not {value!r}.")
+            raise Problem(422, "A setting is not valid", f"{method} takes {expected} as {name}, not {value!r}.")
 
 
 def _objection(kind: str, value: Any) -> str:
-    """What is expected instead of the value; nothing if it is fine."""
+    """Return what is expected instead of the value; an empty text if the value is valid."""
     if kind.startswith(LITERAL):
         allowed = ast.literal_eval(kind.removeprefix(LITERAL))
         return "" if value in allowed else " or ".join(allowed)
     if kind not in KINDS:
-        return "only its default"  # an array, which JSON from a page does not give
+        return "only its default"  # arrays cannot be set in the studio
     return "" if type(value) in KINDS[kind] else WORDS[kind]

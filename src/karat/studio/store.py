@@ -1,4 +1,4 @@
-"""The project file: SQLite in WAL mode. What a transaction has confirmed is on the disk."""
+"""The project file: an SQLite database in WAL mode. A committed transaction is on disk."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from karat.errors import InputError
 __all__ = ["Row", "Store"]
 
 APPLICATION, VERSION = 0x4B617261, 2  # "Kara"
-PIECE = 4 * 2**20  # bytes of a large value that are written at a time, so that nobody waits long
+PIECE_BYTES = 4 * 2**20  # large files are written in pieces, so that other threads do not wait long
 
 SCHEMA = """
 CREATE TABLE project (
@@ -83,7 +83,7 @@ CREATE TABLE piece (
 );
 """
 
-# Results that are being opened. It is made in every project file: an older Karat does not mind it.
+# Results that are being opened. The table is created in every project file; older versions of Karat ignore it.
 OPENING = """
 CREATE TABLE IF NOT EXISTS opening (
     fit INTEGER PRIMARY KEY REFERENCES fit ON DELETE CASCADE,
@@ -105,7 +105,7 @@ Row = dict[str, Any]
 
 
 class Store:
-    """One connection, used by one thread at a time; no other process can open the file meanwhile."""
+    """One connection, used by one thread at a time. No other process can open the file meanwhile."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -119,7 +119,7 @@ class Store:
                 raise
 
     def close(self) -> None:
-        """An orderly end is no crash, even if a file is being read."""
+        """Close the file. Files that are being read now are not marked as crashed."""
         with self._lock, suppress(sqlite3.Error):
             self._connection.execute("UPDATE project SET opening = 0")
             self._connection.execute("DELETE FROM opening WHERE NOT crashed")
@@ -127,7 +127,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All of it or nothing; on the disk when the block is left."""
+        """Commit all changes of the block together, or none."""
         with self._lock:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -137,14 +137,14 @@ class Store:
                 raise
             try:
                 self._connection.execute("COMMIT")
-            except sqlite3.Error:  # a full disk: the transaction would stay open
+            except sqlite3.Error:  # the disk is full: the transaction would stay open
                 with suppress(sqlite3.Error):
                     self._connection.execute("ROLLBACK")
                 raise
 
     @contextmanager
-    def still(self) -> Iterator[None]:
-        """Nothing changes between the queries of the block."""
+    def snapshot(self) -> Iterator[None]:
+        """Read several rows without changes in between."""
         with self._lock:
             yield
 
@@ -156,15 +156,15 @@ class Store:
         return next(iter(self.rows(sql, *values)), None)
 
     def run(self, sql: str, *values: Any) -> int:
-        """-> the id of the row that was inserted, if one was"""
+        """Execute a statement and return the id of the inserted row, if any."""
         with self._lock:
             return self._connection.execute(sql, values).lastrowid or 0
 
     def keep_file(self, path: Path) -> int:
-        """The bytes of a file, in pieces. It is dropped at the next start unless `own` makes it somebody's."""
+        """Store the bytes of a file in pieces. The next start deletes it unless `own` marks it as used."""
         blob, digest = self.run("INSERT INTO blob DEFAULT VALUES"), hashlib.sha256()
         with path.open("rb") as file:
-            for number, data in enumerate(iter(lambda: file.read(PIECE), b"")):
+            for number, data in enumerate(iter(lambda: file.read(PIECE_BYTES), b"")):
                 self.run("INSERT INTO piece VALUES (?, ?, ?)", blob, number, data)
                 digest.update(data)
         self.run("UPDATE blob SET digest = ? WHERE id = ?", digest.hexdigest(), blob)
@@ -174,7 +174,7 @@ class Store:
         self.run("UPDATE blob SET whole = 1 WHERE id = ?", blob)
 
     def copy_to(self, blob: int, path: Path) -> None:
-        """Writes the bytes to a file. If the blob is deleted meanwhile or is damaged, there is an InputError."""
+        """Write a stored file to a path. Raise an InputError if it is damaged or was deleted meanwhile."""
         known = self.row("SELECT digest FROM blob WHERE id = ?", blob) or {"digest": "deleted"}
         pieces, digest = self.rows("SELECT number FROM piece WHERE blob = ? ORDER BY number", blob), hashlib.sha256()
         with path.open("wb") as file:
@@ -198,7 +198,7 @@ class Store:
         run("UPDATE project SET crashed = 1, opening = 0 WHERE opening > 0")
         run(OPENING)
         run("UPDATE opening SET crashed = 1, threads = 0")
-        run("DELETE FROM blob WHERE whole = 0")  # what a crash left behind
+        run("DELETE FROM blob WHERE whole = 0")  # left over from a crash
         run("UPDATE fit SET state = 'interrupted' WHERE state IN ('queued', 'running')")
 
     def _make_or_check(self) -> None:
@@ -207,16 +207,16 @@ class Store:
             self._connection.executescript(f"BEGIN IMMEDIATE; {pragmas} {SCHEMA} COMMIT;")
         application = self.rows("PRAGMA application_id")[0]["application_id"]
         if application != APPLICATION:
-            raise InputError(f"{self.path} is a database, but no project of the studio; choose another --project")
+            raise InputError(f"{self.path} is a database, but not a project of the studio; choose another --project")
         version = self.rows("PRAGMA user_version")[0]["user_version"]
         if version == 1:
             self._connection.executescript(f"BEGIN IMMEDIATE; {UPGRADE} PRAGMA user_version = {VERSION}; COMMIT;")
         elif version != VERSION:
             raise InputError(
-                f"{self.path} was written by another Karat (version {version} of the format, this Karat has "
-                f"{VERSION}); open it with that Karat, or choose another --project"
+                f"{self.path} was written by another version of Karat (file format {version}; this version reads "
+                f"{VERSION}); open it with that version, or choose another --project"
             )
-        self._connection.execute("BEGIN EXCLUSIVE")  # from now on nobody else can open it
+        self._connection.execute("BEGIN EXCLUSIVE")  # from now on no other process can open it
         self._connection.execute("COMMIT")
 
     def _check_integrity(self) -> None:
@@ -236,5 +236,5 @@ def _explained(path: Path) -> Iterator[None]:
         if "malformed" in said:
             raise InputError(f"{path} {DAMAGED} (SQLite: {said})") from None
         if "not a database" in said:
-            raise InputError(f"{path} is no project of the studio; choose another --project") from None
+            raise InputError(f"{path} is not a project of the studio; choose another --project") from None
         raise InputError(f"{path} cannot be opened as a project: {said}; choose another --project") from None

@@ -1,4 +1,4 @@
-"""Results in memory: the few that are looked at, loaded from the project file when they are first asked for."""
+"""A cache of the results that are in use, loaded from the project file when they are first requested."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from karat.votes.encoding import Names
 
 __all__ = ["Workspace", "compact"]
 
-MOST_LOADED = 2  # a result of a million tasks takes a few hundred megabytes
+MAX_LOADED = 2  # a result of a million tasks takes a few hundred megabytes
 
 
 class Workspace:
-    """Browsers of fits, by the number of the fit; a fit never changes once it is done."""
+    """Browsers by the id of their fit. A finished fit never changes."""
 
     def __init__(self, projects: Projects, files: Files) -> None:
         self.projects, self.files = projects, files
@@ -34,35 +34,35 @@ class Workspace:
         self._lock = threading.Lock()
 
     def shown(self, project: int) -> Browser:
-        """What the shown fit of a project says."""
+        """Return the browser of the fit that the project shows."""
         while True:
             fit = self.projects.get(project)["shown"]
             if fit is None:
                 raise Problem(409, "There are no votes yet", "Read the votes first: choose the columns, or post votes.")
             try:
                 return self.of(project, fit)
-            except Problem:  # another fit may have ended meanwhile, and replaced this one
+            except Problem:  # another fit may have replaced this one meanwhile
                 if self.projects.get(project)["shown"] == fit:
                     raise
 
     def of(self, project: int, fit: int) -> Browser:
-        with self._lock:  # two tabs that open a project at once load it once
+        with self._lock:  # two tabs that open a project at the same time load it once
             if fit not in self._loaded:
                 self._loaded[fit] = Browser(self._load(project, fit))
-                self._forget_all_but(MOST_LOADED)
+                self._forget_all_but(MAX_LOADED)
             self._loaded.move_to_end(fit)
             return self._loaded[fit]
 
     def votes(self, project: int) -> Annotations | None:
-        """The votes of a project with the gold of their file; None where there are none yet."""
+        """Return the votes of a project with the gold of their file; None if it has no votes yet."""
         base = self.projects.get(project)["base"]
         return None if base is None else self.of(project, base).votes
 
     def remember(self, fit: int, browser: Browser) -> None:
-        """A result that was just computed need not be loaded."""
+        """Cache a result that was just computed."""
         with self._lock:
             self._loaded[fit] = browser
-            self._forget_all_but(MOST_LOADED)
+            self._forget_all_but(MAX_LOADED)
 
     def forget(self, fits: list[int]) -> None:
         with self._lock:
@@ -81,7 +81,7 @@ class Workspace:
                 self.projects.store.copy_to(model, path)
                 return compact(load(path))
         except KaratError:
-            self._model(project, fit)  # says so if the fit was replaced meanwhile
+            self._model(project, fit)  # raises if the fit was replaced meanwhile
             raise
         finally:
             path.unlink(missing_ok=True)
@@ -94,7 +94,7 @@ class Workspace:
 
 
 def compact(result: Result) -> Result:
-    """The same result with names in columns of Polars: a million Python strings take ten times the room."""
+    """Return the same result with names in Polars columns, which take a tenth of the memory of Python strings."""
     kinds = ("task_names", "annotator_names", "class_names", "unlabelled")
     names: dict[str, Any] = {kind: _column(getattr(result, kind)) for kind in kinds}
     votes = None if result.annotations is None else replace(result.annotations, **names)

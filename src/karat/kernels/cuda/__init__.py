@@ -1,7 +1,7 @@
-"""Twins of the kernels for the GPU, under the same names and with the same arguments.
+"""GPU versions of the kernels, with the same names and arguments.
 
-Votes and posteriors are arrays on the device (CuPy); parameters and sums are NumPy arrays on the host, as for the CPU.
-Each CUDA file is compiled when it is first needed, for the number of classes at hand; CuPy keeps what it compiled.
+Votes and posteriors are arrays on the device (CuPy); parameters and sums are NumPy arrays on the host, as on the CPU.
+Each CUDA file is compiled on first use for the given number of classes; CuPy caches the compiled code.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ __all__ = ["FIXED_ONE", "THREADS", "compiled", "cupy", "grid", "types_of"]
 HERE = Path(__file__).parent
 THREADS = 128
 BLOCKS_PER_PROCESSOR = 8
-FIXED_ONE = 2.0**32  # of fixed-point sums
+FIXED_ONE = 2.0**32  # the number one in fixed-point sums
 
 
 @cache
 def cupy() -> Any:
-    """CuPy with a working device, or a message that says what is missing."""
+    """Return CuPy if a GPU works, else raise an InputError that says what is missing."""
     try:
         import cupy as found
     except ImportError:
@@ -40,9 +40,9 @@ def cupy() -> Any:
 
 @cache
 def compiled(files: tuple[str, ...], name: str, *, fast: bool = False, **constants: Any) -> Any:
-    """The kernel of this name in these files, with these constants known to the compiler.
+    """Return the kernel of this name in these files, compiled with these constants.
 
-    fast: float32 with quick divisions and without the numbers below 1e-38, a third of the time.
+    `fast` uses float32 with approximate divisions and without numbers below 1e-38, in a third of the time.
     """
     math = ("--use_fast_math",) if fast else ()
     options = ("-std=c++17", *math, f"-DTHREADS={THREADS}", *(f"-D{key}={value}" for key, value in constants.items()))
@@ -51,7 +51,7 @@ def compiled(files: tuple[str, ...], name: str, *, fast: bool = False, **constan
 
 
 def types_of(cell_class: Any, phi: Any) -> dict[str, str]:
-    """The constants that stand for the types of two arrays."""
+    """Return the constants that stand for the types of two arrays."""
     return {
         "CLASS": "unsigned char" if cell_class.dtype == np.uint8 else "unsigned short",
         "REAL": "float" if phi.dtype == np.float32 else "double",
@@ -59,6 +59,6 @@ def types_of(cell_class: Any, phi: Any) -> dict[str, str]:
 
 
 def grid(tasks: int) -> int:
-    """Blocks that fill the device; each thread takes several tasks."""
+    """Return the number of blocks that fills the device; each thread processes several tasks."""
     processors: int = cupy().cuda.Device().attributes["MultiProcessorCount"]
     return max(min(-(-tasks // THREADS), processors * BLOCKS_PER_PROCESSOR), 1)

@@ -1,5 +1,5 @@
-// The twin of karat/kernels/anchored.py, with posteriors in float64. The order in which threads add to the sums by
-// annotator is not fixed, so the last bits of these sums can differ from run to run.
+// The GPU version of karat/kernels/anchored.py, with posteriors in float64. The order in which threads add to the sums
+// by annotator is not fixed, so the last bits of these sums can differ from run to run.
 
 __device__ void count(const unsigned *cell_ptr, const CLASS *cell_class, const unsigned *annotator, unsigned first,
                       unsigned end, int known, const double *q, double *n) {
@@ -18,7 +18,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 start(unsigned n_tasks, const unsigned *__restrict__ task_ptr, const unsigned *__restrict__ cell_ptr,
       const CLASS *__restrict__ cell_class, const unsigned *__restrict__ annotator, const int *__restrict__ known,
       const double *__restrict__ phi, double *__restrict__ n, double *sums) {
-    // sums: of each block, the two numbers of `pairs`
+    // sums: for each block, the two numbers of `pairs`
     double agreement = 0.0, tasks = 0.0;
     for EACH_TASK(i, n_tasks) {
         unsigned first = task_ptr[i], end = task_ptr[i + 1];
@@ -36,7 +36,7 @@ start(unsigned n_tasks, const unsigned *__restrict__ task_ptr, const unsigned *_
     add_up(tasks, sums + blockIdx.x * 2 + 1);
 }
 
-struct Totals {  // over the votes of a task: weights, chances to be right, their squares, deviations, their squares
+struct Totals {  // over the votes of a task: weights, probabilities of being right, their squares, deviations, squares
     double weights, chances, squares, deviations, variances;
 };
 
@@ -87,7 +87,7 @@ __device__ double residuals(const unsigned *cell_ptr, const CLASS *cell_class, u
 }
 
 __device__ float write(double votes, const double *settings, const double *q, double *phi) {
-    // Writes the calibrated q into phi and returns the biggest difference of q from the phi before.
+    // Writes the calibrated q to phi and returns the largest difference between q and the previous phi.
     double design = 1.0 + (votes - 1.0) * settings[1], power = pow(design, -settings[3]), pseudo = settings[2] * design;
     double total = 0.0, change = 0.0;
     for (int k = 0; k < K; ++k)
@@ -106,7 +106,7 @@ sweep(unsigned n_tasks, const unsigned *__restrict__ task_ptr, const unsigned *_
       const double *__restrict__ log_prior, const double *__restrict__ log_v, const double *__restrict__ people,
       const double *__restrict__ settings, double *__restrict__ phi, double *__restrict__ n, unsigned *change,
       double *sums) {
-    // sums: of each block, tau [K] and the two numbers of `excess`
+    // sums: for each block, tau [K] and the two numbers of `excess`
     float moved = 0.0f;
     double share[K] = {}, score[K] = {}, right[K] = {}, q[K] = {}, tau[K] = {}, found = 0.0, most = 0.0;
     for EACH_TASK(i, n_tasks) {

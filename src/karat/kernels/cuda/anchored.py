@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 def start(
     task_ptr: Any, cell_ptr: Any, cell_class: Any, annotator: Any, known: Any, phi: Any, n: Floats, pairs: Floats
 ) -> None:
-    """Counts of the vote shares in phi, and the agreement of pairs of votes."""
+    """Count the vote shares in phi, and the agreement of pairs of votes."""
     cp, blocks = cupy(), grid(len(phi))
     kernel = compiled(("anchored.cu",), "start", K=phi.shape[1], **types_of(cell_class, phi))
     votes = (task_ptr, cell_ptr, cell_class, annotator, known)
@@ -42,7 +42,7 @@ def sweep(
     n: Floats,
     excess: Floats,
 ) -> float:
-    """-> biggest change of phi."""
+    """Return the largest change of phi."""
     cp, blocks, K = cupy(), grid(len(phi)), phi.shape[1]
     kernel = compiled(("anchored.cu",), "sweep", K=K, **types_of(cell_class, phi))
     votes = (task_ptr, cell_ptr, cell_class, annotator, known)

@@ -1,8 +1,8 @@
-// What all kernels share. Compiled for a number of classes K, with CLASS the type of a class (8 or 16 bits) and REAL
-// that of the posteriors. One thread takes one task at a time.
+// Functions that all kernels use. Compiled for K classes; CLASS is the type of a class (8 or 16 bits), REAL that of the
+// posteriors. One thread processes one task at a time.
 
 typedef unsigned long long Fixed;
-__device__ const float ONE = 4294967296.0f;  // of the fixed-point numbers: 2^32
+__device__ const float ONE = 4294967296.0f;  // one in fixed-point numbers: 2^32
 
 #define EACH_TASK(i, n) (unsigned i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS)
 

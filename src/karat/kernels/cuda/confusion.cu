@@ -1,7 +1,7 @@
-// The twin of karat/kernels/confusion.py. Scores are sums of logs in float64; sums by annotator are float64, too, added
-// in whatever order the threads come: their last bits may differ from run to run.
+// The GPU version of karat/kernels/confusion.py. Scores are sums of logs in float64. Sums by annotator are float64,
+// too; the order in which threads add to them is not fixed, so their last bits may differ from run to run.
 
-__device__ const double IMPOSSIBLE = -1e300;  // stands for -inf, so that the difference of two of them is 0
+__device__ const double IMPOSSIBLE = -1e300;  // replaces -inf, so that the difference of two of them is 0
 
 __device__ void count(const unsigned *cell_ptr, const CLASS *cell_class, const unsigned *annotator, unsigned first,
                       unsigned end, const REAL *p, double *n) {
@@ -26,7 +26,7 @@ sweep(unsigned n_tasks, const unsigned *__restrict__ task_ptr, const unsigned *_
       const CLASS *__restrict__ cell_class, const unsigned *__restrict__ annotator, const int *__restrict__ known,
       const double *__restrict__ log_tau, const double *__restrict__ log_v, REAL *__restrict__ phi,
       double *__restrict__ n, unsigned *change, double *sums) {
-    // sums: of each block, the log-normalisers
+    // sums: for each block, the log-normalisers
     float moved = 0.0f;
     double log_norm = 0.0, score[K];
     for EACH_TASK(i, n_tasks) {

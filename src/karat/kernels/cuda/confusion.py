@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 
 def counts(K: Any, task_ptr: Any, cell_ptr: Any, cell_class: Any, annotator: Any, phi: Any, n: Floats) -> None:
-    """n_jlk += phi_ik for every vote of j for l on task i."""
+    """Add phi_ik to n_jlk for every vote of j for l on task i."""
     kernel = compiled(("confusion.cu",), "counts", K=len(K), **types_of(cell_class, phi))
     on_device = cupy().zeros(n.shape)
     votes = (task_ptr, cell_ptr, cell_class, annotator)
@@ -36,7 +36,7 @@ def sweep(
     tau: Floats,
     n: Floats,
 ) -> tuple[float, float]:
-    """-> biggest change of phi, sum of the log-normalisers of phi."""
+    """Return the largest change of phi and the sum of its log-normalisers."""
     cp, blocks = cupy(), grid(len(phi))
     kernel = compiled(("confusion.cu",), "sweep", K=len(K), **types_of(cell_class, phi))
     votes = (task_ptr, cell_ptr, cell_class, annotator, known)

@@ -1,4 +1,4 @@
-// The twin of karat/kernels/ibcc.py, in float64. Sums by annotator are added in whatever order the threads come.
+// The GPU version of karat/kernels/ibcc.py, in float64. Threads add to the sums by annotator in no fixed order.
 
 extern "C" __global__ void __launch_bounds__(THREADS)
 index_votes(unsigned n_tasks, const unsigned *__restrict__ task_ptr, const unsigned *__restrict__ cell_ptr,
@@ -14,7 +14,7 @@ index_votes(unsigned n_tasks, const unsigned *__restrict__ task_ptr, const unsig
 }
 
 __device__ void to_one(double *p) {
-    // Divided by the largest: posteriors know ratios only, and a product of many votes must not vanish.
+    // Divide by the largest: only ratios matter, and a product of many votes must not underflow.
     double largest = 0.0;
     for (int k = 0; k < K; ++k) largest = fmax(largest, p[k]);
     for (int k = 0; k < K; ++k) p[k] /= largest;
@@ -25,7 +25,7 @@ sweep(unsigned n_tasks, const unsigned *__restrict__ first_vote, const unsigned 
       const int *__restrict__ known, const double *__restrict__ g, const double *__restrict__ a,
       const double *__restrict__ A, double *__restrict__ delta, double *__restrict__ eps, REAL *__restrict__ phi,
       double *__restrict__ sum_delta, unsigned *change, double *sums) {
-    // sums: of each block, eps [K]
+    // sums: for each block, eps [K]
     float moved = 0.0f;
     double lik[K], prior[K], p[K], eps_sum[K] = {};
     for EACH_TASK(i, n_tasks) {
@@ -50,7 +50,7 @@ sweep(unsigned n_tasks, const unsigned *__restrict__ first_vote, const unsigned 
                 moved = fmaxf(moved, fabs(p[k] - row[k]));
                 row[k] = p[k];
             }
-            // The pseudo-count of the least likely class is left as it was.
+            // The pseudo-count of the least likely class is not changed.
             double scale = 1.0 / (prior[least] + p[least]);
             for (int k = 0; k < K; ++k) {
                 told[k] = fmax((prior[least] * p[k] - prior[k] * p[least]) * scale, 0.0);

@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 
 def messages(n_classes: int, task_ptr: Any, cell_ptr: Any, cell_class: Any, annotator: Any) -> dict[str, Any]:
-    """What each vote and each task said last (nothing yet), and where the votes belong."""
+    """Return the initial (zero) messages of votes and tasks, and the index of the votes."""
     cp, n_votes, n_tasks = cupy(), len(annotator), len(task_ptr) - 1
     slot, first_vote = cp.empty(n_votes, dtype=np.uint32), cp.empty(n_tasks + 1, dtype=np.uint32)
     delta, eps = cp.zeros(n_votes * n_classes), cp.zeros((n_tasks, n_classes))
@@ -28,7 +28,7 @@ def messages(n_classes: int, task_ptr: Any, cell_ptr: Any, cell_class: Any, anno
 def sweep(
     K: Any,
     first_vote: Any,
-    task: Any,  # of each vote: a thread that takes a whole task need not look it up
+    task: Any,  # unused: one thread processes a whole task
     slot: Any,
     known: Any,
     g: Floats,
@@ -40,7 +40,7 @@ def sweep(
     sum_eps: Floats,
     sum_delta: Floats,
 ) -> float:
-    """-> biggest change of phi."""
+    """Return the largest change of phi."""
     cp, blocks = cupy(), grid(len(phi))
     kernel = compiled(("ibcc.cu",), "sweep", K=len(K), **types_of(slot, phi))
     parameters = [cp.asarray(values) for values in (g, a, A)]

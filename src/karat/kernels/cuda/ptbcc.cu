@@ -1,16 +1,16 @@
-// PTBCC with few classes: the twin of karat/kernels/ptbcc.py, whose equations and names it uses. Compiled for a number
-// of classes K and of prototypes but the first D, so that everything that belongs to a task stays in registers: cells
-// are sorted by class, so a loop over the classes meets them with constant indices.
+// PTBCC with few classes: the GPU version of karat/kernels/ptbcc.py, with its equations and names. Compiled for K
+// classes and D prototypes besides the first, so that all data of a task stay in registers: cells are sorted by class,
+// so a loop over the classes accesses them with constant indices.
 //
-// Arithmetic is float32. Sums over tasks are kept in float32 by each thread, added up in float64 by each block in a
-// fixed order, and by the host over the blocks; sums by annotator are fixed-point integers, whose order does not
+// Arithmetic is float32. Each thread sums over its tasks in float32, each block sums these in float64 in a fixed
+// order, and the host sums over the blocks. Sums by annotator are fixed-point integers, for which the order does not
 // matter. So the same data give the same bits.
 
 extern "C" __global__ void __launch_bounds__(THREADS)
 start(unsigned n_tasks, const unsigned *__restrict__ task_ptr, const unsigned *__restrict__ cell_ptr,
       const CLASS *__restrict__ cell_class, const unsigned *__restrict__ annotator, const float *__restrict__ phi,
       const float *__restrict__ v, Fixed *__restrict__ raw_pi, Fixed *__restrict__ pi, double *sums) {
-    // sums: for each block raw_v [K, S, K], confusion [K, S, K]
+    // sums: for each block, raw_v [K, S, K], confusion [K, S, K]
     constexpr int S = D + 1, N = K * S * K;
     float raw_sum[N] = {}, share_sum[N] = {}, theta[S];
     for EACH_TASK(i, n_tasks)
@@ -39,7 +39,7 @@ sweep(unsigned n_tasks, const unsigned *__restrict__ task_ptr, const unsigned *_
       const CLASS *__restrict__ cell_class, const unsigned *__restrict__ annotator, const int *__restrict__ known,
       const float *__restrict__ log_tau, const float *__restrict__ log_odds_pi, const float *__restrict__ base,
       const float *__restrict__ diff, float *__restrict__ phi, Fixed *__restrict__ pi, unsigned *change, double *sums) {
-    // sums: for each block tau [K], total [K, K], confusion [K, D, K], log_norm, entropy
+    // sums: for each block, tau [K], total [K, K], confusion [K, D, K], log_norm, entropy
     __shared__ float base_of[K * K], diff_of[K * OTHERS * K], tau_of[K];
     for (int n = threadIdx.x; n < K * K; n += THREADS) base_of[n] = base[n];
     for (int n = threadIdx.x; n < K * D * K; n += THREADS) diff_of[n] = diff[n];

@@ -1,9 +1,9 @@
-// What both kernels of PTBCC do with a vote.
+// What both kernels of PTBCC compute for each vote.
 
-#define OTHERS (D > 0 ? D : 1)  // no array has zero length
+#define OTHERS (D > 0 ? D : 1)  // arrays must not have zero length
 
 __device__ float weigh(const float *log_odds, const float *q, float *share) {
-    // (11): the shares of the prototypes in one vote. -> log of the sum of the odds, 1 for the first prototype.
+    // (11): the shares of the prototypes in one vote. Returns the log of the sum of the odds (the first is 1).
     float x[OTHERS], largest = 0.0f, total;
     for (int d = 0; d < D; ++d) {
         x[d] = log_odds[d] + q[d];
@@ -16,7 +16,7 @@ __device__ float weigh(const float *log_odds, const float *q, float *share) {
 }
 
 __device__ float first_theta(const float *p, const float *v, float *theta) {
-    // theta_s = sum_k phi_ik v_skl. -> their sum
+    // theta_s = sum_k phi_ik v_skl. Returns their sum.
     float total = 0.0f;
     for (int s = 0; s <= D; ++s) {
         theta[s] = 0.0f;

@@ -13,7 +13,7 @@ __all__ = ["launch", "start", "sweep"]
 
 Floats = NDArray[np.float64]
 
-FEW = 10  # classes whose sums a thread can hold
+MAX_FEW_CLASSES = 10  # whose sums a thread can hold
 
 
 def start(
@@ -59,7 +59,7 @@ def sweep(
     total: Floats,
     confusion: Floats,
 ) -> tuple[float, float, float]:
-    """-> biggest change of phi, sum of log-normalisers of phi, theta's part of the entropy."""
+    """Return the largest change of phi, the sum of its log-normalisers, and theta's part of the entropy."""
     cp = cupy()
     parameters = [cp.asarray(values, dtype=np.float32) for values in (log_tau, log_odds_pi, base, diff)]
     by_annotator, change, sums = launch((task_ptr, cell_ptr, cell_class, annotator, known), parameters, phi)
@@ -69,29 +69,29 @@ def sweep(
 
 
 def launch(votes: tuple[Any, ...], parameters: list[Any], phi: Any) -> tuple[Any, Any, Any]:
-    """The kernel itself, everything on the device. -> fixed-point sums by annotator, biggest change, rows of sums."""
+    """Run the kernel on the device. Return fixed-point sums by annotator, the largest change, and rows of sums."""
     cp, (log_tau, log_odds_pi, base, diff) = cupy(), parameters
     n_classes, n_others = len(log_tau), diff.shape[1]
     kernel, blocks, rows = _kernel("sweep", n_classes, n_others, votes[2], phi)
     by_annotator, change = cp.zeros(log_odds_pi.shape, dtype=np.uint64), cp.zeros(1, dtype=np.uint32)
     sums = cp.zeros((rows, n_classes + base.size + diff.size + 2))
     arguments = [np.uint32(len(phi)), *votes, *parameters, phi, by_annotator, change, sums]
-    if n_classes > FEW:
+    if n_classes > MAX_FEW_CLASSES:
         arguments.append(cp.empty((len(votes[2]), n_others), dtype=np.float32))  # theta of every cell
     kernel((blocks,), (THREADS,), tuple(arguments))
     return by_annotator, change, sums
 
 
 def _kernel(name: str, n_classes: int, n_others: int, cell_class: Any, phi: Any) -> tuple[Any, int, int]:
-    """-> the kernel, how many blocks it takes, and how many rows of sums it writes."""
-    few, blocks = n_classes <= FEW, grid(len(phi))
+    """Return the kernel, its number of blocks, and the number of rows of sums that it writes."""
+    few, blocks = n_classes <= MAX_FEW_CLASSES, grid(len(phi))
     files = ("ptbcc.cuh", "ptbcc.cu" if few else "ptbcc_many.cu")
     kernel = compiled(files, name, fast=True, K=n_classes, D=n_others, **types_of(cell_class, phi))
     return kernel, blocks, blocks if few else 1
 
 
 def _share_out(sums: Floats, arrays: tuple[Floats, ...]) -> Floats:
-    """Add the sums to the arrays in turn. -> what is left."""
+    """Add the sums to the arrays in turn. Return the rest."""
     for array in arrays:
         array += sums[: array.size].reshape(array.shape)
         sums = sums[array.size :]

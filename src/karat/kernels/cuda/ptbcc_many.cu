@@ -1,5 +1,5 @@
-// PTBCC with many classes: the same as ptbcc.cu without K x K work per task. What a thread cannot hold is added to
-// memory in float64, in whatever order the threads come: last bits may differ from run to run.
+// PTBCC with many classes: like ptbcc.cu, but without K x K work per task. What does not fit into registers is added to
+// memory in float64. The order of the threads is not fixed, so the last bits may differ from run to run.
 
 extern "C" __global__ void __launch_bounds__(THREADS)
 start(unsigned n_tasks, const unsigned *__restrict__ task_ptr, const unsigned *__restrict__ cell_ptr,
@@ -34,7 +34,7 @@ sweep(unsigned n_tasks, const unsigned *__restrict__ task_ptr, const unsigned *_
       const float *__restrict__ log_tau, const float *__restrict__ log_odds_pi, const float *__restrict__ base,
       const float *__restrict__ diff, float *__restrict__ phi, Fixed *__restrict__ pi, unsigned *change, double *sums,
       float *__restrict__ theta) {
-    // sums: tau [K], total [K, K], confusion [K, D, K], log_norm, entropy; theta: room for [cells, D]
+    // sums: tau [K], total [K, K], confusion [K, D, K], log_norm, entropy; theta: scratch of [cells, D]
     double *totals = sums + K, *confusion = totals + K * K, *numbers = confusion + K * D * K;
     double norm_sum = 0.0, entropy_sum = 0.0;
     float moved = 0.0f, score[K];

@@ -1,4 +1,4 @@
-// The twin of karat/kernels/votes.py.
+// The GPU version of karat/kernels/votes.py.
 
 extern "C" __global__ void __launch_bounds__(THREADS)
 vote_shares(unsigned n_tasks, const unsigned *__restrict__ task_ptr, const unsigned *__restrict__ cell_ptr,

@@ -1,6 +1,6 @@
-"""The public data sets of the PTBCC paper, and those that you register: names, sources, checksums, loading.
+"""The public data sets of the PTBCC paper, and those that users register: names, sources, checksums, loading.
 
-A data set is a folder with label.csv (a row a vote) and truth.csv (a row a task whose truth is known).
+A data set is a folder with label.csv (one row per vote) and truth.csv (one row per task with a known truth).
 """
 
 from __future__ import annotations
@@ -45,23 +45,23 @@ class Votes:
 
     info: DataSet
     annotations: Annotations
-    truth: Codes  # [T] the true class of each task, MISSING (-1) where it is not known
+    truth: Codes  # [T] the true class of each task, MISSING (-1) where it is unknown
     verified: bool  # whether both files have the checksums of the registry
 
     @property
     def counts(self) -> tuple[int, int, int, int, int]:
-        """Tasks, annotators, truths, classes and labels, as they are."""
+        """Numbers of tasks, annotators, truths, classes and labels in the files."""
         return _counts(self.annotations, self.truth)
 
 
 class Finding(NamedTuple):
-    """One file of a data set on disk, as it is and as it should be."""
+    """A file of a data set on disk, with its actual and its expected checksum."""
 
     name: str
     file: str
     origin: str  # the path or the address
     expected: str
-    found: str  # empty where there is no such file
+    found: str  # empty if there is no such file
 
     @property
     def is_good(self) -> bool:
@@ -71,9 +71,9 @@ class Finding(NamedTuple):
 def register(
     name: str, folder: str | Path, *, title: str | None = None, domain: str = "", address: str = ""
 ) -> DataSet:
-    """Make a data set of your own known for this session, with the counts and checksums of its files.
+    """Register a data set of your own for this session, with the counts and checksums of its files.
 
-    folder: where label.csv and truth.csv are now. address: the web folder from which others can fetch them.
+    `folder` contains label.csv and truth.csv. `address` is the web folder from which others can fetch them.
     Afterwards `load_dataset(name, folder's parent)`, `verify` and `fetch` treat it like the others.
     """
     folder = Path(folder)
@@ -87,7 +87,7 @@ def register(
 
 
 def cache_folder() -> Path:
-    """Where fetched data sets are kept: KARAT_CACHE, or the place that the system has for such things."""
+    """Return the folder of fetched data sets: KARAT_CACHE, or the system's cache folder."""
     if chosen := os.environ.get("KARAT_CACHE"):
         return Path(chosen).expanduser()
     if sys.platform == "win32":
@@ -98,16 +98,16 @@ def cache_folder() -> Path:
 
 
 def find(name: str, folder: str | Path) -> Path | None:
-    """The data set's own folder in this one, under Karat's name or the source's; None if a file is missing."""
+    """Return the data set's own folder, under Karat's name or the source's; None if a file is missing."""
     entry = data_set(name)
     candidates = (Path(folder) / place for place in (entry.name, entry.source_folder) if place)
     return next((place for place in candidates if all((place / file).is_file() for file in FILES)), None)
 
 
 def load_dataset(name: str, folder: str | Path | None = None, *, verified: bool = True) -> Votes:
-    """Votes and truths of a data set, from a folder of data sets or else from the cache, fetched if need be.
+    """Load the votes and truths of a data set from a folder, or from the cache, to which it is fetched if necessary.
 
-    Files with other checksums than the registry's are refused; verified=False takes them as they are.
+    Files with other checksums than the registry's are refused; `verified=False` accepts them.
     """
     entry = data_set(name)
     if folder is None and find(name, cache_folder()) is None:
@@ -123,7 +123,7 @@ def load_dataset(name: str, folder: str | Path | None = None, *, verified: bool 
 
 
 def verify(folder: str | Path) -> list[Finding]:
-    """Both files of every registered data set that has at least one of them in this folder."""
+    """Check both files of every registered data set that has at least one of them in this folder."""
     found: list[Finding] = []
     for entry in data_sets().values():
         places = [Path(folder) / place for place in (entry.name, entry.source_folder) if place]
@@ -133,13 +133,13 @@ def verify(folder: str | Path) -> list[Finding]:
 
 
 def refusal(finding: Finding) -> str:
-    """Which file is wrong, both checksums, and what to do."""
+    """Return which file is wrong, both checksums, and what to do."""
     if not finding.found:
         return f"{finding.origin} is missing; run `karat datasets fetch {finding.name}`"
     return (
         f"{finding.origin} is not {finding.file} of the data set {finding.name}: its SHA-256 is {finding.found}, "
         f"expected {finding.expected}; delete it and run `karat datasets fetch {finding.name}`, "
-        "or take a good copy with `--from DIR`"
+        "or copy it from a folder with `--from DIR`"
     )
 
 
@@ -150,21 +150,21 @@ def fetch(
     folder: str | Path | None = None,
     bar: Bar | None = None,
 ) -> dict[str, Path]:
-    """Bring data sets (all, if none is named) into the cache: where each is now.
+    """Fetch data sets (by default all) into the cache and return their folders.
 
-    source: a folder of data sets that are on disk already. bar: makes a progress bar for a file.
-    A file that is there and whole is not fetched again: after an interruption, the same call goes on.
+    `source` is a folder of data sets that are already on disk. `bar` makes a progress bar for a file.
+    Files that are already complete are not fetched again, so the same call resumes after an interruption.
     """
     goal = Path(folder or cache_folder())
     entries = [data_set(name) for name in names] or list(data_sets().values())
-    places = [_source_of(entry, source) for entry in entries]  # before the first is fetched
+    places = [_source_of(entry, source) for entry in entries]  # check all before the first is fetched
     for entry, place in zip(entries, places, strict=True):
         _fetch_files(entry, goal / entry.name, place, bar)
     return {entry.name: goal / entry.name for entry in entries}
 
 
 def _source_of(entry: DataSet, source: str | Path | None) -> Path | None:
-    """A folder on disk, or None for the entry's address."""
+    """Return the folder on disk, or None for the entry's address."""
     if source is None:
         if not entry.address:
             raise InputError(f"{entry.name} has no address to fetch it from; use --from DIR")
@@ -203,7 +203,7 @@ def _findings(entry: DataSet, folder: Path) -> list[Finding]:
 
 
 def _read(folder: Path) -> tuple[Annotations, Codes]:
-    """Read as gold, a truth that nobody voted for becomes a class too, so that it counts as missed."""
+    """Read votes and truths. As gold, a truth without votes becomes a class, too, and counts as missed."""
     taught = read(folder / FILES[0], gold=folder / FILES[1])
     return replace(taught, gold=np.full_like(taught.gold, MISSING)), taught.gold
 

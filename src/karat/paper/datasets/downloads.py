@@ -1,4 +1,4 @@
-"""Files from elsewhere: checked before they take their place, so that nothing half-made is ever found there."""
+"""Copy or download files. A file is checked before it is moved into place."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from karat.system.files import prepared, replacing
 
 __all__ = ["Bar", "copy", "download", "sha256"]
 
-TIMEOUT = 30  # seconds without any answer
+TIMEOUT = 30  # seconds without a response
 
-Bar = Callable[[str], Any]  # the name of a file -> a progress bar as Pooch takes them
-Check = Callable[[Path], None]  # raises if the file is not as it should be
+Bar = Callable[[str], Any]  # name of a file -> a progress bar for Pooch
+Check = Callable[[Path], None]  # raises if the file is not the expected one
 
 
 def sha256(path: Path) -> str:
@@ -31,7 +31,7 @@ def copy(source: Path, target: Path, check: Check) -> None:
 
 
 def download(address: str, target: Path, check: Check, bar: Bar | None = None) -> None:
-    """Through Pooch, which knows about proxies, certificates and time limits."""
+    """Download with Pooch, which supports proxies, certificates and time limits."""
     get = _downloader(bar(target.name) if bar else False)
     with prepared(target.parent), replacing(target) as temporary:
         _get(get, address, temporary)
@@ -43,13 +43,13 @@ def _downloader(bar: Any) -> Any:
         from pooch import HTTPDownloader
     except ImportError:
         raise InputError(
-            "downloads need Pooch: pip install 'karat[data]'; or take files on disk (--from DIR)"
+            "downloads need Pooch: pip install 'karat[data]'; or copy files from disk (--from DIR)"
         ) from None
     return HTTPDownloader(progressbar=bar, chunk_size=2**16, timeout=TIMEOUT)
 
 
 def _get(downloader: Any, address: str, path: Path) -> None:
-    from requests import RequestException  # Pooch brings it
+    from requests import RequestException  # a dependency of Pooch
 
     try:
         downloader(address, str(path), None)
@@ -58,5 +58,5 @@ def _get(downloader: Any, address: str, path: Path) -> None:
         reason = f"the server answers {answer}" if answer else f"no connection ({type(error).__name__})"
         raise KaratError(
             f"{address} cannot be downloaded: {reason}; check the network and try again, "
-            "or get the file by other means and give its folder with --from DIR"
+            "or obtain the file in another way and pass its folder with --from DIR"
         ) from error

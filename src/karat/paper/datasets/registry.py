@@ -1,4 +1,4 @@
-"""What is known of each data set before any of it is read."""
+"""The registry of data sets: names, counts, checksums and addresses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SOURCE = (
 
 @dataclass(frozen=True)
 class DataSet:
-    """What is known of a data set before any of it is read. The counts are those of the paper's Table 3."""
+    """An entry of the registry. The counts are those of the paper's Table 3."""
 
     name: str
     title: str
@@ -26,12 +26,12 @@ class DataSet:
     n_truths: int
     n_classes: int
     n_labels: int
-    sha256: dict[str, str]  # by file
-    address: str = ""  # of the folder with the two files; empty where there is none to fetch from
+    sha256: dict[str, str]  # file name -> checksum
+    address: str = ""  # address of the folder with the two files; empty if it cannot be fetched
 
     @property
     def counts(self) -> tuple[int, int, int, int, int]:
-        """Tasks, annotators, truths, classes and labels."""
+        """Numbers of tasks, annotators, truths, classes and labels."""
         return self.n_tasks, self.n_annotators, self.n_truths, self.n_classes, self.n_labels
 
     @property
@@ -40,7 +40,7 @@ class DataSet:
 
     @property
     def source_folder(self) -> str:
-        """What the folder is called where it comes from."""
+        """Name of the folder at its source."""
         return self.address.rstrip("/").rpartition("/")[2]
 
 
@@ -113,12 +113,12 @@ _REGISTRY = {entry.name: entry for entry in _PAPER}
 
 
 def data_sets() -> dict[str, DataSet]:
-    """All that are registered, by name: the paper's eleven first."""
+    """Return all registered data sets by name, the paper's eleven first."""
     return dict(_REGISTRY)
 
 
 def data_set(name: str) -> DataSet:
-    """The registered data set of this name (upper or lower case)."""
+    """Return the registered data set of this name (case-insensitive)."""
     if name.lower() not in _REGISTRY:
         raise InputError(f"there is no data set {name!r}; choose from {', '.join(_REGISTRY)}")
     return _REGISTRY[name.lower()]
@@ -126,6 +126,8 @@ def data_set(name: str) -> DataSet:
 
 def add(entry: DataSet) -> DataSet:
     if entry.name.lower() != entry.name or not entry.name.isidentifier() or entry.name in _REGISTRY:
-        raise InputError(f"{entry.name!r} cannot name a data set: use a new name of small letters, digits and _")
+        raise InputError(
+            f"{entry.name!r} is not a valid data set name: use a new name of lower-case letters, digits and _"
+        )
     _REGISTRY[entry.name] = entry
     return entry

@@ -1,4 +1,4 @@
-"""View -> charts: Vega-Lite made by Altair, drawn by a page, or by vl-convert as SVG, PNG and PDF without a browser."""
+"""Make the charts of a view. Altair writes Vega-Lite; a page draws it, or vl-convert renders SVG, PNG and PDF."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Drawn:
     """A chart, ready for a page."""
 
     title: str
-    alt: str  # what it says, for those who do not see it
-    spec: Spec | None  # Vega-Lite; None: see absent
+    alt: str  # alternative text, which says what the chart shows
+    spec: Spec | None  # a Vega-Lite specification, or None if the chart is absent
     absent: str | None = None
 
 
@@ -37,38 +37,40 @@ class Kind:
     title: str
     words: Callable[[View], str]
     spec: Callable[[View], Spec]
-    absent: Callable[[View], str | None] = lambda view: None  # why it is not there, if it is not
+    absent: Callable[[View], str | None] = lambda view: None  # why the chart is absent, or None
 
 
 def _no_prototypes(view: View) -> str | None:
-    return None if view.prototypes else f"{view.record.method} learns no prototypes."
+    return None if view.prototypes else f"{view.record.method} does not learn prototypes."
 
 
 def _no_bound(view: View) -> str | None:
     has = sum(step.bound is not None for step in view.record.steps) > 1
-    return None if has else f"{view.record.method} has no bound that rises from iteration to iteration."
+    return None if has else f"{view.record.method} has no bound that increases with every iteration."
 
 
 def _no_change(view: View) -> str | None:
     has = sum(bool(step.change) for step in view.record.steps) > 1
-    return None if has else f"{view.record.method} needs no iterations."
+    return None if has else f"{view.record.method} is not iterative."
 
 
 def _confusion(view: View) -> Spec:
     return matrix_spec(view.classes.matrix or [], view.classes.names)
 
 
-# As in karat.report.kinds, but for the annotator, who must be named.
+# The same keys as in karat.report.kinds, except "annotator", which needs a name.
 DRAWN = {
-    "confidence": Kind("How sure the labels are", words.confidence, pictures.confidence),
+    "confidence": Kind("Confidence of the labels", words.confidence, pictures.confidence),
     "ranking": Kind("Accuracy of annotators", words.ranking, pictures.ranking),
     "annotators": Kind("Accuracy and number of votes", words.annotators, pictures.dots),
     "prototypes": Kind("The prototypes", words.mixtures, pictures.prototypes, _no_prototypes),
-    "mixtures": Kind("Annotators between the prototypes", words.mixtures, pictures.mixtures, _no_prototypes),
+    "mixtures": Kind("How much annotators follow each prototype", words.mixtures, pictures.mixtures, _no_prototypes),
     "balance": Kind("Share of each class", words.balance, pictures.balance),
-    "confusion": Kind("How all annotators vote", words.confusion, _confusion, lambda view: view.classes.absent),
+    "confusion": Kind(
+        "Confusion matrix of all annotators", words.confusion, _confusion, lambda view: view.classes.absent
+    ),
     "calibration": Kind(
-        "Are labels right as often as they say?",
+        "Calibration of the probabilities",
         words.calibration,
         pictures.calibration,
         lambda view: view.trust.calibration_absent,
@@ -79,7 +81,7 @@ DRAWN = {
 
 
 def draw(view: View, kind: str) -> Drawn:
-    """One chart of the view."""
+    """Draw one chart of the view."""
     how = DRAWN[kind]
     if (absent := how.absent(view)) is not None:
         return Drawn(how.title, "", None, absent)
@@ -87,7 +89,7 @@ def draw(view: View, kind: str) -> Drawn:
 
 
 def draw_annotator(result: ResultData, name: Any) -> Drawn:
-    """The confusion matrix of one annotator; 17 is found by "17", too."""
+    """Draw the confusion matrix of one annotator. The text "17" also matches the number 17."""
     code, title = match([name], result.annotator_names), f"How {name} votes"
     if code[0] == MISSING:
         raise InputError(f"there is no annotator {name!r}")
@@ -99,7 +101,7 @@ def draw_annotator(result: ResultData, name: Any) -> Drawn:
 
 
 def drawn(view: View) -> dict[str, Drawn]:
-    """All charts of the report: those of DRAWN but each prototype by itself, and an annotator's matrix."""
+    """Draw all charts of the report: those of DRAWN, each prototype, and the matrix of an annotator."""
     charts = {kind: draw(view, kind) for kind in DRAWN if kind != "prototypes"}
     if view.prototypes is not None:
         for one in view.prototypes.prototypes:

@@ -1,4 +1,4 @@
-"""View -> charts, a function each."""
+"""The charts of a view, one function each."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 import altair as alt
 
 from karat.report.charts.matrices import cells, heat_map
-from karat.report.charts.style import BLUE, GREY, INK, MIXED, ORANGE, SHARE, Spec, data, spec_of
+from karat.report.charts.style import BLUE, GREY, INK, ORANGE, PROTOTYPE_COLOURS, SHARE, Spec, data, spec_of
 from karat.report.views import View
 
 __all__ = ["balance", "bound", "calibration", "change", "confidence", "dots", "mixtures", "prototypes", "ranking"]
 
-ROW = 15  # pixels of an annotator
-LOW = 220  # height of charts that need no more
-SIDE = 360  # width of a prototype beside others
-MANY_BARS = 80  # beyond, there is no room between them
+ROW_HEIGHT = 15  # pixels per annotator
+DEFAULT_HEIGHT = 220
+PROTOTYPE_WIDTH = 360  # when there are several
+MANY_BARS = 80  # with more, there are no gaps between them
 
 
 def confidence(view: View) -> Spec:
-    """How many tasks are how sure."""
+    """Number of tasks by the confidence of their label."""
     x = alt.X(
         "low:Q",
         bin=alt.BinParams(binned=True, step=0.05),
@@ -34,13 +34,13 @@ def confidence(view: View) -> Spec:
         alt.Tooltip("high:Q", title="to", format=SHARE),
         alt.Tooltip("n:Q", title="tasks", format=","),
     ]
-    chart = alt.Chart(data(), width="container", height=LOW).mark_bar(color=BLUE, binSpacing=1)
+    chart = alt.Chart(data(), width="container", height=DEFAULT_HEIGHT).mark_bar(color=BLUE, binSpacing=1)
     chart = chart.encode(x=x, x2="high:Q", y=alt.Y("n:Q", title="tasks", axis=_few(tickMinStep=1)), tooltip=tooltip)
     return spec_of(chart, rows=[asdict(bin_) for bin_ in view.quality.histogram])
 
 
 def ranking(view: View) -> Spec:
-    """Annotators with the interval of their accuracy, the best on top."""
+    """Accuracy of the annotators with its interval, the best on top."""
     found = view.annotators
     names = alt.Y("annotator:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False))
     base = alt.Chart(data()).encode(y=names, tooltip=_annotator())
@@ -49,14 +49,14 @@ def ranking(view: View) -> Spec:
     )
     dot = base.mark_point(color=BLUE, filled=True, size=55, opacity=1).encode(x="accuracy:Q")
     chance = alt.Chart(data("chance")).mark_rule(color=ORANGE, strokeDash=[4, 4], strokeWidth=1.5).encode(x="x:Q")
-    chart = alt.layer(chance, line, dot).properties(width="container", height=max(ROW * len(found.ranking), 30))
+    chart = alt.layer(chance, line, dot).properties(width="container", height=max(ROW_HEIGHT * len(found.ranking), 30))
     return spec_of(chart, rows=[asdict(one) for one in found.ranking], chance=[{"x": found.chance}])
 
 
 def dots(view: View) -> Spec:
     """Accuracy against the number of votes."""
     log = alt.Scale(type="log", nice=False, padding=12)
-    chart = alt.Chart(data(), width="container", height=LOW + 40)
+    chart = alt.Chart(data(), width="container", height=DEFAULT_HEIGHT + 40)
     chart = chart.mark_point(color=BLUE, filled=True, size=45, opacity=0.65).encode(
         x=alt.X("n_votes:Q", title="votes (log scale)", scale=log, axis=_few(format="~s", grid=False)),
         y=alt.Y("accuracy:Q", title="expected accuracy", scale=_zero_to_one(), axis=_shares()),
@@ -66,13 +66,13 @@ def dots(view: View) -> Spec:
 
 
 def mixtures(view: View) -> Spec:
-    """A bar an annotator, as in Figures 3 and 4 of the paper: how much each follows each prototype."""
+    """How much each annotator follows each prototype, one bar per annotator (Figures 3 and 4 of the paper)."""
     assert view.prototypes is not None
     names = [f"prototype {one.number}" for one in view.prototypes.prototypes]
-    colours = alt.Scale(domain=names, range=[MIXED[s % len(MIXED)] for s in range(len(names))])
+    colours = alt.Scale(domain=names, range=[PROTOTYPE_COLOURS[s % len(PROTOTYPE_COLOURS)] for s in range(len(names))])
     width = alt.RelativeBandSize(1 if len(view.prototypes.mixtures) > MANY_BARS else 0.88)
     no_names, side_by_side = alt.Axis(labels=False, ticks=False), alt.Scale(padding=0)
-    chart = alt.Chart(data(), width="container", height=LOW).mark_bar(width=width)
+    chart = alt.Chart(data(), width="container", height=DEFAULT_HEIGHT).mark_bar(width=width)
     chart = chart.encode(
         x=alt.X("place:O", title="annotators, by their share of prototype 1", axis=no_names, scale=side_by_side),
         y=alt.Y("share:Q", title="share", axis=_shares(), scale=_zero_to_one()),
@@ -99,11 +99,13 @@ def _mixed(view: View) -> list[dict[str, Any]]:
 
 
 def prototypes(view: View) -> Spec:
-    """All prototypes side by side."""
+    """The confusion matrices of all prototypes side by side."""
     assert view.prototypes is not None
     found, classes = view.prototypes.prototypes, view.prototypes.classes
     names = {one.number: f"cells_{one.number}" for one in found}
-    maps = [heat_map(classes, f"Prototype {n}", name=name).properties(width=SIDE) for n, name in names.items()]
+    maps = [
+        heat_map(classes, f"Prototype {n}", name=name).properties(width=PROTOTYPE_WIDTH) for n, name in names.items()
+    ]
     return spec_of(alt.hconcat(*maps), **{names[one.number]: cells(one.matrix, classes) for one in found})
 
 
@@ -130,7 +132,7 @@ def balance(view: View) -> Spec:
 
 
 def calibration(view: View) -> Spec:
-    """How often labels of some probability are right; on the diagonal, as often as they say."""
+    """The share of right labels by their probability. Calibrated probabilities lie on the diagonal."""
     assert view.trust.calibration is not None
     base = alt.Chart(data()).encode(
         x=alt.X("confidence:Q", title="probability of the label", scale=_zero_to_one(), axis=_shares()),
@@ -151,26 +153,26 @@ def calibration(view: View) -> Spec:
 
 
 def change(view: View) -> Spec:
-    """The biggest change of a probability in each iteration."""
+    """The largest change of a probability in each iteration."""
     rows = [{"iteration": one.iteration, "value": one.change} for one in view.record.steps if one.change]
     axis = alt.Axis(values=_powers([row["value"] for row in rows if row["value"]]), format="~g")
     return _curve(rows, alt.Y("value:Q", title="biggest change", scale=alt.Scale(type="log"), axis=axis))
 
 
 def bound(view: View) -> Spec:
-    """What the method maximises."""
+    """The bound that the method maximises, by iteration."""
     rows = [{"iteration": one.iteration, "value": one.bound} for one in view.record.steps if one.bound is not None]
     return _curve(rows, alt.Y("value:Q", title="bound", scale=alt.Scale(zero=False), axis=_few()))
 
 
 def _powers(values: list[float]) -> list[float]:
-    """Powers of ten, so that a log scale has few lines."""
+    """Return the powers of ten in the range, as ticks of a log scale."""
     return [10.0**k for k in range(math.floor(math.log10(min(values))), math.ceil(math.log10(max(values))) + 1)]
 
 
 def _curve(rows: list[dict[str, Any]], y: alt.Y) -> Spec:
     points = alt.OverlayMarkDef(color=BLUE, size=18) if len(rows) <= MANY_BARS else False
-    chart = alt.Chart(data(), width="container", height=LOW).mark_line(color=BLUE, point=points)
+    chart = alt.Chart(data(), width="container", height=DEFAULT_HEIGHT).mark_line(color=BLUE, point=points)
     chart = chart.encode(
         x=alt.X("iteration:Q", title="iteration", axis=_few(tickMinStep=1), scale=alt.Scale(nice=False)),
         y=y,

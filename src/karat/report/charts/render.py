@@ -1,4 +1,4 @@
-"""Charts as files, and the scripts that draw them in a page: by vl-convert, which needs no browser and no network."""
+"""Render charts as files and bundle their scripts with vl-convert, which needs neither a browser nor a network."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from karat.report.charts.style import Spec
 
 __all__ = ["bundle", "image"]
 
-WIDTH = 640  # of charts that fill their page
-SCALE = 2.0  # of PNG: sharp on today's screens
+WIDTH = 640  # pixels, of charts that fill their page
+SCALE = 2.0  # of PNG files, for high-resolution screens
 
 
 @cache
 def bundle() -> str:
-    """Vega, Vega-Lite and Vega-Embed in one script, which can stand inside a page."""
+    """Return Vega, Vega-Lite and Vega-Embed as one script that can be embedded in a page."""
     import vl_convert
 
-    code: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # its stub forgets that nothing need be added
+    code: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # the argument is optional; the stub is wrong
     return code.replace("</script", "<\\/script")
 
 
 def image(spec: Spec, format: str) -> bytes:
-    """The chart on white paper."""
+    """Render the chart on a white background."""
     import vl_convert
 
     paper: dict[str, Any] = {**spec, "background": "white", "padding": 12}

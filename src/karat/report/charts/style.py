@@ -1,6 +1,6 @@
-"""How charts look. Ink is `currentColor`, so that one chart serves light and dark pages, and paper.
+"""The style of the charts. Text is drawn in `currentColor`, so that one chart fits light pages, dark pages and print.
 
-Field names are ours alone: Vega evaluates field names and expressions, so names from the data are only ever values.
+Field names never come from the data, because Vega evaluates field names and expressions. Names from data are values.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from typing import Any
 
 import altair as alt
 
-__all__ = ["BLUE", "GREY", "INK", "MIXED", "ORANGE", "SHARE", "Spec", "data", "spec_of"]
+__all__ = ["BLUE", "GREY", "INK", "ORANGE", "PROTOTYPE_COLOURS", "SHARE", "Spec", "data", "spec_of"]
 
 Spec = dict[str, Any]
 
 ROWS = "rows"
 
-# Dark enough on white and light enough on black: at least 3 to 1 against both.
+# These colours have a contrast of at least 3 to 1 against both white and black.
 BLUE, ORANGE, GREY = "#3f74d1", "#d07a1f", "#868c95"
-MIXED = [BLUE, ORANGE, "#2a9a80", "#a866c4", "#c2557a", "#7d8a2e", "#4a9bc4", "#9a6b4b"]
+PROTOTYPE_COLOURS = [BLUE, ORANGE, "#2a9a80", "#a866c4", "#c2557a", "#7d8a2e", "#4a9bc4", "#9a6b4b"]
 INK = "currentColor"
 SHARE = ".0%"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"
@@ -60,14 +60,14 @@ CONFIG: Spec = {
 
 
 def data(name: str = ROWS) -> alt.NamedData:
-    """The rows that `spec_of` is given under this name."""
+    """Refer to the rows that `spec_of` receives under this name."""
     return alt.NamedData(name=name)
 
 
 def spec_of(chart: alt.TopLevelMixin, **datasets: list[dict[str, Any]]) -> Spec:
-    """Plain Vega-Lite, checked against its schema, that names no address on the network.
+    """Return plain Vega-Lite without network addresses, checked against its schema.
 
-    Data are put in afterwards: to check thousands of rows against the schema takes seconds and finds nothing.
+    The data are inserted after the check, because checking thousands of rows takes seconds and finds nothing.
     """
     spec: Spec = chart.to_dict()
     spec.pop("$schema", None)

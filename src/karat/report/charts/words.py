@@ -1,4 +1,4 @@
-"""What each chart says, for those who do not see it."""
+"""Alternative texts of the charts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 
 def confidence(view: View) -> str:
     bands = ", ".join(f"{band.n:,} {band.word} ({band.range})" for band in view.quality.bands)
-    return f"Bars: tasks by the probability of their label: {bands}."
+    return f"Bar chart of the number of tasks by the probability of their label: {bands}."
 
 
 def ranking(view: View) -> str:
@@ -35,30 +35,30 @@ def ranking(view: View) -> str:
 
 def annotators(view: View) -> str:
     votes = [one.n_votes for one in view.annotators.dots]
-    return f"A dot an annotator: {len(votes):,} with {min(votes):,} to {max(votes):,} votes, by expected accuracy."
+    return f"{len(votes):,} dots, one per annotator: {min(votes):,} to {max(votes):,} votes, by expected accuracy."
 
 
 def prototype(one: Prototype) -> str:
-    found = ", ".join(f"{m.truth} taken for {m.vote} in {percent(m.share)}" for m in one.mistakes)
-    mistakes = f"; its commonest mistakes: {found}" if found else ""
+    found = ", ".join(f"{m.truth} confused with {m.vote} in {percent(m.share)}" for m in one.mistakes)
+    mistakes = f"; its most frequent mistakes: {found}" if found else ""
     return f"Heat map of prototype {one.number}, right in {percent(one.accuracy)}{mistakes}."
 
 
 def mixtures(view: View) -> str:
     assert view.prototypes is not None
     shares = ", ".join(f"prototype {one.number} has {percent(one.share)}" for one in view.prototypes.prototypes)
-    return f"A bar an annotator, divided by how much they follow each prototype. Of all votes, {shares}."
+    return f"One bar per annotator, divided by how much they follow each prototype. Of all votes, {shares}."
 
 
 def balance(view: View) -> str:
     shown = view.classes.rows[:5]
     listed = ", ".join(f"{one.label} {percent(one.share)}" for one in shown)
-    return f"Bars: the share of each class among labels and votes. Most frequent: {listed}."
+    return f"Bar chart of the share of each class among labels and votes. Most frequent: {listed}."
 
 
 def confusion(view: View) -> str:
     found = ", ".join(f"{m.truth} for {m.vote} ({percent(m.share)})" for m in view.classes.mistakes[:5])
-    return f"Heat map of how all annotators vote by the truth. Most often confused: {found or 'nothing'}."
+    return f"Heat map of the votes of all annotators by the truth. Most often confused: {found or 'nothing'}."
 
 
 def calibration(view: View) -> str:
@@ -67,12 +67,12 @@ def calibration(view: View) -> str:
         f"probability {percent(one.confidence)}: {percent(one.accuracy)} of {one.n:,} right"
         for one in view.trust.calibration.bins
     )
-    return f"Dots: how often labels of some probability are right. {found}."
+    return f"Dots: share of right labels by their probability. {found}."
 
 
 def change(view: View) -> str:
     values = [one.change for one in view.record.steps if one.change]
-    return f"Line: the biggest change of a probability falls from {values[0]:.2g} to {values[-1]:.2g}."
+    return f"Line: the largest change of a probability falls from {values[0]:.2g} to {values[-1]:.2g}."
 
 
 def bound(view: View) -> str:

@@ -1,5 +1,5 @@
 "use strict";
-// Charts, sorting, filtering. Names from the data only ever become text (textContent, values): never HTML, never code.
+// Charts, sorting and filtering. Names from the data are inserted as text only (textContent, values), never as HTML or code.
 const island = (id) => JSON.parse(document.getElementById(id).textContent);
 const all = (selector, under = document) => [...under.querySelectorAll(selector)];
 
@@ -41,7 +41,7 @@ function enhance(table) {
     if (form) form.querySelector(".found").textContent = found.length < rows.length ? `${found.length} of ${rows.length} rows match` : "";
     pager.hidden = found.length <= size;
     pager.querySelector("button").hidden = shown >= found.length;
-    pager.querySelector("span").textContent = `${Math.min(shown, found.length)} of ${found.length} rows on the screen`;
+    pager.querySelector("span").textContent = `${Math.min(shown, found.length)} of ${found.length} rows shown`;
   }
   function sortBy(header, place) {
     const numeric = header.dataset.sort === "number";
@@ -73,7 +73,7 @@ function enhance(table) {
 all("tr.votes").forEach((row) => {
   const button = row.previousElementSibling.querySelector("button.more");
   row.hidden = true;
-  button.append(button.nextElementSibling);  // what the row says without scripts becomes the button
+  button.append(button.nextElementSibling);  // the text shown without scripts becomes the label of the button
   button.hidden = false;
   button.addEventListener("click", () => {
     row.hidden = !row.hidden;
@@ -108,7 +108,7 @@ async function drawChart(place) {
   const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, tooltip: { theme: "custom" } };
   const { view } = await vegaEmbed(place, specs[name], options);
   views[name] = view;
-  place.querySelector("svg").setAttribute("aria-hidden", "true"); // the place itself has the words
+  place.querySelector("svg").setAttribute("aria-hidden", "true"); // the container has the alternative text
   saveButtons(place.closest("figure"), view, name);
 }
 async function chooseAnnotator() {
@@ -121,7 +121,7 @@ async function chooseAnnotator() {
     const cells = matrix.flatMap((row, k) => row.map((share, l) => ({ truth: classes[k], vote: classes[l], share })));
     views.annotator.data("cells", cells).run();
     const worst = cells.filter((cell) => cell.truth !== cell.vote).sort((a, b) => b.share - a.share)[0];
-    words.textContent = worst ? `Takes ${worst.truth} for ${worst.vote} in ${Math.round(100 * worst.share)} % of the cases, more often than any other mistake.` : "";
+    words.textContent = worst ? `Most frequent mistake: ${worst.truth} is confused with ${worst.vote} in ${Math.round(100 * worst.share)} % of the cases.` : "";
   };
   choice.disabled = false;
   choice.addEventListener("change", show);
@@ -129,7 +129,7 @@ async function chooseAnnotator() {
 }
 Promise.all(all("[data-chart]").map(drawChart)).then(chooseAnnotator);
 
-// --- where we are ---------------------------------------------------------------------------------------------------
+// --- current section------------------------------------------------------------------------------------------------
 const links = new Map(all("nav a").map((link) => [link.hash.slice(1), link]));
 const watcher = new IntersectionObserver((entries) => {
   for (const entry of entries.filter((one) => one.isIntersecting)) {

@@ -1,7 +1,7 @@
-"""ResultData -> what can be shown of it: plain dataclasses of text and numbers, ready for JSON.
+"""Convert a result to what is shown of it: plain dataclasses of text and numbers, ready for JSON.
 
-Names are text here, and large data are summarised: every list that leaves something out has a `Shown` beside it that
-says how much, in which order, and where the rest is.
+Names are text here, and large data are summarised. Every shortened list has a `Shown` beside it that says how many
+rows are shown, in which order, and where the rest is.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class View:
     quality: Quality
     tasks: Tasks
     annotators: Annotators
-    prototypes: Prototypes | None  # None for methods that have none
+    prototypes: Prototypes | None  # None for methods without prototypes
     classes: Classes
     trust: Trust
     record: Record

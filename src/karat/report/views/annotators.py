@@ -1,4 +1,4 @@
-"""How good each annotator is."""
+"""The quality of each annotator."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ __all__ = ["AnnotatorRow", "Annotators", "Confusions", "Ranked", "annotators", "
 
 Integers = NDArray[np.int64]
 
-MOST_ROWS = 300
-MOST_RANKED = 40  # in the picture of the ranking: more lines cannot be told apart
-MOST_DOTS = 2000
-MOST_NUMBERS = 60_000  # of all confusion matrices in a report together
+MAX_ROWS = 300
+MAX_RANKED = 40  # in the ranking chart: more lines cannot be told apart
+MAX_DOTS = 2000
+MAX_NUMBERS = 60_000  # in all confusion matrices of a report together
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """What is drawn of an annotator."""
+    """What the charts show of an annotator."""
 
     annotator: str
     n_votes: int
@@ -46,16 +46,16 @@ class AnnotatorRow:
     low: float
     high: float
     agreement: float
-    weights: list[float]  # of the prototypes
-    group: int | None  # those who vote alike have the same number
-    suspicion: str  # "", or what kind of spammer this looks like
-    measured: float | None  # the share of right votes by known truths
+    weights: list[float]  # of each prototype
+    group: int | None  # annotators with correlated votes have the same number
+    suspicion: str  # the kind of spammer that this annotator may be, or ""
+    measured: float | None  # share of right votes among those on tasks with known truth
     n_measured: int
 
 
 @dataclass(frozen=True)
 class Confusions:
-    """How some annotators vote (columns) when the truth is given (rows)."""
+    """Confusion matrices of some annotators: truth in rows, vote in columns."""
 
     annotators: list[str]
     classes: list[str]
@@ -66,11 +66,11 @@ class Confusions:
 @dataclass(frozen=True)
 class Annotators:
     n: int
-    mean: float  # of the accuracy, each vote counting alike
+    mean: float  # mean accuracy, weighted by the number of votes
     lowest: float
     highest: float
-    chance: float  # accuracy of somebody who always votes for the most frequent class
-    n_better: int  # who are better than that, with 95 % certainty
+    chance: float  # accuracy of always voting for the most frequent class
+    n_better: int  # number of annotators who are better than that, with 95 % certainty
     n_worse: int
     rows: list[AnnotatorRow]
     shown: Shown
@@ -81,18 +81,18 @@ class Annotators:
     confusions: Confusions | None
     absent: str | None  # why there are no confusion matrices
     groups: list[Group]
-    effective: float | None  # how many independent annotators they are worth
+    effective: float | None  # effective number of independent annotators
     n_suspects: int
 
 
 def annotators(
-    result: ResultData, key: Key | None = None, found: Suspects | None = None, *, most: int = MOST_ROWS
+    result: ResultData, key: Key | None = None, found: Suspects | None = None, *, most: int = MAX_ROWS
 ) -> Annotators:
-    """found: what `suspects` says; without it, nobody is suspected."""
+    """Return the view of the annotators. `found` comes from `suspects`; without it, nobody is marked."""
     order = ranking(result)
     chosen, words = _ends(order, most)
-    drawn, drawn_words = _ends(order, MOST_RANKED)
-    by_votes = np.argsort(-result.votes_per_annotator, kind="stable")[:MOST_DOTS]
+    drawn, drawn_words = _ends(order, MAX_RANKED)
+    by_votes = np.argsort(-result.votes_per_annotator, kind="stable")[:MAX_DOTS]
     chance = float(result.posterior.mean(axis=0).max())
     return Annotators(
         n=len(order),
@@ -117,7 +117,7 @@ def annotators(
 
 
 def ranking(result: ResultData) -> Integers:
-    """The best first; of equals, the one with more votes."""
+    """Return the annotators, the most accurate first; ties are ordered by the number of votes."""
     return np.lexsort((-result.votes_per_annotator, -result.accuracy))
 
 
@@ -126,7 +126,7 @@ def confusions(result: ResultData) -> Confusions | None:
     if not result.learned.has_matrices:
         return None
     classes = shown_classes(result)
-    n = max(MOST_NUMBERS // len(classes) ** 2, 1)
+    n = max(MAX_NUMBERS // len(classes) ** 2, 1)
     chosen = np.argsort(-result.votes_per_annotator, kind="stable")[:n]
     found = matrices(result, chosen.astype(np.int32), classes)
     return Confusions(
@@ -138,7 +138,7 @@ def confusions(result: ResultData) -> Confusions | None:
 
 
 def _ends(order: Integers, most: int) -> tuple[Integers, str]:
-    """The best and the worst, if there are too many."""
+    """Return all annotators, or the best and the worst if there are too many."""
     if len(order) <= most:
         return order, "expected accuracy"
     half = most // 2
@@ -188,7 +188,7 @@ def _rows(
 
 
 def _measured(result: ResultData, key: Key | None) -> tuple[Integers, Integers]:
-    """Right votes, and votes on tasks with a known truth, of every annotator."""
+    """Return, for every annotator, the number of right votes and of all votes on tasks with known truth."""
     n = len(result.accuracy)
     if key is None or result.annotations is None:
         return np.zeros(n, np.int64), np.zeros(n, np.int64)

@@ -1,4 +1,4 @@
-"""How frequent the classes are, and which are taken for which."""
+"""The frequencies of the classes, and which classes are confused."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ __all__ = ["ClassRow", "Classes", "Mistake", "classes", "mistakes", "shown_class
 
 Integers = NDArray[np.int64]
 
-MOST_IN_MATRIX = 60  # beyond, cells are too small to see
-MOST_ROWS = 100
-MOST_MISTAKES = 8
+MAX_IN_MATRIX = 60  # with more classes, cells are too small to see
+MAX_ROWS = 100
+MAX_MISTAKES = 8
 
 
 @dataclass(frozen=True)
 class ClassRow:
     label: str
     n_labels: int
-    share: float  # of the labels
-    expected: float  # of the tasks, by the posterior
+    share: float  # share of the labels
+    expected: float  # share of the tasks, by the posterior
     votes: float | None  # share of the votes
-    confidence: float | None  # mean, of the tasks with this label
-    recall: float | None  # how often annotators find it when it is the truth
-    taken_for: str | None  # what they vote instead, most often
+    confidence: float | None  # mean confidence of the tasks with this label
+    recall: float | None  # how often annotators vote for it when it is the truth
+    taken_for: str | None  # the class that they vote for most often instead
     taken_share: float
 
 
@@ -37,29 +37,29 @@ class ClassRow:
 class Mistake:
     truth: str
     vote: str
-    share: float  # of the votes where that is the truth
+    share: float  # share of the votes on tasks with this truth
 
 
 @dataclass(frozen=True)
 class Classes:
     rows: list[ClassRow]
     shown: Shown
-    names: list[str]  # of the matrix
-    matrix: Matrix | None  # how all annotators together vote
+    names: list[str]  # classes of the matrix
+    matrix: Matrix | None  # confusion matrix of all annotators together
     matrix_shown: Shown
     mistakes: list[Mistake]
     absent: str | None
 
 
 def shown_classes(result: ResultData) -> Integers:
-    """All classes, or the most frequent in the order of the classes."""
+    """Return all classes, or the most frequent ones if there are too many, in the order of the classes."""
     n = len(result.class_names)
-    if n <= MOST_IN_MATRIX:
+    if n <= MAX_IN_MATRIX:
         return np.arange(n)
-    return np.sort(np.argsort(-result.posterior.sum(axis=0), kind="stable")[:MOST_IN_MATRIX])
+    return np.sort(np.argsort(-result.posterior.sum(axis=0), kind="stable")[:MAX_IN_MATRIX])
 
 
-def classes(result: ResultData, *, most: int = MOST_ROWS) -> Classes:
+def classes(result: ResultData, *, most: int = MAX_ROWS) -> Classes:
     chosen = shown_classes(result)
     names, matrix = texts(result.class_names, chosen), _pooled(result, chosen)
     count = np.bincount(result.label_codes, minlength=len(result.class_names))
@@ -71,12 +71,12 @@ def classes(result: ResultData, *, most: int = MOST_ROWS) -> Classes:
         matrix=None if matrix is None else plain(matrix),
         matrix_shown=Shown(len(chosen), len(count), "the order of the classes, the most frequent", "result.posterior"),
         mistakes=[] if matrix is None else mistakes(matrix, names),
-        absent=None if matrix is not None else "Neither votes nor confusion matrices are in this model.",
+        absent=None if matrix is not None else "This model contains neither votes nor confusion matrices.",
     )
 
 
-def mistakes(matrix: Floats, names: list[str], most: int = MOST_MISTAKES) -> list[Mistake]:
-    """The largest shares outside the diagonal."""
+def mistakes(matrix: Floats, names: list[str], most: int = MAX_MISTAKES) -> list[Mistake]:
+    """Return the largest shares outside the diagonal."""
     off = np.where(np.eye(len(matrix), dtype=bool), -1.0, matrix)
     order = np.argsort(-off, axis=None, kind="stable")[: min(most, off.size - len(off))]
     cells = [np.unravel_index(place, off.shape) for place in order]
@@ -84,7 +84,7 @@ def mistakes(matrix: Floats, names: list[str], most: int = MOST_MISTAKES) -> lis
 
 
 def _pooled(result: ResultData, chosen: Integers) -> Floats | None:
-    """How annotators vote (columns) by the truth (rows), each vote counting alike."""
+    """Return the confusion matrix of all annotators together, weighted by their votes."""
     if result.annotations is not None:
         counted = _counted(result, chosen)
     elif result.learned.has_matrices:
@@ -103,7 +103,7 @@ def _counted(result: ResultData, chosen: Integers) -> Floats:
     task = np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr))
     many = np.diff(votes.cell_ptr)
     columns = []
-    for label in chosen:  # class by class, so that no [cells, K] is needed
+    for label in chosen:  # class by class, to avoid an array of shape [cells, K]
         cells = np.flatnonzero(votes.cell_class == label)
         columns.append(many[cells] @ result.posterior[np.ix_(task[cells], chosen)])
     return np.array(columns, dtype=np.float64).T

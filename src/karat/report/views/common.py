@@ -1,4 +1,4 @@
-"""What all views share: names as text, how much of the whole is shown, intervals."""
+"""Helpers that several views use: names as text, how much of a list is shown, intervals."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["Floats", "Matrix", "Shown", "percent", "plain", "share_interval", "t
 Floats = NDArray[np.float64]
 Matrix = list[list[float]]  # truth in rows, vote in columns
 
-NARROW = "\u202f"  # a narrow space that does not break: 95 %
-LONGEST = 200  # letters of a name: some tasks are called by their whole text
-DIGITS = 4  # a probability needs no more on paper, and a file of many stays small
+NARROW_SPACE = "\u202f"  # a narrow no-break space: 95 %
+MAX_NAME_LENGTH = 200  # some tasks are named by their whole text
+DIGITS = 4  # enough for a probability, and keeps the file small
 
 
 @dataclass(frozen=True)
 class Shown:
-    """How much of the whole a list shows, in which order, and where the rest is."""
+    """How much of a list is shown, in which order, and where the rest is."""
 
     shown: int
     total: int
@@ -43,38 +43,38 @@ class Shown:
 
 
 def texts(names: Names, codes: ArrayLike | None = None) -> list[str]:
-    """Names of these codes (or all of them) as text that can be seen, and that leaves room for others."""
+    """Return the names of these codes (default: all) as visible text, shortened if they are long."""
     chosen = names if codes is None else take(names, np.asarray(codes, dtype=np.int32))
     return [_visible(name) for name in to_list(chosen)]
 
 
 def _visible(name: object) -> str:
     text = str(name)
-    if len(text) > LONGEST:
-        return f"{text[: LONGEST - 1]}…"
+    if len(text) > MAX_NAME_LENGTH:
+        return f"{text[: MAX_NAME_LENGTH - 1]}…"
     return text if text.strip() else "(blank)"
 
 
 def plain(values: ArrayLike) -> Any:
-    """Rounded floats for JSON: a number, a list or a list of lists."""
+    """Convert to rounded floats for JSON: a number, a list or a list of lists."""
     return np.asarray(values, dtype=float).round(DIGITS).tolist()
 
 
 def share_interval(right: float, n: float) -> tuple[float, float]:
-    """The central 95 % of what a share may be, after `right` of n (Jeffreys)."""
+    """Return the 95 % Jeffreys interval of a share, after `right` successes of n."""
     low, high = betaincinv(right + 0.5, n - right + 0.5, [0.025, 0.975])
     return float(low), float(high)
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """94 %; never 100 % (or 0 %) of what is not quite all (or nothing)."""
+    """Format a share, e.g. 94 %. It is never rounded to 100 % or 0 % unless it is exactly that."""
     text = f"{100 * share:.{digits}f}"
     least = 10.0**-digits
     if share < 1 and float(text) >= 100:
-        return f"over {100 - least:.{digits}f}{NARROW}%"
+        return f"over {100 - least:.{digits}f}{NARROW_SPACE}%"
     if share > 0 and float(text) <= 0:
-        return f"under {least:.{digits}f}{NARROW}%"
-    return f"{text}{NARROW}%"
+        return f"under {least:.{digits}f}{NARROW_SPACE}%"
+    return f"{text}{NARROW_SPACE}%"
 
 
 def thousands(number: float) -> str:

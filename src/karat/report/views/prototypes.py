@@ -1,4 +1,4 @@
-"""The prototypes, and where annotators stand between them."""
+"""The prototypes, and how much annotators follow each of them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from karat.results.data import ResultData
 
 __all__ = ["Mixture", "Prototype", "Prototypes", "prototypes"]
 
-MOST_MIXTURES = 300  # bars; beyond, they are thinner than a pixel
+MAX_MIXTURES = 300  # with more, bars are thinner than a pixel
 
 
 @dataclass(frozen=True)
 class Prototype:
     number: int
-    share: float  # of the votes that follow it
-    accuracy: float  # of somebody who follows it only, by the balance of the classes
+    share: float  # share of the votes that follow it
+    accuracy: float  # accuracy of an annotator who follows only this prototype, weighted by the class frequencies
     matrix: Matrix
     mistakes: list[Mistake]
 
@@ -36,7 +36,7 @@ class Prototypes:
     prototypes: list[Prototype]
     classes: list[str]
     classes_shown: Shown
-    mixtures: list[Mixture]  # by the share of the first prototype, the largest first
+    mixtures: list[Mixture]  # sorted by the share of the first prototype, the largest first
     mixtures_shown: Shown
 
 
@@ -73,11 +73,11 @@ def prototypes(result: ResultData) -> Prototypes | None:
 
 
 def _order_of(shown: int, total: int) -> str:
-    return "share of prototype 1" if shown == total else "share of prototype 1, picked evenly"
+    return "share of prototype 1" if shown == total else "share of prototype 1, evenly sampled"
 
 
 def _evenly(order: np.ndarray[tuple[int], np.dtype[np.int64]]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """All, or so many that their shares are distributed as those of all."""
-    if len(order) <= MOST_MIXTURES:
+    """Return all annotators, or an evenly spaced sample, so that the shares are distributed alike."""
+    if len(order) <= MAX_MIXTURES:
         return order
-    return order[np.linspace(0, len(order) - 1, MOST_MIXTURES).round().astype(np.int64)]
+    return order[np.linspace(0, len(order) - 1, MAX_MIXTURES).round().astype(np.int64)]

@@ -1,4 +1,4 @@
-"""How good the labels are, and how sure that is."""
+"""The quality of the labels and its uncertainty."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from karat.votes.key import Key
 
 __all__ = ["BANDS", "Band", "Bin", "Judged", "Quality", "quality"]
 
-# The calibrated language of climate assessments: each word stands for a range of probability.
+# The calibrated language of the IPCC's reports: each term stands for a range of probabilities.
 BANDS = (
     (0.99, "virtually certain", "99 % or more"),
     (0.90, "very likely", "90 to 99 %"),
@@ -28,13 +28,13 @@ BINS = 20
 
 @dataclass(frozen=True)
 class Band:
-    """Tasks whose label is about as sure."""
+    """Tasks whose labels have a similar confidence."""
 
     word: str
     range: str
     n: int
     share: float
-    errors: float  # wrong labels to be expected among them
+    errors: float  # expected number of wrong labels among them
 
 
 @dataclass(frozen=True)
@@ -46,17 +46,17 @@ class Bin:
 
 @dataclass(frozen=True)
 class Judged:
-    """The labels held against known truths that the method did not see."""
+    """The labels compared with known truths that the method did not see."""
 
     n: int
     accuracy: float
     low: float
     high: float
-    confidence: float  # what the method expected of these labels
+    confidence: float  # expected accuracy of these labels by the method's probabilities
     macro_f1: float
     log_loss: float
     calibration_error: float
-    majority: float | None  # what majority vote gets right; unknown without the votes
+    majority: float | None  # accuracy of the majority vote; None without the votes
 
 
 @dataclass(frozen=True)
@@ -65,12 +65,12 @@ class Quality:
     n_votes: int
     n_annotators: int
     n_classes: int
-    n_gold: int  # labels that were given, not found
+    n_gold: int  # number of labels that were given as gold
     n_unlabelled: int
-    expected: float  # share of right labels among those found
+    expected: float  # expected share of right labels among the others
     expected_low: float
     expected_high: float
-    expected_by: str  # where these three come from
+    expected_by: str  # source of these three numbers
     errors: float
     bands: list[Band]
     histogram: list[Bin]
@@ -97,7 +97,9 @@ def quality(result: ResultData, key: Key | None = None) -> Quality:
         expected=expected,
         expected_low=low,
         expected_high=high,
-        expected_by="the method’s own probabilities" if measured is None else "labels of such confidence on real data",
+        expected_by="the method’s own probabilities"
+        if measured is None
+        else "labels of similar confidence on real data",
         errors=errors,
         bands=bands,
         histogram=_histogram(confidence),
@@ -108,7 +110,7 @@ def quality(result: ResultData, key: Key | None = None) -> Quality:
 
 
 def _expected(confidence: Floats) -> tuple[float, float, float]:
-    """The mean, between 95 % bounds of the share of right labels if each is right with its probability."""
+    """Return the mean and the 95 % bounds of the share of right labels, if the probabilities are right."""
     if not confidence.size:
         return 1.0, 1.0, 1.0
     mean = float(confidence.mean())
@@ -191,22 +193,22 @@ def _sentences(result: ResultData, bands: list[Band], belief: str, judged: Judge
             f"{thousands(unsure.n)} ({percent(unsure.share)}) are unsure."
         )
     if not result.converged:
-        words.append("The method stopped before it had settled: give it more iterations before you trust the labels.")
+        words.append("The method stopped before it converged: increase max_iterations before you trust the labels.")
     return words
 
 
 def _of_judgement(judged: Judged) -> str:
-    """What was measured, beside what the method believed."""
+    """Describe the measured accuracy, compared with what the method expected."""
     gap = judged.confidence - judged.accuracy
-    believed = f"the method itself expected {percent(judged.confidence, 1)} of these"
+    believed = f"the method itself expected {percent(judged.confidence, 1)}"
     words = f"Between {percent(judged.low, 1)} and {percent(judged.high, 1)} with {percent(0.95)} certainty; {believed}"
     if judged.low <= judged.confidence <= judged.high:
-        return f"{words}, which fits."
-    return f"{words}: it is too {'sure' if gap > 0 else 'modest'} by {100 * abs(gap):.1f} points."
+        return f"{words}, which agrees."
+    return f"{words}: it is {'over' if gap > 0 else 'under'}confident by {100 * abs(gap):.1f} points."
 
 
 def _of_unused(result: ResultData, key: Key | None) -> list[str]:
-    """Truths that could not be used."""
+    """List the truths that could not be used."""
     if key is None:
         return []
     taught = int(((key.codes != MISSING) & (result.gold != MISSING)).sum())
@@ -218,9 +220,9 @@ def _of_belief(errors: float, measured: Expected | None) -> str:
     if measured is not None:
         return (
             f"{in_words(measured)} The range leaves out the lowest and the highest tenth of {N_FAMILIES} families of "
-            "data sets, and yours may lie anywhere in it. A hundred checked tasks (--truth FILE) would tell."
+            "data sets; yours may lie anywhere in it. To measure it, check a hundred tasks (--truth FILE)."
         )
     return (
-        f"That is what the method's own probabilities say: {errors:,.0f} wrong labels are to be expected. No truth was "
-        "given to test it by; methods tend to be a little too sure. A hundred checked tasks (--truth FILE) would tell."
+        f"By the method's own probabilities, {errors:,.0f} labels are expected to be wrong. No truths were "
+        "given to test this, and methods tend to be overconfident. To measure it, check a hundred tasks (--truth FILE)."
     )

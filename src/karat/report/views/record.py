@@ -17,7 +17,7 @@ from karat.results.data import ResultData, Step
 __all__ = ["Record", "Setting", "StepRow", "record"]
 
 PACKAGES = ("karat", "numpy", "scipy", "numba", "polars")
-MOST_STEPS = 400  # of the curve; more cannot be told apart
+MAX_STEPS = 400  # in the curve; more cannot be told apart
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Setting:
     name: str
     value: str
     is_default: bool
-    is_known: bool  # to the method; others were added to its result
+    is_known: bool  # whether the method has this setting; others were added to its result
 
 
 @dataclass(frozen=True)
@@ -45,20 +45,20 @@ class Record:
     missing: int
     repeated: int
     gold_unused: int
-    left_out: dict[str, int]  # of an export, by what it was
+    left_out: dict[str, int]  # number of records of an export that were left out, by reason
     converged: bool
     stopped: str
     iterations: int
     seconds: float
     steps: list[StepRow]
-    every: int  # the curve shows every so many iterations
+    every: int  # the curve shows one of this many iterations
     notes: list[str]
     versions: dict[str, str]
     command: str
 
 
 def record(result: ResultData, command: str | None = None) -> Record:
-    settings, every = _settings(result), -(-len(result.steps) // MOST_STEPS)
+    settings, every = _settings(result), -(-len(result.steps) // MAX_STEPS)
     return Record(
         method=result.method,
         about=_about(result.method),
@@ -117,7 +117,7 @@ def _versions() -> dict[str, str]:
     for name in PACKAGES:
         try:
             found[name] = version(name)
-        except PackageNotFoundError:  # run from a folder, not installed
+        except PackageNotFoundError:  # run from a source folder, not installed
             continue
     return found
 

@@ -1,4 +1,4 @@
-"""Annotators who copy from each other, and those who vote without looking."""
+"""Annotators whose votes are correlated, and possible spammers."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from karat.results.data import ResultData
 
 __all__ = ["Group", "Suspects", "suspects"]
 
-MOST_MEMBERS = 50  # of a group that are named
+MAX_MEMBERS = 50  # that are named in each group
 
-# What each kind of spam.kind means.
+# What each value of `spam.kind` means.
 KINDS = {
     "one class": "nearly always votes for one class",
-    "random": "votes whatever the truth is",
-    "inverted": "is wrong more often than chance",
+    "random": "votes independently of the truth",
+    "inverted": "is wrong more often than by chance",
 }
 
 
 @dataclass(frozen=True)
 class Group:
-    """Annotators who agree more than their skill explains."""
+    """Annotators who agree more than their accuracy explains."""
 
     number: int
     members: list[str]
@@ -36,10 +36,10 @@ class Group:
 
 @dataclass(frozen=True)
 class Suspects:
-    group: NDArray[np.int64]  # [W] -1 for those who are in none
-    kind: list[str]  # [W] "" for those who are not suspected
+    group: NDArray[np.int64]  # [W] -1 for annotators in no group
+    kind: list[str]  # [W] "" for annotators who are not suspected
     groups: list[Group]
-    effective: float  # how many independent annotators they are worth
+    effective: float  # effective number of independent annotators
 
 
 def suspects(result: ResultData, found: CorrelatedAnnotators | None = None) -> Suspects | None:
@@ -54,6 +54,6 @@ def _groups(found: CorrelatedAnnotators) -> list[Group]:
     groups = []
     for number, excess in enumerate(plain(found.excess)):
         members = np.flatnonzero(found.group == number)
-        left_out = max(len(members) - MOST_MEMBERS, 0)
-        groups.append(Group(number + 1, texts(found.names, members[:MOST_MEMBERS]), left_out, excess))
+        left_out = max(len(members) - MAX_MEMBERS, 0)
+        groups.append(Group(number + 1, texts(found.names, members[:MAX_MEMBERS]), left_out, excess))
     return groups

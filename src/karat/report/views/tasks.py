@@ -1,4 +1,4 @@
-"""Which tasks need a person: contested, tied, or labelled against the majority of their votes."""
+"""The tasks that a person should check: contested, tied, or labelled against the majority of their votes."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ __all__ = ["REASONS", "Doubts", "Tally", "TaskRow", "Tasks", "VoteRow", "doubts"
 
 Mask = NDArray[np.bool_]
 
-WORTH_SHOWING = 0.01  # a class without votes is listed if it is as probable
-MOST_ROWS = 200
-MOST_VOTES = 30  # of a task that are listed one by one
-WITHOUT_VOTES = "The votes are not in this model, which an older Karat saved: fit again with this Karat to keep them."
+MIN_SHOWN_PROBABILITY = 0.01  # of a class without votes
+MAX_ROWS = 200
+MAX_VOTES = 30  # that are listed for each task
+WITHOUT_VOTES = "This model was saved by an older version of Karat, without its votes: fit again to include them."
 
-# Each with what it means.
+# The reasons for doubt, each with its meaning.
 REASONS = {
-    "contested": f"the label is less than {100 * CLOSE:.0f} points of probability ahead of the next class",
-    "tied": "several classes are exactly as probable",
-    "flipped": "another class has more votes than the label: the method trusts the minority more",
+    "contested": f"the label is less than {100 * CLOSE:.0f} percentage points more probable than the next class",
+    "tied": "several classes are equally probable",
+    "flipped": "another class has more votes than the label: the method gives the minority more weight",
 }
 
 
@@ -37,12 +37,12 @@ class VoteRow:
     annotator: str
     label: str
     accuracy: float
-    weight: float  # log odds for the task's label against its rival
+    weight: float  # log odds of the task's label against its rival
 
 
 @dataclass(frozen=True)
 class Tally:
-    """A class that has votes or a chance."""
+    """A class with votes or with a relevant probability."""
 
     label: str
     votes: int
@@ -55,10 +55,10 @@ class TaskRow:
     task: str
     label: str
     confidence: float
-    rival: str | None  # the runner-up, or the majority's class where the label is another
+    rival: str | None  # the runner-up, or the majority's class if the label is another
     rival_probability: float
     n_votes: int
-    reasons: list[str]  # of REASONS
+    reasons: list[str]  # keys of REASONS
     gold: bool
     truth: str | None
     right: bool | None
@@ -69,7 +69,7 @@ class TaskRow:
 
 @dataclass(frozen=True)
 class Doubts:
-    """Masks over all tasks; what was given as gold is not in doubt."""
+    """Masks over all tasks. Tasks with gold are never in doubt."""
 
     contested: Mask
     tied: Mask
@@ -86,8 +86,8 @@ class Tasks:
     n_tied: int
     n_flipped: int
     n_any: int
-    errors_any: float  # wrong labels to be expected among these
-    errors: float  # and among all
+    errors_any: float  # expected number of wrong labels among these
+    errors: float  # expected number of wrong labels among all tasks
     rows: list[TaskRow]
     shown: Shown
     absent: str | None  # why votes are not shown
@@ -100,8 +100,8 @@ def doubts(result: ResultData) -> Doubts:
     return Doubts(open_ & (margin < CLOSE), open_ & result.tied, flipped)
 
 
-def tasks(result: ResultData, key: Key | None = None, *, most: int = MOST_ROWS) -> Tasks:
-    """The least sure first."""
+def tasks(result: ResultData, key: Key | None = None, *, most: int = MAX_ROWS) -> Tasks:
+    """Return the view of the tasks, the least confident first."""
     found = doubts(result)
     codes = np.flatnonzero(found.any)
     codes = codes[np.argsort(result.confidence[codes], kind="stable")]
@@ -120,7 +120,7 @@ def tasks(result: ResultData, key: Key | None = None, *, most: int = MOST_ROWS) 
 
 
 def task_rows(result: ResultData, codes: list[int], found: Doubts, key: Key | None = None) -> list[TaskRow]:
-    """Everything about these tasks, in this order; `found` comes from `doubts`."""
+    """Return all details of these tasks, in this order. `found` comes from `doubts`."""
     names, classes = texts(result.task_names, codes), texts(result.class_names)
     return [_row(result, i, name, classes, found, key) for i, name in zip(codes, names, strict=True)]
 
@@ -144,8 +144,8 @@ def _row(result: ResultData, i: int, name: str, classes: list[str], found: Doubt
         truth=truth,
         right=None if key is None or truth is None else bool(key.codes[i] == label),
         tally=_tally(counts, phi, classes),
-        votes=_vote_rows(result, who[:MOST_VOTES], voted[:MOST_VOTES], label, rival, classes),
-        votes_left_out=max(len(who) - MOST_VOTES, 0),
+        votes=_vote_rows(result, who[:MAX_VOTES], voted[:MAX_VOTES], label, rival, classes),
+        votes_left_out=max(len(who) - MAX_VOTES, 0),
     )
 
 
@@ -156,7 +156,7 @@ def _truth(key: Key | None, i: int) -> str | None:
 
 
 def _rival(phi: Floats, label: int, counts: NDArray[np.int64], *, flipped: bool) -> int | None:
-    """What else the task might be: the class with most votes if it is not the label, else the next in probability."""
+    """Return the class with most votes if it is not the label, else the second most probable class."""
     if len(phi) < 2:
         return None
     if flipped:
@@ -165,14 +165,14 @@ def _rival(phi: Floats, label: int, counts: NDArray[np.int64], *, flipped: bool)
 
 
 def _tally(counts: NDArray[np.int64], phi: Floats, classes: list[str]) -> list[Tally]:
-    """Classes with votes, and those with a chance; most votes first."""
-    seen = np.flatnonzero((counts > 0) | (phi >= WORTH_SHOWING))
+    """Return the classes with votes or with a relevant probability, the one with most votes first."""
+    seen = np.flatnonzero((counts > 0) | (phi >= MIN_SHOWN_PROBABILITY))
     order = seen[np.lexsort((-phi[seen], -counts[seen]))]
     return [Tally(classes[k], int(counts[k]), plain(phi[k])) for k in order.tolist()]
 
 
 def votes_of(annotations: Annotations | None, i: int) -> tuple[Codes, Codes]:
-    """(annotator, class) of every vote on the task."""
+    """Return the annotators and the classes of all votes on a task."""
     if annotations is None:
         return np.empty(0, np.int32), np.empty(0, np.int32)
     cells = slice(annotations.task_ptr[i], annotations.task_ptr[i + 1])
@@ -184,7 +184,7 @@ def votes_of(annotations: Annotations | None, i: int) -> tuple[Codes, Codes]:
 def _vote_rows(
     result: ResultData, who: Codes, voted: Codes, label: int, rival: int | None, classes: list[str]
 ) -> list[VoteRow]:
-    """Those who speak most for the label first."""
+    """List the votes, the strongest support for the label first."""
     sides = (np.full_like(voted, side) for side in (label, label if rival is None else rival))
     weights = evidence(result, who, voted, *sides)
     names = texts(result.annotator_names, who) if len(who) else []

@@ -1,4 +1,4 @@
-"""How far annotators agree, and whether a probability of 90 % is right nine times of ten."""
+"""Agreement of the annotators and calibration of the probabilities."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from karat.votes.key import Key
 __all__ = ["Calibration", "CalibrationBin", "Figure", "Trust", "judge", "trust", "trust_of"]
 
 WITHOUT_TRUTH = (
-    "no truths were given. Add --truth FILE, and this shows whether a probability of 90 % is right nine times of ten."
+    "no truths were given. With --truth FILE, this shows whether labels with a probability of 90 % are right in 90 %."
 )
-WITHOUT_VOTES = "the votes are not in this model, which an older Karat saved. Fit again with this Karat to keep them."
+WITHOUT_VOTES = "this model was saved by an older version of Karat, without its votes. Fit again to include them."
 MEASURES = {
-    "alpha": ("Krippendorff’s alpha", "the one to quote: any number of annotators, missing votes"),
+    "alpha": ("Krippendorff’s alpha", "recommended: any number of annotators, missing votes"),
     "fleiss": ("Fleiss’ kappa", "for many annotators"),
     "cohen": ("Cohen’s kappa", "mean over pairs of annotators"),
-    "ac1": ("Gwet’s AC1", "is not misled by a class that is nearly always right"),
-    "observed": ("Observed agreement", "share of pairs of votes that agree, chance included"),
+    "ac1": ("Gwet’s AC1", "robust against very unequal class frequencies"),
+    "observed": ("Observed agreement", "share of pairs of votes that agree, including agreement by chance"),
     "self_agreement": ("Agreement with oneself", "of annotators who voted on a task more than once"),
 }
-# Krippendorff's own advice on his alpha.
-ENOUGH, TENTATIVE = 0.8, 0.667
+# Krippendorff's recommended limits for alpha.
+MIN_RELIABLE_ALPHA, MIN_TENTATIVE_ALPHA = 0.8, 0.667
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Figure:
     """One measure of agreement."""
 
     name: str
-    value: float | None  # None: the votes cannot tell
+    value: float | None  # None if the votes do not determine it
     low: float | None
     high: float | None
     words: str
@@ -43,7 +43,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class CalibrationBin:
-    """Tasks whose labels are about as probable."""
+    """Tasks whose labels have similar probabilities."""
 
     low: float
     high: float
@@ -58,7 +58,7 @@ class CalibrationBin:
 class Calibration:
     n: int
     error: float  # expected calibration error
-    temperature: float  # that would make the probabilities right
+    temperature: float  # that would calibrate the probabilities
     bins: list[CalibrationBin]
     words: str
 
@@ -74,7 +74,7 @@ class Trust:
 
 
 def judge(result: ResultData, key: Key | None = None) -> source.Trust | None:
-    """What karat.insight says; None where the votes are not known."""
+    """Compute agreement and calibration; None without the votes."""
     if result.annotations is None:
         return None
     judges = key is not None and (key.without(result.gold) != MISSING).any()
@@ -118,13 +118,15 @@ def _known(value: float) -> float | None:
 
 
 def _agreement_words(found: source.Agreement) -> str:
-    """By Krippendorff's own limits."""
-    said = f"On {found.n_tasks:,} tasks with several votes, two annotators agree in {percent(found.observed)}"
+    """Describe the agreement by Krippendorff's limits."""
+    said = (
+        f"On {found.n_tasks:,} tasks with several votes, two annotators agree in {percent(found.observed)} of the cases"
+    )
     if not math.isfinite(found.alpha):
-        return f"{said}; whether that is more than chance cannot be told."
-    if found.alpha >= ENOUGH:
+        return f"{said}; the votes do not show whether that is more than chance."
+    if found.alpha >= MIN_RELIABLE_ALPHA:
         verdict = "high enough to take any single vote seriously"
-    elif found.alpha >= TENTATIVE:
+    elif found.alpha >= MIN_TENTATIVE_ALPHA:
         verdict = "enough for tentative conclusions from single votes"
     else:
         verdict = "too low to rely on single votes, which is why they are aggregated"
@@ -141,9 +143,9 @@ def _calibration(found: source.Calibration) -> Calibration:
 
 def _calibration_words(found: source.Calibration) -> str:
     said = (
-        f"Labels are {percent(found.confidence, 1)} sure on average, and {percent(found.accuracy, 1)} of them are "
+        f"Labels have a mean confidence of {percent(found.confidence, 1)}; {percent(found.accuracy, 1)} of them are "
         f"right. The calibration error is {found.ece:.3f}"
     )
     if found.ece_after < found.ece:
-        return f"{said}; a temperature of {found.temperature:.2f} would bring it to {found.ece_after:.3f}."
-    return f"{said}, and no temperature would make it smaller."
+        return f"{said}; a temperature of {found.temperature:.2f} would reduce it to {found.ece_after:.3f}."
+    return f"{said}, and no temperature would reduce it."

@@ -1,4 +1,4 @@
-"""The HTTP interface under /api, a file for each kind of thing."""
+"""The HTTP API under /api, one module per resource."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from karat.studio.routes.votes import router as votes_routes
 
 __all__ = ["api"]
 
-REFUSALS: dict[int | str, dict[str, object]] = {
+ERRORS: dict[int | str, dict[str, object]] = {
     status: {"model": ProblemDetails, "description": words}
     for status, words in {
         400: "The request cannot be understood.",
         401: "The token is missing or wrong.",
-        403: "The request comes from elsewhere.",
-        404: "There is no such thing.",
-        409: "It does not fit the state of the project, or somebody else was faster.",
+        403: "The request comes from another site.",
+        404: "The resource does not exist.",
+        409: "The request conflicts with the current state of the project.",
         413: "The body is larger than the upload limit.",
-        422: "The request or the data are not as expected; `detail` says what to do.",
+        422: "The request or the data are not valid; `detail` says what to do.",
     }.items()
 }
 
@@ -43,9 +43,9 @@ ROUTES = (
 
 
 def api() -> APIRouter:
-    """The guard has asked for the token already; here it is described."""
+    """Return the router of the API. The guard checks the token; here it is only documented."""
     token = HTTPBearer(auto_error=False, description="The token that `karat studio` printed.")
-    router = APIRouter(prefix="/api", responses=REFUSALS, dependencies=[Security(token)])
+    router = APIRouter(prefix="/api", responses=ERRORS, dependencies=[Security(token)])
     for part in ROUTES:
         router.include_router(part)
     return router

@@ -1,4 +1,4 @@
-"""What all routes share: where things are, and what they are called in addresses."""
+"""Types and dependencies that all routes use."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from fastapi import Depends, Path, Query, Request
 from pydantic import AfterValidator
 
 from karat.studio.browse import Browser
-from karat.studio.services import Desk
+from karat.studio.services import Services
 
-__all__ = ["At", "FitId", "Here", "Id", "Name", "ProjectId", "Scalar", "Shown", "plain_name"]
+__all__ = ["At", "FitId", "Id", "Name", "ProjectId", "Scalar", "ServicesDep", "Shown", "plain_name"]
 
-Name = str | int | float | bool  # of a task, an annotator or a class, as JSON can say it
+Name = str | int | float | bool  # the name of a task, an annotator or a class, as in JSON
 
 
 def _finite(value: Any) -> Any:
-    """Python's own JSON allows NaN and Infinity, which are no names, and no programs but Python's read them."""
+    """Refuse NaN and Infinity, which Python's JSON parser accepts, and integers of more than 64 bits."""
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError("NaN and Infinity are not allowed")
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
@@ -31,35 +31,35 @@ def _not_blank(value: Any) -> Any:
     return value
 
 
-Scalar = Annotated[Name, AfterValidator(_finite)]  # as a request may say it
+Scalar = Annotated[Name, AfterValidator(_finite)]  # a name in a request
 Id = Annotated[Scalar, AfterValidator(_not_blank)]
 
-ProjectId = Annotated[int, Path(ge=1, le=2**53, description="The number of a project.")]
-FitId = Annotated[int, Path(ge=1, le=2**53, description="The number of a fit.")]
-At = Annotated[int, Path(ge=0, le=2**31 - 1, description="The place of a task or an annotator, counted from zero.")]
+ProjectId = Annotated[int, Path(ge=1, le=2**53, description="The id of a project.")]
+FitId = Annotated[int, Path(ge=1, le=2**53, description="The id of a fit.")]
+At = Annotated[int, Path(ge=0, le=2**31 - 1, description="The index of a task or an annotator, from zero.")]
 
 
-def the_desk(request: Request) -> Desk:
-    desk: Desk = request.app.state.desk
-    return desk
+def get_services(request: Request) -> Services:
+    services: Services = request.app.state.services
+    return services
 
 
-Here = Annotated[Desk, Depends(the_desk)]
+ServicesDep = Annotated[Services, Depends(get_services)]
 
 
-def the_browser(
+def get_browser(
     project: ProjectId,
-    desk: Here,
-    fit: Annotated[int | None, Query(ge=1, le=2**53, description="Another fit than the one that is shown.")] = None,
+    services: ServicesDep,
+    fit: Annotated[int | None, Query(ge=1, le=2**53, description="A fit; by default the one that is shown.")] = None,
 ) -> Browser:
     if fit is not None:
-        return desk.workspace.of(project, fit)
-    return desk.workspace.shown(project)
+        return services.workspace.of(project, fit)
+    return services.workspace.shown(project)
 
 
-Shown = Annotated[Browser, Depends(the_browser)]
+Shown = Annotated[Browser, Depends(get_browser)]
 
 
 def plain_name(name: Any) -> Any:
-    """A name as JSON can say it: dates become text."""
+    """Convert a name to a JSON value; dates become text."""
     return name if isinstance(name, str | int | float | bool) else str(name)

@@ -1,4 +1,4 @@
-"""Fits: which methods there are, running them, and choosing whose result is shown."""
+"""Routes to list methods, run fits and choose the result to show."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pydantic import BaseModel, Field
 from karat.methods import method_class, method_names
 from karat.methods.registry import DEFAULT_METHOD
 from karat.studio.problems import Problem
-from karat.studio.routes.common import FitId, Here, ProjectId, Scalar
+from karat.studio.routes.common import FitId, ProjectId, Scalar, ServicesDep
 from karat.studio.routes.projects import Fit, Project, described
-from karat.studio.services import Desk
+from karat.studio.services import Services
 from karat.votes.encoding import Codes
 
 __all__ = ["router"]
@@ -24,7 +24,7 @@ class MethodInfo(BaseModel):
     name: str
     about: str
     takes_gold: bool
-    is_default: bool = Field(description="Whether it is fitted where none is named.")
+    is_default: bool = Field(description="Whether it is used if no method is given.")
     settings: dict[str, Any]
 
 
@@ -40,7 +40,7 @@ class Wanted(BaseModel, extra="forbid"):
 
 class Agreement(BaseModel):
     fits: list[int]
-    shares: list[list[float]] = Field(description="The share of tasks that two fits label alike.")
+    shares: list[list[float]] = Field(description="The share of tasks to which two fits give the same label.")
 
 
 @router.get("/methods")
@@ -49,57 +49,59 @@ def methods() -> list[MethodInfo]:
 
 
 @router.post("/projects/{project}/fits", status_code=202)
-def start_fit(project: ProjectId, wanted: Wanted, desk: Here) -> Fit:
+def start_fit(project: ProjectId, wanted: Wanted, services: ServicesDep) -> Fit:
     """Queue a fit of the votes with all gold that was given. Follow it by /events, or ask for it again."""
     place = wanted.model_dump(include={"prior", "engine", "threads"})
-    job = desk.jobs.fit(project, wanted.method, wanted.settings, **place)
+    job = services.jobs.fit(project, wanted.method, wanted.settings, **place)
     assert job.fit is not None
-    return Fit(**desk.projects.fit(project, job.fit))
+    return Fit(**services.projects.fit(project, job.fit))
 
 
 @router.get("/projects/{project}/fits/{fit}")
-def get_fit(project: ProjectId, fit: FitId, desk: Here) -> Fit:
-    return Fit(**desk.projects.fit(project, fit))
+def get_fit(project: ProjectId, fit: FitId, services: ServicesDep) -> Fit:
+    return Fit(**services.projects.fit(project, fit))
 
 
 @router.put("/projects/{project}/fits/{fit}/shown")
-def show_fit(project: ProjectId, fit: FitId, desk: Here) -> Project:
-    """Make this the result that is looked at and exported."""
-    desk.projects.show(project, fit)
-    return described(desk, project)
+def show_fit(project: ProjectId, fit: FitId, services: ServicesDep) -> Project:
+    """Choose the result to show and export."""
+    services.projects.show(project, fit)
+    return described(services, project)
 
 
 @router.post("/projects/{project}/fits/{fit}/open")
-def open_again(project: ProjectId, fit: FitId, desk: Here) -> Project:
-    """Let a result be opened that an earlier studio did not survive opening."""
-    desk.projects.open_again(project, fit)
-    return described(desk, project)
+def open_again(project: ProjectId, fit: FitId, services: ServicesDep) -> Project:
+    """Allow a result to be opened that crashed the studio before."""
+    services.projects.open_again(project, fit)
+    return described(services, project)
 
 
 @router.delete("/projects/{project}/fits/{fit}", status_code=204, response_class=Response)
-def cancel_or_delete(project: ProjectId, fit: FitId, desk: Here) -> None:
-    """Cancel a fit that is not done; delete one that is."""
-    found = desk.projects.fit(project, fit)
+def cancel_or_delete(project: ProjectId, fit: FitId, services: ServicesDep) -> None:
+    """Cancel a fit that is queued or running; delete one that is done."""
+    found = services.projects.fit(project, fit)
     if found["state"] in ("queued", "running"):
-        desk.jobs.cancel(project, fit)
+        services.jobs.cancel(project, fit)
         return
-    desk.projects.delete_fit(project, fit)
-    desk.workspace.forget([fit])
+    services.projects.delete_fit(project, fit)
+    services.workspace.forget([fit])
 
 
 @router.delete("/projects/{project}/job", status_code=204, response_class=Response)
-def cancel_job(project: ProjectId, desk: Here) -> None:
-    """Cancel whatever is being done for the project."""
-    desk.projects.get(project)
-    desk.jobs.cancel(project)
+def cancel_job(project: ProjectId, services: ServicesDep) -> None:
+    """Cancel the current job of the project."""
+    services.projects.get(project)
+    services.jobs.cancel(project)
 
 
 @router.get("/projects/{project}/compare")
-def compare(project: ProjectId, desk: Here) -> Agreement:
-    """How far the results of all fits agree."""
-    desk.projects.get(project)
+def compare(project: ProjectId, services: ServicesDep) -> Agreement:
+    """Compare the labels of all finished fits."""
+    services.projects.get(project)
     found = {
-        fit["id"]: _labels(desk, project, fit["id"]) for fit in desk.projects.fits(project) if fit["state"] == "done"
+        fit["id"]: _labels(services, project, fit["id"])
+        for fit in services.projects.fits(project)
+        if fit["state"] == "done"
     }
     labels = {fit: codes for fit, codes in found.items() if codes is not None}
     return Agreement(
@@ -107,10 +109,10 @@ def compare(project: ProjectId, desk: Here) -> Agreement:
     )
 
 
-def _labels(desk: Desk, project: int, fit: int) -> Codes | None:
-    """None if the fit was replaced meanwhile."""
+def _labels(services: Services, project: int, fit: int) -> Codes | None:
+    """Return the labels of a fit; None if it was replaced meanwhile."""
     try:
-        return desk.workspace.of(project, fit).result.label_codes
+        return services.workspace.of(project, fit).result.label_codes
     except Problem:
         return None
 

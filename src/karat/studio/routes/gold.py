@@ -1,4 +1,4 @@
-"""Gold: the tasks that need a person most, the truths that people give, and undoing."""
+"""Routes to judge tasks: the queue of tasks, the truths that people give, and undo."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pydantic import BaseModel, Field
 from karat.report.views.tasks import task_rows
 from karat.studio.adjudication import to_judge
 from karat.studio.browse import Browser
-from karat.studio.gold import UNSAID
+from karat.studio.gold import NOT_GIVEN
 from karat.studio.problems import Problem
-from karat.studio.routes.common import Here, Name, ProjectId, Scalar, Shown, plain_name
+from karat.studio.routes.common import Name, ProjectId, Scalar, ServicesDep, Shown, plain_name
 from karat.studio.routes.tables import TaskView
 from karat.votes.encoding import MISSING
 
@@ -22,7 +22,7 @@ router = APIRouter(tags=["gold"], prefix="/projects/{project}")
 
 
 class Action(BaseModel):
-    """A change of the gold that can be undone."""
+    """A change of a truth, which can be undone."""
 
     id: int
     at: str
@@ -32,7 +32,7 @@ class Action(BaseModel):
 
 
 class Queue(BaseModel):
-    left: int = Field(description="Tasks that have no truth yet.")
+    left: int = Field(description="Number of tasks without a truth.")
     judged: int
     classes: list[Name]
     tasks: list[TaskView]
@@ -41,10 +41,10 @@ class Queue(BaseModel):
 
 class Truth(BaseModel, extra="forbid"):
     task: Scalar
-    label: Scalar | None = Field(description="The true class; null takes the truth away.")
+    label: Scalar | None = Field(description="The true class; null removes the truth.")
     before: Scalar | None = Field(
         default=None,
-        description="What the truth is believed to be; refused (409) if it is another.",
+        description="The current truth as the client knows it; the request is refused (409) if it has changed.",
     )
 
 
@@ -59,7 +59,7 @@ class Given(BaseModel):
 
 
 class Undo(BaseModel, extra="forbid"):
-    action: int | None = Field(default=None, ge=1, le=2**53, description="Which; the newest if none is named.")
+    action: int | None = Field(default=None, ge=1, le=2**53, description="The id of the action; by default the newest.")
 
 
 class Undone(BaseModel):
@@ -68,14 +68,16 @@ class Undone(BaseModel):
 
 
 @router.get("/next")
-def next_tasks(project: ProjectId, shown: Shown, desk: Here, most: Annotated[int, Query(ge=1, le=100)] = 10) -> Queue:
-    """The tasks for which a truth helps most, the most helpful first."""
-    given = shown.codes_of(desk.gold.all(project))
+def next_tasks(
+    project: ProjectId, shown: Shown, services: ServicesDep, most: Annotated[int, Query(ge=1, le=100)] = 10
+) -> Queue:
+    """Return the tasks whose truth would improve the labels most, the best first."""
+    given = shown.codes_of(services.gold.all(project))
     codes, left = to_judge(shown, given, most)
     rows = task_rows(shown.result, codes, shown.doubts)
     return Queue(
         left=left,
-        judged=desk.gold.count(project),
+        judged=services.gold.count(project),
         classes=[plain_name(name) for name in shown.classes],
         tasks=[
             TaskView(
@@ -87,37 +89,37 @@ def next_tasks(project: ProjectId, shown: Shown, desk: Here, most: Annotated[int
             )
             for code, row in zip(codes, rows, strict=True)
         ],
-        actions=[Action(**action) for action in desk.gold.last(project)],
+        actions=[Action(**action) for action in services.gold.last(project)],
     )
 
 
 @router.get("/gold")
-def all_gold(project: ProjectId, desk: Here) -> list[Known]:
-    """Every truth that a person or a program gave."""
-    desk.projects.get(project)
-    return [Known(task=task, label=label) for task, label in desk.gold.all(project).items()]
+def all_gold(project: ProjectId, services: ServicesDep) -> list[Known]:
+    """Return every truth that a person or a program gave."""
+    services.projects.get(project)
+    return [Known(task=task, label=label) for task, label in services.gold.all(project).items()]
 
 
 @router.post("/gold")
-def give_truth(project: ProjectId, truth: Truth, shown: Shown, desk: Here) -> Given:
-    """Give a task its truth. It is on the disk when the answer comes; the next fit learns from it."""
+def give_truth(project: ProjectId, truth: Truth, shown: Shown, services: ServicesDep) -> Given:
+    """Set the truth of a task. It is on disk when the response arrives, and the next fit uses it."""
     task, label = _names(shown, truth)
-    before = truth.before if "before" in truth.model_fields_set else UNSAID
-    if before is not UNSAID and before is not None:
+    before = truth.before if "before" in truth.model_fields_set else NOT_GIVEN
+    if before is not NOT_GIVEN and before is not None:
         before = _class(shown, before)
-    action = desk.gold.set(project, task, label, before)
-    return Given(action=action, judged=desk.gold.count(project))
+    action = services.gold.set(project, task, label, before)
+    return Given(action=action, judged=services.gold.count(project))
 
 
 @router.post("/undo")
-def undo(project: ProjectId, which: Undo, desk: Here) -> Undone:
-    """Take back a change of the gold."""
-    undone = desk.gold.undo(project, which.action)
-    return Undone(action=Action(**undone), judged=desk.gold.count(project))
+def undo(project: ProjectId, which: Undo, services: ServicesDep) -> Undone:
+    """Undo a change of a truth."""
+    undone = services.gold.undo(project, which.action)
+    return Undone(action=Action(**undone), judged=services.gold.count(project))
 
 
 def _names(shown: Browser, truth: Truth) -> tuple[Any, Any]:
-    """As they are in the data, so that "7" of a program is the 7 of the file."""
+    """Return the names as they are in the data, so that the text "7" matches the number 7 of the file."""
     code = shown.task_code(truth.task)
     if code == MISSING:
         raise Problem(404, "There is no such task", f"No task with votes is called {truth.task!r}.")

@@ -1,4 +1,4 @@
-"""Planning: where votes of annotators (not of a person who judges) are worth most."""
+"""Routes to plan further votes: where a vote of an annotator is expected to help most."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Ask(BaseModel):
     label: str = Field(description="So far.")
     confidence: float
     n_votes: int
-    gain: float = Field(description="What one more vote is expected to add to the chance that the label is right.")
+    gain: float = Field(description="Expected increase of the probability that the label is right, from one more vote.")
 
 
 class Advice(BaseModel):
@@ -33,15 +33,15 @@ class Advice(BaseModel):
 
 
 class Planned(BaseModel):
-    ask: list[Ask] = Field(description="One vote each, the most rewarding first.")
-    n_open: int = Field(description="Tasks that one more vote can still help.")
+    ask: list[Ask] = Field(description="Tasks that need one more vote, the largest expected gain first.")
+    n_open: int = Field(description="Number of tasks for which one more vote can still help.")
     n_safe: int
     annotators: list[Advice]
 
 
 @router.get("/plan")
 def planned(project: ProjectId, shown: Shown, budget: Annotated[int, Query(ge=1, le=10_000)] = 100) -> Planned:
-    """Which tasks to ask annotators about next, and annotators to retrain or drop: `karat next`."""
+    """Return the tasks to collect votes for next, and the annotators to retrain or drop, as `karat next` does."""
     found, result = shown.view(the_plan), shown.result
     tasks = found.ask[:budget].tolist()
     return Planned(

@@ -1,4 +1,4 @@
-"""Projects: a set of votes each, with how it was read, its fits and its gold."""
+"""Routes of projects. A project holds votes, how they were read, fits and gold."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pydantic import BaseModel, Field
 from karat.studio.files import CRASHED, safe_name
 from karat.studio.jobs import Job
 from karat.studio.problems import Problem
-from karat.studio.routes.common import Here, ProjectId
-from karat.studio.services import Desk
+from karat.studio.routes.common import ProjectId, ServicesDep
+from karat.studio.services import Services
 from karat.studio.store import Row
 
 __all__ = ["router"]
@@ -37,7 +37,7 @@ class Fit(BaseModel):
 
 
 class JobState(BaseModel):
-    """What is being done, or was done last since the studio was started."""
+    """The current or the last job since the studio was started."""
 
     kind: str
     fit: int | None
@@ -61,12 +61,10 @@ class Project(BaseModel):
     shown: int | None
     fits: list[Fit]
     n_gold: int
-    n_waiting: int = Field(description="Posted votes that wait for the next fit.")
-    crashed: bool = Field(
-        description="Whether the studio ended while it read the file; it is not read again by itself."
-    )
+    n_waiting: int = Field(description="Number of posted votes that the next fit will use.")
+    crashed: bool = Field(description="Whether reading the file crashed the studio; it is read again only on request.")
     damaged: bool = Field(
-        description="Whether the studio ended while it opened the result; it is not opened again by itself."
+        description="Whether opening the result crashed the studio; it is opened again only on request."
     )
     job: JobState | None
 
@@ -86,38 +84,38 @@ class Folder(BaseModel):
 
 class New(BaseModel, extra="forbid"):
     name: Title | None = None
-    file: str | None = Field(default=None, max_length=1000, description="A file in the folder; without it, post votes.")
+    file: str | None = Field(default=None, max_length=1000, description="A file in the folder; none if you post votes.")
 
 
 class Change(BaseModel, extra="forbid"):
     name: Title
-    version: int | None = Field(default=None, description="Refuse (409) if the project has changed since this version.")
+    version: int | None = Field(default=None, description="Refused (409) if the project has changed since.")
 
 
 @router.get("/folder")
-def folder(desk: Here) -> Folder:
-    """The files that can be opened, and where everything is kept."""
+def folder(services: ServicesDep) -> Folder:
+    """Return the data files of the folder and the path of the project file."""
     return Folder(
-        folder=str(desk.files.folder),
-        project_file=str(desk.store.path),
-        upload_limit=desk.most_bytes,
-        files=[Listed(**file._asdict()) for file in desk.files.list()],
+        folder=str(services.files.folder),
+        project_file=str(services.store.path),
+        upload_limit=services.most_bytes,
+        files=[Listed(**file._asdict()) for file in services.files.list()],
     )
 
 
 @router.get("/projects")
-def list_projects(desk: Here) -> list[Project]:
-    """All projects, the newest first."""
-    return [described(desk, row["id"]) for row in desk.projects.all()]
+def list_projects(services: ServicesDep) -> list[Project]:
+    """Return all projects, the newest first."""
+    return [described(services, row["id"]) for row in services.projects.all()]
 
 
 @router.post("/projects", status_code=201)
-def create_project(new: New, desk: Here) -> Project:
-    """A project of a file in the folder, or an empty one for votes that are posted."""
+def create_project(new: New, services: ServicesDep) -> Project:
+    """Create a project from a file in the folder, or an empty one for posted votes."""
     if new.file is None:
-        return described(desk, desk.projects.create(new.name or "Posted votes"))
-    path = desk.files.resolve(new.file)
-    return described(desk, desk.projects.create(new.name or path.name, file=path.name, place=new.file))
+        return described(services, services.projects.create(new.name or "Posted votes"))
+    path = services.files.resolve(new.file)
+    return described(services, services.projects.create(new.name or path.name, file=path.name, place=new.file))
 
 
 @router.post(
@@ -125,49 +123,51 @@ def create_project(new: New, desk: Here) -> Project:
     status_code=201,
     openapi_extra={"requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string"}}}}},
 )
-async def upload(request: Request, name: Annotated[str, Query(min_length=1, max_length=200)], desk: Here) -> Project:
-    """A project of a file that is sent as it is: its bytes are the body of the request."""
-    path = desk.files.temporary()
+async def upload(
+    request: Request, name: Annotated[str, Query(min_length=1, max_length=200)], services: ServicesDep
+) -> Project:
+    """Create a project from an uploaded file; the body of the request is the content of the file."""
+    path = services.files.temporary()
     try:
         with path.open("wb") as file:
             async for chunk in request.stream():
                 await run_in_threadpool(file.write, chunk)
         if not path.stat().st_size:
             raise Problem(422, "The file is empty", "Choose a file with votes.")
-        made = await run_in_threadpool(desk.projects.create_from_upload, safe_name(name), path)
+        made = await run_in_threadpool(services.projects.create_from_upload, safe_name(name), path)
     finally:
         path.unlink(missing_ok=True)
-    return await run_in_threadpool(described, desk, made)
+    return await run_in_threadpool(described, services, made)
 
 
 @router.get("/projects/{project}")
-def get_project(project: ProjectId, desk: Here) -> Project:
-    return described(desk, project)
+def get_project(project: ProjectId, services: ServicesDep) -> Project:
+    return described(services, project)
 
 
 @router.patch("/projects/{project}")
-def rename_project(project: ProjectId, change: Change, desk: Here) -> Project:
-    desk.projects.rename(project, change.name, change.version)
-    return described(desk, project)
+def rename_project(project: ProjectId, change: Change, services: ServicesDep) -> Project:
+    services.projects.rename(project, change.name, change.version)
+    return described(services, project)
 
 
 @router.delete("/projects/{project}", status_code=204, response_class=Response)
-def delete_project(project: ProjectId, desk: Here) -> None:
-    """With its votes, fits and gold. The file in the folder stays."""
-    desk.jobs.cancel(project)
-    desk.workspace.forget([fit["id"] for fit in desk.projects.fits(project)])
-    desk.projects.delete(project)
+def delete_project(project: ProjectId, services: ServicesDep) -> None:
+    """Delete a project with its votes, fits and gold. The file in the folder is kept."""
+    services.jobs.cancel(project)
+    services.workspace.forget([fit["id"] for fit in services.projects.fits(project)])
+    services.projects.delete(project)
 
 
 @router.get("/projects/{project}/events", response_class=StreamingResponse)
-async def events(project: ProjectId, desk: Here) -> StreamingResponse:
-    """Server-sent events: the project, each time that it changes or a job gets on."""
-    await run_in_threadpool(desk.projects.get, project)
+async def events(project: ProjectId, services: ServicesDep) -> StreamingResponse:
+    """Stream the project as server-sent events, each time it changes or a job makes progress."""
+    await run_in_threadpool(services.projects.get, project)
 
     async def news() -> AsyncIterator[str]:
-        async for is_news in desk.hub.listen(project):
+        async for is_news in services.hub.listen(project):
             try:
-                state = await run_in_threadpool(described, desk, project) if is_news else None
+                state = await run_in_threadpool(described, services, project) if is_news else None
             except Problem:
                 yield "event: gone\ndata: {}\n\n"
                 return
@@ -176,27 +176,27 @@ async def events(project: ProjectId, desk: Here) -> StreamingResponse:
     return StreamingResponse(news(), media_type="text/event-stream")
 
 
-def described(desk: Desk, project: int) -> Project:
-    with desk.store.still():
-        return _described(desk, project)
+def described(services: Services, project: int) -> Project:
+    with services.store.snapshot():
+        return _described(services, project)
 
 
-def _described(desk: Desk, project: int) -> Project:
-    row = desk.projects.get(project)
+def _described(services: Services, project: int) -> Project:
+    row = services.projects.get(project)
     return Project(
         **{name: row[name] for name in ("id", "name", "created", "version", "file", "base", "shown")},
         reading=json.loads(row["reading"] or "null"),
-        fits=[Fit(**fit) for fit in desk.projects.fits(project)],
-        n_gold=desk.gold.count(project),
-        n_waiting=desk.projects.n_waiting(project),
+        fits=[Fit(**fit) for fit in services.projects.fits(project)],
+        n_gold=services.gold.count(project),
+        n_waiting=services.projects.n_waiting(project),
         crashed=bool(row["crashed"]),
-        damaged=any(desk.projects.is_damaged(row[name]) for name in ("base", "shown")),
-        job=_job(desk.jobs.of(project) or _crashed(row)),
+        damaged=any(services.projects.is_damaged(row[name]) for name in ("base", "shown")),
+        job=_job(services.jobs.of(project) or _crashed(row)),
     )
 
 
 def _crashed(row: Row) -> Job | None:
-    """The reading that a studio did not survive, as a job that failed."""
+    """Return a failed job for a file that crashed the studio."""
     message = f"The studio ended while it read this file. {CRASHED}"
     return Job(row["id"], "read", state="failed", message=message) if row["crashed"] else None
 

@@ -1,4 +1,4 @@
-"""Results: the views of the report."""
+"""Routes of results: the views of the report."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DoubtCounts(BaseModel):
 
 
 class Overview(BaseModel):
-    """How good the labels are, and how many need a person."""
+    """Quality of the labels and number of doubtful tasks."""
 
     method: str
     classes: list[str]
@@ -50,30 +50,30 @@ def overview(project: ProjectId, shown: Shown) -> Overview:
 
 @router.get("/annotators")
 def annotators_view(project: ProjectId, shown: Shown) -> Annotators:
-    """How good the annotators are altogether; copies and spammers. /annotators has all of them in pages."""
-    shown.view(suspects)  # from now on pages mark them
+    """Return the quality of all annotators, copies and spammers. /annotators lists them in pages."""
+    shown.view(suspects)  # now cached: pages of annotators mark them
     return shown.view(annotators)
 
 
 @router.get("/classes")
 def classes_view(project: ProjectId, shown: Shown) -> Classes:
-    """How frequent the classes are, and which are taken for which."""
+    """Return the frequencies of the classes, and which classes are confused."""
     return shown.view(classes)
 
 
 @router.get("/prototypes")
 def prototypes_view(project: ProjectId, shown: Shown) -> Prototypes | None:
-    """The prototypes and where annotators stand between them; null for methods that have none."""
+    """Return the prototypes and the annotators' positions among them; null for methods without prototypes."""
     return shown.view(prototypes)
 
 
 @router.get("/trust")
 def trust_view(project: ProjectId, shown: Shown) -> Trust:
-    """How far the annotators agree."""
+    """Return how well the annotators agree."""
     return shown.view(trust)
 
 
 @router.get("/record")
 def record_view(project: ProjectId, shown: Shown) -> Record:
-    """How the result was computed, so that it can be repeated."""
+    """Return how the result was computed, so that it can be repeated."""
     return shown.view(record)

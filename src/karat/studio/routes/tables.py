@@ -1,4 +1,4 @@
-"""All tasks and all annotators of a result, in pages; and each of them with everything about it."""
+"""Routes that list the tasks and annotators of a result in pages, or return one of them in detail."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from karat.report.views.tasks import TaskRow, task_rows
 from karat.results.predictions import matrices
 from karat.studio.browse import AnnotatorQuery, Browser, TaskQuery
 from karat.studio.problems import Problem
-from karat.studio.routes.common import At, Here, Name, ProjectId, Shown, plain_name
+from karat.studio.routes.common import At, Name, ProjectId, ServicesDep, Shown, plain_name
 from karat.studio.task_content import content_of
 from karat.votes.encoding import MISSING
 
@@ -24,9 +24,9 @@ __all__ = ["router", "task_lines"]
 
 router = APIRouter(tags=["tables"], prefix="/projects/{project}")
 
-MOST_PLACE = 2**31 - 1
-First = Annotated[int, Query(ge=0, le=MOST_PLACE, description="How many rows to skip.")]
-Most = Annotated[int, Query(ge=1, le=500, description="How many rows to give at most.")]
+MAX_INDEX = 2**31 - 1
+First = Annotated[int, Query(ge=0, le=MAX_INDEX, description="Number of rows to skip.")]
+Most = Annotated[int, Query(ge=1, le=500, description="Maximum number of rows.")]
 Search = Annotated[str, Query(max_length=200, description="A part of the name.")]
 
 
@@ -37,7 +37,7 @@ class TaskLine(BaseModel):
     confidence: float
     n_votes: int
     doubts: list[str]
-    gold: str | None = Field(description="The truth that was given, in the file or by a person.")
+    gold: str | None = Field(description="The truth, from the file or from a person.")
 
 
 class TaskPage(BaseModel):
@@ -48,9 +48,9 @@ class TaskPage(BaseModel):
 class TaskView(BaseModel):
     at: int
     row: TaskRow
-    name: Name = Field(description="As it is in the data: 7 is not the text 7.")
+    name: Name = Field(description="The name as it is in the data: the number 7 is not the text 7.")
     gold: str | None
-    probabilities: list[float] = Field(description="Of every class, in their order.")
+    probabilities: list[float] = Field(description="The probability of each class, in their order.")
 
 
 class AnnotatorPage(BaseModel):
@@ -61,7 +61,7 @@ class AnnotatorPage(BaseModel):
 class AnnotatorView(BaseModel):
     at: int
     row: AnnotatorRow
-    classes: list[str] = Field(description="Of the matrix: all, or the most frequent of very many.")
+    classes: list[str] = Field(description="The classes of the matrix; only the most frequent ones if there are many.")
     confusion: Matrix | None
 
 
@@ -69,11 +69,11 @@ class AnnotatorView(BaseModel):
 def tasks(
     project: ProjectId,
     shown: Shown,
-    desk: Here,
+    services: ServicesDep,
     search: Search = "",
     sort: Literal["task", "label", "confidence", "n_votes"] = "confidence",
     descending: bool = False,
-    label: Annotated[int | None, Query(ge=0, le=65_535, description="A class, by its place.")] = None,
+    label: Annotated[int | None, Query(ge=0, le=65_535, description="The index of a class.")] = None,
     doubt: Literal["contested", "tied", "flipped"] | None = None,
     judged: Annotated[bool | None, Query(description="Only tasks with (or without) a truth given by a person.")] = None,
     confidence_from: Annotated[float, Query(ge=0, le=1)] = 0.0,
@@ -81,19 +81,19 @@ def tasks(
     first: First = 0,
     most: Most = 50,
 ) -> TaskPage:
-    """Tasks with their labels."""
-    given = shown.codes_of(desk.gold.all(project))
+    """Return a page of tasks with their labels."""
+    given = shown.codes_of(services.gold.all(project))
     query = TaskQuery(search, sort, descending, label, doubt, judged, confidence_from, confidence_to, first, most)
     page = shown.tasks(query, given)
     return TaskPage(total=page.total, rows=task_lines(shown, page.codes, given))
 
 
 @router.get("/tasks/{at}")
-def task(project: ProjectId, at: At, shown: Shown, desk: Here) -> TaskView:
-    """Everything about a task: who voted what, with which weight."""
+def task(project: ProjectId, at: At, shown: Shown, services: ServicesDep) -> TaskView:
+    """Return all details of a task, with every vote and its weight."""
     _check(at, len(shown.result.label_codes), "task")
     name = shown.task_name(at)
-    gold = desk.gold.of(project, name)
+    gold = services.gold.of(project, name)
     return TaskView(
         at=at,
         row=task_rows(shown.result, [at], shown.doubts)[0],
@@ -104,13 +104,13 @@ def task(project: ProjectId, at: At, shown: Shown, desk: Here) -> TaskView:
 
 
 @router.get("/tasks/{at}/content")
-def content(project: ProjectId, at: At, shown: Shown, desk: Here) -> dict[str, str]:
-    """What the project's file says about the task, beside its votes; empty for posted votes."""
+def content(project: ProjectId, at: At, shown: Shown, services: ServicesDep) -> dict[str, str]:
+    """Return the content of the task from the project's file; empty for posted votes."""
     _check(at, len(shown.result.label_codes), "task")
-    row = desk.projects.get(project)
+    row = services.projects.get(project)
     if row["file"] is None:
         return {}
-    with desk.files.of(row) as path:
+    with services.files.of(row) as path:
         return content_of(path, json.loads(row["reading"] or "{}"), shown.task_name(at))
 
 
@@ -124,14 +124,14 @@ def annotators(
     first: First = 0,
     most: Most = 50,
 ) -> AnnotatorPage:
-    """Annotators with their expected accuracy."""
+    """Return a page of annotators with their expected accuracy."""
     page = shown.annotators(AnnotatorQuery(search, sort, descending, first, most))
     return AnnotatorPage(total=page.total, rows=shown.annotator_rows(page.codes))
 
 
 @router.get("/annotators/{at}")
 def annotator(project: ProjectId, at: At, shown: Shown) -> AnnotatorView:
-    """An annotator and how they vote when the truth is given."""
+    """Return an annotator with their confusion matrix."""
     _check(at, len(shown.result.accuracy), "annotator")
     result, classes = shown.result, shown_classes(shown.result)
     found = matrices(result, np.array([at], np.int32), classes)[0] if result.learned.has_matrices else None
@@ -166,4 +166,4 @@ def _gold(shown: Browser, code: int, given: dict[int, int]) -> str | None:
 
 def _check(at: int, end: int, what: str) -> None:
     if at >= end:
-        raise Problem(404, f"There is no such {what}", f"There are {end:,}, counted from zero.")
+        raise Problem(404, f"There is no such {what}", f"There are {end:,}; their indices start at zero.")

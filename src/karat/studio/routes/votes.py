@@ -1,4 +1,4 @@
-"""Votes: how the file is understood, reading it, and votes that programs post."""
+"""Routes of votes: preview the file, read it, and post votes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pydantic import BaseModel, Field
 
 from karat.studio.problems import Problem
 from karat.studio.reading import Preview, Reading, preview
-from karat.studio.routes.common import Here, Id, ProjectId, Scalar
+from karat.studio.routes.common import Id, ProjectId, Scalar, ServicesDep
 from karat.studio.routes.projects import Project, described
 
 __all__ = ["router"]
 
 router = APIRouter(tags=["votes"])
 
-MOST_POSTED = 100_000
-Again = Annotated[bool, Query(description="Even if the studio ended while it read the file before.")]
+MAX_POSTED = 100_000
+Again = Annotated[bool, Query(description="Read the file even if it crashed the studio before.")]
 
 
 class Vote(BaseModel, extra="forbid"):
@@ -27,12 +27,12 @@ class Vote(BaseModel, extra="forbid"):
 
 
 class Posted(BaseModel, extra="forbid"):
-    votes: list[Vote] = Field(min_length=1, max_length=MOST_POSTED)
+    votes: list[Vote] = Field(min_length=1, max_length=MAX_POSTED)
 
 
 class Waiting(BaseModel):
     accepted: int
-    waiting: int = Field(description="Posted votes that the next fit will take in.")
+    waiting: int = Field(description="Number of posted votes that the next fit will use.")
 
 
 class Batch(BaseModel):
@@ -41,49 +41,49 @@ class Batch(BaseModel):
     id: int
     at: str = Field(description="When they were posted.")
     n_votes: int
-    taken: bool = Field(description="Whether the results have them; else they wait for the next fit.")
+    taken: bool = Field(description="Whether the results include them; otherwise the next fit will.")
 
 
-class Wishes(Reading):
-    version: int | None = Field(default=None, description="Refuse (409) if the project has changed since this version.")
+class ReadRequest(Reading):
+    version: int | None = Field(default=None, description="Refused (409) if the project has changed since.")
 
 
 @router.get("/projects/{project}/preview")
-def preview_votes(project: ProjectId, desk: Here, again: Again = False) -> Preview:
-    """The first rows of the file, its format, and which columns Karat takes for what."""
-    with desk.files.of(desk.projects.get(project), again=again) as path:
+def preview_votes(project: ProjectId, services: ServicesDep, again: Again = False) -> Preview:
+    """Return the first rows of the file, its format and the guessed columns."""
+    with services.files.of(services.projects.get(project), again=again) as path:
         return preview(path)
 
 
 @router.put("/projects/{project}/votes", status_code=202)
-def read_votes(project: ProjectId, wishes: Wishes, desk: Here) -> Project:
-    """Read the votes of the file with these columns. Fits of an earlier reading are dropped; gold stays."""
-    row = desk.projects.get(project)
-    if wishes.version is not None and wishes.version != row["version"]:
-        raise Problem(409, "The project has changed meanwhile", "Look at it again, then repeat your change.")
-    desk.files.path_of(row)  # complains at once if it is not there
-    desk.jobs.read(project, Reading(**wishes.model_dump(exclude={"version"})))
-    return described(desk, project)
+def read_votes(project: ProjectId, options: ReadRequest, services: ServicesDep) -> Project:
+    """Read the votes of the file with these columns. Earlier fits are dropped; gold is kept."""
+    row = services.projects.get(project)
+    if options.version is not None and options.version != row["version"]:
+        raise Problem(409, "The project has changed", "Reload it, then repeat your change.")
+    services.files.path_of(row)  # raises at once if the file is missing
+    services.jobs.read(project, Reading(**options.model_dump(exclude={"version"})))
+    return described(services, project)
 
 
 @router.post("/projects/{project}/votes", status_code=202)
-def post_votes(project: ProjectId, posted: Posted, desk: Here) -> Waiting:
-    """Add votes. They are kept at once, and the next fit takes them in; a newer vote replaces an older one."""
+def post_votes(project: ProjectId, posted: Posted, services: ServicesDep) -> Waiting:
+    """Add votes. They are stored at once and used by the next fit; a newer vote replaces an older one."""
     votes = [(vote.task, vote.annotator, vote.label) for vote in posted.votes]
-    return Waiting(accepted=len(votes), waiting=desk.projects.post_votes(project, votes))
+    return Waiting(accepted=len(votes), waiting=services.projects.post_votes(project, votes))
 
 
 @router.get("/projects/{project}/posted")
-def posted_batches(project: ProjectId, desk: Here) -> list[Batch]:
-    """The batches of posted votes, the newest first."""
-    desk.projects.get(project)
-    return [Batch(**row) for row in desk.projects.batches(project)]
+def posted_batches(project: ProjectId, services: ServicesDep) -> list[Batch]:
+    """Return the batches of posted votes, the newest first."""
+    services.projects.get(project)
+    return [Batch(**row) for row in services.projects.batches(project)]
 
 
 @router.delete("/projects/{project}/posted/{batch}", status_code=202)
-def remove_batch(project: ProjectId, batch: Annotated[int, Path(ge=1, le=2**53)], desk: Here) -> Project:
-    """Remove posted votes. If results have them, the votes are read again without them, and fits are dropped."""
-    if batch not in [row["id"] for row in desk.projects.batches(project)]:
+def remove_batch(project: ProjectId, batch: Annotated[int, Path(ge=1, le=2**53)], services: ServicesDep) -> Project:
+    """Remove posted votes. If results include them, the votes are read again without them and fits are dropped."""
+    if batch not in [row["id"] for row in services.projects.batches(project)]:
         raise Problem(404, "There is no such batch", "It may have been removed already.")
-    desk.jobs.remove_batch(project, batch)
-    return described(desk, project)
+    services.jobs.remove_batch(project, batch)
+    return described(services, project)

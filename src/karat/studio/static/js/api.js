@@ -1,4 +1,4 @@
-// The one way to the server. Every refusal becomes a Problem with words for the user.
+// Requests to the server. Every error becomes a Problem with a message for the user.
 
 export class Problem extends Error {
   constructor(status, title, detail = "", body = {}) {
@@ -42,7 +42,7 @@ async function send(address, options) {
   try {
     return await fetch(address, options);
   } catch {
-    throw new Problem(0, "The studio does not answer", "Is it still running? Start it again with `karat studio`.");
+    throw new Problem(0, "The studio does not respond", "Is it still running? Start it again with `karat studio`.");
   }
 }
 

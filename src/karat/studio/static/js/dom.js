@@ -1,4 +1,4 @@
-// Elements. Names from data become text nodes only; nothing here parses markup.
+// Helpers to create elements. Names from data become text nodes; nothing here parses markup.
 
 export function h(tag, props = {}, ...children) {
   const element = document.createElement(tag);
@@ -14,7 +14,7 @@ export function h(tag, props = {}, ...children) {
   return element;
 }
 
-// One property at a time: the page's policy forbids style attributes, which could come from markup.
+// Set styles one property at a time, because the content security policy forbids style attributes.
 function setStyle(element, style) {
   for (const [name, value] of Object.entries(style)) element.style.setProperty(name, String(value));
 }

@@ -1,4 +1,4 @@
-// Numbers and times as people read them.
+// Format numbers and times for display.
 
 export const number = (value) => Number(value).toLocaleString("en");
 
@@ -6,7 +6,7 @@ export function count(value, thing, plural = `${thing}s`) {
   return `${number(value)} ${value === 1 ? thing : plural}`;
 }
 
-// Never 100 % of what is not quite all.
+// Never round to 100 % unless it is exactly that.
 export function percent(share, digits = 1) {
   const text = (100 * share).toFixed(digits);
   if (share < 1 && Number(text) >= 100) return `>${(100 - 10 ** -digits).toFixed(digits)} %`;

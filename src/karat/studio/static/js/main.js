@@ -1,4 +1,4 @@
-// Which view is shown: the part of the address behind # says it, so that links, back and reload work.
+// Routing: the part of the address after # selects the view, so that links, back and reload work.
 
 import { get, post } from "./api.js";
 import { fill, h, toast } from "./dom.js";
@@ -20,7 +20,7 @@ const VIEWS = {
 const main = document.getElementById("main");
 const watch = new ProjectWatch(heard, lost);
 let current = null; // the view that is shown: { name, update, keys, leave }
-let turn = 0; // a view that comes late is not shown any more
+let turn = 0; // increases with each navigation, so that a view that loads late is not shown
 
 function address() {
   const [path, search] = location.hash.replace(/^#\/?/, "").split("?");
@@ -69,14 +69,14 @@ function complain(problem) {
   if (!problem.title) console.error(problem);
 }
 
-// A result that an earlier studio did not survive is opened only if somebody asks for it.
+// A result that crashed the studio before is opened only if the user asks for it.
 function openAgain(body) {
   if (!body?.fit) return null;
   const ask = async () => (await post(`/projects/${body.project}/fits/${body.fit}/open`), show());
   return h("button", { id: "again", onclick: ask }, "Open it again");
 }
 
-// Another tab, a program or a job changed the project.
+// Called when another tab, a program or a job changed the project.
 function heard(project, before) {
   showTop(project, current?.name);
   if (current?.update) current.update(project, before);
@@ -87,7 +87,7 @@ function lost(isGone) {
   if (isGone) {
     toast("This project was deleted.", "bad");
     go("#/");
-  } else toast("The studio does not answer. Start it again with `karat studio`; nothing that was confirmed is lost.", "bad");
+  } else toast("The studio does not respond. Start it again with `karat studio`; saved changes are not lost.", "bad");
 }
 
 document.addEventListener("keydown", (event) => {
@@ -99,7 +99,7 @@ window.addEventListener("hashchange", show);
 window.addEventListener("unhandledrejection", (event) => {
   toast(event.reason?.message ?? "Something went wrong", "bad");
 });
-// A file that is dropped beside a drop zone must not replace the page.
+// A file that is dropped outside a drop zone must not replace the page.
 for (const name of ["dragover", "drop"]) window.addEventListener(name, (event) => event.preventDefault());
 
 get("/folder").then(show, complain);

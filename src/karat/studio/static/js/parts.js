@@ -1,4 +1,4 @@
-// The small pictures that views share.
+// Small components that several views use.
 
 import { h, svg } from "./dom.js";
 import { percent } from "./format.js";
@@ -7,7 +7,7 @@ const COLOURS = 8;
 
 export const colour = (place) => (place < 0 ? "var(--line-strong)" : `var(--c${place % COLOURS})`);
 
-// A class by its name, with the colour of its place among the classes.
+// The name of a class with the colour of its index.
 export function classLabel(name, classes) {
   return h("span", { class: "label", title: name, style: { "--dot": colour(classes.indexOf(name)) } }, h("span", {}, name));
 }
@@ -65,7 +65,7 @@ export function histogram(bins) {
   );
   return h(
     "div",
-    { role: "img", "aria-label": `How sure the labels are: the fullest bar stands for ${most.toLocaleString("en")} tasks` },
+    { role: "img", "aria-label": `Confidence of the labels: the highest bar stands for ${most.toLocaleString("en")} tasks` },
     h("div", { class: "bars" }, bars),
     h("div", { class: "axis" }, h("span", {}, "0 %"), h("span", {}, "probability of the label"), h("span", {}, "100 %")),
   );
@@ -113,7 +113,7 @@ export function card(title, ...children) {
   return h("section", { class: "card" }, title ? h("h2", {}, title) : null, children);
 }
 
-// A place that is filled when its data have come; large data take a few seconds.
+// A card that is filled when its data arrive; large data take a few seconds.
 export function later(title, promise, make) {
   const place = card(title, h("p", { class: "muted row" }, h("span", { class: "spin" }), "computing"));
   promise.then(

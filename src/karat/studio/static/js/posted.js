@@ -1,4 +1,4 @@
-// Votes that programs posted, a row a batch, each of which can be removed.
+// Posted votes, one row per batch. Each batch can be removed.
 
 import { del, get } from "./api.js";
 import { h, toast } from "./dom.js";

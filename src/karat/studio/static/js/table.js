@@ -1,4 +1,4 @@
-// Tables that the server sorts and cuts into pages.
+// Tables that the server sorts and paginates.
 
 import { h } from "./dom.js";
 import { number } from "./format.js";

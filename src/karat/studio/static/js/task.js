@@ -1,4 +1,4 @@
-// One task: its classes, its votes, and how much each vote says.
+// One task: its classes, its votes, and the weight of each vote.
 
 import { get, post } from "./api.js";
 import { fill, h, toast } from "./dom.js";
@@ -19,17 +19,17 @@ export async function taskCard(project, at, classes, changed) {
     h("div", { class: "row" }, doubtBadges(view.row), view.gold === null ? null : badge(`judged: ${view.gold}`, "good")),
     probabilities(view, classes),
     votesOf(view, classes),
-    h("div", { class: "stack tight" }, h("h3", {}, view.gold === null ? "Give it its truth" : "Change its truth"), truthButtons(project, view, classes, again)),
+    h("div", { class: "stack tight" }, h("h3", {}, view.gold === null ? "Set the truth" : "Change the truth"), truthButtons(project, view, classes, again)),
   );
   return element;
 }
 
-// What the file says about the task; it comes a little later, and may be nothing.
+// The content of the task from the file. It loads later and may be empty.
 export function contentOf(project, at) {
   const place = h("div", { class: "content" });
   get(`/projects/${project.id}/tasks/${at}/content`).then(
     (fields) => fill(place, Object.entries(fields).map(([name, text]) => h("div", {}, h("small", {}, name), h("p", {}, linked(text))))),
-    () => {}, // the file is gone: the task can still be judged by its name
+    () => {}, // the file is missing: the task can still be judged by its name
   );
   return place;
 }
@@ -57,7 +57,7 @@ export function probabilities(view, classes) {
 export function votesOf(view, classes) {
   const row = view.row;
   const most = Math.max(1, ...row.votes.map((vote) => Math.abs(vote.weight ?? 0)));
-  const title = row.rival === null ? "Votes" : `Votes, and how far each speaks for ${row.label} against ${row.rival}`;
+  const title = row.rival === null ? "Votes" : `Votes, and how much each supports ${row.label} against ${row.rival}`;
   return h(
     "div",
     { class: "stack tight" },
@@ -84,5 +84,5 @@ function truthButtons(project, view, classes, again) {
     again();
   };
   const buttons = classes.slice(0, 12).map((name) => h("button", { class: name === view.gold ? "small choice given" : "small", onclick: () => give(name) }, name));
-  return h("div", { class: "row" }, buttons, view.gold === null ? null : h("button", { class: "small quiet", onclick: () => give(null) }, "Take it away"));
+  return h("div", { class: "row" }, buttons, view.gold === null ? null : h("button", { class: "small quiet", onclick: () => give(null) }, "Remove the truth"));
 }

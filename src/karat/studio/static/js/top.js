@@ -1,4 +1,4 @@
-// The head of every page: where one is, and what is going on.
+// The header of every page: navigation and the current job.
 
 import { fill, h } from "./dom.js";
 import { number } from "./format.js";

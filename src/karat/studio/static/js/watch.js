@@ -1,4 +1,4 @@
-// One project, kept current by the server's events.
+// The current project, updated by server-sent events.
 
 import { get } from "./api.js";
 
@@ -10,7 +10,7 @@ export class ProjectWatch {
     this.source = null;
   }
 
-  // The project as it is now; from now on its news are told.
+  // Load the project and listen to its changes from now on.
   async follow(id) {
     if (this.project?.id !== id) this.stop();
     this.project = await get(`/projects/${id}`);

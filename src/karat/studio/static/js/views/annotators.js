@@ -1,4 +1,4 @@
-// All annotators: how good each is, how sure that is, and how they vote.
+// All annotators: accuracy, its interval, and confusion matrices.
 
 import { get, query } from "../api.js";
 import { fill, h } from "../dom.js";
@@ -10,7 +10,7 @@ const PAGE = 25;
 
 export async function render(root, { project, params }) {
   const summary = get(`/projects/${project.id}/results/annotators`);
-  const about = h("p", { class: "muted" }, "How often each is right, judged by the labels.");
+  const about = h("p", { class: "muted" }, "How often each annotator is right, according to the labels.");
   const copies = h("div", {});
   const advice = h("div", {});
   const asked = { search: params.get("search") ?? "", sort: "accuracy", descending: true, first: 0 };
@@ -23,7 +23,7 @@ export async function render(root, { project, params }) {
     const mine = ++turn;
     const page = await get(`/projects/${project.id}/annotators${query({ ...asked, most: PAGE })}`);
     if (mine !== turn) return;
-    fill(body, page.rows.length ? table(page) : empty("No annotator is called so", "Search for a part of the name."), pager(page.total, asked.first, PAGE, (first) => change({ first })));
+    fill(body, page.rows.length ? table(page) : empty("No annotator found", "Search for a part of the name."), pager(page.total, asked.first, PAGE, (first) => change({ first })));
   }
   function change(values) {
     Object.assign(asked, { first: 0 }, values);
@@ -73,7 +73,7 @@ export async function render(root, { project, params }) {
       typing = setTimeout(() => change({ search: event.target.value }), 200);
     },
   });
-  fill(detail, empty("Open an annotator", "Click a row to see how they vote when the truth is given."));
+  fill(detail, empty("Open an annotator", "Click a row to see the confusion matrix."));
   await load();
   fill(
     root,
@@ -82,7 +82,7 @@ export async function render(root, { project, params }) {
     copies,
     h("div", { class: "side" }, h("section", { class: "card flush" }, h("div", { class: "filters" }, search), body), h("section", { class: "card beside" }, detail)),
   );
-  // Who copies and who votes blindly takes a while with many votes; the table is there before.
+  // Finding copies and spammers takes a while with many votes, so the table is shown first.
   summary.then((found) => {
     fill(about, words(found));
     fill(copies, alike(found.groups));
@@ -94,19 +94,19 @@ export async function render(root, { project, params }) {
 function alike(groups) {
   if (!groups.length) return null;
   const lines = groups.slice(0, 5).map((group) => h("li", {}, `${group.members.slice(0, 8).join(", ")}${group.members.length > 8 ? ` and ${group.members.length - 8} more` : ""}`));
-  return h("div", { class: "note" }, h("b", {}, "These vote alike more often than their skill explains; they may copy from each other:"), h("ul", {}, lines));
+  return h("div", { class: "note" }, h("b", {}, "These annotators agree more often than their accuracy explains; they may copy from each other:"), h("ul", {}, lines));
 }
 
 function advised(annotators) {
   if (!annotators.length) return null;
   const lines = annotators.slice(0, 5).map((one) => h("li", {}, h("b", {}, `${one.advice} ${one.annotator}`), `: ${one.why}`));
   const rest = annotators.length - lines.length;
-  return h("div", { class: "note" }, h("b", {}, "Whom to look after"), h("ul", {}, lines, rest > 0 ? h("li", {}, `and ${count(rest, "annotator")} more`) : null));
+  return h("div", { class: "note" }, h("b", {}, "Annotators to check"), h("ul", {}, lines, rest > 0 ? h("li", {}, `and ${count(rest, "annotator")} more`) : null));
 }
 
 function words(summary) {
   const doubtful = summary.n_doubtful ? ` ${count(summary.n_doubtful, "annotator")} may be no better than always voting for the most frequent class (${percent(summary.chance, 0)}).` : "";
-  const worth = summary.effective === null ? "" : ` They are worth about ${summary.effective.toFixed(1)} independent ones.`;
+  const worth = summary.effective === null ? "" : ` Together they are worth about ${summary.effective.toFixed(1)} independent annotators.`;
   return `${count(summary.n, "annotator")}; a vote is right in ${percent(summary.mean, 0)} of the cases.${doubtful}${worth}`;
 }
 
@@ -125,8 +125,8 @@ function annotatorCard(view) {
     ].map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
     row.weights.length ? h("div", { class: "stack tight" }, h("h3", {}, "Mixture of prototypes"), mixture(row.weights)) : null,
     view.confusion && view.classes.length <= 12
-      ? h("div", { class: "stack tight" }, h("h3", {}, "How they vote"), heatMap(view.classes, view.confusion))
-      : h("small", {}, view.confusion ? `${view.classes.length} classes are too many to show here; the model has the whole matrix.` : "This method learns no matrix of each annotator."),
+      ? h("div", { class: "stack tight" }, h("h3", {}, "Confusion matrix"), heatMap(view.classes, view.confusion))
+      : h("small", {}, view.confusion ? `${view.classes.length} classes are too many to show here; the model has the whole matrix.` : "This method does not learn confusion matrices of annotators."),
   ];
 }
 

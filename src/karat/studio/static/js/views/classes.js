@@ -1,4 +1,4 @@
-// The classes, which are taken for which, and the prototypes behind it.
+// The classes, which of them are confused, and the prototypes.
 
 import { get } from "../api.js";
 import { fill, h } from "../dom.js";
@@ -14,14 +14,14 @@ export async function render(root, { project }) {
     root,
     h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Classes and prototypes"), h("p", { class: "muted" }, mistakes(classes)))),
     h("section", { class: "card flush" }, table(classes, overview.classes)),
-    h("div", { class: "grid" }, card("How annotators vote by the truth", matrix(classes.names, classes.matrix, classes.absent)), ...prototypeCards(prototypes, overview.method)),
+    h("div", { class: "grid" }, card("Confusion matrix of all annotators", matrix(classes.names, classes.matrix, classes.absent)), ...prototypeCards(prototypes, overview.method)),
   );
 }
 
 function mistakes(classes) {
-  if (!classes.mistakes.length) return "How frequent each class is, and what annotators vote when it is the truth.";
+  if (!classes.mistakes.length) return "The frequency of each class, and what annotators vote when it is the truth.";
   const words = classes.mistakes.slice(0, 3).map((one) => `${one.truth} for ${one.vote} (${percent(one.share, 0)})`);
-  return `What annotators take for something else most often: ${words.join(", ")}.`;
+  return `Most often confused: ${words.join(", ")}.`;
 }
 
 function table(classes, names) {
@@ -31,7 +31,7 @@ function table(classes, names) {
     h(
       "table",
       {},
-      h("thead", {}, h("tr", {}, ["class", "labels", "share of labels", "found when it is the truth", "mean probability", "taken for"].map((text, i) => h("th", { class: i === 1 || i > 2 && i < 5 ? "number" : "" }, text)))),
+      h("thead", {}, h("tr", {}, ["class", "labels", "share of labels", "recall of votes", "mean probability", "confused with"].map((text, i) => h("th", { class: i === 1 || i > 2 && i < 5 ? "number" : "" }, text)))),
       h("tbody", {}, classes.rows.map((row) => h(
         "tr",
         {},
@@ -48,12 +48,12 @@ function table(classes, names) {
 
 function matrix(names, values, absent) {
   if (!values) return h("p", { class: "muted" }, absent);
-  if (names.length > MOST_IN_MATRIX) return h("p", { class: "muted" }, `${number(names.length)} classes are too many for a picture here; the report has them.`);
+  if (names.length > MOST_IN_MATRIX) return h("p", { class: "muted" }, `${number(names.length)} classes are too many to show here; the report has them.`);
   return heatMap(names, values);
 }
 
 function prototypeCards(prototypes, method) {
-  if (!prototypes) return [card("Prototypes", empty("No prototypes", `${method} has none: ptbcc finds the few ways to vote that all annotators share.`))];
+  if (!prototypes) return [card("Prototypes", empty("No prototypes", `${method} does not learn prototypes; ptbcc does.`))];
   return prototypes.prototypes.map((one) =>
     card(
       `Prototype ${one.number}`,

@@ -1,4 +1,4 @@
-// How the file is understood, and having a say in it.
+// Choose how the file is read.
 
 import { get, put } from "../api.js";
 import { fill, h, toast } from "../dom.js";
@@ -22,22 +22,22 @@ const REPEATED = [
 export async function render(root, { project, params, go }) {
   if (project.crashed && !params.get("again")) return crashed(root, project);
   const preview = await get(`/projects/${project.id}/preview${project.crashed ? "?again=true" : ""}`);
-  const wishes = { ...preview.guess, ...(project.reading ?? {}) };
+  const reading = { ...preview.guess, ...(project.reading ?? {}) };
   const table = h("div", { class: "scroll preview" });
   const status = h("div", { class: "stack tight" });
   let version = project.version;
   const fields = h("div", { class: "fields" });
   const draw = () => {
-    fill(table, previewTable(preview, wishes));
-    fill(fields, preview.is_export ? exportFields(preview, wishes, change) : tableFields(preview, wishes, change, draw));
+    fill(table, previewTable(preview, reading));
+    fill(fields, preview.is_export ? exportFields(preview, reading, change) : tableFields(preview, reading, change, draw));
   };
   const change = (name) => (value) => {
-    wishes[name] = value === "" ? null : value;
+    reading[name] = value === "" ? null : value;
     draw();
   };
   async function read() {
     try {
-      await put(`/projects/${project.id}/votes`, { ...wishes, version });
+      await put(`/projects/${project.id}/votes`, { ...reading, version });
     } catch (problem) {
       if (problem.status === 409) version = (await get(`/projects/${project.id}`)).version;
       toast(problem.message, "bad");
@@ -50,7 +50,7 @@ export async function render(root, { project, params, go }) {
     root,
     h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, preview.file), h("p", { class: "muted" }, `${preview.format}${preview.is_export ? ", recognised by its content" : ""}. ${advice(preview)}`)), button),
     status,
-    card("What is what", fields, moreFields(preview, wishes, change)),
+    card("Columns", fields, moreFields(preview, reading, change)),
     h("section", { class: "card flush" }, h("div", { class: "inner" }, h("h2", {}, "The first rows")), table),
   );
   return {
@@ -69,38 +69,38 @@ function crashed(root, project) {
 }
 
 function advice(preview) {
-  if (preview.open.length) return `No column looks like the ${preview.open.join(" or the ")}; choose below.`;
-  if (preview.questions.length > 1) return "It asks several questions; choose one.";
-  return "Check what Karat made of it, then read the votes.";
+  if (preview.open.length) return `No column was found for the ${preview.open.join(" or the ")}; choose it below.`;
+  if (preview.questions.length > 1) return "The export contains several questions; choose one.";
+  return "Check the columns, then read the votes.";
 }
 
-function tableFields(preview, wishes, change, draw) {
+function tableFields(preview, reading, change, draw) {
   const columns = preview.columns.map((name) => [name, name]);
-  const named = (role, none) => field(title(role), idSelect(role, [["", none], ...columns], wishes, change));
-  const shape = idSelect("shape", SHAPES, wishes, (name) => (value) => {
-    Object.assign(wishes, { [name]: value, task: null, annotator: null, label: null, columns: null });
+  const named = (role, none) => field(title(role), idSelect(role, [["", none], ...columns], reading, change));
+  const shape = idSelect("shape", SHAPES, reading, (name) => (value) => {
+    Object.assign(reading, { [name]: value, task: null, annotator: null, label: null, columns: null });
     draw();
   });
   const roles = {
     long: () => [named("task", "(choose)"), named("annotator", "(choose)"), named("label", "(choose)")],
-    wide: () => [named("task", "(row number)"), votesField(preview, wishes, "task", draw)],
-    transposed: () => [named("annotator", "(row number)"), votesField(preview, wishes, "annotator", draw)],
-  }[wishes.shape]();
-  const gold = field("Known truth (gold)", idSelect("gold", [["", "(none)"], ...columns], wishes, change), "Kept as it is, and teaches the method.");
-  return [field("Every row is", shape), ...roles, wishes.shape === "transposed" ? null : gold];
+    wide: () => [named("task", "(row number)"), votesField(preview, reading, "task", draw)],
+    transposed: () => [named("annotator", "(row number)"), votesField(preview, reading, "annotator", draw)],
+  }[reading.shape]();
+  const gold = field("Known truth (gold)", idSelect("gold", [["", "(none)"], ...columns], reading, change), "These labels are kept, and the method learns from them.");
+  return [field("Every row is", shape), ...roles, reading.shape === "transposed" ? null : gold];
 }
 
 const title = (role) => role[0].toUpperCase() + role.slice(1);
 
-// Which columns hold votes; all but the names, if nothing else is said.
-function votesField(preview, wishes, names, draw) {
-  const others = preview.columns.filter((column) => column !== wishes[names] && column !== wishes.gold);
-  const chosen = new Set(wishes.columns ?? others);
+// Which columns hold votes; by default all except the names.
+function votesField(preview, reading, names, draw) {
+  const others = preview.columns.filter((column) => column !== reading[names] && column !== reading.gold);
+  const chosen = new Set(reading.columns ?? others);
   const boxes = others.slice(0, MOST_BOXES).map((column) =>
     checkBox(column, chosen.has(column), (on) => {
       if (on) chosen.add(column);
       else chosen.delete(column);
-      wishes.columns = others.filter((one) => chosen.has(one));
+      reading.columns = others.filter((one) => chosen.has(one));
       draw();
     }),
   );
@@ -108,29 +108,29 @@ function votesField(preview, wishes, names, draw) {
   return h("div", { class: "field across" }, h("span", {}, "Columns with votes"), h("div", { class: "row" }, boxes, rest > 0 ? h("small", {}, `and ${rest} more`) : null));
 }
 
-function idSelect(role, options, wishes, change) {
-  const made = select(options, wishes[role] ?? "", change(role));
+function idSelect(role, choices, reading, change) {
+  const made = select(choices, reading[role] ?? "", change(role));
   made.id = `column-${role}`;
   return made;
 }
 
-function exportFields(preview, wishes, change) {
-  if (preview.questions.length < 2) return [h("p", { class: "muted" }, "Tasks, annotators and labels are where this tool puts them: there is nothing to choose.")];
+function exportFields(preview, reading, change) {
+  if (preview.questions.length < 2) return [h("p", { class: "muted" }, "The columns of this export are known: there is nothing to choose.")];
   const questions = preview.questions.map((question) => [question.name, `${question.name} (${count(question.n_votes, "vote")})`]);
-  return [field("Question", idSelect("question", questions, wishes, change))];
+  return [field("Question", idSelect("question", questions, reading, change))];
 }
 
-function moreFields(preview, wishes, change) {
+function moreFields(preview, reading, change) {
   const missing = h("input", {
     type: "text",
-    value: (wishes.missing ?? []).join(", "),
+    value: (reading.missing ?? []).join(", "),
     placeholder: "NA, null, NaN",
     onchange: (event) => {
       const given = event.target.value.split(",").map((part) => part.trim()).filter(Boolean);
-      wishes.missing = given.length ? given : null;
+      reading.missing = given.length ? given : null;
     },
   });
-  const again = select(REPEATED, wishes.repeated, change("repeated"));
+  const again = select(REPEATED, reading.repeated, change("repeated"));
   return h(
     "details",
     {},
@@ -138,10 +138,10 @@ function moreFields(preview, wishes, change) {
     h(
       "div",
       { class: "fields" },
-      field("Labels that mean “no vote”", missing, "Beside blank ones."),
-      field("If somebody votes twice on a task", again),
-      preview.has_gold ? checkBox("Use the export's gold marks", wishes.gold_marks, (on) => (wishes.gold_marks = on)) : null,
-      preview.includes.map((word) => checkBox(`Include ${word}`, wishes.include?.includes(word), (on) => include(wishes, word, on))),
+      field("Labels that mean “no vote”", missing, "In addition to blank ones."),
+      field("If an annotator votes twice on a task", again),
+      preview.has_gold ? checkBox("Use the export's gold marks", reading.gold_marks, (on) => (reading.gold_marks = on)) : null,
+      preview.includes.map((word) => checkBox(`Include ${word}`, reading.include?.includes(word), (on) => include(reading, word, on))),
     ),
   );
 }
@@ -151,16 +151,16 @@ function checkBox(words, checked, change) {
   return h("label", { class: "check" }, box, words);
 }
 
-function include(wishes, word, on) {
-  const others = (wishes.include ?? []).filter((one) => one !== word);
+function include(reading, word, on) {
+  const others = (reading.include ?? []).filter((one) => one !== word);
   const chosen = on ? [...others, word] : others;
-  wishes.include = chosen.length ? chosen : null;
+  reading.include = chosen.length ? chosen : null;
 }
 
-function previewTable(preview, wishes) {
-  const role = (column) => ["task", "annotator", "label", "gold"].find((name) => (preview.is_export ? column === name : wishes[name] === column)) ?? "";
-  const votes = { wide: "annotator", transposed: "task" }[preview.is_export ? "" : wishes.shape];
-  const words = (column) => role(column) || (votes && (wishes.columns?.includes(column) ?? true) ? votes : "");
+function previewTable(preview, reading) {
+  const role = (column) => ["task", "annotator", "label", "gold"].find((name) => (preview.is_export ? column === name : reading[name] === column)) ?? "";
+  const votes = { wide: "annotator", transposed: "task" }[preview.is_export ? "" : reading.shape];
+  const words = (column) => role(column) || (votes && (reading.columns?.includes(column) ?? true) ? votes : "");
   const chosen = preview.columns.map((column) => (words(column) ? "chosen" : ""));
   return h(
     "table",

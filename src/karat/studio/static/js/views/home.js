@@ -1,4 +1,4 @@
-// All projects, and where new ones come from.
+// All projects, and how to create new ones.
 
 import { del, get, post, upload } from "../api.js";
 import { fill, h, toast } from "../dom.js";
@@ -12,15 +12,15 @@ export async function render(root, { go, again }) {
   const open = (project) => go(`#/p/${project.id}`);
   fill(
     root,
-    h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "From votes to labels one can trust"), h("p", { class: "muted" }, "Drop the votes of your annotators, see how sure each label is, and judge what needs a person."))),
+    h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "From votes to labels that you can trust"), h("p", { class: "muted" }, "Drop a file with the votes of your annotators, see how reliable each label is, and judge the doubtful tasks."))),
     dropZone(folder, open),
     h(
       "div",
       { class: "grid" },
-      card("Projects", projects.length ? projectList(projects, open, again) : empty("No projects yet", "A project begins with a file of votes: drop one above, or open one of the folder.")),
+      card("Projects", projects.length ? projectList(projects, open, again) : empty("No projects yet", "A project starts with a file of votes: drop one above, or open one from the folder.")),
       card("Files in this folder", folder.files.length ? fileList(folder, open) : empty("No data files here", `Start the studio in the folder of your data, or drop a file above. This is ${folder.folder}.`)),
     ),
-    h("small", {}, "Everything is kept in ", h("code", {}, folder.project_file), " on this computer. Nothing is sent anywhere."),
+    h("small", {}, "Everything is stored in ", h("code", {}, folder.project_file), " on this computer. Nothing is sent anywhere."),
   );
 }
 
@@ -76,8 +76,8 @@ function projectList(projects, open, again) {
 
 function described(project) {
   const shown = project.fits.find((fit) => fit.id === project.shown);
-  if (!shown) return project.file ? "the columns are still to be chosen" : `${count(project.n_waiting, "posted vote")}, not fitted yet`;
-  if (project.damaged) return "damaged: the studio ended while it opened the result";
+  if (!shown) return project.file ? "choose the columns" : `${count(project.n_waiting, "posted vote")}, not fitted yet`;
+  if (project.damaged) return "damaged: opening the result crashed the studio";
   const facts = shown.facts;
   return `${count(facts.n_votes, "vote")} on ${count(facts.n_tasks, "task")} · ${shown.method} · ${ago(project.created)}`;
 }

@@ -1,4 +1,4 @@
-// Adjudication: one task at a time, one key per class, in the order in which it helps most.
+// Adjudication: one task at a time, one key per class, the most helpful tasks first.
 
 import { get, post } from "../api.js";
 import { fill, h, toast } from "../dom.js";
@@ -31,7 +31,7 @@ export async function render(root, { project }) {
     fill(place, task ? taskPart(task) : done());
     fill(side, ...sidePart());
   }
-  // One request at a time: a key that comes too early is not lost on the wrong task.
+  // One request at a time, so that an early key press is not applied to the wrong task.
   async function once(work) {
     if (state.busy) return;
     state.busy = true;
@@ -64,7 +64,7 @@ export async function render(root, { project }) {
   };
   const refit = () => {
     const shown = state.project.fits.find((fit) => fit.id === state.project.shown);
-    const wanted = shown.method === "mv" ? {} : { method: shown.method, settings: shown.settings }; // the vote learns nothing: the default does
+    const wanted = shown.method === "mv" ? {} : { method: shown.method, settings: shown.settings }; // the majority vote does not learn from gold, so use the default method
     return post(`/projects/${project.id}/fits`, wanted).catch((problem) => toast(problem.message, "bad"));
   };
 
@@ -89,7 +89,7 @@ export async function render(root, { project }) {
     );
   }
   function done() {
-    return h("section", { class: "card" }, empty("Every task has its truth", "There is nothing left to judge.", h("a", { class: "button", href: `#/p/${project.id}/export` }, "Export")));
+    return h("section", { class: "card" }, empty("Every task has a truth", "There is nothing left to judge.", h("a", { class: "button", href: `#/p/${project.id}/export` }, "Export")));
   }
   function sidePart() {
     const now = state.project;
@@ -101,7 +101,7 @@ export async function render(root, { project }) {
         "section",
         { class: "card" },
         h("h2", {}, h("span", { id: "judged" }, count(state.queue.judged, "truth")), " given"),
-        h("p", { class: "muted" }, `${number(state.queue.left)} tasks have none. A few truths on the right tasks teach the method more than many on easy ones.`),
+        h("p", { class: "muted" }, `${number(state.queue.left)} tasks have none. A few truths on difficult tasks improve the labels more than many on easy ones.`),
         h("button", { class: news ? "primary" : "", id: "refit", disabled: running, onclick: refit }, running ? h("span", { class: "spin" }) : null, "Refit with these truths"),
       ),
       effect(now, shown.facts.gold || shown.facts.changes?.method === shown.method ? shown : null, names()),
@@ -112,7 +112,7 @@ export async function render(root, { project }) {
     return h(
       "section",
       { class: "card" },
-      h("h2", {}, "What you did last"),
+      h("h2", {}, "Your last actions"),
       h("ul", { class: "list", id: "history" }, state.queue.actions.slice(0, 8).map((action) => h("li", {}, h("span", { class: "what" }, h("span", {}, `task ${action.task}`)), action.after === null ? badge("taken away") : classLabel(String(action.after), names())))),
     );
   }
@@ -120,7 +120,7 @@ export async function render(root, { project }) {
   await load();
   fill(
     root,
-    h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Judge"), h("p", { class: "muted" }, "Tasks come in the order in which your judgement helps most. Every key press is kept at once."))),
+    h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Judge"), h("p", { class: "muted" }, "The tasks are sorted by how much your judgement helps. Every answer is saved at once."))),
     h("div", { class: "side" }, place, side),
   );
   return {

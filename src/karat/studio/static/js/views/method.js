@@ -1,4 +1,4 @@
-// Choose a method or compare several, watch them, and see how far they agree.
+// Choose one or several methods, follow their progress, and compare their labels.
 
 import { del, get, post, put } from "../api.js";
 import { fill, h, toast } from "../dom.js";
@@ -7,7 +7,7 @@ import { badge, card, convergence, empty, field, heatMap } from "../parts.js";
 import { postedCard } from "../posted.js";
 import { isActive } from "../watch.js";
 
-const FIRST = ["ptbcc", "ds", "mv"]; // and the default; the others are for those who know them
+const FIRST = ["ptbcc", "ds", "mv"]; // shown first, together with the default
 const ADVICE = { ptbcc: "prototypes", mv: "baseline" };
 
 export async function render(root, { project }) {
@@ -49,8 +49,8 @@ export async function render(root, { project }) {
 }
 
 function goldWords(project) {
-  const waiting = project.n_waiting ? ` ${count(project.n_waiting, "posted vote")} will be taken in.` : "";
-  return (project.n_gold ? `${count(project.n_gold, "truth")} that you gave will be kept, and teach the method.` : "A fit finds the most probable label of every task, and how good each annotator is.") + waiting;
+  const waiting = project.n_waiting ? ` ${count(project.n_waiting, "posted vote")} will be included.` : "";
+  return (project.n_gold ? `${count(project.n_gold, "truth")} that you gave will be kept, and the method learns from them.` : "A fit finds the most probable label of every task, and how good each annotator is.") + waiting;
 }
 
 function methodRow(method, chosen, draw) {
@@ -78,7 +78,7 @@ function methodRow(method, chosen, draw) {
 function adviceOn(method) {
   if (method.is_default) return badge("recommended", "accent");
   if (ADVICE[method.name]) return badge(ADVICE[method.name]);
-  return method.takes_gold ? null : badge("takes no gold");
+  return method.takes_gold ? null : badge("ignores gold");
 }
 
 function settingFields(method, settings, isOnly) {
@@ -134,7 +134,7 @@ function jobCard(project) {
 }
 
 async function fitsCards(project) {
-  if (!project.fits.length) return card("Results", empty("Nothing is fitted yet", "Choose a method on the left and press Fit."));
+  if (!project.fits.length) return card("Results", empty("No fits yet", "Choose a method on the left and press Fit."));
   const done = project.fits.filter((fit) => fit.state === "done");
   const cards = [h("section", { class: "card flush" }, h("div", { class: "inner" }, h("h2", {}, "Results")), fitsTable(project))];
   if (done.length > 2) cards.push(agreementCard(done, await get(`/projects/${project.id}/compare`)));
@@ -154,7 +154,7 @@ function fitRow(project, fit) {
   const facts = fit.facts;
   const name = h("td", {}, h("b", {}, fit.method), settingsWords(fit.settings), facts && !facts.converged ? [" ", badge("not converged", "bad")] : null);
   if (fit.state !== "done") {
-    const words = fit.state === "interrupted" ? "The studio ended during this fit; fit again." : fit.message;
+    const words = fit.state === "interrupted" ? "The studio was closed during this fit; fit again." : fit.message;
     return h("tr", {}, name, h("td", { colspan: 4 }, badge(fit.state, fit.state === "failed" ? "bad" : ""), " ", h("small", {}, words)), h("td", {}));
   }
   const isShown = fit.id === project.shown;
@@ -177,5 +177,5 @@ function settingsWords(settings) {
 
 function agreementCard(done, agreement) {
   const names = agreement.fits.map((id) => done.find((fit) => fit.id === id)?.method ?? "?");
-  return card("How far they agree", heatMap(names, agreement.shares, { words: "The share of tasks that two methods label alike.", digits: 1 }));
+  return card("Agreement of the methods", heatMap(names, agreement.shares, { words: "The share of tasks to which two methods give the same label.", digits: 1 }));
 }

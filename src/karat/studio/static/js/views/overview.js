@@ -1,4 +1,4 @@
-// How good the labels are, and what to do next.
+// The quality of the labels, and what to do next.
 
 import { get } from "../api.js";
 import { fill, h } from "../dom.js";
@@ -18,9 +18,9 @@ export async function render(root, { project }) {
       "div",
       { class: "head" },
       h("div", { class: "words" }, h("h1", {}, quality.headline), h("p", { class: "muted" }, quality.sentences.join(" "))),
-      h("a", { class: "button primary", href: `#/p/${project.id}/judge` }, "Judge what is in doubt"),
+      h("a", { class: "button primary", href: `#/p/${project.id}/judge` }, "Judge doubtful tasks"),
     ),
-    fit?.method === "mv" ? h("div", { class: "note" }, "This is the plain majority vote. ", h("a", { href: `#/p/${project.id}/method` }, "Fit a method"), " that weighs annotators by how good they are.") : null,
+    fit?.method === "mv" ? h("div", { class: "note" }, "This is the plain majority vote. ", h("a", { href: `#/p/${project.id}/method` }, "Fit a method"), " that weights annotators by their accuracy.") : null,
     h(
       "div",
       { class: "tiles" },
@@ -37,10 +37,10 @@ export async function render(root, { project }) {
       "div",
       { class: "grid" },
       sureness(quality),
-      card("How the probabilities spread", histogram(quality.histogram)),
+      card("Distribution of the probabilities", histogram(quality.histogram)),
       later("Classes", get(`${base}/classes`), (classes) => balance(classes, overview.classes)),
       later("How it was computed", get(`${base}/record`), computed),
-      later("How far annotators agree", get(`${base}/trust`), agreementCard),
+      later("Agreement of the annotators", get(`${base}/trust`), agreementCard),
     ),
   );
 }
@@ -48,7 +48,7 @@ export async function render(root, { project }) {
 function sureness(quality) {
   const shown = quality.bands.map((band, i) => ({ ...band, colour: BAND_COLOURS[i] }));
   return card(
-    "How sure the labels are",
+    "Confidence of the labels",
     h("div", { class: "bands" }, shown.filter((band) => band.n).map((band) => h("i", { style: { flex: band.share, background: band.colour }, title: `${band.word}: ${number(band.n)}` }))),
     h("div", { class: "legend" }, shown.map((band) => [h("i", { style: { background: band.colour } }), h("span", {}, band.word, " ", h("small", {}, band.range)), h("b", {}, number(band.n)), h("small", {}, `about ${number(Math.round(band.errors))} wrong`)])),
   );
@@ -61,26 +61,26 @@ function balance(classes, names) {
     "Classes",
     h("div", { class: "stack tight" }, rows.map((row) => h("div", { class: "spread" }, classLabel(row.label, names), meter(row.share)))),
     rest > 0 ? h("small", {}, `and ${count(rest, "class", "classes")} more`) : null,
-    classes.mistakes.length ? h("p", {}, h("small", {}, "Most often confused: "), `${classes.mistakes[0].truth} is taken for ${classes.mistakes[0].vote} (${percent(classes.mistakes[0].share, 0)} of its votes).`) : null,
+    classes.mistakes.length ? h("p", {}, h("small", {}, "Most often confused: "), `${classes.mistakes[0].truth} is confused with ${classes.mistakes[0].vote} (${percent(classes.mistakes[0].share, 0)} of its votes).`) : null,
   );
 }
 
 function agreementCard(trust) {
   const figures = trust.figures.filter((figure) => figure.value !== null);
   if (!figures.length) return null;
-  return card("How far annotators agree", h("dl", {}, figures.map((figure) => [h("dt", {}, figure.name), h("dd", {}, h("b", {}, figure.value.toFixed(2)), " ", h("small", {}, figure.words))])));
+  return card("Agreement of the annotators", h("dl", {}, figures.map((figure) => [h("dt", {}, figure.name), h("dd", {}, h("b", {}, figure.value.toFixed(2)), " ", h("small", {}, figure.words))])));
 }
 
 export function effect(project, fit, classes) {
   const changes = fit?.facts?.changes;
   if (!changes) return null;
   const words = changes.labels ? `${count(changes.labels, "label")} changed` : "No label changed";
-  const beyond = fit.facts.gold && changes.labels ? `, ${number(changes.beyond_gold)} of them on tasks that nobody judged` : "";
+  const beyond = fit.facts.gold && changes.labels ? `, ${number(changes.beyond_gold)} of them on tasks without a judgement` : "";
   const examples = changes.examples.slice(0, 12);
   return h(
     "section",
     { class: "card", id: "effect" },
-    h("h2", {}, `Against the result before (${changes.method})`),
+    h("h2", {}, `Compared with the previous result (${changes.method})`),
     h("p", {}, `${words}${beyond}; the mean probability of a label went from ${percent(changes.confidence_before, 2)} to ${percent(fit.facts.mean_confidence, 2)}.`),
     examples.length
       ? h("details", {}, h("summary", {}, "Which"), h("ul", { class: "list" }, examples.map((one) => h("li", {}, h("a", { href: `#/p/${project.id}/tasks/${one.task}` }, `task ${one.name}`), classLabel(classes[one.before], classes), "→", classLabel(classes[one.after], classes)))))

@@ -1,4 +1,4 @@
-// All tasks: filtered, sorted and searched on the server, a page at a time; and one of them opened.
+// All tasks, filtered, sorted and paginated by the server, and the details of one task.
 
 import { get, query } from "../api.js";
 import { fill, h } from "../dom.js";
@@ -76,7 +76,7 @@ export async function render(root, { project, params, rest }) {
     );
   }
   function nothing() {
-    return empty("No task passes these filters", "Take one of them away, or search for something else.", h("button", { onclick: () => location.assign(`#/p/${project.id}/tasks`) }, "Clear the filters"));
+    return empty("No task matches these filters", "Remove a filter, or search for something else.", h("button", { onclick: () => location.assign(`#/p/${project.id}/tasks`) }, "Clear the filters"));
   }
 
   let typing = null;
@@ -99,12 +99,12 @@ export async function render(root, { project, params, rest }) {
     named("Probability", select(SURE, asked.confidence_to, (value) => change({ confidence_to: value })), "filter-sure"),
     named("Judged", select(JUDGED, asked.judged, (judged) => change({ judged })), "filter-judged"),
   );
-  fill(detail, empty("Open a task", "Click a row to see who voted what, and with which weight."));
+  fill(detail, empty("Open a task", "Click a row to see the votes and their weights."));
   await load();
   if (open !== null) await show(open);
   fill(
     root,
-    h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Tasks"), h("p", { class: "muted" }, `${count(overview.quality.n_tasks, "task")}, ${number(overview.doubts.any)} of them in doubt. The least sure come first.`))),
+    h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Tasks"), h("p", { class: "muted" }, `${count(overview.quality.n_tasks, "task")}, ${number(overview.doubts.any)} of them in doubt. The least confident come first.`))),
     h("div", { class: "side" }, h("section", { class: "card flush" }, filters, body), h("section", { class: "card beside", id: "task" }, detail)),
   );
   return { update: (now, before) => now.version !== before?.version && load() };
