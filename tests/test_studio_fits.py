@@ -139,7 +139,7 @@ def test_nobody_gets_a_404_while_fits_end(studio):
 def test_a_project_that_was_deleted_is_a_404(studio):
     studio.good("DELETE", f"/api/projects/{studio.project}")
     with pytest.raises(Problem, match="no such project"):
-        studio.desk.workspace.shown(studio.project)
+        studio.services.workspace.shown(studio.project)
 
 
 def test_a_fit_takes_what_another_project_knows_and_where_to_run(studio, tmp_path):
@@ -148,7 +148,7 @@ def test_a_fit_takes_what_another_project_knows_and_where_to_run(studio, tmp_pat
     fits = f"/api/projects/{project}/fits"
     studio.good("POST", fits, json={"method": "ds", "prior": earlier, "engine": "local", "threads": 2})
     assert studio.settled(project)["job"]["state"] == "done"
-    result = studio.desk.workspace.shown(project).result
+    result = studio.services.workspace.shown(project).result
     assert result.known_annotators == len(result.annotator_names)
     for wrong, status in (
         ({"prior": project}, 409),
