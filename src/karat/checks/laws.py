@@ -14,7 +14,9 @@ from karat.api.fit import fit
 from karat.api.result import Result, load
 from karat.engines.local import LocalEngine
 from karat.methods.base import Method
+from karat.results.predictions import predictive
 from karat.votes.annotations import Annotations
+from karat.votes.encoding import MISSING
 
 __all__ = ["LAWS"]
 
@@ -47,7 +49,8 @@ def posterior_rows_sum_to_one(make: Make) -> None:
 
 def predictions_sum_to_one(make: Make) -> None:
     result = fit_arrays(make, sample_votes())
-    expected = result.predict([0, 1, 2, -9], [0, 5, 0, 5])  # -9: a task that was not seen
+    task, annotator = np.array([0, 1, 2, MISSING], np.int32), np.array([0, 5, MISSING, MISSING], np.int32)
+    expected = predictive(result, task, annotator)  # MISSING: a task and an annotator that were not seen
     assert expected.shape == (4, 3)
     assert np.allclose(expected.sum(axis=1), 1, atol=1e-9)
     assert (expected >= 0).all()
