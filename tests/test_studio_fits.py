@@ -150,5 +150,10 @@ def test_a_fit_takes_what_another_project_knows_and_where_to_run(studio, tmp_pat
     assert studio.settled(project)["job"]["state"] == "done"
     result = studio.desk.workspace.shown(project).result
     assert result.settings["prior"] == len(result.annotator_names)
-    for wrong, status in (({"prior": project}, 409), ({"prior": 99}, 404), ({"threads": 0}, 422), ({"engine": "x"}, 422)):
+    for wrong, status in (
+        ({"prior": project}, 409),
+        ({"prior": 99}, 404),
+        ({"threads": 0}, 422),
+        ({"engine": "x"}, 422),
+    ):
         assert studio.post(fits, json={"method": "ds", **wrong}).status_code == status
