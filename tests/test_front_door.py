@@ -1,7 +1,9 @@
 """One front door: what works in `karat aggregate` works in every command that fits, and in Python."""
 
+import doctest
 import json
 import signal
+import sys
 from dataclasses import fields
 
 import numpy as np
@@ -211,3 +213,11 @@ def test_a_checkpoint_does_not_replace_the_votes(tmp_path):
     done = run("trust", votes, "--checkpoint", votes, "--overwrite")
     assert done.exit_code == 2
     assert "would be overwritten" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["aggregate", "agreement", "compare", "evaluate", "next_votes"])
+def test_the_example_of_each_public_function_runs(name):
+    found = getattr(karat, name)
+    (example,) = doctest.DocTestFinder(recurse=False).find(found, name, sys.modules[found.__module__])
+    assert example.examples
+    assert doctest.DocTestRunner().run(example).failed == 0
