@@ -27,7 +27,7 @@ from karat.engines.gpu import GPUEngine
 from karat.engines.local import LocalEngine
 from karat.fitting.solve import descend
 from karat.kernels.cuda import ptbcc as kernels
-from karat.methods import method_class
+from karat.methods.lookup import method_class
 from karat.methods.ptbcc import PTBCC
 from karat.votes.annotations import Annotations
 from machine import describe

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from karat.api.fit import fit
-from karat.methods import method_class
+from karat.methods.lookup import method_class
 from karat.methods.registry import REGISTRY
 from karat.votes.annotations import Annotations
 from machine import describe, keep

@@ -28,7 +28,7 @@ from typing import Any
 
 from karat.api.fit import fit
 from karat.errors import InputError
-from karat.methods import Method, method_class
+from karat.methods.lookup import Method, method_class
 from karat.methods.registry import DEFAULT_METHOD, REGISTRY
 from karat.system.files import write_bytes
 from machine import describe

@@ -25,7 +25,7 @@ from karat.api.fit import fit
 from karat.errors import InputError
 from karat.insight.expected import WITHOUT_EFFECT, widened
 from karat.io.readers import read
-from karat.methods import Method, method_class
+from karat.methods.lookup import Method, method_class
 from karat.methods.registry import DEFAULT_METHOD
 from karat.results import metrics
 from karat.system.files import write_bytes

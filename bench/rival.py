@@ -33,7 +33,7 @@ Votes = Any  # [L, 3] task, annotator, label, as integers from 0
 
 def karat(method: str) -> Callable[[Votes], Any]:
     from karat import Annotations, aggregate
-    from karat.methods import make_method
+    from karat.methods.lookup import make_method
 
     chosen = make_method(method, {}, paper=True)  # the page compares the paper's methods
     return lambda votes: aggregate(Annotations.from_arrays(*votes.T), chosen, threads=1).posterior

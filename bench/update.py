@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.api.fit import fit
-from karat.methods import Method
 from karat.methods.anchored import AnchoredVote
 from karat.methods.ds import DS
 from karat.methods.hds import HDS
 from karat.methods.hpt import HPT
 from karat.methods.ibcc import IBCC
+from karat.methods.lookup import Method
 from karat.methods.mv import MajorityVote
 from karat.methods.ptbcc import PTBCC
 from karat.votes.annotations import Annotations

@@ -7,7 +7,7 @@ import re
 import sys
 from pathlib import Path
 
-from karat.methods import Method, method_class
+from karat.methods.lookup import Method, method_class
 from karat.methods.paper_settings import SETTINGS, paper_settings
 from karat.methods.registry import DEFAULT_METHOD, REGISTRY
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from karat.api.fit import fit
-from karat.methods import make_method
+from karat.methods.lookup import make_method
 from tests.support.data_sets import DATA_SETS, SHARED
 
 # Names of the file -> registered name, settings and, for rows without one, the tolerance.

@@ -15,9 +15,9 @@ from karat.api.fit import fit
 from karat.checks.laws import sample_votes
 from karat.fitting.checkpoint import Checkpoint
 from karat.kernels.dirichlet import digamma_and_gammaln
-from karat.methods import method_class
 from karat.methods.hpt import HPT
 from karat.methods.ibcc import IBCC
+from karat.methods.lookup import method_class
 from karat.methods.ptbcc import PTBCC
 from karat.methods.registry import REGISTRY
 from karat.system.validation import Field, check, check_votes

@@ -12,9 +12,9 @@ from karat import Annotations, InputError
 from karat.api.fit import fit
 from karat.checks.laws import same_bits, sample_votes
 from karat.fitting.checkpoint import Checkpoint
-from karat.methods import method_class
 from karat.methods.ebcc import EBCC
 from karat.methods.hpt import HPT
+from karat.methods.lookup import method_class
 from karat.methods.ptbcc import PTBCC
 from karat.methods.registry import REGISTRY
 from tests.support.signals import interrupt_at

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import karat
-from karat.methods import method_class
+from karat.methods.lookup import method_class
 from karat.methods.registry import REGISTRY
 from tests.cli_helpers import run
 

@@ -14,7 +14,7 @@ from karat import Annotations
 from karat.api.fit import fit
 from karat.checks.laws import sample_votes
 from karat.insight.comparison import compare
-from karat.methods import method_class
+from karat.methods.lookup import method_class
 from karat.methods.registry import REGISTRY
 from karat.votes.sample import VOTES as SAMPLE
 from tests.cli_helpers import CSV, run, write

@@ -17,8 +17,8 @@ from karat.checks.laws import sample_votes
 from karat.engines.blocks import Tree, add_up
 from karat.engines.local import LocalEngine
 from karat.errors import InputError, KaratError
-from karat.methods import method_class
 from karat.methods.ds import Statistics
+from karat.methods.lookup import method_class
 from tests.cli_helpers import run
 
 pytest.importorskip("distributed", reason='the Dask engine is an extra: pip install "karat[dask]"')

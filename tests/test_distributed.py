@@ -10,7 +10,7 @@ from karat.engines.local import LocalEngine
 from karat.errors import InputError, KaratWarning, OutputError
 from karat.insight import n_flips
 from karat.io.readers.assemble import Wishes
-from karat.methods import method_class
+from karat.methods.lookup import method_class
 from karat.methods.registry import DEFAULT_METHOD
 from tests.cli_helpers import run
 

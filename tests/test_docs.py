@@ -23,7 +23,7 @@ import polars as pl
 import pytest
 
 import karat
-from karat.methods import method_class
+from karat.methods.lookup import method_class
 from karat.methods.registry import REGISTRY
 from tests.exports_made import annotation, choices
 from tests.support.data_sets import SHARED

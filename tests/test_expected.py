@@ -11,7 +11,8 @@ import pytest
 import karat
 from karat.insight import expected_accuracy
 from karat.insight.expected import WITHOUT_EFFECT, expected_of, in_words
-from karat.methods import anchored, method_class
+from karat.methods import anchored
+from karat.methods.lookup import method_class
 from karat.methods.measured import BINS, CONSTANTS, METHOD, SAMPLE_CONFIDENCE, SETTINGS, SUBSETS
 from karat.methods.registry import DEFAULT_METHOD
 from karat.report.views.quality import quality

@@ -9,7 +9,7 @@ import karat
 from karat.api.fit import fit
 from karat.engines.gpu import Device, GPUEngine
 from karat.engines.local import LocalEngine
-from karat.methods import method_class
+from karat.methods.lookup import method_class
 
 METHODS = [
     ("anchored", {}),

@@ -3,7 +3,7 @@
 import pytest
 
 from karat.checks import LAWS
-from karat.methods import method_class
+from karat.methods.lookup import method_class
 from karat.methods.registry import REGISTRY
 
 

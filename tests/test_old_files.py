@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import karat
-from karat.methods import Method, method_class
+from karat.methods.lookup import Method, method_class
 
 DATA = Path(__file__).parent / "data" / "before_the_move"
 VOTES, NEW_VOTES = DATA / "votes.csv", DATA / "new_votes.csv"

@@ -10,8 +10,8 @@ import karat
 from karat import Annotations, InputError, insight
 from karat.api.fit import fit
 from karat.errors import KaratWarning
-from karat.methods import method_class
 from karat.methods.hds import HDS
+from karat.methods.lookup import method_class
 from karat.methods.registry import ALIASES, DEFAULT_METHOD, REGISTRY
 from karat.results.predictions import votes_by_truth
 from tests.cli_helpers import run

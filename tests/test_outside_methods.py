@@ -15,7 +15,7 @@ import pytest
 import karat
 from karat.checks import LAWS
 from karat.errors import InputError, KaratWarning
-from karat.methods import method_names, outside
+from karat.methods.lookup import method_names, outside
 from karat.methods.mv import MajorityVote
 from karat.votes.sample import TRUTH, VOTES
 from tests.cli_helpers import run

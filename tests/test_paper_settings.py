@@ -5,7 +5,7 @@ import pytest
 
 import karat
 from karat.api.fit import fit
-from karat.methods import make_method, method_class
+from karat.methods.lookup import make_method, method_class
 from karat.paper import runs
 from karat.votes.sample import VOTES
 

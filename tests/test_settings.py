@@ -14,8 +14,8 @@ from karat.api.fit import fit
 from karat.checks.laws import sample_votes
 from karat.errors import InputError
 from karat.fitting import solve
-from karat.methods import method_class
 from karat.methods.ds import DS
+from karat.methods.lookup import method_class
 from karat.methods.registry import REGISTRY
 from karat.methods.settings import COUNT, POSITIVE, Range
 from karat.system import memory

@@ -13,10 +13,10 @@ from karat.checks.laws import sample_votes
 from karat.engines.local import LocalEngine
 from karat.fitting.updating import _look_again, _renumbered, _taken_out
 from karat.insight.reliability import calibration
-from karat.methods import method_class
 from karat.methods.ds import DS
 from karat.methods.hds import HDS
 from karat.methods.ibcc import IBCC
+from karat.methods.lookup import method_class
 from karat.methods.mv import MajorityVote
 from karat.methods.ptbcc import PTBCC
 from karat.methods.registry import REGISTRY

@@ -11,7 +11,7 @@ from random import Random
 import karat
 from karat.api.fit import fit
 from karat.fitting.checkpoint import Checkpoint
-from karat.methods import method_class
+from karat.methods.lookup import method_class
 from karat.methods.registry import DEFAULT_METHOD
 from tests.fuzz.archives import mutate
 from tests.fuzz.case import OUTPUT, Case

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from karat.api.renamed import on_step_of
 from karat.api.result import Result
 from karat.api.run import IN_NOTEBOOK, Run, run
-from karat.methods import Method
+from karat.methods.lookup import Method
 from karat.methods.registry import DEFAULT_METHOD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from karat.engines import Engine
+    from karat.engines.base import Engine
     from karat.results.data import Step
     from karat.votes.annotations import Repeated
 

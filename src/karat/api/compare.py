@@ -12,10 +12,10 @@ from karat.api.run import IN_NOTEBOOK, OnStep, Run, fitter, read_votes
 from karat.insight import comparison
 from karat.insight.comparison import Comparison
 from karat.io.readers import match_truth
-from karat.methods import Method, method_names
+from karat.methods.lookup import Method, method_names
 
 if TYPE_CHECKING:
-    from karat.engines import Engine
+    from karat.engines.base import Engine
 
 __all__ = ["compare", "compare_run"]
 

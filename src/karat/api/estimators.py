@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from karat.api.result import Result
-from karat.methods import current_settings, method_class, with_note
+from karat.methods.lookup import current_settings, method_class, with_note
 from karat.methods.registry import DEFAULT_METHOD
 from karat.votes.frames import make_frame, to_list
 

@@ -10,13 +10,13 @@ from karat.api.result import Result
 from karat.api.run import IN_NOTEBOOK, OnStep, Run, fitter, read_votes
 from karat.errors import InputError
 from karat.io.readers import match_truth
-from karat.methods import Method, make_method
+from karat.methods.lookup import Method, make_method
 from karat.methods.registry import DEFAULT_METHOD
 from karat.results import metrics
 from karat.votes.key import Key
 
 if TYPE_CHECKING:
-    from karat.engines import Engine
+    from karat.engines.base import Engine
 
 __all__ = ["evaluate", "evaluate_run", "methods_of"]
 

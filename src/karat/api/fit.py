@@ -6,7 +6,7 @@ from typing import Any
 
 from karat.api.result import Result
 from karat.fitting.prior import fit_with_prior
-from karat.methods import Method
+from karat.methods.lookup import Method
 from karat.votes.annotations import Annotations
 
 __all__ = ["fit"]

@@ -25,7 +25,7 @@ from karat.io.folders.labels import Tally, class_totals, part_name, write_block,
 from karat.io.folders.outcome import Outcome, outcome, template, without_learned
 from karat.io.readers.assemble import Wishes
 from karat.kernels.labels import preference_of
-from karat.methods import Method, make_method
+from karat.methods.lookup import Method, make_method
 from karat.methods.registry import DEFAULT_METHOD
 from karat.results.data import ResultData
 from karat.votes.annotations import Repeated

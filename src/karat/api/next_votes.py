@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from karat.api.result import Result
 from karat.api.run import IN_NOTEBOOK, OnStep, Run, refuse_for_model, run, saved
 from karat.insight.next_votes import Plan
-from karat.methods import Method
+from karat.methods.lookup import Method
 from karat.methods.registry import DEFAULT_METHOD
 
 if TYPE_CHECKING:
-    from karat.engines import Engine
+    from karat.engines.base import Engine
 
 __all__ = ["next_votes"]
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from karat.api.fit import fit
 from karat.api.result import Result, load
-from karat.engines import Engine, opened
+from karat.engines.base import Engine, opened
 from karat.errors import InputError
 from karat.fitting.checkpoint import Checkpoint
 from karat.fitting.prior import check_takes_prior
 from karat.fitting.progress import in_notebook
 from karat.fitting.solve import check_resumable
-from karat.methods import Method, make_method
+from karat.methods.lookup import Method, make_method
 from karat.methods.registry import DEFAULT_METHOD
 from karat.results.archive import is_saved_result
 from karat.results.data import ResultData, Step

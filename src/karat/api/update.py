@@ -11,12 +11,12 @@ import numpy as np
 from karat.api.renamed import on_step_of
 from karat.api.result import Result
 from karat.api.run import OnStep, Run, names_given, run
-from karat.engines import Engine
+from karat.engines.base import Engine
 from karat.errors import InputError
 from karat.fitting import updating
 from karat.io.readers import read
 from karat.io.readers.truth import with_gold
-from karat.methods import method_of
+from karat.methods.lookup import method_of
 from karat.methods.registry import ALIASES
 from karat.votes.annotations import Annotations, Repeated
 from karat.votes.encoding import MISSING

@@ -56,7 +56,7 @@ def compare(
     from karat.cli.settings import make_several, several
     from karat.cli.source import inputs_of, outputs_of
     from karat.cli.summary import tell_left_out
-    from karat.methods import method_names
+    from karat.methods.lookup import method_names
 
     tables = [path for path in (output, labels) if path is not None]
     check_outputs(tables, outputs_of(fitting), inputs_of(files, fitting.prior, truth))

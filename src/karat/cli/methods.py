@@ -9,7 +9,7 @@ def methods() -> None:
     """List the methods, each with one line that explains it."""
     import typer
 
-    from karat.methods import method_class, method_names
+    from karat.methods.lookup import method_class, method_names
 
     names = method_names()
     width = max(map(len, names))

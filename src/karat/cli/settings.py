@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from karat.errors import InputError
 
 if TYPE_CHECKING:
-    from karat.methods import Method
+    from karat.methods.lookup import Method
 
 __all__ = ["listed", "make", "make_several", "several"]
 
@@ -23,7 +23,7 @@ def several(given: list[str] | None) -> list[str]:
 
 def make_several(names: list[str], given: list[str] | None, seed: int | None) -> list[Method]:
     """The methods of these names. If there are several, a setting goes to those that have it."""
-    from karat.methods import OBSOLETE
+    from karat.methods.lookup import OBSOLETE
 
     methods = [make(name, given, seed, only_known=len(names) > 1) for name in names]
     obsolete = {setting for name in names for setting in OBSOLETE.get(name.lower(), ())}
@@ -35,7 +35,7 @@ def make_several(names: list[str], given: list[str] | None, seed: int | None) ->
 
 def make(name: str, given: list[str] | None, seed: int | None, *, only_known: bool = False) -> Method:
     """The method with the settings from the command line; with only_known, those it does not have are left out."""
-    from karat.methods import current_settings, make_method, method_class, no_setting
+    from karat.methods.lookup import current_settings, make_method, method_class, no_setting
 
     chosen = method_class(name)
     defaults = chosen().settings

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from karat.errors import InputError
 from karat.fitting import solve
-from karat.methods import Method, method_class, method_names, method_of
 from karat.methods.ibcc import IBCC
+from karat.methods.lookup import Method, method_class, method_names, method_of
 from karat.methods.ptbcc import PTBCC, Earlier
 from karat.methods.registry import REGISTRY
 from karat.results.archive import load

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.engines import Engine
+from karat.engines.base import Engine
 from karat.methods.base import Method
 
 __all__ = ["Squarem"]

@@ -20,8 +20,8 @@ from karat.engines.blas import one_blas_thread
 from karat.engines.local import LocalEngine
 from karat.errors import InputError
 from karat.fitting.solve import OnStep, start
-from karat.methods import Method, method_of
 from karat.methods.base import Step, SufficientStatistics
+from karat.methods.lookup import Method, method_of
 from karat.results.accuracy import Intervals, spread
 from karat.results.data import BESIDE_SETTINGS, Learned, ResultData, summarise
 from karat.results.metrics import temper

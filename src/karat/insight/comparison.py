@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from karat.fitting.solve import fit
 from karat.insight.majority import flipped_tasks, n_flips
-from karat.methods import Method, method_class
+from karat.methods.lookup import Method, method_class
 from karat.results import metrics
 from karat.results.data import ResultData
 from karat.votes.annotations import Annotations

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.engines import Engine
+from karat.engines.base import Engine
 from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.methods.settings import ITERATIONS, SEED, TOLERANCE, Allowed, check_settings

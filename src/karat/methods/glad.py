@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from karat.engines import Engine
+from karat.engines.base import Engine
 from karat.engines.blocks import Block
 from karat.kernels import glad as kernels
 from karat.kernels.jit import fixed_length

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from karat.api.fit import fit
 from karat.api.result import Result
-from karat.methods import make_method
+from karat.methods.lookup import make_method
 from karat.paper.datasets import Votes, load_dataset
 from karat.results.metrics import accuracy
 

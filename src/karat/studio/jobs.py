@@ -18,7 +18,7 @@ import numpy as np
 from karat.api.result import Result
 from karat.api.run import Run, run
 from karat.errors import KaratError, KaratWarning
-from karat.methods import make_method
+from karat.methods.lookup import make_method
 from karat.results.data import Step
 from karat.studio.browse import Browser
 from karat.studio.fit_summary import summarise_fit

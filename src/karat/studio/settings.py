@@ -6,7 +6,7 @@ import ast
 from dataclasses import fields
 from typing import Any
 
-from karat.methods import method_class
+from karat.methods.lookup import method_class
 from karat.studio.problems import Problem
 
 __all__ = ["check_settings"]

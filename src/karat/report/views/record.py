@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
-from karat.methods import method_class, method_names
+from karat.methods.lookup import method_class, method_names
 from karat.methods.registry import ALIASES
 from karat.results.data import ResultData, Step
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from karat.methods import method_class, method_names
+from karat.methods.lookup import method_class, method_names
 from karat.methods.registry import DEFAULT_METHOD
 from karat.studio.problems import Problem
 from karat.studio.routes.common import FitId, ProjectId, Scalar, ServicesDep
