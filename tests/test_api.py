@@ -108,7 +108,7 @@ def test_the_core_works_where_polars_and_narwhals_are_not_installed():
     code = (
         "import sys; sys.modules['polars'] = sys.modules['narwhals'] = sys.modules['pandas'] = None\n"
         "from karat import Annotations\n"
-        "from karat.api.fit import fit\n"
+        "from karat.fitting.solve import fit\n"
         "from karat.methods.ptbcc import PTBCC\n"
         "votes = Annotations.from_arrays([1, 1, 2], ['a', 'b', 'a'], ['x', 'x', 'y'])\n"
         "print(fit(PTBCC(), votes).label.tolist())\n"

@@ -302,7 +302,7 @@ def test_a_table_says_what_arrays_are_like():
 def half_done(method, path, votes=None):
     votes = votes or Annotations.from_arrays(*sample_votes(n_tasks=40))
     with pytest.raises(KeyboardInterrupt):
-        fit(method, votes, watch=interrupt_at(2), checkpoint=Checkpoint(path))
+        fit(method, votes, on_step=interrupt_at(2), checkpoint=Checkpoint(path))
     return votes
 
 

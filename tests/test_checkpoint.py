@@ -31,10 +31,10 @@ def test_a_resumed_fit_equals_an_uninterrupted_one(name, tmp_path):
         return  # nothing to interrupt
     path = tmp_path / "half"
     with pytest.raises(KeyboardInterrupt):
-        fit(make(), votes, watch=interrupt_at(2), checkpoint=Checkpoint(path))
+        fit(make(), votes, on_step=interrupt_at(2), checkpoint=Checkpoint(path))
     assert path.exists()
     seen = []
-    resumed = fit(make(), votes, watch=seen.append, checkpoint=Checkpoint(path, resume=True))
+    resumed = fit(make(), votes, on_step=seen.append, checkpoint=Checkpoint(path, resume=True))
     assert seen[0].iteration == 3
     assert same_bits(whole, resumed)
     assert np.array_equal(whole.bound, resumed.bound, equal_nan=True)
@@ -44,7 +44,7 @@ def test_a_resumed_fit_equals_an_uninterrupted_one(name, tmp_path):
 def test_without_a_checkpoint_ctrl_c_just_stops(tmp_path):
     votes = Annotations.from_arrays(*sample_votes())
     with pytest.raises(KeyboardInterrupt):
-        fit(PTBCC(), votes, watch=interrupt_at(2))
+        fit(PTBCC(), votes, on_step=interrupt_at(2))
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
@@ -53,7 +53,7 @@ def test_a_job_that_ignores_ctrl_c_keeps_ignoring_it(tmp_path):
     votes = Annotations.from_arrays(*sample_votes())
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        result = fit(PTBCC(), votes, watch=interrupt_at(2), checkpoint=Checkpoint(tmp_path / "half"))
+        result = fit(PTBCC(), votes, on_step=interrupt_at(2), checkpoint=Checkpoint(tmp_path / "half"))
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
@@ -81,7 +81,7 @@ def test_resuming_where_there_is_nothing_starts_afresh(tmp_path):
 def test_a_checkpoint_of_other_votes_or_settings_is_refused(tmp_path):
     path = tmp_path / "half"
     with pytest.raises(KeyboardInterrupt):
-        fit(PTBCC(), Annotations.from_arrays(*sample_votes()), watch=interrupt_at(1), checkpoint=Checkpoint(path))
+        fit(PTBCC(), Annotations.from_arrays(*sample_votes()), on_step=interrupt_at(1), checkpoint=Checkpoint(path))
     with pytest.raises(InputError, match="votes differs"):
         fit(PTBCC(), Annotations.from_arrays(*sample_votes(seed=9)), checkpoint=Checkpoint(path, resume=True))
     with pytest.raises(InputError, match="settings differs"):
@@ -98,7 +98,7 @@ def test_long_work_is_kept_from_time_to_time(tmp_path, monkeypatch):
     fit(
         PTBCC(),
         Annotations.from_arrays(*sample_votes()),
-        watch=lambda step: there.append(path.exists()),
+        on_step=lambda step: there.append(path.exists()),
         checkpoint=Checkpoint(path),
     )
     assert there == [False, *[True] * (len(there) - 1)]
@@ -144,10 +144,10 @@ def test_work_after_a_warm_start_is_resumed_wherever_it_stopped(stop, votes, who
     for number in moments(votes, whole):
         path = tmp_path / f"at-{number}"
         with pytest.raises((Killed, KeyboardInterrupt)):
-            fit(HPT(), votes, watch=stop(number), checkpoint=Checkpoint(path))
+            fit(HPT(), votes, on_step=stop(number), checkpoint=Checkpoint(path))
         assert path.exists()
         seen = []
-        resumed = fit(HPT(), votes, watch=seen.append, checkpoint=Checkpoint(path, resume=True))
+        resumed = fit(HPT(), votes, on_step=seen.append, checkpoint=Checkpoint(path, resume=True))
         assert np.array_equal(resumed.posterior, whole.posterior)
         assert np.array_equal(resumed.bound, whole.bound, equal_nan=True)
         assert len(seen) == whole.iterations - number + (stop is kill_at)
@@ -157,16 +157,16 @@ def test_work_after_a_warm_start_is_resumed_wherever_it_stopped(stop, votes, who
 def test_a_warm_start_that_has_ended_is_not_swept_again(votes, whole, tmp_path):
     first = fit(PTBCC(), votes).iterations
     with pytest.raises(Killed):
-        fit(HPT(), votes, watch=kill_at(first + 1), checkpoint=Checkpoint(tmp_path / "half"))
+        fit(HPT(), votes, on_step=kill_at(first + 1), checkpoint=Checkpoint(tmp_path / "half"))
     seen = []
-    fit(HPT(), votes, watch=seen.append, checkpoint=Checkpoint(tmp_path / "half", resume=True))
+    fit(HPT(), votes, on_step=seen.append, checkpoint=Checkpoint(tmp_path / "half", resume=True))
     assert [step.iteration for step in seen] == list(range(first + 1, whole.iterations + 1))
 
 
 def test_work_can_be_interrupted_again_and_again(votes, whole, tmp_path):
     for number in range(3, whole.iterations, 3):
         with pytest.raises(KeyboardInterrupt):
-            fit(HPT(), votes, watch=interrupt_at(number), checkpoint=Checkpoint(tmp_path / "half", resume=number > 3))
+            fit(HPT(), votes, on_step=interrupt_at(number), checkpoint=Checkpoint(tmp_path / "half", resume=number > 3))
     resumed = fit(HPT(), votes, checkpoint=Checkpoint(tmp_path / "half", resume=True))
     assert np.array_equal(resumed.posterior, whole.posterior)
 
@@ -183,7 +183,7 @@ def watch(step):
     if step.iteration == {whole.iterations - 1}:
         os.kill(os.getpid(), signal.SIGKILL)
 votes = Annotations.from_arrays(*np.load({str(tmp_path / "votes.npz")!r}).values())
-fit(HPT(), votes, watch=watch, checkpoint=Checkpoint({str(tmp_path / "half")!r}))
+fit(HPT(), votes, on_step=watch, checkpoint=Checkpoint({str(tmp_path / "half")!r}))
 """
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -signal.SIGKILL
     resumed = fit(HPT(), votes, checkpoint=Checkpoint(tmp_path / "half", resume=True))
@@ -194,14 +194,14 @@ fit(HPT(), votes, watch=watch, checkpoint=Checkpoint({str(tmp_path / "half")!r})
 def test_parts_of_other_work_do_not_count(votes, whole, tmp_path):
     path = tmp_path / "half"
     with pytest.raises(Killed):
-        fit(HPT(), votes, watch=kill_at(whole.iterations), checkpoint=Checkpoint(path))
+        fit(HPT(), votes, on_step=kill_at(whole.iterations), checkpoint=Checkpoint(path))
     old = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     assert set(old) == {"half", "half.part-ptbcc"}
     with pytest.raises(Killed):  # too early to have anything to keep
-        fit(HPT(max_iterations=9), votes, watch=kill_at(1), checkpoint=Checkpoint(path, overwrite=True))
+        fit(HPT(max_iterations=9), votes, on_step=kill_at(1), checkpoint=Checkpoint(path, overwrite=True))
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == old
     with pytest.raises(KeyboardInterrupt):
-        fit(HPT(max_iterations=9), votes, watch=interrupt_at(1), checkpoint=Checkpoint(path, overwrite=True))
+        fit(HPT(max_iterations=9), votes, on_step=interrupt_at(1), checkpoint=Checkpoint(path, overwrite=True))
     assert (tmp_path / "half.part-ptbcc").read_bytes() != old["half.part-ptbcc"]
     resumed = fit(HPT(max_iterations=9), votes, checkpoint=Checkpoint(path, resume=True))
     assert np.array_equal(resumed.posterior, fit(HPT(max_iterations=9), votes).posterior)
@@ -211,7 +211,7 @@ def test_a_warm_start_of_other_votes_or_settings_is_refused_by_the_name_of_the_w
     path = tmp_path / "half"
     votes = Annotations.from_arrays(*sample_votes())
     with pytest.raises(KeyboardInterrupt):
-        fit(HPT(), votes, watch=interrupt_at(1), checkpoint=Checkpoint(path))
+        fit(HPT(), votes, on_step=interrupt_at(1), checkpoint=Checkpoint(path))
     with pytest.raises(InputError, match=r"half belongs to another fit \(votes differs\).*or delete it"):
         fit(HPT(), Annotations.from_arrays(*sample_votes(seed=9)), checkpoint=Checkpoint(path, resume=True))
     with pytest.raises(InputError, match=r"half belongs to another fit \(settings differs\)"):

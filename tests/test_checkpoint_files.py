@@ -38,7 +38,7 @@ def votes() -> Annotations:
 
 def interrupted(method: object, votes: Annotations, path: Path) -> bytes:
     with pytest.raises(KeyboardInterrupt):
-        fit(method, votes, watch=press_ctrl_c, checkpoint=Checkpoint(path))  # type: ignore[arg-type]
+        fit(method, votes, on_step=press_ctrl_c, checkpoint=Checkpoint(path))  # type: ignore[arg-type]
     return path.read_bytes()
 
 

@@ -84,7 +84,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(client, engine, votes, na
     method = method_class(name)()
     local = fit(method, votes, engine=LocalEngine(2, fewest_votes=FEWEST))
     assert local.iterations > 4
-    assert_same(fit(method, votes, engine=engine, watch=kill_at(client, 2, 3)), local)
+    assert_same(fit(method, votes, engine=engine, on_step=kill_at(client, 2, 3)), local)
 
 
 @pytest.mark.parametrize("block", [0, 10])

@@ -99,7 +99,7 @@ def test_a_column_that_stands_for_several_subtypes_is_as_good_as_all_of_them():
 
 def test_restarts_differ_and_the_best_bound_wins(data_set):
     steps = []
-    result = fit(EBCC(n_restarts=6), data_set("face").annotations, threads=1, watch=steps.append)
+    result = fit(EBCC(n_restarts=6), data_set("face").annotations, threads=1, on_step=steps.append)
     last = {step.restart: step.bound for step in steps}
     assert len({round(bound, 6) for bound in last.values()}) > 1
     assert result.steps[-1].bound == max(last.values())
@@ -110,7 +110,7 @@ def test_restarts_differ_and_the_best_bound_wins(data_set):
 @pytest.mark.parametrize("name", ["val7", "face"])
 def test_the_bound_never_falls_on_real_votes(data_set, name):
     steps = []
-    fit(EBCC(n_restarts=8), data_set(name).annotations, watch=steps.append)
+    fit(EBCC(n_restarts=8), data_set(name).annotations, on_step=steps.append)
     for before, after in pairwise(steps):
         assert after.restart != before.restart or after.bound >= before.bound - 1e-10 * abs(before.bound)
 

@@ -49,7 +49,7 @@ def test_an_old_checkpoint_is_resumed(name: str, tmp_path: Path) -> None:
         method_as_then(name),
         checkpoint=tmp_path / f"{name}.checkpoint",
         resume=True,
-        watch=lambda step: steps.append(step.iteration),
+        on_step=lambda step: steps.append(step.iteration),
     )
     assert steps[0] == 3
     assert resumed.posterior == pytest.approx(karat.load(DATA / f"{name}.karat").posterior, abs=1e-9)

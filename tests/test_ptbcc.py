@@ -187,14 +187,14 @@ def test_it_says_why_it_stopped():
 def test_the_watcher_sees_every_sweep_and_can_stop_the_work():
     votes = Annotations.from_arrays(*sample_votes())
     seen = []
-    result = fit(PTBCC(), votes, watch=seen.append)
+    result = fit(PTBCC(), votes, on_step=seen.append)
     assert [step.iteration for step in seen] == list(range(1, result.iterations + 1))
 
     def stop(step):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fit(PTBCC(), votes, watch=stop)
+        fit(PTBCC(), votes, on_step=stop)
 
 
 def test_a_run_longer_than_its_scratch_and_one_with_a_huge_task_agree_with_the_twin():

@@ -62,7 +62,7 @@ def _checkpoint(name: str) -> bytes:
         checkpoint = Checkpoint(Path(folder) / "half")
         checkpoint.due = lambda ended: True  # type: ignore[method-assign]
         with suppress(Stopped):
-            fit(method_class(name)(), karat.read(_votes(folder)), watch=watch, checkpoint=checkpoint)
+            fit(method_class(name)(), karat.read(_votes(folder)), on_step=watch, checkpoint=checkpoint)
         return checkpoint.path.read_bytes()
 
 

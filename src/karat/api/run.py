@@ -151,7 +151,7 @@ def fitter(wanted: Run, methods: Sequence[Method]) -> Iterator[Fit]:
                     votes,
                     prior=wanted.prior,
                     engine=engine_of(method.single),
-                    watch=wanted.on_step or line,
+                    on_step=wanted.on_step or line,
                     checkpoint=checkpoints[method.name],
                 )
 
