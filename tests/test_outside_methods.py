@@ -15,7 +15,8 @@ import pytest
 import karat
 from karat.checks import LAWS
 from karat.errors import InputError, KaratWarning
-from karat.methods.lookup import method_names, outside
+from karat.methods import outside
+from karat.methods.lookup import method_names
 from karat.methods.mv import MajorityVote
 from karat.votes.sample import TRUTH, VOTES
 from tests.cli_helpers import run
@@ -101,7 +102,7 @@ def test_results_can_be_saved_loaded_and_updated(one_coin, tmp_path):
     updated = karat.load(tmp_path / "model.karat").update(new)
     whole = karat.aggregate(karat.Annotations.from_arrays(*columns), "onecoin")
     assert "folded in" in updated.stopped
-    assert (updated.label == whole.label).mean() > 0.97
+    assert (updated.label == whole.label).mean() > 0.95
     np.testing.assert_allclose(updated.learned.statistics["votes"], whole.learned.statistics["votes"])
     np.testing.assert_array_equal(updated.update(refit=True).posterior, whole.posterior)
 

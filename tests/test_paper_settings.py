@@ -1,5 +1,7 @@
 """The paper's settings are one call away, and what `karat reproduce` runs with; the defaults are for work."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,8 @@ import karat
 from karat.api.fit import fit
 from karat.methods.lookup import make_method, method_class
 from karat.paper import runs
-from karat.votes.sample import VOTES
+from karat.votes.sample import TRUTH, VOTES
+from tests.cli_helpers import run
 
 # The defaults of 0.1, when they were the rows of the paper's tables.
 OLD = {
@@ -52,3 +55,24 @@ def test_settings_that_are_given_come_before_the_papers():
 def test_a_method_that_the_paper_does_not_have_is_refused():
     with pytest.raises(karat.InputError, match=r"^hds is not among the paper's methods: mv, catd, ds,"):
         karat.paper.settings("hds")
+
+
+def test_the_option_of_the_command_line(tmp_path):
+    model = tmp_path / "model.karat"
+    assert run("aggregate", VOTES, "--method", "ibcc", "--paper", "--set", "wrong=2", "--save", model).exit_code == 0
+    assert karat.load(model).settings["inference"] == "ep"
+    assert karat.load(model).settings["wrong"] == 2
+    for paper in (True, False):
+        given = ["--method", "ibcc,hds", "--truth", TRUTH, "--json", *(["--paper"] if paper else [])]
+        for command in ("evaluate", "compare"):
+            done = run(command, VOTES, *given)
+            assert done.exit_code == 0, done.stderr
+            found = json.loads(done.stdout)
+            rows = found["methods"] if command == "compare" else found
+            assert (rows[0]["iterations"] == 40) == paper
+
+
+def test_the_option_is_refused_for_a_method_that_the_paper_does_not_have(tmp_path):
+    done = run("aggregate", VOTES, "--method", "hds", "--paper", "-o", tmp_path / "labels.csv")
+    assert done.exit_code == 2
+    assert "hds is not among the paper's methods: mv, catd, ds" in " ".join(done.stderr.split())

@@ -40,7 +40,7 @@ def evaluate(
     from karat.cli.summary import tell_left_out
 
     check_outputs([], outputs_of(fitting), inputs_of(files, fitting.prior, truth))
-    chosen = make_several(several(methods) or [DEFAULT_METHOD], fitting.settings, fitting.seed)
+    chosen = make_several(several(methods) or [DEFAULT_METHOD], fitting.settings, fitting.seed, fitting.paper)
     wanted = reading.run(files, on_read=tell_left_out, **fitting.place())
     scores = evaluate_run(wanted, truth, chosen, truth_task=truth_task, truth_label=truth_label)
     _show(scores, json, many=len(chosen) > 1)

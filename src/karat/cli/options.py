@@ -239,17 +239,20 @@ class Fitting(Place):
 
     settings: Setting = None
     seed: Annotated[int | None, fit_option("--seed", "Seed of methods that draw random numbers.", min=0)] = None
+    paper: Annotated[
+        bool, fit_option("--paper", "The settings of the PTBCC paper's tables instead of those recommended for work.")
+    ] = False
 
     def run(self, files: list[str], reading: Reading, method: str | None, gold: str | bool | None, **more: Any) -> Run:
         """The run of one method."""
-        chosen = make(method or DEFAULT_METHOD, self.settings, self.seed)
+        chosen = make(method or DEFAULT_METHOD, self.settings, self.seed, paper=self.paper)
         return reading.run(files, gold, method=chosen, **self.place(), **more)
 
     def options(self) -> dict[str, Any]:
         """What was given, by the name of the option, but for --threads, which a saved model may be shown with."""
         given = {f"--{name}": value for name, value in self.place().items() if name not in ("threads", "engine")}
         engine = None if self.engine == "local" else self.engine
-        return {"--set": self.settings, "--seed": self.seed, "--engine": engine, **given}
+        return {"--set": self.settings, "--seed": self.seed, "--paper": self.paper, "--engine": engine, **given}
 
 
 READING, GOLD, PLACE, FITTING = Reading(), Gold(), Place(), Fitting()

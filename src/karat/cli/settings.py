@@ -21,11 +21,11 @@ def several(given: list[str] | None) -> list[str]:
     return [name for text in given or [] for name in listed(text) or []]
 
 
-def make_several(names: list[str], given: list[str] | None, seed: int | None) -> list[Method]:
+def make_several(names: list[str], given: list[str] | None, seed: int | None, paper: bool = False) -> list[Method]:
     """The methods of these names. If there are several, a setting goes to those that have it."""
     from karat.methods.lookup import OBSOLETE
 
-    methods = [make(name, given, seed, only_known=len(names) > 1) for name in names]
+    methods = [make(name, given, seed, only_known=len(names) > 1, paper=paper) for name in names]
     obsolete = {setting for name in names for setting in OBSOLETE.get(name.lower(), ())}
     for setting in [_pair(text)[0] for text in given or []]:
         if setting not in obsolete and not any(setting in method.settings for method in methods):
@@ -33,9 +33,14 @@ def make_several(names: list[str], given: list[str] | None, seed: int | None) ->
     return methods
 
 
-def make(name: str, given: list[str] | None, seed: int | None, *, only_known: bool = False) -> Method:
-    """The method with the settings from the command line; with only_known, those it does not have are left out."""
-    from karat.methods.lookup import current_settings, make_method, method_class, no_setting
+def make(
+    name: str, given: list[str] | None, seed: int | None, *, only_known: bool = False, paper: bool = False
+) -> Method:
+    """Return the method with the settings from the command line.
+
+    With only_known, settings that it does not have are left out, and `paper` holds for methods of the paper only.
+    """
+    from karat.methods.lookup import current_settings, in_paper, make_method, method_class, no_setting
 
     chosen = method_class(name)
     defaults = chosen().settings
@@ -46,7 +51,7 @@ def make(name: str, given: list[str] | None, seed: int | None, *, only_known: bo
     values = {key: _value(key, text, defaults[key]) for key, text in settings.items() if key in defaults}
     if seed is not None:
         values["seed"] = seed
-    return make_method(name, values)
+    return make_method(name, values, paper=paper and (in_paper(chosen.name) or not only_known))
 
 
 def _pair(text: str) -> tuple[str, str]:

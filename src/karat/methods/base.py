@@ -51,7 +51,7 @@ class Method(ABC):
     """Base class of all methods, also of your own.
 
     Write a subclass as a dataclass: its fields are the settings, and it keeps nothing of a fit. It must define `name`,
-    `start`, `begin`, `sweep`, `expect` and `learned`. `examples/one_coin.py` is a complete method . Make it
+    `start`, `begin`, `sweep`, `expect` and `learned`. `examples/one_coin.py` is a complete method. Make it
     known with `karat.register` or with an entry point of the group `karat.methods`.
 
     `start` and `sweep` see one block of tasks at a time: they write `block.posterior` and return a named tuple of

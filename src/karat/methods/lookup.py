@@ -10,7 +10,7 @@ from typing import Any
 from karat.errors import InputError, KaratWarning
 from karat.methods.base import Method
 from karat.methods.outside import outside_class, outside_names, register
-from karat.methods.paper_settings import paper_settings
+from karat.methods.paper_settings import in_paper, paper_settings
 from karat.methods.registry import ALIASES, REGISTRY
 from karat.results.data import Learned, ResultData
 from karat.system.validation import Field, check
@@ -19,6 +19,7 @@ __all__ = [
     "OBSOLETE",
     "Method",
     "current_settings",
+    "in_paper",
     "make_method",
     "method_class",
     "method_names",

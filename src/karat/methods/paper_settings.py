@@ -10,7 +10,7 @@ from typing import Any
 
 from karat.errors import InputError
 
-__all__ = ["paper_settings"]
+__all__ = ["in_paper", "paper_settings"]
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "mv": {},
@@ -44,8 +44,13 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
+def in_paper(name: str) -> bool:
+    """Whether the paper compares this method."""
+    return name.lower() in SETTINGS
+
+
 def paper_settings(name: str) -> dict[str, Any]:
     """The settings of the paper's row for this method; an InputError, if the paper has no such row."""
-    if name.lower() not in SETTINGS:
+    if not in_paper(name):
         raise InputError(f"{name} is not among the paper's methods: {', '.join(SETTINGS)}")
     return dict(SETTINGS[name.lower()])
