@@ -17,11 +17,11 @@ from karat.engines.blas import one_blas_thread
 from karat.engines.dask import DaskEngine
 from karat.errors import InputError
 from karat.fitting.solve import descend
-from karat.io.folders.folder import Workshop, check_folder, replacing_folder
+from karat.io.folders.folder import StagingFolder, check_folder, replacing_folder
 from karat.io.folders.ingest import ROWS_PER_RANGE, Remote, ingest
 from karat.io.folders.labels import Tally, class_totals, part_name, write_block, write_unlabelled
 from karat.io.folders.outcome import Outcome, outcome, template, without_knowledge
-from karat.io.readers.assemble import Wishes
+from karat.io.readers.assemble import ReadOptions
 from karat.kernels.labels import preference_of
 from karat.methods import Method, make_method
 from karat.methods.registry import DEFAULT_METHOD
@@ -57,21 +57,21 @@ def aggregate_files(
     _check(chosen, engine, gold)
     began, target = time.perf_counter(), Path(folder).expanduser().resolve()
     check_folder(target, _places(votes, gold))
-    wishes = Wishes(gold=gold, classes=classes, repeated=repeated, missing=missing)
-    with replacing_folder(target) as shop:
-        engine.cluster.check_shared(shop.place)
+    options = ReadOptions(gold=gold, classes=classes, repeated=repeated, missing=missing)
+    with replacing_folder(target) as staging:
+        engine.cluster.check_shared(staging.place)
         columns = (task, annotator, label)
         remote = ingest(
             engine.cluster,
             votes,
             columns,
-            wishes,
-            shop.scratch,
+            options,
+            staging.scratch,
             fewest_votes=engine.fewest_votes,
             rows_per_range=rows_per_range,
         )
         engine.adopt(lambda index: remote.blocks[index], [block.n_tasks for block in remote.blocks])
-        made, tally = _fit(chosen, engine, remote, shop, probabilities, watch)
+        made, tally = _fit(chosen, engine, remote, staging, probabilities, watch)
     notes = [*chosen.notes, *chosen.cautions(remote.n_tasks), *engine.notes()]
     return outcome(target, made, remote, tally, time.perf_counter() - began, notes)
 
@@ -97,7 +97,7 @@ def _fit(
     method: Method,
     engine: DaskEngine,
     votes: Remote,
-    shop: Workshop,
+    staging: StagingFolder,
     probabilities: bool,
     watch: Callable[[Step], None] | None,
 ) -> tuple[ResultData, Tally]:
@@ -105,8 +105,8 @@ def _fit(
     with one_blas_thread():
         made = template(votes, descend(method, engine, watch=watch))
     preference = preference_of(engine.sum(class_totals).classes)
-    tally = engine.sum(write_block, votes.blocks, preference, without_knowledge(made), probabilities, shop.labels)
+    tally = engine.sum(write_block, votes.blocks, preference, without_knowledge(made), probabilities, staging.labels)
     if len(votes.unlabelled):
         names: Any = nw.from_native(votes.unlabelled, series_only=True)
-        write_unlabelled(made, names, names, probabilities, shop.labels / part_name(len(votes.blocks)))
+        write_unlabelled(made, names, names, probabilities, staging.labels / part_name(len(votes.blocks)))
     return made, tally

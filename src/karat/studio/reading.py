@@ -16,7 +16,7 @@ from karat.io.readers import read
 from karat.io.readers.columns import ANNOTATOR, LABEL, TASK, candidates
 from karat.io.readers.diagnosis import reading
 from karat.io.readers.exports import TRANSPOSED, find_export, look
-from karat.io.readers.exports.export import Ask, Export
+from karat.io.readers.exports.export import Export, ExportOptions
 from karat.io.readers.exports.peek import Peek
 from karat.io.readers.files import sources_of
 from karat.io.readers.shapes import shape_of
@@ -112,7 +112,7 @@ def _shaped(wishes: Reading) -> dict[str, Any]:
 
 
 def _of_export(file: str, export: Export, seen: Peek) -> Preview:
-    batches = list(islice(export.read(seen, Ask()), LOOKED_AT))
+    batches = list(islice(export.read(seen, ExportOptions()), LOOKED_AT))
     if not batches:
         raise InputError(f"{file} ({export.title} export) holds no votes; {export.remedy}")
     votes = pl.concat(batches, how="diagonal")

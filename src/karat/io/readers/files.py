@@ -14,7 +14,7 @@ from typing import Any
 
 from karat.errors import InputError
 from karat.io.databases import is_database, parse
-from karat.io.readers.door import check_source
+from karat.io.readers.check_files import check_source
 from karat.io.readers.excel import SHEET, is_workbook, sheet_text
 from karat.io.readers.formats import EXTENSIONS, OF_EXPORTS, READABLE, by_extension
 from karat.io.readers.source import Source, start_of

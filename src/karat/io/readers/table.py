@@ -12,9 +12,9 @@ import polars as pl
 
 from karat.errors import InputError
 from karat.io.readers.batches import WatchReading, batches, expected_rows, watched
+from karat.io.readers.check_files import check_lines
 from karat.io.readers.delimited import scan_delimited
 from karat.io.readers.diagnosis import line_of_row, reading
-from karat.io.readers.door import check_lines
 from karat.io.readers.files import is_files, sources_of
 from karat.io.readers.formats import recognise
 from karat.io.readers.kinds import common_kind, in_schema
