@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -115,6 +115,7 @@ def aggregate(
     known = e.gold_of(gold, gold_from_export)
     if into is not None:
         into.check()
+    reading = replace(reading, files=back.votes)  # exports that labels go back into are looked at once
     with opened(engine, **place) as where:  # a cluster that is not there is told before the votes are read
         each = reading.read_each(known) if question == e.ALL else {ONLY: reading.read(known)}
         results = {name: _fit(chosen, votes, where, kept, prior) for name, votes in each.items()}

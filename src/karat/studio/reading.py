@@ -20,7 +20,7 @@ from karat.io.readers.exports.export import Export, ExportOptions
 from karat.io.readers.exports.peek import Peek
 from karat.io.readers.files import sources_of
 from karat.io.readers.shapes import shape_of
-from karat.io.readers.table import Opened, open_table
+from karat.io.readers.table import Opened, open_sources
 from karat.io.readers.truth import GoldColumn
 from karat.io.writeback import TOOLS
 from karat.votes.annotations import Annotations
@@ -78,7 +78,7 @@ def preview(path: Path) -> Preview:
     export = find_export(peeks)
     if export is not None:
         return _of_export(path.name, export, peeks[0])
-    opened = open_table(str(path))
+    opened = open_sources(sources)
     columns = [str(column) for column in opened.columns]
     with reading(opened.sources[0]):
         head = opened.scans[0].head(SHOWN_ROWS).collect()

@@ -1,6 +1,6 @@
 """A data set of many files -> blocks on shelves. Reading, coding, sorting and grouping are done by the workers.
 
-Four steps, of which only names and counts come back to this machine: every part is read and coded by itself (`read_part`);
+Only names and counts come back to this machine. Every part is read and coded by itself (`read_part`);
 one vocabulary is made of all; every part is sorted into ranges of tasks (spread); every range is put together
 (gathered) and cut into the blocks that one machine would cut.
 """

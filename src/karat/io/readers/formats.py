@@ -7,7 +7,7 @@ from dataclasses import replace
 from karat.errors import InputError
 from karat.io.readers.diagnosis import reading
 from karat.io.readers.excel import WORKBOOKS
-from karat.io.readers.source import Source, first_line
+from karat.io.readers.source import Source, first_line, read_start
 
 __all__ = ["EXTENSIONS", "OF_EXPORTS", "recognise"]
 
@@ -75,11 +75,8 @@ def by_magic(start: bytes) -> str:
 
 
 def _start(source: Source, size: int = 4096) -> bytes:
-    if isinstance(source.data, bytes):
-        return source.data[:size]
     try:
-        with source.data.open("rb") as file:
-            return file.read(size)
+        return read_start(source)[:size]
     except PermissionError:
         raise InputError(f"{source.name} may not be read; check its permissions (chmod u+r)") from None
     except OSError as error:
