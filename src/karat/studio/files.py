@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from karat.errors import InputError, KaratError
+from karat.io.suffixes import READABLE
 from karat.studio.problems import Problem
 from karat.studio.scratch import Scratch
 from karat.studio.store import Row, Store
 
 __all__ = ["CRASHED", "Files", "Listed"]
 
-TABLES = {".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".xlsx"}
-READABLE = TABLES | {".json", ".manifest", ".eval", ".zip", ".gz", ".zst", ".zstd"}
 MOST_LISTED = 500
 CRASHED = "It may need more memory than there is, or be damaged. It is not read again unless you ask for it."
 

@@ -23,7 +23,7 @@ from karat.io.readers.shapes import shape_of
 from karat.io.readers.table import Opened, open_sources
 from karat.io.readers.truth import GoldColumn
 from karat.io.writeback import TOOLS
-from karat.votes.annotations import Annotations
+from karat.votes.annotations import Annotations, Repeated
 
 __all__ = ["Preview", "Question", "Reading", "preview", "read_votes"]
 
@@ -47,7 +47,7 @@ class Reading(BaseModel, extra="forbid"):
     include: list[str] | None = Field(default=None, description="What an export's reader leaves out by itself.")
     gold_marks: bool = Field(default=False, description="Whether the gold marks of an export are used.")
     missing: list[str] | None = Field(default=None, description='Labels that mean "no vote" beside blank ones.')
-    repeated: Literal["first", "last", "all", "error"] = Field(default="first", description="Which of repeated votes.")
+    repeated: Repeated = Field(default="first", description="Which votes count where an annotator repeats them.")
 
 
 class Question(BaseModel):

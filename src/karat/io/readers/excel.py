@@ -16,10 +16,10 @@ from karat.io.readers.limits import limit, refuse
 from karat.io.readers.sheet_size import Size, sheet_sizes
 from karat.io.readers.source import Source, archive_members, start_of
 from karat.io.readers.xls_size import xls_sizes
+from karat.io.suffixes import WORKBOOKS
 
-__all__ = ["SHEET", "WORKBOOKS", "is_workbook", "sheet_text"]
+__all__ = ["SHEET", "is_workbook", "sheet_text"]
 
-WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 SHEET = "#"  # between the path of a workbook and the name of a sheet
 OLE, ZIP = b"\xd0\xcf\x11\xe0", b"PK\x03\x04"
 PARTS = {"xl/workbook.xml", "xl/workbook.bin", "content.xml"}  # in the archives of Excel and of OpenDocument

@@ -15,8 +15,9 @@ from karat.errors import InputError
 from karat.io.databases import is_database, parse
 from karat.io.readers.check_files import check_source
 from karat.io.readers.excel import SHEET, is_workbook, sheet_text
-from karat.io.readers.formats import EXTENSIONS, OF_EXPORTS, READABLE, by_extension
+from karat.io.readers.formats import READABLE, by_extension
 from karat.io.readers.source import Source, start_of
+from karat.io.suffixes import EXPORTS, TABLES
 
 __all__ = ["is_files", "sources_of"]
 
@@ -114,14 +115,14 @@ def _folder(place: Path, path: str) -> list[Source]:
     except PermissionError:
         raise InputError(f"the folder {path} may not be read; check its permissions") from None
     if not found:
-        raise InputError(f"the folder {path} holds no data files; Karat reads {READABLE} ({', '.join(EXTENSIONS)})")
+        raise InputError(f"the folder {path} holds no data files; Karat reads {READABLE} ({', '.join(TABLES)})")
     return found
 
 
 def _data_files(places: Iterable[Path]) -> list[Source]:
     sources = [_file(file) for file in sorted(places) if file.is_file() and not file.name.startswith(".")]
     found = [source for source in sources if by_extension(source)[0]]
-    return found or [source for source in sources if source.name.lower().endswith(OF_EXPORTS)]
+    return found or [source for source in sources if source.name.lower().endswith(EXPORTS)]
 
 
 def _pattern(place: Path, path: str) -> list[Source]:
