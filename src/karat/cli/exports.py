@@ -104,8 +104,8 @@ class Back:
         return sources_of(self.files_read)
 
     @property
-    def votes(self) -> list[str] | list[Source]:
-        """What to read the votes from."""
+    def votes(self) -> Any:
+        """What to read the votes from: paths, or sources that were looked at already."""
         return self.files_read if self.output is None else self.sources
 
     def files(self, result: Result | Results) -> dict[str, Write]:

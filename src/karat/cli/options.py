@@ -13,7 +13,6 @@ from karat.io.formulas import ESCAPE
 from karat.methods.registry import REGISTRY
 
 if TYPE_CHECKING:
-    from karat.io.readers.source import Source
     from karat.methods import Method
     from karat.votes.annotations import Annotations
 
@@ -124,7 +123,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard outpu
 class Reading:
     """How the votes are read."""
 
-    files: list[str] | list[Source]
+    files: list[str]
     task: str | None
     annotator: str | None
     label: str | None

@@ -15,6 +15,7 @@ from karat.io.suffixes import READABLE
 from karat.studio.problems import Problem
 from karat.studio.scratch import Scratch
 from karat.studio.store import Row, Store
+from karat.system.files import move, temporary_name
 
 __all__ = ["CRASHED", "Files", "Listed"]
 
@@ -74,9 +75,9 @@ class Files:
         path = self.scratch / str(project["upload"]) / safe_name(project["file"])
         if not path.exists():
             path.parent.mkdir(exist_ok=True)
-            copy = self.temporary()
+            copy = temporary_name(path)
             self.store.copy_to(project["upload"], copy)
-            copy.replace(path)  # other threads see the whole file or none
+            move(copy, path)  # other threads see the whole file or none
         return path
 
     @contextmanager

@@ -15,7 +15,7 @@ from pathlib import Path
 import polars as pl
 
 from karat.errors import InputError, OutputError
-from karat.system.files import abandoned, attached_folder, reserved
+from karat.system.files import abandoned, attached_folder, move, reserved
 
 __all__ = ["StagingFolder", "check_folder", "replacing_folder"]
 
@@ -104,8 +104,8 @@ def _swap(staging: StagingFolder, target: Path) -> None:
     """Look again at what is replaced: the work may have taken days."""
     check_folder(target)
     if target.exists():
-        target.rename(staging.place / "old")
-    staging.labels.rename(target)
+        move(target, staging.place / "old")
+    move(staging.labels, target)
 
 
 def _recover(target: Path) -> None:
@@ -113,4 +113,4 @@ def _recover(target: Path) -> None:
     for temporary in abandoned(target):
         old = attached_folder(temporary) / "old"
         if old.is_dir() and not target.exists():
-            old.rename(target)
+            move(old, target)
