@@ -219,9 +219,9 @@ def test_a_tree_has_the_same_bits_in_whatever_order_it_grows(n):
     ("n_blocks", "threads"), [(31, [1, 1]), (312, [4] * 10), (5, [1, 1, 1]), (3, [2, 8]), (1, [1])]
 )
 def test_blocks_are_shared_out_evenly_in_branches_of_the_tree(n_blocks, threads):
-    made = worker_pool.Crew(None, float)
+    made = worker_pool.WorkerPool(None, float)
     made.threads = {f"w{number:02}": n for number, n in enumerate(threads)}
-    made.keepers = dict.fromkeys(made.threads)
+    made.actors = dict.fromkeys(made.threads)
     made.share_out(range(n_blocks))
     most = max(list(made.homes.values()).count(name) / n for name, n in made.threads.items())
     assert most <= 1.1 * -(-n_blocks // sum(threads)) or most <= 1

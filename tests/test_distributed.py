@@ -9,7 +9,7 @@ from karat.checks.laws import sample_votes
 from karat.engines.local import LocalEngine
 from karat.errors import InputError, KaratWarning, OutputError
 from karat.insight import n_flips
-from karat.io.readers.assemble import Wishes
+from karat.io.readers.assemble import ReadOptions
 from karat.methods.lookup import method_class
 from karat.methods.registry import DEFAULT_METHOD
 from tests.cli_helpers import run
@@ -245,7 +245,7 @@ def test_a_folder_is_for_a_cluster_only(tmp_path):
 def test_ranges_hold_about_equally_many_rows(engine, tmp_path):
     source = write(votes_of("text"), tmp_path / "votes", ".csv")
     chosen = (None, None, None)  # the columns' names tell
-    found = ingest(engine.cluster, source, chosen, Wishes(), tmp_path, fewest_votes=50, rows_per_range=RANGE)
+    found = ingest(engine.cluster, source, chosen, ReadOptions(), tmp_path, fewest_votes=50, rows_per_range=RANGE)
     rows = [len(pl.read_ipc(folder / "tasks.arrow")) for folder in tmp_path.glob("range-*")]
     assert len(rows) == found.counts.rows // RANGE
     assert max(rows) < 2 * min(rows)

@@ -19,11 +19,11 @@ from karat.engines.blas import one_blas_thread
 from karat.engines.dask import DaskEngine
 from karat.errors import InputError
 from karat.fitting.solve import descend
-from karat.io.folders.folder import Workshop, check_folder, replacing_folder
+from karat.io.folders.folder import StagingFolder, check_folder, replacing_folder
 from karat.io.folders.ingest import ROWS_PER_RANGE, Remote, ingest
 from karat.io.folders.labels import Tally, class_totals, part_name, write_block, write_unlabelled
 from karat.io.folders.outcome import Outcome, outcome, template, without_learned
-from karat.io.readers.assemble import Wishes
+from karat.io.readers.assemble import ReadOptions
 from karat.kernels.labels import preference_of
 from karat.methods.lookup import Method, make_method
 from karat.methods.registry import DEFAULT_METHOD
@@ -60,21 +60,21 @@ def aggregate_files(
     _check(chosen, engine, gold)
     began, target = time.perf_counter(), Path(folder).expanduser().resolve()
     check_folder(target, _places(votes, gold))
-    wishes = Wishes(gold=gold, classes=classes, repeated=repeated, missing=missing)
-    with replacing_folder(target) as shop:
-        engine.cluster.check_shared(shop.place)
+    options = ReadOptions(gold=gold, classes=classes, repeated=repeated, missing=missing)
+    with replacing_folder(target) as staging:
+        engine.cluster.check_shared(staging.place)
         columns = (task, annotator, label)
         remote = ingest(
             engine.cluster,
             votes,
             columns,
-            wishes,
-            shop.scratch,
+            options,
+            staging.scratch,
             fewest_votes=engine.fewest_votes,
             rows_per_range=rows_per_range,
         )
         engine.adopt(lambda index: remote.blocks[index], [block.n_tasks for block in remote.blocks])
-        made, tally = _fit(chosen, engine, remote, shop, probabilities, on_step)
+        made, tally = _fit(chosen, engine, remote, staging, probabilities, on_step)
     notes = [*chosen.notes, *chosen.cautions(remote.n_tasks), *engine.notes()]
     return outcome(target, made, remote, tally, time.perf_counter() - began, notes)
 
@@ -118,7 +118,7 @@ def _fit(
     method: Method,
     engine: DaskEngine,
     votes: Remote,
-    shop: Workshop,
+    staging: StagingFolder,
     probabilities: bool,
     on_step: OnStep | None,
 ) -> tuple[ResultData, Tally]:
@@ -126,8 +126,8 @@ def _fit(
     with one_blas_thread():
         made = template(votes, descend(method, engine, on_step=on_step))
     preference = preference_of(engine.sum(class_totals).classes)
-    tally = engine.sum(write_block, votes.blocks, preference, without_learned(made), probabilities, shop.labels)
+    tally = engine.sum(write_block, votes.blocks, preference, without_learned(made), probabilities, staging.labels)
     if len(votes.unlabelled):
         names: Any = nw.from_native(votes.unlabelled, series_only=True)
-        write_unlabelled(made, names, names, probabilities, shop.labels / part_name(len(votes.blocks)))
+        write_unlabelled(made, names, names, probabilities, staging.labels / part_name(len(votes.blocks)))
     return made, tally

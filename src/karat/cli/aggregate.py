@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -74,6 +74,7 @@ def aggregate(
     into = d.destination(files, reading.table, to_table, to_database)
     if into is not None:
         into.check()
+    wanted = replace(wanted, votes=back.votes)  # exports that labels go back into are looked at once
     if reading.is_of_all_questions:
         outputs.hand_over_each(run_questions(wanted))
     else:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from karat.api.result import Result
     from karat.cli.outputs import Write
+    from karat.io.readers.source import Source
 
     Results = dict[str, Result]
 
@@ -80,12 +82,23 @@ class Back:
         if self.output is None:
             return
         from karat.io.readers.exports import look
-        from karat.io.readers.files import sources_of
         from karat.io.writeback import writable
 
         if "-" in self.files_read:
             raise InputError("--write-back reads FILE twice, which standard input cannot do; give its path")
-        writable(look(sources_of(self.files_read)), self.format)
+        writable(look(self.sources), self.format)
+
+    @cached_property
+    def sources(self) -> list[Source]:
+        """The files to read, which are opened once to see what they are."""
+        from karat.io.readers.files import sources_of
+
+        return sources_of(self.files_read)
+
+    @property
+    def votes(self) -> Any:
+        """What to read the votes from: paths, or sources that were looked at already."""
+        return self.files_read if self.output is None else self.sources
 
     def files(self, result: Result | Results) -> dict[str, Write]:
         """What is to be written where."""
@@ -96,6 +109,6 @@ class Back:
             from karat.io.writeback import write_back
 
             question = None if self.question == ALL else self.question
-            write_back(result, self.files_read, path, format=self.format, question=question, task=self.task)
+            write_back(result, self.sources, path, format=self.format, question=question, task=self.task)
 
         return {self.output: write}

@@ -55,11 +55,12 @@ def _files_of(name: str) -> list[Path]:
 
 
 def _data_files(found: Iterable[Path]) -> list[Path]:
-    from karat.io.readers.formats import OF_EXPORTS, by_extension
+    from karat.io.readers.formats import by_extension
     from karat.io.readers.source import Source
+    from karat.io.suffixes import EXPORTS
 
     files = [path for path in found if path.is_file()]
-    return [path for path in files if by_extension(Source("", path))[0] or path.name.lower().endswith(OF_EXPORTS)]
+    return [path for path in files if by_extension(Source("", path))[0] or path.name.lower().endswith(EXPORTS)]
 
 
 def write_all(files: dict[str, Write], then: Callable[[], None] | None = None) -> None:

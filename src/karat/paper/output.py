@@ -13,7 +13,7 @@ from karat.errors import OutputError
 from karat.paper.document import Block, Table, csv_cell, to_html, to_markdown
 from karat.paper.page import TITLE, blocks
 from karat.paper.results import Results
-from karat.system.files import attached_folder, reserved
+from karat.system.files import attached_folder, move, reserved
 
 __all__ = ["as_json", "check_place", "contents", "place"]
 
@@ -98,7 +98,7 @@ def place(files: dict[str, bytes], out: Path) -> list[Path]:
             (staged / name).write_bytes(data)
         for name in files:
             (out / name).parent.mkdir(parents=True, exist_ok=True)
-            (staged / name).replace(out / name)
+            move(staged / name, out / name)
     return [out / name for name in files]
 
 

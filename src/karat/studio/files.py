@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from karat.errors import InputError, KaratError
+from karat.io.suffixes import READABLE
 from karat.studio.problems import Problem
 from karat.studio.scratch import Scratch
 from karat.studio.store import Row, Store
+from karat.system.files import move, temporary_name
 
 __all__ = ["CRASHED", "Files", "Listed"]
 
-TABLES = {".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".parquet", ".pq", ".arrow", ".feather", ".ipc", ".xlsx"}
-READABLE = TABLES | {".json", ".manifest", ".eval", ".zip", ".gz", ".zst", ".zstd"}
 MAX_LISTED = 500
 CRASHED = "It may be damaged or need more memory than is available. It is read again only if you ask for it."
 
@@ -75,9 +75,9 @@ class Files:
         path = self.scratch / str(project["upload"]) / safe_name(project["file"])
         if not path.exists():
             path.parent.mkdir(exist_ok=True)
-            copy = self.temporary()
+            copy = temporary_name(path)
             self.store.copy_to(project["upload"], copy)
-            copy.replace(path)  # atomic: other threads see the whole file or none
+            move(copy, path)  # other threads see the whole file or none
         return path
 
     @contextmanager

@@ -16,14 +16,14 @@ from karat.io.readers import read
 from karat.io.readers.columns import ANNOTATOR, LABEL, TASK, candidates
 from karat.io.readers.diagnosis import reading
 from karat.io.readers.exports import TRANSPOSED, find_export, look
-from karat.io.readers.exports.export import Ask, Export
+from karat.io.readers.exports.export import Export, ExportOptions
 from karat.io.readers.exports.peek import Peek
 from karat.io.readers.files import sources_of
 from karat.io.readers.shapes import shape_of
-from karat.io.readers.table import Opened, open_table
+from karat.io.readers.table import Opened, open_sources
 from karat.io.readers.truth import GoldColumn
 from karat.io.writeback import TOOLS
-from karat.votes.annotations import Annotations
+from karat.votes.annotations import Annotations, Repeated
 
 __all__ = ["Preview", "Question", "Reading", "preview", "read_votes"]
 
@@ -47,7 +47,7 @@ class Reading(BaseModel, extra="forbid"):
     include: list[str] | None = Field(default=None, description="Records of an export that are skipped by default.")
     gold_marks: bool = Field(default=False, description="Whether to use the gold marks of an export.")
     missing: list[str] | None = Field(default=None, description='Labels that mean "no vote", besides blank ones.')
-    repeated: Literal["first", "last", "all", "error"] = Field(default="first", description="Which vote to keep.")
+    repeated: Repeated = Field(default="first", description="Which votes count if an annotator repeats them.")
 
 
 class Question(BaseModel):
@@ -78,7 +78,7 @@ def preview(path: Path) -> Preview:
     export = find_export(peeks)
     if export is not None:
         return _of_export(path.name, export, peeks[0])
-    opened = open_table(str(path))
+    opened = open_sources(sources)
     columns = [str(column) for column in opened.columns]
     with reading(opened.sources[0]):
         head = opened.scans[0].head(SHOWN_ROWS).collect()
@@ -112,7 +112,7 @@ def _shaped(options: Reading) -> dict[str, Any]:
 
 
 def _of_export(file: str, export: Export, seen: Peek) -> Preview:
-    batches = list(islice(export.read(seen, Ask()), PREVIEWED_BATCHES))
+    batches = list(islice(export.read(seen, ExportOptions()), PREVIEWED_BATCHES))
     if not batches:
         raise InputError(f"{file} ({export.title} export) holds no votes; {export.remedy}")
     votes = pl.concat(batches, how="diagonal")

@@ -28,10 +28,12 @@ __all__ = [
     "abandoned",
     "attached_folder",
     "check_writable",
+    "move",
     "prepared",
     "print_bytes",
     "replacing",
     "reserved",
+    "temporary_name",
     "uninterrupted",
     "write_bytes",
 ]
@@ -111,8 +113,8 @@ def attached_folder(temporary: Path) -> Path:
 
 def abandoned(target: Path) -> Iterator[Path]:
     """The temporary files of a target whose processes are gone; each is locked while it is looked at."""
-    folder, prefix = _place_of_temporary(target)
-    for found in folder.glob(f"{glob.escape(prefix)}{'[0-9a-f]' * 2 * HEX}.part*"):
+    pattern = f"{glob.escape(_prefix(target))}{'[0-9a-f]' * 2 * HEX}.part*"
+    for found in _folder_of_temporary(target).glob(pattern):
         if found.is_dir() or found.is_symlink():
             continue
         with suppress(OSError):  # somebody else removed it, or it cannot be told whether its process lives
@@ -178,23 +180,38 @@ def _refuse_wrong_place(target: Path) -> None:
         raise OutputError(f"{target} cannot be written: there is no folder {target.parent}; create it first")
 
 
-def _place_of_temporary(target: Path) -> tuple[Path, str]:
-    """The folder of the target's temporary files, and how their names begin."""
-    folder = target.resolve().parent if _is_replaceable(target) else Path(tempfile.gettempdir())
-    return folder, f".{target.name[:100]}."
+def temporary_name(target: Path) -> Path:
+    """Return a new name beside the target, for what is to take its place.
+
+    It ends as the target does, since the suffix tells the format. This is the only pattern of temporary names.
+    """
+    name = f"{_prefix(target)}{secrets.token_hex(HEX)}.part{''.join(target.suffixes)[-20:]}"
+    return _folder_of_temporary(target) / name
+
+
+def move(temporary: Path, target: Path) -> None:
+    """Put a whole file or folder in its place: the only rename. A folder that is there is not replaced."""
+    temporary.replace(target)
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name[:100]}."
+
+
+def _folder_of_temporary(target: Path) -> Path:
+    return target.resolve().parent if _is_replaceable(target) else Path(tempfile.gettempdir())
 
 
 def _reserve(target: Path) -> tuple[Path, int | None]:
     """A new file and the handle that locks it; Windows cannot move a file that is open, so none is locked there."""
-    folder, prefix = _place_of_temporary(target)
     while True:
-        name = f"{prefix}{secrets.token_hex(HEX)}.part{''.join(target.suffixes)[-20:]}"
-        handle = os.open(folder / name, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)  # the user's umask applies
+        temporary = temporary_name(target)
+        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)  # the user's umask applies
         if sys.platform == "win32":
             os.close(handle)
-            return folder / name, None
-        if _is_held(handle) and is_same_file(folder / name, handle):
-            return folder / name, handle
+            return temporary, None
+        if _is_held(handle) and is_same_file(temporary, handle):
+            return temporary, handle
         os.close(handle)  # another run took it for abandoned before it was locked
 
 
@@ -214,7 +231,7 @@ def _put_in_place(temporary: Path, target: Path) -> None:
     if final.exists():
         shutil.copymode(final, temporary)
     _to_disk(temporary)
-    temporary.replace(final)
+    move(temporary, final)
     with suppress(OSError):  # some file systems cannot do this for folders
         _to_disk(final.parent)
 

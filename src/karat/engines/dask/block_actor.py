@@ -14,7 +14,7 @@ from karat.engines.blas import one_blas_thread
 from karat.engines.blocks import Block, Tree
 from karat.engines.dask.packing import Origin
 
-__all__ = ["Answer", "Branch", "Keeper", "Lost", "Order", "installed_version"]
+__all__ = ["Answer", "BlockActor", "Branch", "Lost", "Order", "installed_version"]
 
 PATIENCE = 0.5  # seconds between two looks whether it still makes sense to wait for another worker
 
@@ -35,9 +35,9 @@ class Order(NamedTuple):
 
 
 class Branch(NamedTuple):
-    """A keeper and those to whom it passes orders on."""
+    """A actor and those to whom it passes orders on."""
 
-    keeper: Any
+    actor: Any
     branches: Sequence[Branch]
 
 
@@ -50,7 +50,7 @@ class Answer(NamedTuple):
     is_lost: bool = False  # somebody further down does not answer
 
 
-class Keeper:
+class BlockActor:
     """A Dask actor. A step is done once on every block, however often it is ordered: each block knows its last one."""
 
     def __init__(self, threads: int, dtype: Any) -> None:
@@ -96,7 +96,7 @@ class Keeper:
 
     def run(self, order: Order, branches: Sequence[Branch]) -> Answer:
         """A pass on the own blocks and on those further down."""
-        asked = [branch.keeper.run(order, branch.branches) for branch in branches]
+        asked = [branch.actor.run(order, branch.branches) for branch in branches]
         try:
             self._add_own(order)
         except Exception as error:

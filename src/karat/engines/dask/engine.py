@@ -14,7 +14,7 @@ from karat.engines.dask.block_actor import Lost
 from karat.engines.dask.cluster import DYING, REPLACEMENT, Cluster
 from karat.engines.dask.history import History
 from karat.engines.dask.packing import Origin, memory_of, pack
-from karat.engines.dask.worker_pool import Crew
+from karat.engines.dask.worker_pool import WorkerPool
 from karat.errors import InputError, KaratError
 from karat.votes.annotations import Annotations
 
@@ -46,7 +46,7 @@ class DaskEngine:
         self.dtype: Any = np.float32 if single else np.float64
         self.fewest_votes = fewest_votes
         self.history = History()
-        self.crew = Crew(self.cluster, self.dtype)
+        self.pool = WorkerPool(self.cluster, self.dtype)
         self.origin: Callable[[int], Origin] = _nowhere
         self.first_task = np.zeros(1, np.int64)  # of each block, and the end
         self.behind: set[int] = set()  # blocks that have no home, or have not caught up with the others
@@ -69,25 +69,25 @@ class DaskEngine:
 
     def adopt(self, origin: Callable[[int], Origin], tasks: Sequence[int]) -> None:
         """Blocks with so many tasks each, wherever their votes come from."""
-        self.crew.dismiss()
+        self.pool.release()
         self.history.close()
         self.history, self.moved, self.n_workers = History(), [], len(self.cluster.threads())
         self.origin = origin
         self.first_task = np.append(0, np.cumsum(tasks))
         self.behind = set(range(len(tasks)))
-        self.crew.hire(self.cluster.threads())
+        self.pool.attach(self.cluster.threads())
         self._with_all(lambda: None)
 
     def sum(self, step: Callable[..., Statistics], *arguments: Any) -> Statistics:
         payload = dumps((step, arguments))
         total: Statistics
-        total, moved = self._with_all(lambda: self.crew.run(self.history.number + 1, payload))
+        total, moved = self._with_all(lambda: self.pool.run(self.history.number + 1, payload))
         self.history.append(payload)
         self.moved.append(moved)
         return total
 
     def state(self) -> dict[str, NDArray[Any]]:
-        kept = self._with_all(lambda: self.crew.collect(None))
+        kept = self._with_all(lambda: self.pool.collect(None))
         state = {f"{i}.{name}": values for i, (_, own) in kept.items() for name, values in own.items()}
         return {"posterior": np.concatenate([kept[i][0] for i in sorted(kept)]), **state}
 
@@ -99,18 +99,18 @@ class DaskEngine:
         self._with_all(lambda: None)
 
     def gather(self, name: str = "posterior") -> NDArray[Any]:
-        kept = self._with_all(lambda: self.crew.collect(name))
+        kept = self._with_all(lambda: self.pool.collect(name))
         return np.concatenate([kept[index] for index in sorted(kept)])
 
     def notes(self) -> list[str]:
         if not self.moved:
             return []
         usual = sorted(self.moved)[len(self.moved) // 2]
-        blocks, workers = _count(self.n_blocks, "block"), _count(len(self.crew.keepers), "worker")
+        blocks, workers = _count(self.n_blocks, "block"), _count(len(self.pool.actors), "worker")
         return [f"Dask: {blocks} on {workers}, {usual:,} bytes moved per sweep"]
 
     def close(self) -> None:
-        self.crew.dismiss()
+        self.pool.release()
         self.history.close()
         self.cluster.close()
 
@@ -126,29 +126,29 @@ class DaskEngine:
 
     def _with_all(self, work: Callable[[], Found]) -> Found:
         """The work, once every block has a home and is up to date; again and again while workers get lost."""
-        most, last = MOST_LOSSES + len(self.crew.keepers), Lost()
+        most, last = MOST_LOSSES + len(self.pool.actors), Lost()
         for _ in range(most):
             try:
                 self._settle()
                 return work()
             except Lost as lost:
                 last = lost
-                self.behind |= self.crew.leave_out_the_lost()
-                self.crew.hire(self.cluster.wait_for(self.n_workers, REPLACEMENT))
+                self.behind |= self.pool.leave_out_the_lost()
+                self.pool.attach(self.cluster.wait_for(self.n_workers, REPLACEMENT))
         raise KaratError(f"Dask workers were lost {most} times within one pass over the votes ({last}), {DYING}")
 
     def _settle(self) -> None:
         """Blocks without a home find one, load their votes, and go through what the others have been through."""
         if not self.behind:
             return
-        self.crew.share_out(sorted(self.behind - self.crew.homes.keys()))
+        self.pool.share_out(sorted(self.behind - self.pool.homes.keys()))
         for index in sorted(self.behind):
-            origin = None if index in self.crew.loaded else self.origin(index)
+            origin = None if index in self.pool.loaded else self.origin(index)
             first, end = self.first_task[index : index + 2].tolist()
-            self.crew.place(index, origin, self.history.first, self.history.kept(index, slice(first, end)))
-        self.crew.wait_for_places()
+            self.pool.place(index, origin, self.history.first, self.history.kept(index, slice(first, end)))
+        self.pool.wait_for_places()
         for number, payload in self.history.passes():
-            self.crew.catch_up(self.behind, number, payload)
+            self.pool.catch_up(self.behind, number, payload)
         self.behind = set()
 
     def _check_memory(self, n_votes: int, n_tasks: int, n_classes: int) -> None:

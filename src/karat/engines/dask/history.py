@@ -39,7 +39,7 @@ class History:
             yield number, self.file.read(size)
 
     def kept(self, index: int, tasks: slice) -> Any:
-        """What a block kept at first, as Keeper.take wants it."""
+        """What a block kept at first, as BlockActor.take wants it."""
         if self.state is None:
             return None
         mark = f"{index}."

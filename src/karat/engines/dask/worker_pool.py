@@ -1,4 +1,4 @@
-"""The keepers of all workers: who keeps which block, how they are asked, and who of them is still there."""
+"""The actors of all workers: who keeps which block, how they are asked, and who of them is still there."""
 
 from __future__ import annotations
 
@@ -12,52 +12,54 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
-from karat.engines.dask.block_actor import Answer, Branch, Keeper, Kept, Lost, Order, installed_version
+from karat.engines.dask.block_actor import Answer, BlockActor, Branch, Kept, Lost, Order, installed_version
 from karat.engines.dask.cluster import Cluster
 from karat.engines.dask.packing import Origin
 from karat.errors import InputError, KaratError
 
-__all__ = ["Crew"]
+__all__ = ["WorkerPool"]
 
 LOOK = 1.0  # seconds between two looks whether all workers are still there
 PING = 5.0  # seconds that a living worker may take to say so
 NOTICE = 3.0  # seconds within which a lost worker shows
-HIRE = 60.0  # seconds that a worker may take to load Karat
+ATTACH = 60.0  # seconds that a worker may take to load Karat
 POLL = 0.02  # seconds between two looks whether it has
 IN_FLIGHT = 2  # blocks on their way to each worker
 UNEVEN = 0.1  # how much more than the even share somebody may get, to have whole branches of the tree of sums
 
 
-class Crew:
-    """One keeper a worker."""
+class WorkerPool:
+    """One actor a worker."""
 
     def __init__(self, cluster: Cluster, dtype: Any) -> None:
         self.cluster, self.dtype = cluster, dtype
-        self.keepers: dict[str, Any] = {}  # by the worker's address
+        self.actors: dict[str, Any] = {}  # by the worker's address
         self.threads: dict[str, int] = {}
         self.homes: dict[int, str] = {}  # of blocks
         self.loaded: set[int] = set()  # blocks whose votes are at home
         self.on_the_way: list[tuple[int, Any]] = []  # blocks, and what their new homes will say
         self.attempt = 0
 
-    def hire(self, workers: dict[str, int]) -> None:
-        """A keeper for each worker that has none. Workers that go away meanwhile stay without."""
+    def attach(self, workers: dict[str, int]) -> None:
+        """An actor for each worker that has none. Workers that go away meanwhile stay without."""
         futures = {
-            address: self.cluster.client.submit(Keeper, threads, self.dtype, actor=True, workers=[address], pure=False)
+            address: self.cluster.client.submit(
+                BlockActor, threads, self.dtype, actor=True, workers=[address], pure=False
+            )
             for address, threads in workers.items()
-            if address not in self.keepers
+            if address not in self.actors
         }
         with self.cluster.client.as_current():  # whom an actor calls through, from its first call on
             for address, future in futures.items():
                 try:
-                    keeper = self._hired(address, future)
-                    _same_version(address, self._result(keeper.version()))
-                    self.keepers[address], self.threads[address] = keeper, workers[address]
+                    actor = self._attached(address, future)
+                    _same_version(address, self._result(actor.version()))
+                    self.actors[address], self.threads[address] = actor, workers[address]
                 except Lost:
                     continue
 
-    def _hired(self, address: str, future: Any) -> Any:
-        end = time.monotonic() + HIRE
+    def _attached(self, address: str, future: Any) -> Any:
+        end = time.monotonic() + ATTACH
         while not future.done():
             if address not in self.cluster.threads() or time.monotonic() > end:
                 raise Lost(address)
@@ -71,7 +73,7 @@ class Crew:
 
     def share_out(self, blocks: Sequence[int]) -> None:
         """Homes for blocks: neighbours together, and nobody gets more than their threads' share of all."""
-        if not self.keepers:
+        if not self.actors:
             raise Lost("no worker is left")
         unit = _unit(len(self.homes) + len(blocks), sum(self.threads.values()))
         groups = [list(group) for _, group in groupby(blocks, key=lambda block: block // unit)]
@@ -85,13 +87,13 @@ class Crew:
         """How many blocks each worker can still take."""
         units, threads = math.ceil(n_blocks / unit), sum(self.threads.values())
         taken = Counter(self.homes.values())
-        return {a: unit * math.ceil(units * self.threads[a] / threads) - taken[a] for a in self.keepers}
+        return {a: unit * math.ceil(units * self.threads[a] / threads) - taken[a] for a in self.actors}
 
     def place(self, block: int, origin: Origin | None, number: int, kept: Kept | None) -> None:
         """Send a block home. Does not wait, but for what was sent long before."""
         future = self._call(self.homes[block], "take", self.attempt, block, origin, number, kept)
         self.on_the_way.append((block, future))
-        if len(self.on_the_way) > IN_FLIGHT * len(self.keepers):
+        if len(self.on_the_way) > IN_FLIGHT * len(self.actors):
             self._wait_for_place()
 
     def wait_for_places(self) -> None:
@@ -112,8 +114,8 @@ class Crew:
     def run(self, number: int, payload: bytes) -> tuple[Any, int]:
         """A pass over all blocks, ordered and answered along a tree of workers. -> the sum, and the bytes moved"""
         order = Order(number, self.attempt, payload, len(self.homes))
-        (root,) = self._branches([address for address in sorted(self.keepers) if address in self.homes.values()], 1)
-        answer: Answer = self._result(root.keeper.run(order, root.branches))
+        (root,) = self._branches([address for address in sorted(self.actors) if address in self.homes.values()], 1)
+        answer: Answer = self._result(root.actor.run(order, root.branches))
         if answer.is_lost:
             raise Lost("a worker does not hear from another one")
         _refuse(answer.error)
@@ -124,7 +126,7 @@ class Crew:
 
     def collect(self, name: str | None) -> dict[int, Any]:
         """What the blocks keep, by their number."""
-        futures = [self._call(address, "kept", name) for address in sorted(self.keepers)]
+        futures = [self._call(address, "kept", name) for address in sorted(self.actors)]
         return {block: values for future in futures for block, values in self._result(future).items()}
 
     def leave_out_the_lost(self) -> set[int]:
@@ -135,35 +137,35 @@ class Crew:
         while not (lost := self._lost()) and time.monotonic() < end:
             time.sleep(0.1)
         for address in lost:
-            del self.keepers[address], self.threads[address]
+            del self.actors[address], self.threads[address]
         gone = {block for block, address in self.homes.items() if address in lost}
         self.homes = {block: address for block, address in self.homes.items() if block not in gone}
         self.loaded -= gone
         return gone
 
-    def dismiss(self) -> None:
+    def release(self) -> None:
         """Dask frees what nobody refers to."""
-        self.keepers, self.threads, self.homes, self.loaded, self.on_the_way = {}, {}, {}, set(), []
+        self.actors, self.threads, self.homes, self.loaded, self.on_the_way = {}, {}, {}, set(), []
 
     def _branches(self, addresses: Sequence[str], n: int) -> list[Branch]:
         """These workers as n branches, each of neighbours, so that many of their sums can be joined on the way."""
         parts = [part.tolist() for part in np.array_split(np.array(addresses, dtype=object), n)]
-        return [Branch(self.keepers[part[0]], self._branches(part[1:], 2)) for part in parts if part]
+        return [Branch(self.actors[part[0]], self._branches(part[1:], 2)) for part in parts if part]
 
     def _lost(self) -> list[str]:
         there = self.cluster.threads()
-        return [address for address in self.keepers if address not in there or not self._answers(address)]
+        return [address for address in self.actors if address not in there or not self._answers(address)]
 
     def _answers(self, address: str) -> bool:
         try:
-            self.keepers[address].ping(self.attempt, separate_thread=False).result(timeout=PING)
+            self.actors[address].ping(self.attempt, separate_thread=False).result(timeout=PING)
         except Exception:  # Dask has many words for it
             return False
         return True
 
     def _call(self, address: str, what: str, *arguments: Any) -> Any:
         try:
-            return getattr(self.keepers[address], what)(*arguments)
+            return getattr(self.actors[address], what)(*arguments)
         except RuntimeError as error:  # Dask knows already that the worker is lost
             raise Lost(address) from error
 
@@ -172,7 +174,7 @@ class Crew:
             try:
                 return future.result(timeout=LOOK)
             except TimeoutError:
-                if not self.keepers.keys() <= self.cluster.threads().keys():
+                if not self.actors.keys() <= self.cluster.threads().keys():
                     raise Lost("a worker has left the cluster") from None
             except Exception as error:  # Dask has many words for it
                 raise Lost(str(error)) from error

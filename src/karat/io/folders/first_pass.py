@@ -16,13 +16,13 @@ from karat.io.readers.assemble import refuse_lost_ids
 from karat.votes.encoding import MISSING, Codes
 from karat.votes.labels import drop_missing
 
-__all__ = ["Survey", "survey"]
+__all__ = ["FirstPass", "read_part"]
 
 SAMPLE = 200  # rows of a part that tell how its tasks are spread
 
 
 @dataclass(frozen=True)
-class Survey:
+class FirstPass:
     name: str  # of the file
     rows: int
     blank: int  # rows without a task or an annotator: they hold no label either
@@ -32,7 +32,7 @@ class Survey:
     tasks: pl.Series  # of a sample of the rows
 
 
-def survey(part: Part, columns: Columns, missing: list[Any] | None, folder: Path) -> Survey:
+def read_part(part: Part, columns: Columns, missing: list[Any] | None, folder: Path) -> FirstPass:
     table = part.encode(columns)
     tasks, annotators = table.ids(columns.task), table.ids(columns.annotator)
     labels = drop_missing(table.values(columns.label), missing)
@@ -45,7 +45,7 @@ def survey(part: Part, columns: Columns, missing: list[Any] | None, folder: Path
     shared_store.put(
         folder, tasks=names, annotators=people, labels=classes, task=task, annotator=annotator, label=label
     )
-    return Survey(
+    return FirstPass(
         name=part.source.name,
         rows=len(tasks.codes),
         blank=len(tasks.codes) - len(whole),

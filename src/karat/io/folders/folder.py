@@ -15,16 +15,16 @@ from pathlib import Path
 import polars as pl
 
 from karat.errors import InputError, OutputError
-from karat.system.files import abandoned, attached_folder, reserved
+from karat.system.files import abandoned, attached_folder, move, reserved
 
-__all__ = ["Workshop", "check_folder", "replacing_folder"]
+__all__ = ["StagingFolder", "check_folder", "replacing_folder"]
 
 PART = "part-*.parquet"
 MANIFEST = "_karat_manifest.parquet"
 KEY = "karat.parts"  # of the list in the file's metadata
 
 
-class Workshop:
+class StagingFolder:
     """A folder beside the target: labels grow in one part of it, votes lie sorted in the other."""
 
     def __init__(self, place: Path) -> None:
@@ -44,21 +44,21 @@ def check_folder(target: Path, inputs: Iterable[Path] = ()) -> None:
 
 
 @contextmanager
-def replacing_folder(target: Path) -> Iterator[Workshop]:
+def replacing_folder(target: Path) -> Iterator[StagingFolder]:
     """The labels made in the workshop take the place of the target if the block ends well."""
     check_folder(target)
     try:
         _recover(target)
         with reserved(target) as temporary:
-            shop = Workshop(attached_folder(temporary))
+            staging = StagingFolder(attached_folder(temporary))
             try:
-                shop.labels.mkdir(parents=True)
-                shop.scratch.mkdir()
-                yield shop
-                _list_parts(shop.labels)
-                _swap(shop, target)
+                staging.labels.mkdir(parents=True)
+                staging.scratch.mkdir()
+                yield staging
+                _list_parts(staging.labels)
+                _swap(staging, target)
             finally:
-                shutil.rmtree(shop.place, ignore_errors=True)
+                shutil.rmtree(staging.place, ignore_errors=True)
     except OSError as error:
         if isinstance(error, OutputError):
             raise
@@ -100,12 +100,12 @@ def _list_parts(labels: Path) -> None:
     empty.write_parquet(labels / MANIFEST, metadata={KEY: json.dumps(sizes)})
 
 
-def _swap(shop: Workshop, target: Path) -> None:
+def _swap(staging: StagingFolder, target: Path) -> None:
     """Look again at what is replaced: the work may have taken days."""
     check_folder(target)
     if target.exists():
-        target.rename(shop.place / "old")
-    shop.labels.rename(target)
+        move(target, staging.place / "old")
+    move(staging.labels, target)
 
 
 def _recover(target: Path) -> None:
@@ -113,4 +113,4 @@ def _recover(target: Path) -> None:
     for temporary in abandoned(target):
         old = attached_folder(temporary) / "old"
         if old.is_dir() and not target.exists():
-            old.rename(target)
+            move(old, target)

@@ -1,6 +1,6 @@
 """A data set of many files -> blocks on shelves. Reading, coding, sorting and grouping are done by the workers.
 
-Four steps, of which only names and counts come back to this machine: every part is read and coded by itself (survey);
+Only names and counts come back to this machine. Every part is read and coded by itself (`read_part`);
 one vocabulary is made of all; every part is sorted into ranges of tasks (spread); every range is put together
 (gathered) and cut into the blocks that one machine would cut.
 """
@@ -18,12 +18,12 @@ import polars as pl
 from karat.engines.blocks import cuts
 from karat.engines.dask.cluster import Cluster
 from karat.errors import InputError
-from karat.io.folders.first_pass import Survey, survey
+from karat.io.folders.first_pass import FirstPass, read_part
 from karat.io.folders.parts import Columns, Part, parts_of
 from karat.io.folders.shuffle import Range, gathered, locate, spread
 from karat.io.folders.stored import Slice, Stored
 from karat.io.folders.vocabulary import Vocabulary, vocabulary
-from karat.io.readers.assemble import Wishes
+from karat.io.readers.assemble import ReadOptions
 from karat.io.readers.columns import ANNOTATOR, LABEL, TASK, columns_of, find_columns
 from karat.io.readers.table import open_table
 from karat.io.readers.truth import Truth, gold_column, read_truth
@@ -56,7 +56,7 @@ def ingest(
     cluster: Cluster,
     votes: Any,
     chosen: tuple[str | None, str | None, str | None],
-    wishes: Wishes,
+    options: ReadOptions,
     scratch: Path,
     *,
     fewest_votes: int,
@@ -65,37 +65,37 @@ def ingest(
     """chosen: the columns of task, annotator and label, where their names do not tell."""
     opened = open_table(votes)
     with columns_of(opened.name):
-        if gold_column(wishes.gold, opened.columns) is not None:
+        if gold_column(options.gold, opened.columns) is not None:
             raise InputError("gold truths in a column of the votes cannot be read by a cluster; give a file of truths")
         columns = Columns(*find_columns(opened.columns, dict(zip((TASK, ANNOTATOR, LABEL), chosen, strict=True))))
-    truth = None if wishes.gold in (None, False) else read_truth(wishes.gold, missing=wishes.missing)
-    surveys, surveyed = _survey(cluster, parts_of(opened), columns, wishes, scratch)
-    n_ranges = max(sum(survey.rows for survey in surveys) // rows_per_range, 1)
-    known = vocabulary(surveys, truth, wishes.classes, opened.is_text, n_ranges)
-    ranges, folders = _shuffle(cluster, surveyed, known, truth, wishes, scratch)
+    truth = None if options.gold in (None, False) else read_truth(options.gold, missing=options.missing)
+    passes, folders_read = _read_parts(cluster, parts_of(opened), columns, options, scratch)
+    n_ranges = max(sum(one.rows for one in passes) // rows_per_range, 1)
+    known = vocabulary(passes, truth, options.classes, opened.is_text, n_ranges)
+    ranges, folders = _shuffle(cluster, folders_read, known, truth, options, scratch)
     blocks = _blocks(cluster, ranges, folders, known, fewest_votes)
-    return _remote(blocks, ranges, surveys, known, truth)
+    return _remote(blocks, ranges, passes, known, truth)
 
 
-def _survey(
-    cluster: Cluster, parts: Sequence[Part], columns: Columns, wishes: Wishes, scratch: Path
-) -> tuple[list[Survey], list[Path]]:
+def _read_parts(
+    cluster: Cluster, parts: Sequence[Part], columns: Columns, options: ReadOptions, scratch: Path
+) -> tuple[list[FirstPass], list[Path]]:
     if not parts:
         raise InputError("the files hold no rows; expected at least one vote")
-    missing = None if wishes.missing is None else list(wishes.missing)
+    missing = None if options.missing is None else list(options.missing)
     folders = [scratch / f"part-{number}" for number in range(len(parts))]
     jobs = [(part, columns, missing, folder) for part, folder in zip(parts, folders, strict=True)]
-    return cluster.map(survey, jobs), folders
+    return cluster.map(read_part, jobs), folders
 
 
 def _shuffle(
-    cluster: Cluster, parts: list[Path], known: Vocabulary, truth: Truth | None, wishes: Wishes, scratch: Path
+    cluster: Cluster, parts: list[Path], known: Vocabulary, truth: Truth | None, options: ReadOptions, scratch: Path
 ) -> tuple[list[Range], list[Path]]:
     everywhere = cluster.broadcast(known)
     spreads = [scratch / f"spread-{number}" for number in range(len(parts))]
     cluster.map(spread, [(part, everywhere, to) for part, to in zip(parts, spreads, strict=True)])
     folders = [scratch / f"range-{number}" for number in range(len(known.splitters) + 1)]
-    jobs = [(number, spreads, everywhere, truth, wishes.repeated, to) for number, to in enumerate(folders)]
+    jobs = [(number, spreads, everywhere, truth, options.repeated, to) for number, to in enumerate(folders)]
     return cluster.map(gathered, jobs), folders
 
 
@@ -127,9 +127,9 @@ def _slices(first: int, end: int, folders: Sequence[Path], first_task: Sequence[
 
 
 def _remote(
-    blocks: list[Stored], ranges: Sequence[Range], surveys: Sequence[Survey], known: Vocabulary, truth: Truth | None
+    blocks: list[Stored], ranges: Sequence[Range], passes: Sequence[FirstPass], known: Vocabulary, truth: Truth | None
 ) -> Remote:
-    rows, n_votes = sum(survey.rows for survey in surveys), sum(part.n_votes for part in ranges)
+    rows, n_votes = sum(one.rows for one in passes), sum(part.n_votes for part in ranges)
     repeated, n_gold = sum(part.repeated for part in ranges), sum(part.gold for part in ranges)
     unused = 0 if truth is None else len(truth.task) - n_gold
     warn_of_unused_gold(unused)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +16,7 @@ from karat.kernels.labels import decide
 from karat.kernels.votes import agreement, outvoted
 from karat.results.data import ResultData
 from karat.results.tables import labels_table
+from karat.system.files import move, temporary_name
 from karat.votes.encoding import Names
 from karat.votes.frames import to_polars
 
@@ -75,9 +74,9 @@ def part_name(index: int) -> str:
 
 def _write(piece: ResultData, probabilities: bool, path: Path) -> None:
     """A worker that is taken for lost may still write: parts appear whole, and each is the same again."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    temporary = temporary_name(path)
     to_polars(labels_table(piece, probabilities=probabilities)).write_parquet(temporary)
-    os.replace(temporary, path)  # noqa: PTH105
+    move(temporary, path)
 
 
 def _tally(block: Block, label: NDArray[np.int32], tied: NDArray[np.bool_]) -> Tally:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,12 +10,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from karat.system.files import move, temporary_name
+
 __all__ = ["array", "names", "put"]
 
 
 def put(folder: Path, **columns: pl.Series | NDArray[Any]) -> None:
     """Names and arrays. Whoever is first wins: what Dask repeats after a loss is the same again."""
-    temporary = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}")
+    temporary = temporary_name(folder)
     temporary.mkdir()
     for name, values in columns.items():
         if isinstance(values, pl.Series):
@@ -25,7 +25,7 @@ def put(folder: Path, **columns: pl.Series | NDArray[Any]) -> None:
         else:
             np.save(temporary / f"{name}.npy", values)
     try:
-        os.rename(temporary, folder)  # noqa: PTH104 (refuses a folder that is there)
+        move(temporary, folder)
     except OSError:
         shutil.rmtree(temporary)
         if not folder.is_dir():

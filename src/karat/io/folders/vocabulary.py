@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from karat.errors import InputError
-from karat.io.folders.first_pass import Survey
+from karat.io.folders.first_pass import FirstPass
 from karat.io.readers.truth import Truth
 from karat.votes.encoding import Codes, Names
 from karat.votes.frames import to_list
@@ -34,13 +34,13 @@ class Vocabulary:
 
 
 def vocabulary(
-    surveys: Sequence[Survey], truth: Truth | None, classes: Sequence[Any] | None, is_text: bool, n_ranges: int
+    passes: Sequence[FirstPass], truth: Truth | None, classes: Sequence[Any] | None, is_text: bool, n_ranges: int
 ) -> Vocabulary:
-    annotators = _union([survey.annotators for survey in surveys], [survey.voted for survey in surveys])
-    labels = encode_series(nw.from_native(_union([survey.labels for survey in surveys]), series_only=True))
-    settled = _settle(labels, truth, classes, is_text, surveys)
-    tasks = _in_one_kind([survey.tasks for survey in surveys])
-    weights = np.concatenate([np.full(len(s.tasks), s.rows / max(len(s.tasks), 1)) for s in surveys])
+    annotators = _union([one.annotators for one in passes], [one.voted for one in passes])
+    labels = encode_series(nw.from_native(_union([one.labels for one in passes]), series_only=True))
+    settled = _settle(labels, truth, classes, is_text, passes)
+    tasks = _in_one_kind([one.tasks for one in passes])
+    weights = np.concatenate([np.full(len(s.tasks), s.rows / max(len(s.tasks), 1)) for s in passes])
     return Vocabulary(
         annotators=annotators,
         labels=labels.names.to_native(),
@@ -83,14 +83,14 @@ def _in_one_kind(parts: list[pl.Series]) -> pl.Series:
 
 
 def _settle(
-    labels: Any, truth: Truth | None, classes: Sequence[Any] | None, is_text: bool, surveys: Sequence[Survey]
+    labels: Any, truth: Truth | None, classes: Sequence[Any] | None, is_text: bool, passes: Sequence[FirstPass]
 ) -> Settled:
     if not len(labels.names):
         raise InputError("there is not a single vote: every label is missing")
 
     def where(row: int) -> str:
         name = labels.names.to_native()[row]
-        return next(survey.name for survey in surveys if (survey.labels == name).any())
+        return next(one.name for one in passes if (one.labels == name).any())
 
     return settle(labels, to_list(truth.truth) if truth else [], classes, is_text, where)
 

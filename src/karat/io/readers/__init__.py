@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from karat.errors import InputError
 from karat.io.databases import is_database
-from karat.io.readers.assemble import Wishes
+from karat.io.readers.assemble import ReadOptions
 from karat.io.readers.batches import Progress, WatchReading
 from karat.io.readers.database import open_database
 from karat.io.readers.exports import TABLE, TRANSPOSED, find_export, look
-from karat.io.readers.exports.export import ALL, Ask
+from karat.io.readers.exports.export import ALL, ExportOptions
 from karat.io.readers.exports.read import read_export
 from karat.io.readers.files import is_files, sources_of
 from karat.io.readers.long import read_long
@@ -75,9 +75,9 @@ def read(
         votes = open_database(votes, query, table, params)
     if question == ALL:
         raise InputError("several questions give several sets of votes; choose one (--question) or use karat.read_each")
-    wishes = Wishes(gold=gold, classes=classes, repeated=repeated, missing=_as_list(missing), watch=watch)
-    ask = Ask(task, question, gold is True, frozenset(_as_list(include) or ()))
-    return next(iter(_read(votes, Columns(task, annotator, label, wide), format, ask, wishes).values()))
+    options = ReadOptions(gold=gold, classes=classes, repeated=repeated, missing=_as_list(missing), watch=watch)
+    export_options = ExportOptions(task, question, gold is True, frozenset(_as_list(include) or ()))
+    return next(iter(_read(votes, Columns(task, annotator, label, wide), format, export_options, options).values()))
 
 
 def read_each(
@@ -97,9 +97,9 @@ def read_each(
 
     A file that asks one question without a name, as a plain table does, has it under the name "".
     """
-    wishes = Wishes(gold=gold, classes=classes, repeated=repeated, missing=_as_list(missing), watch=watch)
-    ask = Ask(task, question, gold is True, frozenset(_as_list(include) or ()))
-    return _read(votes, Columns(task), format, ask, wishes)
+    options = ReadOptions(gold=gold, classes=classes, repeated=repeated, missing=_as_list(missing), watch=watch)
+    export_options = ExportOptions(task, question, gold is True, frozenset(_as_list(include) or ()))
+    return _read(votes, Columns(task), format, export_options, options)
 
 
 class Columns(NamedTuple):
@@ -116,56 +116,64 @@ class Columns(NamedTuple):
         return self.wide or self.annotator is not None or self.label is not None
 
 
-def _read(votes: Any, columns: Columns, format: str | None, ask: Ask, wishes: Wishes) -> dict[str, Annotations]:
+def _read(
+    votes: Any, columns: Columns, format: str | None, export_options: ExportOptions, options: ReadOptions
+) -> dict[str, Annotations]:
     if format == TRANSPOSED:
-        return {"": _read_transposed(votes if isinstance(votes, Opened) else open_table(votes), columns, ask, wishes)}
+        return {
+            "": _read_transposed(
+                votes if isinstance(votes, Opened) else open_table(votes), columns, export_options, options
+            )
+        }
     if not is_files(votes):
         if format not in (None, TABLE):
             raise InputError(f"the format {format} is one of files; give a path, or leave the format out")
         opened = votes if isinstance(votes, Opened) else open_table(votes)
-        return {"": _read_table(opened, columns, ask, wishes)}
+        return {"": _read_table(opened, columns, export_options, options)}
     sources = sources_of(votes)
     peeks = look(sources)
     export = find_export(peeks, format, may_be_table=columns.say_table)
     if export is None:
-        return {"": _read_table(open_sources(sources), columns, ask, wishes)}
+        return {"": _read_table(open_sources(sources), columns, export_options, options)}
     if columns.say_table:
         raise InputError(
             f"an export of {export.title} has no columns to name: choose with --question instead of "
             f"--label, --annotator or --wide, or say --format {TABLE}"
         )
-    return read_export(export, peeks, ask, wishes)
+    return read_export(export, peeks, export_options, options)
 
 
-def _read_transposed(opened: Opened, columns: Columns, ask: Ask, wishes: Wishes) -> Annotations:
-    _refuse_of_exports(opened, ask)
+def _read_transposed(
+    opened: Opened, columns: Columns, export_options: ExportOptions, options: ReadOptions
+) -> Annotations:
+    _refuse_of_exports(opened, export_options)
     if columns.label is not None or not isinstance(columns.annotator, str | None):
         raise InputError("a transposed table has one column of annotators and none of labels; see --annotator, --task")
-    return read_transposed(opened, columns.task, columns.annotator, wishes)
+    return read_transposed(opened, columns.task, columns.annotator, options)
 
 
-def _refuse_of_exports(opened: Opened, ask: Ask) -> None:
-    if ask.include or ask.question not in (None, ALL):
-        option = "--include" if ask.include else "--question"
+def _refuse_of_exports(opened: Opened, export_options: ExportOptions) -> None:
+    if export_options.include or export_options.question not in (None, ALL):
+        option = "--include" if export_options.include else "--question"
         raise InputError(
             f"{option} is for exports of annotation tools, but {opened.name} is a plain table; leave it out"
         )
 
 
-def _read_table(opened: Opened, columns: Columns, ask: Ask, wishes: Wishes) -> Annotations:
-    _refuse_of_exports(opened, ask)
+def _read_table(opened: Opened, columns: Columns, export_options: ExportOptions, options: ReadOptions) -> Annotations:
+    _refuse_of_exports(opened, export_options)
     task, annotator, label, wide = columns
     if not columns.say_table and (shape := shape_of(opened, task)) is not None:
         if shape.is_transposed:
-            return read_transposed(opened, shape.votes, shape.ids, wishes)
-        return read_wide(opened, shape.ids, shape.votes, wishes)
+            return read_transposed(opened, shape.votes, shape.ids, options)
+        return read_wide(opened, shape.ids, shape.votes, options)
     if wide:
         if label is not None:
             raise InputError("a wide table has no label column: leave out --label, or --wide if there is one")
-        return read_wide(opened, task, annotator, wishes)
+        return read_wide(opened, task, annotator, options)
     if annotator is not None and not isinstance(annotator, str):
         raise InputError("several annotator columns make a wide table: add --wide (wide=True in Python)")
-    return read_long(opened, task, annotator, label, wishes)
+    return read_long(opened, task, annotator, label, options)
 
 
 def _as_list(values: Sequence[Any] | None) -> list[Any] | None:

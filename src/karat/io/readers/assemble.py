@@ -17,11 +17,11 @@ from karat.votes.frames import to_list
 from karat.votes.labels import settle
 from karat.votes.names import Coded, match
 
-__all__ = ["Wishes", "assemble", "count_more", "refuse_lost_ids"]
+__all__ = ["ReadOptions", "assemble", "count_more", "refuse_lost_ids"]
 
 
 @dataclass(frozen=True)
-class Wishes:
+class ReadOptions:
     """What the user asks of a reader, beside the columns."""
 
     gold: Any = None
@@ -36,13 +36,13 @@ def assemble(
     annotators: Coded,
     labels: Coded,
     truth: Truth | None,
-    wishes: Wishes,
+    options: ReadOptions,
     is_text: bool,
     where: Callable[[int], str],
 ) -> Annotations:
     """One vocabulary of classes, gold truths by task, and rows that hold nothing left out but counted."""
     truths = to_list(truth.truth) if truth else []
-    settled = settle(labels, truths, wishes.classes, is_text, where)
+    settled = settle(labels, truths, options.classes, is_text, where)
     codes, left_out = _with_ids(tasks.codes, annotators.codes, settled.labels)
     annotations = Annotations.from_codes(
         *codes,
@@ -50,7 +50,7 @@ def assemble(
         annotators.names,
         settled.names,
         gold=(match(to_list(truth.task), tasks.names), settled.truths) if truth else None,
-        repeated=wishes.repeated,
+        repeated=options.repeated,
     )
     return count_more(annotations, rows=left_out, missing=left_out) if left_out else annotations
 

@@ -12,7 +12,7 @@ from karat.errors import InputError
 from karat.io.formulas import unescaped
 from karat.io.readers.delimited import check_short_rows
 from karat.io.readers.diagnosis import reading
-from karat.io.readers.source import Source
+from karat.io.readers.source import Source, read_start, size_of
 
 __all__ = ["Progress", "WatchReading", "batches", "expected_rows", "watched"]
 
@@ -107,7 +107,6 @@ def _expected(source: Source, scan: pl.LazyFrame) -> int | None:
             return int(scan.select(pl.len()).collect().item())
     if source.compression or isinstance(source.data, bytes):
         return None
-    with source.data.open("rb") as file:
-        start = file.read(2**20)
+    start = read_start(source)
     lines = start.count(b"\n")
-    return source.data.stat().st_size * lines // len(start) if lines else None
+    return size_of(source) * lines // len(start) if lines else None

@@ -9,15 +9,16 @@ import polars as pl
 from karat.errors import InputError
 from karat.io.formulas import unescaped_name
 from karat.io.readers.diagnosis import ragged_line
-from karat.io.readers.source import Source, lines_of, separator_of
+from karat.io.readers.source import BOM, Source, has_whole_text, lines_of, separator_of, text_start
 
 __all__ = ["check_short_rows", "scan_delimited"]
 
 
 def scan_delimited(source: Source) -> pl.LazyFrame:
-    separator = separator_of(source)
+    separator, header = separator_of(source), _header_text(source)
     _refuse_repeated_names(source, separator)
-    scan = pl.scan_csv(source.data, separator=separator, infer_schema=False, glob=False)
+    schema = None if header is None else pl.scan_csv(header, separator=separator, infer_schema=False).collect_schema()
+    scan = pl.scan_csv(source.data, separator=separator, infer_schema=False, schema=schema, glob=False)
     names = {name: unescaped_name(name) for name in scan.collect_schema().names()}
     changed = {name: plain for name, plain in names.items() if plain != name}
     return scan.rename(changed) if changed else scan
@@ -43,10 +44,33 @@ def _may_have_short_rows(source: Source, separator: str, width: int) -> bool:
 
 def _header(source: Source, separator: str) -> list[str]:
     """The names as they stand in the file; Polars renames those that come twice."""
-    row = pl.scan_csv(
-        source.data, has_header=False, separator=separator, infer_schema=False, n_rows=1, glob=False
-    ).collect()
+    text = _header_text(source) or source.data
+    row = pl.scan_csv(text, has_header=False, separator=separator, infer_schema=False, n_rows=1, glob=False).collect()
     return [name or "" for name in row.row(0)] if row.height else []
+
+
+def _header_text(source: Source) -> bytes | None:
+    """Return the header out of the first bytes, up to the first line end outside quotation marks.
+
+    Return None where it is not among them, is blank or is not UTF-8: then Polars looks at the file.
+    """
+    if source.compression == "zstd":
+        return None
+    text = text_start(source).removeprefix(BOM) + (b"\n" if has_whole_text(source) else b"")
+    end = quotes = 0
+    while (found := text.find(b"\n", end)) >= 0:
+        quotes, end = quotes + text.count(b'"', end, found), found + 1
+        if quotes % 2 == 0:
+            return text[:end] if text[:end].strip() and _is_utf8(text[:end]) else None
+    return None
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _refuse_repeated_names(source: Source, separator: str) -> None:

@@ -14,12 +14,12 @@ import polars as pl
 from karat.errors import InputError
 from karat.io.readers.limits import limit, refuse
 from karat.io.readers.sheet_size import Size, sheet_sizes
-from karat.io.readers.source import Source, start_of
+from karat.io.readers.source import Source, archive_members, start_of
 from karat.io.readers.xls_size import xls_sizes
+from karat.io.suffixes import WORKBOOKS
 
-__all__ = ["SHEET", "WORKBOOKS", "is_workbook", "sheet_text"]
+__all__ = ["SHEET", "is_workbook", "sheet_text"]
 
-WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 SHEET = "#"  # between the path of a workbook and the name of a sheet
 OLE, ZIP = b"\xd0\xcf\x11\xe0", b"PK\x03\x04"
 PARTS = {"xl/workbook.xml", "xl/workbook.bin", "content.xml"}  # in the archives of Excel and of OpenDocument
@@ -27,10 +27,10 @@ PARTS = {"xl/workbook.xml", "xl/workbook.bin", "content.xml"}  # in the archives
 
 def is_workbook(source: Source) -> bool:
     """By its content, for people call anything .xls; a damaged one by its name."""
-    start = start_of(source, len(ZIP))
+    start = start_of(source)[: len(ZIP)]
     if start == ZIP:
-        with suppress(zipfile.BadZipFile, OSError), zipfile.ZipFile(_data(source)) as archive:
-            return not PARTS.isdisjoint(archive.namelist())
+        with suppress(zipfile.BadZipFile, OSError):
+            return not PARTS.isdisjoint(member.filename for member in archive_members(source))
     return start == OLE or (start == ZIP and source.name.lower().endswith(WORKBOOKS))
 
 
@@ -78,7 +78,7 @@ def _check_size(source: Source) -> None:
 
 
 def _sizes(source: Source) -> Iterator[Size]:
-    if start_of(source, len(ZIP)) == ZIP:
+    if start_of(source).startswith(ZIP):
         with zipfile.ZipFile(_data(source)) as archive:
             yield from sheet_sizes(archive)
     else:

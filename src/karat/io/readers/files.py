@@ -8,16 +8,16 @@ import os
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from karat.errors import InputError
 from karat.io.databases import is_database, parse
-from karat.io.readers.door import check_source
+from karat.io.readers.check_files import check_source
 from karat.io.readers.excel import SHEET, is_workbook, sheet_text
-from karat.io.readers.formats import EXTENSIONS, OF_EXPORTS, READABLE, by_extension
+from karat.io.readers.formats import READABLE, by_extension
 from karat.io.readers.source import Source, start_of
+from karat.io.suffixes import EXPORTS, TABLES
 
 __all__ = ["is_files", "sources_of"]
 
@@ -27,18 +27,25 @@ UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how such a text begins
 def is_files(votes: object) -> bool:
     """Paths and streams, not data frames."""
     if isinstance(votes, list | tuple):
-        return all(isinstance(vote, str | os.PathLike) for vote in votes)
+        return all(isinstance(vote, str | os.PathLike | Source) for vote in votes)
     return isinstance(votes, str | os.PathLike) or _is_stream(votes)
 
 
 def sources_of(votes: Any) -> list[Source]:
-    """Every file meant, in the order given; those of a pattern or a folder by name. Their format is still open."""
+    """Return every file meant, in the order given; those of a pattern or a folder are sorted by name.
+
+    Sources that this function made before are returned as they are, so that nobody looks at a file twice.
+    """
     if _is_stream(votes):
         return [_as_text(Source(str(getattr(votes, "name", "the stream")), _all_bytes(votes)))]
     given = votes if isinstance(votes, list | tuple) else [votes]
     if not given:
         raise InputError("the list of files is empty; name at least one file")
-    return [_as_text(source) for path in given for source in _expand(os.fspath(path))]
+    return [source for one in given for source in ([one] if isinstance(one, Source) else _named(os.fspath(one)))]
+
+
+def _named(path: str) -> list[Source]:
+    return [_as_text(source) for source in _expand(path)]
 
 
 def _as_text(source: Source) -> Source:
@@ -46,10 +53,10 @@ def _as_text(source: Source) -> Source:
     check_source(source)
     if is_workbook(source):
         return sheet_text(source)
-    if start_of(source, 2) in UTF_16:
+    if start_of(source).startswith(UTF_16):
         with suppress(OSError, UnicodeError):  # those who read it will say so
             data = source.data if isinstance(source.data, bytes) else source.data.read_bytes()
-            return replace(source, data=data.decode("utf-16").encode())
+            return Source(source.name, data.decode("utf-16").encode())
     return source
 
 
@@ -108,14 +115,14 @@ def _folder(place: Path, path: str) -> list[Source]:
     except PermissionError:
         raise InputError(f"the folder {path} may not be read; check its permissions") from None
     if not found:
-        raise InputError(f"the folder {path} holds no data files; Karat reads {READABLE} ({', '.join(EXTENSIONS)})")
+        raise InputError(f"the folder {path} holds no data files; Karat reads {READABLE} ({', '.join(TABLES)})")
     return found
 
 
 def _data_files(places: Iterable[Path]) -> list[Source]:
     sources = [_file(file) for file in sorted(places) if file.is_file() and not file.name.startswith(".")]
     found = [source for source in sources if by_extension(source)[0]]
-    return found or [source for source in sources if source.name.lower().endswith(OF_EXPORTS)]
+    return found or [source for source in sources if source.name.lower().endswith(EXPORTS)]
 
 
 def _pattern(place: Path, path: str) -> list[Source]:

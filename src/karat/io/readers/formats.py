@@ -6,26 +6,11 @@ from dataclasses import replace
 
 from karat.errors import InputError
 from karat.io.readers.diagnosis import reading
-from karat.io.readers.excel import WORKBOOKS
-from karat.io.readers.source import Source, first_line
+from karat.io.readers.source import Source, first_line, read_start
+from karat.io.suffixes import COMPRESSIONS, TABLES, TEXT
 
-__all__ = ["EXTENSIONS", "OF_EXPORTS", "recognise"]
+__all__ = ["READABLE", "by_extension", "by_magic", "recognise"]
 
-EXTENSIONS = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-}
-COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
-TEXT = frozenset({"csv", "tsv", "jsonl"})
-OF_EXPORTS = (".json", ".json.gz", ".zip", ".eval", *WORKBOOKS)  # which no plain text has
 READABLE = "CSV, TSV, JSONL (each also as .gz or .zst), JSON lists, Parquet, Arrow and Excel files"
 
 MAGIC = {
@@ -64,7 +49,7 @@ def by_extension(source: Source) -> tuple[str, str]:
     if not suffixes:
         return "", ""
     compression = COMPRESSIONS.get(suffixes[-1], "")
-    expected = EXTENSIONS.get(suffixes[-2 if compression and len(suffixes) > 1 else -1], "")
+    expected = TABLES.get(suffixes[-2 if compression and len(suffixes) > 1 else -1], "")
     return (expected, compression) if expected in TEXT or not compression else ("", "")
 
 
@@ -75,11 +60,8 @@ def by_magic(start: bytes) -> str:
 
 
 def _start(source: Source, size: int = 4096) -> bytes:
-    if isinstance(source.data, bytes):
-        return source.data[:size]
     try:
-        with source.data.open("rb") as file:
-            return file.read(size)
+        return read_start(source)[:size]
     except PermissionError:
         raise InputError(f"{source.name} may not be read; check its permissions (chmod u+r)") from None
     except OSError as error:

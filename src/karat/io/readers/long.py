@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from karat.errors import InputError
-from karat.io.readers.assemble import Wishes, assemble, refuse_lost_ids
+from karat.io.readers.assemble import ReadOptions, assemble, refuse_lost_ids
 from karat.io.readers.columns import ANNOTATOR, LABEL, TASK, columns_of, find_columns
 from karat.io.readers.limits import limit, remedy_of
 from karat.io.readers.table import Opened
@@ -17,21 +17,21 @@ __all__ = ["read_long"]
 
 
 def read_long(
-    opened: Opened, task: str | None, annotator: str | None, label: str | None, wishes: Wishes
+    opened: Opened, task: str | None, annotator: str | None, label: str | None, options: ReadOptions
 ) -> Annotations:
     with columns_of(opened.name):
-        gold = gold_column(wishes.gold, opened.columns)
+        gold = gold_column(options.gold, opened.columns)
         free = [column for column in opened.columns if column != gold]
         chosen = find_columns(free, {TASK: task, ANNOTATOR: annotator, LABEL: label})
     values = [chosen[2]] if gold is None else [chosen[2], gold]
-    table = opened.encode(chosen[:2], values, wishes.watch)
+    table = opened.encode(chosen[:2], values, options.watch)
     tasks, annotators = table.ids(chosen[0]), table.ids(chosen[1])
-    labels = drop_missing(table.values(chosen[2]), wishes.missing)
+    labels = drop_missing(table.values(chosen[2]), options.missing)
     _refuse_too_many_classes(opened.name, chosen[2], len(labels.names))
     refuse_lost_ids("task", tasks.codes, labels.codes, table.where)
     refuse_lost_ids("annotator", annotators.codes, labels.codes, table.where)
-    truth = gold_truth(table, tasks, gold, wishes.gold, wishes.missing)
-    return assemble(tasks, annotators, labels, truth, wishes, table.is_text, table.where)
+    truth = gold_truth(table, tasks, gold, options.gold, options.missing)
+    return assemble(tasks, annotators, labels, truth, options, table.is_text, table.where)
 
 
 def _refuse_too_many_classes(name: str, column: Any, found: int) -> None:

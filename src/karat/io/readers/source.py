@@ -1,28 +1,55 @@
-"""One file, or all bytes of a stream, and its lines."""
+"""One file, or all bytes of a stream: what it is, its first bytes and its lines.
+
+The first bytes are read once and kept with the source. Everything that asks what a file is looks at them.
+"""
 
 from __future__ import annotations
 
 import gzip
 import io
-from dataclasses import dataclass
+import zipfile
+import zlib
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import polars as pl
 
-__all__ = ["Source", "first_line", "lines_of", "open_bytes", "separator_of", "size_of", "start_of"]
+__all__ = [
+    "BOM",
+    "START",
+    "Source",
+    "archive_members",
+    "first_line",
+    "has_whole_text",
+    "lines_of",
+    "open_bytes",
+    "read_start",
+    "separator_of",
+    "size_of",
+    "start_of",
+    "text_start",
+]
 
+START = 2**16  # bytes that tell what kind of file it is
+BOM = b"\xef\xbb\xbf"  # that some editors put in front
+GZIP_HEADER = 31  # zlib's number for data with the header of gzip
 UNUSED = "\x1f"  # a separator that hardly ever occurs, so that a line is one field
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where votes come from, and how they are written there."""
+    """Where votes come from, and how they are written there.
+
+    `replace` keeps what was seen of the file, so give a source of other data a `Source` of its own.
+    """
 
     name: str  # as the user knows it
     data: Path | bytes
     format: str = ""
     compression: str = ""
+    seen: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)  # what was read of the file before
 
     @property
     def is_delimited(self) -> bool:
@@ -30,31 +57,57 @@ class Source:
 
 
 def open_bytes(source: Source) -> BinaryIO:
-    """The bytes of the text, unpacked. Only from gzip: Python 3.11 has no zstd of its own."""
+    """Open the text for reading bytes. It is unpacked from gzip only: Python 3.11 has no zstd."""
     if source.compression == "gzip":
-        packed = io.BytesIO(source.data) if isinstance(source.data, bytes) else source.data
-        return cast(BinaryIO, gzip.open(packed, "rb"))
+        return cast(BinaryIO, gzip.open(_file(source), "rb"))
     return io.BytesIO(source.data) if isinstance(source.data, bytes) else source.data.open("rb")
 
 
-def start_of(source: Source, size: int) -> bytes:
-    """The first bytes as they are; none if it cannot be read, which those who read on will say."""
+def read_start(source: Source) -> bytes:
+    """Return the first bytes as they are on disk. They are read when they are first asked for."""
     if isinstance(source.data, bytes):
-        return source.data[:size]
-    try:
+        return source.data[:START]
+    if "start" not in source.seen:
         with source.data.open("rb") as file:
-            return file.read(size)
-    except OSError:
-        return b""
+            source.seen["start"] = file.read(START)
+    start: bytes = source.seen["start"]
+    return start
+
+
+def start_of(source: Source) -> bytes:
+    """Return the first bytes, or none if the file cannot be read: whoever reads the rest says so."""
+    with suppress(OSError):
+        return read_start(source)
+    return b""
+
+
+def text_start(source: Source) -> bytes:
+    """Return the first bytes of a text, unpacked from gzip."""
+    start = read_start(source)
+    return _unpacked(start) if source.compression == "gzip" else start
+
+
+def has_whole_text(source: Source) -> bool:
+    """Return whether `text_start` is the whole text."""
+    return len(read_start(source)) < START and len(text_start(source)) < START
+
+
+def archive_members(source: Source) -> list[zipfile.ZipInfo]:
+    """Return the files in a zip archive, which is opened once."""
+    if "members" not in source.seen:
+        with zipfile.ZipFile(_file(source)) as archive:
+            source.seen["members"] = archive.infolist()
+    members: list[zipfile.ZipInfo] = source.seen["members"]
+    return members
 
 
 def size_of(source: Source) -> int:
-    """In bytes, as they are on disk."""
+    """Return the number of bytes on disk."""
     return len(source.data) if isinstance(source.data, bytes) else source.data.stat().st_size
 
 
 def lines_of(source: Source, most: int | None = None) -> pl.LazyFrame:
-    """The lines of a text, one per row, blank ones as null; Polars unpacks gzip and zstd."""
+    """Return the lines of a text, one per row, blank ones as null. Polars unpacks gzip and zstd."""
     return pl.scan_csv(
         source.data,
         has_header=False,
@@ -68,13 +121,34 @@ def lines_of(source: Source, most: int | None = None) -> pl.LazyFrame:
 
 
 def first_line(source: Source) -> str:
+    """Return the first line, out of the first bytes if it is among them."""
+    if source.compression != "zstd":
+        line, end, _ = text_start(source).removeprefix(BOM).partition(b"\n")
+        with suppress(UnicodeDecodeError):  # Polars says what is wrong
+            if end or has_whole_text(source):
+                return line.decode().removesuffix("\r")
     head = lines_of(source, most=1).collect()
     return UNUSED.join(cell or "" for cell in head.row(0)) if head.height else ""
 
 
 def separator_of(source: Source) -> str:
-    """Tab for TSV; a comma for CSV, unless the header has none but has semicolons or tabs."""
+    """Return a tab for TSV, and a comma for CSV unless the header has semicolons or tabs but no commas."""
     if source.format == "tsv":
         return "\t"
     line = first_line(source)
     return next((mark for mark in ",;\t" if mark in line), ",")
+
+
+def _file(source: Source) -> Path | io.BytesIO:
+    return io.BytesIO(source.data) if isinstance(source.data, bytes) else source.data
+
+
+def _unpacked(start: bytes) -> bytes:
+    """Unpack the beginning of a gzip file, which may have several members; damage ends it."""
+    text = b""
+    while start and len(text) < START:
+        member = zlib.decompressobj(GZIP_HEADER)
+        with suppress(zlib.error):
+            text += member.decompress(start, START - len(text))
+        start = member.unused_data
+    return text

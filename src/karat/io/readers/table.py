@@ -12,14 +12,14 @@ import polars as pl
 
 from karat.errors import InputError
 from karat.io.readers.batches import WatchReading, batches, expected_rows, watched
+from karat.io.readers.check_files import check_lines
 from karat.io.readers.delimited import scan_delimited
 from karat.io.readers.diagnosis import line_of_row, reading
-from karat.io.readers.door import check_lines
 from karat.io.readers.files import is_files, sources_of
 from karat.io.readers.formats import recognise
 from karat.io.readers.kinds import common_kind, in_schema
 from karat.io.readers.limits import limit, refuse
-from karat.io.readers.source import Source, open_bytes, separator_of
+from karat.io.readers.source import Source, open_bytes, read_start, separator_of
 from karat.io.readers.streaming_codes import Growing, growing
 from karat.votes.frames import series_of, takeable
 from karat.votes.names import Coded, encode_column, encode_series
@@ -248,10 +248,7 @@ def _bytes(source: Source) -> bytes:
 
 
 def _is_arrow_stream(source: Source) -> bool:
-    if isinstance(source.data, bytes):
-        return source.data.startswith(b"\xff" * 4)
-    with source.data.open("rb") as file:
-        return file.read(4) == b"\xff" * 4
+    return read_start(source).startswith(b"\xff" * 4)
 
 
 def _load_frame(frame: Any, columns: Sequence[Any]) -> Loaded:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from karat.errors import InputError
-from karat.io.readers.assemble import Wishes, assemble, refuse_lost_ids
+from karat.io.readers.assemble import ReadOptions, assemble, refuse_lost_ids
 from karat.io.readers.columns import RESPONDENT, TRUTH, bare_name, candidates, columns_of
 from karat.io.readers.table import Opened
 from karat.io.readers.truth import Truth, read_truth
@@ -27,7 +27,7 @@ TIMES = frozenset(["timestamp", "starttime", "completiontime", "lastmodifiedtime
 
 
 def read_transposed(
-    opened: Opened, tasks: str | Sequence[Any] | None, annotator: str | None, wishes: Wishes
+    opened: Opened, tasks: str | Sequence[Any] | None, annotator: str | None, options: ReadOptions
 ) -> Annotations:
     """Annotators are named by their column (or by a pandas index), else by the number of their row, from 1.
 
@@ -40,7 +40,7 @@ def read_transposed(
     table = opened.load([column for column in [by_annotator, *columns] if column is not None], [by_annotator])
     people, items = row_ids(table, by_annotator), column_names(table, columns)
     cells, row, column = cells_of(table, columns)
-    labels = drop_missing(cells, wishes.missing, is_wide=True)
+    labels = drop_missing(cells, options.missing, is_wide=True)
 
     def where(cell: int) -> str:
         return f'{table.where(int(row[cell]))}, column "{columns[column[cell]]}"'
@@ -49,11 +49,11 @@ def read_transposed(
     task, who = Coded(items.codes[column], items.names), Coded(people.codes[row], people.names)
     keys = _truth_rows(people)
     is_truth = np.isin(who.codes, keys)
-    truth = _truth(task, labels, is_truth, wishes, opened.name)
+    truth = _truth(task, labels, is_truth, options, opened.name)
     votes = Coded(np.where(is_truth, np.int32(MISSING), labels.codes), labels.names)
     whole = with_unlabelled(task, who, votes, items)
-    annotations = assemble(*whole, truth, wishes, table.is_text, where)
-    minus_one = int((is_dropped(cells, labels, wishes.missing) & ~is_truth).sum())
+    annotations = assemble(*whole, truth, options, table.is_text, where)
+    minus_one = int((is_dropped(cells, labels, options.missing) & ~is_truth).sum())
     counted = count_cells(annotations, int((~np.isin(people.codes, keys)).sum()) * len(columns), minus_one)
     return replace(counted, never_voted=_without_truth(counted.never_voted))
 
@@ -83,10 +83,12 @@ def _without_truth(names: Names) -> Names:
     return people
 
 
-def _truth(task: Coded, labels: Coded, is_truth: Any, wishes: Wishes, name: str) -> Truth | None:
+def _truth(task: Coded, labels: Coded, is_truth: Any, options: ReadOptions, name: str) -> Truth | None:
     """From a row of the table, or from elsewhere."""
-    if wishes.gold is not True:
-        return None if wishes.gold is None or wishes.gold is False else read_truth(wishes.gold, missing=wishes.missing)
+    if options.gold is not True:
+        return (
+            None if options.gold is None or options.gold is False else read_truth(options.gold, missing=options.missing)
+        )
     told = np.flatnonzero(is_truth & (labels.codes != MISSING))
     if not told.size:
         raise InputError(f"{name} has no row called gold or truth; give a file of truths (--gold FILE)")

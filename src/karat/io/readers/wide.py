@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.errors import InputError
-from karat.io.readers.assemble import Wishes, assemble, refuse_lost_ids
+from karat.io.readers.assemble import ReadOptions, assemble, refuse_lost_ids
 from karat.io.readers.columns import ANNOTATOR, WIDE_TASK, Role, columns_of, find_column, named_column, truth_columns
 from karat.io.readers.table import Loaded, Opened, row_numbers
 from karat.io.readers.truth import gold_column, gold_truth
@@ -26,20 +26,22 @@ __all__ = ["cells_of", "column_names", "count_cells", "id_column", "read_wide", 
 Series = nw.Series[Any]
 
 
-def read_wide(opened: Opened, task: str | None, annotators: str | Sequence[str] | None, wishes: Wishes) -> Annotations:
+def read_wide(
+    opened: Opened, task: str | None, annotators: str | Sequence[str] | None, options: ReadOptions
+) -> Annotations:
     """Tasks are named by their column (or by a pandas index), else by the number of their row, from 1.
 
     A column called gold or truth is no annotator; it is used only if `gold` asks for it.
     """
     with columns_of(opened.name):
-        gold = gold_column(wishes.gold, opened.columns)
+        gold = gold_column(options.gold, opened.columns)
         opened, by_task = id_column(opened, WIDE_TASK, task, {gold})
         columns = _annotator_columns(opened.columns, annotators, {by_task, gold})
     table = opened.load([column for column in [by_task, *columns, gold] if column is not None], [by_task])
     tasks = row_ids(table, by_task)
     cells, row, column = cells_of(table, columns)
-    labels = drop_missing(cells, wishes.missing, is_wide=True)
-    truth = gold_truth(table, tasks, gold, wishes.gold, wishes.missing)
+    labels = drop_missing(cells, options.missing, is_wide=True)
+    truth = gold_truth(table, tasks, gold, options.gold, options.missing)
     names = column_names(table, columns)
 
     def where(cell: int) -> str:
@@ -49,8 +51,8 @@ def read_wide(opened: Opened, task: str | None, annotators: str | Sequence[str] 
     whole = with_unlabelled(
         Coded(tasks.codes[row], tasks.names), Coded(names.codes[column], names.names), labels, tasks
     )
-    annotations = assemble(*whole, truth, wishes, table.is_text, where)
-    minus_one = int(is_dropped(cells, labels, wishes.missing).sum())
+    annotations = assemble(*whole, truth, options, table.is_text, where)
+    minus_one = int(is_dropped(cells, labels, options.missing).sum())
     return count_cells(annotations, len(table.frame) * len(columns), minus_one)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from karat.errors import InputError, OutputError
 from karat.io.formulas import ESCAPE, escaped
+from karat.io.suffixes import TEXT, WRITABLE
 from karat.system.files import STANDARD_OUTPUT, print_bytes, replacing
 
 if TYPE_CHECKING:
@@ -21,17 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["check_table_path", "write_frame", "write_labels", "write_pieces"]
 
-FORMATS = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-}
 MOST_ROWS = 2**16  # written at a time
 GZIP = 31  # zlib's number for a stream with the header and the checksum of gzip
-TEXT = [suffix for suffix, kind in FORMATS.items() if kind != "parquet"]
 
 
 def write_frame(frame: Any, path: str | os.PathLike[str], *, escape_formulas: bool | None = None) -> None:
@@ -92,9 +84,9 @@ def check_table_path(path: str | os.PathLike[str]) -> tuple[str, bool]:
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     is_packed = suffixes[-1:] == [".gz"]
     suffix = (suffixes[:-1] if is_packed else suffixes)[-1:]
-    kind = FORMATS.get(suffix[0], "") if suffix else ""
+    kind = WRITABLE.get(suffix[0], "") if suffix else ""
     if not kind or (is_packed and kind == "parquet"):
-        known = ", ".join([*FORMATS, *(f"{suffix}.gz" for suffix in TEXT)])
+        known = ", ".join([*WRITABLE, *(f"{suffix}.gz" for suffix in WRITABLE if WRITABLE[suffix] in TEXT)])
         raise InputError(f"{path} has no extension that Karat writes; use one of {known}")
     shown = os.fsencode(path).decode(errors="backslashreplace")
     if kind == "parquet" and shown != os.fspath(path):  # Polars opens the file itself

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from karat.io.readers.exports.export import Ask, Export, Wrong, joined
+from karat.io.readers.exports.export import Export, ExportOptions, Wrong, joined
 from karat.io.readers.exports.peek import Peek
 from karat.io.readers.exports.sheets import chosen, leave_out, sheets_of, votes_on
 
@@ -26,26 +26,26 @@ def fits(seen: Peek) -> bool:
     return seen.source.is_delimited and UNIT in seen.columns and not MARKS.isdisjoint(seen.columns)
 
 
-def read(seen: Peek, ask: Ask) -> Iterator[pl.DataFrame]:
+def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     if WORKER not in seen.columns:
         raise Wrong(f"there is no {WORKER}: this looks like the aggregated report")
-    task = chosen(seen, ask, UNIT, "")
+    task = chosen(seen, options, UNIT, "")
     table = sheets_of(seen, seen.columns)
     if TAINTED in table.columns:
-        table = leave_out(table, pl.col(TAINTED).str.to_lowercase() == "true", "tainted judgments", ask, "tainted")
-    questions = _questions(seen, table, ask)
+        table = leave_out(table, pl.col(TAINTED).str.to_lowercase() == "true", "tainted judgments", options, "tainted")
+    questions = _questions(seen, table, options)
     labels = {name: _several(table[name]) for name in questions}
-    golds = {name: _gold(table, name, ask) for name in questions if name + GOLD in table.columns}
+    golds = {name: _gold(table, name, options) for name in questions if name + GOLD in table.columns}
     return votes_on(table, task, WORKER, labels, golds)
 
 
-def _questions(seen: Peek, table: pl.DataFrame, ask: Ask) -> list[str]:
+def _questions(seen: Peek, table: pl.DataFrame, options: ExportOptions) -> list[str]:
     others = [name for name in seen.columns if not name.startswith(("_", "orig__")) and not _is_about_gold(name, seen)]
     twins = [name for name in others if name + GOLD in seen.columns]
     if twins:
         return twins
-    if ask.question in others:
-        return [ask.question] if ask.question else []
+    if options.question in others:
+        return [options.question] if options.question else []
     spread = table.group_by(UNIT).agg(pl.col(others).n_unique() > 1).select(pl.col(others).any())
     differ = [name for name in others if spread[name].item()]
     if not differ:
@@ -68,13 +68,13 @@ def _several(cells: pl.Series) -> pl.Series:
     return cells.replace(meant) if meant else cells
 
 
-def _gold(table: pl.DataFrame, question: str, ask: Ask) -> pl.Series:
+def _gold(table: pl.DataFrame, question: str, options: ExportOptions) -> pl.Series:
     """Several lines are answers that all count as right: there is no one truth to learn from."""
     gold = table[question + GOLD].str.strip_chars()
     is_vague = gold.str.contains("\n", literal=True).fill_null(False)
     vague = table.filter(is_vague)[UNIT].n_unique()
-    if ask.gold and vague:
-        ask.left_out[f"gold truths of {question} that allow several answers"] += vague
+    if options.gold and vague:
+        options.left_out[f"gold truths of {question} that allow several answers"] += vague
     return gold.set(is_vague, None)
 
 

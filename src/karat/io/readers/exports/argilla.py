@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from karat.io.readers.exports.export import Ask, Export, Vote, Wrong, in_batches, joined, need, numbered
+from karat.io.readers.exports.export import Export, ExportOptions, Vote, Wrong, in_batches, joined, need, numbered
 from karat.io.readers.exports.peek import Peek
 from karat.io.readers.exports.records import records_of
 
@@ -26,26 +26,26 @@ def fits(seen: Peek) -> bool:
     return is_whole or any(name.endswith(f"{RESPONSES}.users") for name in seen.record)
 
 
-def read(seen: Peek, ask: Ask) -> Iterator[pl.DataFrame]:
-    return in_batches(numbered(_records(seen, ask), lambda record: _votes(record, ask)))
+def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+    return in_batches(numbered(_records(seen, options), lambda record: _votes(record, options)))
 
 
-def _records(seen: Peek, ask: Ask) -> Iterator[Any]:
+def _records(seen: Peek, options: ExportOptions) -> Iterator[Any]:
     if seen.source.format != "parquet":
         return records_of(seen)
     scan = pl.scan_parquet(seen.source.data, glob=False)
     names = scan.collect_schema().names()
-    wanted = [name for name in names if name in ("id", ask.task) or RESPONSES in name or ".sugg" in name]
+    wanted = [name for name in names if name in ("id", options.task) or RESPONSES in name or ".sugg" in name]
     return (row for batch in scan.select(wanted).collect_batches() for row in batch.iter_rows(named=True))
 
 
-def _votes(record: Any, ask: Ask) -> Iterator[Vote]:
-    task = _task(record, ask)
-    found = [vote for vote in _responses(record, task) if _counts(vote[0], ask)]
-    votes = [vote for _, vote in found] + list(_suggestions(record, task, ask))
+def _votes(record: Any, options: ExportOptions) -> Iterator[Vote]:
+    task = _task(record, options)
+    found = [vote for vote in _responses(record, task) if _counts(vote[0], options)]
+    votes = [vote for _, vote in found] + list(_suggestions(record, task, options))
     is_voted = False
     for vote in votes:
-        label = _label(vote.label, ask)
+        label = _label(vote.label, options)
         if label is not None:
             is_voted = True
             yield vote._replace(label=label)
@@ -53,17 +53,17 @@ def _votes(record: Any, ask: Ask) -> Iterator[Vote]:
         yield Vote(task)
 
 
-def _task(record: Any, ask: Ask) -> Any:
+def _task(record: Any, options: ExportOptions) -> Any:
     ids = [record.get(name) for name in ("id", "_server_id")] if isinstance(record, dict) else []
     found = next((one for one in ids if one is not None), None)
     if found is None:
         raise Wrong('found no record with an "id"')
-    if ask.task is None:
+    if options.task is None:
         return found
     fields = need(record, "fields", dict, record)  # flattened, they stand beside the id
-    if fields.get(ask.task) is None:
-        raise Wrong(f'the record has no field "{ask.task}"', remedy=f"choose --task among {', '.join(fields)}")
-    return fields[ask.task]
+    if fields.get(options.task) is None:
+        raise Wrong(f'the record has no field "{options.task}"', remedy=f"choose --task among {', '.join(fields)}")
+    return fields[options.task]
 
 
 def _responses(record: dict[str, Any], task: Any) -> Iterator[tuple[str, Vote]]:
@@ -99,21 +99,21 @@ def _flattened(record: dict[str, Any], task: Any) -> Iterator[tuple[str, Vote]]:
             yield str(status or ""), Vote(task, user, value, name.removesuffix(RESPONSES))
 
 
-def _counts(status: str, ask: Ask) -> bool:
+def _counts(status: str, options: ExportOptions) -> bool:
     what = NO_VOTES.get(status)
-    if what is None or what.split()[0] in ask.include:
+    if what is None or what.split()[0] in options.include:
         return True
-    ask.left_out[what] += 1
+    options.left_out[what] += 1
     return False
 
 
-def _suggestions(record: dict[str, Any], task: Any, ask: Ask) -> Iterator[Vote]:
+def _suggestions(record: dict[str, Any], task: Any, options: ExportOptions) -> Iterator[Vote]:
     """What models suggested, each under the name of its agent."""
     found = list(_suggested(record, task))
-    if "suggestions" in ask.include:
+    if "suggestions" in options.include:
         yield from found
     elif found:
-        ask.left_out["suggestions of models"] += len(found)
+        options.left_out["suggestions of models"] += len(found)
 
 
 def _suggested(record: dict[str, Any], task: Any) -> Iterator[Vote]:
@@ -128,15 +128,15 @@ def _suggested(record: dict[str, Any], task: Any) -> Iterator[Vote]:
             yield Vote(task, record.get(f"{name}.agent") or SOME_AGENT, record[name], name.removesuffix(".suggestion"))
 
 
-def _label(value: Any, ask: Ask) -> Any:
+def _label(value: Any, options: ExportOptions) -> Any:
     """A label, a rating or several labels; ranks and spans classify parts of a task only."""
     if value is None or value == []:
-        ask.left_out["responses without an answer"] += 1
+        options.left_out["responses without an answer"] += 1
         return None
     if not isinstance(value, list):
         return value
     if any(isinstance(part, dict | list) for part in value):
-        ask.left_out["rankings and spans"] += 1
+        options.left_out["rankings and spans"] += 1
         return None
     return joined(value)
 

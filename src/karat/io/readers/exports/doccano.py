@@ -12,7 +12,7 @@ import polars as pl
 
 from karat.io.readers.columns import ANNOTATOR, candidates
 from karat.io.readers.diagnosis import long_fields
-from karat.io.readers.exports.export import Ask, Export, Vote, Wrong, in_batches, joined, numbered
+from karat.io.readers.exports.export import Export, ExportOptions, Vote, Wrong, in_batches, joined, numbered
 from karat.io.readers.exports.peek import Peek
 from karat.io.readers.exports.records import items, json_lines, open_export, open_member, open_zip
 
@@ -38,28 +38,28 @@ def _is_of_member(name: str) -> bool:
     return "/" not in name and name.lower().endswith(FILES)
 
 
-def read(seen: Peek, ask: Ask) -> Iterator[pl.DataFrame]:
-    return in_batches(_of_archive(seen, ask) if seen.source.format == "zip" else _of_file(seen, ask))
+def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+    return in_batches(_of_archive(seen, options) if seen.source.format == "zip" else _of_file(seen, options))
 
 
-def _of_archive(seen: Peek, ask: Ask) -> Iterator[Vote]:
+def _of_archive(seen: Peek, options: ExportOptions) -> Iterator[Vote]:
     with open_zip(seen.source) as archive:
         names = [name for name in seen.members if PurePath(name).stem != EVERYBODY]
         if not names:
             raise _together()
         for name in names:
             with open_member(archive, name) as file:
-                yield from _votes(name, file, ask)
+                yield from _votes(name, file, options)
 
 
-def _of_file(seen: Peek, ask: Ask) -> Iterator[Vote]:
+def _of_file(seen: Peek, options: ExportOptions) -> Iterator[Vote]:
     name = PurePath(seen.source.name.removesuffix(".gz")).name
     if isinstance(seen.source.data, bytes):
         raise Wrong("the annotator is called as the file is, and this is none", remedy="give the path of the file")
     if PurePath(name).stem == EVERYBODY:
         raise _together()
     with open_export(seen.source) as file:
-        yield from _votes(name, file, ask)
+        yield from _votes(name, file, options)
 
 
 def _together() -> Wrong:
@@ -69,10 +69,10 @@ def _together() -> Wrong:
     )
 
 
-def _votes(name: str, file: BinaryIO, ask: Ask) -> Iterator[Vote]:
+def _votes(name: str, file: BinaryIO, options: ExportOptions) -> Iterator[Vote]:
     """The annotator is called as the file is."""
     annotator = PurePath(name).stem
-    return numbered(_records(name, file), lambda record: [_vote(record, annotator, ask)])
+    return numbered(_records(name, file), lambda record: [_vote(record, annotator, options)])
 
 
 def _records(name: str, file: BinaryIO) -> Iterator[Any]:
@@ -89,10 +89,10 @@ def _rows(file: BinaryIO) -> Iterator[dict[str, str]]:
         raise Wrong(f"no valid CSV in UTF-8 ({error})") from None
 
 
-def _vote(record: Any, annotator: str, ask: Ask) -> Vote:
-    task = record.get(ask.task or "id") if isinstance(record, dict) else None
+def _vote(record: Any, annotator: str, options: ExportOptions) -> Vote:
+    task = record.get(options.task or "id") if isinstance(record, dict) else None
     if task is None:
-        raise Wrong(f'found no "{ask.task or "id"}"')
+        raise Wrong(f'found no "{options.task or "id"}"')
     name = next((name for name in LABELS if record.get(name) is not None), None)
     labels = [] if name is None else record[name]
     if isinstance(labels, str):  # CSV has several labels in one text
@@ -100,7 +100,7 @@ def _vote(record: Any, annotator: str, ask: Ask) -> Vote:
     if not isinstance(labels, list):
         raise Wrong(f'found {labels!r} for "{name}", expected a list of labels')
     if any(isinstance(label, list | dict) for label in labels):
-        ask.left_out["marked spans"] += len(labels)
+        options.left_out["marked spans"] += len(labels)
         return Vote(task)
     return Vote(task, annotator, joined(labels), "")
 

@@ -13,7 +13,7 @@ import polars as pl
 from karat.io.readers.exports.peek import Peek
 from karat.votes.names import text_of
 
-__all__ = ["ALL", "WRONG_KINDS", "Ask", "Export", "Vote", "Wrong", "in_batches", "joined", "need", "numbered"]
+__all__ = ["ALL", "WRONG_KINDS", "Export", "ExportOptions", "Vote", "Wrong", "in_batches", "joined", "need", "numbered"]
 
 ALL = "all"  # the question that means every one of them
 MOST_VOTES = 2**16  # in a batch
@@ -37,7 +37,7 @@ class Vote(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Ask:
+class ExportOptions:
     """What the user asks of an export."""
 
     task: str | None = None  # the field that names the tasks, in the place of the tool's own ids
@@ -53,14 +53,14 @@ class Export:
     """How the export of one tool is recognised and read.
 
     `read` gives batches with the columns task, annotator, label and, where there is such a thing, question and gold
-    (see Vote); all of them may be text, as in a CSV. Whatever it leaves out is counted in `Ask.left_out`.
+    (see Vote); all of them may be text, as in a CSV. Whatever it leaves out is counted in `ExportOptions.left_out`.
     """
 
     name: str  # for --format
     title: str  # for messages
     remedy: str  # where to click for a good export: the end of every complaint about a damaged one
     fits: Callable[[Peek], bool]
-    read: Callable[[Peek, Ask], Iterator[pl.DataFrame]]
+    read: Callable[[Peek, ExportOptions], Iterator[pl.DataFrame]]
     include: tuple[str, ...] = ()  # what --include can bring in: "predictions", "rejected", ...
     takes_task: bool = False  # whether --task can choose a field
     has_gold: bool = False

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, cast
 
 import polars as pl
 
-from karat.io.readers.exports.export import Ask, Export, Vote, Wrong, in_batches, need, numbered
+from karat.io.readers.exports.export import Export, ExportOptions, Vote, Wrong, in_batches, need, numbered
 from karat.io.readers.exports.peek import Peek
 from karat.io.readers.exports.records import items, open_export, open_member, open_zip
 
@@ -27,9 +27,9 @@ def fits(seen: Peek) -> bool:
     return {"version", "status", "eval"} <= seen.record.keys()
 
 
-def read(seen: Peek, ask: Ask) -> Iterator[pl.DataFrame]:
+def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     head = _head(seen)
-    return in_batches(numbered(_samples(seen), lambda sample: _votes(sample, head, ask)))
+    return in_batches(numbered(_samples(seen), lambda sample: _votes(sample, head, options)))
 
 
 def _head(seen: Peek) -> dict[str, Any]:
@@ -74,35 +74,35 @@ class WithoutNaN:
         return b"".join(NAN.sub(rb"\1null\2", line) for line in lines)
 
 
-def _votes(sample: Any, head: dict[str, Any], ask: Ask) -> Iterator[Vote]:
+def _votes(sample: Any, head: dict[str, Any], options: ExportOptions) -> Iterator[Vote]:
     if not isinstance(sample, dict) or sample.get("id") is None:
         raise Wrong('found no sample with an "id"')
-    task, is_voted = _task(sample, head, ask), False
+    task, is_voted = _task(sample, head, options), False
     scores = need(sample, "scores", dict, {})
     if not scores and sample.get("score") is not None:  # the logs of early versions have one scorer without a name
         scores = {"score": sample["score"]}
     for scorer, score in scores.items():
-        for question, label in _values(score, ask):
+        for question, label in _values(score, options):
             is_voted = True
             yield Vote(task, scorer, label, question)
     if not is_voted:
         yield Vote(task)
 
 
-def _task(sample: dict[str, Any], head: dict[str, Any], ask: Ask) -> Any:
+def _task(sample: dict[str, Any], head: dict[str, Any], options: ExportOptions) -> Any:
     """Every epoch is an answer of its own; so are the answers of several models, which lie in several files."""
     is_repeated = need(need(head, "config", dict, {}), "epochs", int, 1) > 1
     task = f"{sample['id']}#{sample.get('epoch', 1)}" if is_repeated else sample["id"]
-    return f"{head.get('task')}/{head.get('model')}/{task}" if ask.has_many_files else task
+    return f"{head.get('task')}/{head.get('model')}/{task}" if options.has_many_files else task
 
 
-def _values(score: Any, ask: Ask) -> Iterator[tuple[str, Any]]:
+def _values(score: Any, options: ExportOptions) -> Iterator[tuple[str, Any]]:
     """A scorer that failed has no value, or one that is no number: it casts no vote."""
     value = score.get("value") if isinstance(score, dict) else score
     named = value if isinstance(value, dict) else {QUESTION: value}
     for question, label in named.items():
         if label is None or label != label or isinstance(label, list):  # NaN differs from itself
-            ask.left_out["scores without a value"] += 1
+            options.left_out["scores without a value"] += 1
         else:
             yield question, label
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from karat.io.readers.exports.export import Ask, Export, Vote, Wrong, in_batches, joined, need, numbered
+from karat.io.readers.exports.export import Export, ExportOptions, Vote, Wrong, in_batches, joined, need, numbered
 from karat.io.readers.exports.label_studio_flat import fits_csv, fits_min, read_csv, read_min
 from karat.io.readers.exports.peek import Peek
 from karat.io.readers.exports.records import records_of
@@ -41,46 +41,46 @@ def _as_task(record: Any) -> Any:
     return record
 
 
-def read(seen: Peek, ask: Ask) -> Iterator[pl.DataFrame]:
+def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     short = read_csv if seen.source.is_delimited else read_min if fits_min(seen) else None
     if short is not None:
-        _check_short(ask)
-        return short(seen, ask, answer_of)
-    return in_batches(numbered(records_of(seen), lambda record: _votes(_as_task(record), ask)))
+        _check_short(options)
+        return short(seen, options, answer_of)
+    return in_batches(numbered(records_of(seen), lambda record: _votes(_as_task(record), options)))
 
 
-def _check_short(ask: Ask) -> None:
-    if ask.gold or ask.include:
-        what = "gold marks" if ask.gold else "predictions"
+def _check_short(options: ExportOptions) -> None:
+    if options.gold or options.include:
+        what = "gold marks" if options.gold else "predictions"
         raise Wrong(f"JSON-MIN and CSV hold no {what}", remedy=REMEDY)
 
 
-def _votes(record: Any, ask: Ask) -> Iterator[Vote]:
+def _votes(record: Any, options: ExportOptions) -> Iterator[Vote]:
     """A task without a vote is listed, too."""
-    task, is_voted = _task(record, ask), False
+    task, is_voted = _task(record, options), False
     for annotation in _annotations(record):
-        for vote in _of_annotation(task, annotation, ask):
+        for vote in _of_annotation(task, annotation, options):
             is_voted = True
             yield vote
     for prediction in need(record, "predictions", list, []):
-        for vote in _of_prediction(task, prediction, ask):
+        for vote in _of_prediction(task, prediction, options):
             is_voted = True
             yield vote
     if drafts := len(need(record, "drafts", list, [])):
-        ask.left_out["drafts"] += drafts
+        options.left_out["drafts"] += drafts
     if not is_voted:
         yield Vote(task)
 
 
-def _task(record: Any, ask: Ask) -> Any:
+def _task(record: Any, options: ExportOptions) -> Any:
     if not isinstance(record, dict) or record.get("id") is None:
         raise Wrong('found no task with an "id"')
-    if ask.task is None:
+    if options.task is None:
         return record["id"]
     data = need(record, "data", dict)
-    if data.get(ask.task) is None:
-        raise Wrong(f'the data of the task have no "{ask.task}"', remedy=f"choose --task among {', '.join(data)}")
-    return data[ask.task]
+    if data.get(options.task) is None:
+        raise Wrong(f'the data of the task have no "{options.task}"', remedy=f"choose --task among {', '.join(data)}")
+    return data[options.task]
 
 
 def _annotations(record: dict[str, Any]) -> list[Any]:
@@ -88,31 +88,31 @@ def _annotations(record: dict[str, Any]) -> list[Any]:
     return need(record, name, list)
 
 
-def _of_annotation(task: Any, annotation: Any, ask: Ask) -> Iterator[Vote]:
+def _of_annotation(task: Any, annotation: Any, options: ExportOptions) -> Iterator[Vote]:
     results = need(annotation, "result", list, [])
     if annotation.get("was_cancelled") or annotation.get("skipped"):
-        ask.left_out["cancelled annotations"] += 1
+        options.left_out["cancelled annotations"] += 1
         return
     annotator = annotator_of(annotation.get("completed_by"))
     if annotator is None:
-        ask.left_out["annotations without an annotator"] += 1
+        options.left_out["annotations without an annotator"] += 1
         return
     if not results:
-        ask.left_out["annotations without an answer"] += 1
+        options.left_out["annotations without an answer"] += 1
     is_gold = annotation.get("ground_truth") is True
-    for question, label in _answers(results, ask):
+    for question, label in _answers(results, options):
         yield Vote(task, annotator, label, question, label if is_gold else None)
 
 
-def _of_prediction(task: Any, prediction: Any, ask: Ask) -> Iterator[Vote]:
-    if "predictions" not in ask.include:
-        ask.left_out["predictions of models"] += 1
+def _of_prediction(task: Any, prediction: Any, options: ExportOptions) -> Iterator[Vote]:
+    if "predictions" not in options.include:
+        options.left_out["predictions of models"] += 1
         return
     if not isinstance(prediction, dict):
         raise Wrong(
             "of predictions there are only the numbers", remedy=f"leave out --include predictions, or {SNAPSHOT}"
         )
-    for question, label in _answers(need(prediction, "result", list, []), ask):
+    for question, label in _answers(need(prediction, "result", list, []), options):
         yield Vote(task, prediction.get("model_version") or SOME_MODEL, label, question)
 
 
@@ -123,16 +123,16 @@ def annotator_of(completed_by: Any) -> Any:
     return completed_by
 
 
-def _answers(results: list[Any], ask: Ask) -> Iterator[tuple[str, Any]]:
+def _answers(results: list[Any], options: ExportOptions) -> Iterator[tuple[str, Any]]:
     """Each question that is answered for the whole task, with the answer."""
     for result in results:
         question = need(result, "from_name", str, "")
         value = need(result, "value", dict, {})
-        label = answer_of(value, wants_text=question == ask.question)
+        label = answer_of(value, wants_text=question == options.question)
         if label is not None:
             yield question, label
         elif question:  # what has no name relates regions to each other
-            ask.left_out["free texts" if set(value) == {TEXT} else REGIONS] += 1
+            options.left_out["free texts" if set(value) == {TEXT} else REGIONS] += 1
 
 
 def answer_of(value: dict[str, Any], wants_text: bool = False) -> Any:

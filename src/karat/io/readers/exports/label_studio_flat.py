@@ -15,7 +15,7 @@ import polars as pl
 
 from karat.io.readers.batches import batches
 from karat.io.readers.delimited import scan_delimited
-from karat.io.readers.exports.export import Ask, Vote, Wrong, in_batches, joined, numbered
+from karat.io.readers.exports.export import ExportOptions, Vote, Wrong, in_batches, joined, numbered
 from karat.io.readers.exports.peek import Peek
 from karat.io.readers.exports.records import records_of
 
@@ -36,43 +36,43 @@ def fits_csv(seen: Peek) -> bool:
     return seen.source.is_delimited and set(seen.columns) >= MARKS
 
 
-def read_min(seen: Peek, ask: Ask, answer_of: AnswerOf) -> Iterator[pl.DataFrame]:
-    return in_batches(numbered(records_of(seen), lambda record: _votes(record, ask, answer_of)))
+def read_min(seen: Peek, options: ExportOptions, answer_of: AnswerOf) -> Iterator[pl.DataFrame]:
+    return in_batches(numbered(records_of(seen), lambda record: _votes(record, options, answer_of)))
 
 
-def read_csv(seen: Peek, ask: Ask, answer_of: AnswerOf) -> Iterator[pl.DataFrame]:
-    task = ask.task or "id"
+def read_csv(seen: Peek, options: ExportOptions, answer_of: AnswerOf) -> Iterator[pl.DataFrame]:
+    task = options.task or "id"
     if task not in seen.columns:
         raise Wrong(f'there is no column "{task}"', remedy=f"choose --task among {', '.join(seen.columns)}")
     scan = scan_delimited(seen.source)
-    questions = [ask.question] if ask.question in seen.columns else _answered(scan, seen.columns, task)
+    questions = [options.question] if options.question in seen.columns else _answered(scan, seen.columns, task)
     for batch in batches(seen.source, scan, list(dict.fromkeys([task, "annotator", *questions]))):
         for question in questions:
-            label = _plain(batch.get_column(question), ask, answer_of)
+            label = _plain(batch.get_column(question), options, answer_of)
             yield batch.select(task=task, annotator="annotator", label=label, question=pl.lit(question))
 
 
-def _votes(record: Any, ask: Ask, answer_of: AnswerOf) -> Iterator[Vote]:
+def _votes(record: Any, options: ExportOptions, answer_of: AnswerOf) -> Iterator[Vote]:
     if not isinstance(record, dict) or record.get("id") is None:
         raise Wrong('found no annotation with the "id" of its task')
-    task = record.get(ask.task or "id")
+    task = record.get(options.task or "id")
     if task is None:
-        raise Wrong(f'there is no "{ask.task}"', remedy=f"choose --task among {', '.join(record)}")
+        raise Wrong(f'there is no "{options.task}"', remedy=f"choose --task among {', '.join(record)}")
     names = list(record)
     end = names.index("annotator") if "annotator" in record else len(names)
-    found = [ask.question] if ask.question in record else names[names.index("id") + 1 : end]
+    found = [options.question] if options.question in record else names[names.index("id") + 1 : end]
     for question in found:
-        yield Vote(task, record.get("annotator"), _label(record[question], ask, answer_of), question)
+        yield Vote(task, record.get("annotator"), _label(record[question], options, answer_of), question)
     if not found:
         yield Vote(task)
 
 
-def _label(value: Any, ask: Ask, answer_of: AnswerOf) -> Any:
+def _label(value: Any, options: ExportOptions, answer_of: AnswerOf) -> Any:
     """One choice is a text, several are {"choices": [...]}, all other answers a list such as [{"rating": 4}]."""
     values = value if isinstance(value, list) else [value]
     answers = [answer_of(item) if isinstance(item, dict) else item for item in values]
     known = [answer for answer in answers if answer is not None]
-    ask.left_out.update({REGIONS: 1} if len(known) < len(answers) else {})
+    options.left_out.update({REGIONS: 1} if len(known) < len(answers) else {})
     return joined(known)
 
 
@@ -85,13 +85,13 @@ def _answered(scan: pl.LazyFrame, columns: tuple[str, ...], task: str) -> list[s
     return [column for column in candidates if found[column]] or candidates
 
 
-def _plain(cells: pl.Series, ask: Ask, answer_of: AnswerOf) -> pl.Series:
+def _plain(cells: pl.Series, options: ExportOptions, answer_of: AnswerOf) -> pl.Series:
     """Answers that are not plain text stand there as JSON; few of them differ."""
     odd = cells.unique().drop_nulls()
     odd = odd.filter(odd.str.contains(r"^[\[{]"))
     meant: dict[str, str | None] = {}
     for cell in odd:
         with suppress(ValueError):  # a label that begins like JSON
-            label = _label(json.loads(cell), ask, answer_of)
+            label = _label(json.loads(cell), options, answer_of)
             meant[cell] = None if label is None else str(label)
     return cells.replace(meant) if meant else cells

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from karat.io.readers.exports.export import Ask, Export, Vote, Wrong, in_batches, numbered
+from karat.io.readers.exports.export import Export, ExportOptions, Vote, Wrong, in_batches, numbered
 from karat.io.readers.exports.peek import Peek
 from karat.io.readers.exports.records import records_of
 
@@ -30,18 +30,18 @@ def fits(seen: Peek) -> bool:
     )
 
 
-def read(seen: Peek, ask: Ask) -> Iterator[pl.DataFrame]:
-    return in_batches(numbered(records_of(seen), lambda record: _votes(record, ask)))
+def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+    return in_batches(numbered(records_of(seen), lambda record: _votes(record, options)))
 
 
-def _votes(record: Any, ask: Ask) -> Iterator[Vote]:
+def _votes(record: Any, options: ExportOptions) -> Iterator[Vote]:
     if not isinstance(record, dict) or record.get("question_id") is None:
         raise Wrong('found no judgement with a "question_id"')
     judge = _judge(record)
     if SCORE in record:
-        yield _scored(record, judge, ask)
+        yield _scored(record, judge, options)
     else:
-        yield from _compared(record, judge, ask)
+        yield from _compared(record, judge, options)
 
 
 def _judge(record: dict[str, Any]) -> str:
@@ -53,26 +53,26 @@ def _judge(record: dict[str, Any]) -> str:
     return name
 
 
-def _scored(record: dict[str, Any], judge: str, ask: Ask) -> Vote:
+def _scored(record: dict[str, Any], judge: str, options: ExportOptions) -> Vote:
     task = _named(record, _text(record, "model"))
     score = record[SCORE]
     if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
         raise Wrong(f'found {score!r} for "score", expected a number')
     if score is None or score < 0:  # -1: no score was found in what the judge wrote
-        ask.left_out[FAILED] += 1
+        options.left_out[FAILED] += 1
         return Vote(task, question=SCORE)
     return Vote(task, judge, score, SCORE)
 
 
-def _compared(record: dict[str, Any], judge: str, ask: Ask) -> Iterator[Vote]:
+def _compared(record: dict[str, Any], judge: str, options: ExportOptions) -> Iterator[Vote]:
     """Pairs are named in the order of the alphabet, whoever stood first, so that all judges speak of one task."""
     first, second = _models(record)
     task = _named(record, f"{min(first, second)} vs {max(first, second)}")
     games = [_winner(record[name], first > second) for name in ("g1_winner", "g2_winner", WINNER) if name in record]
     if not games:
         raise Wrong('found neither "score" nor "g1_winner"')
-    votes = _merged(games) if "games" not in ask.include else games
-    ask.left_out.update({FAILED: votes.count(None)} if None in votes else {})
+    votes = _merged(games) if "games" not in options.include else games
+    options.left_out.update({FAILED: votes.count(None)} if None in votes else {})
     for number, label in enumerate(votes, start=1):
         yield Vote(task, judge if len(votes) == 1 else f"{judge} (game {number})", label, WINNER)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from karat.io.readers.exports.export import Ask, Export, Wrong, joined
+from karat.io.readers.exports.export import Export, ExportOptions, Wrong, joined
 from karat.io.readers.exports.peek import Peek
 from karat.io.readers.exports.sheets import ROW, chosen, leave_out, sheets_of, unlisted, votes_on
 
@@ -32,28 +32,28 @@ def fits(seen: Peek) -> bool:
     return seen.source.is_delimited and set(seen.columns) >= MARKS and is_batch
 
 
-def read(seen: Peek, ask: Ask) -> Iterator[pl.DataFrame]:
-    items = _items(seen, ask)
-    task = "HITId" if items else chosen(seen, ask, "HITId", INPUT)
+def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+    items = _items(seen, options)
+    task = "HITId" if items else chosen(seen, options, "HITId", INPUT)
     answers = [name for name in seen.columns if name.startswith(ANSWER)]
     if not answers:
         raise Wrong("there is no Answer.* column")
     table = sheets_of(seen, [task, "WorkerId", STATUS, REJECT, *answers, *items.values()])
-    table = leave_out(table, _is_rejected(table), "rejected assignments", ask, "rejected")
+    table = leave_out(table, _is_rejected(table), "rejected assignments", options, "rejected")
     labels = _questions(_answers(table, answers))
-    return _votes_on_items(table, items, labels, ask) if items else votes_on(table, task, "WorkerId", labels)
+    return _votes_on_items(table, items, labels, options) if items else votes_on(table, task, "WorkerId", labels)
 
 
-def _items(seen: Peek, ask: Ask) -> dict[str, str]:
+def _items(seen: Peek, options: ExportOptions) -> dict[str, str]:
     """Several items in one HIT: for --task url the columns Input.url1, Input.url2, ..., by their numbers."""
-    if ask.task is None or ask.task in seen.columns or INPUT + ask.task in seen.columns:
+    if options.task is None or options.task in seen.columns or INPUT + options.task in seen.columns:
         return {}
-    numbered = re.compile(re.escape(INPUT + ask.task.removeprefix(INPUT)) + r"[_-]?(\d+)")
+    numbered = re.compile(re.escape(INPUT + options.task.removeprefix(INPUT)) + r"[_-]?(\d+)")
     return {found[1]: name for name in seen.columns if (found := numbered.fullmatch(name))}
 
 
 def _votes_on_items(
-    table: pl.DataFrame, items: dict[str, str], labels: dict[str, pl.Series], ask: Ask
+    table: pl.DataFrame, items: dict[str, str], labels: dict[str, pl.Series], options: ExportOptions
 ) -> Iterator[pl.DataFrame]:
     """Answer.mood1 is what Answer.mood says of the first item."""
     common = dict(labels)
@@ -62,7 +62,9 @@ def _votes_on_items(
         mine = [name for name in labels if end.search(name)]
         yield from votes_on(table, column, "WorkerId", {end.sub("", name): common.pop(name) for name in mine})
     if common:
-        ask.left_out["answers that are about a whole HIT"] += sum(len(label.drop_nulls()) for label in common.values())
+        options.left_out["answers that are about a whole HIT"] += sum(
+            len(label.drop_nulls()) for label in common.values()
+        )
 
 
 def _is_rejected(table: pl.DataFrame) -> pl.Expr:

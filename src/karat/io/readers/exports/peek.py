@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import zipfile
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -16,13 +17,21 @@ import polars as pl
 from karat.errors import InputError
 from karat.io.readers.diagnosis import records
 from karat.io.readers.formats import by_extension, by_magic, recognise
-from karat.io.readers.source import Source, first_line, open_bytes, separator_of
+from karat.io.readers.source import (
+    BOM,
+    Source,
+    archive_members,
+    first_line,
+    has_whole_text,
+    open_bytes,
+    read_start,
+    separator_of,
+    text_start,
+)
 
 __all__ = ["Peek", "peek", "skip_bom"]
 
-START = 2**16  # bytes that tell what kind of file it is
 LONGEST = 2**24  # a line with one record, which may hold an image
-BOM = b"\xef\xbb\xbf"  # that some editors put in front
 MOST_EVENTS = 20_000  # of the JSON of one big object
 ROWS = 3  # of a table, beside the header
 COMPRESSED = ("gzip", "zstd")
@@ -55,8 +64,7 @@ def peek(source: Source) -> Peek:
     with suppress(
         InputError, OSError, ValueError, RecursionError, csv.Error, pl.exceptions.PolarsError, zipfile.BadZipFile
     ):
-        start = _start(source)
-        magic = by_magic(start)
+        magic = by_magic(read_start(source))
         if magic in COMPRESSED:
             compression = magic
         source = replace(source, compression=compression)
@@ -68,17 +76,9 @@ def peek(source: Source) -> Peek:
     return Peek(replace(source, compression=compression))
 
 
-def _start(source: Source) -> bytes:
-    if isinstance(source.data, bytes):
-        return source.data[:START]
-    with source.data.open("rb") as file:
-        return file.read(START)
-
-
 def _zip(source: Source) -> Peek:
-    data = io.BytesIO(source.data) if isinstance(source.data, bytes) else source.data
-    with zipfile.ZipFile(data) as archive:
-        return Peek(replace(source, format="zip"), members=tuple(archive.namelist()))
+    members = tuple(member.filename for member in archive_members(source))
+    return Peek(replace(source, format="zip"), members=members)
 
 
 def _binary(source: Source) -> Peek:
@@ -91,8 +91,7 @@ def _text(source: Source) -> Peek:
     if source.compression == "zstd":  # only Polars can unpack it
         line = first_line(source).lstrip("\ufeff \t")
     else:
-        with open_bytes(source) as file:
-            line = file.read(START).decode("utf-8-sig", errors="replace").lstrip()
+        line = text_start(source).decode("utf-8-sig", errors="replace").lstrip()
     if line.startswith("["):
         return Peek(replace(source, format="json"), record=_first_item(source), is_list=True)
     if line.startswith("{"):
@@ -111,6 +110,10 @@ def _line(source: Source) -> str:
     """The first that is not blank."""
     if source.compression == "zstd":
         return first_line(source)
+    start = text_start(source).removeprefix(BOM).lstrip()
+    line, end, _ = start.partition(b"\n")
+    if end or has_whole_text(source):
+        return line.decode()
     with open_bytes(source) as file:
         while (line := file.readline(LONGEST)) and not line.removeprefix(BOM).strip():
             pass
@@ -121,11 +124,21 @@ def _first_item(source: Source) -> dict[str, Any]:
     """Truncated or odd JSON has none."""
     import ijson
 
-    with open_bytes(source) as file, suppress(ijson.JSONError, StopIteration):
-        skip_bom(file)
-        item = next(ijson.items(file, "item", use_float=True))
-        return item if isinstance(item, dict) else {}
+    for file in _start_and_whole(source):
+        with file, suppress(ijson.JSONError, StopIteration):
+            skip_bom(file)
+            item = next(ijson.items(file, "item", use_float=True))
+            return item if isinstance(item, dict) else {}
     return {}
+
+
+def _start_and_whole(source: Source) -> Iterator[BinaryIO]:
+    """Yield the first bytes as a file; then the whole file, where that is longer."""
+    if source.compression != "zstd":
+        yield io.BytesIO(text_start(source))
+        if has_whole_text(source):
+            return
+    yield open_bytes(source)
 
 
 def _plain_values(source: Source) -> dict[str, Any]:
@@ -151,6 +164,22 @@ def skip_bom(file: BinaryIO) -> None:
 def _delimited(source: Source) -> Peek:
     if not source.is_delimited:
         return Peek(source)
-    with closing(records(source, separator_of(source))) as all_rows:
-        rows = [tuple(row) for _, row in islice(all_rows, ROWS + 1)]
+    rows = _first_rows(source)
     return Peek(source, columns=rows[0] if rows else (), rows=tuple(rows[1:]))
+
+
+def _first_rows(source: Source) -> list[tuple[str, ...]]:
+    """Return the header and the next rows, out of the first bytes where these hold one row more."""
+    separator = separator_of(source)
+    if source.compression != "zstd":
+        start = Source(source.name, text_start(source))
+        with suppress(csv.Error, UnicodeDecodeError):
+            rows = _rows_of(start, separator, ROWS + 2)
+            if len(rows) == ROWS + 2 or has_whole_text(source):
+                return rows[: ROWS + 1]
+    return _rows_of(source, separator, ROWS + 1)
+
+
+def _rows_of(source: Source, separator: str, most: int) -> list[tuple[str, ...]]:
+    with closing(records(source, separator)) as all_rows:
+        return [tuple(row) for _, row in islice(all_rows, most)]

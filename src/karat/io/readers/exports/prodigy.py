@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from karat.io.readers.exports.export import Ask, Export, Vote, Wrong, in_batches, joined, need, numbered
+from karat.io.readers.exports.export import Export, ExportOptions, Vote, Wrong, in_batches, joined, need, numbered
 from karat.io.readers.exports.peek import Peek
 from karat.io.readers.exports.records import records_of
 
@@ -23,24 +23,26 @@ def fits(seen: Peek) -> bool:
     return {"_input_hash", "answer"} <= seen.record.keys()
 
 
-def read(seen: Peek, ask: Ask) -> Iterator[pl.DataFrame]:
-    return in_batches(numbered(records_of(seen), lambda record: _votes(record, ask)))
+def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+    return in_batches(numbered(records_of(seen), lambda record: _votes(record, options)))
 
 
-def _votes(record: Any, ask: Ask) -> Iterator[Vote]:
+def _votes(record: Any, options: ExportOptions) -> Iterator[Vote]:
     answer = need(record, "answer", str)
-    task = record.get(ask.task or "_input_hash")
+    task = record.get(options.task or "_input_hash")
     if task is None:
-        raise Wrong(f'found no "{ask.task or "_input_hash"}"')
+        raise Wrong(f'found no "{options.task or "_input_hash"}"')
     if answer == "ignore":
-        ask.left_out["ignored answers"] += 1
+        options.left_out["ignored answers"] += 1
         yield Vote(task)
         return
     annotator = next((record[name] for name in ANNOTATOR if record.get(name) is not None), None)
     if annotator is None:
         raise Wrong("found no annotator", remedy="write it with Prodigy 1.8 or later, which keeps _session_id")
     yield from (
-        _of_choice(record, task, annotator, ask) if _is_choice(record) else _of_view(record, task, annotator, ask)
+        _of_choice(record, task, annotator, options)
+        if _is_choice(record)
+        else _of_view(record, task, annotator, options)
     )
 
 
@@ -48,19 +50,19 @@ def _is_choice(record: dict[str, Any]) -> bool:
     return "accept" in record or "options" in record
 
 
-def _of_choice(record: dict[str, Any], task: Any, annotator: Any, ask: Ask) -> Iterator[Vote]:
+def _of_choice(record: dict[str, Any], task: Any, annotator: Any, options: ExportOptions) -> Iterator[Vote]:
     """Somebody who rejects a choice says that no option fits, or that the task is bad."""
-    if record["answer"] == "reject" and "rejected" not in ask.include:
-        ask.left_out["rejected choices"] += 1
+    if record["answer"] == "reject" and "rejected" not in options.include:
+        options.left_out["rejected choices"] += 1
         yield Vote(task)
         return
     yield Vote(task, annotator, joined(need(record, "accept", list, [])), "")
 
 
-def _of_view(record: dict[str, Any], task: Any, annotator: Any, ask: Ask) -> Iterator[Vote]:
+def _of_view(record: dict[str, Any], task: Any, annotator: Any, options: ExportOptions) -> Iterator[Vote]:
     """Accept or reject: the answer to the question whether the label fits, where there is one."""
     if str(record.get("_view_id", "")).endswith("_manual"):
-        ask.left_out["marked regions"] += 1
+        options.left_out["marked regions"] += 1
         yield Vote(task)
         return
     yield Vote(task, annotator, record["answer"], str(record.get("label") or ""))

@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 
 import polars as pl
 
-from karat.io.readers.exports.export import Ask, Export, Wrong
+from karat.io.readers.exports.export import Export, ExportOptions, Wrong
 from karat.io.readers.exports.peek import Peek
 from karat.io.readers.exports.sheets import ROW, leave_out, sheets_of
 from karat.io.readers.shapes import alike
@@ -44,14 +44,14 @@ def fits(seen: Peek) -> bool:
     return seen.source.is_delimited and bool(_import_ids(seen) or (START in names and names & set(RESPONSE)))
 
 
-def read(seen: Peek, ask: Ask) -> Iterator[pl.DataFrame]:
+def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     respondent = _respondent(seen)
-    items = _items(seen, ask)
+    items = _items(seen, options)
     table = sheets_of(seen, seen.columns).filter(pl.col(ROW) > _header_rows(seen))
     if table.is_empty():
         raise Wrong("it has headers but no responses")
-    table = _without_tests(table, ask).with_columns(pl.col(items).replace(UNANSWERED, None))
-    for question, columns in _questions(seen, table, items, ask).items():
+    table = _without_tests(table, options).with_columns(pl.col(items).replace(UNANSWERED, None))
+    for question, columns in _questions(seen, table, items, options).items():
         for column, task in columns.items():
             yield table.select(task=pl.lit(task), annotator=respondent, label=column, question=pl.lit(question))
 
@@ -85,12 +85,12 @@ def _respondent(seen: Peek) -> pl.Expr:
     return pl.coalesce(found)
 
 
-def _items(seen: Peek, ask: Ask) -> list[str]:
-    if ask.task is not None:
-        patterns = [pattern.strip() for pattern in ask.task.split(",")]
+def _items(seen: Peek, options: ExportOptions) -> list[str]:
+    if options.task is not None:
+        patterns = [pattern.strip() for pattern in options.task.split(",")]
         chosen = [name for name in seen.columns if any(fnmatchcase(name, pattern) for pattern in patterns)]
         if not chosen:
-            raise Wrong(f'no column is called "{ask.task}"', remedy="give --task patterns such as 'Q1,Q2_*'")
+            raise Wrong(f'no column is called "{options.task}"', remedy="give --task patterns such as 'Q1,Q2_*'")
         return chosen
     ids = _import_ids(seen)
     if ids:
@@ -103,24 +103,24 @@ def _items(seen: Peek, ask: Ask) -> list[str]:
     return items
 
 
-def _without_tests(table: pl.DataFrame, ask: Ask) -> pl.DataFrame:
+def _without_tests(table: pl.DataFrame, options: ExportOptions) -> pl.DataFrame:
     columns, nobody = set(table.columns), pl.lit(False)
     status = pl.col("Status").is_in(PREVIEWS) if "Status" in columns else nobody
     channel = pl.col("DistributionChannel") == "preview" if "DistributionChannel" in columns else nobody
-    table = leave_out(table, status.fill_null(False) | channel.fill_null(False), "previews", ask, "previews")
+    table = leave_out(table, status.fill_null(False) | channel.fill_null(False), "previews", options, "previews")
     if "Status" in columns:
-        table = leave_out(table, pl.col("Status").is_in(SPAM), "responses marked as spam", ask, "spam")
+        table = leave_out(table, pl.col("Status").is_in(SPAM), "responses marked as spam", options, "spam")
     if "Finished" in columns:
         is_open = pl.col("Finished").str.to_lowercase().is_in(["false", "0"])
-        table = leave_out(table, is_open, "unfinished responses", ask, "unfinished")
+        table = leave_out(table, is_open, "unfinished responses", options, "unfinished")
     return table
 
 
-def _questions(seen: Peek, table: pl.DataFrame, items: list[str], ask: Ask) -> dict[str, dict[str, str]]:
+def _questions(seen: Peek, table: pl.DataFrame, items: list[str], options: ExportOptions) -> dict[str, dict[str, str]]:
     """The columns of each question, and the task that each column is."""
     items = [name for name in items if table[name].null_count() < table.height]
-    if ask.task is not None:
-        return {ask.task: {name: name for name in items}}
+    if options.task is not None:
+        return {options.task: {name: name for name in items}}
     found: dict[str, dict[str, str]] = {}
     ids, alone = _import_ids(seen), []
     for name in items:
@@ -130,7 +130,7 @@ def _questions(seen: Peek, table: pl.DataFrame, items: list[str], ask: Ask) -> d
         else:
             alone.append(name)
     for columns in alike({name: set(table[name].drop_nulls()) for name in alone}):
-        title = ask.question if ask.question in columns else columns[0]
+        title = options.question if options.question in columns else columns[0]
         found[str(title)] = {name: name for name in columns}
     return found
 

@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 
 from karat.errors import InputError
-from karat.io.readers.assemble import Wishes, assemble, refuse_lost_ids
+from karat.io.readers.assemble import ReadOptions, assemble, refuse_lost_ids
 from karat.io.readers.batches import Progress, WatchReading
 from karat.io.readers.diagnosis import reading
-from karat.io.readers.exports.export import ALL, WRONG_KINDS, Ask, Export, Wrong
+from karat.io.readers.exports.export import ALL, WRONG_KINDS, Export, ExportOptions, Wrong
 from karat.io.readers.exports.peek import Peek
 from karat.io.readers.streaming_codes import growing
 from karat.io.readers.table import Streamed
@@ -33,43 +33,45 @@ COLUMNS = ("task", "annotator", "label", "question", "gold")
 FEWEST_ROWS = 2**12  # in a batch, but for the last
 
 
-def read_export(export: Export, peeks: Sequence[Peek], ask: Ask, wishes: Wishes) -> dict[str, Annotations]:
+def read_export(
+    export: Export, peeks: Sequence[Peek], export_options: ExportOptions, options: ReadOptions
+) -> dict[str, Annotations]:
     """The votes for the question that the user chose or for the only one; for every one if all are asked for."""
-    _check(export, ask)
-    ask = replace(ask, has_many_files=len(peeks) > 1)
+    _check(export, export_options)
+    export_options = replace(export_options, has_many_files=len(peeks) > 1)
     name = ", ".join(seen.source.name for seen in peeks[:3]) + f" ({export.title} export)"
-    heaps: dict[str, Heap] = {}
+    questions: dict[str, QuestionVotes] = {}
     common: list[pl.DataFrame] = []  # tasks that were asked, and nobody answered
-    for batch in _watched(_together(_batches(export, peeks, ask)), wishes.watch):
+    for batch in _watched(_together(_batches(export, peeks, export_options)), options.watch):
         for question, part in _by_question(batch):
             if question is None:
                 common.append(part)
                 continue
-            if question not in heaps:
-                heaps[question] = Heap(name, question)
-            heaps[question].add(part, keep=ask.question in (None, ALL, question))
+            if question not in questions:
+                questions[question] = QuestionVotes(name, question)
+            questions[question].add(part, keep=export_options.question in (None, ALL, question))
     return {
-        question: _assembled(_filled(heap, common).finish(), export, ask, wishes)
-        for question, heap in _chosen(heaps, ask, name, export.remedy).items()
+        question: _assembled(_filled(votes, common).finish(), export, export_options, options)
+        for question, votes in _chosen(questions, export_options, name, export.remedy).items()
     }
 
 
-def _check(export: Export, ask: Ask) -> None:
-    if ask.task is not None and not export.takes_task:
+def _check(export: Export, export_options: ExportOptions) -> None:
+    if export_options.task is not None and not export.takes_task:
         raise InputError(f"the tasks of an export of {export.title} have ids of their own; leave out --task")
-    unknown = sorted(ask.include - set(export.include))
+    unknown = sorted(export_options.include - set(export.include))
     if unknown:
         known = f"it can be {', '.join(export.include)}" if export.include else "there is nothing to include"
         raise InputError(f"--include {unknown[0]} means nothing for an export of {export.title}; {known}")
-    if ask.gold and not export.has_gold:
+    if export_options.gold and not export.has_gold:
         raise InputError(f"an export of {export.title} has no gold marks; give a file of truths (--gold FILE)")
 
 
-def _batches(export: Export, peeks: Sequence[Peek], ask: Ask) -> Iterator[pl.DataFrame]:
+def _batches(export: Export, peeks: Sequence[Peek], export_options: ExportOptions) -> Iterator[pl.DataFrame]:
     for seen in peeks:
         try:
             with reading(seen.source):
-                for batch in export.read(seen, ask):
+                for batch in export.read(seen, export_options):
                     yield _with_all_columns(batch)
         except Wrong as error:
             complain(seen, export, error)
@@ -127,38 +129,41 @@ def _by_question(batch: pl.DataFrame) -> Iterator[tuple[str | None, pl.DataFrame
         yield None if question is None else str(question), part
 
 
-def _chosen(heaps: dict[str, Heap], ask: Ask, name: str, remedy: str) -> dict[str, Heap]:
-    if not heaps:
-        left_out = ", ".join(f"{what} ({number:,})" for what, number in ask.left_out.items())
+def _chosen(
+    questions: dict[str, QuestionVotes], export_options: ExportOptions, name: str, remedy: str
+) -> dict[str, QuestionVotes]:
+    if not questions:
+        left_out = ", ".join(f"{what} ({number:,})" for what, number in export_options.left_out.items())
         raise InputError(f"{name} holds no votes" + (f"; left out were {left_out}" if left_out else f"; {remedy}"))
-    if ask.question is None and len(heaps) > 1:
+    if export_options.question is None and len(questions) > 1:
         raise InputError(
-            f"{name} asks {len(heaps):,} questions: {_listed(heaps)}; choose one with --question NAME "
+            f"{name} asks {len(questions):,} questions: {_listed(questions)}; choose one with --question NAME "
             f"(question= in Python); aggregate and convert also take --question {ALL}"
         )
-    if ask.question in (None, ALL):
-        return dict(sorted(heaps.items()))
-    if ask.question not in heaps:
-        near = difflib.get_close_matches(ask.question or "", heaps, n=1)
+    if export_options.question in (None, ALL):
+        return dict(sorted(questions.items()))
+    if export_options.question not in questions:
+        near = difflib.get_close_matches(export_options.question or "", questions, n=1)
         meant = f'; did you mean "{near[0]}"?' if near else ""
-        raise InputError(f'{name} has no question "{ask.question}"; it has {_listed(heaps)}{meant}')
-    return {ask.question: heaps[ask.question]}
+        raise InputError(f'{name} has no question "{export_options.question}"; it has {_listed(questions)}{meant}')
+    return {export_options.question: questions[export_options.question]}
 
 
-def _listed(heaps: dict[str, Heap], most: int = 20) -> str:
+def _listed(questions: dict[str, QuestionVotes], most: int = 20) -> str:
     """The questions with the most votes first."""
-    by_votes = sorted(heaps.items(), key=lambda item: -item[1].votes)
+    by_votes = sorted(questions.items(), key=lambda item: -item[1].n_votes)
     names = [
-        f'"{question}" ({heap.votes:,} {"vote" if heap.votes == 1 else "votes"})' for question, heap in by_votes[:most]
+        f'"{question}" ({votes.n_votes:,} {"vote" if votes.n_votes == 1 else "votes"})'
+        for question, votes in by_votes[:most]
     ]
-    return ", ".join(names + ([f"and {len(heaps) - most:,} more"] if len(heaps) > most else []))
+    return ", ".join(names + ([f"and {len(questions) - most:,} more"] if len(questions) > most else []))
 
 
-class Heap:
+class QuestionVotes:
     """The votes for one question, as columns that grow."""
 
     def __init__(self, name: str, question: str) -> None:
-        self.name, self.question, self.votes = name, question, 0
+        self.name, self.question, self.n_votes = name, question, 0
         self.columns = {
             (column, is_id): growing(pl.String(), is_id=is_id, is_text=True)
             for columns, is_id in ((IDS, True), (VALUES, False))
@@ -167,7 +172,7 @@ class Heap:
 
     def add(self, batch: pl.DataFrame, keep: bool = True) -> None:
         """Votes for a question that nobody asks for are only counted."""
-        self.votes += int((batch.get_column("label").fill_null("") != "").sum())
+        self.n_votes += int((batch.get_column("label").fill_null("") != "").sum())
         for (column, _), grown in self.columns.items() if keep else ():
             grown.add(batch.get_column(column))
 
@@ -177,10 +182,10 @@ class Heap:
         return Exported(is_text=True, coded=coded, place=place)
 
 
-def _filled(heap: Heap, common: list[pl.DataFrame]) -> Heap:
+def _filled(votes: QuestionVotes, common: list[pl.DataFrame]) -> QuestionVotes:
     for batch in common:
-        heap.add(batch)
-    return heap
+        votes.add(batch)
+    return votes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,17 +198,17 @@ class Exported(Streamed):
         return f"{self.place}, vote {row + 1:,}"
 
 
-def _assembled(table: Exported, export: Export, ask: Ask, wishes: Wishes) -> Annotations:
+def _assembled(table: Exported, export: Export, export_options: ExportOptions, options: ReadOptions) -> Annotations:
     tasks, annotators = table.ids("task"), _shortened(table.ids("annotator"), export)
-    labels = drop_missing(table.values("label"), wishes.missing)
+    labels = drop_missing(table.values("label"), options.missing)
     refuse_lost_ids("task", tasks.codes, labels.codes, table.where)
     refuse_lost_ids("annotator", annotators.codes, labels.codes, table.where)
-    gold = "gold" if ask.gold else None
-    truth = gold_truth(table, tasks, gold, wishes.gold, wishes.missing)
+    gold = "gold" if export_options.gold else None
+    truth = gold_truth(table, tasks, gold, options.gold, options.missing)
     if gold is not None and truth is not None and not len(truth.task):
         raise InputError(f"{table.place} marks no gold; leave out --gold-from-export, or give a file (--gold FILE)")
-    annotations = assemble(tasks, _anybody(annotators, labels.codes), labels, truth, wishes, True, table.where)
-    return replace(annotations, counts=replace(annotations.counts, left_out=dict(ask.left_out)))
+    annotations = assemble(tasks, _anybody(annotators, labels.codes), labels, truth, options, True, table.where)
+    return replace(annotations, counts=replace(annotations.counts, left_out=dict(export_options.left_out)))
 
 
 def _shortened(annotators: Coded, export: Export) -> Coded:

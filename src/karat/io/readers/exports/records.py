@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import PurePath
 from typing import Any, BinaryIO, cast
 
-from karat.io.readers.door import check_nesting
+from karat.io.readers.check_files import check_nesting
 from karat.io.readers.exports.export import Wrong
 from karat.io.readers.exports.peek import Peek, skip_bom
 from karat.io.readers.limits import limit, remedy_of

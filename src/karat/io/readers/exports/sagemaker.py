@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from karat.io.readers.exports.export import Ask, Export, Vote, Wrong, in_batches, joined, need, numbered
+from karat.io.readers.exports.export import Export, ExportOptions, Vote, Wrong, in_batches, joined, need, numbered
 from karat.io.readers.exports.peek import Peek
 from karat.io.readers.exports.records import records_of
 
@@ -46,19 +46,19 @@ def _is_about_object(record: dict[str, Any]) -> bool:
     return "annotations" in record or "consolidatedAnnotation" in record
 
 
-def read(seen: Peek, ask: Ask) -> Iterator[pl.DataFrame]:
+def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     if _is_response(seen):
-        task = _object_of(seen, ask)
-        return in_batches(numbered(records_of(seen), lambda record: _of_response(record, task, ask)))
+        task = _object_of(seen, options)
+        return in_batches(numbered(records_of(seen), lambda record: _of_response(record, task, options)))
     votes_of = _of_manifest if _is_manifest(seen.record) else _of_request
-    return in_batches(numbered(records_of(seen), lambda record: votes_of(record, ask)))
+    return in_batches(numbered(records_of(seen), lambda record: votes_of(record, options)))
 
 
-def _object_of(seen: Peek, ask: Ask) -> str:
+def _object_of(seen: Peek, options: ExportOptions) -> str:
     """A response does not say what it is about: the folder that it lies in does."""
-    if ask.task is not None:
+    if options.task is not None:
         raise Wrong(
-            f'worker responses do not say the "{ask.task}" of an object',
+            f'worker responses do not say the "{options.task}" of an object',
             remedy="leave out --task, or give the folder annotations/consolidated-annotation/consolidation-request",
         )
     if not isinstance(seen.source.data, Path):
@@ -66,38 +66,38 @@ def _object_of(seen: Peek, ask: Ask) -> str:
     return seen.source.data.resolve().parent.name
 
 
-def _of_response(record: Any, task: str, ask: Ask) -> Iterator[Vote]:
+def _of_response(record: Any, task: str, options: ExportOptions) -> Iterator[Vote]:
     for answer in need(record, "answers", list):
-        yield from _votes(task, need(answer, "workerId", str), need(answer, "answerContent", dict), ask)
+        yield from _votes(task, need(answer, "workerId", str), need(answer, "answerContent", dict), options)
 
 
-def _of_request(record: Any, ask: Ask) -> Iterator[Vote]:
+def _of_request(record: Any, options: ExportOptions) -> Iterator[Vote]:
     if not isinstance(record, dict) or record.get("datasetObjectId") is None:
         raise Wrong('found no object with a "datasetObjectId"')
     if "annotations" not in record:
         raise Wrong("this is the answer to a consolidation request, which holds labels only", remedy=REMEDY)
-    yield from _of_annotations(_task(record, ask), need(record, "annotations", list), ask)
+    yield from _of_annotations(_task(record, options), need(record, "annotations", list), options)
 
 
-def _task(record: dict[str, Any], ask: Ask) -> Any:
-    if ask.task is None:
+def _task(record: dict[str, Any], options: ExportOptions) -> Any:
+    if options.task is None:
         return record["datasetObjectId"]
     data = need(record, "dataObject", dict)
-    if data.get(ask.task) is None:
-        raise Wrong(f'the object has no "{ask.task}"', remedy=f"choose --task among {', '.join(data)}")
-    return data[ask.task]
+    if data.get(options.task) is None:
+        raise Wrong(f'the object has no "{options.task}"', remedy=f"choose --task among {', '.join(data)}")
+    return data[options.task]
 
 
-def _of_manifest(record: Any, ask: Ask) -> Iterator[Vote]:
-    task = next((record[name] for name in (ask.task, "source-ref", "source") if record.get(name) is not None), None)
+def _of_manifest(record: Any, options: ExportOptions) -> Iterator[Vote]:
+    task = next((record[name] for name in (options.task, "source-ref", "source") if record.get(name) is not None), None)
     kept = [value for value in record.values() if isinstance(value, dict) and ALL_WORKERS in value]
     if not kept:
         raise Wrong("an output manifest holds one label per object, not what each worker said", remedy=REMEDY)
     for value in kept:
-        yield from _of_annotations(task, need(value, ALL_WORKERS, list), ask)
+        yield from _of_annotations(task, need(value, ALL_WORKERS, list), options)
 
 
-def _of_annotations(task: Any, annotations: list[Any], ask: Ask) -> Iterator[Vote]:
+def _of_annotations(task: Any, annotations: list[Any], options: ExportOptions) -> Iterator[Vote]:
     for annotation in annotations:
         content = need(annotation, "annotationData", dict).get("content")
         try:
@@ -106,18 +106,18 @@ def _of_annotations(task: Any, annotations: list[Any], ask: Ask) -> Iterator[Vot
             raise Wrong(f'the "content" of an annotation is no JSON ({error})') from None
         if not isinstance(answers, dict):
             raise Wrong('found no JSON object in the "content" of an annotation')
-        yield from _votes(task, need(annotation, "workerId", str), answers, ask)
+        yield from _votes(task, need(annotation, "workerId", str), answers, options)
     if not annotations:
         yield Vote(task)
 
 
-def _votes(task: Any, worker: str, answers: dict[str, Any], ask: Ask) -> Iterator[Vote]:
+def _votes(task: Any, worker: str, answers: dict[str, Any], options: ExportOptions) -> Iterator[Vote]:
     for question, answer in answers.items():
         is_label, label = _label(answer)
         if is_label:
             yield Vote(task) if label is None else Vote(task, worker, label, question)
         else:
-            ask.left_out["answers that are no labels, such as boxes"] += 1
+            options.left_out["answers that are no labels, such as boxes"] += 1
 
 
 def _label(answer: Any) -> tuple[bool, Any]:

@@ -10,7 +10,7 @@ import polars as pl
 
 from karat.io.readers.batches import batches
 from karat.io.readers.delimited import scan_delimited
-from karat.io.readers.exports.export import Ask, Wrong, joined
+from karat.io.readers.exports.export import ExportOptions, Wrong, joined
 from karat.io.readers.exports.peek import Peek
 
 __all__ = ["ROW", "chosen", "leave_out", "sheets_of", "unlisted", "votes_on"]
@@ -29,24 +29,24 @@ def sheets_of(seen: Peek, columns: Sequence[str]) -> pl.DataFrame:
     return table.with_columns(_without_blanks(pl.all())).with_row_index(ROW, offset=1)
 
 
-def chosen(seen: Peek, ask: Ask, usual: str, kind: str) -> str:
+def chosen(seen: Peek, options: ExportOptions, usual: str, kind: str) -> str:
     """The column of the tasks: the usual one, or the one that --task names, with or without its kind ("Input.")."""
-    if ask.task is None:
+    if options.task is None:
         return usual
-    found = next((name for name in (ask.task, kind + ask.task) if name in seen.columns), None)
+    found = next((name for name in (options.task, kind + options.task) if name in seen.columns), None)
     if found is None:
         names = dict.fromkeys([usual, *(name for name in seen.columns if name.startswith(kind))])
-        raise Wrong(f'there is no column "{ask.task}"', remedy=f"choose --task among {', '.join(names)}")
+        raise Wrong(f'there is no column "{options.task}"', remedy=f"choose --task among {', '.join(names)}")
     return found
 
 
-def leave_out(table: pl.DataFrame, which: pl.Expr, what: str, ask: Ask, option: str = "") -> pl.DataFrame:
+def leave_out(table: pl.DataFrame, which: pl.Expr, what: str, options: ExportOptions, option: str = "") -> pl.DataFrame:
     """The rows without those that --include does not bring in; these are counted."""
-    if option in ask.include:
+    if option in options.include:
         return table
     marked = table.select(which.fill_null(False)).to_series()
     if marked.any():
-        ask.left_out[what] += int(marked.sum())
+        options.left_out[what] += int(marked.sum())
     return table.filter(~marked)
 
 

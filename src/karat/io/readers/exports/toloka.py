@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from karat.io.readers.exports.export import Ask, Export, Wrong
+from karat.io.readers.exports.export import Export, ExportOptions, Wrong
 from karat.io.readers.exports.peek import Peek
 from karat.io.readers.exports.sheets import chosen, leave_out, sheets_of, unlisted, votes_on
 
@@ -21,8 +21,8 @@ def fits(seen: Peek) -> bool:
     return seen.source.is_delimited and any(name.startswith("ASSIGNMENT:") for name in seen.columns)
 
 
-def read(seen: Peek, ask: Ask) -> Iterator[pl.DataFrame]:
-    task = _usual_task(seen) if ask.task is None else chosen(seen, ask, TASK, INPUT)
+def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+    task = _usual_task(seen) if options.task is None else chosen(seen, options, TASK, INPUT)
     outputs = [name for name in seen.columns if name.startswith(OUTPUT)]
     if not outputs or WORKER not in seen.columns:
         raise Wrong(f"there is no {WORKER if outputs else 'OUTPUT:*'} column")
@@ -30,8 +30,8 @@ def read(seen: Peek, ask: Ask) -> Iterator[pl.DataFrame]:
     table = sheets_of(seen, [task, WORKER, STATUS, *outputs, *golden])
     table = table.filter(pl.col(WORKER).is_not_null() | pl.any_horizontal(pl.col(outputs).is_not_null()))
     if STATUS in table.columns:
-        table = leave_out(table, pl.col(STATUS) == "REJECTED", "rejected assignments", ask, "rejected")
-        table = leave_out(table, pl.col(STATUS).is_in(UNFINISHED), "skipped or unfinished assignments", ask)
+        table = leave_out(table, pl.col(STATUS) == "REJECTED", "rejected assignments", options, "rejected")
+        table = leave_out(table, pl.col(STATUS).is_in(UNFINISHED), "skipped or unfinished assignments", options)
     return votes_on(table, task, WORKER, _by_field(table, outputs), _by_field(table, golden))
 
 

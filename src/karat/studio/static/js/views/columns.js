@@ -15,6 +15,7 @@ const MOST_BOXES = 60;
 const REPEATED = [
   ["first", "the first counts"],
   ["last", "the last counts"],
+  ["majority", "the most frequent counts"],
   ["all", "all count"],
   ["error", "refuse the file"],
 ];

@@ -4,7 +4,6 @@ deep its JSON is nested."""
 from __future__ import annotations
 
 import gzip
-import io
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -19,7 +18,15 @@ from numpy.typing import NDArray
 from karat.errors import InputError
 from karat.io.readers.limits import PACKED_TIMES, limit, refuse
 from karat.io.readers.row_count import ARROW, ARROW_STREAM, PARQUET, check_rows
-from karat.io.readers.source import Source, lines_of, open_bytes, size_of, start_of
+from karat.io.readers.source import (
+    START,
+    Source,
+    archive_members,
+    lines_of,
+    open_bytes,
+    size_of,
+    start_of,
+)
 from karat.io.readers.zstd import most_unpacked
 
 __all__ = ["check_lines", "check_nesting", "check_source"]
@@ -36,7 +43,7 @@ OPENS = 2  # the bit that [ and { have, and ] and } have not
 def check_source(source: Source) -> None:
     """Refuse what exceeds a limit, and gzip that is damaged; other damage is left to those who read the file."""
     with suppress(OSError, zipfile.BadZipFile, *POLARS), whole_gzip(source):
-        start = start_of(source, len(ZIP))
+        start = start_of(source)[: len(ZIP)]
         if start == ZIP:
             _check_zip(source)
         elif start in (PARQUET, ARROW, ARROW_STREAM):
@@ -72,9 +79,7 @@ def check_lines(source: Source) -> None:
 
 
 def _check_zip(source: Source) -> None:
-    data = io.BytesIO(source.data) if isinstance(source.data, bytes) else source.data
-    with zipfile.ZipFile(data) as archive:
-        _check_unpacked(source, sum(info.file_size for info in archive.infolist()))
+    _check_unpacked(source, sum(member.file_size for member in archive_members(source)))
 
 
 def _check_zstd(source: Source) -> None:
@@ -89,7 +94,11 @@ def _check_unpacked(source: Source, size: int) -> None:
 
 
 def _check_text(source: Source) -> None:
-    """In one pass: how much there is, if it is compressed, and how deep it is nested, if it is JSON."""
+    """Check in one pass the unpacked size of a compressed file, and the nesting of JSON."""
+    if not source.compression:
+        start = start_of(source)
+        if not Nesting(source.name).add(start) or len(start) < START:
+            return
     size, nesting = 0, Nesting(source.name)
     for chunk in _chunks(source):
         size += len(chunk)
