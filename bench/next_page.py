@@ -17,9 +17,9 @@ COLOURS = {"random": "#8c8c8c", "next": "#7a0c2e"}
 
 TEXT = """# Where to spend the next vote
 
-`karat next MODEL` ranks tasks by what one more vote is expected to gain, counts those that are safe, and names
-annotators to retrain or drop. The model is what `karat aggregate --save` keeps; `karat update` folds the votes in
-that come back, and the next plan follows.
+`karat next MODEL` ranks tasks by the expected gain of one more vote, counts the tasks that need none, and lists
+annotators to retrain or drop. The model is a file saved with `karat aggregate --save`. Fold in new votes with `karat
+update`, then make the next plan.
 
 ```console
 $ karat aggregate votes.csv --method ptbcc --save model.karat -o labels.csv
@@ -43,8 +43,8 @@ Look after (8)
 annotators: ... to drop, ... to retrain (--annotators OUT lists all)
 ```
 
-`-o OUT` writes all tasks to ask about, `--safe-tasks OUT` those that need no further vote (`--safe P` says how sure
-a label must be), `--available A,B` says who may vote next, and `--json` prints it all for programs. In Python:
+`-o OUT` writes all tasks to ask about, `--safe-tasks OUT` those that need no further vote (`--safe P` sets the required
+probability), `--available A,B` sets who can vote next, and `--json` prints everything for programs. In Python:
 
 ```python
 import karat
@@ -59,27 +59,27 @@ print(plan.tasks().columns, len(plan.tasks()), plan.annotators()["advice"].to_li
 
 ## What the gain is
 
-The chance that a label drawn from the posterior of a task is right is the sum of its squared probabilities. The
-gain is how much one more vote is expected to raise it, over who may vote next and what they would vote. Who may
-vote next: everybody who has not voted on the task, each as likely as they voted so far. What they would vote: as
-the model says of them (`Result.predict`). The chance that the most probable label is right would be the simpler
-measure, but it does not move where one vote cannot overturn the label though two could, and nearly all tasks would
-look alike.
+A label drawn from the posterior of a task is right with a probability that is the sum of its squared probabilities. The
+gain is the expected increase of this probability by one more vote, averaged over who may vote next and what they would
+vote. Everybody who has not voted on the task may vote next, with a probability proportional to their number of votes so
+far. The model predicts their votes (`Result.predict`). The probability that the most probable label is right would be a
+simpler measure, but it does not change if one vote cannot overturn the label although two could, so that nearly all
+tasks would have the same gain.
 
-Of tasks with few votes, methods are too sure, because they take what they know of annotators for certain. So the
-gain is worked out for the square root of the posterior. Without that, *ms* below needed 73 % of the votes instead
-of {ms}.
+For tasks with few votes, the probabilities of the methods are too high, because they treat the parameters of annotators
+as certain. So the gain is computed for the square root of the posterior. Without that, *ms* below needed 73 % of the
+votes instead of {ms}.
 
-A task is safe when its label has the probability of `--safe` (.95 unless told), or its truth is known. Of the
-sample, which was simulated by its model, ptbcc finds 240 of 300 tasks safe, and 98 % of them are right. The default
-method, `anchored`, is less sure where tasks have few votes: with the five votes of the sample no label reaches .95.
-With `--safe 0.8` it finds 157 tasks safe, and 99 % of them are right. If truths that you know show that labels could be
-surer (`karat trust --truth`: a best temperature below 1), ask for less.
+A task is safe if its label has at least the probability `--safe` (default .95), or if its truth is known. On the
+sample, which was simulated from its model, ptbcc finds 240 of 300 tasks safe, and 98 % of them are right. The default
+method, `anchored`, gives lower probabilities to tasks with few votes: with the five votes of the sample no label
+reaches .95. With `--safe 0.8` it finds 157 tasks safe, and 99 % of them are right. If known truths show that the
+probabilities are too low (`karat trust --truth`: a best temperature below 1), use a lower value.
 
-An annotator is looked after when even the upper end of their accuracy's interval is below the median of all: they
-are to be dropped when chance explains their votes (chi-squared, p > .05) or a vote of theirs is worth less than a
-tenth of a usual one, else retrained, and the confusion that happens most is named. Nobody is judged by fewer than
-ten votes.
+An annotator is listed if even the upper end of the interval of their accuracy is below the median of all annotators.
+The advice is to drop them if chance explains their votes (chi-squared, p > .05) or if their vote is worth less than a
+tenth of a usual one; otherwise to retrain them, with their most frequent confusion. Annotators with fewer than ten
+votes are not listed.
 
 ## What it saves
 
