@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["InputError", "KaratError", "KaratWarning", "OutputError"]
+__all__ = ["InputError", "KaratError", "KaratWarning", "NotFittedError", "OutputError"]
 
 
 class KaratError(Exception):
@@ -11,6 +11,10 @@ class KaratError(Exception):
 
 class InputError(KaratError, ValueError):
     """The data or the settings cannot be used as they are (exit code 2)."""
+
+
+class NotFittedError(InputError, AttributeError):
+    """An estimator was asked for labels before it was fitted."""
 
 
 class OutputError(KaratError, OSError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from karat.api.fit import fit
 from karat.api.result import Result
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from karat.api.settings import Settings
     from karat.engines import Engine
     from karat.results.data import Step
     from karat.votes.annotations import Repeated
@@ -48,7 +49,7 @@ def aggregate(
     format: str | None = None,
     question: str | None = None,
     include: str | Sequence[str] = (),
-    **settings: Any,
+    **settings: Unpack[Settings],
 ) -> Result:
     """Votes -> labels one can trust.
 
@@ -67,7 +68,7 @@ def aggregate(
     """
     from karat.io.readers import read
 
-    chosen = make_method(method, settings)
+    chosen = make_method(method, dict(settings))
     kept = Checkpoint(checkpoint, resume=resume, overwrite=overwrite) if checkpoint is not None else None
     if kept is not None:
         kept.inspect()

@@ -22,7 +22,6 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from karat.engines import Engine
 from karat.engines.blocks import Block
@@ -128,6 +127,8 @@ class GLAD(Method):
         if before.settled:
             return before
         n_annotators, n_classes = len(before.alpha), len(statistics.tau)
+
+        from scipy.optimize import minimize  # takes as long to import as all methods together
 
         def loss(both: Floats) -> tuple[float, Floats]:
             q, gradient = self._objective(engine, before, both)
