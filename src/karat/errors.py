@@ -1,4 +1,4 @@
-"""What can go wrong by a user's hand. Each message says what was found, where, and what to do."""
+"""The errors that users meet. Each message says what was found, where, and what to do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["InputError", "KaratError", "KaratWarning", "NotFittedError", "Output
 
 
 class KaratError(Exception):
-    """Something failed that the message explains; the command line shows it without a traceback."""
+    """Base class of all errors that Karat raises; the command line shows them without a traceback."""
 
 
 class InputError(KaratError, ValueError):
@@ -18,8 +18,8 @@ class NotFittedError(InputError, AttributeError):
 
 
 class OutputError(KaratError, OSError):
-    """A result could not be written; what stood there before is untouched (exit code 2)."""
+    """A result could not be written. An existing file is left as it was (exit code 2)."""
 
 
 class KaratWarning(UserWarning):
-    """Something was left out or looks wrong, but the work goes on."""
+    """Something was left out or looks wrong, but the work continues."""

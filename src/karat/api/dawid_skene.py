@@ -68,6 +68,18 @@ class DawidSkene(Estimator, ds.DS):
         self.history: Floats | None = None  # [W, L, K] the initial error in the codes of the votes
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the settings by name.
+
+        Parameters
+        ----------
+        deep : bool, default True
+            Has no effect.
+
+        Returns
+        -------
+        dict
+            All settings, including those that have their default.
+        """
         strategy = self.initial_error_strategy
         return {
             "n_iter": self.max_iterations,

@@ -18,9 +18,9 @@ class Listed(ABCMeta):
 
     def __dir__(cls) -> list[str]:
         ours = {name for base in cls.__mro__ if issubclass(base, Estimator) for name in vars(base)}
-        settings = cls.defaults() if issubclass(cls, Method) else ()
+        settings = (*cls.defaults(), "name") if issubclass(cls, Method) else ()
         public = {name for name in ours - set(dir(Method)) if not name.startswith("_")}
-        return sorted({*dir(object), *public, *settings, "name"})
+        return sorted({*dir(object), *public, *settings})
 
 
 class Estimator(metaclass=Listed):

@@ -82,6 +82,18 @@ class MajorityVote(Skilled, mv.MajorityVote):
         self.default_skill, self.on_missing_skill = default_skill, on_missing_skill
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the settings by name.
+
+        Parameters
+        ----------
+        deep : bool, default True
+            Has no effect.
+
+        Returns
+        -------
+        dict
+            All settings, including those that have their default.
+        """
         own = {"default_skill": self.default_skill, "on_missing_skill": self.on_missing_skill}
         return {**own, **super().get_params()}
 

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ResultData:
-    """The data of a result, without conveniences; `karat.Result` adds them."""
+    """The data of a result. `karat.Result` adds the methods for users."""
 
     method: str
     settings: dict[str, Any]
@@ -62,6 +62,7 @@ class ResultData:
 
     @property
     def iterations(self) -> int:
+        """The number of iterations of the fit."""
         return self.steps[-1].iteration
 
     @property
