@@ -20,6 +20,7 @@ lint: $(READY)
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
+	$(RUN) docs/check_docstrings.py
 
 test: lint
 	$(RUN) -m pytest -n 2 -m "not slow"

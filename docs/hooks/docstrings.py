@@ -14,7 +14,7 @@ import griffe
 __all__ = ["House", "as_markdown"]
 
 SIZES = {"T": "tasks", "W": "annotators", "K": "classes", "S": "prototypes", "L": "votes", "C": "cells"}
-NUMPYDOC = re.compile(r"(?m)^(Parameters|Returns|Raises|Examples)\n-{3,}$")  # sections, which griffe knows
+NUMPYDOC = re.compile(r"(?m)^(Parameters|Attributes|Returns|Raises|Examples)\n-{3,}$")  # sections, which griffe knows
 ARGUMENT = re.compile(r"^(\w+(?:, \w+)*): (.*)")
 
 
@@ -30,7 +30,7 @@ class House(griffe.Extension):
         rows = [
             row for member in cls.members.values() if isinstance(member, griffe.Attribute) and (row := _row(member))
         ]
-        if cls.docstring and rows:
+        if cls.docstring and rows and "\nAttributes\n---" not in cls.docstring.value:
             cls.docstring.value += "\n\n| field | is an array of | |\n|---|---|---|\n" + "\n".join(rows)
 
 

@@ -12,18 +12,33 @@ __version__ = "0.1.0"
 
 _MODULES = ("checks", "paper")  # public modules, loaded when first used
 
-# Public names and where they live; loaded when first used, so that `import karat` costs nothing.
+# Public names and where they live. They are loaded when first used, so that `import karat` costs nothing.
+# `__init__.pyi` has the same names for editors and type checkers; a test compares them.
 _HOME = {
     "Annotations": "karat.votes.annotations",
-    "DawidSkene": "karat.crowdkit",
+    "AnchoredVote": "karat.api.estimators",
+    "BWA": "karat.api.estimators",
+    "CATD": "karat.api.estimators",
+    "CBCC": "karat.api.estimators",
+    "DS": "karat.api.estimators",
+    "DawidSkene": "karat.api.dawid_skene",
+    "EBCC": "karat.api.estimators",
+    "FGBCC": "karat.api.estimators",
+    "GLAD": "karat.api.estimators",
+    "HDS": "karat.api.estimators",
+    "HPT": "karat.api.estimators",
+    "IBCC": "karat.api.estimators",
     "InputError": "karat.errors",
     "KaratError": "karat.errors",
     "KaratWarning": "karat.errors",
-    "MajorityVote": "karat.crowdkit",
+    "MajorityVote": "karat.api.weighted_votes",
     "Method": "karat.methods.base",
+    "NotFittedError": "karat.errors",
     "OutputError": "karat.errors",
+    "PTBCC": "karat.api.estimators",
     "Result": "karat.api.result",
-    "Wawa": "karat.crowdkit",
+    "TiReMGE": "karat.api.estimators",
+    "Wawa": "karat.api.weighted_votes",
     "aggregate": "karat.api.aggregate",
     "agreement": "karat.api.agreement",
     "compare": "karat.api.compare",
@@ -40,13 +55,15 @@ _HOME = {
     "write_votes": "karat.io.writers.votes",
 }
 
+__all__ = sorted(_HOME)
+
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
     elif name in _MODULES:
         value = import_module(f"karat.{name}")
-    elif not name.startswith("_") and (method := _method_of_class(name)):
+    elif not name.startswith("_") and (method := _registered_method(name)):
         value = import_module("karat.api.estimators").estimator(method)
     elif name == "Auto":
         warn("karat.Auto is now the default method; leave it out, or name a method", DeprecationWarning, stacklevel=2)
@@ -57,15 +74,16 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-def _method_of_class(class_name: str) -> str | None:
-    """The registered method whose class has this name, e.g. ptbcc for PTBCC."""
+def _registered_method(class_name: str) -> str | None:
+    """Return the method whose class has this name, if a package or a user registered one."""
     registry: dict[str, str] = import_module("karat.methods.registry").REGISTRY
     return next((method for method, home in registry.items() if home.endswith(f":{class_name}")), None)
 
 
 def __dir__() -> list[str]:
     registry: dict[str, str] = import_module("karat.methods.registry").REGISTRY
-    return sorted({*globals(), *_HOME, *_MODULES, *(home.partition(":")[2] for home in registry.values())})
+    special = (name for name in globals() if name.startswith("__"))
+    return sorted({*special, *__all__, *_MODULES, *(home.partition(":")[2] for home in registry.values())})
 
 
 moved.install()

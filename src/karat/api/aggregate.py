@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from karat.api.renamed import on_step_of
 from karat.api.result import Result
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from karat.api.settings import Settings
     from karat.engines.base import Engine
     from karat.results.data import Step
     from karat.votes.annotations import Repeated
@@ -46,7 +47,7 @@ def aggregate(
     format: str | None = None,
     question: str | None = None,
     include: str | Sequence[str] = (),
-    **settings: Any,
+    **settings: Unpack[Settings],
 ) -> Result:
     """Find the most probable label of every task, and how sure that is.
 
@@ -75,7 +76,7 @@ def aggregate(
         Discard the unfinished work of an earlier run in the checkpoint.
     task, annotator, label, wide, classes, repeated, missing, query, table, params, format, question, include
         How to read the votes, as in `karat.read`.
-    **settings
+    **settings : dict
         Settings of a method that is given by name.
 
     Returns
@@ -95,7 +96,8 @@ def aggregate(
     >>> karat.aggregate(votes, "ds", max_iterations=10).label.tolist()
     ['x', 'y']
     """
-    on_step = on_step_of(on_step, settings.pop("watch", None))
+    given: dict[str, Any] = dict(settings)
+    on_step = on_step_of(on_step, given.pop("watch", None))
     reading = {
         "task": task,
         "annotator": annotator,
@@ -116,7 +118,7 @@ def aggregate(
             votes,
             reading,
             method,
-            settings,
+            given,
             gold=gold,
             prior=prior,
             engine=engine,

@@ -1,71 +1,95 @@
-"""The estimator style that the field knows: `PTBCC().fit(votes)`, then `labels_` and `probas_`.
-
-Each registered method becomes such a class. Tables with columns task, worker, label work as they are, and what
-comes back is of the kind of data frame that went in.
-"""
+"""Every method as a class with `fit`, as scikit-learn and crowd-kit have them: `PTBCC().fit(votes)`, then `labels_`."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import Any
 
-from karat.api.result import Result
+from karat.api.estimator import Estimator, Listed
+from karat.methods import anchored, bwa, catd, cbcc, ds, ebcc, fgbcc, glad, hds, hpt, ibcc, ptbcc, tiremge
 from karat.methods.lookup import current_settings, method_class, with_note
 from karat.methods.registry import DEFAULT_METHOD
-from karat.votes.frames import make_frame, to_list
 
-__all__ = ["Estimator", "auto", "estimator"]
+__all__ = [
+    "BWA",
+    "CATD",
+    "CBCC",
+    "DS",
+    "EBCC",
+    "FGBCC",
+    "GLAD",
+    "HDS",
+    "HPT",
+    "IBCC",
+    "PTBCC",
+    "AnchoredVote",
+    "Estimator",
+    "TiReMGE",
+    "auto",
+    "estimator",
+]
 
 
-class Estimator:
-    """Adds `fit`, `partial_fit`, `fit_predict` and `fit_predict_proba` to a method."""
+class AnchoredVote(Estimator, anchored.AnchoredVote):
+    __doc__ = anchored.AnchoredVote.__doc__
 
-    result_: Result
 
-    def fit(self, data: Any, **reading: Any) -> Any:
-        """Fit to votes (as in `karat.aggregate`; the field calls them data) and return this very object."""
-        from karat.api.aggregate import aggregate
+class BWA(Estimator, bwa.BWA):
+    __doc__ = bwa.BWA.__doc__
 
-        self.result_ = aggregate(data, self, **reading)  # type: ignore[arg-type]  # mixed into a Method
-        return self
 
-    def partial_fit(self, data: Any, **reading: Any) -> Any:
-        """Fold these votes into what was fitted before (`Result.update`); without anything before, fit to them."""
-        if not hasattr(self, "result_"):
-            return self.fit(data, **reading)
-        self.result_ = self.result_.update(data, **reading)
-        return self
+class CATD(Estimator, catd.CATD):
+    __doc__ = catd.CATD.__doc__
 
-    def fit_predict(self, *data: Any, **reading: Any) -> Any:
-        """The label of every task: a series indexed by task (pandas), else a frame of task and label."""
-        return self.fit(*data, **reading).labels_
 
-    def fit_predict_proba(self, *data: Any, **reading: Any) -> Any:
-        """The probability of every class for every task."""
-        return self.fit(*data, **reading).probas_
+class CBCC(Estimator, cbcc.CBCC):
+    __doc__ = cbcc.CBCC.__doc__
 
-    @property
-    def labels_(self) -> Any:
-        frame = make_frame({"task": self.result_.task_names, "agg_label": self.result_.label}, self.result_.task_names)
-        return frame.set_index("task")["agg_label"] if hasattr(frame, "set_index") else frame
 
-    @property
-    def probas_(self) -> Any:
-        names = to_list(self.result_.class_names)
-        columns = {str(name): self.result_.posterior[:, k].copy() for k, name in enumerate(names)}
-        frame = make_frame({"task": self.result_.task_names, **columns}, self.result_.task_names)
-        if not hasattr(frame, "set_index"):
-            return frame
-        frame = frame.set_index("task")
-        frame.columns = type(frame.columns)(names, name="label")
-        return frame
+class DS(Estimator, ds.DS):
+    __doc__ = ds.DS.__doc__
+
+
+class EBCC(Estimator, ebcc.EBCC):
+    __doc__ = ebcc.EBCC.__doc__
+
+
+class FGBCC(Estimator, fgbcc.FGBCC):
+    __doc__ = fgbcc.FGBCC.__doc__
+
+
+class GLAD(Estimator, glad.GLAD):
+    __doc__ = glad.GLAD.__doc__
+
+
+class HDS(Estimator, hds.HDS):
+    __doc__ = hds.HDS.__doc__
+
+
+class HPT(Estimator, hpt.HPT):
+    __doc__ = hpt.HPT.__doc__
+
+
+class IBCC(Estimator, ibcc.IBCC):
+    __doc__ = ibcc.IBCC.__doc__
+
+
+class PTBCC(Estimator, ptbcc.PTBCC):
+    __doc__ = ptbcc.PTBCC.__doc__
+
+
+class TiReMGE(Estimator, tiremge.TiReMGE):
+    __doc__ = tiremge.TiReMGE.__doc__
 
 
 @cache
-def estimator(name: str) -> type:
-    """The estimator class of a registered method."""
+def estimator(name: str) -> type[Any]:
+    """Make the estimator class of a method that has none here, such as one from another package."""
     chosen = method_class(name)
-    return type(chosen.__name__, (Estimator, chosen), {"__doc__": chosen.__doc__, "__module__": "karat"})
+    written = globals().get(chosen.__name__)
+    if isinstance(written, type) and issubclass(written, chosen):
+        return written
+    return Listed(chosen.__name__, (Estimator, chosen), {"__doc__": chosen.__doc__, "__module__": "karat"})
 
 
 def auto(**settings: Any) -> Any:

@@ -32,8 +32,14 @@ class Result(ResultData):
 
     Attributes
     ----------
+    method : str
+        The name of the method.
+    settings : dict
+        Its settings.
     task_names, annotator_names, class_names : sequence
         The names, in the order of the arrays below. T, W and K are their numbers.
+    unlabelled : sequence
+        Names of tasks without any vote. They get no label.
     posterior : ndarray of shape (T, K)
         The probability of each class for each task.
     label_codes : ndarray of shape (T,)
@@ -43,10 +49,24 @@ class Result(ResultData):
     tied : ndarray of shape (T,)
         Whether several classes are equally probable, up to rounding. The label is then the class that is most
         frequent over all tasks, then the first in the order of the classes.
+    votes_per_task : ndarray of shape (T,)
+        The number of votes of each task.
+    gold : ndarray of shape (T,)
+        The known truth that the fit used, as a position in `class_names`; -1 where there is none.
+    votes_per_annotator : ndarray of shape (W,)
+        The number of votes of each annotator.
+    agreement : ndarray of shape (W,)
+        The share of each annotator's votes that equal the label.
     accuracy, accuracy_low, accuracy_high : ndarray of shape (W,)
         The expected share of right votes of each annotator, with a 95 % credible interval.
     converged, stopped, steps : bool, str, list
         Whether, why and after which steps the fit ended.
+    seconds : float
+        How long the fit took.
+    counts : Counts
+        How many rows were read and how many were left out, and why.
+    annotations : Annotations or None
+        The votes; None in files of the first version.
     notes : list of str
         What the user should know about this fit.
     learned : Learned
@@ -64,14 +84,27 @@ class Result(ResultData):
     --------
     >>> import karat
     >>> votes = [("t1", "ann", "cat"), ("t1", "bob", "cat"), ("t2", "ann", "dog"), ("t2", "bob", "cat")]
-    >>> result = karat.aggregate(karat.Annotations.from_votes(*zip(*votes)), "mv")
-    >>> result.label.tolist()
-    ['cat', 'cat']
+    >>> result = karat.aggregate(karat.Annotations.from_arrays(*zip(*votes)), "mv")
+    >>> result.label.tolist(), result.confidence.tolist(), result.tied.tolist()
+    (['cat', 'cat'], [1.0, 0.5], [False, True])
+    >>> result.labels().columns
+    ['task', 'label', 'confidence', 'n_votes', 'tied']
     """
 
     @classmethod
     def of(cls, data: ResultData) -> Result:
-        """Return the same data as a public result."""
+        """Return the same data as a public result.
+
+        Parameters
+        ----------
+        data : ResultData
+            The data of a fit.
+
+        Returns
+        -------
+        Result
+            With the same arrays.
+        """
         if isinstance(data, Result):
             return data
         return cls(**{field.name: getattr(data, field.name) for field in fields(data)})
@@ -134,31 +167,61 @@ class Result(ResultData):
         return codes
 
     def labels(self, *, probabilities: bool = False) -> Any:
-        """Return a data frame with a row per task: task, label, confidence, n_votes, tied.
+        """Return a data frame with a row per task.
 
         Parameters
         ----------
         probabilities : bool, default False
             Add a column per class with its probability.
+
+        Returns
+        -------
+        DataFrame
+            With the columns task, label, confidence, n_votes and tied, of the library that the votes came from
+            (Polars for files and arrays).
         """
         from karat.results.tables import labels_table
 
         return labels_table(self, probabilities=probabilities)
 
     def annotators(self) -> Any:
-        """Return a data frame with a row per annotator: votes, accuracy with its interval, agreement, weights."""
+        """Return a data frame with a row per annotator.
+
+        Returns
+        -------
+        DataFrame
+            With the number of votes, the expected accuracy and its interval, the agreement with the labels, and what
+            the method has learned of each annotator.
+        """
         from karat.results.tables import annotators_table
 
         return annotators_table(self)
 
     def flips(self) -> Any:
-        """Return a data frame of the tasks whose label has fewer votes than another class, with the reason."""
+        """Return a data frame of the tasks whose label has fewer votes than another class.
+
+        Returns
+        -------
+        DataFrame
+            A row per task, with the reason.
+        """
         from karat.insight import flips
 
         return flips(self)
 
     def contested(self, below: float = 0.2) -> Any:
-        """Return a data frame of the tasks whose label leads the next class by less than `below`."""
+        """Return a data frame of the tasks whose label is nearly as probable as another class.
+
+        Parameters
+        ----------
+        below : float, default 0.2
+            The label leads the next class by less than this probability.
+
+        Returns
+        -------
+        DataFrame
+            A row per task, the closest first.
+        """
         from karat.insight import contested
 
         return contested(self, below)
@@ -172,13 +235,24 @@ class Result(ResultData):
             The name of the task.
         against : str or int, optional
             The class to compare the label with. The default is the second most probable one.
+
+        Returns
+        -------
+        DataFrame
+            With the annotator, the vote and how much it supports the label.
         """
         from karat.insight import why
 
         return why(self, task, against)
 
     def spammers(self) -> Any:
-        """Return a data frame of the annotators, first those whose votes do not depend on the truth."""
+        """Return a data frame of the annotators, first those whose votes do not depend on the truth.
+
+        Returns
+        -------
+        DataFrame
+            A row per annotator, with how much their votes tell about the truth.
+        """
         from karat.insight import spammers
 
         return spammers(self)
@@ -190,6 +264,11 @@ class Result(ResultData):
         ----------
         truth : path, data frame or mapping, optional
             Known truths to judge the labels by.
+
+        Returns
+        -------
+        Trust
+            Warnings in plain words, and the figures behind them.
         """
         from karat.insight import trust
 
@@ -222,10 +301,15 @@ class Result(ResultData):
             New known truths.
         refit : bool, default False
             Fit all votes again, as if they had come at once.
-        **more
+        **more : dict
             `repeated` says which votes count if an annotator votes on a task more than once. `threads`, `on_step` and,
             with `refit`, `prior`, `engine`, `checkpoint`, `resume` and `overwrite` are as in `karat.aggregate`. All
             other keywords are those of `karat.read`.
+
+        Returns
+        -------
+        Result
+            A new result; this one stays as it is.
         """
         from karat.api.update import update
 
@@ -253,7 +337,13 @@ class Result(ResultData):
         return plan(self, budget, annotators=annotators, safe=safe)
 
     def save(self, path: str | Path) -> None:
-        """Save everything, with the votes, in one file that `karat.load` reads."""
+        """Save everything, with the votes, in one file that `karat.load` reads.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write, usually with the suffix .karat.
+        """
         archive.save(self, Path(path))
 
     def to_table(self, address: str, table: str, *, probabilities: bool = False) -> None:
@@ -295,5 +385,14 @@ def load(path: str | Path) -> Result:
     ------
     InputError
         If the file is not a saved result, is damaged, or was written by a later version.
+
+    Examples
+    --------
+    >>> import karat, tempfile
+    >>> votes = karat.Annotations.from_arrays([1, 1, 2], list("aba"), list("xxy"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     karat.aggregate(votes, "mv").save(f"{folder}/labels.karat")
+    ...     karat.load(f"{folder}/labels.karat").label.tolist()
+    ['x', 'y']
     """
     return Result.of(archive.load(path))

@@ -42,20 +42,48 @@ NORMAL = 1.959964  # standard errors to either side that hold 95 %
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """NaN stands for what the votes cannot tell, e.g. where only one class was ever voted for."""
+    """How far annotators agree: the result of `karat.agreement`.
 
-    level: Level  # of alpha; all other figures take classes as names
+    NaN stands for what the votes cannot tell, for example if there are votes for one class only.
+
+    Attributes
+    ----------
+    level : {"nominal", "ordinal", "interval"}
+        What classes mean to alpha. The other figures take them as names.
+    alpha : float
+        Krippendorff's alpha.
+    fleiss : float
+        Fleiss' kappa.
+    cohen : float
+        The mean of Cohen's kappa over pairs of annotators.
+    ac1 : float
+        Gwet's AC1.
+    observed : float
+        The share of pairs of votes that agree, as a mean over tasks.
+    self_agreement : float
+        The same for repeated votes of one annotator on one task.
+    n_tasks, n_votes, n_annotators : int
+        The tasks with votes of two annotators or more, the votes on them, and all annotators.
+    errors : dict
+        Standard errors of alpha, fleiss and ac1.
+    votes : Annotations
+        The votes, one per annotator and task.
+    pairs_found : AnnotatorPairs
+        The figures behind `pairs`.
+    """
+
+    level: Level
     alpha: float
     fleiss: float
     cohen: float
     ac1: float
-    observed: float  # the share of agreeing pairs, mean over tasks
-    self_agreement: float  # the same for repeated votes of one annotator on one task
-    n_tasks: int  # with votes of two annotators or more
-    n_votes: int  # on these
+    observed: float
+    self_agreement: float
+    n_tasks: int
+    n_votes: int
     n_annotators: int
-    errors: dict[str, float]  # standard errors of alpha, fleiss and ac1
-    votes: Annotations = field(repr=False)  # one vote per annotator and task
+    errors: dict[str, float]
+    votes: Annotations = field(repr=False)
     pairs_found: AnnotatorPairs = field(repr=False)
 
     @property
@@ -64,34 +92,68 @@ class Agreement:
         return [self.pairs_found.note] if self.pairs_found.note else []
 
     def figures(self) -> dict[str, float]:
-        """The figures by name."""
+        """Return the figures by name.
+
+        Returns
+        -------
+        dict
+            Plain numbers, for example for JSON.
+        """
         names = ("alpha", "fleiss", "cohen", "ac1", "observed", "self_agreement", "n_tasks", "n_votes", "n_annotators")
         return {name: getattr(self, name) for name in names}
 
     def interval(self, name: str) -> tuple[float, float]:
-        """The 95 % confidence interval of alpha, fleiss or ac1."""
+        """Return the 95 % confidence interval of a figure.
+
+        Parameters
+        ----------
+        name : {"alpha", "fleiss", "ac1"}
+            The figure.
+
+        Returns
+        -------
+        tuple of two floats
+            The lower and the upper end.
+        """
         if name not in self.errors:
             raise InputError(f"{name} has no interval; {', '.join(self.errors)} have")
         half = NORMAL * self.errors[name]
         return getattr(self, name) - half, min(getattr(self, name) + half, 1.0)
 
     def classes(self) -> Any:
-        """A data frame, a row a class: how far annotators agree whether a task belongs to it."""
+        """Return how far annotators agree whether a task belongs to a class.
+
+        Returns
+        -------
+        DataFrame
+            A row per class.
+        """
         return make_frame(
             {"class": self.votes.class_names, **by_class(cells_of(self.votes))}, like=self.votes.class_names
         )
 
     def annotators(self) -> Any:
-        """A data frame, a row an annotator: agreement with the others, and alpha of the others alone."""
+        """Return how far each annotator agrees with the others.
+
+        Returns
+        -------
+        DataFrame
+            A row per annotator, with alpha of the others alone.
+        """
         names, figures = self.votes.annotator_names, by_annotator(self.votes)
         if self.level != "nominal":
             del figures["alpha_without"]  # it takes classes as names, and cannot be compared with alpha here
         return make_frame({"annotator": names, **figures}, like=names)
 
     def pairs(self) -> Any:
-        """A data frame of annotators two by two, where they share at least ten tasks.
+        """Return how far annotators agree two by two, where they share at least ten tasks.
 
-        Of very many votes, a sample of two million pairs stands for all; `notes` says which.
+        If there are very many votes, a sample of two million pairs is used; `notes` says so.
+
+        Returns
+        -------
+        DataFrame
+            A row per pair of annotators.
         """
         names, found = self.votes.annotator_names, self.pairs_found
         columns = {
@@ -105,11 +167,29 @@ class Agreement:
 
 
 def agreement(votes: Any, *, level: Level = "nominal", **reading: Any) -> Agreement:
-    """How far the annotators agree. `votes` and further keywords are those of `karat.read`.
+    """Measure how far annotators agree beyond chance.
 
-    level: what classes are to alpha: names ("nominal"), in order ("ordinal": give `classes` where the order is not that
-        of the alphabet) or numbers ("interval"). All votes are read, also repeated ones, unless `repeated` says else.
+    Parameters
+    ----------
+    votes : path, data frame or Annotations
+        The votes, as in `karat.read`.
+    level : {"nominal", "ordinal", "interval"}, default "nominal"
+        What classes mean to alpha: names, ranks (give `classes` if their order is not the alphabet's) or numbers.
+    **reading : dict
+        Keywords of `karat.read`. Repeated votes are read as well, unless `repeated` says otherwise.
 
+    Returns
+    -------
+    Agreement
+        Krippendorff's alpha, Fleiss' and Cohen's kappa and Gwet's AC1, by class, annotator and pair of annotators.
+
+    Raises
+    ------
+    InputError
+        If the votes cannot be read, or if classes are not numbers with `level="interval"`.
+
+    Examples
+    --------
     >>> import karat
     >>> karat.agreement(karat.Annotations.from_arrays([1, 1, 2, 2], list("abab"), list("xxxy"))).observed
     0.5

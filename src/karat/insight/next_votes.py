@@ -50,13 +50,29 @@ class Advice(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan:
-    """What `ResultData.next` says."""
+    """Where the next votes are worth most: the result of `Result.next`.
+
+    Attributes
+    ----------
+    result : Result
+        The result that the plan is for.
+    gain : ndarray of shape (T,)
+        How much one more vote is expected to raise the chance that a label drawn from the posterior is right.
+    ask : ndarray of int
+        Positions of the tasks to ask about, those with the largest gain first, no more than the budget.
+    safe : ndarray of shape (T,)
+        Whether the label of a task is as probable as was asked for.
+    exhausted : ndarray of shape (T,)
+        Whether everybody has voted on a task that is not safe.
+    advice : list of Advice
+        Annotators to retrain or to drop, and why.
+    """
 
     result: ResultData
-    gain: Floats  # [T]
-    ask: Codes  # tasks, the most rewarding first: one vote each, no more than the budget
-    safe: NDArray[np.bool_]  # [T] tasks whose label is as sure as was asked for
-    exhausted: NDArray[np.bool_]  # [T] others on which everybody has voted
+    gain: Floats
+    ask: Codes
+    safe: NDArray[np.bool_]
+    exhausted: NDArray[np.bool_]
     advice: list[Advice]
 
     def __repr__(self) -> str:
@@ -64,16 +80,34 @@ class Plan:
         return f"Plan({ask:,} tasks to ask about, {safe:,} safe; {look_after:,} annotators to look after)"
 
     def tasks(self) -> Any:
-        """A data frame, a row a task to ask about: task, label so far, confidence, n_votes, gain."""
+        """Return the tasks to ask about.
+
+        Returns
+        -------
+        DataFrame
+            With the columns task, label (so far), confidence, n_votes and gain, the largest gain first.
+        """
         return self._table(self.ask)
 
     def safe_tasks(self) -> Any:
-        """The same of the tasks that need no further vote, the surest first."""
+        """Return the tasks that need no further vote.
+
+        Returns
+        -------
+        DataFrame
+            With the same columns as `tasks`, the most probable labels first.
+        """
         safe = np.flatnonzero(self.safe)
         return self._table(safe[np.argsort(-self.result.confidence[safe], kind="stable")])
 
     def annotators(self) -> Any:
-        """A data frame, a row an annotator to retrain or drop: what is known of them, and why."""
+        """Return the annotators to retrain or to drop.
+
+        Returns
+        -------
+        DataFrame
+            A row per annotator, with their votes, their accuracy and the reason.
+        """
         result, who = self.result, np.array([one.annotator for one in self.advice], dtype=np.int64)
         columns = {
             "annotator": take(result.annotator_names, who.astype(np.int32)),

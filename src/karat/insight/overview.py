@@ -30,18 +30,44 @@ NAMED = 5  # spammers who are named
 
 @dataclass(frozen=True, eq=False)
 class Trust:
-    """`warnings` are sentences for people; the other fields are the figures behind them."""
+    """How far labels can be trusted: the result of `Result.trust`.
+
+    Attributes
+    ----------
+    method : str
+        The name of the method.
+    n_tasks : int
+        The number of tasks.
+    n_flips : int
+        Labels that have fewer votes than another class.
+    n_tied : int
+        Tasks in which several classes are equally probable.
+    n_contested : int
+        Labels that lead the next class by less than 0.2.
+    n_spammers : int
+        Annotators whose votes do not depend on the truth.
+    agreement : Agreement
+        How far annotators agree.
+    correlated : CorrelatedAnnotators
+        Annotators whose errors are correlated.
+    calibration : Calibration or None
+        Whether probabilities are as good as they say; None without known truths.
+    expected : Expected or None
+        The share of right labels of such confidence on real data; None unless the method is the default.
+    warnings : list of str
+        What to know before the labels are used, in plain words.
+    """
 
     method: str
     n_tasks: int
-    n_flips: int  # labels with fewer votes than another class
+    n_flips: int
     n_tied: int
-    n_contested: int  # labels that lead the next class by less than 0.2
+    n_contested: int
     n_spammers: int
     agreement: Agreement
     correlated: CorrelatedAnnotators
-    calibration: Calibration | None  # None without truths
-    expected: Expected | None  # share of right labels of such confidence on real data; None: not the default method
+    calibration: Calibration | None
+    expected: Expected | None
     warnings: list[str]
 
     @property
@@ -51,7 +77,13 @@ class Trust:
         return self.correlated
 
     def figures(self) -> dict[str, Any]:
-        """Return everything as plain values, e.g. for JSON."""
+        """Return everything as plain values, for example for JSON.
+
+        Returns
+        -------
+        dict
+            The figures and the warnings.
+        """
         return {
             "method": self.method,
             "n_tasks": self.n_tasks,

@@ -108,6 +108,10 @@ class AnchoredVote(Method):
         Weight of uniform errors in everybody's matrix, as a share of all votes.
     max_iterations : int, default 4
         Number of sweeps.
+    tolerance : float, default 1e-3
+        Has no effect: all sweeps are made.
+    seed : int, default 0
+        Has no effect: nothing is drawn at random.
 
     Examples
     --------

@@ -76,6 +76,21 @@ class BWA(Method):
     confusion matrix does. Costs a few nanoseconds per vote, class and sweep. Each class stops by itself, when
     none of its averages moves by more than `tolerance` of its size.
 
+    Parameters
+    ----------
+    tolerance : float, default 1e-3
+        A class stops when none of its averages changes by more than this share of its size.
+    max_iterations : int, default 500
+        The largest number of sweeps.
+    seed : int, default 0
+        Has no effect: nothing is drawn at random.
+    a_v : float, default 15.0
+        How many votes the prior of an annotator's weight is worth.
+    lam : float, default 1.0
+        Weight of the mean over all tasks in the average of each task, the paper's lambda.
+
+    Examples
+    --------
     >>> import karat
     >>> votes = karat.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
     >>> karat.aggregate(votes, "bwa").label.tolist()

@@ -68,6 +68,25 @@ class CATD(Method):
     (`ties="random"`, by `seed`) and takes c_j from a printed table (`quantiles="printed"`). It stops where no
     further iteration can change anything, or after 100. Costs a few nanoseconds per vote and sweep.
 
+    Parameters
+    ----------
+    tolerance : float, default 0.0
+        Stop when no probability of a class changes by more than this in a sweep.
+    max_iterations : int, default 100
+        The largest number of sweeps.
+    seed : int, default 1
+        Seed of the draws that decide ties, with `ties="random"`.
+    ties : {"random", "split"}, default "random"
+        Whether a tie is decided at random or divided among the classes.
+    quantiles : {"printed", "exact"}, default "printed"
+        Quantiles of the chi-square distribution: those of the printed table that the public program uses, or exact
+        ones.
+    alpha : float, default 0.05
+        An annotator's weight is in proportion to the alpha / 2 quantile of the chi-square distribution with as many
+        degrees of freedom as they have votes.
+
+    Examples
+    --------
     >>> import karat
     >>> votes = karat.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
     >>> karat.aggregate(votes, "catd").label.tolist()

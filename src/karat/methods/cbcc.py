@@ -83,6 +83,27 @@ class CBCC(Method):
     whether or not they have converged, from random communities. Known truths teach it. Costs a few nanoseconds per
     vote and sweep, less than a microsecond per annotator, class and sweep, and 2 K^3 numbers per annotator.
 
+    Parameters
+    ----------
+    tolerance : float, default 0.0
+        Stop when no probability of a class changes by more than this in a sweep. With 0, all iterations are made.
+    max_iterations : int, default 40
+        The largest number of sweeps.
+    seed : int, default 0
+        Seed of the random communities that it starts from.
+    n_communities : int, default 4
+        The number of communities.
+    community_strength : float, default 10.0
+        Pseudo-count of annotators in each community.
+    w : float, default 5.0
+        Precision of the annotators' scores around those of their community: the larger, the more alike they are.
+    quality : float, default 0.7
+        The share of right votes that the prior of the scores expects.
+    repeats : int, default 5
+        Number of damped steps that update the messages of the votes in each sweep.
+
+    Examples
+    --------
     >>> import karat
     >>> votes = karat.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
     >>> karat.aggregate(votes, "cbcc").label.tolist()

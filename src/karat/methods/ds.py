@@ -56,6 +56,19 @@ class DS(Method):
     the truth worse (real data, means over families: .7247, and .7222 with `max_iterations=500, tolerance=1e-3`).
     Costs a few nanoseconds per vote and sweep, and K x K numbers per annotator.
 
+    Parameters
+    ----------
+    tolerance : float, default 0.0
+        Stop when no probability of a class changes by more than this in a sweep. With 0, all iterations are made.
+    max_iterations : int, default 20
+        The largest number of sweeps.
+    seed : int, default 0
+        Has no effect: nothing is drawn at random.
+    quality : float, default 0.7
+        The share of right votes of every annotator at the start.
+
+    Examples
+    --------
     >>> import karat
     >>> votes = karat.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
     >>> karat.aggregate(votes, "ds").label.tolist()

@@ -81,6 +81,29 @@ class EBCC(Method):
     start, so the best of 40 is taken (`n_restarts`); for a quick look take fewer. Known truths teach it. Each restart
     costs some ten nanoseconds per vote and sweep at first, a few later, and W K G K numbers.
 
+    Parameters
+    ----------
+    tolerance : float, default 1e-3
+        Stop when no probability of a class changes by more than this in a sweep.
+    max_iterations : int, default 500
+        The largest number of sweeps of each restart.
+    seed : int, default 4
+        Seed of the random starts.
+    n_subtypes : int, default 10
+        The largest number of subtypes of each class, the paper's G.
+    n_restarts : int, default 40
+        The number of random starts. The result with the highest bound is returned.
+    class_prior : {"empirical", "uniform"}, default "empirical"
+        Pseudo-counts of the classes: summed vote shares, or 1 each.
+    a_pi : float, default 0.1
+        Pseudo-counts of the subtypes of a class, in sum. If it is small, few subtypes are used.
+    b_correct : float, default 4.0
+        Pseudo-count of right votes in each confusion matrix.
+    b_wrong : float, default 1.0
+        Pseudo-count of each wrong vote.
+
+    Examples
+    --------
     >>> import karat
     >>> votes = karat.Annotations.from_arrays([1, 1, 1, 2, 2, 2, 3, 3, 3], list("abcabcabc"), list("xxyyyyxxx"))
     >>> karat.aggregate(votes, "ebcc", n_restarts=5).label.tolist()

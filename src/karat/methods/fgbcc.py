@@ -65,6 +65,23 @@ class FGBCC(Method):
     on two). The start depends on the size of the data. `tolerance` is the relative change of the ELBO at which it
     stops. Known truths stay and teach.
 
+    Parameters
+    ----------
+    tolerance : float, default 1e-6
+        Stop when the bound changes by less than this share of its size.
+    max_iterations : int, default 1000
+        The largest number of sweeps.
+    seed : int, default 0
+        Has no effect: nothing is drawn at random.
+    exact : bool, default False
+        Take the exact optimum of every score, instead of where L-BFGS-B stops.
+    lbfgs_tolerance : float, default 1e-5
+        L-BFGS-B stops at this relative decrease, or at this size of the gradient.
+    lbfgs_iterations : int, default 35
+        The largest number of iterations of L-BFGS-B in each sweep.
+
+    Examples
+    --------
     >>> import karat
     >>> votes = karat.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
     >>> karat.aggregate(votes, "fgbcc").label.tolist()

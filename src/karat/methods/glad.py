@@ -22,7 +22,6 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from karat.engines.base import Engine
 from karat.engines.blocks import Block
@@ -84,6 +83,23 @@ class GLAD(Method):
     fails on labelling functions (accuracy on real data, means over families: .7590, and .7503 with priors).
     `tolerance` is the relative change of Q at which it stops. Known truths stay and teach.
 
+    Parameters
+    ----------
+    tolerance : float, default 1e-4
+        Stop when the expected log-likelihood Q changes by less than this share of its size.
+    max_iterations : int, default 500
+        The largest number of sweeps.
+    seed : int, default 0
+        Has no effect: nothing is drawn at random.
+    priors : bool, default False
+        Give abilities and log-difficulties a normal prior with mean 1 and variance 1.
+    cg_tolerance : float, default 0.01
+        Conjugate gradients stop when no entry of the gradient is larger.
+    cg_iterations : int, default 25
+        The largest number of steps of conjugate gradients in each iteration.
+
+    Examples
+    --------
     >>> import karat
     >>> votes = karat.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
     >>> karat.aggregate(votes, "glad", priors=True).label.tolist()
@@ -129,6 +145,8 @@ class GLAD(Method):
         if before.settled:
             return before
         n_annotators, n_classes = len(before.alpha), len(statistics.tau)
+
+        from scipy.optimize import minimize  # takes as long to import as all methods together
 
         def loss(both: Floats) -> tuple[float, Floats]:
             q, gradient = self._objective(engine, before, both)

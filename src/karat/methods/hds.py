@@ -74,6 +74,19 @@ class HDS(Method):
     poor optimum on sparse votes; HPT starts it from the prototypes. Where a class is rare, most votes for it are
     errors: `class_prior="flat"` lets it be rarer than its votes. Costs some nanoseconds per vote, class and sweep.
 
+    Parameters
+    ----------
+    tolerance : float, default 1e-3
+        Stop when no probability of a class changes by more than this in a sweep.
+    max_iterations : int, default 500
+        The largest number of sweeps.
+    seed : int, default 0
+        Has no effect: nothing is drawn at random.
+    class_prior : {"votes", "flat"}, default "votes"
+        Pseudo-counts of the classes: summed vote shares, or 1 for each class that has votes.
+
+    Examples
+    --------
     >>> import karat
     >>> votes = karat.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
     >>> karat.aggregate(votes, "hds").label.tolist()

@@ -25,6 +25,19 @@ class HPT(HDS):
     prototypes can tell, and have cast enough votes to show it. The record holds the sweeps of PTBCC first, without a
     bound: it is another model's. Costs a fit of PTBCC and one of HDS.
 
+    Parameters
+    ----------
+    tolerance : float, default 1e-3
+        Stop when no probability of a class changes by more than this in a sweep.
+    max_iterations : int, default 500
+        The largest number of sweeps of HDS, after those of PTBCC.
+    seed : int, default 0
+        Has no effect: PTBCC with two prototypes draws nothing at random.
+    class_prior : {"votes", "flat"}, default "votes"
+        Pseudo-counts of the classes in HDS: summed vote shares, or 1 for each class that has votes.
+
+    Examples
+    --------
     >>> import karat
     >>> votes = karat.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
     >>> karat.aggregate(votes, "hpt").label.tolist()

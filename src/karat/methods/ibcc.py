@@ -71,6 +71,25 @@ class IBCC(Method):
     until it has converged. The paper's row is expectation propagation (`inference="ep"`), 40 sweeps of it, which
     has no bound and keeps K numbers per vote. Costs some nanoseconds per vote, class and sweep.
 
+    Parameters
+    ----------
+    tolerance : float, optional
+        Stop when no probability of a class changes by more than this in a sweep. By default 0 with expectation
+        propagation (all sweeps are made) and 1e-3 with variational Bayes.
+    max_iterations : int, optional
+        The largest number of sweeps. By default 40 with expectation propagation and 500 with variational Bayes.
+    seed : int, default 0
+        Has no effect: nothing is drawn at random.
+    inference : {"ep", "vb"}, default "ep"
+        Expectation propagation or variational Bayes.
+    right : float, optional
+        Pseudo-count of right votes in each confusion matrix. By default 7/3 (K - 1) with expectation propagation and
+        4 with variational Bayes, for K classes.
+    wrong : float, default 1.0
+        Pseudo-count of each wrong vote.
+
+    Examples
+    --------
     >>> import karat
     >>> votes = karat.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
     >>> karat.aggregate(votes, "ibcc").label.tolist()

@@ -23,6 +23,17 @@ class MajorityVote(Method):
 
     Use it as the yardstick, or where annotators are alike and plentiful. One pass, no parameters.
 
+    Parameters
+    ----------
+    tolerance : float, default 1e-3
+        Has no effect: there is only one pass over the votes.
+    max_iterations : int, default 500
+        Has no effect.
+    seed : int, default 0
+        Has no effect.
+
+    Examples
+    --------
     >>> import karat
     >>> votes = karat.Annotations.from_arrays([1, 1, 1], ["ann", "bob", "eve"], ["cat", "cat", "dog"])
     >>> karat.aggregate(votes, "mv").label.tolist()

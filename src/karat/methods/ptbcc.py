@@ -88,6 +88,40 @@ class PTBCC(Method):
     Use it where annotators cast few votes each, or classes are unbalanced: prototypes learn from everybody.
     Costs a few nanoseconds per vote and sweep.
 
+    Parameters
+    ----------
+    tolerance : float, default 1e-3
+        Stop when no probability of a class changes by more than this in a sweep.
+    max_iterations : int, default 500
+        The largest number of sweeps.
+    seed : int, default 0
+        Seed of the random prototypes, if there are more than two.
+    n_prototypes : int, default 2
+        The number of prototypes. The first is a skilled annotator, the second a confused one.
+    e : float, default 1.0
+        Pseudo-count, in the first prototype, of each wrong vote, and in the second of the right one.
+    f : float, default 5.0
+        Pseudo-count of the right vote in the first prototype: with K classes it starts with f / (f + (K - 1) e) right
+        votes.
+    m : float, default 1.35
+        Pseudo-count of each wrong vote in the second prototype: it starts with e / (e + (K - 1) m) right votes.
+    pi_strength : float, default 0.4
+        Strength of the prior of each annotator's mixture: the factor by which the first assignments of votes to
+        prototypes are counted.
+    v_strength : float, default 0.5
+        Strength of the prior of the prototypes: the factor by which the first assignments of votes are counted.
+    further : {"dirichlet", "uniform"}, default "dirichlet"
+        How prototypes beyond the second start: drawn at random, or with all votes equally likely.
+    prototypes : array_like of shape (S, K, K), optional
+        Prototypes to start from, instead of those that `n_prototypes`, `e`, `f`, `m` and `further` describe. Each row
+        is the distribution of the votes given the truth.
+    precision : {"double", "single"}, default "double"
+        Precision of the posterior. With "single" it takes half of the memory.
+    accelerate : bool, default False
+        Extrapolate, so that fewer sweeps reach the same fixed point.
+
+    Examples
+    --------
     >>> import karat
     >>> votes = karat.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
     >>> karat.aggregate(votes, "ptbcc").label.tolist()

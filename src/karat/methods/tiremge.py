@@ -89,6 +89,23 @@ class TiReMGE(Method):
     probabilities are a softmax of the embedding. Nor is there a place for known truths: it takes no gold.
     Reliabilities are shared among annotators that embed alike, mostly all of them, and so lie close together.
 
+    Parameters
+    ----------
+    tolerance : float, default 0.0
+        Stop when no probability of a class changes by more than this in a sweep. With 0, all steps are made.
+    max_iterations : int, default 150
+        The number of steps.
+    seed : int, default 0
+        Seed of the network's first weights.
+    learning_rate : float, default 0.01
+        Learning rate of the optimiser, Adam.
+    units : int, default 256
+        Size of the hidden layers.
+    view_units : int, default 64
+        Size between the two layers of the second view.
+
+    Examples
+    --------
     >>> import karat
     >>> votes = karat.Annotations.from_arrays([1, 1, 1, 2, 2, 2], list("abcabc"), list("xxyyyy"))
     >>> karat.aggregate(votes, "tiremge").label.tolist()

@@ -26,7 +26,7 @@ BESIDE_SETTINGS = {"prior": "known_annotators", "calibrated": "temperature", "we
 
 @dataclass(frozen=True, eq=False)
 class ResultData:
-    """The data of a result, without conveniences; `karat.Result` adds them."""
+    """The data of a result. `karat.Result` adds the methods for users."""
 
     method: str
     settings: dict[str, Any]  # of the method, nothing else
@@ -85,6 +85,7 @@ class ResultData:
 
     @property
     def iterations(self) -> int:
+        """The number of iterations of the fit."""
         return self.steps[-1].iteration
 
     @property

@@ -46,7 +46,41 @@ class Counts:
 
 @dataclass(frozen=True, eq=False)
 class Annotations:
-    """Votes sorted by task, class and annotator: the same votes in any order give the same arrays."""
+    """Votes as integers, sorted by task, class and annotator.
+
+    The same votes in any order give the same arrays. A cell is the set of votes of one task for one class. The
+    constructor is not meant for users: `karat.read`, `from_arrays` and `from_matrix` make annotations.
+
+    Attributes
+    ----------
+    task_ptr : ndarray of shape (n_tasks + 1,)
+        The first cell of each task.
+    cell_ptr : ndarray of shape (n_cells + 1,)
+        The first vote of each cell.
+    cell_class : ndarray of shape (n_cells,)
+        The class of each cell, as a position in `class_names`.
+    annotator : ndarray of shape (n_votes,)
+        Who cast each vote, as a position in `annotator_names`.
+    gold : ndarray of shape (n_tasks,)
+        The known truth of each task, as a position in `class_names`; -1 where there is none.
+    task_names, annotator_names, class_names : sequence
+        The names, sorted.
+    unlabelled : sequence
+        Names of tasks that have missing votes only.
+    never_voted : sequence
+        Names of annotators who have missing votes only.
+    counts : Counts
+        How many rows were read and how many were left out, and why.
+
+    Examples
+    --------
+    >>> from karat import Annotations
+    >>> votes = Annotations.from_arrays(["a", "a", "b"], ["ann", "bob", "ann"], ["cat", "dog", "cat"])
+    >>> votes
+    Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
+    >>> votes.class_names.tolist(), votes.votes_per_task.tolist()
+    (['cat', 'dog'], [2, 1])
+    """
 
     task_ptr: NDArray[np.int64]  # [T+1] first cell of each task
     cell_ptr: NDArray[np.int64]  # [C+1] first vote of each cell
@@ -62,22 +96,27 @@ class Annotations:
 
     @property
     def n_tasks(self) -> int:
+        """The number of tasks that have votes."""
         return len(self.task_ptr) - 1
 
     @property
     def n_annotators(self) -> int:
+        """The number of annotators who voted."""
         return len(self.annotator_names)
 
     @property
     def n_classes(self) -> int:
+        """The number of classes."""
         return len(self.class_names)
 
     @property
     def n_votes(self) -> int:
+        """The number of votes."""
         return len(self.annotator)
 
     @property
     def votes_per_task(self) -> NDArray[np.int64]:
+        """The number of votes of each task."""
         return np.diff(self.cell_ptr[self.task_ptr])
 
     def __repr__(self) -> str:
@@ -92,13 +131,30 @@ class Annotations:
         return annotations_html(self)
 
     def votes(self) -> tuple[Codes, Codes, Codes]:
-        """The codes (task, annotator, label) of every vote, in the order of the cells."""
+        """Return task, annotator and class of every vote, in the order of the cells.
+
+        Returns
+        -------
+        tuple of three ndarrays of shape (n_votes,)
+            Positions in `task_names`, `annotator_names` and `class_names`.
+        """
         per_cell = np.diff(self.cell_ptr)
         cell_task = np.repeat(np.arange(self.n_tasks, dtype=np.int32), np.diff(self.task_ptr))
         return np.repeat(cell_task, per_cell), self.annotator, np.repeat(self.cell_class.astype(np.int32), per_cell)
 
     def label_of(self, votes: NDArray[np.int64]) -> NDArray[Any]:
-        """The class that each of these votes is for, by their places."""
+        """Return the class that each of some votes is for.
+
+        Parameters
+        ----------
+        votes : ndarray of int
+            Positions in `annotator`.
+
+        Returns
+        -------
+        ndarray of int
+            Positions in `class_names`.
+        """
         return self.cell_class[np.searchsorted(self.cell_ptr, votes, side="right") - 1]
 
     @classmethod
@@ -112,8 +168,31 @@ class Annotations:
         gold: Mapping[Any, Any] | None = None,
         repeated: Repeated = "first",
     ) -> Annotations:
-        """One entry per vote. Names may be of any kind; a label of None or NaN is no vote.
+        """Make annotations from arrays with one entry per vote.
 
+        Parameters
+        ----------
+        task, annotator, label : array_like of shape (n,)
+            The names of any kind. A label of None or NaN is no vote.
+        classes : sequence, optional
+            All classes, in the order wanted. Any other label is then an error.
+        gold : mapping, optional
+            Known truths: task -> class.
+        repeated : {"first", "last", "majority", "all", "error"}, default "first"
+            Which votes count if an annotator voted on a task more than once.
+
+        Returns
+        -------
+        Annotations
+            The votes.
+
+        Raises
+        ------
+        InputError
+            If the arrays differ in length, or if a vote has no task or no annotator.
+
+        Examples
+        --------
         >>> from karat import Annotations
         >>> Annotations.from_arrays(["a", "a", "b"], ["ann", "bob", "ann"], ["cat", "dog", "cat"])
         Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
@@ -209,7 +288,24 @@ class Annotations:
         gold: tuple[Codes, Codes] | None = None,
         repeated: Repeated = "first",
     ) -> Annotations:
-        """The one door: every reader ends here. A MISSING label is no vote; unused names are left out."""
+        """Make annotations from integers; every reader ends here.
+
+        Parameters
+        ----------
+        task, annotator, label : ndarray of int of shape (n,)
+            Positions in the names. A label of -1 is no vote.
+        task_names, annotator_names, class_names : sequence
+            The names, sorted. Tasks and annotators without a vote are left out.
+        gold : tuple of two ndarrays, optional
+            Known truths: positions of tasks, and of their classes.
+        repeated : {"first", "last", "majority", "all", "error"}, default "first"
+            Which votes count if an annotator voted on a task more than once.
+
+        Returns
+        -------
+        Annotations
+            The votes.
+        """
         _check(task, annotator, class_names, repeated)
         n_rows, asked = len(label), task
         task, annotator, label = votes_only(task, annotator, label)

@@ -59,13 +59,27 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """Votes with the truth behind them. Rows follow the names of the annotations."""
+    """Votes with the truth behind them: the result of `karat.simulate`.
+
+    Attributes
+    ----------
+    annotations : Annotations
+        The votes.
+    truth : ndarray of shape (T,)
+        The true class of each task, in the order of `annotations.task_names`.
+    tau : ndarray of shape (K,)
+        The frequencies of the classes.
+    weights : ndarray of shape (W, S)
+        The mixture of prototypes of each annotator, in the order of `annotations.annotator_names`.
+    prototypes : ndarray of shape (S, K, K)
+        The distribution of votes (last axis) given the truth, for each prototype.
+    """
 
     annotations: Annotations
-    truth: Codes  # [T]
-    tau: Floats  # [K]
-    weights: Floats  # [W, S]
-    prototypes: Floats  # [S, K, K]
+    truth: Codes
+    tau: Floats
+    weights: Floats
+    prototypes: Floats
 
 
 def simulate(
@@ -74,10 +88,60 @@ def simulate(
     n_classes: int,
     *,
     class_names: Sequence[Any] | None = None,
-    **settings: Any,
+    votes_per_task: float = 5.0,
+    n_prototypes: int = 2,
+    prototypes: ArrayLike | None = None,
+    prototype_weights: ArrayLike | None = None,
+    annotator_concentration: float = 2.0,
+    class_weights: ArrayLike | None = None,
+    imbalance: float = 1.0,
+    activity_spread: float = 1.0,
+    missing: float = 0.0,
+    seed: int = 0,
 ) -> Simulation:
-    """Annotations whose truth is known; tasks and annotators are numbered. Settings are those of `draw_process`.
+    """Draw votes whose truth is known, from the model of PTBCC.
 
+    Tasks and annotators are numbered from 0.
+
+    Parameters
+    ----------
+    n_tasks, n_annotators, n_classes : int
+        How many there are.
+    class_names : sequence, optional
+        The names of the classes. By default they are numbered from 0.
+    votes_per_task : float, default 5.0
+        The mean number of votes of a task.
+    n_prototypes : int, default 2
+        The number of prototypes: a skilled one, one that takes classes for their neighbour, then random ones.
+    prototypes : array_like of shape (S, K, K), optional
+        Prototypes to use instead. Each row is the distribution of the votes given the truth.
+    prototype_weights : array_like of shape (S,), optional
+        How common the prototypes are among annotators. By default they are equally common.
+    annotator_concentration : float, default 2.0
+        If it is small, each annotator follows one prototype; if it is large, all annotators are alike.
+    class_weights : array_like of shape (K,), optional
+        The frequencies of the classes. By default they are drawn.
+    imbalance : float, default 1.0
+        The frequency of the most frequent class over that of the rarest, if frequencies are drawn.
+    activity_spread : float, default 1.0
+        Standard deviation of the logarithm of the annotators' activity. With 0 all are equally active.
+    missing : float, default 0.0
+        The share of votes that have no label.
+    seed : int, default 0
+        Seed of all random draws.
+
+    Returns
+    -------
+    Simulation
+        The votes (`annotations`), the true classes (`truth`) and the parameters that they were drawn from.
+
+    Raises
+    ------
+    InputError
+        If a number is out of its range, or if the shapes of arrays do not fit.
+
+    Examples
+    --------
     >>> import karat
     >>> karat.simulate(100, 10, 3, votes_per_task=4, seed=1).annotations
     Annotations(400 votes, 100 tasks, 10 annotators, 3 classes)
@@ -85,7 +149,20 @@ def simulate(
     names = np.arange(n_classes) if class_names is None else as_column(list(class_names))
     if len(names) != n_classes:
         raise InputError(f"there are {n_classes} classes but {len(names)} class names")
-    process = draw_process(n_annotators, n_classes, **settings)
+    process = draw_process(
+        n_annotators,
+        n_classes,
+        votes_per_task=votes_per_task,
+        n_prototypes=n_prototypes,
+        prototypes=prototypes,
+        prototype_weights=prototype_weights,
+        annotator_concentration=annotator_concentration,
+        class_weights=class_weights,
+        imbalance=imbalance,
+        activity_spread=activity_spread,
+        missing=missing,
+        seed=seed,
+    )
     parts = list(pieces(process, n_tasks))
     task, annotator, label = (np.concatenate([part[column] for part in parts]) for column in (2, 3, 4))
     annotations = Annotations.from_codes(task, annotator, label, np.arange(n_tasks), np.arange(n_annotators), names)
@@ -114,16 +191,7 @@ def draw_process(
     missing: float = 0.0,
     seed: int = 0,
 ) -> Process:
-    """The parameters of a simulation, drawn where they are not given.
-
-    prototypes: [S, K, K]; by default a skilled one, one that takes classes for their neighbour, then random ones.
-    prototype_weights: how common the prototypes are among annotators; by default alike.
-    annotator_concentration: sum of beta; small: an annotator follows one prototype; large: all are alike.
-    class_weights: the shares of the classes, as they are; else tau is drawn by imbalance, the frequency of the
-        most frequent class over that of the rarest.
-    activity_spread: 0: all annotators are as active; else the standard deviation of the log of their activity.
-    missing: share of votes that have no label.
-    """
+    """Draw the parameters of a simulation that are not given. `simulate` says what they mean."""
     _check_sizes(n_annotators=n_annotators, n_classes=n_classes, n_prototypes=n_prototypes)
     _check_range("votes_per_task", votes_per_task, 1, n_annotators)
     _check_range("imbalance", imbalance, 1, 1e6)

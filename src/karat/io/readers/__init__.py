@@ -44,26 +44,65 @@ def read(
     missing: Sequence[Any] | None = None,
     watch: WatchReading | None = None,
 ) -> Annotations:
-    """Votes of any source as Annotations.
+    """Read votes from any source.
 
-    votes: a path, several paths, a pattern or a folder; "-" for standard input, or a binary stream; any data
-        frame that Narwhals knows; or Annotations, which come back as they are. Exports of annotation tools are
-        recognised by their content. The address of a database: postgresql://..., sqlite:///FILE, duckdb:///FILE.
-    task, annotator, label: the columns, where their names do not tell. With wide=True, annotator may list the
-        columns of the annotators, and there is no label column; many wide tables are found without it. In an
-        export, task may name the field that tells tasks apart; naming an annotator or a label column makes it a
-        plain table.
-    format: the tool that wrote an export, such as "label-studio", where it is not recognised; "table" for none;
-        "transposed" for a table with a row per annotator and a column per task (task= chooses columns: "Q1,Q2_*").
-    question: which one, where an export asks several; `read_each` reads all of them.
-    include: what an export's reader leaves out by itself, such as "predictions" or "rejected".
-    query, table, params: what to read from a database; values in params are bound to :name in the query.
-    gold: known truths: a path, a data frame, a mapping {task: class}; the name of a column of the votes' own
-        table, or True for the one called gold or truth (never taken for an annotator), or for an export's gold marks.
-    classes: all classes, in the order wanted; any other label is then an error.
-    missing: labels that mean "no vote" beside null, NaN and blank; by default NA, null and NaN, and in wide
-        tables of integers also -1.
-    watch: is called with the Progress of reading long tables and exports from files, now and then.
+    Parameters
+    ----------
+    votes : path, data frame, Annotations or address of a database
+        A path, several paths, a pattern or a folder; "-" for standard input, or a binary stream; any data frame that
+        Narwhals knows; postgresql://..., sqlite:///FILE or duckdb:///FILE; or Annotations, which come back as they are.
+        Exports of annotation tools are recognised by their content.
+    task : str, optional
+        The column of the tasks, if its name is not recognised; in an export, the field that identifies tasks; in a
+        transposed table, the columns of the tasks ("Q1,Q2_*").
+    annotator : str or sequence of str, optional
+        The column of the annotators. With `wide=True`, the columns of the annotators.
+    label : str, optional
+        The column of the votes. If an annotator or a label column is named, the file is read as a plain table.
+    wide : bool, default False
+        The table has a row per task and a column per annotator. Many such tables are recognised without it.
+    format : str, optional
+        The tool that wrote an export, such as "label-studio", if it is not recognised; "table" for none; "transposed"
+        for a table with a row per annotator and a column per task.
+    question : str, optional
+        The question to read, if an export has several. `karat.read_each` reads all of them.
+    include : str or sequence of str, optional
+        What the reader of an export leaves out by default, such as "predictions" or "rejected".
+    query, table : str, optional
+        What to read from a database: the result of a query, or a table.
+    params : mapping, optional
+        Values that are bound to :name in the query.
+    gold : path, data frame, mapping, str or bool, optional
+        Known truths: task -> class; or the name of a column of the votes' own table; or True for the column called gold
+        or truth, or for the gold marks of an export.
+    classes : sequence, optional
+        All classes, in the order wanted. Any other label is then an error.
+    repeated : {"first", "last", "majority", "all", "error"}, default "first"
+        Which votes count if an annotator voted on a task more than once.
+    missing : sequence, optional
+        Labels that mean "no vote", besides null, NaN and blank. The default is NA, null and NaN, and -1 in wide tables
+        of integers.
+    watch : callable, optional
+        Is called from time to time with the `Progress` of reading a long file.
+
+    Returns
+    -------
+    Annotations
+        The votes. `counts` says what was left out.
+
+    Raises
+    ------
+    InputError
+        If the votes cannot be read; the message names the file, the row and the column.
+
+    Examples
+    --------
+    >>> import karat
+    >>> import polars as pl
+    >>> karat.read(pl.DataFrame({"task": [1, 1, 2], "worker": ["a", "b", "a"], "label": ["x", "y", "x"]}))
+    Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
+    >>> karat.read(pl.DataFrame({"task": [1, 2], "ann": ["x", "y"], "bob": ["x", None]}), wide=True)
+    Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
     """
     if isinstance(votes, Annotations):
         _refuse_options(
@@ -93,9 +132,47 @@ def read_each(
     missing: Sequence[Any] | None = None,
     watch: WatchReading | None = None,
 ) -> dict[str, Annotations]:
-    """The votes of an export for each of its questions, by the question's name. The options are those of `read`.
+    """Read the votes of an export for each of its questions.
 
-    A file that asks one question without a name, as a plain table does, has it under the name "".
+    Parameters
+    ----------
+    votes : path, data frame or Annotations
+        The votes, as in `karat.read`.
+    task : str, optional
+        The field that identifies tasks.
+    format : str, optional
+        The tool that wrote the export, if it is not recognised.
+    question : str, default "all"
+        The question to read.
+    include : str or sequence of str, optional
+        What the reader of an export leaves out by default, such as "predictions" or "rejected".
+    gold : path, data frame, mapping, str or bool, optional
+        Known truths, as in `karat.read`.
+    classes : sequence, optional
+        All classes, in the order wanted. Any other label is then an error.
+    repeated : {"first", "last", "majority", "all", "error"}, default "first"
+        Which votes count if an annotator voted on a task more than once.
+    missing : sequence, optional
+        Labels that mean "no vote", as in `karat.read`.
+    watch : callable, optional
+        Is called from time to time with the `Progress` of reading a long file.
+
+    Returns
+    -------
+    dict of str to Annotations
+        The votes by the name of the question. A plain table has one question, with the name "".
+
+    Raises
+    ------
+    InputError
+        If the votes cannot be read.
+
+    Examples
+    --------
+    >>> import karat
+    >>> import polars as pl
+    >>> karat.read_each(pl.DataFrame({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]}))
+    {'': Annotations(2 votes, 1 tasks, 2 annotators, 2 classes)}
     """
     options = ReadOptions(gold=gold, classes=classes, repeated=repeated, missing=_as_list(missing), watch=watch)
     export_options = ExportOptions(task, question, gold is True, frozenset(_as_list(include) or ()))

@@ -35,12 +35,35 @@ def write_back(
     question: str | None = None,
     task: str | None = None,
 ) -> None:
-    """The export with the labels as predictions (Label Studio) or suggestions (Argilla), as JSON that the tool imports.
+    """Write the labels into the export that the votes came from, so that the tool can import them.
 
-    result: of one question, or {question: result} as `read_each` names them.
-    export: the file, or files, that the votes were read from; format: the tool, where it is not recognised.
-    question: the one that the labels are for, where the export asks several.
-    task: the field that names the tasks, if the votes were read so.
+    Labels become predictions (Label Studio) or suggestions (Argilla).
+
+    Parameters
+    ----------
+    result : Result or mapping of str to Result
+        The labels of one question, or of several by the names that `karat.read_each` gives them.
+    export : path or sequence of paths
+        The files that the votes were read from.
+    path : str or Path
+        The JSON file to write.
+    format : str, optional
+        The tool that wrote the export, if it is not recognised.
+    question : str, optional
+        The question that the labels are for, if the export has several.
+    task : str, optional
+        The field that identifies tasks, if the votes were read with it.
+
+    Raises
+    ------
+    InputError
+        If labels cannot be written back into such files, or if no label belongs to a task of the export.
+
+    Examples
+    --------
+    >>> import karat
+    >>> result = karat.aggregate("export.json")  # doctest: +SKIP
+    >>> karat.write_back(result, "export.json", "with_labels.json")  # doctest: +SKIP
     """
     peeks = look(sources_of(export))
     tool = writable(peeks, format)

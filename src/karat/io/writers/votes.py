@@ -31,12 +31,40 @@ def write_votes(
     gold: bool = False,
     escape_formulas: bool | None = None,
 ) -> None:
-    """A plain table in the format that the extension says: CSV, TSV, JSONL or Parquet.
+    """Write votes as a plain table: CSV, TSV, JSONL or Parquet, as the extension says.
 
-    votes: those for one question, or for several as `karat.read_each` gives them: a column then names the question.
-    wide: a column an annotator, and a row a task; else a row a vote. gold: with a column of the gold truths.
-    escape_formulas: whether texts in CSV and TSV that a spreadsheet would take for formulas get an apostrophe in
-        front, which Karat's readers take away again; by default yes.
+    Parameters
+    ----------
+    votes : Annotations or mapping of str to Annotations
+        The votes on one question, or on several, as `karat.read_each` returns them: a column then has the question.
+    path : str or Path
+        The file to write.
+    wide : bool, default False
+        Write a row per task and a column per annotator, instead of a row per vote.
+    gold : bool, default False
+        Add a column of the known truths.
+    escape_formulas : bool, optional
+        Put an apostrophe in front of texts in CSV and TSV that a spreadsheet would take for formulas. Karat's readers
+        remove it. The default is True.
+
+    Raises
+    ------
+    InputError
+        If the format is not known, or if the votes do not fit into a wide table.
+
+    Examples
+    --------
+    >>> import karat, tempfile
+    >>> from pathlib import Path
+    >>> votes = karat.Annotations.from_arrays([1, 1, 2], ["ann", "bob", "ann"], ["x", "y", "x"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     karat.write_votes(votes, f"{folder}/votes.csv")
+    ...     print(Path(folder, "votes.csv").read_text())
+    task,annotator,label
+    1,ann,x
+    1,bob,y
+    2,ann,x
+    <BLANKLINE>
     """
     each = {"": votes} if isinstance(votes, Annotations) else votes
     pieces = _all_pieces(each, wide=wide, gold=gold)

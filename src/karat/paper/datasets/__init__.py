@@ -41,16 +41,28 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """A data set in memory."""
+    """A data set in memory: the result of `karat.load_dataset`.
+
+    Attributes
+    ----------
+    info : DataSet
+        Name, title, source and checksums.
+    annotations : Annotations
+        The votes.
+    truth : ndarray of shape (n_tasks,)
+        The true class of each task, as a position in `annotations.class_names`; -1 where it is not known.
+    verified : bool
+        Whether both files have the checksums of the registry.
+    """
 
     info: DataSet
     annotations: Annotations
-    truth: Codes  # [T] the true class of each task, MISSING (-1) where it is unknown
-    verified: bool  # whether both files have the checksums of the registry
+    truth: Codes
+    verified: bool
 
     @property
     def counts(self) -> tuple[int, int, int, int, int]:
-        """Numbers of tasks, annotators, truths, classes and labels in the files."""
+        """The numbers of tasks, annotators, truths, classes and votes."""
         return _counts(self.annotations, self.truth)
 
 
@@ -105,9 +117,32 @@ def find(name: str, folder: str | Path) -> Path | None:
 
 
 def load_dataset(name: str, folder: str | Path | None = None, *, verified: bool = True) -> Votes:
-    """Load the votes and truths of a data set from a folder, or from the cache, to which it is fetched if necessary.
+    """Load votes and truths of a public data set.
 
-    Files with other checksums than the registry's are refused; `verified=False` accepts them.
+    Parameters
+    ----------
+    name : str
+        The name of a data set, as `karat datasets` lists them.
+    folder : str or Path, optional
+        A folder of data sets. By default the cache is used, and the data set is fetched if it is not there.
+    verified : bool, default True
+        Refuse files whose checksums differ from those of the registry.
+
+    Returns
+    -------
+    Votes
+        The votes (`annotations`) and the true classes (`truth`).
+
+    Raises
+    ------
+    InputError
+        If there is no such data set, if it is not in the folder, or if its files are not the original ones.
+
+    Examples
+    --------
+    >>> import karat
+    >>> votes = karat.load_dataset("val5", "my/sets")  # doctest: +SKIP
+    >>> karat.aggregate(votes.annotations)  # doctest: +SKIP
     """
     entry = data_set(name)
     if folder is None and find(name, cache_folder()) is None:

@@ -1,0 +1,96 @@
+"""Checks the docstrings of public objects with numpydoc: python docs/check_docstrings.py (part of `make lint`)."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from importlib import import_module
+from typing import Any
+
+from numpydoc.docscrape import get_doc_object
+from numpydoc.validate import validate
+
+import karat
+from karat.api.estimator import Estimator
+
+# Classes that users meet although they are not names of `karat`.
+MORE = [
+    "karat.api.estimator.Estimator",
+    "karat.insight.Agreement",
+    "karat.insight.Trust",
+    "karat.insight.next_votes.Plan",
+    "karat.paper.datasets.Votes",
+    "karat.votes.simulation.Simulation",
+]
+CHECKS = {
+    "GL03",  # no two blank lines in a row
+    "GL08",  # there is a docstring
+    "SS03",  # its first sentence ends with a period
+    "PR01",  # every parameter is documented
+    "PR02",  # and no other
+    "PR04",  # with a type
+    "PR07",  # and a description
+    "RT01",  # what is returned is documented
+    "RT03",  # with a description
+    "EX01",  # there is an example
+}
+NO_EXAMPLE = CHECKS - {"EX01"}
+NOT_MADE_BY_USERS = CHECKS - {"PR01"}  # their attributes are documented instead
+
+
+def objects() -> Iterator[tuple[str, Any]]:
+    """Yield the public functions and classes."""
+    for name in karat.__all__:
+        yield f"karat.{name}", getattr(karat, name)
+    for path in MORE:
+        module, _, name = path.rpartition(".")
+        yield path, getattr(import_module(module), name)
+
+
+def members(owner: type) -> Iterator[tuple[str, Any]]:
+    """Yield the public methods and properties that Karat's own classes give to a class."""
+    for name in dir(owner):
+        found = inspect.getattr_static(owner, name)
+        if not name.startswith("_") and (callable(found) or isinstance(found, property | classmethod)):
+            yield name, getattr(owner, name)
+
+
+def problems() -> Iterator[str]:
+    """Yield a line per object and check that fails."""
+    for path, thing in objects():
+        yield from _failed(path, thing, _checks(path, thing))
+        if isinstance(thing, type) and not issubclass(thing, Exception):
+            yield from _undocumented_fields(path, thing)
+            for name, member in members(thing):
+                yield from _failed(f"{path}.{name}", member, NO_EXAMPLE)
+
+
+def _checks(path: str, thing: Any) -> set[str]:
+    if not isinstance(thing, type) or issubclass(thing, Estimator):
+        return CHECKS
+    if path in MORE or issubclass(thing, Exception):
+        return NOT_MADE_BY_USERS & NO_EXAMPLE
+    return NOT_MADE_BY_USERS
+
+
+def _undocumented_fields(path: str, thing: type) -> Iterator[str]:
+    """Yield the fields of a data class that its section of attributes leaves out."""
+    if not is_dataclass(thing) or issubclass(thing, Estimator):
+        return
+    documented = {name for entry in get_doc_object(thing)["Attributes"] for name in entry.name.split(", ")}
+    missing = [field.name for field in fields(thing) if field.name not in documented]
+    if missing:
+        yield f"{path}: Attributes {', '.join(missing)} not documented"
+
+
+def _failed(path: str, thing: Any, checks: set[str]) -> Iterator[str]:
+    found = validate(get_doc_object(thing))["errors"]
+    yield from (f"{path}: {code} {words}" for code, words in found if code in checks)
+
+
+if __name__ == "__main__":
+    failed = list(problems())
+    print("\n".join(failed) or f"The docstrings of {sum(1 for _ in objects())} public objects are complete.")
+    sys.exit(bool(failed))

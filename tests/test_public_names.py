@@ -1,0 +1,121 @@
+"""The public names: `__all__`, `dir()`, the stub for editors, and what mypy finds in a user's script."""
+
+import ast
+import os
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+import karat
+from karat.api.settings import Settings
+from karat.methods import method_class
+from karat.methods.registry import REGISTRY
+
+SOURCE = Path(karat.__file__).parent
+STUB = SOURCE / "__init__.pyi"
+CACHE = SOURCE.parents[1] / ".mypy_cache" / "scripts"  # kept: without it mypy takes a minute
+
+
+def imported_names() -> dict[str, str]:
+    """The names that the stub imports, and from where."""
+    imports = [node for node in ast.parse(STUB.read_text()).body if isinstance(node, ast.ImportFrom)]
+    return {alias.asname or alias.name: f"{node.module}" for node in imports for alias in node.names}
+
+
+def test_the_stub_has_a_line_for_every_public_name() -> None:
+    found = imported_names()
+    missing = [f"from {home} import {name} as {name}" for name, home in karat._HOME.items() if found.get(name) != home]
+    assert not missing, "add to src/karat/__init__.pyi:\n" + "\n".join(missing)
+    extra = sorted(set(found) - set(karat._HOME))
+    assert not extra, f"add to _HOME in src/karat/__init__.py, or remove from the stub: {', '.join(extra)}"
+
+
+def test_the_stub_lists_the_same_names_as_the_package() -> None:
+    assigned = [node for node in ast.parse(STUB.read_text()).body if isinstance(node, ast.Assign)]
+    listed = ast.literal_eval(next(node.value for node in assigned if ast.unparse(node.targets[0]) == "__all__"))
+    missing, extra = sorted(set(karat.__all__) - set(listed)), sorted(set(listed) - set(karat.__all__))
+    assert not missing, f"add to __all__ in src/karat/__init__.pyi: {', '.join(missing)}"
+    assert not extra, f"remove from __all__ in src/karat/__init__.pyi: {', '.join(extra)}"
+
+
+def test_dir_shows_the_public_names_and_nothing_else() -> None:
+    shown = {name for name in dir(karat) if not name.startswith("__")}
+    assert shown == set(karat.__all__) == set(karat._HOME)
+    assert [name for name in karat.__all__ if not hasattr(karat, name)] == []
+
+
+def test_a_star_import_brings_the_public_names_only() -> None:
+    names: dict[str, object] = {}
+    exec("from karat import *", names)
+    assert set(names) - {"__builtins__"} == set(karat.__all__)
+
+
+@pytest.mark.parametrize("method", REGISTRY)
+def test_every_registered_method_is_a_public_class(method: str) -> None:
+    name = REGISTRY[method].partition(":")[2]
+    advice = (
+        f"write `class {name}(Estimator, {method}.{name})` in src/karat/api/estimators.py, "
+        f'and add "{name}" to _HOME in src/karat/__init__.py and to src/karat/__init__.pyi'
+    )
+    assert name in karat._HOME, advice
+    made = getattr(karat, name)
+    assert issubclass(made, method_class(method)), advice
+    assert made.__module__.startswith("karat.api."), advice
+    assert made.__doc__, advice
+
+
+def test_the_keywords_of_aggregate_are_the_settings_of_all_methods() -> None:
+    known = {setting.name for name in REGISTRY for setting in fields(method_class(name)) if setting.init}
+    missing, extra = sorted(known - set(Settings.__annotations__)), sorted(set(Settings.__annotations__) - known)
+    assert not missing, f"add to Settings in src/karat/api/settings.py: {', '.join(missing)}"
+    assert not extra, f"remove from Settings in src/karat/api/settings.py: {', '.join(extra)}"
+
+
+RIGHT = """
+import karat
+
+votes = karat.Annotations.from_arrays([1, 1], ["a", "b"], ["x", "y"])
+result: karat.Result = karat.aggregate(votes, "ptbcc", engine="local", n_prototypes=3)
+model = karat.PTBCC(n_prototypes=3).fit(votes)
+karat.MajorityVote().fit_predict(votes)
+karat.DawidSkene(n_iter=10).set_params(tol=1e-3).get_params()
+print(result.label, model.result_.confidence, karat.agreement(votes).alpha, karat.__version__)
+try:
+    karat.load("nothing.karat").report("nothing.html")
+except karat.InputError:
+    pass
+"""
+WRONG = {
+    "karat.PTBC(n_prototypes=3)": 'Module has no attribute "PTBC"',
+    "karat.PTBCC(n_prototype=3)": 'Unexpected keyword argument "n_prototype" for "PTBCC"',
+    'karat.PTBCC(n_prototypes="3")': 'incompatible type "str"; expected "int"',
+    'karat.aggregate("votes.csv", engin="local")': 'Unexpected keyword argument "engin" for "aggregate"',
+    'karat.aggregate("votes.csv", "ds", n_prototype=3)': 'Unexpected keyword argument "n_prototype"',
+    'karat.aggregate("votes.csv").lables()': '"Result" has no attribute "lables"',
+    "karat.MajorityVote(skill=3)": 'Unexpected keyword argument "skill"',
+    "karat.simulate(10, 3, 2, seeds=1)": 'Unexpected keyword argument "seeds"',
+    "karat.PTBCC().welcome": 'has no attribute "welcome"',
+}
+
+
+def test_mypy_accepts_a_right_script_and_finds_every_mistake_in_a_wrong_one(tmp_path: Path) -> None:
+    (tmp_path / "right.py").write_text(RIGHT)
+    (tmp_path / "wrong.py").write_text("\n".join(["import karat", *WRONG, ""]))
+    said = mypy(tmp_path, "right.py", "wrong.py")
+    assert not [row for row in said if row.startswith("right.py")], said
+    for number, (line, words) in enumerate(WRONG.items(), start=2):
+        assert any(row.startswith(f"wrong.py:{number}:") and words in row for row in said), (line, said)
+
+
+def mypy(folder: Path, *scripts: str) -> list[str]:
+    """What mypy --strict says of scripts of a user, a row per message."""
+    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--ignore-missing-imports"]
+    environment = {**os.environ, "MYPYPATH": str(SOURCE.parent), "MYPY_CACHE_DIR": str(CACHE)}
+    done = subprocess.run(
+        [*command, *scripts], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert not done.stderr, done.stderr
+    return done.stdout.splitlines()
