@@ -11,7 +11,7 @@ import pytest
 
 import karat
 from karat.api.settings import Settings
-from karat.methods import method_class
+from karat.methods.lookup import method_class
 from karat.methods.registry import REGISTRY
 
 SOURCE = Path(karat.__file__).parent
