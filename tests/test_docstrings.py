@@ -67,3 +67,11 @@ def test_help_of_a_function_says_what_it_takes_and_returns() -> None:
     text = inspect.getdoc(karat.read) or ""
     for section in ("Parameters", "Returns", "Raises", "Examples"):
         assert f"{section}\n{'-' * len(section)}" in text
+
+
+def test_the_examples_of_the_measures_run() -> None:
+    from karat.results import metrics
+
+    done = doctest.testmod(metrics)
+    assert done.attempted >= 16
+    assert done.failed == 0

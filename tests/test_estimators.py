@@ -1,5 +1,8 @@
 """Estimators as scikit-learn users expect them."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -123,6 +126,12 @@ def test_a_method_that_was_registered_later_is_an_estimator(monkeypatch):
         assert "Late" in dir(karat)
     finally:
         vars(karat).pop("Late", None)
+
+
+def test_a_class_does_not_load_the_optimisers_of_another_method():
+    code = "import karat, sys; karat.PTBCC(); print('scipy.optimize' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
 
 
 class Late(mv.MajorityVote):

@@ -23,14 +23,57 @@ BINS = 15
 
 
 def accuracy(posterior: Floats, truth: Codes) -> float:
-    """Return the share of right labels; a truth that shares the maximum with m - 1 other classes counts as 1/m."""
+    """Return the share of tasks whose label is right.
+
+    A truth that is as probable as m - 1 other classes counts 1/m.
+
+    Parameters
+    ----------
+    posterior : ndarray of shape (T, K)
+        The probability of each class for each task.
+    truth : ndarray of int of shape (T,)
+        The true class of each task; -1 where it is not known. Tasks without a known truth do not count.
+
+    Returns
+    -------
+    float
+        The accuracy, from 0 to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from karat.results import metrics
+    >>> posterior = np.array([[0.9, 0.1], [0.4, 0.6], [0.5, 0.5]])
+    >>> metrics.accuracy(posterior, np.array([0, 1, 0]))
+    0.8333333333333334
+    """
     return float(credit(*_judged(posterior, truth)).mean())
 
 
 def macro_f1(posterior: Floats, truth: Codes) -> float:
     """Return the mean of F1 = 2 right / (predicted + true) over the classes that occur in the truth.
 
-    Classes that are never the truth have no F1 of their own; predicting them lowers the recall of other classes.
+    Classes that never are the truth have no F1 of their own; predicting them costs recall elsewhere.
+
+    Parameters
+    ----------
+    posterior : ndarray of shape (T, K)
+        The probability of each class for each task.
+    truth : ndarray of int of shape (T,)
+        The true class of each task; -1 where it is not known. Tasks without a known truth do not count.
+
+    Returns
+    -------
+    float
+        The macro F1, from 0 to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from karat.results import metrics
+    >>> posterior = np.array([[0.9, 0.1], [0.4, 0.6], [0.5, 0.5]])
+    >>> metrics.macro_f1(posterior[:2], np.array([0, 1]))
+    1.0
     """
     rows, truths = _judged(posterior, truth)
     predicted = _predictions(rows)
@@ -41,16 +84,60 @@ def macro_f1(posterior: Floats, truth: Codes) -> float:
 
 
 def log_loss(posterior: Floats, truth: Codes) -> float:
-    """Return the mean of -ln p(truth), where p is at least 1e-15."""
+    """Return the mean of -ln p(truth), with p not below 1e-15.
+
+    Parameters
+    ----------
+    posterior : ndarray of shape (T, K)
+        The probability of each class for each task.
+    truth : ndarray of int of shape (T,)
+        The true class of each task; -1 where it is not known. Tasks without a known truth do not count.
+
+    Returns
+    -------
+    float
+        The log loss; 0 is best.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from karat.results import metrics
+    >>> posterior = np.array([[0.9, 0.1], [0.4, 0.6], [0.5, 0.5]])
+    >>> round(metrics.log_loss(posterior, np.array([0, 1, -1])), 3)
+    0.308
+    """
     rows, truths = _judged(posterior, truth)
     p = rows[np.arange(len(rows)), truths]
     return float(-np.log(np.clip(p, LEAST_PROBABILITY, 1.0)).mean())
 
 
 def calibration_error(posterior: Floats, truth: Codes, bins: int = BINS) -> float:
-    """Return the expected calibration error: |accuracy - mean confidence|, averaged over bins by their tasks.
+    """Return the expected calibration error: the mean of |accuracy - confidence| over bins of confidence.
 
-    Bins have equal width; a confidence on the edge of two bins belongs to the lower one.
+    Bins are equally wide and count as much as they have tasks. A confidence on the edge of two bins belongs to the
+    lower one.
+
+    Parameters
+    ----------
+    posterior : ndarray of shape (T, K)
+        The probability of each class for each task.
+    truth : ndarray of int of shape (T,)
+        The true class of each task; -1 where it is not known. Tasks without a known truth do not count.
+    bins : int, default 15
+        The number of bins.
+
+    Returns
+    -------
+    float
+        The error, from 0 to 1; 0 is best.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from karat.results import metrics
+    >>> posterior = np.array([[0.9, 0.1], [0.4, 0.6], [0.5, 0.5]])
+    >>> round(metrics.calibration_error(posterior, np.array([0, 1, -1])), 3)
+    0.25
     """
     rows, truths = _judged(posterior, truth)
     confidence = rows.max(axis=1)

@@ -40,9 +40,29 @@ class Truth(NamedTuple):
 def read_truth(
     truth: Any, *, task: str | None = None, label: str | None = None, missing: Sequence[Any] | None = None
 ) -> Truth:
-    """Tasks and truths of a file, a data frame, a mapping, or a pandas series indexed by task.
+    """Read known truths.
 
-    The truth column is called truth, gold or ground truth, else as label columns are called.
+    Parameters
+    ----------
+    truth : path, data frame, mapping or Series
+        The truths: a table with a column of tasks and one of truths, task -> class, or a series indexed by task.
+    task : str, optional
+        The column of the tasks, if its name is not recognised.
+    label : str, optional
+        The column of the truths. By default it is the one called truth, gold or ground truth, otherwise one that is
+        called as columns of votes are.
+    missing : sequence, optional
+        Values that mean "not known", as in `karat.read`.
+
+    Returns
+    -------
+    Truth
+        The tasks, each once, and the truth of each.
+
+    Raises
+    ------
+    InputError
+        If the truths cannot be read, or if a task has several.
     """
     if isinstance(truth, Truth):
         return truth

@@ -73,14 +73,46 @@ class Target:
 
 
 def write_labels_to_table(result: ResultData, address: str, table: str, *, probabilities: bool = False) -> None:
-    """The rows of `ResultData.labels` in a table of a database, whose old rows they replace in one transaction."""
+    """Write the table of `Result.labels` into a table of a database.
+
+    Parameters
+    ----------
+    result : Result
+        The labels.
+    address : str
+        postgresql://..., sqlite:///FILE or duckdb:///FILE.
+    table : str
+        The table. The rows of an existing table are replaced in one transaction.
+    probabilities : bool, default False
+        Add a column per class with its probability.
+
+    Raises
+    ------
+    OutputError
+        If the table cannot be written. Its old rows are then unchanged.
+    """
     from karat.results.tables import labels_pieces
 
     _replace(labels_pieces(result, probabilities=probabilities), address, table)
 
 
 def write_frame_to_table(frame: Any, address: str, table: str) -> None:
-    """Any data frame in a table of a database, whose old rows it replaces in one transaction."""
+    """Write a data frame of any library into a table of a database.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The rows.
+    address : str
+        postgresql://..., sqlite:///FILE or duckdb:///FILE.
+    table : str
+        The table. The rows of an existing table are replaced in one transaction.
+
+    Raises
+    ------
+    OutputError
+        If the table cannot be written. Its old rows are then unchanged.
+    """
     from karat.votes.frames import to_polars
 
     _replace([to_polars(frame)], address, table)

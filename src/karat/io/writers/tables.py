@@ -27,9 +27,24 @@ GZIP = 31  # zlib's number for a stream with the header and the checksum of gzip
 
 
 def write_frame(frame: Any, path: str | os.PathLike[str], *, escape_formulas: bool | None = None) -> None:
-    """Any data frame, in the format that the extension says; "-" is CSV on standard output.
+    """Write a data frame of any library as CSV, TSV, JSONL or Parquet, as the extension says.
 
-    escape_formulas: as in `write_pieces`.
+    Parameters
+    ----------
+    frame : DataFrame
+        The table.
+    path : str or Path
+        The file to write; "-" is CSV on standard output.
+    escape_formulas : bool, optional
+        Put an apostrophe in front of texts in CSV and TSV that a spreadsheet would take for formulas. Karat's readers
+        remove it. The default is True.
+
+    Raises
+    ------
+    InputError
+        If the format is not known.
+    OutputError
+        If the file cannot be written. An existing file is left as it was.
     """
     from karat.votes.frames import to_polars
 
@@ -44,9 +59,26 @@ def write_labels(
     probabilities: bool = False,
     escape_formulas: bool | None = None,
 ) -> None:
-    """The table of `ResultData.labels`, made and written piece by piece: it never is in memory as a whole.
+    """Write the table of `Result.labels` piece by piece, without holding all of it in memory.
 
-    escape_formulas: as in `write_pieces`.
+    Parameters
+    ----------
+    result : Result
+        The labels.
+    path : str or Path
+        The file to write: CSV, TSV, JSONL or Parquet, as the extension says; "-" is CSV on standard output.
+    probabilities : bool, default False
+        Add a column per class with its probability.
+    escape_formulas : bool, optional
+        Put an apostrophe in front of texts in CSV and TSV that a spreadsheet would take for formulas. Karat's readers
+        remove it. The default is True.
+
+    Raises
+    ------
+    InputError
+        If the format is not known.
+    OutputError
+        If the file cannot be written. An existing file is left as it was.
     """
     from karat.results.tables import labels_pieces
 
