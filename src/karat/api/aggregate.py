@@ -74,8 +74,32 @@ def aggregate(
         Continue from the checkpoint, if it exists. The result is the same, to the bit.
     overwrite : bool, default False
         Discard the unfinished work of an earlier run in the checkpoint.
-    task, annotator, label, wide, classes, repeated, missing, query, table, params, format, question, include
-        How to read the votes, as in `karat.read`.
+    task : str, optional
+        The column of the tasks, if its name is not recognised.
+    annotator : str or list of str, optional
+        The column of the annotators. With `wide=True`, the columns of the annotators.
+    label : str, optional
+        The column of the votes.
+    wide : bool, default False
+        The table has a row per task and a column per annotator.
+    classes : list, optional
+        All classes, in the order wanted. Any other label is then an error.
+    repeated : {"first", "last", "majority", "all", "error"}, default "first"
+        Which votes count if an annotator voted on a task more than once.
+    missing : list, optional
+        Labels that mean "no vote", besides null, NaN and blank.
+    query : str, optional
+        The query to read from a database.
+    table : str, optional
+        The table to read from a database.
+    params : mapping, optional
+        Values that are bound to :name in the query.
+    format : str, optional
+        The tool that wrote an export, if it is not recognised.
+    question : str, optional
+        The question to read, if an export has several.
+    include : str or sequence of str, optional
+        What the reader of an export leaves out by default.
     **settings : dict
         Settings of a method that is given by name.
 

@@ -24,7 +24,7 @@ def agreement(votes: Any, *, level: Level = "nominal", **reading: Any) -> Agreem
         The votes, as in `karat.aggregate`; or a result, or the path of a saved one, whose votes are measured.
     level : {"nominal", "ordinal", "interval"}, default "nominal"
         What classes are to alpha: names, in order (give `classes` if it is not that of the alphabet), or numbers.
-    **reading
+    **reading : dict
         How to read the votes: keywords of `karat.read`. The default of `repeated` is "all" here.
 
     Returns

@@ -44,11 +44,21 @@ def compare(
         Names from `karat methods`, or methods with their settings. The default is all methods.
     truth : path, data frame or mapping, optional
         Known truths of some tasks, to judge the labels by. They do not teach the methods.
-    prior, engine, threads, resume, overwrite, on_step
-        As in `karat.aggregate`.
+    prior : Result or path, optional
+        An earlier result. What it knows about annotators who vote again is used.
+    engine : str or Engine, default "local"
+        Where the fit runs: "local" (threads), "gpu", "dask", or an engine object.
+    threads : int, optional
+        Threads to use. The default is the environment variable KARAT_THREADS, else one per core.
     checkpoint : path, optional
         As in `karat.aggregate`. If there are several methods, each has its own file, with its name at the end.
-    **reading
+    resume : bool, default False
+        Continue from the checkpoint, if it exists.
+    overwrite : bool, default False
+        Discard the unfinished work of an earlier run in the checkpoint.
+    on_step : callable, optional
+        Called with a `Step` after each sweep.
+    **reading : dict
         How to read the votes: keywords of `karat.read`.
 
     Returns

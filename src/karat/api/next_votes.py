@@ -47,9 +47,25 @@ def next_votes(
         Those who may vote next. The default is all, each in proportion to their votes so far.
     safe : float, default 0.95
         A label with this probability needs no further vote.
-    method, gold, prior, engine, threads, checkpoint, resume, overwrite, on_step
-        How to fit votes, as in `karat.aggregate`.
-    **reading
+    method : str or Method, default "anchored"
+        The method that is fitted to votes.
+    gold : path, data frame, mapping, str or bool, optional
+        Known truths of some tasks.
+    prior : Result or path, optional
+        An earlier result. What it knows about annotators who vote again is used.
+    engine : str or Engine, default "local"
+        Where the fit runs: "local" (threads), "gpu", "dask", or an engine object.
+    threads : int, optional
+        Threads to use. The default is the environment variable KARAT_THREADS, else one per core.
+    checkpoint : path, optional
+        A file for unfinished work.
+    resume : bool, default False
+        Continue from the checkpoint, if it exists.
+    overwrite : bool, default False
+        Discard the unfinished work of an earlier run in the checkpoint.
+    on_step : callable, optional
+        Called with a `Step` after each sweep.
+    **reading : dict
         How to read votes: keywords of `karat.read`.
 
     Returns

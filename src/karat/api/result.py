@@ -75,6 +75,8 @@ class Result(ResultData):
         The settings of the method.
     known_annotators : int or None
         How many annotators the prior knew; None without a prior.
+    annotator_weights : ndarray of shape (W,) or None
+        The weights of annotators in files of the first version; None in all others.
     temperature : float
         The temperature that a calibration applied to the posterior; 1 without one.
     votes_folded_in : int

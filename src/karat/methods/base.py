@@ -70,6 +70,12 @@ class Method(ABC):
 
     Attributes
     ----------
+    tolerance, max_iterations, seed : float, int, int
+        The settings that every method has.
+    earlier : ndarray or None
+        The counts of an earlier run that `with_prior` set.
+    notes : tuple of str
+        Sentences that go into the notes of a result.
     name : str
         How the method is called: `karat.aggregate(votes, "name")`. Required.
     takes_gold : bool, default True
@@ -142,11 +148,23 @@ class Method(ABC):
         return {setting.name: setting.default for setting in fields(cls) if setting.init}
 
     def n_parameters(self, annotations: Annotations) -> int:
-        """How many numbers a fit keeps at least, beside the votes and the posterior: for the check of memory."""
+        """Return how many numbers a fit stores at least, besides votes and posterior.
+
+        Parameters
+        ----------
+        annotations : Annotations
+            The votes.
+
+        Returns
+        -------
+        int
+            Used to refuse a fit that cannot fit into memory.
+        """
         return 0
 
     @property
     def n_restarts(self) -> int:
+        """How often the fit starts anew; the best bound wins."""
         return 1
 
     @property
@@ -170,61 +188,251 @@ class Method(ABC):
         return False
 
     def coordinates(self, parameters: Any) -> Floats:
-        """The parameters as one vector in which any point makes sense (logs of positive numbers)."""
+        """Return the parameters as one vector without constraints, such as logs of positive numbers.
+
+        Parameters
+        ----------
+        parameters : named tuple
+            The parameters of the last sweep.
+
+        Returns
+        -------
+        ndarray
+            The vector, for acceleration.
+        """
         raise InputError(f"{self.name} cannot be accelerated")
 
     def at(self, coordinates: Floats, parameters: Any) -> Any:
-        """The parameters of these coordinates; what they leave open is as in `parameters`."""
+        """Return the parameters at these coordinates.
+
+        Parameters
+        ----------
+        coordinates : ndarray
+            A vector as `coordinates` returns it.
+        parameters : named tuple
+            Everything that the coordinates do not determine.
+
+        Returns
+        -------
+        named tuple
+            The parameters.
+        """
         raise InputError(f"{self.name} cannot be accelerated")
 
     @abstractmethod
-    def start(self, block: Block, restart: int) -> Any: ...
+    def start(self, block: Block, restart: int) -> Any:
+        """Write the first posterior of the tasks of a block.
+
+        Parameters
+        ----------
+        block : Block
+            Some of the tasks: `block.votes`, `block.gold` and `block.posterior`, which is written.
+        restart : int
+            The number of the restart; 0 unless `n_restarts` is more than 1.
+
+        Returns
+        -------
+        named tuple
+            Sums over the tasks of the block; a field `change` is a maximum instead.
+        """
 
     @abstractmethod
-    def begin(self, statistics: Any) -> Any: ...
+    def begin(self, statistics: Any) -> Any:
+        """Make the parameters of the first sweep.
+
+        Parameters
+        ----------
+        statistics : named tuple
+            Sums over all tasks, as `start` and `sweep` return them.
+
+        Returns
+        -------
+        named tuple
+            The parameters.
+        """
 
     @abstractmethod
-    def sweep(self, block: Block, parameters: Any) -> Any: ...
+    def sweep(self, block: Block, parameters: Any) -> Any:
+        """Write the new posterior of the tasks of a block.
+
+        Parameters
+        ----------
+        block : Block
+            Some of the tasks: `block.votes`, `block.gold` and `block.posterior`, which is written.
+        parameters : named tuple
+            What `begin` or `expect` returned.
+
+        Returns
+        -------
+        named tuple
+            Sums over the tasks of the block, with the largest change of a posterior as `change`.
+        """
 
     def expect(self, statistics: Any, before: Any) -> Any:
+        """Make the parameters of the next sweep.
+
+        Parameters
+        ----------
+        statistics : named tuple
+            Sums over all tasks, as `start` and `sweep` return them.
+        before : named tuple
+            The parameters of the last sweep.
+
+        Returns
+        -------
+        named tuple
+            The parameters.
+        """
         raise TypeError(f"{type(self).__name__} must have expect or advance")
 
     def advance(self, engine: Engine, statistics: Any, before: Any) -> Any:
+        """Replace `expect` if the update needs further passes over the votes.
+
+        Parameters
+        ----------
+        engine : Engine
+            Sums a function over all blocks: `engine.sum(function, ...)`.
+        statistics : named tuple
+            Sums over all tasks, as `start` and `sweep` return them.
+        before : named tuple
+            The parameters of the last sweep.
+
+        Returns
+        -------
+        named tuple
+            The parameters.
+        """
         return self.expect(statistics, before)
 
     def bound(self, parameters: Any, statistics: Any) -> float:
+        """Return what the method maximises; NaN if there is no such thing.
+
+        Parameters
+        ----------
+        parameters : named tuple
+            The parameters of the last sweep.
+        statistics : named tuple
+            Sums over all tasks, as `start` and `sweep` return them.
+
+        Returns
+        -------
+        float
+            The value at these parameters.
+        """
         return math.nan
 
     def converged(self, steps: list[Step]) -> bool:
+        """Return whether the fit ends here.
+
+        Parameters
+        ----------
+        steps : list of Step
+            What each sweep did so far.
+
+        Returns
+        -------
+        bool
+            By default, whether no posterior changed by `tolerance`.
+        """
         return steps[-1].change < self.tolerance
 
     def cautions(self, n_tasks: int) -> list[str]:
-        """What users must know of results with so many tasks; goes into the result's notes."""
+        """Return what users should know about results with so many tasks.
+
+        Parameters
+        ----------
+        n_tasks : int
+            The number of tasks.
+
+        Returns
+        -------
+        list of str
+            Sentences for the notes of the result.
+        """
         return []
 
     @abstractmethod
-    def learned(self, parameters: Any) -> Learned: ...
+    def learned(self, parameters: Any) -> Learned:
+        """Return what a result keeps besides the labels.
+
+        Parameters
+        ----------
+        parameters : named tuple
+            The parameters of the last sweep.
+
+        Returns
+        -------
+        Learned
+            Class shares, confusion matrices, and `statistics` that `sufficient_statistics` needs.
+        """
 
     def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
-        """The sums that the result was made from; only asked of methods whose `remembers` is not None."""
+        """Return the sums that a result was made from, so that new votes can be folded in.
+
+        Parameters
+        ----------
+        result : ResultData
+            A result of this method. It is only asked for if `remembers` is not None.
+
+        Returns
+        -------
+        SufficientStatistics
+            First sums, last sums and parameters.
+        """
         raise TypeError(f"{type(self).__name__} has remembers, so it must have sufficient_statistics")
 
     def why_not_updatable(self) -> str:
-        """Why new votes cannot be folded into a result of this method; nothing where they can."""
+        """Return why new votes cannot be folded into a result of this method.
+
+        Returns
+        -------
+        str
+            A reason; empty if they can.
+        """
         return "" if self.remembers is not None else f"{self.name} cannot fold in new votes"
 
     def recompute_priors(self, parameters: Any, first: Any) -> Any:
-        """The same parameters with the priors that these first sums make, where priors come from the votes."""
+        """Replace priors that are made from the votes.
+
+        Parameters
+        ----------
+        parameters : named tuple
+            The parameters of the last sweep.
+        first : named tuple
+            The first sums, with the new votes.
+
+        Returns
+        -------
+        named tuple
+            The parameters with new priors.
+        """
         return parameters
 
     def with_prior(self, earlier: Any) -> Self:
-        """A method of the same settings that counts what is known from an earlier run, too."""
+        """Return a copy of the method that adds the counts of an earlier run.
+
+        Parameters
+        ----------
+        earlier : ndarray
+            Counts of shape [annotator, vote, truth].
+
+        Returns
+        -------
+        Method
+            The copy.
+        """
         informed = copy.copy(self)
         informed.earlier = earlier
         return informed
 
     def learned_per_task(self) -> tuple[str, ...]:
-        """Names of what the blocks keep for each task that belongs into the result, e.g. difficulties."""
+        """Return the names of arrays per task that belong into the result, such as difficulties.
+
+        Returns
+        -------
+        tuple of str
+            Names of arrays of the blocks.
+        """
         return ()
 
 
