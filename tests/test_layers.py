@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -106,3 +107,11 @@ def test_an_old_module_name_leads_to_the_new_one_and_warns(old: str, monkeypatch
         module = import_module(old)
     assert module is import_module(MOVED[old])
     monkeypatch.delitem(sys.modules, old)
+
+
+def test_the_old_module_compare_and_the_function_of_its_name_both_work():
+    program = "import warnings; warnings.simplefilter('ignore')\nimport karat\nfrom karat.compare import compare\n"
+    program += "votes = karat.Annotations.from_arrays([1, 1, 2], list('aba'), list('xxy'))\n"
+    program += "print(len(karat.compare(votes, ['mv', 'ds']).rows()), len(compare(votes, ['mv']).rows()))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["2", "1"]

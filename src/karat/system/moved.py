@@ -8,6 +8,7 @@ from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 from warnings import warn
 
 __all__ = ["MOVED", "install"]
@@ -16,7 +17,7 @@ MOVED = {
     "karat.annotations": "karat.votes.annotations",
     "karat.archive": "karat.results.archive",
     "karat.checkpoint": "karat.fitting.checkpoint",
-    "karat.compare": "karat.insight.comparison",
+    "karat.compare": "karat.api.compare",
     "karat.databases": "karat.io.databases",
     "karat.datasets": "karat.paper.datasets",
     "karat.distributed": "karat.api.folders",
@@ -43,6 +44,13 @@ MOVED = {
 }
 
 
+class _CallableModule(ModuleType):
+    """A module whose old name is now that of a function: `karat.compare`."""
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        return self.compare(*arguments, **keywords)
+
+
 class _Moved(MetaPathFinder, Loader):
     """Finds a module under its old name and loads the new one."""
 
@@ -54,7 +62,10 @@ class _Moved(MetaPathFinder, Loader):
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         new = MOVED[spec.name]
         warn(f"{spec.name} is now {new}; the old name goes in the next release", DeprecationWarning, stacklevel=2)
-        return import_module(new)
+        module = import_module(new)
+        if spec.name == "karat.compare":  # Python now sets this attribute of karat to the module
+            module.__class__ = _CallableModule
+        return module
 
     def exec_module(self, module: ModuleType) -> None:
         """The module has run under its own name."""
