@@ -1,4 +1,4 @@
-"""The actors of all workers: who keeps which block, how they are asked, and who of them is still there."""
+"""The actors of all workers: which worker has which block, how actors are called, and which of them are lost."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UNEVEN = 0.1  # how much more than the even share somebody may get, to have whol
 
 
 class WorkerPool:
-    """One actor a worker."""
+    """One actor per worker."""
 
     def __init__(self, cluster: Cluster, dtype: Any) -> None:
         self.cluster, self.dtype = cluster, dtype
@@ -41,7 +41,7 @@ class WorkerPool:
         self.attempt = 0
 
     def attach(self, workers: dict[str, int]) -> None:
-        """An actor for each worker that has none. Workers that go away meanwhile stay without."""
+        """Start an actor on each worker that has none. Workers that leave meanwhile are skipped."""
         futures = {
             address: self.cluster.client.submit(
                 BlockActor, threads, self.dtype, actor=True, workers=[address], pure=False
@@ -72,7 +72,7 @@ class WorkerPool:
             raise Lost(str(error)) from error
 
     def share_out(self, blocks: Sequence[int]) -> None:
-        """Homes for blocks: neighbours together, and nobody gets more than their threads' share of all."""
+        """Assign blocks to workers: neighbours together, and each worker at most the share of its threads."""
         if not self.actors:
             raise Lost("no worker is left")
         unit = _unit(len(self.homes) + len(blocks), sum(self.threads.values()))
@@ -84,13 +84,13 @@ class WorkerPool:
             room[address] -= len(group)
 
     def _room(self, unit: int, n_blocks: int) -> dict[str, int]:
-        """How many blocks each worker can still take."""
+        """Return how many more blocks each worker can take."""
         units, threads = math.ceil(n_blocks / unit), sum(self.threads.values())
         taken = Counter(self.homes.values())
         return {a: unit * math.ceil(units * self.threads[a] / threads) - taken[a] for a in self.actors}
 
     def place(self, block: int, origin: Origin | None, number: int, kept: Kept | None) -> None:
-        """Send a block home. Does not wait, but for what was sent long before."""
+        """Send a block to its worker. Wait only if too many blocks are on the way."""
         future = self._call(self.homes[block], "take", self.attempt, block, origin, number, kept)
         self.on_the_way.append((block, future))
         if len(self.on_the_way) > IN_FLIGHT * len(self.actors):
@@ -106,13 +106,13 @@ class WorkerPool:
         self.loaded.add(block)
 
     def catch_up(self, blocks: Iterable[int], number: int, payload: bytes) -> None:
-        """Those who keep these blocks repeat a pass on them."""
+        """Repeat a pass on these blocks."""
         addresses = sorted({self.homes[block] for block in blocks})
         for future in [self._call(address, "catch_up", number, payload) for address in addresses]:
             self._arrived(future)
 
     def run(self, number: int, payload: bytes) -> tuple[Any, int]:
-        """A pass over all blocks, ordered and answered along a tree of workers. -> the sum, and the bytes moved"""
+        """Run a pass over all blocks along a tree of workers. Return the sum and the number of bytes moved."""
         order = Order(number, self.attempt, payload, len(self.homes))
         (root,) = self._branches([address for address in sorted(self.actors) if address in self.homes.values()], 1)
         answer: Answer = self._result(root.actor.run(order, root.branches))
@@ -125,12 +125,12 @@ class WorkerPool:
         return next(iter(nodes.values())), len(payload) + len(answer.nodes) + answer.moved
 
     def collect(self, name: str | None) -> dict[int, Any]:
-        """What the blocks keep, by their number."""
+        """Return what the blocks hold, by the number of the block."""
         futures = [self._call(address, "kept", name) for address in sorted(self.actors)]
         return {block: values for future in futures for block, values in self._result(future).items()}
 
     def leave_out_the_lost(self) -> set[int]:
-        """Whoever waits for a lost worker is told to give up. -> the blocks that were lost with it"""
+        """Remove lost workers, and make actors that wait for them give up. Return the lost blocks."""
         self.attempt += 1
         self.on_the_way = []
         end = time.monotonic() + NOTICE
@@ -144,11 +144,11 @@ class WorkerPool:
         return gone
 
     def release(self) -> None:
-        """Dask frees what nobody refers to."""
+        """Forget all actors: Dask frees what has no references."""
         self.actors, self.threads, self.homes, self.loaded, self.on_the_way = {}, {}, {}, set(), []
 
     def _branches(self, addresses: Sequence[str], n: int) -> list[Branch]:
-        """These workers as n branches, each of neighbours, so that many of their sums can be joined on the way."""
+        """Split these workers into n branches of neighbours, so that many sums can be joined on the way."""
         parts = [part.tolist() for part in np.array_split(np.array(addresses, dtype=object), n)]
         return [Branch(self.actors[part[0]], self._branches(part[1:], 2)) for part in parts if part]
 
@@ -184,7 +184,9 @@ class WorkerPool:
 
 
 def _unit(n_blocks: int, n_threads: int) -> int:
-    """Blocks go in groups that are whole branches of the tree of sums, as large as an even share allows."""
+    """Return how many blocks are assigned together: a whole branch of the tree of sums, as large as an even share
+    allows.
+    """
     most = (1 + UNEVEN) * math.ceil(n_blocks / n_threads)
     units = [1 << level for level in range(n_blocks.bit_length())]
     return max(unit for unit in units if math.ceil(math.ceil(n_blocks / unit) / n_threads) * unit <= most)
@@ -199,7 +201,7 @@ def _same_version(address: str, version: str) -> None:
 
 
 def _refuse(error: bytes) -> None:
-    """What went wrong in a step goes wrong here, too."""
+    """Raise here the error that a step raised on a worker."""
     if not error:
         return
     found = cloudpickle.loads(error)
