@@ -16,7 +16,7 @@ from karat.engines.dask.packing import Origin
 
 __all__ = ["Answer", "BlockActor", "Branch", "Lost", "Order", "installed_version"]
 
-PATIENCE = 0.5  # seconds between two looks whether it still makes sense to wait for another worker
+PATIENCE = 0.5  # seconds between two checks whether to go on waiting for another worker
 
 Kept = tuple[NDArray[Any], dict[str, NDArray[Any]]]  # the posterior and the state of a block
 
@@ -47,7 +47,7 @@ class Answer(NamedTuple):
     nodes: bytes = b""
     moved: int = 0  # bytes that went between workers
     error: bytes = b""  # of the step
-    is_lost: bool = False  # somebody further down does not answer
+    is_lost: bool = False  # a worker further down does not answer
 
 
 class BlockActor:
@@ -138,7 +138,7 @@ class BlockActor:
                 return answer
             except TimeoutError:
                 continue
-            except Exception as error:  # whatever Dask makes of a worker that is gone
+            except Exception as error:  # Dask raises many errors for a lost worker
                 raise Lost from error
         raise Lost
 

@@ -21,11 +21,11 @@ Found = TypeVar("Found")
 
 CONNECT = 10.0  # seconds until a scheduler must have answered
 WORKERS = 30.0  # until a worker must be there
-REPLACEMENT = 10.0  # for a lost worker to come back, before the others take its blocks
-POLL, LOOK = 0.02, 1.0  # between two looks whether work is done, and whether workers are there
+REPLACEMENT = 10.0  # for a lost worker to return, before others get its blocks
+POLL, LOOK = 0.02, 1.0  # between two checks that work is done, and that workers are connected
 
 QUIET = {
-    "distributed.worker.profile.enabled": False,  # it looks at every thread a hundred times a second
+    "distributed.worker.profile.enabled": False,  # it samples every thread a hundred times a second
     "distributed.nanny.pre-spawn-environ": {},  # has freed memory given back at once: thousands of page faults a sweep
 }
 
@@ -134,8 +134,8 @@ def _start(workers: int) -> LocalCluster:
             return LocalCluster(
                 n_workers=workers,
                 threads_per_worker=1,
-                dashboard_address=":0",  # any free port: somebody else may use the usual one
-                silence_logs=logging.CRITICAL,  # a lost worker is our business
+                dashboard_address=":0",  # any free port: another process may use the usual one
+                silence_logs=logging.CRITICAL,  # the engine handles lost workers
             )
     except (OSError, RuntimeError) as error:
         raise KaratError(

@@ -20,7 +20,7 @@ from karat.votes.annotations import Annotations
 
 __all__ = ["DaskEngine"]
 
-MOST_LOSSES = 5  # in one pass, beside one for each worker: whoever fails more often will fail again
+MOST_LOSSES = 5  # in one pass, beside one for each worker: more losses will not end
 ROOM = 0.7  # of a worker's memory that blocks may take; the rest is for sums, parameters and the interpreter
 
 Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
@@ -49,7 +49,7 @@ class DaskEngine:
         self.pool = WorkerPool(self.cluster, self.dtype)
         self.origin: Callable[[int], Origin] = _nowhere
         self.first_task = np.zeros(1, np.int64)  # of each block, and the end
-        self.behind: set[int] = set()  # blocks that have no home, or have not caught up with the others
+        self.behind: set[int] = set()  # blocks without a worker, or that have missed passes
         self.moved: list[int] = []  # bytes, in each pass
         self.n_workers = 0  # at first; so many should be there again after a loss
 
@@ -133,7 +133,7 @@ class DaskEngine:
                 return work()
             except Lost as lost:
                 last = lost
-                self.behind |= self.pool.leave_out_the_lost()
+                self.behind |= self.pool.remove_lost()
                 self.pool.attach(self.cluster.wait_for(self.n_workers, REPLACEMENT))
         raise KaratError(f"Dask workers were lost {most} times within one pass over the votes ({last}), {DYING}")
 
@@ -141,7 +141,7 @@ class DaskEngine:
         """Assign the blocks without a worker, load their votes, and repeat the passes that they have missed."""
         if not self.behind:
             return
-        self.pool.share_out(sorted(self.behind - self.pool.homes.keys()))
+        self.pool.assign(sorted(self.behind - self.pool.worker_of.keys()))
         for index in sorted(self.behind):
             origin = None if index in self.pool.loaded else self.origin(index)
             first, end = self.first_task[index : index + 2].tolist()

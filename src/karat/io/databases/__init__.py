@@ -29,7 +29,7 @@ SHAPES = "postgresql://USER@HOST/DATABASE, sqlite:///FILE and duckdb:///FILE"
 ADDRESS = re.compile(r"(\w+)(?:\+\w+)?://(.*)", re.DOTALL)  # postgresql+psycopg:// is SQLAlchemy's way to write it
 NAME = re.compile(r'"(?:[^"]|"")+"|[^."]+')
 
-SECONDS = 10  # to wait for a server, or for somebody else who is writing
+SECONDS = 10  # to wait for a server, or for another writer
 MOST_ROWS = 2**18  # in a batch
 FETCHED = 2**16  # rows at a time, where they are asked for one lot after the other
 

@@ -1,4 +1,4 @@
-"""Known truths: to teach a method (gold) or to judge it (evaluation)."""
+"""Known truths, to teach a method (gold) or to evaluate it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = ["GoldColumn", "Match", "Truth", "gold_column", "gold_truth", "match_t
 
 
 class GoldColumn(str):
-    """The name of a column of the votes' own table with the gold truths: never a path, whatever it looks like."""
+    """The name of a column of the votes' own table with the gold truths. It is never taken for a path."""
 
 
 class Truth(NamedTuple):
-    """Tasks, each once, and the truth of each."""
+    """Distinct tasks and their truths."""
 
     task: Names
     truth: Names
@@ -42,9 +42,9 @@ class Match(NamedTuple):
 def read_truth(
     truth: Any, *, task: str | None = None, label: str | None = None, missing: Sequence[Any] | None = None
 ) -> Truth:
-    """Tasks and truths of a file, a data frame, a mapping, or a pandas series indexed by task.
+    """Read tasks and truths of a file, a data frame, a mapping, or a pandas series indexed by task.
 
-    The truth column is called truth, gold or ground truth, else as label columns are called.
+    The truth column is called truth, gold or ground truth, or has a usual name of a label column.
     """
     if isinstance(truth, Truth):
         return truth
@@ -61,7 +61,7 @@ def read_truth(
 
 
 def one_per_task(table: Table, tasks: Coded, column: Any, missing: Sequence[Any] | None) -> Truth:
-    """The truth of each task of a table, where a task may stand in several rows."""
+    """Return the truth of each task of a table in which a task may have several rows."""
     truths = drop_missing(table.values(column), missing)
     if table.is_text:
         truths = integer_names(truths)
@@ -80,9 +80,9 @@ def one_per_task(table: Table, tasks: Coded, column: Any, missing: Sequence[Any]
 
 
 def gold_column(gold: Any, columns: Sequence[Any]) -> Any:
-    """The column of the votes' own table that holds the gold truths, or None if they are elsewhere.
+    """Return the column of the votes' own table with the gold truths, or None if they are elsewhere.
 
-    True means the column called gold or truth; a text that is a column's name means that column, else a path.
+    True means the column called gold or truth. A text means the column of that name, or else a path.
     """
     if isinstance(gold, str) and gold in columns:
         return str(gold)
@@ -98,7 +98,7 @@ def gold_column(gold: Any, columns: Sequence[Any]) -> Any:
 
 
 def gold_truth(table: Table, tasks: Coded, column: Any, gold: Any, missing: Sequence[Any] | None) -> Truth | None:
-    """The gold truths, from a column of the votes' own table or from elsewhere."""
+    """Return the gold truths, from a column of the votes' own table or from another source."""
     if column is not None:
         return one_per_task(table, tasks, column, missing)
     return None if gold is None or gold is False else read_truth(gold, missing=missing)
@@ -116,7 +116,7 @@ def match_truth(annotations: Annotations, truth: Any) -> Match:
 
 
 def with_gold(annotations: Annotations, gold: Any) -> Annotations:
-    """Annotations that exist already, with these gold truths in the place of theirs."""
+    """Return annotations whose gold truths are replaced."""
     truth = read_truth(gold)
     found = match_truth(annotations, truth)
     if found.unvoted:

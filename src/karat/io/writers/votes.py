@@ -65,7 +65,7 @@ def wide_votes(votes: Annotations, *, gold: bool = False) -> pl.DataFrame:
     long = pl.concat(list(votes_pieces(votes)), how="vertical").with_columns(pl.col("annotator").cast(pl.String))
     if long.select(pl.struct("task", "annotator").is_duplicated().any()).item():
         raise InputError(
-            "somebody voted on a task more than once, and a wide table has room for one vote; read the votes with "
+            "an annotator voted on a task more than once, and a wide table holds one vote; read the votes with "
             'repeated="first", "last" or "majority"'
         )
     table = long.pivot(on="annotator", on_columns=names, index="task", values="label", maintain_order=True)
