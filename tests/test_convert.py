@@ -73,7 +73,7 @@ def test_of_repeated_votes_a_wide_table_has_the_first(tmp_path):
         done = run("convert", votes, "-o", out, "--to", "wide", *option)
         assert out.read_text() == f"task,ann\n1,{label}\n2,x\n"
         assert "left out: 1 repeated vote" in done.stderr
-    with pytest.raises(InputError, match="more than once, and a wide table has room for one vote"):
+    with pytest.raises(InputError, match="more than once, and a wide table holds one vote"):
         karat.write_votes(karat.read(votes, repeated="all"), out, wide=True)
 
 

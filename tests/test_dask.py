@@ -222,13 +222,13 @@ def test_blocks_are_shared_out_evenly_in_branches_of_the_tree(n_blocks, threads)
     made = worker_pool.WorkerPool(None, float)
     made.threads = {f"w{number:02}": n for number, n in enumerate(threads)}
     made.actors = dict.fromkeys(made.threads)
-    made.share_out(range(n_blocks))
-    most = max(list(made.homes.values()).count(name) / n for name, n in made.threads.items())
+    made.assign(range(n_blocks))
+    most = max(list(made.worker_of.values()).count(name) / n for name, n in made.threads.items())
     assert most <= 1.1 * -(-n_blocks // sum(threads)) or most <= 1
     sums = 0
     for name in made.threads:
         tree = Tree(n_blocks)
-        for block in [block for block, home in made.homes.items() if home == name]:
+        for block in [block for block, home in made.worker_of.items() if home == name]:
             tree.add((0, block), Statistics(0.0, np.ones(1), np.ones(1), 0.0))
         sums += len(tree.nodes)
     assert sums <= 2 * len(threads)

@@ -1,7 +1,7 @@
-"""Cells that a spreadsheet would take for formulas, in CSV and TSV files.
+"""Escape cells of CSV and TSV files that a spreadsheet would take for formulas.
 
-A text that begins with =, +, -, @, a tab or a line break gets an apostrophe in front, unless it is a number. So does
-one that begins with apostrophes before such a character; so that taking one apostrophe away gives back every text.
+A text that begins with =, +, -, @, a tab or a line break gets an apostrophe in front, unless it is a number. So does a
+text that begins with apostrophes before such a character. Removing one apostrophe therefore restores every text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ESCAPED = r"^'('*[=+\-@\t\r\n])"
 
 
 def escaped(frame: pl.DataFrame) -> pl.DataFrame:
-    """The table with an apostrophe before each text, and each name of a column, that could be a formula."""
+    """Return the table with an apostrophe before each text and column name that could be a formula."""
     import polars as pl
 
     texts = pl.col(pl.String, pl.Categorical, pl.Enum).cast(pl.String)
@@ -34,7 +34,7 @@ def escaped(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def unescaped(frame: pl.DataFrame) -> pl.DataFrame:
-    """The table as it was before `escaped`."""
+    """Return the table as it was before `escaped`."""
     import polars as pl
 
     marked = [column for column in frame if column.dtype == pl.String and column.str.starts_with(MARK).any()]
@@ -42,7 +42,7 @@ def unescaped(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def unescaped_name(name: str) -> str:
-    """The name of a column as it was before `escaped`."""
+    """Return the name of a column as it was before `escaped`."""
     return re.sub(ESCAPED, r"\1", name)
 
 

@@ -1,7 +1,7 @@
 """Files that are replaced as a whole.
 
-New content grows in a temporary file beside its target. The process that writes it keeps it locked, so that the next
-run can tell what a killed one left behind (which it removes) from what somebody is still writing.
+New content is written to a temporary file beside its target. The process that writes it holds a lock on it, so that
+the next run can remove what a killed process left behind, and leaves alone what another process is still writing.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ REMEDIES = {
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary path to write to: it takes the place of `path` if the block ends well, else it is gone.
+    """Yield a temporary path, which replaces `path` if the block ends without an error and is removed otherwise.
 
-    A path that an outer `replacing` of this process gave out is written to as it is.
+    A path that an outer `replacing` of this process yielded is written to directly.
     """
     target = Path(path).expanduser()
     if target in _reserved:
@@ -87,9 +87,9 @@ def uninterrupted() -> Iterator[None]:
 
 @contextmanager
 def reserved(target: Path) -> Iterator[Path]:
-    """An empty file beside the target, locked while the block runs: moves are atomic only within one disk.
+    """Yield an empty file beside the target, locked while the block runs: moves are atomic only within one disk.
 
-    Devices stay as they are. It ends as the target does, since the extension tells the format.
+    Devices keep their place. The name ends as that of the target does, since the suffix tells the format.
     """
     for leftover in abandoned(target):
         shutil.rmtree(attached_folder(leftover), ignore_errors=True)
@@ -107,12 +107,12 @@ def reserved(target: Path) -> Iterator[Path]:
 
 
 def attached_folder(temporary: Path) -> Path:
-    """The folder that belongs to a reserved file, and is removed with it when its process was killed."""
+    """Return the folder that belongs to a reserved file, and is removed with it if its process was killed."""
     return temporary.with_name(f"{temporary.name}.d")
 
 
 def abandoned(target: Path) -> Iterator[Path]:
-    """The temporary files of a target whose processes are gone; each is locked while it is looked at."""
+    """Yield the temporary files of a target whose processes are gone, each locked until the next."""
     pattern = f"{glob.escape(_prefix(target))}{'[0-9a-f]' * 2 * HEX}.part*"
     for found in _folder_of_temporary(target).glob(pattern):
         if found.is_dir() or found.is_symlink():
@@ -131,7 +131,7 @@ _reserved: set[Path] = set()
 
 @contextmanager
 def prepared(folder: Path) -> Iterator[None]:
-    """The folder, made if need be; if it is new, it does not outlive a failure."""
+    """Create the folder if needed. Remove it again if it is new and the block fails."""
     is_new = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -146,7 +146,7 @@ def prepared(folder: Path) -> Iterator[None]:
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
-    """All of the data or nothing; "-" is standard output."""
+    """Write all of the data or nothing; "-" is standard output."""
     if os.fspath(path) == STANDARD_OUTPUT:
         print_bytes(data)
         return
@@ -155,7 +155,7 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
 
 
 def print_bytes(data: bytes) -> None:
-    """An unbuffered standard output may take a part only."""
+    """Write all bytes to standard output, which may take a part at a time if it is unbuffered."""
     rest = memoryview(data)
     while rest:
         rest = rest[sys.stdout.buffer.write(rest) :]
@@ -163,7 +163,7 @@ def print_bytes(data: bytes) -> None:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Find out before the long work, not after it, that the result cannot be written."""
+    """Refuse, before the long work, a path that cannot be written."""
     if os.fspath(path) == STANDARD_OUTPUT:
         return
     target = Path(path).expanduser()
@@ -203,7 +203,7 @@ def _folder_of_temporary(target: Path) -> Path:
 
 
 def _reserve(target: Path) -> tuple[Path, int | None]:
-    """A new file and the handle that locks it; Windows cannot move a file that is open, so none is locked there."""
+    """Create a file and return the handle that locks it. Windows cannot move an open file, so none is locked there."""
     while True:
         temporary = temporary_name(target)
         handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)  # the user's umask applies

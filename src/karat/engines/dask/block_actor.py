@@ -1,4 +1,4 @@
-"""On a worker: the blocks that it keeps, and the steps that it runs on them."""
+"""The actor on each worker: it holds blocks and runs steps on them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from karat.engines.dask.packing import Origin
 
 __all__ = ["Answer", "BlockActor", "Branch", "Lost", "Order", "installed_version"]
 
-PATIENCE = 0.5  # seconds between two looks whether it still makes sense to wait for another worker
+PATIENCE = 0.5  # seconds between two checks whether to go on waiting for another worker
 
 Kept = tuple[NDArray[Any], dict[str, NDArray[Any]]]  # the posterior and the state of a block
 
 
 class Lost(Exception):
-    """A worker does not answer, or was restarted and knows nothing of us."""
+    """A worker does not answer, or it was restarted and has lost its blocks."""
 
 
 class Order(NamedTuple):
@@ -35,23 +35,26 @@ class Order(NamedTuple):
 
 
 class Branch(NamedTuple):
-    """A actor and those to whom it passes orders on."""
+    """An actor and the branches that it passes orders on to."""
 
     actor: Any
     branches: Sequence[Branch]
 
 
 class Answer(NamedTuple):
-    """What a branch has to say: nodes of the tree of sums, or why there are none."""
+    """The answer of a branch: nodes of the tree of sums, or the reason why there are none."""
 
     nodes: bytes = b""
     moved: int = 0  # bytes that went between workers
     error: bytes = b""  # of the step
-    is_lost: bool = False  # somebody further down does not answer
+    is_lost: bool = False  # a worker further down does not answer
 
 
 class BlockActor:
-    """A Dask actor. A step is done once on every block, however often it is ordered: each block knows its last one."""
+    """A Dask actor that holds blocks.
+
+    A step runs once on every block, however often it is ordered: each block knows its last pass.
+    """
 
     def __init__(self, threads: int, dtype: Any) -> None:
         self.dtype, self.pool = dtype, ThreadPoolExecutor(threads)
@@ -64,14 +67,15 @@ class BlockActor:
         return installed_version()
 
     def ping(self, attempt: int) -> bool:
-        """Runs beside the work. Whoever waits for an answer to an earlier attempt gives up."""
+        """Answer, while a step runs. Actors that wait for an answer to an earlier attempt give up."""
         self.newest = max(self.newest, attempt)
         return True
 
     def take(self, attempt: int, index: int, origin: Origin | None, number: int, kept: Kept | None) -> bytes:
-        """Keep this block (None: one that is here) as it was after that pass. -> what went wrong, if anything
+        """Hold this block as it was after that pass, and return the error as bytes if there is one.
 
-        What arrives late, after a loss, is out of date: it would set back a block that has caught up.
+        origin is None for a block that is held already. Blocks that arrive late, after a loss, are out of date and are
+        ignored: they would reset a block that has caught up.
         """
         if attempt < self.newest:
             return b""
@@ -87,7 +91,7 @@ class BlockActor:
         return b""
 
     def catch_up(self, number: int, payload: bytes) -> bytes:
-        """A pass that is history, on the blocks that have not seen it. -> what went wrong, if anything"""
+        """Repeat an earlier pass on the blocks that have missed it, and return the error as bytes if there is one."""
         try:
             self._run(number, payload)
         except Exception as error:
@@ -95,7 +99,7 @@ class BlockActor:
         return b""
 
     def run(self, order: Order, branches: Sequence[Branch]) -> Answer:
-        """A pass on the own blocks and on those further down."""
+        """Run a pass on the blocks of this actor and of its branches."""
         asked = [branch.actor.run(order, branch.branches) for branch in branches]
         try:
             self._add_own(order)
@@ -108,7 +112,7 @@ class BlockActor:
         return self._with(answers, order)
 
     def kept(self, name: str | None = None) -> dict[int, Any]:
-        """What the blocks keep: all of it, or what has this name."""
+        """Return the posterior and the state of each block, or only the array of this name."""
         if name is None:
             return {index: (block.posterior, block.state) for index, block in self.blocks.items()}
         return {i: b.posterior if name == "posterior" else b.state[name] for i, b in self.blocks.items()}
@@ -134,12 +138,12 @@ class BlockActor:
                 return answer
             except TimeoutError:
                 continue
-            except Exception as error:  # whatever Dask makes of a worker that is gone
+            except Exception as error:  # Dask raises many errors for a lost worker
                 raise Lost from error
         raise Lost
 
     def _with(self, answers: Sequence[Answer], order: Order) -> Answer:
-        """The own sums and those of the branches."""
+        """Join the sums of this actor and of its branches."""
         for answer in answers:
             if answer.error or answer.is_lost:
                 return answer

@@ -1,4 +1,4 @@
-"""A cluster to work on: one that is there already, or one of this machine's own processes. Nothing waits for ever."""
+"""A Dask cluster: an existing one, or processes of this machine. Every wait has a time limit."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Found = TypeVar("Found")
 
 CONNECT = 10.0  # seconds until a scheduler must have answered
 WORKERS = 30.0  # until a worker must be there
-REPLACEMENT = 10.0  # for a lost worker to come back, before the others take its blocks
-POLL, LOOK = 0.02, 1.0  # between two looks whether work is done, and whether workers are there
+REPLACEMENT = 10.0  # for a lost worker to return, before others get its blocks
+POLL, LOOK = 0.02, 1.0  # between two checks that work is done, and that workers are connected
 
 QUIET = {
-    "distributed.worker.profile.enabled": False,  # it looks at every thread a hundred times a second
+    "distributed.worker.profile.enabled": False,  # it samples every thread a hundred times a second
     "distributed.nanny.pre-spawn-environ": {},  # has freed memory given back at once: thousands of page faults a sweep
 }
 
@@ -37,14 +37,17 @@ DYING = (
 
 
 class Undisturbed(WorkerPlugin):  # type: ignore[misc]  # Dask is not typed
-    """Ctrl-C on a terminal reaches all processes. We end the workers ourselves, after their state was asked for."""
+    """Make workers ignore Ctrl-C, which reaches all processes of a terminal.
+
+    The engine ends them after it has saved their state.
+    """
 
     def setup(self, worker: Any) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 class Cluster:
-    """A client, and the cluster behind it if it was started here."""
+    """A client, and the cluster that it uses if it was started here."""
 
     def __init__(self, scheduler: str | Client | None, workers: int | None) -> None:
         self.own: LocalCluster | None = None
@@ -64,7 +67,7 @@ class Cluster:
             raise
 
     def threads(self) -> dict[str, int]:
-        """The workers that are there now, and their threads."""
+        """Return the number of threads of each worker that is connected now."""
         try:
             found: dict[str, int] = self.client.nthreads()
         except (OSError, ValueError) as error:  # TimeoutError is an OSError
@@ -72,7 +75,7 @@ class Cluster:
         return found
 
     def wait_for(self, n: int, seconds: float) -> dict[str, int]:
-        """As soon as there are n workers, or when the time is over. -> those that are there, at least one"""
+        """Wait until there are n workers or the time is over. Return the workers, at least one."""
         end = time.monotonic() + seconds
         while len(found := self.threads()) < n and time.monotonic() < end:
             time.sleep(0.1)
@@ -84,7 +87,7 @@ class Cluster:
         return found
 
     def map(self, step: Callable[..., Found], jobs: Sequence[tuple[Any, ...]]) -> list[Found]:
-        """step(*job) of every job, in their order. What a lost worker had to do is done by another."""
+        """Return step(*job) of every job, in order. Another worker repeats the jobs of a lost one."""
         futures = [self.client.submit(step, *job, pure=False) for job in jobs]
         try:
             while not _are_done(futures):
@@ -97,11 +100,11 @@ class Cluster:
         return found
 
     def broadcast(self, value: Any) -> Any:
-        """The value on every worker, to be named in jobs."""
+        """Send a value to every worker. Jobs take the future that is returned as an argument."""
         return self.client.scatter(value, broadcast=True, hash=False)
 
     def check_shared(self, folder: Path) -> None:
-        """Every worker must see this folder."""
+        """Refuse a folder that some worker does not see."""
         blind = [address for address, sees in self.client.run(folder.is_dir).items() if not sees]
         if blind:
             raise InputError(
@@ -110,7 +113,7 @@ class Cluster:
             )
 
     def smallest_memory(self) -> int | None:
-        """Bytes that the smallest worker may use; None: without a limit."""
+        """Return the smallest memory limit of a worker in bytes, or None without a limit."""
         workers: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
         limits = [worker["memory_limit"] for worker in workers.values() if worker.get("memory_limit")]
         return min(limits, default=None)
@@ -123,14 +126,16 @@ class Cluster:
 
 
 def _start(workers: int) -> LocalCluster:
-    """A process a core, one thread each: between kernels, threads of one process would wait for the interpreter."""
+    """Start a process per core with one thread each: threads of one process would wait for the interpreter between
+    kernels.
+    """
     try:
         with dask.config.set(QUIET):
             return LocalCluster(
                 n_workers=workers,
                 threads_per_worker=1,
-                dashboard_address=":0",  # any free port: somebody else may use the usual one
-                silence_logs=logging.CRITICAL,  # a lost worker is our business
+                dashboard_address=":0",  # any free port: another process may use the usual one
+                silence_logs=logging.CRITICAL,  # the engine handles lost workers
             )
     except (OSError, RuntimeError) as error:
         raise KaratError(
@@ -150,7 +155,7 @@ def _connect(address: str) -> Client:
 
 
 def _are_done(futures: Sequence[Any]) -> bool:
-    """All of them, or one has failed. Looks for a second."""
+    """Wait up to a second, and return whether all futures are done or one has failed."""
     end = time.monotonic() + LOOK
     while time.monotonic() < end:
         states = {future.status for future in futures}

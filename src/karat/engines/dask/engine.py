@@ -1,4 +1,4 @@
-"""The engine on this side: who keeps which block, what was done to them, and what to do when a worker is lost."""
+"""The Dask engine on the client: it assigns blocks to workers, records the passes, and recovers from lost workers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from karat.votes.annotations import Annotations
 
 __all__ = ["DaskEngine"]
 
-MOST_LOSSES = 5  # in one pass, beside one for each worker: whoever fails more often will fail again
+MOST_LOSSES = 5  # in one pass, beside one for each worker: more losses will not end
 ROOM = 0.7  # of a worker's memory that blocks may take; the rest is for sums, parameters and the interpreter
 
 Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
@@ -49,7 +49,7 @@ class DaskEngine:
         self.pool = WorkerPool(self.cluster, self.dtype)
         self.origin: Callable[[int], Origin] = _nowhere
         self.first_task = np.zeros(1, np.int64)  # of each block, and the end
-        self.behind: set[int] = set()  # blocks that have no home, or have not caught up with the others
+        self.behind: set[int] = set()  # blocks without a worker, or that have missed passes
         self.moved: list[int] = []  # bytes, in each pass
         self.n_workers = 0  # at first; so many should be there again after a loss
 
@@ -61,14 +61,14 @@ class DaskEngine:
             )
 
     def scatter(self, annotations: Annotations, *, divisible: bool = True) -> None:
-        """The blocks of the local engine, each to a worker."""
+        """Send the blocks of the local engine to the workers."""
         nothing = np.broadcast_to(np.zeros(1, self.dtype), (annotations.n_tasks, annotations.n_classes))
         blocks = split(annotations, nothing, self.fewest_votes if divisible else annotations.n_votes)
         self._check_memory(annotations.n_votes, annotations.n_tasks, annotations.n_classes)
         self.adopt(lambda index: pack(blocks[index]), [block.n_tasks for block in blocks])
 
     def adopt(self, origin: Callable[[int], Origin], tasks: Sequence[int]) -> None:
-        """Blocks with so many tasks each, wherever their votes come from."""
+        """Assign blocks with these numbers of tasks to workers, which load the votes from `origin`."""
         self.pool.release()
         self.history.close()
         self.history, self.moved, self.n_workers = History(), [], len(self.cluster.threads())
@@ -125,7 +125,7 @@ class DaskEngine:
         return len(self.first_task) - 1
 
     def _with_all(self, work: Callable[[], Found]) -> Found:
-        """The work, once every block has a home and is up to date; again and again while workers get lost."""
+        """Do the work when every block has a worker and is up to date. Repeat it when workers are lost."""
         most, last = MOST_LOSSES + len(self.pool.actors), Lost()
         for _ in range(most):
             try:
@@ -133,15 +133,15 @@ class DaskEngine:
                 return work()
             except Lost as lost:
                 last = lost
-                self.behind |= self.pool.leave_out_the_lost()
+                self.behind |= self.pool.remove_lost()
                 self.pool.attach(self.cluster.wait_for(self.n_workers, REPLACEMENT))
         raise KaratError(f"Dask workers were lost {most} times within one pass over the votes ({last}), {DYING}")
 
     def _settle(self) -> None:
-        """Blocks without a home find one, load their votes, and go through what the others have been through."""
+        """Assign the blocks without a worker, load their votes, and repeat the passes that they have missed."""
         if not self.behind:
             return
-        self.pool.share_out(sorted(self.behind - self.pool.homes.keys()))
+        self.pool.assign(sorted(self.behind - self.pool.worker_of.keys()))
         for index in sorted(self.behind):
             origin = None if index in self.pool.loaded else self.origin(index)
             first, end = self.first_task[index : index + 2].tolist()
@@ -152,7 +152,7 @@ class DaskEngine:
         self.behind = set()
 
     def _check_memory(self, n_votes: int, n_tasks: int, n_classes: int) -> None:
-        """Told before, not when the operating system ends the workers one after another."""
+        """Refuse votes that do not fit into memory, before the operating system ends the workers."""
         limit = self.cluster.smallest_memory()
         share = memory_of(n_votes, n_tasks, n_classes, self.dtype) / len(self.cluster.threads())
         if limit is not None and share > ROOM * limit:

@@ -1,4 +1,4 @@
-"""What every block has been through, for workers that take over the blocks of a lost one."""
+"""The passes that every block has gone through, for workers that take over the blocks of a lost one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ IN_MEMORY = 2**28  # bytes; beyond, the passes are kept on disk
 
 
 class History:
-    """A state of all blocks and the passes since: a block is what these make of it."""
+    """A state of all blocks and the passes since: together they determine every block."""
 
     def __init__(self, number: int = 0, state: dict[str, NDArray[Any]] | None = None) -> None:
         self.first, self.state = number, state  # None: the blocks as they are loaded
@@ -24,7 +24,7 @@ class History:
 
     @property
     def number(self) -> int:
-        """Of the last pass."""
+        """The number of the last pass."""
         return self.first + len(self.sizes)
 
     def append(self, payload: bytes) -> None:
@@ -39,7 +39,7 @@ class History:
             yield number, self.file.read(size)
 
     def kept(self, index: int, tasks: slice) -> Any:
-        """What a block kept at first, as BlockActor.take wants it."""
+        """Return the first state of a block, as `BlockActor.take` expects it."""
         if self.state is None:
             return None
         mark = f"{index}."

@@ -1,4 +1,4 @@
-"""The votes of a block in the few bytes that travel, and as a block again."""
+"""The votes of a block, packed into few bytes for transfer, and unpacked again."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ __all__ = ["Origin", "Packed", "memory_of", "pack"]
 
 
 class Origin(Protocol):
-    """Where a worker gets the votes of a block from, as often as need be."""
+    """Where a worker loads the votes of a block from, as often as needed."""
 
     def load(self, index: int, dtype: Any) -> Block:
-        """The block with posteriors of this dtype, all zero."""
+        """Return the block with posteriors of this dtype, all zero."""
         ...
 
 
 class Packed(NamedTuple):
-    """Numbers of cells and votes in the place of pointers, each in as few bytes as the largest needs."""
+    """Numbers of cells and votes instead of pointers, each in as few bytes as the largest one needs."""
 
     cells_per_task: NDArray[Any]
     votes_per_cell: NDArray[Any]
@@ -61,7 +61,7 @@ def pack(block: Block) -> Packed:
 
 
 def memory_of(n_votes: float, n_tasks: float, n_classes: int, dtype: Any = np.float64) -> float:
-    """Bytes that blocks with so many votes and tasks take at most: votes, cells, tasks, and their posteriors."""
+    """Return an upper bound of the bytes that blocks take: votes, cells, tasks and posteriors."""
     n_cells = min(n_votes, n_tasks * n_classes)
     bytes_per_task = 12 + n_classes * np.dtype(dtype).itemsize
     return float(4 * n_votes + 10 * n_cells + n_tasks * bytes_per_task)

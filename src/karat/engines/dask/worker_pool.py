@@ -1,4 +1,4 @@
-"""The actors of all workers: who keeps which block, how they are asked, and who of them is still there."""
+"""The actors of all workers: which worker has which block, how actors are called, and which of them are lost."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from karat.errors import InputError, KaratError
 
 __all__ = ["WorkerPool"]
 
-LOOK = 1.0  # seconds between two looks whether all workers are still there
-PING = 5.0  # seconds that a living worker may take to say so
-NOTICE = 3.0  # seconds within which a lost worker shows
+LOOK = 1.0  # seconds between two checks that all workers are connected
+PING = 5.0  # seconds that a worker may take to answer
+NOTICE = 3.0  # seconds within which a lost worker is noticed
 ATTACH = 60.0  # seconds that a worker may take to load Karat
-POLL = 0.02  # seconds between two looks whether it has
+POLL = 0.02  # seconds between two checks
 IN_FLIGHT = 2  # blocks on their way to each worker
-UNEVEN = 0.1  # how much more than the even share somebody may get, to have whole branches of the tree of sums
+UNEVEN = 0.1  # how much more than its share a worker may get, so that it has whole branches of the tree of sums
 
 
 class WorkerPool:
-    """One actor a worker."""
+    """One actor per worker."""
 
     def __init__(self, cluster: Cluster, dtype: Any) -> None:
         self.cluster, self.dtype = cluster, dtype
         self.actors: dict[str, Any] = {}  # by the worker's address
         self.threads: dict[str, int] = {}
-        self.homes: dict[int, str] = {}  # of blocks
-        self.loaded: set[int] = set()  # blocks whose votes are at home
-        self.on_the_way: list[tuple[int, Any]] = []  # blocks, and what their new homes will say
+        self.worker_of: dict[int, str] = {}  # the address of the worker of each block
+        self.loaded: set[int] = set()  # blocks whose votes the worker has loaded
+        self.on_the_way: list[tuple[int, Any]] = []  # blocks, and the answers of their workers
         self.attempt = 0
 
     def attach(self, workers: dict[str, int]) -> None:
-        """An actor for each worker that has none. Workers that go away meanwhile stay without."""
+        """Start an actor on each worker that has none. Workers that leave meanwhile are skipped."""
         futures = {
             address: self.cluster.client.submit(
                 BlockActor, threads, self.dtype, actor=True, workers=[address], pure=False
@@ -49,7 +49,7 @@ class WorkerPool:
             for address, threads in workers.items()
             if address not in self.actors
         }
-        with self.cluster.client.as_current():  # whom an actor calls through, from its first call on
+        with self.cluster.client.as_current():  # actors use the current client from their first call on
             for address, future in futures.items():
                 try:
                     actor = self._attached(address, future)
@@ -68,30 +68,31 @@ class WorkerPool:
             return future.result()
         except ImportError as error:
             raise InputError(f"the Dask worker {address} cannot load Karat ({error}); install it there, too") from error
-        except Exception as error:  # Dask has many words for a lost worker
+        except Exception as error:  # Dask raises many errors for a lost worker
             raise Lost(str(error)) from error
 
-    def share_out(self, blocks: Sequence[int]) -> None:
-        """Homes for blocks: neighbours together, and nobody gets more than their threads' share of all."""
+    def assign(self, blocks: Sequence[int]) -> None:
+        """Assign blocks to workers: neighbours together, and each worker at most the share of its threads."""
         if not self.actors:
             raise Lost("no worker is left")
-        unit = _unit(len(self.homes) + len(blocks), sum(self.threads.values()))
+        unit = _unit(len(self.worker_of) + len(blocks), sum(self.threads.values()))
         groups = [list(group) for _, group in groupby(blocks, key=lambda block: block // unit)]
-        room = self._room(unit, len(self.homes) + len(blocks))
+        capacity = self._capacity(unit, len(self.worker_of) + len(blocks))
         for group in groups:
-            address = next((a for a in sorted(room) if room[a] >= len(group)), max(sorted(room), key=room.__getitem__))
-            self.homes.update(dict.fromkeys(group, address))
-            room[address] -= len(group)
+            largest = max(sorted(capacity), key=capacity.__getitem__)
+            address = next((a for a in sorted(capacity) if capacity[a] >= len(group)), largest)
+            self.worker_of.update(dict.fromkeys(group, address))
+            capacity[address] -= len(group)
 
-    def _room(self, unit: int, n_blocks: int) -> dict[str, int]:
-        """How many blocks each worker can still take."""
+    def _capacity(self, unit: int, n_blocks: int) -> dict[str, int]:
+        """Return how many more blocks each worker can take."""
         units, threads = math.ceil(n_blocks / unit), sum(self.threads.values())
-        taken = Counter(self.homes.values())
+        taken = Counter(self.worker_of.values())
         return {a: unit * math.ceil(units * self.threads[a] / threads) - taken[a] for a in self.actors}
 
     def place(self, block: int, origin: Origin | None, number: int, kept: Kept | None) -> None:
-        """Send a block home. Does not wait, but for what was sent long before."""
-        future = self._call(self.homes[block], "take", self.attempt, block, origin, number, kept)
+        """Send a block to its worker. Wait only if too many blocks are on the way."""
+        future = self._call(self.worker_of[block], "take", self.attempt, block, origin, number, kept)
         self.on_the_way.append((block, future))
         if len(self.on_the_way) > IN_FLIGHT * len(self.actors):
             self._wait_for_place()
@@ -106,15 +107,15 @@ class WorkerPool:
         self.loaded.add(block)
 
     def catch_up(self, blocks: Iterable[int], number: int, payload: bytes) -> None:
-        """Those who keep these blocks repeat a pass on them."""
-        addresses = sorted({self.homes[block] for block in blocks})
+        """Repeat a pass on these blocks."""
+        addresses = sorted({self.worker_of[block] for block in blocks})
         for future in [self._call(address, "catch_up", number, payload) for address in addresses]:
             self._arrived(future)
 
     def run(self, number: int, payload: bytes) -> tuple[Any, int]:
-        """A pass over all blocks, ordered and answered along a tree of workers. -> the sum, and the bytes moved"""
-        order = Order(number, self.attempt, payload, len(self.homes))
-        (root,) = self._branches([address for address in sorted(self.actors) if address in self.homes.values()], 1)
+        """Run a pass over all blocks along a tree of workers. Return the sum and the number of bytes moved."""
+        order = Order(number, self.attempt, payload, len(self.worker_of))
+        (root,) = self._branches([address for address in sorted(self.actors) if address in self.worker_of.values()], 1)
         answer: Answer = self._result(root.actor.run(order, root.branches))
         if answer.is_lost:
             raise Lost("a worker does not hear from another one")
@@ -125,12 +126,12 @@ class WorkerPool:
         return next(iter(nodes.values())), len(payload) + len(answer.nodes) + answer.moved
 
     def collect(self, name: str | None) -> dict[int, Any]:
-        """What the blocks keep, by their number."""
+        """Return what the blocks hold, by the number of the block."""
         futures = [self._call(address, "kept", name) for address in sorted(self.actors)]
         return {block: values for future in futures for block, values in self._result(future).items()}
 
-    def leave_out_the_lost(self) -> set[int]:
-        """Whoever waits for a lost worker is told to give up. -> the blocks that were lost with it"""
+    def remove_lost(self) -> set[int]:
+        """Remove lost workers, and make actors that wait for them give up. Return the lost blocks."""
         self.attempt += 1
         self.on_the_way = []
         end = time.monotonic() + NOTICE
@@ -138,17 +139,17 @@ class WorkerPool:
             time.sleep(0.1)
         for address in lost:
             del self.actors[address], self.threads[address]
-        gone = {block for block, address in self.homes.items() if address in lost}
-        self.homes = {block: address for block, address in self.homes.items() if block not in gone}
+        gone = {block for block, address in self.worker_of.items() if address in lost}
+        self.worker_of = {block: address for block, address in self.worker_of.items() if block not in gone}
         self.loaded -= gone
         return gone
 
     def release(self) -> None:
-        """Dask frees what nobody refers to."""
-        self.actors, self.threads, self.homes, self.loaded, self.on_the_way = {}, {}, {}, set(), []
+        """Forget all actors: Dask frees what has no references."""
+        self.actors, self.threads, self.worker_of, self.loaded, self.on_the_way = {}, {}, {}, set(), []
 
     def _branches(self, addresses: Sequence[str], n: int) -> list[Branch]:
-        """These workers as n branches, each of neighbours, so that many of their sums can be joined on the way."""
+        """Split these workers into n branches of neighbours, so that many sums can be joined on the way."""
         parts = [part.tolist() for part in np.array_split(np.array(addresses, dtype=object), n)]
         return [Branch(self.actors[part[0]], self._branches(part[1:], 2)) for part in parts if part]
 
@@ -159,7 +160,7 @@ class WorkerPool:
     def _answers(self, address: str) -> bool:
         try:
             self.actors[address].ping(self.attempt, separate_thread=False).result(timeout=PING)
-        except Exception:  # Dask has many words for it
+        except Exception:  # Dask raises many errors for a lost worker
             return False
         return True
 
@@ -176,7 +177,7 @@ class WorkerPool:
             except TimeoutError:
                 if not self.actors.keys() <= self.cluster.threads().keys():
                     raise Lost("a worker has left the cluster") from None
-            except Exception as error:  # Dask has many words for it
+            except Exception as error:  # Dask raises many errors for a lost worker
                 raise Lost(str(error)) from error
 
     def _arrived(self, future: Any) -> None:
@@ -184,7 +185,9 @@ class WorkerPool:
 
 
 def _unit(n_blocks: int, n_threads: int) -> int:
-    """Blocks go in groups that are whole branches of the tree of sums, as large as an even share allows."""
+    """Return how many blocks are assigned together: a whole branch of the tree of sums, as large as an even share
+    allows.
+    """
     most = (1 + UNEVEN) * math.ceil(n_blocks / n_threads)
     units = [1 << level for level in range(n_blocks.bit_length())]
     return max(unit for unit in units if math.ceil(math.ceil(n_blocks / unit) / n_threads) * unit <= most)
@@ -199,7 +202,7 @@ def _same_version(address: str, version: str) -> None:
 
 
 def _refuse(error: bytes) -> None:
-    """What went wrong in a step goes wrong here, too."""
+    """Raise here the error that a step raised on a worker."""
     if not error:
         return
     found = cloudpickle.loads(error)

@@ -1,6 +1,6 @@
-"""PostgreSQL, SQLite and DuckDB: votes come in batches, labels go in bulk, and memory stays small.
+"""PostgreSQL, SQLite and DuckDB. Votes are read in batches and labels are written in bulk, so memory stays small.
 
-Passwords: what is shown of an address is `Database.name`, and what a driver says passes through `trouble`.
+No message shows a password: `Database.name` is what is shown of an address, and messages of drivers pass `diagnosis`.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ SHAPES = "postgresql://USER@HOST/DATABASE, sqlite:///FILE and duckdb:///FILE"
 ADDRESS = re.compile(r"(\w+)(?:\+\w+)?://(.*)", re.DOTALL)  # postgresql+psycopg:// is SQLAlchemy's way to write it
 NAME = re.compile(r'"(?:[^"]|"")+"|[^."]+')
 
-SECONDS = 10  # to wait for a server, or for somebody else who is writing
+SECONDS = 10  # to wait for a server, or for another writer
 MOST_ROWS = 2**18  # in a batch
 FETCHED = 2**16  # rows at a time, where they are asked for one lot after the other
 
 
 @dataclass(frozen=True)
 class Database:
-    """Which database this is."""
+    """The address of a database."""
 
     kind: str
     name: str  # for people: without user, password and options
@@ -49,7 +49,7 @@ class Database:
 
 
 class Session(ABC):
-    """One transaction in a database. Every error of a driver comes as one of ours."""
+    """One transaction in a database. Errors of drivers are raised as errors of Karat."""
 
     def __init__(self, database: Database, connection: Any, failure: type[KaratError]) -> None:
         self.database, self._connection, self._failure = database, connection, failure
@@ -64,26 +64,26 @@ class Session(ABC):
 
     @abstractmethod
     def columns(self, sql: str, values: Any) -> dict[str, pl.DataType]:
-        """What a query has for columns; those that are neither numbers nor dates count as text."""
+        """Return the columns of a query and their types: text, if they are neither numbers nor dates."""
 
     @abstractmethod
     def stream(self, sql: str, values: Any) -> Iterator[pl.DataFrame]:
-        """The rows of a query, batch by batch."""
+        """Yield the rows of a query in batches."""
 
     @abstractmethod
     def ingest(self, table: str, pieces: Iterable[pl.DataFrame]) -> list[str]:
-        """A new temporary table of these rows. -> its columns"""
+        """Create a temporary table of these rows, and return its columns."""
 
     @abstractmethod
     def commit(self) -> None: ...
 
     @abstractmethod
     def _executed(self, sql: str, values: Any) -> AbstractContextManager[Any]:
-        """A cursor on the answer."""
+        """Execute a query and yield a cursor."""
 
 
 def is_database(votes: object) -> bool:
-    """Whether this is an address such as postgresql://..."""
+    """Return whether this is an address such as postgresql://..."""
     if isinstance(votes, list | tuple) and len(votes) == 1:
         votes = votes[0]
     found = ADDRESS.match(votes) if isinstance(votes, str) else None
@@ -91,7 +91,7 @@ def is_database(votes: object) -> bool:
 
 
 def parse(address: Any) -> Database:
-    """The database that is meant."""
+    """Parse the address of a database."""
     found = ADDRESS.match(address) if isinstance(address, str) else None
     kind = KINDS.get(found[1].lower(), "") if found else ""
     if not found or not kind:
@@ -111,7 +111,10 @@ def parse(address: Any) -> Database:
 
 
 def table_parts(text: str) -> list[str]:
-    """votes -> [votes], work.votes -> [work, votes]; a name with a point in it stands in double quotes."""
+    """Split the name of a table: votes -> [votes], work.votes -> [work, votes].
+
+    Names with points need double quotes.
+    """
     parts = NAME.findall(text)
     if not parts or ".".join(parts) != text or len(parts) > 2:
         raise InputError(f"{text!r} is no name of a table; expected NAME or SCHEMA.NAME")
@@ -119,13 +122,13 @@ def table_parts(text: str) -> list[str]:
 
 
 def quoted(*names: str) -> str:
-    """Names as identifiers of SQL, whatever is in them."""
+    """Quote names as SQL identifiers."""
     return ".".join('"' + name.replace('"', '""') + '"' for name in names)
 
 
 @contextmanager
 def connect(database: Database, *, read_only: bool, failure: type[KaratError] = InputError) -> Iterator[Session]:
-    """A session that is rolled back at the end, but for what was committed."""
+    """Open a session. What was not committed is rolled back at the end."""
     if database.is_file and read_only and not Path(database.place).is_file():
         raise failure(f"there is no file {database.place}; check the path (three slashes before a relative one)")
     driver = import_module(f"karat.io.databases.{'sqlite' if database.kind == 'sqlite' else 'adbc'}")
@@ -134,7 +137,7 @@ def connect(database: Database, *, read_only: bool, failure: type[KaratError] = 
 
 
 def _secrets(address: str, rest: str) -> tuple[str, ...]:
-    """Whatever could be a password or a part of one, longest first, as it is written and as it is meant."""
+    """Return whatever could be a password or a part of one, quoted and unquoted, longest first."""
     user = rest.rpartition("@")[0]
     password = user.partition(":")[2]
     found = {address, rest, user, password, *re.split("[/:@?#]", password), *re.findall(r"password=([^&]*)", rest)}
@@ -142,7 +145,7 @@ def _secrets(address: str, rest: str) -> tuple[str, ...]:
 
 
 def _with_limit(rest: str) -> str:
-    """libpq would wait for a silent server for ever."""
+    """Add a time limit: libpq would wait for a silent server for ever."""
     if "connect_timeout=" in rest or "PGCONNECT_TIMEOUT" in os.environ:
         return rest
     return f"{rest}{'&' if '?' in rest else '?'}connect_timeout={SECONDS}"

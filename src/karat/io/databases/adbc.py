@@ -1,4 +1,4 @@
-"""PostgreSQL and DuckDB through ADBC: rows come and go as Arrow."""
+"""PostgreSQL and DuckDB through ADBC, which transfers rows as Arrow."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ArrowSession(databases.Session):
         return {column.name: _dtype(column.type) for column in schema}
 
     def stream(self, sql: str, values: Any) -> Iterator[pl.DataFrame]:
-        """ADBC's driver streams a PostgreSQL query without parameters; with some, it would take all rows at once."""
+        """Yield rows. The driver streams PostgreSQL queries without parameters only, so others use a cursor."""
         if self.database.kind == "postgresql" and values:
             self.run(f"DECLARE karat NO SCROLL CURSOR FOR {sql}", values)
             yield from _gathered(self._fetched())
@@ -94,7 +94,7 @@ def _connection(database: Database, read_only: bool) -> Any:
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    """What goes wrong in the midst of a stream comes as an OSError or an error of Arrow."""
+    """Return the errors that drivers raise: inside a stream they are OSError or errors of Arrow."""
     return _driver("adbc_driver_manager").Error, _driver("pyarrow").ArrowException, OSError
 
 
@@ -116,7 +116,7 @@ def _dtype(kind: Any) -> pl.DataType:
 
 
 def _gathered(batches: Iterable[Any]) -> Iterator[pl.DataFrame]:
-    """DuckDB gives 2,048 rows at a time, too few to be worked on one by one."""
+    """Join batches: DuckDB returns 2,048 rows at a time, too few to process efficiently."""
     waiting: list[Any] = []
     for batch in batches:
         waiting.append(batch)
@@ -134,7 +134,7 @@ def _frame(batches: list[Any]) -> pl.DataFrame:
 
 
 def _reader(pieces: Iterable[pl.DataFrame]) -> Any:
-    """The pieces as a stream of Arrow; the second is made when the first is with the database."""
+    """Return the pieces as a stream of Arrow. Each is made when the one before was sent."""
     import pyarrow as pa
 
     rest = iter(pieces)
@@ -149,6 +149,6 @@ def _reader(pieces: Iterable[pl.DataFrame]) -> Any:
 
 
 def _plain(piece: pl.DataFrame) -> pl.DataFrame:
-    """In types that every database has."""
+    """Convert columns to types that every database has."""
     as_text = cs.by_dtype(pl.Categorical, pl.Enum, pl.Null, pl.Object)
     return piece.with_columns(as_text.cast(pl.String), cs.unsigned_integer().cast(pl.Int64))

@@ -1,4 +1,4 @@
-"""What drivers say when something goes wrong, in one sentence with a remedy, and without passwords."""
+"""Errors of drivers as one sentence with a remedy, and without passwords."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HINT = re.compile(r"HINT: +([^\n]+)|^(Did you mean [^\n]+|Candidate bindings[^\n
 
 @contextmanager
 def explained(database: Database, failure: type[KaratError], *errors: type[Exception]) -> Iterator[None]:
-    """These errors as one of ours. Theirs may hold the address, so they are not passed on."""
+    """Raise these errors as errors of Karat, without the original, which may hold the address."""
     try:
         yield
     except errors as error:
@@ -40,7 +40,7 @@ def explained(database: Database, failure: type[KaratError], *errors: type[Excep
 
 
 def _said(message: str) -> str:
-    """The database's own words among those of the driver, and its hint."""
+    """Return the database's own message within that of the driver, and its hint."""
     message = OF_DRIVERS.sub("", message)
     own, hint = POSTGRESQL.search(message), HINT.search(message)
     said = (own[1] if own else message.strip().partition("\n")[0]).rstrip(".!")

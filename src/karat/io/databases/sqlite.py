@@ -1,7 +1,7 @@
 """SQLite through Python's own module.
 
-ADBC's driver would be four times faster at reading, but it brings a SQLite library of its own. Two of them in one
-process do not see each other's locks, and may so damage a file that the user's program has open.
+ADBC's driver would read four times faster, but it brings a SQLite library of its own. Two libraries in one process do
+not see each other's locks, and could damage a file that the user's program has open.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def opened(database: Database, read_only: bool, failure: type[KaratError]) -> It
 
 
 class SQLiteSession(databases.Session):
-    """A transaction. SQLite has types for values, not for columns, so that all is read as text."""
+    """A transaction. SQLite has types for values, not for columns, so all columns are read as text."""
 
     def columns(self, sql: str, values: Any) -> dict[str, pl.DataType]:
         with self._executed(f"SELECT * FROM ({sql}) LIMIT 0", values) as cursor:
@@ -81,6 +81,6 @@ def _affinity(dtype: pl.DataType) -> str:
 
 
 def _plain(piece: pl.DataFrame) -> pl.DataFrame:
-    """Dates and the like as text, which is how SQLite keeps them."""
+    """Convert dates and the like to text, as SQLite stores them."""
     others = [name for name, dtype in piece.schema.items() if not (dtype.is_numeric() or dtype == pl.Boolean)]
     return piece.with_columns(pl.col(others).cast(pl.String)) if others else piece

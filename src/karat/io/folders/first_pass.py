@@ -1,4 +1,4 @@
-"""The first look at a part, on a worker: its votes as codes of its own names, put on the shelf; its names come back."""
+"""The first pass over a part, on a worker: store its votes as codes, and return its names."""
 
 from __future__ import annotations
 

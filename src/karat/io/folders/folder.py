@@ -1,7 +1,7 @@
-"""A folder of results that appears whole or not at all, written by many machines.
+"""A folder of results that many machines write, and that appears whole or not at all.
 
-A list of the parts lies beside them, in a Parquet file without rows: every program that reads the folder as a table
-takes it for one more, empty part. Only a folder that holds what its list names is Karat's own, and may be replaced.
+A list of the parts is stored beside them, in a Parquet file without rows: programs that read the folder as a table see
+one more, empty part. Karat replaces a folder only if it holds exactly what its list names.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ KEY = "karat.parts"  # of the list in the file's metadata
 
 
 class StagingFolder:
-    """A folder beside the target: labels grow in one part of it, votes lie sorted in the other."""
+    """A temporary folder beside the target, with the labels in one subfolder and the sorted votes in another."""
 
     def __init__(self, place: Path) -> None:
         self.place, self.labels, self.scratch = place, place / "labels", place / "votes"
 
 
 def check_folder(target: Path, inputs: Iterable[Path] = ()) -> None:
-    """Find out before the long work that the folder cannot be written, or holds what is not Karat's."""
+    """Refuse, before the long work, a folder that cannot be written or that holds other files."""
     if not target.parent.is_dir():
         raise OutputError(f"{target} cannot be written: there is no folder {target.parent}; create it first")
     if target.exists() and not target.is_dir():
@@ -45,7 +45,7 @@ def check_folder(target: Path, inputs: Iterable[Path] = ()) -> None:
 
 @contextmanager
 def replacing_folder(target: Path) -> Iterator[StagingFolder]:
-    """The labels made in the workshop take the place of the target if the block ends well."""
+    """Yield a staging folder, whose labels replace the target if the block ends without an error."""
     check_folder(target)
     try:
         _recover(target)
@@ -83,7 +83,7 @@ def _refuse_foreign(target: Path) -> None:
 
 
 def _listed(manifest: Path) -> dict[str, int] | None:
-    """The sizes of the parts by their names; None where there is no such list."""
+    """Return the sizes of the parts by name, or None if there is no such list."""
     try:
         found = json.loads(pl.read_parquet_metadata(manifest)[KEY])
     except (OSError, KeyError, ValueError, pl.exceptions.PolarsError):
@@ -101,7 +101,7 @@ def _list_parts(labels: Path) -> None:
 
 
 def _swap(staging: StagingFolder, target: Path) -> None:
-    """Look again at what is replaced: the work may have taken days."""
+    """Check the target again, because the work may have taken days, and replace it."""
     check_folder(target)
     if target.exists():
         move(target, staging.place / "old")
@@ -109,7 +109,7 @@ def _swap(staging: StagingFolder, target: Path) -> None:
 
 
 def _recover(target: Path) -> None:
-    """Put back the old labels of a run that was killed between the two moves of `_swap`."""
+    """Restore the old labels of a run that was killed between the two moves of `_swap`."""
     for temporary in abandoned(target):
         old = attached_folder(temporary) / "old"
         if old.is_dir() and not target.exists():

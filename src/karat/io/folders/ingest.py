@@ -1,8 +1,8 @@
-"""A data set of many files -> blocks on shelves. Reading, coding, sorting and grouping are done by the workers.
+"""Votes in many files -> blocks in a shared store. The workers read, encode, sort and group them.
 
-Only names and counts come back to this machine. Every part is read and coded by itself (`read_part`);
-one vocabulary is made of all; every part is sorted into ranges of tasks (spread); every range is put together
-(gathered) and cut into the blocks that one machine would cut.
+Only names and counts come back to this machine. Workers read and encode every part (`read_part`). This machine makes
+one vocabulary of all names. Workers split every part into ranges of tasks (`spread`) and join the parts of every range
+(`gathered`). Ranges are cut into the same blocks as on one machine.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ROWS_PER_RANGE = 2**22
 
 @dataclass(frozen=True)
 class Remote:
-    """Votes that lie on shelves, and what this machine knows of them."""
+    """Votes in a shared store, and what this machine knows of them."""
 
     blocks: list[Stored]
     n_votes: int
@@ -62,7 +62,7 @@ def ingest(
     fewest_votes: int,
     rows_per_range: int = ROWS_PER_RANGE,
 ) -> Remote:
-    """chosen: the columns of task, annotator and label, where their names do not tell."""
+    """Read the votes. chosen: the columns of task, annotator and label, where their names do not tell."""
     opened = open_table(votes)
     with columns_of(opened.name):
         if gold_column(options.gold, opened.columns) is not None:
@@ -102,7 +102,7 @@ def _shuffle(
 def _blocks(
     cluster: Cluster, ranges: Sequence[Range], folders: Sequence[Path], known: Vocabulary, fewest_votes: int
 ) -> list[Stored]:
-    """Cut where one machine would cut."""
+    """Cut the ranges into the blocks that one machine would make."""
     filled = [(part, folder) for part, folder in zip(ranges, folders, strict=True) if part.n_tasks]
     ranges, folders = [part for part, _ in filled], [folder for _, folder in filled]
     first_vote = list(accumulate((part.n_votes for part in ranges), initial=0))
@@ -118,7 +118,7 @@ def _blocks(
 
 
 def _slices(first: int, end: int, folders: Sequence[Path], first_task: Sequence[int]) -> list[Slice]:
-    """The tasks from first to end, range by range."""
+    """Return the tasks from first to end, range by range."""
     found = []
     for folder, (start, stop) in zip(folders, pairwise(first_task), strict=True):
         if max(first, start) < min(end, stop):

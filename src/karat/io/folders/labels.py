@@ -1,4 +1,4 @@
-"""What a fit says of the tasks of a block: labels, written by the worker that keeps it; and the annotators' records."""
+"""The labels of a block, written by the worker that holds it, and sums over annotators."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def write_block(
 
 
 def write_unlabelled(template: ResultData, unlabelled: Names, names: Names, probabilities: bool, path: Path) -> None:
-    """Tasks without any vote are listed, without a label, in a part of their own."""
+    """Write the tasks without votes, without labels, as a part of their own."""
     _write(replace(template, task_names=names[:0], unlabelled=unlabelled), probabilities, path)
 
 
@@ -73,7 +73,7 @@ def part_name(index: int) -> str:
 
 
 def _write(piece: ResultData, probabilities: bool, path: Path) -> None:
-    """A worker that is taken for lost may still write: parts appear whole, and each is the same again."""
+    """Write a part whole: a worker that was taken for lost may still write it, and writes the same again."""
     temporary = temporary_name(path)
     to_polars(labels_table(piece, probabilities=probabilities)).write_parquet(temporary)
     move(temporary, path)

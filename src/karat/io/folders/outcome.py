@@ -1,4 +1,4 @@
-"""What comes back from a fit whose labels stay where the workers wrote them."""
+"""What a fit returns whose labels stay in files that the workers wrote."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Outcome", "outcome", "template", "without_learned"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """All but the labels, which are the rows of the Parquet files in `folder`."""
+    """Everything except the labels, which are the rows of the Parquet files in `folder`."""
 
     folder: Path
     result: ResultData  # of the annotators; it has no tasks
@@ -37,7 +37,7 @@ class Outcome:
 
 
 def template(votes: Remote, made: Descent) -> ResultData:
-    """A result without tasks and without records of annotators."""
+    """Return a result without tasks and without sums over annotators."""
     nobody: Any = np.empty(0)
     none: Names = _names(votes.annotators)[:0]
     return ResultData(

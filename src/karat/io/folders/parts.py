@@ -1,4 +1,4 @@
-"""The parts of a data set that are read apart: files, and slices of large Parquet and Arrow files."""
+"""The parts of a data set that are read separately: files, and slices of large Parquet and Arrow files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows of a file, or all of them."""
+    """Some or all rows of a file."""
 
     source: Source
     first: int = 0
@@ -42,14 +42,14 @@ class Part:
         return opened.encode([columns.task, columns.annotator], [columns.label])
 
     def where(self, row: int) -> str:
-        """Words for a row of this part."""
+        """Describe a row of this part."""
         rows = self.first + row + 1
         whole = open_sources([self.source])
         return Table(whole.is_text, whole.sources, [rows]).where(rows - 1)
 
 
 def parts_of(opened: Opened) -> list[Part]:
-    """All parts, in the order of the rows."""
+    """Return all parts, in the order of the rows."""
     _refuse_mixed(opened.sources)
     return [part for source, scan in zip(opened.sources, opened.scans, strict=True) for part in _cut(source, scan)]
 

@@ -1,4 +1,4 @@
-"""Arrays and names in folders that all machines see; each appears whole or not at all, however often it is written."""
+"""Arrays and names in folders that all machines see. Each folder appears whole or not at all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["array", "names", "put"]
 
 
 def put(folder: Path, **columns: pl.Series | NDArray[Any]) -> None:
-    """Names and arrays. Whoever is first wins: what Dask repeats after a loss is the same again."""
+    """Store names and arrays. The first writer wins: Dask repeats a job after a loss, with the same outcome."""
     temporary = temporary_name(folder)
     temporary.mkdir()
     for name, values in columns.items():
@@ -33,7 +33,7 @@ def put(folder: Path, **columns: pl.Series | NDArray[Any]) -> None:
 
 
 def array(folder: Path, name: str) -> NDArray[Any]:
-    """On disk: only what is looked at is read."""
+    """Map an array from disk: only the parts that are used are read."""
     values: NDArray[Any] = np.load(folder / f"{name}.npy", mmap_mode="r")
     return values
 

@@ -1,4 +1,4 @@
-"""All votes of a task come together: every part is sorted into ranges of tasks, every range is put together."""
+"""Bring all votes of a task together: split every part into ranges of tasks, and join the parts of every range."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Range:
 
 
 def spread(folder: Path, known: Vocabulary, to: Path) -> None:
-    """The votes of a part in the codes of all parts, sorted by range."""
+    """Store the votes of a part in the codes of all parts, sorted by range."""
     task, annotator, label = (shared_store.array(folder, name) for name in ("task", "annotator", "label"))
     names, task = _of_kind(shared_store.names(folder, "tasks"), task, known.task_kind)
     first_name = [0, *(bisect_left(names, splitter) for splitter in known.splitters), len(names)]
@@ -58,7 +58,7 @@ def spread(folder: Path, known: Vocabulary, to: Path) -> None:
 def gathered(
     number: int, parts: Sequence[Path], known: Vocabulary, truth: Truth | None, repeated: Repeated, to: Path
 ) -> Range:
-    """All votes of a range, sorted and grouped as `Annotations` are, put on the shelf."""
+    """Store all votes of a range, sorted and grouped as in `Annotations`."""
     names, task, annotator, label = _of_range(number, parts)
     if not (label != MISSING).any():
         return Range(0, 0, 0, 0, names.names.to_native())
@@ -82,7 +82,7 @@ def gathered(
 
 
 def locate(folder: Path, votes_before: int, cuts: NDArray[np.float64]) -> list[int]:
-    """At which tasks of a range blocks begin: the first with so many votes before it, in the whole data set."""
+    """Return the tasks of a range at which blocks begin: the first with so many votes before it in the data set."""
     first_vote = shared_store.array(folder, "cell_ptr")[shared_store.array(folder, "task_ptr")] + votes_before
     return [int(task) for task in np.searchsorted(first_vote, cuts)]
 
@@ -96,7 +96,7 @@ def _of_kind(names: pl.Series, task: NDArray[Any], kind: pl.DataType) -> tuple[p
 
 
 def _of_range(number: int, parts: Sequence[Path]) -> tuple[Coded, Codes, Codes, Codes]:
-    """The names of all parts as one column of codes; each row's place in that column, annotator and label."""
+    """Return the names of all parts as one column of codes, and the place in it, annotator and label of each row."""
     names, columns, before = [], [], 0
     for part in parts:
         first, end = shared_store.array(part, "first_name")[number : number + 2].tolist()

@@ -1,4 +1,4 @@
-"""A block whose votes lie on shelves: any worker can load it, and load it again after a loss."""
+"""A block in the shared store, which any worker can load, and load again after a loss."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["Slice", "Stored"]
 
 
 class Slice(NamedTuple):
-    """Tasks of a range."""
+    """Consecutive tasks of a range."""
 
     folder: Path
     first: int
     end: int
 
     def votes(self) -> tuple[Any, Any, Any, Any, Any]:
-        """Cells of each task, votes of each cell, classes of the cells, annotators and gold truths."""
+        """Return cells per task, votes per cell, classes of the cells, annotators and gold truths."""
         task_ptr, cell_ptr, cell_class, annotator, gold = (
             shared_store.array(self.folder, name)
             for name in ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold")

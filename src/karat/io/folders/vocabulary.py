@@ -1,4 +1,4 @@
-"""What the parts have in common: annotators, classes, and how the tasks are cut into ranges of their sorted names."""
+"""What all parts share: annotators, classes, and the names that split the tasks into ranges."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def vocabulary(
 
 
 def code_of(names: pl.Series, known: pl.Series) -> Codes:
-    """The code of each name among the known ones; 0 for annotators without votes, who are not among them."""
+    """Return the code of each name among the known ones, and 0 for annotators without votes."""
     wanted = in_kind(names, known.dtype).alias("name").to_frame()
     table = pl.DataFrame({"name": known, "code": np.arange(len(known), dtype=np.int32)})
     joined = wanted.join(table, on="name", how="left", maintain_order="left")
@@ -62,12 +62,12 @@ def code_of(names: pl.Series, known: pl.Series) -> Codes:
 
 
 def in_kind(names: pl.Series, kind: pl.DataType) -> pl.Series:
-    """A part may hold whole numbers only, where other parts hold text."""
+    """Convert names: a part may hold whole numbers only, where other parts hold text."""
     return names if names.dtype == kind else names.cast(kind)
 
 
 def _union(parts: list[pl.Series], chosen: list[Codes] | None = None) -> pl.Series:
-    """Sorted as the reader of one machine sorts them: integers by value, text by its bytes."""
+    """Return the distinct names, sorted as on one machine: integers by value, text by its bytes."""
     if chosen is not None:
         whole = _in_one_kind(parts).dtype  # the kind of a column does not depend on who voted
         parts = [part.gather(codes).cast(whole) for part, codes in zip(parts, chosen, strict=True)]
@@ -96,7 +96,7 @@ def _settle(
 
 
 def _splitters(tasks: pl.Series, weights: NDArray[np.float64], n_ranges: int) -> list[Any]:
-    """Names between which about equally many rows lie."""
+    """Return names that split the rows into about equal ranges."""
     order = tasks.arg_sort().to_numpy()
     before = np.cumsum(weights[order])
     places = np.searchsorted(before, before[-1] * np.arange(1, n_ranges) / n_ranges)

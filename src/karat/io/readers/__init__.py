@@ -1,4 +1,4 @@
-"""Readers: whatever holds votes -> Annotations. All checks of the input happen here, once."""
+"""Readers: files, data frames and databases -> Annotations. All checks of the input happen here, once."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def read_each(
 
 
 class Columns(NamedTuple):
-    """The columns of a plain table, where the user names them."""
+    """The columns of a plain table that the user names."""
 
     task: str | None = None
     annotator: str | Sequence[str] | None = None
@@ -189,7 +189,7 @@ class Columns(NamedTuple):
 
     @property
     def say_table(self) -> bool:
-        """Only a plain table has such columns, whatever it looks like."""
+        """Whether the user names columns that only a plain table has."""
         return self.wide or self.annotator is not None or self.label is not None
 
 

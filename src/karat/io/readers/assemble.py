@@ -22,13 +22,13 @@ __all__ = ["ReadOptions", "assemble", "count_more", "refuse_lost_ids"]
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What the user asks of a reader, beside the columns."""
+    """The options of a reader, apart from the columns."""
 
     gold: Any = None
     classes: Sequence[Any] | None = None
     repeated: Repeated = "first"
     missing: Sequence[Any] | None = None
-    watch: WatchReading | None = None  # hears of a long reading's progress
+    watch: WatchReading | None = None  # called with the progress of a long read
 
 
 def assemble(
@@ -40,7 +40,7 @@ def assemble(
     is_text: bool,
     where: Callable[[int], str],
 ) -> Annotations:
-    """One vocabulary of classes, gold truths by task, and rows that hold nothing left out but counted."""
+    """Build Annotations with one list of classes. Rows that hold nothing are left out and counted."""
     truths = to_list(truth.truth) if truth else []
     settled = settle(labels, truths, options.classes, is_text, where)
     codes, left_out = _with_ids(tasks.codes, annotators.codes, settled.labels)
@@ -56,7 +56,7 @@ def assemble(
 
 
 def refuse_lost_ids(role: str, ids: Codes, labels: Codes, where: Callable[[int], str]) -> None:
-    """A label without a task or an annotator is a mistake in the file that we cannot mend."""
+    """Refuse a label without a task or an annotator: it is a mistake in the file."""
     if ids.size and ids.min() != MISSING:
         return
     lost = np.flatnonzero((ids == MISSING) & (labels != MISSING))
@@ -72,7 +72,7 @@ def count_more(annotations: Annotations, rows: int, missing: int) -> Annotations
 
 
 def _with_ids(task: Codes, annotator: Codes, label: Codes) -> tuple[tuple[Codes, Codes, Codes], int]:
-    """Rows without a label may lack an id too, as blank lines do; the core does not need to see them."""
+    """Leave out rows without an id, such as blank lines, and return how many there are."""
     if all(ids.size == 0 or ids.min() != MISSING for ids in (task, annotator)):
         return (task, annotator, label), 0
     whole = (task != MISSING) & (annotator != MISSING)

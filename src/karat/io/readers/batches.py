@@ -1,4 +1,4 @@
-"""The rows of files in batches, so that no table needs to fit into memory; and how far the reading has come."""
+"""Read rows in batches, so that no table needs to fit into memory, and report the progress."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHORT = "__is_null__"  # of the last column, where rows with too few fields show
 
 
 class Progress(NamedTuple):
-    """How far a long reading has come."""
+    """The progress of a long read."""
 
     rows: int
     expected: int | None  # of all rows; None where there is no telling
@@ -29,7 +29,7 @@ class Progress(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """Rows a second."""
+        """Rows per second."""
         return self.rows / max(self.seconds, 1e-9)
 
     @property
@@ -41,7 +41,7 @@ WatchReading = Callable[[Progress], None]
 
 
 def batches(source: Source, scan: pl.LazyFrame, columns: Sequence[Any]) -> Iterator[pl.DataFrame]:
-    """The chosen columns. Polars reads ahead, with all of its threads, while a batch is being worked on."""
+    """Yield the chosen columns. Polars reads ahead with all of its threads while a batch is processed."""
     with reading(source):
         if source.format in ("parquet", "arrow"):
             yield from _all_declared(source, scan, _stream(scan.select(columns)))
@@ -60,7 +60,10 @@ def batches(source: Source, scan: pl.LazyFrame, columns: Sequence[Any]) -> Itera
 
 
 def _all_declared(source: Source, scan: pl.LazyFrame, rows: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """The same batches. Polars ends early, without an error, where one of its threads panics over a damaged file."""
+    """Yield the batches, and refuse a file with other than the declared rows.
+
+    Polars ends early, without an error, if one of its threads panics over a damaged file.
+    """
     declared, done = int(scan.select(pl.len()).collect().item()), 0
     for batch in rows:
         done += batch.height
@@ -83,7 +86,7 @@ def _stream(scan: pl.LazyFrame, **flags: bool) -> Iterator[pl.DataFrame]:
 def watched(
     rows: Iterator[tuple[int, pl.DataFrame]], expected: int | None, watch: WatchReading | None
 ) -> Iterator[tuple[int, pl.DataFrame]]:
-    """The same batches with the numbers of their sources; `watch` hears of each that is done."""
+    """Yield the batches with the numbers of their sources, and call `watch` after each."""
     if watch is None:
         yield from rows
         return
@@ -95,7 +98,7 @@ def watched(
 
 
 def expected_rows(sources: Sequence[Source], scans: Sequence[pl.LazyFrame]) -> int | None:
-    """About how many rows there are: binary files say so, text files by their size and their first lines."""
+    """Estimate the number of rows: binary files declare it, text files by their size and first lines."""
     numbers = [_expected(source, scan) for source, scan in zip(sources, scans, strict=True)]
     known = [number for number in numbers if number is not None]
     return sum(known) if len(known) == len(numbers) else None

@@ -1,5 +1,7 @@
-"""What is checked of every file before a parser sees it: how much it unpacks to, how many rows it declares, and how
-deep its JSON is nested."""
+"""Checks of every file before a parser sees it.
+
+They limit the unpacked size, the number of rows that a file declares, and the nesting of JSON.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ OPENS = 2  # the bit that [ and { have, and ] and } have not
 
 
 def check_source(source: Source) -> None:
-    """Refuse what exceeds a limit, and gzip that is damaged; other damage is left to those who read the file."""
+    """Refuse a file that exceeds a limit, and damaged gzip. Readers report other damage."""
     with suppress(OSError, zipfile.BadZipFile, *POLARS), whole_gzip(source):
         start = start_of(source)[: len(ZIP)]
         if start == ZIP:
@@ -57,7 +59,7 @@ def check_source(source: Source) -> None:
 
 @contextmanager
 def whole_gzip(source: Source) -> Iterator[None]:
-    """Say that a file cannot be unpacked."""
+    """Raise an InputError for a file that cannot be unpacked."""
     try:
         yield
     except EOFError:
@@ -110,7 +112,7 @@ def _check_text(source: Source) -> None:
 
 
 def check_nesting(name: str, file: IO[bytes]) -> None:
-    """The same for a file of an archive."""
+    """Refuse a file of an archive whose JSON is nested too deep."""
     nesting = Nesting(name)
     while (chunk := file.read(CHUNK)) and nesting.add(chunk):
         pass
@@ -127,7 +129,7 @@ def _chunks(source: Source) -> Iterator[bytes]:
 
 
 class Nesting:
-    """How deep the lists and objects of a JSON text lie inside each other, and how long its strings are."""
+    """Measure how deep JSON lists and objects are nested, and how long strings are."""
 
     def __init__(self, name: str) -> None:
         self.name, self.begins, self.depth = name, b"", 0
@@ -135,7 +137,7 @@ class Nesting:
         self.is_in_string, self.length, self.backslash = False, 0, b""
 
     def add(self, chunk: bytes) -> bool:
-        """Whether the text may be JSON."""
+        """Add a chunk of text, and return whether the text may be JSON."""
         self.begins = self.begins or chunk.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
         if self.begins in (b"[", b"{"):
             self._add(chunk)
@@ -150,7 +152,7 @@ class Nesting:
         self._descend(marks)
 
     def _measure(self, is_quote: NDArray[np.bool_], size: int) -> None:
-        """Strings over several chunks: a parser reads these again and again."""
+        """Limit strings over several chunks: a parser reads these again and again."""
         self.length = self.length + size if self.is_in_string and not is_quote.any() else 0
         if self.length > self.longest:
             refuse(self.name, f"has a text of more than {self.longest:,} bytes", "LINE")

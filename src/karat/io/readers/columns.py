@@ -1,4 +1,4 @@
-"""Which column is which: other tools' words are translated here."""
+"""Which column is which: the names that other tools use are listed here."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Role:
-    """What a column can be, the option that names it, and the words for it in other tools."""
+    """A role of a column, the option that names it, and the names that other tools use."""
 
     name: str
     option: str
@@ -38,7 +38,7 @@ class Role:
 
 
 def _words(names: str) -> frozenset[str]:
-    """Each name, alone and with an id behind it: worker, worker_id, WorkerId."""
+    """Return each name alone and followed by id: worker, worker_id, WorkerId."""
     return _plain(names) | {name + "id" for name in names.split()}
 
 
@@ -74,7 +74,7 @@ RESPONDENT = Role(
 
 @contextmanager
 def columns_of(name: str) -> Iterator[None]:
-    """Whatever is wrong with the columns is said of the table that has them."""
+    """Add the name of the table to errors about its columns."""
     try:
         yield
     except InputError as error:
@@ -82,7 +82,7 @@ def columns_of(name: str) -> Iterator[None]:
 
 
 def find_columns(columns: Sequence[Any], chosen: dict[Role, str | None]) -> list[Any]:
-    """The column of each role: the one that the user names, else the only one with a usual name."""
+    """Return the column of each role: the one that the user names, or the only one with a usual name."""
     named = {role: named_column(columns, name, role) for role, name in chosen.items() if name is not None}
     free = [column for column in columns if column not in named.values()]
     found = {role: candidates(free, role) for role in chosen if role not in named}
@@ -93,7 +93,7 @@ def find_columns(columns: Sequence[Any], chosen: dict[Role, str | None]) -> list
 
 
 def find_column(columns: Sequence[Any], role: Role, name: str | None) -> Any:
-    """The column of one role, or None where no name fits."""
+    """Return the column of one role, or None if no name fits."""
     if name is not None:
         return named_column(columns, name, role)
     matches = candidates(columns, role)
@@ -109,7 +109,7 @@ def candidates(columns: Iterable[Any], role: Role) -> list[Any]:
 
 
 def named_column(columns: Sequence[Any], name: str, role: Role) -> Any:
-    """The column that the user asks for: to the letter, else regardless of case."""
+    """Return the column that the user names, by its exact name or ignoring case."""
     if name in columns:
         return name
     matches = [column for column in columns if str(column).strip().casefold() == str(name).strip().casefold()]
@@ -121,7 +121,7 @@ def named_column(columns: Sequence[Any], name: str, role: Role) -> Any:
 
 
 def the_only(matches: list[Any], role: Role) -> Any:
-    """A guess between two would often be wrong, so we ask, even where one is plainly called "task"."""
+    """Return the only match. Refuse to guess between two, because the guess would often be wrong."""
     if len(matches) > 1:
         raise InputError(
             f"the columns {_listed(matches)} could each be the {role.name}; "
@@ -148,7 +148,7 @@ def _looks_wide(columns: Sequence[Any], lost: list[Role]) -> bool:
 
 
 def bare_name(column: Any) -> str:
-    """Case, underscores, blanks and points do not matter: _unit_id, Unit ID and unitId are one name."""
+    """Ignore case, underscores, blanks and points: _unit_id, Unit ID and unitId are one name."""
     return re.sub(r"[\s_.:-]+", "", str(column).casefold())
 
 

@@ -1,6 +1,7 @@
-"""Votes from a database: a query or a table, whose rows pass by in batches.
+"""Votes from a database: the rows of a query or a table, in batches.
 
-A query stands in a subquery of ours, so that only the columns that are needed travel. Every connection is read-only.
+The user's query is a subquery of Karat's, so that only the columns that are needed are transferred. Every connection is
+read-only.
 """
 
 from __future__ import annotations
@@ -37,18 +38,18 @@ KINDS_OF_VALUES = str | int | float | bool | datetime.date | datetime.datetime |
 
 @dataclass(frozen=True)
 class Query:
-    """A query of the user and the values of its parameters, which are bound, never pasted."""
+    """A query of the user and the values of its parameters, which are bound and never inserted as text."""
 
     sql: str
     params: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
-        """The parameters, in the order in which they first appear."""
+        """The parameters, in the order of their first use."""
         return list(dict.fromkeys(found["name"] for found in PARAMETER.finditer(self.sql) if found["name"]))
 
     def written(self, mark: Callable[[int], str]) -> str:
-        """The query with the mark of the parameter's number (from one) in the place of each :name."""
+        """Return the query with mark(number) instead of each :name; numbers begin with one."""
         names = self.names
         return PARAMETER.sub(
             lambda found: mark(names.index(found["name"]) + 1) if found["name"] else found[0], self.sql
@@ -60,14 +61,14 @@ class Query:
 
 @dataclass(frozen=True, kw_only=True)
 class Selected(Opened):
-    """The columns are known; the rows are fetched when they are asked for."""
+    """An opened query: its columns are known, and its rows are fetched on demand."""
 
     database: Database
     query: Query
 
     @property
     def is_text(self) -> bool:
-        """SQLite's columns have no types, so that all is read as from a text file."""
+        """Whether columns are read as text: SQLite's columns have no types."""
         return self.database.kind == "sqlite"
 
     def _batches(self, schema: pl.Schema) -> Iterator[tuple[int, pl.DataFrame]]:
@@ -79,13 +80,13 @@ class Selected(Opened):
                 yield 0, batch.cast(schema)
 
     def _expression(self, name: str, dtype: pl.DataType) -> str:
-        """A column, as text if it is neither a number nor a date."""
+        """Return a column, cast to text if it is neither a number nor a date."""
         column = quoted(name)
         return f"CAST({column} AS TEXT) AS {column}" if dtype == pl.String else column
 
 
 def open_database(address: Any, query: str | None, table: str | None, params: Mapping[str, Any] | None) -> Selected:
-    """What a query or a table has for columns."""
+    """Find the columns of a query or a table."""
     database = parse(_the_only(address))
     with connect(database, read_only=True) as session:
         wanted = _wanted(session, query, table, params or {})
@@ -143,10 +144,10 @@ def _tables(session: Session) -> str:
 
 
 def _bound(session: Session, query: Query) -> tuple[str, Any]:
-    """The query in the database's own marks, and the values to bind to them.
+    """Return the query with the placeholders of the database, and the values to bind to them.
 
-    PostgreSQL wants to know the type of each parameter. It is asked which type the query calls for, and each value
-    travels as text; so a date may be written as 2026-11-15, and 7 is fit for a number as well as for a text.
+    PostgreSQL needs the type of each parameter. It reports which type the query expects, and each value is sent as
+    text. So a date may be written as 2026-11-15, and 7 works as a number and as a text.
     """
     if session.database.kind == "sqlite":
         dates = {name: value.isoformat() for name, value in query.params.items() if isinstance(value, datetime.date)}
@@ -156,7 +157,7 @@ def _bound(session: Session, query: Query) -> tuple[str, Any]:
         return marked, values
     session.run(f"PREPARE karat_types AS {marked}")
     found = session.rows("SELECT parameter_types::text[] FROM pg_prepared_statements WHERE name = 'karat_types'")
-    session.run("DEALLOCATE karat_types")  # a pool may give this connection to somebody else
+    session.run("DEALLOCATE karat_types")  # a pool may reuse this connection
     types: list[str] = found[0][0]
     return query.written(lambda number: f"CAST(${number} AS {types[number - 1]})"), [
         _as_text(value) for value in values

@@ -25,7 +25,7 @@ def scan_delimited(source: Source) -> pl.LazyFrame:
 
 
 def check_short_rows(source: Source) -> None:
-    """Polars fills short rows with nulls in silence; so where the last column has nulls, we look closer."""
+    """Refuse short rows, which Polars fills with nulls. Called only if the last column has nulls."""
     separator = separator_of(source)
     width = len(_header(source, separator))
     if not _may_have_short_rows(source, separator, width):
@@ -36,14 +36,14 @@ def check_short_rows(source: Source) -> None:
 
 
 def _may_have_short_rows(source: Source, separator: str, width: int) -> bool:
-    """Fast and suspicious: a quoted value over several lines looks short too; the slow look clears it."""
+    """Return whether lines look short. Quoted values over several lines do, too, and are checked afterwards."""
     line = pl.first()
     short = line.str.count_matches(separator, literal=True) < width - 1
     return bool(lines_of(source).select((line.str.len_bytes().gt(0) & short).any()).collect().item())
 
 
 def _header(source: Source, separator: str) -> list[str]:
-    """The names as they stand in the file; Polars renames those that come twice."""
+    """Return the names as they are in the file: Polars renames duplicates."""
     text = _header_text(source) or source.data
     row = pl.scan_csv(text, has_header=False, separator=separator, infer_schema=False, n_rows=1, glob=False).collect()
     return [name or "" for name in row.row(0)] if row.height else []

@@ -1,4 +1,4 @@
-"""What is wrong with a file that Polars refuses: on the bad path only, so it may be slow and thorough."""
+"""Find out what is wrong with a file that Polars refuses. This runs after an error only, so it may be slow."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from karat.io.readers.source import Source, first_line, lines_of, open_bytes, se
 
 __all__ = ["line_of_row", "long_fields", "ragged_line", "reading", "records"]
 
-LONGEST = 2**24  # of a field: texts of tasks may be long, but a quotation mark that nobody closes must not fill memory
+LONGEST = 2**24  # of a field: texts of tasks may be long, but an unclosed quotation mark must not fill memory
 
 
 @contextmanager
 def reading(source: Source) -> Iterator[None]:
-    """Whatever Polars says about a file becomes one clear sentence."""
+    """Turn errors of Polars into one sentence about the file."""
     try:
         yield
     except InputError:
@@ -54,7 +54,7 @@ def explain(source: Source, error: BaseException) -> NoReturn:
 
 
 def records(source: Source, separator: str) -> Generator[tuple[int, list[str]], None, None]:
-    """Every record of a delimited file, the header first, with the line it starts on."""
+    """Yield every record of a delimited file, the header first, with the line that it starts on."""
     with open_bytes(source) as raw, long_fields():
         text = _text_lines(source, raw)
         reader = csv.reader(text, delimiter=separator)
@@ -66,7 +66,7 @@ def records(source: Source, separator: str) -> Generator[tuple[int, list[str]], 
 
 @contextmanager
 def long_fields() -> Iterator[None]:
-    """The csv module takes fields of 128 KiB at most, by a limit of the whole process; so it is put back."""
+    """Raise the limit of the csv module, 128 KiB per field, and restore it: it holds for the whole process."""
     before = csv.field_size_limit(LONGEST)
     try:
         yield
@@ -75,7 +75,7 @@ def long_fields() -> Iterator[None]:
 
 
 def line_of_row(source: Source, separator: str, row: int) -> int | None:
-    """The line on which data row `row` (from zero) starts; None where it cannot be found."""
+    """Return the line on which data row `row` (from zero) starts, or None if it cannot be found."""
     try:
         for number, (line, _) in enumerate(records(source, separator), start=-1):
             if number == row:
@@ -86,7 +86,7 @@ def line_of_row(source: Source, separator: str, row: int) -> int | None:
 
 
 def ragged_line(source: Source, separator: str) -> str:
-    """The first line with too many or too few fields, in words; empty where there is none."""
+    """Describe the first line with too many or too few fields; return an empty text if there is none."""
     width = 0
     for line, record in records(source, separator):
         width = width or len(record)

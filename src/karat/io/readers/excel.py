@@ -1,4 +1,4 @@
-"""Sheets of Excel and OpenDocument -> text as in a CSV, so that whatever reads CSV reads them, too."""
+"""Sheets of Excel and OpenDocument -> comma-separated text, which is then read like a CSV file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PARTS = {"xl/workbook.xml", "xl/workbook.bin", "content.xml"}  # in the archives
 
 
 def is_workbook(source: Source) -> bool:
-    """By its content, for people call anything .xls; a damaged one by its name."""
+    """Recognise a workbook by its content, because any file may be called .xls; a damaged one by its name."""
     start = start_of(source)[: len(ZIP)]
     if start == ZIP:
         with suppress(zipfile.BadZipFile, OSError):
@@ -35,7 +35,7 @@ def is_workbook(source: Source) -> bool:
 
 
 def sheet_text(source: Source, sheet: str | None = None) -> Source:
-    """The sheet of this name, or the only one that holds something, as comma-separated text."""
+    """Return the sheet of this name, or the only one that is not empty, as comma-separated text."""
     book = _open(source)
     name = _only(source, book) if sheet is None else _named(source, book, sheet)
     rows = _rows(source, book, name)
@@ -57,7 +57,7 @@ def _open(source: Source) -> Any:
 
 @contextmanager
 def _whole_workbook(source: Source) -> Iterator[None]:
-    """The libraries have a class for each of the many ways to be damaged, and Rust's panic is no Exception."""
+    """Raise an InputError for a damaged workbook. Libraries raise many classes, and Rust's panic is no Exception."""
     try:
         yield
     except (InputError, KeyboardInterrupt, SystemExit, GeneratorExit):
@@ -67,7 +67,7 @@ def _whole_workbook(source: Source) -> Iterator[None]:
 
 
 def _check_size(source: Source) -> None:
-    """The library allocates every cell between the first and the last, so a tiny file could ask for 549 GB."""
+    """Refuse huge sheets: the library allocates every cell between the first and the last, up to 549 GB."""
     most = limit("CELLS")
     with _whole_workbook(source):
         sizes = list(_sizes(source))
@@ -104,7 +104,7 @@ def _named(source: Source, book: Any, sheet: str) -> str:
 
 
 def _rows(source: Source, book: Any, name: str) -> pl.DataFrame:
-    """Every cell as text, 2 and not 2.0, without empty columns."""
+    """Return every cell as text, 2 and not 2.0, without empty columns."""
     with _whole_workbook(source):
         rows: pl.DataFrame = book.load_sheet(name, header_row=None, dtypes="string").to_polars()
     return rows.select(column for column in rows if column.null_count() < len(column))

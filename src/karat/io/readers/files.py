@@ -25,7 +25,7 @@ UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how such a text begins
 
 
 def is_files(votes: object) -> bool:
-    """Paths and streams, not data frames."""
+    """Return whether these are paths or streams, and not data frames."""
     if isinstance(votes, list | tuple):
         return all(isinstance(vote, str | os.PathLike | Source) for vote in votes)
     return isinstance(votes, str | os.PathLike) or _is_stream(votes)
@@ -34,7 +34,7 @@ def is_files(votes: object) -> bool:
 def sources_of(votes: Any) -> list[Source]:
     """Return every file meant, in the order given; those of a pattern or a folder are sorted by name.
 
-    Sources that this function made before are returned as they are, so that nobody looks at a file twice.
+    Sources that this function made before are returned as they are, so that a file is looked at once.
     """
     if _is_stream(votes):
         return [_as_text(Source(str(getattr(votes, "name", "the stream")), _all_bytes(votes)))]
@@ -49,7 +49,7 @@ def _named(path: str) -> list[Source]:
 
 
 def _as_text(source: Source) -> Source:
-    """A workbook is read as if its sheet were saved as CSV, and UTF-16, which Excel and surveys write, as UTF-8."""
+    """Return a workbook as comma-separated text, and UTF-16, which Excel and survey tools write, as UTF-8."""
     check_source(source)
     if is_workbook(source):
         return sheet_text(source)
@@ -96,7 +96,7 @@ def _test(question: Any, path: str) -> bool:
 
 
 def _file(place: Path) -> Source:
-    """A pipe, such as <(zcat votes.gz), can be read only once, so it is read whole."""
+    """Return a file as a source. A pipe, such as <(zcat votes.gz), can be read once only, so it is read whole."""
     shown = str(place).encode(errors="backslashreplace").decode()
     if shown != str(place):
         raise InputError(f"the name of the file {shown} is not valid UTF-8; rename the file")
@@ -109,7 +109,7 @@ def _file(place: Path) -> Source:
 
 
 def _folder(place: Path, path: str) -> list[Source]:
-    """The data files in a folder; if there are none, those in the folders inside, as some tools write them."""
+    """Return the data files of a folder; if there are none, those of its subfolders, as some tools write them."""
     try:
         found = _data_files(place.iterdir()) or _data_files(place.rglob("*"))
     except PermissionError:

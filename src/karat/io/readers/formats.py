@@ -1,4 +1,4 @@
-"""What kind of file this is: by its extension, and by its first bytes where there is no telling extension."""
+"""The format of a file: by its suffix, or by its first bytes if the suffix does not tell."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAGIC = {
 
 
 def recognise(source: Source) -> Source:
-    """The same source with its format, or an InputError if it is none that we read."""
+    """Return the source with its format. Raise an InputError if Karat does not read it."""
     start = _start(source)
     if not start.strip():
         raise InputError(f"{source.name} is empty; expected a table with a header and at least one vote")
@@ -42,7 +42,7 @@ def recognise(source: Source) -> Source:
 
 
 def by_extension(source: Source) -> tuple[str, str]:
-    """The format and the compression that the name promises; empty where it promises nothing."""
+    """Return the format and the compression that the name tells; empty texts if it does not."""
     if isinstance(source.data, bytes):
         return "", ""
     suffixes = [suffix.lower() for suffix in source.data.suffixes[-2:]]

@@ -1,4 +1,4 @@
-"""Columns whose kinds differ from file to file: they are read as text, like a CSV file, and never become floats."""
+"""Columns whose types differ between files: they are read as text, as from a CSV file, and never become floats."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TEXT = (pl.String, pl.Categorical, pl.Enum)
 
 
 def common_kind(kinds: Sequence[pl.DataType], name: str) -> pl.DataType | None:
-    """A dtype that holds the values of all of these as they are; None if they have to become text."""
+    """Return a dtype that holds the values of all of these unchanged, or None if they must become text."""
     kinds = [kind for kind in kinds if kind != pl.Null()] or kinds
     alike = (
         len(set(kinds)) == 1
@@ -34,7 +34,7 @@ def common_kind(kinds: Sequence[pl.DataType], name: str) -> pl.DataType | None:
 
 
 def in_schema(batch: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
-    """The batch in these dtypes; what becomes text is written as in a text file (7.0 as 7)."""
+    """Cast the batch to these dtypes. What becomes text is written as in a text file (7.0 as 7)."""
     written = [
         as_text(batch.get_column(name))
         for name, kind in schema.items()

@@ -1,6 +1,6 @@
-"""Limits on what a file may ask for. They are checked before memory is taken, and each can be raised.
+"""Limits on files. They are checked before memory is allocated, and each can be raised.
 
-The environment variable KARAT_MAX_<NAME> sets a limit; every message that refuses a file names the variable.
+The environment variable KARAT_MAX_<NAME> sets a limit. Every message that refuses a file names the variable.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PACKED_TIMES = 100
 
 
 def limit(name: str) -> int:
-    """The limit that is set in the environment, or its default."""
+    """Return the limit of the environment, or its default."""
     value = os.environ.get(f"KARAT_MAX_{name}")
     try:
         return DEFAULTS[name] if value is None else int(float(value))
@@ -33,10 +33,10 @@ def limit(name: str) -> int:
 
 
 def refuse(file: str, found: str, name: str) -> NoReturn:
-    """Say which limit a file exceeds, and how to raise it."""
+    """Raise an InputError that names the limit and how to raise it."""
     raise InputError(f"{file} {found}, which is the limit; {remedy_of(name)}")
 
 
 def remedy_of(name: str) -> str:
-    """The end of every such message."""
+    """Return the end of such a message."""
     return f"if you trust the file, raise the limit: KARAT_MAX_{name}=N in the environment"

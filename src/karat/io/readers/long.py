@@ -35,7 +35,7 @@ def read_long(
 
 
 def _refuse_too_many_classes(name: str, column: Any, found: int) -> None:
-    """As many classes as that are rather texts or ids, in a column that was taken for the labels."""
+    """Refuse a column with so many classes that it probably holds texts or ids."""
     if found > (most := limit("CLASSES")):
         raise InputError(
             f'{name} has {found:,} classes in the column "{column}", more than {most:,}, which is the limit; name the '

@@ -1,7 +1,7 @@
 """What the pages of a Parquet file declare, found without decoding them.
 
-Polars allocates what the header of a page declares before it looks at the page, and the process ends where a damaged
-header declares too much. So headers are compared with the footer first. Both are structs of Thrift's compact protocol.
+Polars allocates what the header of a page declares before it reads the page, so a damaged header can end the process.
+Headers are therefore compared with the footer first. Both are structs of Thrift's compact protocol.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def damaged_page(file: BinaryIO, most_bytes: int) -> str:
 
 
 def _chunks(file: BinaryIO) -> Iterator[dict[int, Any]]:
-    """The metadata of each column of each row group."""
+    """Yield the metadata of each column of each row group."""
     end = file.seek(-TAIL.size, 2)
     size, _ = TAIL.unpack(file.read(TAIL.size))
     file.seek(end - size)
@@ -59,7 +59,7 @@ def _wrong_page(file: BinaryIO, chunk: dict[int, Any], most_bytes: int) -> str:
 
 
 def _struct(data: bytes, place: int, depth: int = 0) -> tuple[dict[int, Any], int]:
-    """The fields of the struct that begins there, by number, and where it ends."""
+    """Return the fields of a struct by number, and where it ends."""
     if depth > MOST_DEPTH:
         raise ValueError("structs inside each other, too deep")
     fields: dict[int, Any] = {}
@@ -102,7 +102,7 @@ def _list(data: bytes, place: int, depth: int) -> tuple[list[Any], int]:
 
 
 def _unsigned(data: bytes, place: int) -> tuple[int, int]:
-    """A number of seven bits a byte, the lowest first."""
+    """Decode an integer of seven bits per byte, the lowest first."""
     value, shift = 0, 0
     while data[place] & 128:
         value, shift, place = value | (data[place] & 127) << shift, shift + 7, place + 1
@@ -110,6 +110,6 @@ def _unsigned(data: bytes, place: int) -> tuple[int, int]:
 
 
 def _signed(data: bytes, place: int) -> tuple[int, int]:
-    """A number whose lowest bit is its sign."""
+    """Decode an integer whose lowest bit is its sign."""
     value, place = _unsigned(data, place)
     return value >> 1 ^ -(value & 1), place

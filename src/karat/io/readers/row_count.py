@@ -1,4 +1,4 @@
-"""How many rows a Parquet or Arrow file declares, found without reading them."""
+"""The number of rows that a Parquet or Arrow file declares, found without reading them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLUMNS, ROWS = 1, 0  # a field of a schema, and one of a record batch
 
 
 def check_rows(source: Source, start: bytes) -> None:
-    """Refuse a small file that declares a huge table: nulls and repeated values take no room in a file."""
+    """Refuse a small file that declares a huge table: nulls and repeated values take no bytes in a file."""
     rows, columns = _size_of_stream(source) if start == ARROW_STREAM else _size_of_file(source, start)
     most = max(limit("CELLS"), CELLS_PER_BYTE * size_of(source))
     if start == PARQUET and (wrong := _damage(source)):
@@ -45,7 +45,7 @@ def _size_of_file(source: Source, start: bytes) -> tuple[int, int]:
 
 
 def _size_of_stream(source: Source) -> tuple[int, int]:
-    """Polars can only read a stream whole."""
+    """Return the rows and columns that an Arrow stream declares. Polars can only read a stream as a whole."""
     rows, columns = 0, 0
     with open_bytes(source) as file, suppress(struct.error):  # damage is left to those who read the file
         for message, table in _messages(file):
@@ -59,7 +59,7 @@ def _size_of_stream(source: Source) -> tuple[int, int]:
 
 
 def _messages(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
-    """Every message, with the place of its table."""
+    """Yield every message and the position of its table."""
     while (size := struct.unpack("<4xi", file.read(8))[0]) > 0:
         message = file.read(size)
         table = _follow(message, 0)
@@ -68,7 +68,7 @@ def _messages(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
 
 
 def _field(message: bytes, table: int, field: int) -> int | None:
-    """The place of a field of a flatbuffer's table; None where it has its default, which is 0 for all of ours."""
+    """Return the position of a field of a flatbuffer's table, or None if it has its default, which is 0 here."""
     layout = table - _number("<i", message, table)
     if 4 + 2 * field >= _number("<H", message, layout):
         return None
@@ -77,7 +77,7 @@ def _field(message: bytes, table: int, field: int) -> int | None:
 
 
 def _follow(message: bytes, place: int | None) -> int:
-    """The place that an offset leads to."""
+    """Return the position that an offset points to."""
     return (place or 0) + _number("<I", message, place)
 
 

@@ -1,7 +1,7 @@
-"""Which way round a table is that has no column of labels: a column per annotator (wide), or per task (transposed).
+"""Recognise tables without a label column: a column per annotator (wide) or per task (transposed).
 
-It shows in the values: columns that hold votes have labels in common, and the column beside them that names the rows,
-tasks or people, names each once. Long tables, whose tasks come back row after row, are never taken for either.
+The values tell: columns with votes share labels, and the column that names the rows has each name once. Tables in which
+tasks occur in several rows are long, and are never taken for either.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Shape(NamedTuple):
 
 
 def shape_of(opened: Opened, task: str | None) -> Shape | None:
-    """None: it may be a long table, or nobody can tell."""
+    """Return the shape, or None if the table may be long or the values do not tell."""
     if candidates(opened.columns, LABEL):
         return None
     found = _ids(opened.columns, task)
@@ -46,7 +46,7 @@ def shape_of(opened: Opened, task: str | None) -> Shape | None:
 
 
 def _ids(columns: list[Any], task: str | None) -> tuple[Any, bool] | None:
-    """The column of tasks, or else of people, and whether it is the second."""
+    """Return the column of tasks, or of people, and whether it is that of people."""
     try:
         tasks = find_column(columns, WIDE_TASK, task)
         if tasks is not None:
@@ -63,7 +63,7 @@ def _names_each_once(table: Loaded, column: Any) -> bool:
 
 
 def _voting(table: Loaded, columns: list[Any]) -> list[Any] | None:
-    """The columns that share labels, if these are two or more and there is one such set."""
+    """Return the columns that share labels, if there is exactly one group of two or more."""
     labels = {name: drop_missing(table.values(name), None, is_wide=True) for name in columns}
     groups = alike({name: set(map(text_of, to_list(coded.names))) for name, coded in labels.items()})
     several = [names for names in groups if len(names) > 1]
@@ -71,7 +71,7 @@ def _voting(table: Loaded, columns: list[Any]) -> list[Any] | None:
 
 
 def alike(answers: dict[Any, set[str]]) -> list[list[Any]]:
-    """Columns that share labels, directly or through others."""
+    """Group columns that share labels, directly or through others."""
     groups: dict[int, tuple[list[Any], set[str]]] = {}
     groups_with: dict[str, set[int]] = defaultdict(
         set
@@ -87,7 +87,7 @@ def alike(answers: dict[Any, set[str]]) -> list[list[Any]]:
 
 
 def _share(some: set[str], others: set[str]) -> bool:
-    """Half of the fewer ones: one number that happens to be in two columns is not enough."""
+    """Return whether half of the smaller set is shared: one common number would not be enough."""
     return len(some & others) * 2 >= min(len(some), len(others)) > 0
 
 

@@ -1,4 +1,4 @@
-"""How many cells the sheets of a workbook span, found without building them."""
+"""The number of cells that the sheets of a workbook span, found without building them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Size(NamedTuple):
 
 
 def sheet_sizes(archive: zipfile.ZipFile) -> Iterator[Size]:
-    """The size of every part that may be a sheet, whatever the part is called."""
+    """Yield the size of every part that may be a sheet, whatever its name."""
     for name in archive.namelist():
         with archive.open(name) as file:
             if name == "content.xml":
@@ -40,7 +40,7 @@ def sheet_sizes(archive: zipfile.ZipFile) -> Iterator[Size]:
 
 
 def _xlsx_size(file: IO[bytes]) -> Size:
-    """A cell stands where its attribute r says, or else behind the cell before it."""
+    """Measure a sheet. A cell is where its attribute r says, or next to the cell before it."""
     row, most = 0, Size()
     for text in _whole_rows(file):
         places = PLACE.findall(text)
@@ -54,7 +54,7 @@ def _xlsx_size(file: IO[bytes]) -> Size:
 
 
 def _without_places(text: bytes, row: int) -> tuple[int, int]:
-    """The last row, and the most cells that a row has."""
+    """Return the last row, and the largest number of cells in a row."""
     columns = 0
     for part in ROW.split(text)[1:]:
         number = ROW_NUMBER.match(part)
@@ -64,7 +64,7 @@ def _without_places(text: bytes, row: int) -> tuple[int, int]:
 
 
 def _whole_rows(file: IO[bytes]) -> Iterator[bytes]:
-    """The text in pieces, each of which ends before a row begins."""
+    """Yield the text in pieces, each of which ends before a row begins."""
     rest = b""
     while chunk := file.read(CHUNK):
         rest += chunk
@@ -85,7 +85,7 @@ def _column(letters: bytes) -> int:
 
 
 def _ods_sizes(text: bytes) -> Iterator[Size]:
-    """Empty cells and rows at the end are repeated very often, and do not count."""
+    """Measure sheets. Empty cells and rows at the end are repeated very often, and do not count."""
     row = column = repeated_rows = 0
     most = Size()
     for tag, attributes in ODS_TAG.findall(text):
@@ -117,7 +117,7 @@ def _xlsb_size(data: bytes) -> Size:
 
 
 def _number(data: bytes, place: int, most_bytes: int) -> tuple[int, int]:
-    """A number in groups of seven bits, and the place behind it."""
+    """Decode an integer in groups of seven bits, and return the position after it."""
     number = 0
     for step, byte in enumerate(data[place : place + most_bytes]):
         number |= (byte & 0x7F) << 7 * step

@@ -75,7 +75,7 @@ def read_start(source: Source) -> bytes:
 
 
 def start_of(source: Source) -> bytes:
-    """Return the first bytes, or none if the file cannot be read: whoever reads the rest says so."""
+    """Return the first bytes, or none if the file cannot be read: the reader reports it."""
     with suppress(OSError):
         return read_start(source)
     return b""

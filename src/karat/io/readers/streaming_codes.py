@@ -1,7 +1,7 @@
-"""A column that comes in batches -> codes, with memory for the codes and the distinct names only.
+"""A column in batches -> codes, with memory for the codes and the distinct names only.
 
-Codes are given while reading, in the order of appearance; when the last batch is in, they are renumbered to the
-sorted order of the names. The outcome is that of `encode_column` or `encode_series` on the whole column.
+Codes are assigned in the order of appearance. After the last batch they are renumbered to the sorted order of the
+names. The outcome equals that of `encode_column` or `encode_series` on the whole column.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Growing(Protocol):
 
 
 def growing(dtype: pl.DataType, *, is_id: bool, is_text: bool) -> Growing:
-    """For a column of this dtype; in a text file, ids may turn out to be integers."""
+    """Return an encoder for a column of this dtype. In a text file, ids may turn out to be integers."""
     if dtype.is_integer() and dtype not in (pl.Int128, pl.UInt128):
         return Integers(dtype)
     if dtype not in (pl.String, pl.Categorical, pl.Enum):
@@ -40,7 +40,7 @@ def growing(dtype: pl.DataType, *, is_id: bool, is_text: bool) -> Growing:
 
 
 class Integers:
-    """Kept as they are until their range is known, in 32 bits where these suffice."""
+    """Integers, kept as they are until their range is known, in 32 bits where possible."""
 
     def __init__(self, dtype: pl.DataType) -> None:
         self.dtype = dtype
@@ -77,7 +77,7 @@ class Integers:
 
 
 class Text:
-    """Polars keeps the dictionary: it lives as long as the series `anchor` that belongs to it."""
+    """Text, encoded by Polars, whose dictionary exists as long as the series `anchor`."""
 
     def __init__(self, dtype: pl.DataType, known: Coded | None = None) -> None:
         self.dtype = dtype
@@ -112,7 +112,7 @@ class Text:
 
 
 class Ids:
-    """Text of which blank is null; in a text file integers as long as nothing else comes."""
+    """Text of which blank is null; in a text file integers, until another value comes."""
 
     def __init__(self, dtype: pl.DataType, is_text: bool) -> None:
         self.dtype, self.is_text = dtype, is_text
@@ -136,7 +136,7 @@ class Ids:
 
 
 class Whole:
-    """Any other kind: numbers with fractions, dates, truth values. Rare, so it is kept whole."""
+    """Any other type: fractions, dates, booleans. These are rare, so the column is kept whole."""
 
     def __init__(self, is_id: bool) -> None:
         self.is_id = is_id
@@ -151,7 +151,7 @@ class Whole:
 
 
 def _narrow(numbers: NDArray[Any]) -> NDArray[Any]:
-    """In 32 bits where these suffice."""
+    """Convert to 32 bits where possible."""
     fits = INT32.min <= int(numbers.min()) and int(numbers.max()) <= INT32.max
     return numbers.astype(np.int32) if fits else numbers.copy()  # a view would keep the whole batch alive
 

@@ -1,4 +1,4 @@
-"""A table of any source, with its column names at once and its rows when the columns are chosen."""
+"""A table of any source: its column names are known at once, and its rows are read when the columns are chosen."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ __all__ = ["Loaded", "Opened", "Table", "open_sources", "open_table"]
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of which columns can be had as codes, and where each row came from."""
+    """Rows whose columns are available as codes, and the origin of each row."""
 
     is_text: bool = False  # every value was read as text, so numbers are still to be recognised
     sources: Sequence[Source] = ()
     lengths: Sequence[int] = ()
 
     def where(self, row: int) -> str:
-        """Words for a row, counted from zero: "votes.csv, row 3 (line 4)"."""
+        """Describe a row, counted from zero: "votes.csv, row 3 (line 4)"."""
         for source, length in zip(self.sources, self.lengths, strict=True):
             if row < length:
                 line = line_of_row(source, separator_of(source), row) if source.is_delimited else None
@@ -45,11 +45,11 @@ class Table:
         return f"the data frame, row {row + 1:,}"
 
     def ids(self, column: Any) -> Coded:
-        """A column of names: blank ones are missing."""
+        """Encode a column of names; blank ones are missing."""
         raise NotImplementedError
 
     def values(self, column: Any) -> Coded:
-        """A column of labels or truths."""
+        """Encode a column of labels or truths."""
         raise NotImplementedError
 
 
@@ -72,7 +72,7 @@ class Loaded(Table):
 
 @dataclass(frozen=True, kw_only=True)
 class Streamed(Table):
-    """Codes only: the rows have passed by."""
+    """Codes only: the rows were read in batches and are gone."""
 
     coded: dict[tuple[Any, bool], Coded]
 
@@ -101,13 +101,13 @@ class Opened:
         return any(source.is_delimited for source in self.sources)
 
     def load(self, columns: Sequence[Any], ids: Sequence[Any] = ()) -> Loaded:
-        """All rows of these columns, some of which are ids."""
+        """Read all rows of these columns, some of which are ids."""
         table = _load_frame(self.frame, columns) if self.frame is not None else self._load_files(columns, ids)
         self._refuse_empty(len(table.frame))
         return table
 
     def encode(self, ids: Sequence[Any], values: Sequence[Any], watch: WatchReading | None = None) -> Table:
-        """These columns as codes; files pass by in batches."""
+        """Encode these columns; files are read in batches."""
         if self.frame is not None:
             return self.load([*ids, *values])
         schema, mixed = self._schema(list(dict.fromkeys([*ids, *values])), ids)
@@ -124,7 +124,7 @@ class Opened:
     def _feed(
         self, columns: dict[tuple[Any, bool], Growing], schema: pl.Schema, watch: WatchReading | None
     ) -> list[int]:
-        """Every batch to every column. -> the number of rows in each source"""
+        """Add every batch to every column, and return the number of rows of each source."""
         lengths = [0] * len(self.sources)
         expected = expected_rows(self.sources, self.scans) if watch is not None else None
         for number, batch in watched(self._batches(schema), expected, watch):
@@ -148,9 +148,9 @@ class Opened:
         return Loaded(self.is_text, self.sources, lengths, frame=nw.from_native(frame), mixed=mixed)
 
     def _schema(self, columns: Sequence[Any], ids: Sequence[Any]) -> tuple[pl.Schema, frozenset[Any]]:
-        """What the files have in common: text, if one of them is a CSV; and the columns that are of mixed kinds.
+        """Return the common dtypes of the columns, text if a file is a CSV, and the columns of mixed types.
 
-        Numbers of a JSON file are mixed where one has a fraction: as ids they are read as they are written.
+        Numbers in JSON files are mixed if one has a fraction: as ids they are read as they are written.
         """
         if self.is_text:
             return pl.Schema(dict.fromkeys(columns, pl.String())), frozenset()
@@ -170,7 +170,7 @@ class Opened:
 
 
 def open_table(votes: Any) -> Opened:
-    """Files, a stream or a data frame."""
+    """Open files, a stream or a data frame."""
     if is_files(votes):
         return open_sources(sources_of(votes))
     try:
@@ -181,7 +181,7 @@ def open_table(votes: Any) -> Opened:
 
 
 def open_sources(sources: Sequence[Source]) -> Opened:
-    """Files that hold plain tables."""
+    """Open files with plain tables."""
     sources = [recognise(source) for source in sources]
     scans, columns = [], []
     for source in sources:
@@ -201,7 +201,7 @@ def open_sources(sources: Sequence[Source]) -> Opened:
 
 
 def _scan(source: Source, kinds: dict[str, Any] | None = None) -> pl.LazyFrame:
-    """`kinds` are dtypes to read columns of JSON in, where they are not those that Polars finds."""
+    """Scan a file. `kinds` overrides the dtypes that Polars infers for columns of JSON."""
     if source.is_delimited:
         return scan_delimited(source)
     if source.format == "jsonl":
@@ -217,7 +217,7 @@ def _scan(source: Source, kinds: dict[str, Any] | None = None) -> pl.LazyFrame:
 
 
 def _exact(source: Source, scan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-    """A scan of JSON that gives numbers as they are written, where they are to become text."""
+    """Scan JSON again, with numbers as they are written, if they become text."""
     if source.format not in ("json", "jsonl"):
         return scan
     found = scan.collect_schema()
@@ -226,7 +226,7 @@ def _exact(source: Source, scan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFram
 
 
 def _list_of_rows(source: Source, kinds: dict[str, Any] | None) -> pl.LazyFrame:
-    """A list of objects in JSON, as pandas writes with orient="records"; it is read whole."""
+    """Read a JSON list of objects, as pandas writes with orient="records", as a whole."""
     try:
         with open_bytes(source) as file:
             return pl.read_json(file.read(), infer_schema_length=None, schema_overrides=kinds).lazy()
@@ -239,7 +239,7 @@ def _list_of_rows(source: Source, kinds: dict[str, Any] | None) -> pl.LazyFrame:
 
 
 def _whole(source: Source) -> Any:
-    """Polars takes a path to JSONL for a pattern, so a name with * or [ in it is read here."""
+    """Return the data. Polars takes a path to JSONL for a pattern, so a name with * or [ is read here."""
     return _bytes(source) if any(mark in source.name for mark in "*?[") else source.data
 
 
@@ -281,5 +281,5 @@ def _not_a_table(votes: Any, error: Exception) -> str:
 
 
 def row_numbers(table: Loaded) -> Any:
-    """1, 2, 3, ... in the kind of the table: the ids of tasks that have none."""
+    """Return 1, 2, 3, ... as a series of the table's library: the ids of tasks without any."""
     return series_of(range(1, len(table.frame) + 1), table.frame.implementation)

@@ -1,4 +1,4 @@
-"""Transposed wide tables, as surveys give them: one row per annotator, one column per task."""
+"""Transposed tables, as survey tools write them: one row per annotator, one column per task."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _without_truth(names: Names) -> Names:
 
 
 def _truth(task: Coded, labels: Coded, is_truth: Any, options: ReadOptions, name: str) -> Truth | None:
-    """From a row of the table, or from elsewhere."""
+    """Return the truths of a row of the table, or of another source."""
     if options.gold is not True:
         return (
             None if options.gold is None or options.gold is False else read_truth(options.gold, missing=options.missing)

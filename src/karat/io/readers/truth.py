@@ -27,11 +27,11 @@ NAMED = 3  # tasks without votes that a warning names
 
 
 class GoldColumn(str):
-    """The name of a column of the votes' own table with the gold truths: never a path, whatever it looks like."""
+    """The name of a column of the votes' own table with the gold truths. It is never taken for a path."""
 
 
 class Truth(NamedTuple):
-    """Tasks, each once, and the truth of each."""
+    """Distinct tasks and their truths."""
 
     task: Names
     truth: Names
@@ -79,7 +79,7 @@ def read_truth(
 
 
 def one_per_task(table: Table, tasks: Coded, column: Any, missing: Sequence[Any] | None) -> Truth:
-    """The truth of each task of a table, where a task may stand in several rows."""
+    """Return the truth of each task of a table in which a task may have several rows."""
     truths = drop_missing(table.values(column), missing)
     if table.is_text:
         truths = integer_names(truths)
@@ -98,9 +98,9 @@ def one_per_task(table: Table, tasks: Coded, column: Any, missing: Sequence[Any]
 
 
 def gold_column(gold: Any, columns: Sequence[Any]) -> Any:
-    """The column of the votes' own table that holds the gold truths, or None if they are elsewhere.
+    """Return the column of the votes' own table with the gold truths, or None if they are elsewhere.
 
-    True means the column called gold or truth; a text that is a column's name means that column, else a path.
+    True means the column called gold or truth. A text means the column of that name, or else a path.
     """
     if isinstance(gold, str) and gold in columns:
         return str(gold)
@@ -116,7 +116,7 @@ def gold_column(gold: Any, columns: Sequence[Any]) -> Any:
 
 
 def gold_truth(table: Table, tasks: Coded, column: Any, gold: Any, missing: Sequence[Any] | None) -> Truth | None:
-    """The gold truths, from a column of the votes' own table or from elsewhere."""
+    """Return the gold truths, from a column of the votes' own table or from another source."""
     if column is not None:
         return one_per_task(table, tasks, column, missing)
     return None if gold is None or gold is False else read_truth(gold, missing=missing)

@@ -57,7 +57,7 @@ def read_wide(
 
 
 def id_column(opened: Opened, role: Role, name: str | None, others: set[Any]) -> tuple[Opened, Any]:
-    """The column that names the rows, or None; a pandas index becomes one."""
+    """Return the column that names the rows, or None. A pandas index becomes a column."""
     found = find_column([column for column in opened.columns if column not in others], role, name)
     if found is not None or not isinstance(opened.frame, nw.DataFrame):
         return opened, found
@@ -80,20 +80,20 @@ def _annotator_columns(columns: list[Any], chosen: str | Sequence[str] | None, o
 
 
 def row_ids(table: Loaded, column: Any) -> Coded:
-    """What the rows are called; where no column says it, their numbers."""
+    """Return the names of the rows, or their numbers if no column names them."""
     if column is None:
         return encode_series(row_numbers(table))
     return table.ids(column)
 
 
 def column_names(table: Loaded, columns: list[Any]) -> Coded:
-    """The names of columns, in the kind of the table."""
+    """Return the names of columns as a series of the table's library."""
     coded = encode_series(series_of(columns, kind_of(table.column(columns[0]))))
     return integer_names(coded) if table.is_text else coded
 
 
 def cells_of(table: Loaded, columns: list[Any]) -> tuple[Coded, NDArray[np.int32], NDArray[np.int32]]:
-    """The labels of all cells that are not null, column by column, with the row and the column of each."""
+    """Return the labels of all cells that are not null, column by column, with their rows and columns."""
     parts = [encode_series(table.column(column)) for column in columns]
     names = encode_series(_stack([part.names for part in parts]))
     first = np.cumsum([0] + [len(part.names) for part in parts])
@@ -107,7 +107,7 @@ def cells_of(table: Loaded, columns: list[Any]) -> tuple[Coded, NDArray[np.int32
 
 
 def _stack(names: list[Series]) -> Series:
-    """The labels of all columns in one series, in their dtype if they share one."""
+    """Join all columns in one series, in their dtype if they share one."""
     filled = [part for part in names if len(part)] or names[:1]
     if len({str(part.dtype) for part in filled}) == 1:
         frames = [part.alias("label").to_frame() for part in filled]
@@ -116,7 +116,7 @@ def _stack(names: list[Series]) -> Series:
 
 
 def _mixed(values: list[Any], like: Series) -> Series:
-    """Integers where blanks made floats of some; text where the library allows no mixture."""
+    """Convert to integers where blanks made floats of some, or to text where the library allows no mixture."""
     if all(isinstance(value, int | float) and float(value).is_integer() for value in values):
         return series_of([int(value) for value in values], like.implementation)
     try:
@@ -126,7 +126,7 @@ def _mixed(values: list[Any], like: Series) -> Series:
 
 
 def with_unlabelled(task: Coded, annotator: Coded, labels: Coded, tasks: Coded) -> tuple[Coded, Coded, Coded]:
-    """Votes only, and one missing vote for each task that has none, so that it is listed as unlabelled."""
+    """Return the votes, and one missing vote for each task without any, so that it is listed as unlabelled."""
     voted = labels.codes != MISSING
     asked = np.setdiff1d(tasks.codes[tasks.codes != MISSING], task.codes[voted]).astype(np.int32)
     nobody: Codes = np.zeros(len(asked), dtype=np.int32)
@@ -138,7 +138,7 @@ def with_unlabelled(task: Coded, annotator: Coded, labels: Coded, tasks: Coded) 
 
 
 def count_cells(annotations: Annotations, cells: int, minus_one: int) -> Annotations:
-    """Every cell counts as a row: those that were not passed on hold no vote. Those of -1 are counted apart."""
+    """Count every cell as a row, and those of -1 apart."""
     counts = annotations.counts
     missing = cells - (counts.rows - counts.missing) - minus_one
     left_out = {MINUS_ONE: minus_one} if minus_one else {}

@@ -1,4 +1,4 @@
-"""How many cells the sheets of an old binary workbook (.xls) span, from the records of its cells."""
+"""The number of cells that the sheets of an old binary workbook (.xls) span, from the records of its cells."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SEVERAL_CELLS = {0xBD, 0xBE}  # which end with their last column
 
 
 def xls_sizes(data: bytes) -> Iterator[Size]:
-    """The size of each sheet; nothing where the file is too damaged to tell."""
+    """Yield the size of each sheet, or nothing if the file is too damaged."""
     try:
         stream = _workbook(data)
     except (struct.error, IndexError):
@@ -40,7 +40,7 @@ def xls_sizes(data: bytes) -> Iterator[Size]:
 
 
 def _workbook(data: bytes) -> bytes:
-    """The stream of the workbook, out of the sectors of an OLE file."""
+    """Return the stream of the workbook from the sectors of an OLE file."""
     shift, small_shift = struct.unpack_from("<HH", data, 30)
     first_of_directory, _, small_below, first_of_small = struct.unpack_from("<4I", data, 48)
     sectors = [number for number in struct.unpack_from("<109I", data, 76) if number < NO_SECTOR]
@@ -56,14 +56,14 @@ def _workbook(data: bytes) -> bytes:
 
 
 def _entry(entries: list[bytes], names: tuple[str, ...]) -> tuple[int, int]:
-    """Where a stream begins, and its size."""
+    """Return the start and the size of a stream."""
     found = [entry for entry in entries if entry[:64].decode("utf-16-le", "replace").split("\0")[0] in names]
     first, size = struct.unpack_from("<II", found[0], 116)
     return int(first), int(size)
 
 
 def _chain(table: Sequence[int], number: int) -> list[int]:
-    """Sectors one after another. A circle is refused, because the workbook library would follow it for ever."""
+    """Return a chain of sectors. Refuse a loop, which the workbook library would follow for ever."""
     chain: list[int] = []
     while number < len(table):
         if len(chain) == len(table):

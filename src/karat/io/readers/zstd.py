@@ -1,4 +1,4 @@
-"""How much a zstd file can unpack to, from the headers of its blocks: Python 3.11 cannot unpack it."""
+"""An upper bound of the unpacked size of a zstd file, from its block headers: Python 3.11 cannot unpack it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RAW, RLE = 0, 1
 
 
 def most_unpacked(file: BinaryIO) -> int:
-    """An upper bound of the bytes of all frames; what follows damage does not count."""
+    """Return an upper bound of the bytes of all frames. What follows damage does not count."""
     size = 0
     while len(head := file.read(4)) == 4:
         magic = int.from_bytes(head, "little")
@@ -27,7 +27,7 @@ def most_unpacked(file: BinaryIO) -> int:
 
 
 def _frame(file: BinaryIO) -> int:
-    """What its header says, or what its blocks may hold, whichever is less."""
+    """Return the size that the header declares or that the blocks allow, whichever is less."""
     descriptor = int.from_bytes(file.read(1), "little")
     is_single, has_checksum = bool(descriptor & 0x20), bool(descriptor & 4)
     file.read((0 if is_single else 1) + (0, 1, 2, 4)[descriptor & 3])

@@ -77,7 +77,7 @@ def write_back(
 
 
 def writable(peeks: Sequence[Peek], format: str | None) -> Export:
-    """The tool that these files come from, if labels can be written for it."""
+    """Return the tool that wrote these files. Refuse tools that labels cannot be written for."""
     export = find_export(peeks, format)
     if export is None or export.name not in TOOLS:
         found = "plain tables" if export is None else f"exports of {export.title}"

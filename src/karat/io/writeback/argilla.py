@@ -12,7 +12,7 @@ __all__ = ["suggested"]
 
 
 def suggested(record: Any, labels: Mapping[str | None, Labels], task: str | None) -> dict[str, Any]:
-    """The record with a suggestion for each question; one that was there before gives way."""
+    """Return the record with a suggestion for each question, which replaces an older one."""
     if not isinstance(record, dict) or not isinstance(record.get("responses"), dict):
         raise Wrong("found no record with its responses", remedy="suggestions need dataset.records.to_json(FILE)")
     responses = need(record, "responses", dict)

@@ -15,7 +15,7 @@ NAMES = ("from_name", "to_name", "type")  # what says where an answer belongs
 
 
 def suggested(record: Any, labels: Mapping[str | None, Labels], task: str | None) -> dict[str, Any]:
-    """The task with one prediction, which holds the labels for all questions."""
+    """Return the task with one prediction, which holds the labels for all questions."""
     if not isinstance(record, dict) or "data" not in record or not any(name in record for name in ANNOTATIONS):
         raise Wrong("found no task with its data and annotations", remedy=f"predictions need the full one: {REMEDY}")
     data = need(record, "data", dict)
@@ -27,7 +27,7 @@ def suggested(record: Any, labels: Mapping[str | None, Labels], task: str | None
 
 
 def _prediction(given: list[tuple[dict[str, Any], float]], method: str) -> dict[str, Any]:
-    """Its score is that of the least certain answer."""
+    """Return a prediction whose score is that of the least certain answer."""
     return {
         "model_version": method,
         "score": min(confidence for _, confidence in given),
@@ -52,7 +52,7 @@ def _answer(
 
 
 def _value(key: str, answers: list[Any], label: Any) -> Any:
-    """The label as a value of this kind. One of a taxonomy is a list of paths."""
+    """Return the label as a value of this kind. A taxonomy has a list of paths."""
     if key != TAXONOMY:
         return in_words_of(answers, label)
     given = next((answer for answer in answers if answer_of({key: answer}) == label), None)
@@ -60,7 +60,7 @@ def _value(key: str, answers: list[Any], label: Any) -> Any:
 
 
 def _results(record: dict[str, Any], question: str | None) -> Iterator[dict[str, Any]]:
-    """What people and models answered to the question, for the task as a whole."""
+    """Yield what people and models answered to the question for the task as a whole."""
     name = next(name for name in ANNOTATIONS if name in record)
     models = [one for one in need(record, "predictions", list, []) if isinstance(one, dict)]
     for annotation in [*need(record, name, list), *models]:

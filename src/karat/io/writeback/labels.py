@@ -1,4 +1,4 @@
-"""The labels of one result, to be asked for by task."""
+"""The labels of a result, looked up by task."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Label(NamedTuple):
 
 @dataclass
 class Labels:
-    """Tasks are found as they are written, for the export may have the text "7" where the result has the number."""
+    """Labels by the text of the task: the export may have the text "7" where the result has the number."""
 
     method: str
     classes: Sequence[Any]
@@ -39,7 +39,7 @@ class Labels:
         return cls(f"karat {result.method}", to_list(result.class_names), result.label_codes, result.confidence, rows)
 
     def get(self, task: Any) -> Label | None:
-        """None for a task without a label."""
+        """Return the label of a task, or None."""
         row = self.row_of.get(text_of(task))
         if row is None:
             return None
@@ -48,9 +48,9 @@ class Labels:
 
 
 def in_words_of(answers: list[Any], label: Any) -> Any:
-    """The label as the annotators' answers write it: numbers as text where theirs are, several labels as a list.
+    """Return the label as annotators wrote it: numbers as text where theirs are, several labels as a list.
 
-    A label that none of them gave is written in the way of the first.
+    A label that no annotator gave is written like the first answer.
     """
     for answer in answers:
         if _written(answer) == text_of(label):

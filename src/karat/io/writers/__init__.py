@@ -1,4 +1,4 @@
-"""Writers: a file appears whole or not at all; what stood there before stays until the new one is whole."""
+"""Writers. A file appears whole or not at all, and the old file stays until the new one is whole."""
 
 from __future__ import annotations
 

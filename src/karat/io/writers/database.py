@@ -1,8 +1,8 @@
 """Labels -> a table of a database, replaced in one transaction.
 
-The rows are first copied into a temporary table. Then, if the table is there, its rows are deleted and the new ones
-inserted: so its permissions, indices, triggers and the views on it stay, which a new table under the old name would
-lose; others read the old rows until the commit, and keep them if anything fails. A table that is not there is made.
+The rows are first copied into a temporary table. If the target exists, its rows are deleted and the new rows inserted,
+so that its permissions, indices, triggers and views stay. Other connections see the old rows until the commit, and keep
+them if anything fails. A table that does not exist is created.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ COLUMNS = {  # name and type of each column of a table; nothing where it is not 
 
 @dataclass(frozen=True)
 class Target:
-    """The table that is to hold the rows."""
+    """The table that receives the rows."""
 
     session: Session
     parts: list[str]
@@ -55,7 +55,7 @@ class Target:
         return dict(self.session.rows(COLUMNS[kind], values))
 
     def refuse_passing(self) -> None:
-        """What is kept in memory only would be gone when the connection is closed."""
+        """Refuse a table in memory, which would be lost when the connection closes."""
         database = self.session.database
         if len(self.parts) == 2 and re.fullmatch(PASSING[database.kind], self.parts[0], re.IGNORECASE):
             raise OutputError(f"{database.name}: nothing is kept in the schema {self.parts[0]}; name another")
@@ -64,7 +64,7 @@ class Target:
             raise OutputError(f"{database.name} is no database file, so nothing would be kept there; name another file")
 
     def refuse_others(self, columns: dict[str, str], wanted: Iterable[str]) -> None:
-        """A table without our columns is somebody else's: its rows must not be deleted."""
+        """Refuse a table without these columns: it was not written by Karat, and its rows must not be deleted."""
         if lost := [name for name in wanted if name not in columns]:
             raise OutputError(
                 f"{self.session.database.name}: the table {'.'.join(self.parts)} is there but has no column "
@@ -119,7 +119,7 @@ def write_frame_to_table(frame: Any, address: str, table: str) -> None:
 
 
 def check_database_table(address: str, table: str) -> None:
-    """Find out before the long work that the labels cannot be written; nothing is left behind."""
+    """Refuse, before the long work, a table that cannot be written. Leave nothing behind."""
     database, parts = parse(address), table_parts(table)
     if database.is_file and not Path(database.place).exists() and database.place != ":memory:":
         check_writable(database.place)
@@ -147,7 +147,7 @@ def _replace(pieces: Iterable[pl.DataFrame], address: str, table: str) -> None:
 
 
 def _storable(piece: pl.DataFrame, database: Database) -> pl.DataFrame:
-    """Integers of 64 bits, and names without NUL: drivers crash on others, or round them."""
+    """Return 64-bit integers and names without NUL: drivers crash on others, or round them."""
     import polars as pl
 
     if odd := next((name for name in piece.columns if "\0" in name), None):
@@ -184,7 +184,7 @@ def _move(target: Target, stage: str, names: list[str]) -> None:
 
 @contextmanager
 def _no_new_file_on_failure(database: Database) -> Iterator[None]:
-    """A file that the driver made for nothing goes again."""
+    """Remove a database file that the driver created if the block fails."""
     is_new = database.is_file and not Path(database.place).exists()
     try:
         yield

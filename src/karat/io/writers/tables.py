@@ -89,10 +89,10 @@ def write_labels(
 def write_pieces(
     pieces: Iterable[pl.DataFrame], path: str | os.PathLike[str], *, escape_formulas: bool | None = None
 ) -> None:
-    """Tables of the same columns, at least one, as one table; the second is made when the first is written.
+    """Write one or more tables with the same columns as one table. Each is made when the one before is written.
 
-    escape_formulas: whether an apostrophe is put before each text in CSV and TSV that a spreadsheet would take for a
-        formula; by default yes. Karat's readers take it away again.
+    escape_formulas: whether to put an apostrophe before each text in CSV and TSV that a spreadsheet would take for a
+        formula; by default yes. Karat's readers remove it.
     """
     kind, is_packed = check_table_path(path)
     if kind in ("csv", "tsv") and (ESCAPE.get() if escape_formulas is None else escape_formulas):
@@ -110,7 +110,7 @@ def write_pieces(
 
 
 def check_table_path(path: str | os.PathLike[str]) -> tuple[str, bool]:
-    """The format of an output path and whether it is gzipped; an InputError for any other extension."""
+    """Return the format of an output path and whether it is gzipped. Raise an InputError for other suffixes."""
     if os.fspath(path) == STANDARD_OUTPUT:
         return "csv", False
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
@@ -128,7 +128,7 @@ def check_table_path(path: str | os.PathLike[str]) -> tuple[str, bool]:
 
 @contextmanager
 def _polars_errors(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
-    """Polars reports some troubles of the disk, and all of its own, as errors of its own."""
+    """Turn the errors that Polars raises into those of Karat: it reports some errors of the disk as its own."""
     import polars as pl
 
     try:
@@ -143,7 +143,7 @@ def _polars_errors(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
 
 
 def _texts(pieces: Iterable[pl.DataFrame], kind: str) -> Iterator[memoryview]:
-    """Polars writes into memory: it would take Ctrl-C during a write to a file of Python's for an error of the file."""
+    """Write pieces into memory: Polars would report Ctrl-C during a write to a Python file as an error of the file."""
     for number, piece in enumerate(part for whole in pieces for part in _slices(whole)):
         text = io.BytesIO()
         if kind == "jsonl":
@@ -154,18 +154,18 @@ def _texts(pieces: Iterable[pl.DataFrame], kind: str) -> Iterator[memoryview]:
 
 
 def _slices(piece: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Not more rows at a time than are quickly written; a table without rows has a header."""
+    """Cut a table into slices that are written quickly. A table without rows still has a header."""
     return piece.iter_slices(MOST_ROWS) if piece.height else iter([piece])
 
 
 def _print(pieces: Iterable[pl.DataFrame]) -> None:
-    """As bytes of ours: of a pipe that closes or a disk that is full, Polars would tell in its own way."""
+    """Write bytes to standard output: Polars would report a closed pipe or a full disk in its own way."""
     for number, piece in enumerate(pieces):
         print_bytes(piece.write_csv(include_header=number == 0).encode())
 
 
 def _sink_parquet(pieces: Iterable[pl.DataFrame], path: Path) -> None:
-    """Polars takes the pieces one by one, and packs one while the next is made."""
+    """Let Polars take the pieces one by one: it packs one while the next is made."""
     from polars.io.plugins import register_io_source
 
     rest = iter(pieces)
@@ -179,7 +179,7 @@ def _sink_parquet(pieces: Iterable[pl.DataFrame], path: Path) -> None:
 
 
 def _packed(texts: Iterable[memoryview]) -> Iterator[bytes]:
-    """As gzip. The same data give the same bytes: no name and no time in the header."""
+    """Compress as gzip, without name and time in the header: the same data give the same bytes."""
     packer = zlib.compressobj(9, zlib.DEFLATED, GZIP)
     for text in texts:
         yield packer.compress(text)

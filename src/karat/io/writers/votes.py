@@ -1,4 +1,4 @@
-"""Votes -> plain tables: long (a row a vote) or wide (a row a task, a column an annotator)."""
+"""Votes -> plain tables: long (a row per vote) or wide (a row per task, a column per annotator)."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def write_votes(
 
 
 def votes_pieces(votes: Annotations, *, gold: bool = False) -> Iterator[pl.DataFrame]:
-    """Long, piece by piece, sorted by task; tasks without any vote come last, without annotator and label."""
+    """Yield long tables, sorted by task. Tasks without votes come last, without annotator and label."""
     task, annotator, label = votes.votes()
     for first in range(0, votes.n_votes, MOST_ROWS):
         rows = slice(first, first + MOST_ROWS)
@@ -83,7 +83,7 @@ def votes_pieces(votes: Annotations, *, gold: bool = False) -> Iterator[pl.DataF
 
 
 def wide_votes(votes: Annotations, *, gold: bool = False) -> pl.DataFrame:
-    """Wide: a row has room for one vote of an annotator."""
+    """Return a wide table, which holds one vote per task and annotator."""
     import polars as pl
 
     names = [str(name) for name in to_list(votes.annotator_names)]
@@ -93,7 +93,7 @@ def wide_votes(votes: Annotations, *, gold: bool = False) -> pl.DataFrame:
     long = pl.concat(list(votes_pieces(votes)), how="vertical").with_columns(pl.col("annotator").cast(pl.String))
     if long.select(pl.struct("task", "annotator").is_duplicated().any()).item():
         raise InputError(
-            "somebody voted on a task more than once, and a wide table has room for one vote; read the votes with "
+            "an annotator voted on a task more than once, and a wide table holds one vote; read the votes with "
             'repeated="first", "last" or "majority"'
         )
     table = long.pivot(on="annotator", on_columns=names, index="task", values="label", maintain_order=True)
@@ -113,7 +113,7 @@ def _all_pieces(votes: Mapping[str, Annotations], *, wide: bool, gold: bool) -> 
 
 
 def _of_one_kind(pieces: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """Labels are numbers for one question and words for another, and annotators differ: text, and all columns."""
+    """Join the tables of several questions, as text: labels may be numbers for one and words for another."""
     import polars as pl
 
     yield pl.concat([piece.cast(pl.String) for piece in pieces], how="diagonal")

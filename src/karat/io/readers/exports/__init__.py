@@ -1,6 +1,6 @@
-"""Exports of annotation tools -> Annotations. One file per tool; a line here makes it known everywhere.
+"""Exports of annotation tools -> Annotations. Each tool has a file, and a line in FORMATS registers it.
 
-Files are read once, record by record: memory follows the distinct names and the votes, not the size of the file.
+Files are read record by record: memory depends on the distinct names and the votes, not on the size of the file.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ def export_named(name: str) -> Export:
 
 
 def look(sources: Sequence[Source]) -> list[Peek]:
-    """At the beginning of each file."""
+    """Look at the beginning of each file."""
     return [peek(source) for source in sources]
 
 
 def find_export(peeks: Sequence[Peek], format: str | None = None, *, may_be_table: bool = False) -> Export | None:
-    """The tool whose export these files are; None if they are plain tables, or may be by what the user says."""
+    """Return the tool that wrote these files, or None for plain tables."""
     if format is not None:
         return None if format == TABLE else export_named(format)
     exports = [export_named(name) for name in FORMATS]

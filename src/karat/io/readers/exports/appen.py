@@ -22,7 +22,10 @@ GOLD = "_gold"
 
 
 def fits(seen: Peek) -> bool:
-    """Units and workers alone are no report: that is how people name the columns of their own tables, too."""
+    """Recognise a full report.
+
+    Columns of units and workers are not enough: people use these names in their own tables.
+    """
     return seen.source.is_delimited and UNIT in seen.columns and not MARKS.isdisjoint(seen.columns)
 
 
@@ -61,7 +64,7 @@ def _is_about_gold(name: str, seen: Peek) -> bool:
 
 
 def _several(cells: pl.Series) -> pl.Series:
-    """Answers that are several stand on lines of their own."""
+    """Join several answers, which are on separate lines."""
     lists = cells.unique().drop_nulls()
     lists = lists.filter(lists.str.contains("\n", literal=True))
     meant = {cell: joined([part.strip() for part in cell.splitlines() if part.strip()]) for cell in lists}
@@ -69,7 +72,7 @@ def _several(cells: pl.Series) -> pl.Series:
 
 
 def _gold(table: pl.DataFrame, question: str, options: ExportOptions) -> pl.Series:
-    """Several lines are answers that all count as right: there is no one truth to learn from."""
+    """Return gold answers. Several lines are alternatives that all count as right, so there is no single truth."""
     gold = table[question + GOLD].str.strip_chars()
     is_vague = gold.str.contains("\n", literal=True).fill_null(False)
     vague = table.filter(is_vague)[UNIT].n_unique()

@@ -67,7 +67,7 @@ def _task(record: Any, options: ExportOptions) -> Any:
 
 
 def _responses(record: dict[str, Any], task: Any) -> Iterator[tuple[str, Vote]]:
-    """The status of each response, where it is known, and the vote."""
+    """Yield the status of each response, if known, and the vote."""
     if isinstance(record.get("responses"), list):
         yield from _of_users(record["responses"], task)
         return
@@ -80,7 +80,7 @@ def _responses(record: dict[str, Any], task: Any) -> Iterator[tuple[str, Vote]]:
 
 
 def _of_users(responses: list[Any], task: Any) -> Iterator[tuple[str, Vote]]:
-    """As the server and Argilla 1 write them: a response holds the answers of one user to all questions."""
+    """Read responses of the server and of Argilla 1: each holds the answers of one user to all questions."""
     for response in responses:
         for question, answer in need(response, "values", dict, {}).items():
             vote = Vote(task, response.get("user_id"), need(answer, "value", object), question)
@@ -108,7 +108,7 @@ def _counts(status: str, options: ExportOptions) -> bool:
 
 
 def _suggestions(record: dict[str, Any], task: Any, options: ExportOptions) -> Iterator[Vote]:
-    """What models suggested, each under the name of its agent."""
+    """Yield the suggestions of models, each under the name of its agent."""
     found = list(_suggested(record, task))
     if "suggestions" in options.include:
         yield from found
@@ -129,7 +129,7 @@ def _suggested(record: dict[str, Any], task: Any) -> Iterator[Vote]:
 
 
 def _label(value: Any, options: ExportOptions) -> Any:
-    """A label, a rating or several labels; ranks and spans classify parts of a task only."""
+    """Return a label, a rating or several labels. Ranks and spans concern parts of a task, and are left out."""
     if value is None or value == []:
         options.left_out["responses without an answer"] += 1
         return None

@@ -70,7 +70,7 @@ def _together() -> Wrong:
 
 
 def _votes(name: str, file: BinaryIO, options: ExportOptions) -> Iterator[Vote]:
-    """The annotator is called as the file is."""
+    """Yield votes. The name of the file is the name of the annotator."""
     annotator = PurePath(name).stem
     return numbered(_records(name, file), lambda record: [_vote(record, annotator, options)])
 

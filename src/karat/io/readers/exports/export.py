@@ -1,4 +1,4 @@
-"""What a reader of some tool's export is: an `Export`, one per file of this folder."""
+"""The interface of a reader of exports: an `Export`, one per file of this folder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Made = TypeVar("Made")
 
 
 class Vote(NamedTuple):
-    """What one annotator says of one task. Without a label it says that the task was asked, and no more."""
+    """A vote. Without a label it says only that the task was asked."""
 
     task: Any
     annotator: Any = None
@@ -38,7 +38,7 @@ class Vote(NamedTuple):
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """What the user asks of an export."""
+    """The options for reading an export."""
 
     task: str | None = None  # the field that names the tasks, in the place of the tool's own ids
     question: str | None = None
@@ -52,8 +52,8 @@ class ExportOptions:
 class Export:
     """How the export of one tool is recognised and read.
 
-    `read` gives batches with the columns task, annotator, label and, where there is such a thing, question and gold
-    (see Vote); all of them may be text, as in a CSV. Whatever it leaves out is counted in `ExportOptions.left_out`.
+    `read` yields batches with the columns task, annotator, label and, if the tool has them, question and gold (see
+    Vote). All of them may be text, as in a CSV. `ExportOptions.left_out` counts whatever is left out.
     """
 
     name: str  # for --format
@@ -68,7 +68,7 @@ class Export:
 
 
 class Wrong(Exception):
-    """An export is not as its tool writes it. The framework adds the file, the tool and the remedy."""
+    """An export is not as its tool writes it. The caller adds the file, the tool and the remedy."""
 
     def __init__(self, found: str, record: int | None = None, remedy: str = "") -> None:
         super().__init__(found)
@@ -76,7 +76,7 @@ class Wrong(Exception):
 
 
 def numbered(records: Iterable[Any], made_of: Callable[[Any], Iterable[Made]]) -> Iterator[Made]:
-    """What is made of every record, such as votes; what is wrong with one is said of its number, from 1."""
+    """Yield what is made of every record, such as votes, and add the number of the record to errors."""
     for number, record in enumerate(records, start=1):
         try:
             yield from made_of(record)
@@ -87,7 +87,7 @@ def numbered(records: Iterable[Any], made_of: Callable[[Any], Iterable[Made]]) -
 
 
 def in_batches(votes: Iterable[Vote]) -> Iterator[pl.DataFrame]:
-    """Votes as tables of text. Strings of Python take much room, so they live as long as a batch only."""
+    """Yield votes as tables of text. Python strings take much memory, so they are kept for one batch only."""
     rest = iter(votes)
     while rows := list(islice(rest, MOST_VOTES)):
         columns = zip(*rows, strict=True)
@@ -95,7 +95,7 @@ def in_batches(votes: Iterable[Vote]) -> Iterator[pl.DataFrame]:
 
 
 def joined(labels: list[Any]) -> Any:
-    """One label as it is; several as one, the same whatever their order; None if there is none."""
+    """Return a single label as it is, several as one text in sorted order, and None if there is none."""
     if len(labels) > 1:
         return SEVERAL.join(sorted(map(_written, labels)))
     if labels and isinstance(labels[0], list | dict):
@@ -104,7 +104,7 @@ def joined(labels: list[Any]) -> Any:
 
 
 def need(record: Any, name: str, kind: type[Kind], default: Kind | None = None) -> Kind:
-    """The field of a record, which must be of this kind; it may be absent or null only if there is a default."""
+    """Return a field of a record, which must have this type. It may be absent or null only with a default."""
     if not isinstance(record, dict):
         raise Wrong(f"expected a JSON object, found {_shown(record)}")
     value = record.get(name)

@@ -33,7 +33,7 @@ def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
 
 
 def _head(seen: Peek) -> dict[str, Any]:
-    """What was evaluated, and how often."""
+    """Return what was evaluated, and how often."""
     if seen.source.format == "zip":
         with open_zip(seen.source) as archive:
             name = next(name for name in HEADERS if name in seen.members)
@@ -90,7 +90,7 @@ def _votes(sample: Any, head: dict[str, Any], options: ExportOptions) -> Iterato
 
 
 def _task(sample: dict[str, Any], head: dict[str, Any], options: ExportOptions) -> Any:
-    """Every epoch is an answer of its own; so are the answers of several models, which lie in several files."""
+    """Name the task. Every epoch is an answer of its own, and so is that of each model, in files of their own."""
     is_repeated = need(need(head, "config", dict, {}), "epochs", int, 1) > 1
     task = f"{sample['id']}#{sample.get('epoch', 1)}" if is_repeated else sample["id"]
     return f"{head.get('task')}/{head.get('model')}/{task}" if options.has_many_files else task

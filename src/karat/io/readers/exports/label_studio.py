@@ -35,7 +35,7 @@ def _is_task(record: dict[str, Any]) -> bool:
 
 
 def _as_task(record: Any) -> Any:
-    """What Label Studio puts into a cloud storage is a file per annotation, which holds its task."""
+    """Return a task. In cloud storages, Label Studio writes a file per annotation, which holds its task."""
     if isinstance(record, dict) and isinstance(record.get("task"), dict) and "result" in record:
         return {**record["task"], "annotations": [record]}
     return record
@@ -56,7 +56,7 @@ def _check_short(options: ExportOptions) -> None:
 
 
 def _votes(record: Any, options: ExportOptions) -> Iterator[Vote]:
-    """A task without a vote is listed, too."""
+    """Yield votes, and tasks without a vote."""
     task, is_voted = _task(record, options), False
     for annotation in _annotations(record):
         for vote in _of_annotation(task, annotation, options):
@@ -117,14 +117,14 @@ def _of_prediction(task: Any, prediction: Any, options: ExportOptions) -> Iterat
 
 
 def annotator_of(completed_by: Any) -> Any:
-    """A number, or an object of which the address says more to people than the number."""
+    """Return a number, or the e-mail address of an object, which people know better than its number."""
     if isinstance(completed_by, dict):
         return completed_by.get("email") or completed_by.get("id")
     return completed_by
 
 
 def _answers(results: list[Any], options: ExportOptions) -> Iterator[tuple[str, Any]]:
-    """Each question that is answered for the whole task, with the answer."""
+    """Yield each question that is answered for the whole task, with the answer."""
     for result in results:
         question = need(result, "from_name", str, "")
         value = need(result, "value", dict, {})
@@ -136,7 +136,7 @@ def _answers(results: list[Any], options: ExportOptions) -> Iterator[tuple[str, 
 
 
 def answer_of(value: dict[str, Any], wants_text: bool = False) -> Any:
-    """The label in a value such as {"choices": ["pos"]}; None for a region of an image or a text, and for free text."""
+    """Return the label of a value such as {"choices": ["pos"]}, or None for regions and free text."""
     keys = [key for key in value if key in ANSWERS or (key == TEXT and wants_text)]
     if len(keys) != 1 or len(value) > 1:
         return None

@@ -77,7 +77,7 @@ def _label(value: Any, options: ExportOptions, answer_of: AnswerOf) -> Any:
 
 
 def _answered(scan: pl.LazyFrame, columns: tuple[str, ...], task: str) -> list[str]:
-    """Every annotation of a task repeats its data, so what differs is an answer. Hashes will do, and take no room."""
+    """Every annotation of a task repeats its data, so what differs is an answer. Hashes are enough, and small."""
     candidates = [column for column in columns if column not in ABOUT | {task}]
     hashed = pl.col(candidates).fill_null("").hash()
     spread = scan.group_by("id").agg(hashed.min() != hashed.max()).select(pl.col(candidates).any())

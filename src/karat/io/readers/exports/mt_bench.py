@@ -65,7 +65,7 @@ def _scored(record: dict[str, Any], judge: str, options: ExportOptions) -> Vote:
 
 
 def _compared(record: dict[str, Any], judge: str, options: ExportOptions) -> Iterator[Vote]:
-    """Pairs are named in the order of the alphabet, whoever stood first, so that all judges speak of one task."""
+    """Name pairs in alphabetical order, whichever came first, so that all judges vote on the same task."""
     first, second = _models(record)
     task = _named(record, f"{min(first, second)} vs {max(first, second)}")
     games = [_winner(record[name], first > second) for name in ("g1_winner", "g2_winner", WINNER) if name in record]

@@ -68,13 +68,13 @@ def _votes_on_items(
 
 
 def _is_rejected(table: pl.DataFrame) -> pl.Expr:
-    """By now, or by what the requester has written into the column Reject, to be uploaded."""
+    """Return whether an assignment is rejected, or marked in the column Reject of a file for upload."""
     marks = {STATUS: pl.col(STATUS) == "Rejected", REJECT: pl.col(REJECT).is_not_null()}
     return pl.any_horizontal(pl.lit(False), *(mark for name, mark in marks.items() if name in table.columns))
 
 
 def _answers(table: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
-    """A column per answer, by its name without "Answer."."""
+    """Return a column per answer, named without "Answer."."""
     plain = table.select(pl.col(name).alias(name.removeprefix(ANSWER)) for name in columns if name != ALL_ANSWERS)
     if ALL_ANSWERS not in columns:
         return plain
@@ -108,7 +108,7 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _questions(answers: pl.DataFrame) -> dict[str, pl.Series]:
-    """The label of each assignment for each question."""
+    """Return the label of each assignment for each question."""
     is_option = {cells.name: "." in cells.name and _says_true_or_false(cells) for cells in answers}
     labels = _options(answers.select(name for name in answers.columns if is_option[name]))
     for cells in answers:
@@ -154,7 +154,7 @@ def _choice(boxes: pl.DataFrame, label_of: dict[str, str]) -> pl.Series:
 
 
 def _said_by(box: str, group: list[str]) -> str:
-    """The value of a button, if that tells it from the others (not "on" or "selected"), else its name."""
+    """Return the value of a button if it differs from the others (not "on" or "selected"), or else its name."""
     name, _, value = box.rpartition(".")
     values = {other.rpartition(".")[2] for other in group}
     return value if len(values) == len(group) else name

@@ -1,4 +1,4 @@
-"""A look at the beginning of a file: enough to tell whose export it is."""
+"""The beginning of a file: enough to tell which tool wrote it."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ COMPRESSED = ("gzip", "zstd")
 class Peek:
     """What the beginning of a file shows.
 
-    The source's format is csv or tsv (columns, rows), jsonl (record), json (record, is_list), zip (members; an
-    Excel workbook is one too), parquet or arrow (columns), or nothing.
+    The source's format is csv or tsv (columns, rows), jsonl (record), json (record, is_list), zip (members; an Excel
+    workbook is one, too), parquet or arrow (columns), or empty.
     """
 
     source: Source
@@ -54,12 +54,12 @@ class Peek:
 
     @property
     def is_table(self) -> bool:
-        """Whether it could be read as a plain table, too."""
+        """Whether the file could also be read as a plain table."""
         return self.source.format in ("csv", "tsv", "jsonl", "parquet", "arrow")
 
 
 def peek(source: Source) -> Peek:
-    """What can be seen; a file that shows nothing, or is damaged, is left to those who read tables."""
+    """Look at a file. A damaged or unknown file is left to the reader of tables, which reports it."""
     compression = by_extension(source)[1]
     with suppress(
         InputError, OSError, ValueError, RecursionError, csv.Error, pl.exceptions.PolarsError, zipfile.BadZipFile
@@ -100,14 +100,14 @@ def _text(source: Source) -> Peek:
 
 
 def _object_or_lines(source: Source) -> Peek:
-    """JSON Lines have a whole object on the first line; a single object is spread over many, or is very long."""
+    """Tell JSON Lines, with a whole object on the first line, from a single object over many lines."""
     with suppress(ValueError):
         return Peek(replace(source, format="jsonl"), record=dict(json.loads(_line(source))))
     return Peek(replace(source, format="json"), record=_plain_values(source))
 
 
 def _line(source: Source) -> str:
-    """The first that is not blank."""
+    """Return the first line that is not blank."""
     if source.compression == "zstd":
         return first_line(source)
     start = text_start(source).removeprefix(BOM).lstrip()
@@ -121,7 +121,7 @@ def _line(source: Source) -> str:
 
 
 def _first_item(source: Source) -> dict[str, Any]:
-    """Truncated or odd JSON has none."""
+    """Return the first object of a JSON list; an empty one if the JSON is truncated or odd."""
     import ijson
 
     for file in _start_and_whole(source):
@@ -142,7 +142,7 @@ def _start_and_whole(source: Source) -> Iterator[BinaryIO]:
 
 
 def _plain_values(source: Source) -> dict[str, Any]:
-    """The keys at the top of a big object as far as they are seen, with their values where these are plain."""
+    """Return the keys of a large object, as far as they are seen, and the values that are plain."""
     import ijson
 
     found: dict[str, Any] = {}

@@ -16,7 +16,7 @@ from karat.io.readers.exports.records import records_of
 __all__ = ["EXPORT"]
 
 ANNOTATOR = ("_annotator_id", "_session_id")
-SESSION = re.compile(r"\d{4}-\d\d-\d\d")  # of nobody by name: a session is then called by its time
+SESSION = re.compile(r"\d{4}-\d\d-\d\d")  # a session without a name is called by its time
 
 
 def fits(seen: Peek) -> bool:

@@ -1,4 +1,4 @@
-"""Batches of an export -> Annotations, a set for each question."""
+"""Batches of an export -> Annotations, one for each question."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FEWEST_ROWS = 2**12  # in a batch, but for the last
 def read_export(
     export: Export, peeks: Sequence[Peek], export_options: ExportOptions, options: ReadOptions
 ) -> dict[str, Annotations]:
-    """The votes for the question that the user chose or for the only one; for every one if all are asked for."""
+    """Return the votes for the chosen or only question, or for every question if all are asked for."""
     _check(export, export_options)
     export_options = replace(export_options, has_many_files=len(peeks) > 1)
     name = ", ".join(seen.source.name for seen in peeks[:3]) + f" ({export.title} export)"
@@ -82,7 +82,7 @@ def _batches(export: Export, peeks: Sequence[Peek], export_options: ExportOption
 
 
 def _of_tool(seen: Peek, export: Export, error: InputError) -> InputError:
-    """What is wrong with a text as such, such as a line that was cut, may be no fault of its reader."""
+    """Add the remedy of the tool: a damaged text may be the fault of the export."""
     name, said = seen.source.name, str(error)
     if not seen.source.is_delimited or not said.startswith(name):
         return error
@@ -90,7 +90,7 @@ def _of_tool(seen: Peek, export: Export, error: InputError) -> InputError:
 
 
 def _together(batches: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """Fewer and larger ones: some tools write a file per task."""
+    """Join small batches: some tools write a file per task."""
     waiting: list[pl.DataFrame] = []
     rows = 0
     for batch in batches:
@@ -104,7 +104,7 @@ def _together(batches: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
 
 
 def _with_all_columns(batch: pl.DataFrame) -> pl.DataFrame:
-    """Text throughout; an export of one question need not name it."""
+    """Return all columns as text. An export with one question need not name it."""
     absent = {name: pl.lit("" if name == "question" else None) for name in COLUMNS if name not in batch.columns}
     return batch.with_columns(**absent).select(pl.col(COLUMNS).cast(pl.String))
 
@@ -150,7 +150,7 @@ def _chosen(
 
 
 def _listed(questions: dict[str, QuestionVotes], most: int = 20) -> str:
-    """The questions with the most votes first."""
+    """List the questions, those with the most votes first."""
     by_votes = sorted(questions.items(), key=lambda item: -item[1].n_votes)
     names = [
         f'"{question}" ({votes.n_votes:,} {"vote" if votes.n_votes == 1 else "votes"})'
@@ -160,7 +160,7 @@ def _listed(questions: dict[str, QuestionVotes], most: int = 20) -> str:
 
 
 class QuestionVotes:
-    """The votes for one question, as columns that grow."""
+    """The votes for one question, as columns that are encoded batch by batch."""
 
     def __init__(self, name: str, question: str) -> None:
         self.name, self.question, self.n_votes = name, question, 0
@@ -171,7 +171,7 @@ class QuestionVotes:
         }
 
     def add(self, batch: pl.DataFrame, keep: bool = True) -> None:
-        """Votes for a question that nobody asks for are only counted."""
+        """Add votes. Votes for a question that was not chosen are only counted."""
         self.n_votes += int((batch.get_column("label").fill_null("") != "").sum())
         for (column, _), grown in self.columns.items() if keep else ():
             grown.add(batch.get_column(column))
@@ -212,7 +212,7 @@ def _assembled(table: Exported, export: Export, export_options: ExportOptions, o
 
 
 def _shortened(annotators: Coded, export: Export) -> Coded:
-    """A tool may write more than the name of its annotators, which shows only when all are known."""
+    """Shorten names: a tool may write more than the name of an annotator, which shows when all are known."""
     names = to_list(annotators.names)
     if export.shorten is None or not all(isinstance(name, str) for name in names):
         return annotators
@@ -220,7 +220,7 @@ def _shortened(annotators: Coded, export: Export) -> Coded:
 
 
 def _anybody(annotators: Coded, labels: Codes) -> Coded:
-    """A task that was asked but not answered has no annotator; it is to be listed all the same."""
+    """Give tasks that nobody answered some annotator, so that they are listed."""
     nobody = (annotators.codes == MISSING) & (labels == MISSING)
     if not nobody.any() or not len(annotators.names):
         return annotators

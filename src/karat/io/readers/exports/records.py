@@ -1,4 +1,4 @@
-"""The records of JSON exports, one by one: a list, or an object per line."""
+"""The records of JSON exports, one by one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CHUNK = 2**18  # bytes that ijson reads at once
 
 
 def records_of(seen: Peek) -> Iterator[Any]:
-    """Of a JSON list or of JSON Lines, whichever the file is; a single object is a list of one."""
+    """Yield the records of a JSON list or of JSON Lines. A single object is a list of one."""
     with open_export(seen.source) as file:
         if seen.source.format == "jsonl":
             yield from json_lines(file)
@@ -42,9 +42,9 @@ def open_export(source: Source) -> BinaryIO:
 
 
 def items(file: BinaryIO, place: str) -> Iterator[Any]:
-    """The values at a place of a JSON file that may be bigger than memory.
+    """Yield the values at a place of a JSON file that may be larger than memory.
 
-    "item" means those of a list, and "" whole objects, of which several may follow each other.
+    "item" means the values of a list, and "" means whole objects, of which several may follow each other.
     """
     import ijson
 
@@ -58,13 +58,13 @@ def items(file: BinaryIO, place: str) -> Iterator[Any]:
 
 
 def _damage(error: Exception) -> str:
-    """Of what ijson says only the reason, without a drawing of the place."""
+    """Return the reason that ijson gives, without its drawing of the place."""
     reason = str(error).removeprefix("b'").split("\\n")[0].split("\n")[0].strip(" .")
     return "the file is cut short" + ("" if "EOF" in reason else f", or no valid JSON ({reason})")
 
 
 def json_lines(file: BinaryIO) -> Iterator[Any]:
-    """One JSON value per line; blank lines do not count."""
+    """Yield one JSON value per line. Blank lines do not count."""
     number, most = 0, limit("LINE")
     while line := file.readline(most + 1):
         if len(line) > most:
@@ -97,7 +97,7 @@ def open_zip(source: Source) -> Iterator[zipfile.ZipFile]:
 
 
 def _zip_library() -> Any:
-    """Python unpacks zstd in archives from 3.14 on; before that, a copy of that code does, where it is installed."""
+    """Return a module that reads archives. Python unpacks zstd from 3.14 on, and a backport does before that."""
     if sys.version_info < (3, 14):
         with suppress(ImportError):
             from backports.zstd import zipfile as newer
@@ -108,7 +108,7 @@ def _zip_library() -> Any:
 
 @contextmanager
 def open_member(archive: zipfile.ZipFile, name: str) -> Iterator[BinaryIO]:
-    """A file of an archive; what is wrong with it is said with its name."""
+    """Open a file of an archive, and add its name to errors."""
     if archive.getinfo(name).flag_bits & ENCRYPTED:
         raise Wrong(f"{name} is encrypted", remedy="unpack the archive with its password, and give the files in it")
     with archive.open(name) as file:

@@ -55,7 +55,7 @@ def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
 
 
 def _object_of(seen: Peek, options: ExportOptions) -> str:
-    """A response does not say what it is about: the folder that it lies in does."""
+    """Return the object of a response: the name of its folder, because the response does not name it."""
     if options.task is not None:
         raise Wrong(
             f'worker responses do not say the "{options.task}" of an object',

@@ -1,4 +1,4 @@
-"""Exports that are tables of answer sheets: a row is what one annotator answered, with a column a question."""
+"""Exports that are tables with a row per annotator and task, and a column per question."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROW = "karat row"  # from 1, as messages count them
 
 
 def sheets_of(seen: Peek, columns: Sequence[str]) -> pl.DataFrame:
-    """All rows of these columns as text, null where they are blank, and the number of each row."""
+    """Read these columns as text, blank cells as null, and number the rows."""
     wanted = [name for name in dict.fromkeys(columns) if name in seen.columns]
     schema = dict.fromkeys(wanted, pl.String())
     parts = batches(seen.source, scan_delimited(seen.source), wanted)
@@ -30,7 +30,7 @@ def sheets_of(seen: Peek, columns: Sequence[str]) -> pl.DataFrame:
 
 
 def chosen(seen: Peek, options: ExportOptions, usual: str, kind: str) -> str:
-    """The column of the tasks: the usual one, or the one that --task names, with or without its kind ("Input.")."""
+    """Return the column of the tasks: the usual one, or the one of --task, with or without its prefix ("Input.")."""
     if options.task is None:
         return usual
     found = next((name for name in (options.task, kind + options.task) if name in seen.columns), None)
@@ -41,7 +41,7 @@ def chosen(seen: Peek, options: ExportOptions, usual: str, kind: str) -> str:
 
 
 def leave_out(table: pl.DataFrame, which: pl.Expr, what: str, options: ExportOptions, option: str = "") -> pl.DataFrame:
-    """The rows without those that --include does not bring in; these are counted."""
+    """Leave out and count rows, unless --include asks for them."""
     if option in options.include:
         return table
     marked = table.select(which.fill_null(False)).to_series()
@@ -57,7 +57,7 @@ def votes_on(
     labels: Mapping[str, pl.Series],
     golds: Mapping[str, pl.Series] | None = None,
 ) -> Iterator[pl.DataFrame]:
-    """The votes on each question. A question that nobody answered is none."""
+    """Yield the votes on each question. A question without answers is left out."""
     for question, label in labels.items():
         if label.null_count() < len(label):
             gold = (golds or {}).get(question, pl.lit(None, pl.String))
@@ -65,7 +65,7 @@ def votes_on(
 
 
 def unlisted(cells: pl.Series) -> pl.Series:
-    """Lists such as ["a","b"], of answers that are several, as one label; few of them differ."""
+    """Convert lists of several answers, such as ["a","b"], into one label. Few of them differ."""
     lists = cells.unique().drop_nulls()
     meant: dict[str, str | None] = {}
     for cell in lists.filter(lists.str.starts_with("[")):

@@ -40,7 +40,7 @@ def _by_field(table: pl.DataFrame, columns: list[str]) -> dict[str, pl.Series]:
 
 
 def _usual_task(seen: Peek) -> str:
-    """Older exports do not number their tasks; a single input does as well."""
+    """Return the column of tasks. Older exports do not number them, and then a single input serves."""
     if TASK in seen.columns:
         return TASK
     inputs = [name for name in seen.columns if name.startswith(INPUT)]
