@@ -44,9 +44,9 @@ def test_the_sections_answer_the_questions_in_order(page):
     assert [section["id"] for section in page.all("section")] == SECTIONS
     for words in (
         "94.3 % of the labels are right, by 300 known truths.",
-        "21 tasks: about 4.6 of the 11 wrong labels that the method expects are among them.",
+        "21 tasks: they are expected to include about 4.6 of the 11 wrong labels.",
         "27 of 30 annotators are better, with 95 % certainty, than always voting for the most frequent class (30 %)",
-        "fox is taken for dog in 30 % of the votes",
+        "fox is confused with dog in 30 % of the votes",
         "alpha of 0.40",
         "converged after 53 iterations",
         "karat report animals.csv",
@@ -113,10 +113,10 @@ def test_every_method_has_a_report_that_says_what_is_absent(method, tmp_path):
     found = report_of(result, tmp_path / "report.html")
     assert [section["id"] for section in found.all("section")] == SECTIONS
     assert ("prototype-1" in found.charts) == (result.learned.prototypes is not None)
-    assert ("learns no prototypes. PTBCC does" in found.words) == (result.learned.prototypes is None)
+    assert ("does not learn prototypes. PTBCC does" in found.words) == (result.learned.prototypes is None)
     has_matrices = result.learned.confusion is not None or result.learned.weights is not None
     assert ("annotator" in found.charts) == has_matrices
-    assert ("learns no confusion matrices of annotators" in found.words) != has_matrices
+    assert ("does not learn confusion matrices of annotators" in found.words) != has_matrices
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_ten_thousand_tasks_stay_below_five_megabytes_and_what_is_cut_is_said(tm
     assert len(found.source.encode()) < 5_000_000
     doubtful = int(doubts(result).any.sum())
     for words in (
-        f"200 of {doubtful:,} shown, ordered by confidence, the least sure first; the rest is in labels.csv",
+        f"200 of {doubtful:,} shown, ordered by confidence, the least confident first; the rest is in labels.csv",
         "300 of 700 shown, ordered by expected accuracy: the 150 best and the 150 worst",
         "40 of 700 shown",
         "60 of 70 shown",
@@ -165,7 +165,7 @@ def test_many_annotators_have_as_many_matrices_as_a_file_can_bear(sample):
 def test_a_model_without_votes_says_how_to_get_them(sample, tmp_path):
     found = report_of(replace(sample, annotations=None), tmp_path / "report.html", truth=SAMPLE / "truth.csv")
     assert "94.3 % of the labels are right" in found.words
-    assert "an older Karat saved" in found.words
+    assert "saved by an older version of Karat" in found.words
     assert "prototype-1" in found.charts
 
 

@@ -48,7 +48,7 @@ def test_gold_truths_are_neither_judged_nor_in_doubt():
     result = karat.aggregate(votes, "mv", gold={"a": "x"})
     with pytest.warns(KaratWarning, match="1 truth belongs to a task without votes and cannot be used: elsewhere"):
         found = view(result, {"a": "y", "c": "x", "elsewhere": "x"})
-    assert "1 of the truths belong to tasks without votes and do not count." in found.quality.sentences
+    assert "1 of the truths belong to tasks without votes and are not counted." in found.quality.sentences
     assert "1 of the truths were given to the method as gold and are not counted." in found.quality.sentences
     assert found.quality.n_gold == 1
     assert found.quality.judged.n == 1

@@ -389,7 +389,7 @@ def test_a_deleted_project_leaves_nothing_behind(studio, tmp_path):
 def test_a_project_file_that_is_none_is_refused_or_begun(tmp_path, content):
     (tmp_path / "test.studio").write_bytes(content)
     if content:
-        with pytest.raises(karat.InputError, match="no project of the studio"), studio_in_thread(tmp_path):
+        with pytest.raises(karat.InputError, match="not a project of the studio"), studio_in_thread(tmp_path):
             pass
         assert (tmp_path / "test.studio").read_bytes() == content
     else:

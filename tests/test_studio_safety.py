@@ -154,8 +154,8 @@ def test_gold_names_a_column_and_never_a_path(studio):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--host", "0.0.0.0"], "whoever has the token can read and change"),
-        (["--public-name", "studio.example.org"], "whoever has the token can read and change"),
+        (["--host", "0.0.0.0"], "anybody with the token can read and change"),
+        (["--public-name", "studio.example.org"], "anybody with the token can read and change"),
         (["--host", "0.0.0.0", "--token", "short"], "at least 16"),
         (["--token", "with blanks in the token"], "must not contain"),
         (["nothing.csv"], "there is no file nothing.csv"),

@@ -207,13 +207,13 @@ class Jobs:
         found = self.projects.get(project)["reading"]
         return None if found is None else Reading(**json.loads(found))
 
-    def _new_base(self, job: Job, votes: Annotations, **news: Any) -> None:
-        """`news` is what `Projects.replace_votes` is told."""
+    def _new_base(self, job: Job, votes: Annotations, **changes: Any) -> None:
+        """Store new votes with their majority vote. `changes` are passed on to `Projects.replace_votes`."""
         majority = run(Run(votes, method="mv"))
         model = self._saved(majority, f"base-{job.project}")
         earlier = [fit["id"] for fit in self.projects.fits(job.project)]
         browser = Browser(compact(majority))
-        base = self.projects.replace_votes(job.project, model, summarise_fit(browser), **news)
+        base = self.projects.replace_votes(job.project, model, summarise_fit(browser), **changes)
         model.unlink()
         self.workspace.forget(earlier)
         self.workspace.remember(base, browser)

@@ -150,7 +150,7 @@ def _free_port(host: str, port: int | None) -> int:
 def _checked_token(host: str, token: str | None) -> str:
     if token is None and not is_loopback(host):
         raise InputError(
-            f"{host} lets other computers reach the studio: whoever has the token can read and change the "
+            f"{host} lets other computers reach the studio: anybody with the token can read and change the "
             f"project and the data files of its folder, and the token travels unencrypted. If you want that, choose a "
             f"secret of your own with --token (at least {MIN_TOKEN_LENGTH} characters), best behind a proxy with HTTPS"
         )

@@ -37,12 +37,12 @@ sweep(unsigned n_tasks, const unsigned *__restrict__ first_vote, const unsigned 
             if ((n - first) % 16 == 15) to_one(lik);
         }
         REAL *row = phi + (size_t)i * K;
-        double *told = eps + (size_t)i * K;
+        double *task_message = eps + (size_t)i * K;
         if (known[i] < 0) {
             double total = 0.0;
             int least = 0;
             for (int k = 0; k < K; ++k) {
-                total += p[k] = (prior[k] = g[k] - told[k]) * lik[k];
+                total += p[k] = (prior[k] = g[k] - task_message[k]) * lik[k];
                 least = lik[k] < lik[least] ? k : least;
             }
             for (int k = 0; k < K; ++k) {
@@ -53,8 +53,8 @@ sweep(unsigned n_tasks, const unsigned *__restrict__ first_vote, const unsigned 
             // The pseudo-count of the least likely class is not changed.
             double scale = 1.0 / (prior[least] + p[least]);
             for (int k = 0; k < K; ++k) {
-                told[k] = fmax((prior[least] * p[k] - prior[k] * p[least]) * scale, 0.0);
-                eps_sum[k] += told[k];
+                task_message[k] = fmax((prior[least] * p[k] - prior[k] * p[least]) * scale, 0.0);
+                eps_sum[k] += task_message[k];
             }
         } else
             for (int k = 0; k < K; ++k) p[k] = row[k], eps_sum[k] += k == known[i];

@@ -114,7 +114,7 @@ def tasks(result: ResultData, key: Key | None = None, *, most: int = MAX_ROWS) -
         errors_any=float(wrong[codes].sum()),
         errors=float(wrong.sum()),
         rows=task_rows(result, codes[:most].tolist(), found, key),
-        shown=Shown(min(most, len(codes)), len(codes), "confidence, the least sure first", "labels.csv"),
+        shown=Shown(min(most, len(codes)), len(codes), "confidence, the least confident first", "labels.csv"),
         absent=None if result.annotations is not None else WITHOUT_VOTES,
     )
 

@@ -164,16 +164,16 @@ async def events(project: ProjectId, services: ServicesDep) -> StreamingResponse
     """Stream the project as server-sent events, each time it changes or a job makes progress."""
     await run_in_threadpool(services.projects.get, project)
 
-    async def news() -> AsyncIterator[str]:
-        async for is_news in services.hub.listen(project):
+    async def updates() -> AsyncIterator[str]:
+        async for has_changed in services.hub.listen(project):
             try:
-                state = await run_in_threadpool(described, services, project) if is_news else None
+                state = await run_in_threadpool(described, services, project) if has_changed else None
             except Problem:
                 yield "event: gone\ndata: {}\n\n"
                 return
             yield f"data: {state.model_dump_json()}\n\n" if state else ": still here\n\n"
 
-    return StreamingResponse(news(), media_type="text/event-stream")
+    return StreamingResponse(updates(), media_type="text/event-stream")
 
 
 def described(services: Services, project: int) -> Project:

@@ -94,7 +94,7 @@ export async function render(root, { project }) {
   function sidePart() {
     const now = state.project;
     const shown = now.fits.find((fit) => fit.id === now.shown);
-    const news = state.queue.judged !== (shown.facts.judged ?? 0);
+    const changed = state.queue.judged !== (shown.facts.judged ?? 0);
     const running = isActive(now.job);
     return [
       h(
@@ -102,7 +102,7 @@ export async function render(root, { project }) {
         { class: "card" },
         h("h2", {}, h("span", { id: "judged" }, count(state.queue.judged, "truth")), " given"),
         h("p", { class: "muted" }, `${number(state.queue.left)} tasks have none. A few truths on difficult tasks improve the labels more than many on easy ones.`),
-        h("button", { class: news ? "primary" : "", id: "refit", disabled: running, onclick: refit }, running ? h("span", { class: "spin" }) : null, "Refit with these truths"),
+        h("button", { class: changed ? "primary" : "", id: "refit", disabled: running, onclick: refit }, running ? h("span", { class: "spin" }) : null, "Refit with these truths"),
       ),
       effect(now, shown.facts.gold || shown.facts.changes?.method === shown.method ? shown : null, names()),
       state.queue.actions.length ? history() : null,

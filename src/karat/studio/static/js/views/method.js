@@ -30,13 +30,13 @@ export async function render(root, { project }) {
     fill(button, chosen.size > 1 ? `Compare ${chosen.size} methods` : `Fit ${[...chosen][0] ?? ""}`);
     button.disabled = chosen.size === 0;
   }
-  async function news(now) {
+  async function update(now) {
     fill(status, now.job && now.job.kind === "fit" ? jobCard(now) : null);
     fill(fits, await fitsCards(now));
     fill(posted, await postedCard(now));
   }
   draw();
-  await news(project);
+  await update(project);
   fill(
     root,
     h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Method"), h("p", { class: "muted" }, goldWords(project))), button),
@@ -45,7 +45,7 @@ export async function render(root, { project }) {
     fits,
     posted,
   );
-  return { update: news };
+  return { update };
 }
 
 function goldWords(project) {
