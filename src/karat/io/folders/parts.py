@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,7 @@ def parts_of(opened: Opened) -> list[Part]:
 
 
 def _cut(source: Source, scan: pl.LazyFrame) -> Iterator[Part]:
+    source = replace(source, seen={})  # the first bytes of many files are not sent to the workers
     if source.format not in ("parquet", "arrow"):  # text has to be read from its beginning
         yield Part(source)
         return

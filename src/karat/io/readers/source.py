@@ -32,7 +32,7 @@ __all__ = [
     "text_start",
 ]
 
-START = 2**16  # bytes that tell what kind of file it is
+START = 2**14  # bytes that tell what kind of file it is; they are kept for each of many files
 BOM = b"\xef\xbb\xbf"  # that some editors put in front
 GZIP_HEADER = 31  # zlib's number for data with the header of gzip
 UNUSED = "\x1f"  # a separator that hardly ever occurs, so that a line is one field
