@@ -14,14 +14,15 @@ import pytest
 
 from karat import InputError
 from karat.io.readers import read
+from karat.io.readers.parquet_pages import damaged_page
 from tests.cli_helpers import run
 from tests.exports_made import ARGILLA, DOCCANO, INSPECT, LABEL_STUDIO, PRODIGY, lines, zipped
 from tests.exports_sheets import MT_BENCH, SAGEMAKER
 from tests.readers_votes import CSV, VOTES, votes_of, write
 from tests.workbooks import xlsx
 
-
-def damaged(content: bytes, place: int) -> bytes:
+def damaged(content: bytes, place: int, mask: int = 0xFF) -> bytes:
+    return content[:place] + bytes([content[place] ^ mask]) + content[place + 1 :]
     return content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :]
 
 
@@ -194,3 +195,12 @@ def test_a_page_of_parquet_that_declares_other_values_than_its_column_is_refused
     path.write_bytes(content[: place + 2] + bytes([coded]) + content[place + 3 :])
     with pytest.raises(InputError, match=r"votes\.parquet is no whole Parquet file \(a page declares"):
         read(path)
+
+
+@pytest.mark.parametrize("mask", [0x01, 0x10, 0xFF])
+def test_looking_at_damaged_pages_never_fails(mask: int) -> None:
+    table = io.BytesIO()
+    pl.DataFrame({"task": list("abc"), "label": list("xyx")}).write_parquet(table)
+    content = table.getvalue()
+    said = {damaged_page(io.BytesIO(damaged(content, place, mask)), 2**20) for place in range(len(content))}
+    assert "a header of a page cannot be read" in said

@@ -50,7 +50,7 @@ def _wrong_page(file: BinaryIO, chunk: dict[int, Any], most_bytes: int) -> str:
     while place < end and left > 0:
         file.seek(place)
         page, length = _struct(file.read(LONGEST_HEADER), 0)
-        n_values = next(page[kind] for kind in (DATA, DICTIONARY, DATA_V2) if kind in page)[VALUES]
+        n_values = (page.get(DATA) or page.get(DICTIONARY) or page[DATA_V2])[VALUES]
         if not 0 <= n_values <= left or not 0 <= page[UNPACKED_SIZE] <= most_bytes or page[PACKED_SIZE] < 0:
             return f"a page declares {n_values:,} values of {left:,}, and {page[UNPACKED_SIZE]:,} bytes"
         left -= 0 if DICTIONARY in page else n_values
@@ -95,6 +95,8 @@ def _list(data: bytes, place: int, depth: int) -> tuple[list[Any], int]:
     if length == 15:
         length, place = _unsigned(data, place)
     values: list[Any] = []
+    if length > len(data) - place:  # every value takes a byte at least
+        raise ValueError("a list that is longer than the data")
     for _ in range(length):
         value, place = (None, place + 1) if kind in (TRUE, FALSE) else _value(data, place, kind, depth + 1)
         values.append(value)
