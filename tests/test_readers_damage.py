@@ -21,6 +21,7 @@ from tests.exports_sheets import MT_BENCH, SAGEMAKER
 from tests.readers_votes import CSV, VOTES, votes_of, write
 from tests.workbooks import xlsx
 
+
 def damaged(content: bytes, place: int, mask: int = 0xFF) -> bytes:
     return content[:place] + bytes([content[place] ^ mask]) + content[place + 1 :]
     return content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :]
