@@ -19,9 +19,9 @@ correlated annotators (COPYING_EXCESS, DOMINANT_FAMILY_SHARE), spam (PRIOR_VOTES
 with two votes), agreement (CONFIDENCE_STANDARD_ERRORS), calibration (N_FOLDS, the prior of a temperature,
 MAX_LOG_TEMPERATURE, Jeffreys' interval), expected accuracy (STANDARD_ERRORS), next votes (square root, N_GROUPS,
 MIN_SEEN_VOTES, safe, the added vote, ties), overview (OVERCONFIDENT_TEMPERATURE), the words of a report (BANDS).
-In test_constants_fits: spread of an accuracy, ENOUGH_VOTES, bins of calibration, LEAST_PROBABILITY (twice), ties,
-SECONDS_BETWEEN, SQUAREM (NEAR, FIRST_LIMIT, ROUNDING), anchored vote (added pairs, ACCURACY_MARGIN, FEW_TASKS),
-simulation (CLASS_STRENGTH, PROTOTYPE_STRENGTH, SKILLED, MISTAKEN).
+In test_constants_fits: spread of an accuracy, MIN_VOTES, bins of calibration, LEAST_PROBABILITY (twice), ties,
+SECONDS_BETWEEN_SAVES, SQUAREM (MAX_CHANGE, FIRST_MAX_STEP, RELATIVE_TOLERANCE), anchored vote (added pairs,
+ACCURACY_MARGIN, FEW_TASKS), simulation (CLASS_STRENGTH, PROTOTYPE_STRENGTH, SKILLED, MISTAKEN).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from scipy.special import betaincinv, ndtri
 import karat
 from karat import Annotations
 from karat.fitting.checkpoint import Checkpoint
-from karat.fitting.updating import _settled
+from karat.fitting.updating import _has_converged
 from karat.insight import contested, correlated_pairs, correlation, overview
 from karat.insight.next_votes import _may_be_independent
 from karat.insight.pairs import annotator_pairs
@@ -109,11 +109,11 @@ def test_an_update_sweeps_until_little_moves_five_times_at_most() -> None:
     def steps(*changes: float) -> list[Step]:
         return [Step(0, number + 1, change, 0.0) for number, change in enumerate(changes)]
 
-    assert not _settled([])
-    assert not _settled(steps(0.9, 0.5, 0.3, 0.1))
-    assert _settled(steps(0.9, 0.5, 0.3, 0.1, 0.1))
-    assert _settled(steps(0.019))
-    assert not _settled(steps(0.021))
+    assert not _has_converged([])
+    assert not _has_converged(steps(0.9, 0.5, 0.3, 0.1))
+    assert _has_converged(steps(0.9, 0.5, 0.3, 0.1, 0.1))
+    assert _has_converged(steps(0.019))
+    assert not _has_converged(steps(0.021))
 
 
 def test_intervals_are_worked_out_anew_for_whoever_cast_half_as_many_votes_again() -> None:

@@ -99,7 +99,7 @@ def test_copying_is_spoken_of_above_an_excess_of_0_4() -> None:
 @pytest.mark.parametrize(("n", "warned"), [(3, False), (4, True)])
 def test_a_family_of_two_thirds_of_the_annotators_is_warned_of(n: int, warned: bool) -> None:
     kin = [Family("gpt", list(range(n)), [f"gpt-{i}" for i in range(n)], 0.0, False)]
-    assert bool(correlation._warn_of_families(kin, np.ones(6))) == warned
+    assert bool(correlation._family_warnings(kin, np.ones(6))) == warned
 
 
 def test_the_error_of_an_agreement_halves_with_four_times_the_tasks_and_its_interval_holds_95_percent() -> None:

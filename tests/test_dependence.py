@@ -70,14 +70,14 @@ def test_families_of_a_small_panel_are_found_although_they_only_lean_together(se
 
 
 def test_an_excess_that_all_pairs_show_makes_no_group():
-    """Tasks that are hard for everybody bring it about: it is usual there."""
+    """Tasks that are hard for everybody bring it about: it is baseline there."""
     rng = np.random.default_rng(5)
     one, other = (np.tile(side, 400) for side in np.triu_indices(8, 1))
     agree = rng.random(len(one)) < 0.5 + 0.3 * 0.5  # rho = .3 where .5 is expected
     pairs = Pairs(one, other, agree - 0.5, np.full(len(one), 0.5), np.repeat(rng.random(400) < 0.5, 28))
-    found, usual = correlated_pairs._find(pairs, 8)
-    assert usual == pytest.approx(0.3, abs=0.03)
-    assert (correlated_pairs._confirm(pairs, found, usual)[0] == -1).all()
+    found, baseline = correlated_pairs._find_groups(pairs, 8)
+    assert baseline == pytest.approx(0.3, abs=0.03)
+    assert (correlated_pairs._confirm(pairs, found, baseline)[0] == -1).all()
 
 
 def test_annotators_who_always_vote_alike_whatever_the_task_do_not_copy():
