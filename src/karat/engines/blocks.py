@@ -21,8 +21,8 @@ __all__ = ["Block", "Tree", "add_up", "cut", "cuts", "split", "sum_tasks"]
 
 FEWEST_VOTES = 2**16  # per block; smaller blocks are not worth a thread
 VOTES_PER_ANNOTATOR = 32  # per block at least, so that sums by annotator cost little in comparison
-MOST_BLOCKS = 64
-MOST_VOTES = 2**22  # per block; larger data has more than MOST_BLOCKS blocks, since a cluster has hundreds of cores
+MAX_BLOCKS = 64
+MAX_VOTES_PER_BLOCK = 2**22  # larger data has more than MAX_BLOCKS blocks, since a cluster has hundreds of cores
 
 Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
 
@@ -47,9 +47,7 @@ class Block:
     n_annotators: int
     posterior: NDArray[np.float64]  # [n, K]
     state: dict[str, NDArray[Any]] = field(default_factory=dict)
-    kernels: Callable[[str], Any] = (
-        kernels_of_cpu  # returns the kernel module of this name for the device of the arrays
-    )
+    kernels: Callable[[str], Any] = kernels_of_cpu  # returns the kernel module of this name for the arrays' device
 
     @property
     def n_tasks(self) -> int:
@@ -103,7 +101,7 @@ def cut(annotations: Annotations, posterior: NDArray[Any], wanted: NDArray[np.fl
 def cuts(n_votes: int, n_tasks: int, n_annotators: int, fewest_votes: int = FEWEST_VOTES) -> NDArray[np.float64]:
     """Return the wanted number of votes before each block except the first."""
     smallest = max(fewest_votes, VOTES_PER_ANNOTATOR * n_annotators)
-    most = max(MOST_BLOCKS, n_votes // MOST_VOTES)
+    most = max(MAX_BLOCKS, n_votes // MAX_VOTES_PER_BLOCK)
     n_blocks = min(max(n_votes // smallest, 1), most, n_tasks)
     return np.linspace(0, n_votes, n_blocks + 1)[1:-1]
 

@@ -28,11 +28,11 @@ from karat.votes.annotations import Annotations
 __all__ = ["Device", "GPUEngine"]
 
 SINGLE_PRECISION, DOUBLE_PRECISION = ("mv", "ptbcc"), ("anchored", "ds", "hds", "hpt", "ibcc")
-PRECISION: dict[str, Any] = {
+PRECISION: dict[str, Any] = {  # type of the posteriors
     **dict.fromkeys(SINGLE_PRECISION, np.float32),
     **dict.fromkeys(DOUBLE_PRECISION, np.float64),
-}  # type of the posteriors
-MOST_VOTES = 2**31  # per block: pointers have 32 bits
+}
+MAX_VOTES_PER_BLOCK = 2**31  # per block: pointers have 32 bits
 MEMORY_SHARE = 0.7  # of the free memory, for votes and posteriors; kernels need the rest for their sums
 MEMORY_FACTOR = 3.0  # memory of a block relative to its votes and posteriors, with the state that methods keep per vote
 
@@ -142,11 +142,7 @@ class GPUEngine:
         return found
 
     def notes(self) -> list[str]:
-        return (
-            []
-            if self.resident
-            else [f"the votes were copied to the GPU block by block ({len(self.blocks)} blocks) in each sweep"]
-        )
+        return [] if self.resident else [f"the votes were copied to the GPU in {len(self.blocks)} blocks in each sweep"]
 
     def close(self) -> None:
         self.blocks = []
@@ -171,7 +167,7 @@ def _pieces(annotations: Annotations, posterior_bytes: int, budget: float) -> tu
     """Return whether the blocks must be copied one after another, and their number."""
     cells = len(annotations.cell_class) * (4 + annotations.cell_class.itemsize)
     needed = 4 * annotations.n_votes + cells + 8 * annotations.n_tasks + posterior_bytes
-    one_by_one, pieces = needed > budget, annotations.n_votes // MOST_VOTES + 1
+    one_by_one, pieces = needed > budget, annotations.n_votes // MAX_VOTES_PER_BLOCK + 1
     return one_by_one, max(math.ceil(MEMORY_FACTOR * needed / max(budget, 1)), pieces) if one_by_one else pieces
 
 

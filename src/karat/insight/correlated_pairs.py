@@ -37,10 +37,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 MAX_VOTE_PAIRS = 100_000  # if there are more, a sample of the tasks is used
-LINK_THRESHOLDS = (
-    0.2,
-    0.4,
-)  # of rho above the baseline: pairs above attract, others repel; for weak correlation, for copies
+LINK_THRESHOLDS = (0.2, 0.4)  # of rho above the baseline, for weak correlation and for copies; pairs above attract
 MIN_RHO = 0.1  # above the baseline, that a group must exceed on the half of the tasks that confirms it
 MIN_BASELINE_RHO = -0.2  # a lower baseline is raised to this
 MAX_ROUNDS = 3  # of finding groups and the baseline in turn
@@ -105,9 +102,7 @@ def _matrices(annotations: Annotations, posterior: Floats) -> Floats:
     """
     K, who = annotations.n_classes, annotations.annotator.view(np.uint32)
     apart = annotations.n_annotators * K * K <= MAX_MATRIX_NUMBERS
-    by_vote = np.zeros(
-        (annotations.n_annotators if apart else 1, K, K)
-    )  # the axis of votes comes before the axis of truths
+    by_vote = np.zeros((annotations.n_annotators if apart else 1, K, K))  # [W or 1, vote, truth]
     votes = (annotations.task_ptr.view(np.uint64), annotations.cell_ptr.view(np.uint64), annotations.cell_class)
     counts(fixed_length(K), *votes, who if apart else np.zeros_like(who), posterior, by_vote)  # type: ignore[arg-type]
     n = by_vote.transpose(0, 2, 1)

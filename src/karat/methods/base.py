@@ -119,9 +119,7 @@ class Method(ABC):
     max_iterations: int = 500
     seed: int = 0
     earlier: Any = field(default=None, init=False, repr=False, compare=False)  # counts of an earlier run: `with_prior`
-    notes: tuple[str, ...] = field(
-        default=(), init=False, repr=False, compare=False
-    )  # added to the notes of the result
+    notes: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)  # for the notes of the result
 
     def __post_init__(self) -> None:
         limits = {"max_iterations": ITERATIONS, "tolerance": TOLERANCE, "seed": SEED, **self.limits}

@@ -167,9 +167,7 @@ class HDS(Method):
         return SufficientStatistics(First(0.0, tau, counts, more["u"]), Statistics(0.0, tau, counts, 0.0), parameters)
 
     def recompute_priors(self, parameters: Parameters, first: First) -> Parameters:
-        shares = (
-            first.u if self.class_prior == "votes" else np.maximum(first.u, parameters.u)
-        )  # u is not a sum here: 1 stays 1
+        shares = first.u if self.class_prior == "votes" else np.maximum(first.u, parameters.u)  # flat: 1 stays 1
         return parameters._replace(u=self._class_counts(shares))
 
     def _class_counts(self, shares: Floats) -> Floats:

@@ -30,16 +30,14 @@ __all__ = [
     "with_note",
 ]
 
-OBSOLETE = {
-    "auto": ("folds", "most_votes", "calibrate")
-}  # settings of removed methods, which are ignored with a warning
+OBSOLETE = {"auto": ("folds", "most_votes", "calibrate")}  # ignored settings of removed methods
 
-KNOWN = {
+LEARNED_SHAPES = {  # shapes, as in karat.system.validation
     "class_prior": "K",
     "confusion": "WKK",
     "weights": "WS",
     "prototypes": "SKK",
-}  # shapes, as in karat.system.validation
+}
 
 
 def method_names() -> list[str]:
@@ -125,8 +123,8 @@ def _check_setting(method: str, name: str, value: Any, default: Any) -> None:
 
 def _check_kept(chosen: type[Method], known: Learned) -> None:
     """Raise an error if the arrays do not have matching sizes: compiled code uses them without index checks."""
-    fields = {**KNOWN, **chosen.keeps}
-    held = {name: values for name in KNOWN if (values := getattr(known, name)) is not None} | known.statistics
+    fields = {**LEARNED_SHAPES, **chosen.keeps}
+    held = {name: values for name in LEARNED_SHAPES if (values := getattr(known, name)) is not None} | known.statistics
     lost = [name for name in [*(chosen.remembers or ()), *chosen.keeps] if name not in held]
     try:
         if lost:

@@ -36,9 +36,7 @@ def accuracies(
     if kept is not None:
         deviation = spread(mean, votes)
         low, high = np.maximum(mean - kept.below * deviation, 0.0), np.minimum(mean + kept.above * deviation, 1.0)
-    low[new], high[new] = (
-        betaincinv(right[new], wrong[new], tail) for tail in (0.025, 0.975)
-    )  # takes a microsecond each
+    low[new], high[new] = (betaincinv(right[new], wrong[new], tail) for tail in (0.025, 0.975))  # a microsecond each
     return mean, np.minimum(low, mean), np.maximum(high, mean)
 
 

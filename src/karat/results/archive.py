@@ -46,8 +46,8 @@ ARRAYS = (
     "accuracy_low",
     "accuracy_high",
 )
-PLAIN = ("method", "converged", "stopped", "seconds")
-KNOWN = ("class_prior", "prototypes", "weights", "confusion")
+PLAIN_FIELDS = ("method", "converged", "stopped", "seconds")
+LEARNED_ARRAYS = ("class_prior", "prototypes", "weights", "confusion")
 TYPES: dict[str, Any] = {
     "method": str,
     "settings": dict,
@@ -76,7 +76,7 @@ FIELDS = {
     "known.weights": Field("WS", "f", 0, MAX_PROBABILITY),
     "known.confusion": Field("WKK", "f", 0, MAX_PROBABILITY),
 }
-MORE = Field(".", "biuf")  # shapes depend on the method: `method_of` checks them
+STATISTICS_FIELD = Field(".", "biuf")  # shapes depend on the method: `method_of` checks them
 FIRST_MEMBER = b"manifest.json"  # at byte 30 of the file
 VOTES = ("votes.cells_per_task", "votes.votes_per_cell", "votes.cell_class", "votes.annotator")
 CHUNK_NUMBERS = 2**20  # converted to smaller types at a time, so that no second copy of the votes is needed
@@ -87,7 +87,7 @@ def save(result: ResultData, path: Path) -> None:
     manifest: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
-        **{name: getattr(result, name) for name in PLAIN},
+        **{name: getattr(result, name) for name in PLAIN_FIELDS},
         "settings": result.all_settings,
         "beside_settings": [name for name in BESIDE_SETTINGS if name in result.all_settings.keys() - result.settings],
         "notes": result.notes,
@@ -171,7 +171,7 @@ def _arrays(result: ResultData) -> dict[str, NDArray[Any]]:
 
 
 def _known_arrays(known: Learned) -> dict[str, NDArray[Any]]:
-    values = {f"known.{name}": getattr(known, name) for name in KNOWN if getattr(known, name) is not None}
+    values = {f"known.{name}": getattr(known, name) for name in LEARNED_ARRAYS if getattr(known, name) is not None}
     return values | {f"more.{name}": array for name, array in known.statistics.items()}
 
 
@@ -208,7 +208,7 @@ def _check(manifest: dict[str, Any], path: str | Path) -> None:
 
 def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ResultData:
     _check_plain(manifest)
-    values: dict[str, Any] = {name: manifest[name] for name in PLAIN}
+    values: dict[str, Any] = {name: manifest[name] for name in PLAIN_FIELDS}
     values |= _settings(manifest)
     values |= {name: _names(manifest, arrays, name) for name in NAMES}
     sizes = {size: len(values[name]) for size, name in zip("TWK", NAMES[:3], strict=True)}
@@ -252,7 +252,7 @@ def steps_of(rows: NDArray[Any]) -> list[Step]:
 
 
 def _learned(arrays: dict[str, NDArray[Any]], more: list[str]) -> Learned:
-    known: dict[str, Any] = {name: arrays.get(f"known.{name}") for name in KNOWN}
+    known: dict[str, Any] = {name: arrays.get(f"known.{name}") for name in LEARNED_ARRAYS}
     return Learned(**known, statistics={name: arrays[f"more.{name}"] for name in more})
 
 
@@ -288,7 +288,7 @@ def _check_arrays(arrays: dict[str, NDArray[Any]], sizes: dict[str, int]) -> Non
         raise ValueError("there are no tasks, annotators or classes, or too many classes")
     if "known.class_prior" not in arrays:
         raise ValueError("the shares of the classes are missing")
-    more = {name: MORE for name in arrays if name.startswith("more.")}
+    more = {name: STATISTICS_FIELD for name in arrays if name.startswith("more.")}
     check(arrays, {**FIELDS, **more}, sizes)
     check_rows("posterior", arrays["posterior"])
     check_steps(arrays["steps"])
