@@ -139,7 +139,7 @@ def test_settings_of_wrong_types_are_refused_where_they_are_used(crafted, folder
 def test_what_a_method_keeps_must_fit_its_result(crafted, folder, seen):
     lists_it = {"more": []} if seen is None else {}
     result = karat.load(crafted({"more.seen": seen}, **lists_it))
-    with pytest.raises(InputError, match="the model does not hold what ds keeps"):
+    with pytest.raises(InputError, match="the model does not hold the arrays of ds"):
         result.update(folder / "new.csv")
 
 

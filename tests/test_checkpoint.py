@@ -92,7 +92,7 @@ def test_a_checkpoint_of_other_votes_or_settings_is_refused(tmp_path):
 
 
 def test_long_work_is_kept_from_time_to_time(tmp_path, monkeypatch):
-    monkeypatch.setattr("karat.fitting.checkpoint.SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr("karat.fitting.checkpoint.SECONDS_BETWEEN_SAVES", 0.0)
     path = tmp_path / "half"
     there = []
     fit(
@@ -140,7 +140,7 @@ def moments(votes, whole):
 @pytest.mark.parametrize("stop", [kill_at, interrupt_at], ids=["kill", "interrupt"])
 def test_work_after_a_warm_start_is_resumed_wherever_it_stopped(stop, votes, whole, tmp_path, monkeypatch):
     if stop is kill_at:
-        monkeypatch.setattr("karat.fitting.checkpoint.SECONDS_BETWEEN", 0.0)  # else a kill loses a minute
+        monkeypatch.setattr("karat.fitting.checkpoint.SECONDS_BETWEEN_SAVES", 0.0)  # else a kill loses a minute
     for number in moments(votes, whole):
         path = tmp_path / f"at-{number}"
         with pytest.raises((Killed, KeyboardInterrupt)):

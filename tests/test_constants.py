@@ -14,13 +14,14 @@ an update: intervals never redone                 intervals_are_worked_out_anew.
 headline interval of a report: 1.96 -> 0.5        the_headline_of_a_report...
 rule against useless votes in `next` removed      who_says_something_but_a_tenth_of_what_is_usual_is_dropped
 
-In test_constants_insight: correlated pairs (SURE, ADDED, LEAST_USUAL, Kish's discount), correlated annotators (COPIED,
-MOST_OF), spam (PRIOR, SURE, NEARLY_ALWAYS, tasks with two votes), agreement (NORMAL), calibration (FOLDS, the prior of
-a temperature, WIDEST, Jeffreys' interval), expected accuracy (STANDARD_ERRORS), next votes (square root, GROUPS,
-LEAST_SEEN, safe, the added vote, ties), overview (OVERSURE), the words of a report (BANDS).
-In test_constants_fits: spread of an accuracy, ENOUGH_VOTES, bins of calibration, LEAST_PROBABILITY (twice), ties,
-SECONDS_BETWEEN, SQUAREM (NEAR, FIRST_LIMIT, ROUNDING), anchored vote (added pairs, ACCURACY_MARGIN, FEW_TASKS),
-simulation (CLASS_STRENGTH, PROTOTYPE_STRENGTH, SKILLED, MISTAKEN).
+In test_constants_insight: correlated pairs (MIN_STANDARD_ERRORS, PRIOR_VOTES, MIN_BASELINE_RHO, Kish's discount),
+correlated annotators (COPYING_EXCESS, DOMINANT_FAMILY_SHARE), spam (PRIOR_VOTES, MIN_LOG_ODDS, ONE_CLASS_SHARE, tasks
+with two votes), agreement (CONFIDENCE_STANDARD_ERRORS), calibration (N_FOLDS, the prior of a temperature,
+MAX_LOG_TEMPERATURE, Jeffreys' interval), expected accuracy (STANDARD_ERRORS), next votes (square root, N_GROUPS,
+MIN_SEEN_VOTES, safe, the added vote, ties), overview (OVERCONFIDENT_TEMPERATURE), the words of a report (BANDS).
+In test_constants_fits: spread of an accuracy, MIN_VOTES, bins of calibration, LEAST_PROBABILITY (twice), ties,
+SECONDS_BETWEEN_SAVES, SQUAREM (MAX_CHANGE, FIRST_MAX_STEP, RELATIVE_TOLERANCE), anchored vote (added pairs,
+ACCURACY_MARGIN, FEW_TASKS), simulation (CLASS_STRENGTH, PROTOTYPE_STRENGTH, SKILLED, MISTAKEN).
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ from scipy.special import betaincinv, ndtri
 import karat
 from karat import Annotations
 from karat.fitting.checkpoint import Checkpoint
-from karat.fitting.updating import _settled
+from karat.fitting.updating import _has_converged
 from karat.insight import contested, correlated_pairs, correlation, overview
-from karat.insight.next_votes import _by_chance
+from karat.insight.next_votes import _may_be_independent
 from karat.insight.pairs import annotator_pairs
 from karat.methods.ds import DS
 from karat.report.views.quality import _expected
@@ -75,13 +76,13 @@ def test_a_family_errs_alike_beyond_two_standard_errors_and_an_excess_of_a_tenth
 
 @pytest.mark.parametrize(("n", "found"), [(19, False), (20, True)])
 def test_a_group_is_confirmed_by_twenty_pairs_of_votes_at_least(n: int, found: bool) -> None:
-    group, _ = correlated_pairs._confirm(pairs_of((n, n)), np.zeros(2, np.int64), usual=0.0)
+    group, _ = correlated_pairs._confirm(pairs_of((n, n)), np.zeros(2, np.int64), baseline=0.0)
     assert (group >= 0).all() == found
 
 
 @pytest.mark.parametrize(("agreed", "found"), [(219_600, False), (224_000, True)])
 def test_a_group_is_confirmed_by_a_rho_above_a_tenth(agreed: int, found: bool) -> None:
-    group, _ = correlated_pairs._confirm(pairs_of((400_000, agreed)), np.zeros(2, np.int64), usual=0.0)
+    group, _ = correlated_pairs._confirm(pairs_of((400_000, agreed)), np.zeros(2, np.int64), baseline=0.0)
     assert (group >= 0).all() == found
 
 
@@ -108,11 +109,11 @@ def test_an_update_sweeps_until_little_moves_five_times_at_most() -> None:
     def steps(*changes: float) -> list[Step]:
         return [Step(0, number + 1, change, 0.0) for number, change in enumerate(changes)]
 
-    assert not _settled([])
-    assert not _settled(steps(0.9, 0.5, 0.3, 0.1))
-    assert _settled(steps(0.9, 0.5, 0.3, 0.1, 0.1))
-    assert _settled(steps(0.019))
-    assert not _settled(steps(0.021))
+    assert not _has_converged([])
+    assert not _has_converged(steps(0.9, 0.5, 0.3, 0.1))
+    assert _has_converged(steps(0.9, 0.5, 0.3, 0.1, 0.1))
+    assert _has_converged(steps(0.019))
+    assert not _has_converged(steps(0.021))
 
 
 def test_intervals_are_worked_out_anew_for_whoever_cast_half_as_many_votes_again() -> None:
@@ -141,7 +142,7 @@ def test_votes_that_chance_explains_as_well_as_one_in_twenty_are_no_help() -> No
         return np.array([[right, 50 - right], [50 - right, right]])
 
     # chi-squared of these: (2 right - 50)^2 / 25; 3.84 is the limit
-    assert _by_chance(np.array([table(29.8), table(30.0), table(25.0), table(45.0)])).tolist() == [1, 0, 1, 0]
+    assert _may_be_independent(np.array([table(29.8), table(30.0), table(25.0), table(45.0)])).tolist() == [1, 0, 1, 0]
 
 
 @pytest.mark.parametrize(("skill", "action"), [(0.56, "drop"), (0.75, "retrain")])
@@ -170,7 +171,7 @@ def test_agreement_is_called_low_below_0_2_and_votes_few_below_three_a_task() ->
         def __init__(self, alpha: float) -> None:
             self.alpha = alpha
 
-    said = [len(overview._of_votes(Agreed(alpha), n, "ds")) for alpha, n in ((0.19, 5), (0.21, 5), (0.5, 2.9))]  # type: ignore[arg-type]
+    said = [len(overview._vote_warnings(Agreed(alpha), n, "ds")) for alpha, n in ((0.19, 5), (0.21, 5), (0.5, 2.9))]  # type: ignore[arg-type]
     assert said == [1, 0, 1]
 
 

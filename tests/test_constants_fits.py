@@ -93,7 +93,7 @@ def strides() -> Any:
 def test_strides_begin_when_posteriors_move_by_less_than_a_tenth() -> None:
     def moved(change: float) -> bool:
         ahead = strides()
-        points = [ahead.onward(np.array([x]), 0.0, change) for x in (0.0, 1.0, 1.9)]
+        points = [ahead.next_parameters(np.array([x]), 0.0, change) for x in (0.0, 1.0, 1.9)]
         return bool(points[-1][0] != 1.9)
 
     assert (moved(0.11), moved(0.09)) == (False, True)
@@ -101,16 +101,16 @@ def test_strides_begin_when_posteriors_move_by_less_than_a_tenth() -> None:
 
 def test_the_first_stride_is_four_sweeps_long_at_most() -> None:
     ahead = strides()
-    *_, point = [ahead.onward(np.array([x]), 0.0, 0.01) for x in (0.0, 1.0, 1.99)]  # r = 1, v = -0.01
+    *_, point = [ahead.next_parameters(np.array([x]), 0.0, 0.01) for x in (0.0, 1.0, 1.99)]  # r = 1, v = -0.01
     assert point == pytest.approx([2 * 4 - 16 * 0.01])
     assert ahead.limit == 8
 
 
 def test_a_stride_is_taken_back_if_the_bound_falls_by_more_than_rounding() -> None:
     ahead = strides()
-    ahead.safe = (None, None, -1000.0)
-    assert not ahead.too_long(-1000.0 - 1e-8)
-    assert ahead.too_long(-1000.0 - 1e-6)
+    ahead.previous = (None, None, -1000.0)
+    assert not ahead.has_overshot(-1000.0 - 1e-8)
+    assert ahead.has_overshot(-1000.0 - 1e-6)
 
 
 def test_a_typical_vote_starts_from_one_pair_that_agrees_and_one_that_does_not() -> None:

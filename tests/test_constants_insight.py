@@ -66,14 +66,14 @@ def test_nobody_is_called_a_spammer_for_votes_that_nobody_else_cast() -> None:
 @pytest.mark.parametrize(("agreed", "found"), [(69, False), (71, True)])
 def test_a_group_is_confirmed_by_three_standard_errors(agreed: int, found: bool) -> None:
     """Of a hundred tasks the error of rho is 0.1: it has to exceed 0.1 + 3 * 0.1."""
-    group, _ = correlated_pairs._confirm(pairs_of((100, agreed)), np.zeros(2, np.int64), usual=0.0)
+    group, _ = correlated_pairs._confirm(pairs_of((100, agreed)), np.zeros(2, np.int64), baseline=0.0)
     assert (group >= 0).all() == found
 
 
 def test_less_agreement_than_expected_is_usual_down_to_a_rho_of_minus_a_fifth() -> None:
-    apart, some = (correlated_pairs._ties(pairs_of((100, n)), np.ones(100, np.bool_), 2) for n in (20, 45))
-    assert correlated_pairs._between((apart, apart), np.arange(2), 0.0) == pytest.approx(-0.2)
-    assert correlated_pairs._between((some, some), np.arange(2), 0.0) == pytest.approx(-0.1)
+    apart, some = (correlated_pairs._pair_sums(pairs_of((100, n)), np.ones(100, np.bool_), 2) for n in (20, 45))
+    assert correlated_pairs._baseline_rho((apart, apart), np.arange(2), 0.0) == pytest.approx(-0.2)
+    assert correlated_pairs._baseline_rho((some, some), np.arange(2), 0.0) == pytest.approx(-0.1)
 
 
 def test_two_votes_of_everybody_are_added_to_the_matrix_of_an_annotator() -> None:
@@ -99,7 +99,7 @@ def test_copying_is_spoken_of_above_an_excess_of_0_4() -> None:
 @pytest.mark.parametrize(("n", "warned"), [(3, False), (4, True)])
 def test_a_family_of_two_thirds_of_the_annotators_is_warned_of(n: int, warned: bool) -> None:
     kin = [Family("gpt", list(range(n)), [f"gpt-{i}" for i in range(n)], 0.0, False)]
-    assert bool(correlation._warn_of_families(kin, np.ones(6))) == warned
+    assert bool(correlation._family_warnings(kin, np.ones(6))) == warned
 
 
 def test_the_error_of_an_agreement_halves_with_four_times_the_tasks_and_its_interval_holds_95_percent() -> None:
@@ -150,7 +150,7 @@ def test_the_sampling_error_of_a_range_holds_four_of_five() -> None:
 
 
 def test_the_log_odds_of_a_task_count_half_for_what_to_ask_next() -> None:
-    odds = next_votes._less_sure(np.array([[0.9, 0.1], [0.5, 0.5]]))
+    odds = next_votes._less_confident(np.array([[0.9, 0.1], [0.5, 0.5]]))
     assert odds[:, 0] / odds[:, 1] == pytest.approx([3.0, 1.0])
 
 
@@ -180,13 +180,13 @@ def test_annotators_are_taken_in_eight_groups_of_equal_activity() -> None:
 def test_a_class_counts_as_seen_from_half_a_vote_on() -> None:
     """The same votes, but for a third truth: with it there are two degrees of freedom, and less is proven."""
     rare, seen = ([[30.5, 19.5, 0], [19.5, 30.5, 0], [n / 2, n / 2, 0]] for n in (0.4, 0.6))
-    assert next_votes._by_chance(np.array([rare, seen])).tolist() == [False, True]
+    assert next_votes._may_be_independent(np.array([rare, seen])).tolist() == [False, True]
 
 
 @pytest.mark.parametrize(("temperature", "warned"), [(1.45, False), (1.55, True)])
 def test_labels_are_called_too_sure_from_a_temperature_of_1_5_on(temperature: float, warned: bool) -> None:
     found: Any = SimpleNamespace(temperature=temperature, ece=0.2, ece_after=0.1, accuracy=0.7, confidence=0.9)
-    assert bool(overview._of_calibration(found)) == warned
+    assert bool(overview._calibration_warnings(found)) == warned
 
 
 def test_words_of_a_report_are_those_of_climate_assessments() -> None:

@@ -5,8 +5,8 @@ import pytest
 
 from karat import Annotations
 from karat.api.fit import fit
-from karat.insight import correlated_pairs as dependence_module
-from karat.insight.correlated_pairs import MOST_PAIRS, Pairs, dependence
+from karat.insight import correlated_pairs as correlated_pairs
+from karat.insight.correlated_pairs import MAX_VOTE_PAIRS, Pairs, correlated_groups
 from karat.methods.ptbcc import PTBCC
 
 
@@ -35,7 +35,7 @@ def panel(family, n_tasks=400, skill=0.8, follows=0.7, seed=0):
 
 
 def found_in(votes, seed=0):
-    return dependence(votes, fit(PTBCC(), votes, threads=1).posterior, seed)
+    return correlated_groups(votes, fit(PTBCC(), votes, threads=1).posterior, seed)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -50,8 +50,8 @@ def test_those_who_copy_are_one_group_and_nobody_else_is_in_it(seed):
 @pytest.mark.parametrize("copiers", [5, 0])
 def test_where_matrices_of_all_annotators_do_not_fit_the_pooled_one_serves(copiers, monkeypatch):
     votes, _ = crowd(copiers=copiers, K=40)
-    monkeypatch.setattr(dependence_module, "MOST_NUMBERS", 40 * 40)
-    monkeypatch.setattr(dependence_module, "ROOM", 1000)
+    monkeypatch.setattr(correlated_pairs, "MAX_MATRIX_NUMBERS", 40 * 40)
+    monkeypatch.setattr(correlated_pairs, "CHUNK_NUMBERS", 1000)
     assert np.flatnonzero(found_in(votes).group >= 0).tolist() == list(range(copiers))
 
 
@@ -70,14 +70,14 @@ def test_families_of_a_small_panel_are_found_although_they_only_lean_together(se
 
 
 def test_an_excess_that_all_pairs_show_makes_no_group():
-    """Tasks that are hard for everybody bring it about: it is usual there."""
+    """Tasks that are hard for everybody bring it about: it is baseline there."""
     rng = np.random.default_rng(5)
     one, other = (np.tile(side, 400) for side in np.triu_indices(8, 1))
     agree = rng.random(len(one)) < 0.5 + 0.3 * 0.5  # rho = .3 where .5 is expected
     pairs = Pairs(one, other, agree - 0.5, np.full(len(one), 0.5), np.repeat(rng.random(400) < 0.5, 28))
-    found, usual = dependence_module._find(pairs, 8)
-    assert usual == pytest.approx(0.3, abs=0.03)
-    assert (dependence_module._confirm(pairs, found, usual)[0] == -1).all()
+    found, baseline = correlated_pairs._find_groups(pairs, 8)
+    assert baseline == pytest.approx(0.3, abs=0.03)
+    assert (correlated_pairs._confirm(pairs, found, baseline)[0] == -1).all()
 
 
 def test_annotators_who_always_vote_alike_whatever_the_task_do_not_copy():
@@ -103,7 +103,7 @@ def test_chance_groups_of_sparse_votes_are_not_confirmed_by_the_other_half_of_th
 
 def test_of_large_data_some_tasks_stand_for_all():
     votes, _ = crowd(n_tasks=6000, votes=12)
-    assert votes.n_tasks * 12 * 11 // 2 > 3 * MOST_PAIRS
+    assert votes.n_tasks * 12 * 11 // 2 > 3 * MAX_VOTE_PAIRS
     found = found_in(votes)
     assert np.flatnonzero(found.group >= 0).tolist() == [0, 1, 2, 3, 4]
 

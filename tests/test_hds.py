@@ -100,7 +100,7 @@ def test_an_unknown_prior_of_the_classes_is_refused():
 def test_annotators_in_runs_are_summed_to_the_same_prior_with_any_number_of_threads(monkeypatch):
     votes = Annotations.from_arrays(*sample_votes())
     whole = fit(HDS(), votes)
-    monkeypatch.setattr(hds, "RUN", 2)
+    monkeypatch.setattr(hds, "ANNOTATORS_PER_BATCH", 2)
     found = []
     for threads in ("1", "3"):
         monkeypatch.setenv("KARAT_THREADS", threads)

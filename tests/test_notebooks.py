@@ -39,7 +39,7 @@ def test_a_long_fit_shows_one_line_and_takes_it_away(tmp_path):
     (cell,) = executed(
         [
             "import karat, karat.fitting.progress, karat.fitting.solve\n"
-            "karat.fitting.progress.PATIENCE = karat.fitting.progress.PACE = 0\n"
+            "karat.fitting.progress.SECONDS_BEFORE_FIRST_LINE = karat.fitting.progress.SECONDS_BETWEEN_LINES = 0\n"
             "votes = karat.simulate(300, 10, 3).annotations\n"
             "karat.fitting.solve.fit(karat.PTBCC(), votes)\n"  # now everything is compiled
             "seen = []\n"
@@ -86,7 +86,7 @@ def test_who_waits_for_the_compiler_is_told():
 
 def test_ipython_on_a_terminal_is_no_notebook():
     source = (
-        "import karat, karat.fitting.progress; karat.fitting.progress.PATIENCE = 0; "
+        "import karat, karat.fitting.progress; karat.fitting.progress.SECONDS_BEFORE_FIRST_LINE = 0; "
         "karat.aggregate(karat.simulate(50, 5, 2).annotations); print('done')"
     )
     command = [sys.executable, "-m", "IPython", "--colors=nocolor", "-c", source]

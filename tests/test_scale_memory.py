@@ -120,7 +120,7 @@ def test_copiers_are_found_where_everybody_votes_on_everything() -> None:
 def test_annotators_are_judged_in_runs_to_the_same_figures(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
     votes = karat.simulate(80, 15, 3, votes_per_task=4, seed=2).annotations
     whole = coefficients.by_annotator(votes)
-    monkeypatch.setattr(coefficients, "ROOM", room)
+    monkeypatch.setattr(coefficients, "MAX_TABLE_SIZE", room)
     assert all(np.array_equal(whole[name], values) for name, values in coefficients.by_annotator(votes).items())
 
 
@@ -128,7 +128,7 @@ def test_advice_on_annotators_in_runs_is_the_same(monkeypatch: pytest.MonkeyPatc
     result = karat.aggregate(karat.simulate(300, 30, 3, votes_per_task=10, seed=2).annotations, "ptbcc")
     whole = result.next().advice
     assert len(whole) > 2
-    monkeypatch.setattr(next_votes, "ROOM", 1)
+    monkeypatch.setattr(next_votes, "CHUNK_NUMBERS", 1)
     assert result.next().advice == whole
 
 

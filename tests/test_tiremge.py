@@ -45,7 +45,7 @@ def test_features_and_the_view_of_the_graph_equal_the_twin(case):
     graph = twin.Graph(*votes, dtype=np.float64)
     x = tiremge.features(block, reliability)
     assert np.allclose(x, twin.features(graph, reliability))
-    inputs = tiremge.look_around(block, x)
+    inputs = tiremge.network_inputs(block, x)
     assert np.allclose(inputs.near, graph.a1 @ x)
     assert np.allclose(inputs.far, graph.a2 @ (graph.a2 @ x))
     assert np.allclose(inputs.ones, graph.a2 @ np.ones(47))
@@ -55,7 +55,7 @@ def test_one_step_equals_the_twin(case):
     votes, block, reliability = case
     weights, graph = some_weights(3), twin.Graph(*votes, dtype=np.float64)
     x = tiremge.features(block, reliability)
-    loss, r, gradient, e = tiremge.learn(block, weights, tiremge.look_around(block, x), reliability)
+    loss, r, gradient, e = tiremge.learn(block, weights, tiremge.network_inputs(block, x), reliability)
     expected_loss, expected_r, expected_gradient, expected_e = twin.step(graph, as_twin(weights), x, reliability)
     assert loss == pytest.approx(expected_loss)
     assert np.allclose(r, expected_r)
@@ -68,7 +68,7 @@ def test_one_step_equals_the_twin(case):
 def test_the_gradient_is_that_of_the_loss(name, case):
     _, block, reliability = case
     weights = some_weights(3)
-    inputs = tiremge.look_around(block, tiremge.features(block, reliability))
+    inputs = tiremge.network_inputs(block, tiremge.features(block, reliability))
     gradient = getattr(tiremge.learn(block, weights, inputs, reliability)[2], name)
     array = getattr(weights, name)
     for entry in np.random.default_rng(4).choice(array.size, min(array.size, 12), replace=False):
@@ -83,9 +83,9 @@ def test_the_gradient_is_that_of_the_loss(name, case):
 def test_gradients_of_many_nodes_are_added_in_parts(case, monkeypatch):
     _, block, reliability = case
     weights = some_weights(3)
-    inputs = tiremge.look_around(block, tiremge.features(block, reliability))
+    inputs = tiremge.network_inputs(block, tiremge.features(block, reliability))
     whole = tiremge.learn(block, weights, inputs, reliability)[2]
-    monkeypatch.setattr(tiremge, "NODES", 10)
+    monkeypatch.setattr(tiremge, "NODES_PER_BATCH", 10)
     for one, other in zip(whole, tiremge.learn(block, weights, inputs, reliability)[2], strict=True):
         assert np.allclose(one, other, atol=1e-14)
 

@@ -11,7 +11,7 @@ from karat import Annotations, InputError
 from karat.api.fit import fit
 from karat.checks.laws import sample_votes
 from karat.engines.local import LocalEngine
-from karat.fitting.updating import _look_again, _renumbered, _taken_out
+from karat.fitting.updating import _renumbered, _subtract_touched, _tasks_with_new_votes
 from karat.insight.reliability import calibration
 from karat.methods.ds import DS
 from karat.methods.hds import HDS
@@ -88,7 +88,7 @@ def test_the_sums_of_all_tasks_taken_out_leave_nothing(parts, method):
     merged = merge(parts[2], Annotations.from_arrays(np.arange(120), ["new"] * 120, parts[2].gold * 0))
     known = _renumbered(result.learned, method, merged.annotators)
     memory = method.sufficient_statistics(replace(result, learned=known))
-    first, rest = _taken_out(method, LocalEngine(1), memory, _look_again(result, merged))
+    first, rest = _subtract_touched(method, LocalEngine(1), memory, _tasks_with_new_votes(result, merged))
     assert max(np.abs(field).max() for field in rest if isinstance(field, np.ndarray)) < 1e-3
     if isinstance(method, PTBCC):
         assert max(np.abs(field).max() for field in (first.tau, first.raw_pi, first.raw_v)) < 1e-6
@@ -146,7 +146,7 @@ def test_a_refit_is_a_fit_from_scratch(parts, name):
 def test_votes_that_are_known_already_change_nothing(parts):
     old = fit(PTBCC(), parts[0])
     again = old.update(parts[0])
-    assert again.stopped == "nothing new to fold in"
+    assert again.stopped == "no new votes to fold in"
     np.testing.assert_array_equal(again.posterior, old.posterior)
     assert again.annotations.n_votes == parts[0].n_votes
 
@@ -237,8 +237,8 @@ def test_posteriors_are_found_again_from_parameters_and_votes(parts, method):
     merged = merge(parts[2], Annotations.from_arrays(np.arange(120), ["new"] * 120, parts[2].gold * 0))
     known = _renumbered(result.learned, method, merged.annotators)
     memory = method.sufficient_statistics(replace(result, learned=known))
-    engine, again = LocalEngine(1), _look_again(result, merged)._replace(posterior=None)
-    _, rest = _taken_out(method, engine, memory, again)
+    engine, again = LocalEngine(1), _tasks_with_new_votes(result, merged)._replace(posterior=None)
+    _, rest = _subtract_touched(method, engine, memory, again)
     assert np.abs(engine.posterior - result.posterior).max() < 0.02
     assert max(np.abs(field).max() for field in rest if isinstance(field, np.ndarray)) < 0.2
 
@@ -265,7 +265,7 @@ def test_a_model_with_weights_of_annotators_needs_a_refit(parts):
     """Karat 0.1 had them as a setting of hds."""
     result = fit(HDS(), parts[0])
     weighted = replace(result, annotator_weights=[0.5] * 9)
-    with pytest.raises(InputError, match="fitted with weights of annotators, which hds has no more; add --refit"):
+    with pytest.raises(InputError, match="weights of annotators, which hds no longer supports; add --refit"):
         weighted.update(parts[1])
     assert np.array_equal(weighted.update(parts[1], refit=True).posterior, fit(HDS(), parts[2]).posterior)
 

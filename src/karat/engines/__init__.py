@@ -1,1 +1,1 @@
-"""Where a fit runs: threads of this machine, a GPU, a Dask cluster. `registry` lists the engines, `base` opens them."""
+"""Engines that run fits: local threads, a GPU or a Dask cluster. `registry` lists the engines, `base` opens them."""

@@ -1,4 +1,4 @@
-"""Where blocks of tasks run. An engine scatters the votes and sums what a method computes on each block."""
+"""The interface of engines. An engine divides the votes into blocks and sums what a method computes on each block."""
 
 from __future__ import annotations
 
@@ -20,38 +20,38 @@ Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
 
 class Engine(Protocol):
     def accept(self, method: Any) -> None:
-        """The method runs next; an InputError, if it cannot run here."""
+        """Prepare for a method. Raise an InputError if the engine cannot run it."""
 
     def scatter(self, annotations: Annotations, *, divisible: bool = True) -> None:
-        """Cut the votes into blocks (one, if the method cannot be divided)."""
+        """Divide the votes into blocks, or into one block if the method is not divisible."""
 
     def sum(self, step: Callable[..., Statistics], *arguments: Any) -> Statistics:
-        """step(block, *arguments) of every block, added up in the order of the blocks."""
+        """Sum step(block, *arguments) over all blocks, in the order of the blocks."""
         ...
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """A copy of all that the blocks keep between sweeps."""
+        """Return a copy of the state that the blocks keep between sweeps."""
         ...
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Make the blocks keep what they kept then."""
+        """Set the state of the blocks."""
         ...
 
     def gather(self, name: str = "posterior") -> NDArray[Any]:
-        """What the blocks keep under this name, task by task."""
+        """Return the array that the blocks keep under this name, in the order of tasks."""
         ...
 
     def notes(self) -> list[str]:
-        """What the user may want to know of the work so far, a sentence each."""
+        """Return notes for the user, one sentence each."""
         ...
 
     def close(self) -> None:
-        """Give back what the engine holds: threads, workers, memory."""
+        """Release threads, workers and memory."""
 
 
 @contextmanager
 def opened(engine: str | Engine, **options: Any) -> Iterator[Engine]:
-    """The engine of this name, closed in the end; what is an engine already stays open, for it is the caller's."""
+    """Open the engine of this name and close it at the end. An engine that is passed in stays open."""
     if not isinstance(engine, str):
         yield engine
         return

@@ -1,5 +1,5 @@
-"""One thread for BLAS while a method runs: its blocks have the cores already, and sums must not depend on how many
-threads a BLAS happens to use. On a busy machine that is also many times faster."""
+"""Limit BLAS to one thread while a method runs: the blocks already use all cores, and sums must not depend on the
+number of BLAS threads. On a busy machine this is also many times faster."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def one_blas_thread() -> Iterator[None]:
 
 @cache
 def _controller() -> Any:
-    """Finding the libraries takes milliseconds, so it is done once."""
+    """Return the controller of the BLAS libraries; finding them takes milliseconds, so it is cached."""
     try:
         from threadpoolctl import ThreadpoolController
-    except ImportError:  # the core also runs where only NumPy, SciPy and Numba are installed
+    except ImportError:  # the core also runs if only NumPy, SciPy and Numba are installed
         return None
     return ThreadpoolController()

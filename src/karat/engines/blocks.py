@@ -1,7 +1,7 @@
-"""Blocks: runs of tasks that are worked on together, and the sum of what they yield.
+"""Blocks: ranges of tasks that are processed together, and the sum of their statistics.
 
-Blocks depend on the data, not on the number of threads, and are always summed along the same tree, so that any
-number of threads or machines gives the same bits.
+Blocks depend on the data, not on the number of threads, and are always summed along the same tree. Therefore any
+number of threads or machines gives bitwise identical results.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from karat.votes.annotations import Annotations
 
 __all__ = ["Block", "Tree", "add_up", "cut", "cuts", "split", "sum_tasks"]
 
-FEWEST_VOTES = 2**16  # a smaller block is not worth a thread
-VOTES_PER_ANNOTATOR = 32  # nor is one whose sums by annotator outweigh its votes
-MOST_BLOCKS = 64
-MOST_VOTES = 2**22  # in a block, where so many blocks are not enough: a cluster has hundreds of cores
+FEWEST_VOTES = 2**16  # per block; smaller blocks are not worth a thread
+VOTES_PER_ANNOTATOR = 32  # per block at least, so that sums by annotator cost little in comparison
+MAX_BLOCKS = 64
+MAX_VOTES_PER_BLOCK = 2**22  # larger data has more than MAX_BLOCKS blocks, since a cluster has hundreds of cores
 
 Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
 
@@ -33,7 +33,7 @@ def kernels_of_cpu(name: str) -> Any:
 
 @dataclass
 class Block:
-    """Votes of a run of tasks (read only) and what the method keeps for them between sweeps.
+    """The votes of a range of tasks (read-only), and the state that the method keeps for them between sweeps.
 
     Pointers are absolute: cell c of the block is cell c of `cell_class`. Integers are unsigned for the kernels.
     """
@@ -47,7 +47,7 @@ class Block:
     n_annotators: int
     posterior: NDArray[np.float64]  # [n, K]
     state: dict[str, NDArray[Any]] = field(default_factory=dict)
-    kernels: Callable[[str], Any] = kernels_of_cpu  # the module of this name, for where the arrays are
+    kernels: Callable[[str], Any] = kernels_of_cpu  # returns the kernel module of this name for the arrays' device
 
     @property
     def n_tasks(self) -> int:
@@ -59,28 +59,28 @@ class Block:
 
     @property
     def votes(self) -> tuple[Any, Any, Any, Any]:
-        """What nearly every kernel takes first."""
+        """Return the first arguments of nearly every kernel."""
         return self.task_ptr, self.cell_ptr, self.cell_class, self.annotator
 
     def class_sums(self) -> NDArray[np.float64]:
-        """[K] the sum of the posteriors."""
+        """[K] Return the sum of the posteriors."""
         return sum_tasks(self.posterior)
 
 
 def sum_tasks(table: Any) -> NDArray[np.float64]:
-    """[K] the sum of a table [n, K] that lies where the block's arrays do."""
+    """[K] Sum a table [n, K] on the device of the block's arrays."""
     sums: Any = table.sum(axis=0, dtype=np.float64)
-    return np.asarray(sums.get() if hasattr(sums, "get") else sums)  # a GPU's array has to be fetched
+    return np.asarray(sums.get() if hasattr(sums, "get") else sums)  # an array of a GPU must be copied to the host
 
 
 def split(annotations: Annotations, posterior: NDArray[np.float64], fewest_votes: int = FEWEST_VOTES) -> list[Block]:
-    """Blocks of about equally many votes, all views of the same arrays."""
+    """Return blocks with about the same number of votes, all views of the same arrays."""
     wanted = cuts(annotations.n_votes, annotations.n_tasks, annotations.n_annotators, fewest_votes)
     return cut(annotations, posterior, wanted)
 
 
 def cut(annotations: Annotations, posterior: NDArray[Any], wanted: NDArray[np.float64]) -> list[Block]:
-    """Blocks that begin at the first task with so many votes before it."""
+    """Return blocks that begin at the first task with at least the wanted number of votes before it."""
     inner = np.searchsorted(annotations.cell_ptr[annotations.task_ptr], wanted)
     bounds = sorted({0, *inner.tolist(), annotations.n_tasks})
     return [
@@ -99,22 +99,22 @@ def cut(annotations: Annotations, posterior: NDArray[Any], wanted: NDArray[np.fl
 
 
 def cuts(n_votes: int, n_tasks: int, n_annotators: int, fewest_votes: int = FEWEST_VOTES) -> NDArray[np.float64]:
-    """How many votes are to lie before each block but the first; a block begins at the first task with so many."""
+    """Return the wanted number of votes before each block except the first."""
     smallest = max(fewest_votes, VOTES_PER_ANNOTATOR * n_annotators)
-    most = max(MOST_BLOCKS, n_votes // MOST_VOTES)
+    most = max(MAX_BLOCKS, n_votes // MAX_VOTES_PER_BLOCK)
     n_blocks = min(max(n_votes // smallest, 1), most, n_tasks)
     return np.linspace(0, n_votes, n_blocks + 1)[1:-1]
 
 
 class Tree:
-    """Sums over blocks as a binary tree: whoever adds which blocks, and when, the sum has the same bits.
+    """Sum over blocks along a binary tree, so that the order in which blocks finish does not change any bit.
 
-    Node (level, place) is the sum of the 2^level blocks from place * 2^level on. Two siblings are joined as soon as
-    both are there, and a node that can have no sibling rises; what is left in the end is joined from the right.
+    Node (level, place) is the sum of the 2^level blocks from place * 2^level on. Two siblings are added as soon as both
+    are known, and a node that cannot have a sibling moves one level up. The remaining nodes are added from the right.
     """
 
     def __init__(self, n_blocks: int | None = None) -> None:
-        self.n_blocks = n_blocks  # None: not known yet, so nothing rises
+        self.n_blocks = n_blocks  # None: not known yet, so no node moves up without a sibling
         self.nodes: dict[tuple[int, int], Any] = {}
 
     def add(self, node: tuple[int, int], part: Any) -> None:
@@ -126,7 +126,7 @@ class Tree:
         self.nodes[level, place] = part
 
     def _is_last(self, level: int, place: int) -> bool:
-        """Whether there are no blocks to the right, but some to the left."""
+        """Return whether there are no blocks to the right, but some to the left."""
         return self.n_blocks is not None and place > 0 and place % 2 == 0 and (place + 1) << level >= self.n_blocks
 
     def total(self) -> Any:
@@ -138,7 +138,7 @@ class Tree:
 
 
 def add_up(parts: Iterable[Statistics]) -> Statistics:
-    """The sum of what the blocks yield, in their order."""
+    """Sum the statistics of the blocks, in their order."""
     tree = Tree()
     for index, part in enumerate(parts):
         tree.add((0, index), part)
@@ -147,6 +147,6 @@ def add_up(parts: Iterable[Statistics]) -> Statistics:
 
 
 def _joined(left: Any, right: Any) -> Any:
-    """Field by field. The field `change` is a maximum, all others are sums."""
+    """Combine statistics field by field: the maximum of `change`, the sum of all other fields."""
     fields = zip(left._fields, left, right, strict=True)
     return type(left)(*(max(a, b) if name == "change" else a + b for name, a, b in fields))

@@ -1,11 +1,11 @@
-"""One GPU of this machine (CUDA, through CuPy).
+"""The engine for one GPU of this machine (CUDA, through CuPy).
 
-Votes travel once, in the smallest integers that hold them, and posteriors stay on the device until they are asked
-for. Where they do not fit, the blocks stay in the memory of the host and take turns on the device.
+Votes are copied to the device once, as the smallest integers that hold them, and posteriors stay there until they are
+gathered. If they do not fit, the blocks stay in host memory and are copied to the device one after another.
 
-PTBCC and majority vote work in float32, with sums in float64 or in fixed point. The anchored vote, DS, HDS, HPT and
-IBCC, whose posteriors are products of many small numbers, work in float64 (HPT from where PTBCC ends). Posteriors end
-within 1e-4 of the CPU's (bench/gpu.py measures it).
+PTBCC and majority vote use float32, with sums in float64 or fixed point. The anchored vote, DS, HDS, HPT and IBCC use
+float64, because their posteriors are products of many small numbers (the PTBCC stage of HPT uses float32). The final
+posteriors are within 1e-4 of the CPU's (measured by bench/gpu.py).
 """
 
 from __future__ import annotations
@@ -27,17 +27,20 @@ from karat.votes.annotations import Annotations
 
 __all__ = ["Device", "GPUEngine"]
 
-SINGLE, DOUBLE = ("mv", "ptbcc"), ("anchored", "ds", "hds", "hpt", "ibcc")
-PRECISION: dict[str, Any] = {**dict.fromkeys(SINGLE, np.float32), **dict.fromkeys(DOUBLE, np.float64)}  # of posteriors
-MOST_VOTES = 2**31  # in a block: pointers have 32 bits
-SHARE = 0.7  # of the free memory that votes and posteriors may take; kernels need room for their sums
-COPIES = 3.0  # of a block's bytes, with what methods keep for each vote
+SINGLE_PRECISION, DOUBLE_PRECISION = ("mv", "ptbcc"), ("anchored", "ds", "hds", "hpt", "ibcc")
+PRECISION: dict[str, Any] = {  # type of the posteriors
+    **dict.fromkeys(SINGLE_PRECISION, np.float32),
+    **dict.fromkeys(DOUBLE_PRECISION, np.float64),
+}
+MAX_VOTES_PER_BLOCK = 2**31  # per block: pointers have 32 bits
+MEMORY_SHARE = 0.7  # of the free memory, for votes and posteriors; kernels need the rest for their sums
+MEMORY_FACTOR = 3.0  # memory of a block relative to its votes and posteriors, with the state that methods keep per vote
 
 Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
 
 
 class Device:
-    """The GPU, as far as the engine needs to know it."""
+    """The functions of the GPU that the engine needs."""
 
     pointer = np.uint32
 
@@ -58,14 +61,14 @@ class Device:
 
 
 class GPUEngine:
-    """Blocks on the GPU: all of them at once if they fit (`resident`), else one after another."""
+    """Run blocks on the GPU: all blocks stay there if they fit (`resident`), else they are copied one after another."""
 
     def __init__(
         self,
-        threads: int | None = None,  # of the host: not used, as there is one GPU
+        threads: int | None = None,  # threads of the host; not used
         *,
         single: bool = False,
-        memory: int | None = None,  # bytes of the device to use
+        memory: int | None = None,  # bytes of device memory to use
         device: Device | None = None,
     ) -> None:
         self.device = device or _found()
@@ -84,20 +87,20 @@ class GPUEngine:
 
     def scatter(self, annotations: Annotations, *, divisible: bool = True) -> None:
         self.blocks = []
-        self.device.clear()  # the memory of an earlier fit is free again
+        self.device.clear()  # frees the memory of an earlier fit
         self.posterior = np.zeros((annotations.n_tasks, annotations.n_classes), self.precision)
-        budget = SHARE * self.device.free_memory() if self.memory is None else self.memory
-        in_turns, pieces = _pieces(annotations, self.posterior.nbytes, budget)
-        self.resident = not in_turns
+        budget = MEMORY_SHARE * self.device.free_memory() if self.memory is None else self.memory
+        one_by_one, pieces = _pieces(annotations, self.posterior.nbytes, budget)
+        self.resident = not one_by_one
         wanted = np.linspace(0, annotations.n_votes, pieces + 1)[1:-1]
-        blocks = [_of_its_own(block, self.device.pointer) for block in cut(annotations, self.posterior, wanted)]
+        blocks = [_self_contained(block, self.device.pointer) for block in cut(annotations, self.posterior, wanted)]
         self.blocks = [self._uploaded(block) for block in blocks] if self.resident else blocks
 
     def sum(self, step: Callable[..., Statistics], *arguments: Any) -> Statistics:
         return add_up(self._step(block, step, arguments) for block in self.blocks)
 
     def _step(self, block: Block, step: Callable[..., Statistics], arguments: tuple[Any, ...]) -> Statistics:
-        block.posterior = block.posterior.astype(self.precision, copy=False)  # it may be that of a warm start
+        block.posterior = block.posterior.astype(self.precision, copy=False)  # a warm start may have used another type
         with self._on_device(block) as there:
             return step(there, *arguments)
 
@@ -120,56 +123,56 @@ class GPUEngine:
         return replace(block, **there, state=state, kernels=self.device.kernels)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        kept = {f"{b.index}.{name}": self._here(values) for b in self.blocks for name, values in b.state.items()}
+        kept = {f"{b.index}.{name}": self._to_host(values) for b in self.blocks for name, values in b.state.items()}
         return {"posterior": self._posterior().copy(), **kept}
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         first = 0
         for block in self.blocks:
-            block.posterior[:] = self._there(state["posterior"][first : first + block.n_tasks])
-            block.state = {name: self._there(state[f"{block.index}.{name}"]) for name in block.state}
+            block.posterior[:] = self._to_device(state["posterior"][first : first + block.n_tasks])
+            block.state = {name: self._to_device(state[f"{block.index}.{name}"]) for name in block.state}
             first += block.n_tasks
 
     def gather(self, name: str = "posterior") -> NDArray[Any]:
-        """Posteriors as float64 whose rows sum to one."""
+        """Return posteriors as float64 with rows that sum to one."""
         if name != "posterior":
-            return np.concatenate([self._here(block.state[name]) for block in self.blocks])
+            return np.concatenate([self._to_host(block.state[name]) for block in self.blocks])
         found = self._posterior().astype(np.float64)
         found /= found.sum(axis=1, keepdims=True)
         return found
 
     def notes(self) -> list[str]:
-        return [] if self.resident else [f"the votes took turns on the GPU in {len(self.blocks)} blocks"]
+        return [] if self.resident else [f"the votes were copied to the GPU in {len(self.blocks)} blocks in each sweep"]
 
     def close(self) -> None:
         self.blocks = []
         self.device.clear()
 
     def _posterior(self) -> NDArray[Any]:
-        return np.concatenate([self._here(block.posterior) for block in self.blocks])
+        return np.concatenate([self._to_host(block.posterior) for block in self.blocks])
 
-    def _here(self, array: Any) -> NDArray[Any]:
+    def _to_host(self, array: Any) -> NDArray[Any]:
         return self.device.download(array) if self.resident else np.asarray(array)
 
-    def _there(self, array: NDArray[Any]) -> Any:
+    def _to_device(self, array: NDArray[Any]) -> Any:
         return self.device.upload(array) if self.resident else array
 
 
 def _found() -> Device:
-    cupy()  # or a message that says what is missing
+    cupy()  # raises an error that says what is missing
     return Device()
 
 
 def _pieces(annotations: Annotations, posterior_bytes: int, budget: float) -> tuple[bool, int]:
-    """Whether blocks have to take turns, and how many there are."""
+    """Return whether the blocks must be copied one after another, and their number."""
     cells = len(annotations.cell_class) * (4 + annotations.cell_class.itemsize)
     needed = 4 * annotations.n_votes + cells + 8 * annotations.n_tasks + posterior_bytes
-    in_turns, pieces = needed > budget, annotations.n_votes // MOST_VOTES + 1
-    return in_turns, max(math.ceil(COPIES * needed / max(budget, 1)), pieces) if in_turns else pieces
+    one_by_one, pieces = needed > budget, annotations.n_votes // MAX_VOTES_PER_BLOCK + 1
+    return one_by_one, max(math.ceil(MEMORY_FACTOR * needed / max(budget, 1)), pieces) if one_by_one else pieces
 
 
-def _of_its_own(block: Block, pointer: Any) -> Block:
-    """The block with pointers that begin at 0, and only the votes that are its own."""
+def _self_contained(block: Block, pointer: Any) -> Block:
+    """Return the block with its own votes only, and with pointers that begin at 0."""
     cells = slice(int(block.task_ptr[0]), int(block.task_ptr[-1]))
     cell_ptr = block.cell_ptr[cells.start : cells.stop + 1]
     votes = slice(int(cell_ptr[0]), int(cell_ptr[-1]))

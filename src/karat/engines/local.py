@@ -1,4 +1,4 @@
-"""The threads of this machine."""
+"""The engine for the threads of this machine."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
 
 
 class LocalEngine:
-    """Blocks on the threads of this machine; kernels run without the interpreter lock."""
+    """Run blocks on the threads of this machine; kernels release the interpreter lock."""
 
     def __init__(self, threads: int | None = None, *, fewest_votes: int = FEWEST_VOTES, single: bool = False) -> None:
         self.threads = thread_count(threads)
-        self.single = single  # posteriors are kept in 32 bits; sums never are
-        self.fewest_votes = fewest_votes  # in a block
+        self.single = single  # posteriors have 32 bits; sums always have 64
+        self.fewest_votes = fewest_votes  # per block
         self.pool = ThreadPoolExecutor(self.threads)  # threads start when they are first needed
         self.blocks: list[Block] = []
         self.posterior: NDArray[Any] = np.empty((0, 0))
 
     def accept(self, method: Any) -> None:
-        """Every method runs here."""
+        """Accept every method."""
 
     def scatter(self, annotations: Annotations, *, divisible: bool = True) -> None:
         dtype = np.float32 if self.single else np.float64
@@ -53,7 +53,7 @@ class LocalEngine:
             block.state = {name: state[f"{block.index}.{name}"].copy() for name in block.state}
 
     def gather(self, name: str = "posterior") -> NDArray[Any]:
-        """What the blocks keep under this name, task by task."""
+        """Return the array that the blocks keep under this name, in the order of tasks."""
         if name == "posterior":
             return self.posterior
         return np.concatenate([block.state[name] for block in self.blocks])

@@ -1,4 +1,4 @@
-"""The list of engines. Loading it loads none of them."""
+"""The list of engines. Importing this module does not import the engines."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How a fit proceeds: the loop, acceleration, checkpoints, earlier results, new votes."""
+"""Run fits: the loop, acceleration, checkpoints, priors from earlier results, updates with new votes."""

@@ -1,12 +1,12 @@
-"""A fit that can be interrupted and goes on later, to the same bits.
+"""Checkpoints: a fit can be interrupted and resumed later, with bitwise identical results.
 
-A checkpoint is a zip of a manifest and arrays, like a saved result, and holds what the next sweep depends on: the
-parameters, what the blocks keep, and the steps so far. It fits only the votes and the settings that it was made from.
+A checkpoint is a zip of a manifest and arrays, like a saved result. It holds everything that the next sweep depends on:
+the parameters, the state of the blocks and the steps so far. It can be used only with the same votes and settings.
 
-Where another method runs first (PTBCC before HPT), it has a part, a file beside the checkpoint. When it has ended, it
-leaves its last state there, and is not swept again. Parts count only beside the file of the whole, which says
-whose they are; all go when the whole is done. No other file is ever replaced or removed: one that is no checkpoint, or
-holds unfinished work that is neither resumed nor given up (`overwrite`), is refused.
+If another method runs first (PTBCC before HPT), it has a checkpoint of its own, a part, in a file beside the main one.
+After that method has ended, the part holds its final state, so it is not run again. Parts are used only together with
+the main checkpoint, and all files are removed when the fit is done. No other file is replaced or removed: a file that
+is not a checkpoint, or that holds unfinished work without `resume` or `overwrite`, raises an error.
 """
 
 from __future__ import annotations
@@ -40,28 +40,28 @@ from karat.votes.annotations import Annotations
 __all__ = ["Checkpoint", "interruptible"]
 
 FORMAT, VERSION = "karat-checkpoint", 1
-SECONDS_BETWEEN = 60.0  # a kill loses at most so much work
-PART = ".part-"  # between the name of a checkpoint and that of a stage
+SECONDS_BETWEEN_SAVES = 60.0  # a killed process loses at most this much work
+PART = ".part-"  # between the name of a checkpoint and the name of a stage
 
 State = dict[str, NDArray[Any]]
 
 
 class Checkpoint:
-    """Where a fit may be resumed from; `resume` says whether to look for an earlier one, `overwrite` to give it up."""
+    """The checkpoint of a fit. `resume` continues an earlier checkpoint, `overwrite` discards it."""
 
     def __init__(
-        self, path: str | Path, *, resume: bool = False, overwrite: bool = False, whole: Checkpoint | None = None
+        self, path: str | Path, *, resume: bool = False, overwrite: bool = False, main: Checkpoint | None = None
     ) -> None:
         self.path = Path(path).expanduser()
         self.resume, self.overwrite = resume, overwrite
-        self.held = False  # whether this process has locked it
-        self.whole = whole  # of which this is a part
-        self.owned = False  # whether the file is of this work, not of an older one
+        self.held = False  # whether this process has locked the file
+        self.main = main  # the main checkpoint, if this is a part
+        self.owned = False  # whether the file belongs to this fit, not to an earlier one
         self.last = time.monotonic()
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Keep other processes from working with the same file."""
+        """Lock the file against other processes."""
         with locked(self.path):
             self.held = True
             try:
@@ -70,19 +70,19 @@ class Checkpoint:
                 self.held = False
 
     def inspect(self) -> None:
-        """Refuse a file that is no checkpoint, and unfinished work that would be lost."""
+        """Raise an error if the file is not a checkpoint, or if unfinished work would be lost."""
         if not self.path.exists():
             return
         if _manifest(self.path).get("format") != FORMAT:
             raise InputError(_not_ours(self.path))
         if not (self.resume or self.overwrite):
             raise InputError(
-                f"{self.path} holds the unfinished work of an earlier run; go on with it (--resume, resume=True), "
-                "give it up (--overwrite, overwrite=True), or name another file"
+                f"{self.path} holds the unfinished work of an earlier run; continue it (--resume, resume=True), "
+                "discard it (--overwrite, overwrite=True), or name another file"
             )
 
     def bind(self, method: Method, votes: str) -> None:
-        """Say what is about to be fitted to votes of this fingerprint; see whether a file that is there fits."""
+        """Set the method and the fingerprint of the votes; raise an error if an existing file does not match them."""
         plain = json.loads(json.dumps({"method": method.name, "settings": method.settings}, default=to_json))
         self.manifest: dict[str, Any] = {
             "format": FORMAT,
@@ -97,15 +97,15 @@ class Checkpoint:
             self.owned = True
 
     def part(self, stage: str, method: Method) -> Checkpoint:
-        """The checkpoint of one stage, bound to what is fitted there."""
+        """Return the checkpoint of one stage."""
         name = f"{self.path.name}{PART}{stage.replace(' ', '-')}"
-        part = Checkpoint(self.path.with_name(name), resume=self.owned, overwrite=not self.owned, whole=self)
+        part = Checkpoint(self.path.with_name(name), resume=self.owned, overwrite=not self.owned, main=self)
         part.bind(method, self.manifest["votes"])
         return part
 
     def due(self, ended: bool) -> bool:
-        """Whether it is time to save: now and then, and when a stage has ended."""
-        return (ended and self.whole is not None) or time.monotonic() - self.last > SECONDS_BETWEEN
+        """Return whether it is time to save: at intervals, and when a stage has ended."""
+        return (ended and self.main is not None) or time.monotonic() - self.last > SECONDS_BETWEEN_SAVES
 
     def save(self, parameters: Any, state: State, steps: list[Step]) -> None:
         arrays = {f"state.{name}": values for name, values in state.items()}
@@ -114,13 +114,13 @@ class Checkpoint:
         self._write(arrays)
 
     def load(self, template: Any, state: Callable[[], State]) -> tuple[Any, State, list[Step]] | None:
-        """Parameters, state and steps, shaped as those given; None where there is nothing to resume."""
+        """Return parameters, state and steps, shaped like those given; None if there is nothing to resume."""
         if not self.owned:
             return None
         with _opened(self.path) as archive:
             arrays = read_arrays(archive)
             if not arrays:
-                return None  # nothing but parts so far
+                return None  # only parts were saved so far
             return self._checked(arrays, template, state())
 
     def _checked(self, arrays: dict[str, NDArray[Any]], template: Any, state: State) -> tuple[Any, State, list[Step]]:
@@ -140,15 +140,15 @@ class Checkpoint:
         return parameters, kept, steps_of(arrays["steps"])
 
     def done(self) -> None:
-        """The work is finished: nothing is left to resume."""
+        """Remove the files of a finished fit."""
         if self.owned or self.overwrite:
             self._remove_parts()
             self.path.unlink(missing_ok=True)
 
     def _write(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """What an older, other work left stays until this one has something to keep."""
-        if self.whole is not None and not self.whole.owned:
-            self.whole._write({})
+        """Write the arrays; the files of an earlier fit are removed only now."""
+        if self.main is not None and not self.main.owned:
+            self.main._write({})
         if not self.owned:
             self._remove_parts()
         write_archive(self.path, self.manifest, arrays)
@@ -156,13 +156,15 @@ class Checkpoint:
 
     def _remove_parts(self) -> None:
         for part in self.path.parent.glob(f"{glob.escape(self.path.name)}{PART}*"):
-            with suppress(InputError):  # somebody else's file
+            with suppress(InputError):  # not a file of Karat
                 if _manifest(part).get("format") == FORMAT:
                     part.unlink(missing_ok=True)
 
     def _check(self, found: dict[str, Any]) -> None:
         if str(found.get("method")) in ALIASES:
-            raise InputError(f"{self.path} was left by {found['method']}, which is gone; delete it and start afresh")
+            raise InputError(
+                f"{self.path} was left by {found['method']}, which no longer exists; delete it and start again"
+            )
         for name, expected in self.manifest.items():
             if found.get(name) != expected:
                 raise InputError(
@@ -181,11 +183,11 @@ def _manifest(path: Path) -> dict[str, Any]:
 
 
 def _not_ours(path: Path) -> str:
-    return f"{path} is not a checkpoint of Karat, or it is damaged; name another file, or delete it to start afresh"
+    return f"{path} is not a checkpoint of Karat, or it is damaged; name another file, or delete it to start again"
 
 
 def fingerprint(annotations: Annotations) -> str:
-    """Sizes and checksums of the votes."""
+    """Return a fingerprint of the votes: their sizes and checksums."""
     names = ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold")
     return "-".join(_checksum(getattr(annotations, name)) for name in names)
 
@@ -196,9 +198,9 @@ def _checksum(values: NDArray[Any]) -> str:
 
 @contextmanager
 def interruptible() -> Iterator[threading.Event]:
-    """An event that Ctrl-C sets instead of raising at once: a sweep is never left half done. Twice means now.
+    """Yield an event that the first Ctrl-C sets, so that the current sweep can finish. A second one interrupts at once.
 
-    A job that ignores Ctrl-C, as shells start jobs in the background, keeps ignoring it.
+    A process that ignores Ctrl-C, such as a background job of a shell, keeps ignoring it.
     """
     pressed = threading.Event()
     before = signal.getsignal(signal.SIGINT)

@@ -1,9 +1,9 @@
-"""What an earlier run knew of annotators, for a new run in which some of them vote again.
+"""Use an earlier result as prior knowledge about annotators who vote again.
 
-An earlier run counts as if its votes stood in the new table, with the truths that it found: nothing more, nothing less.
+The votes of the earlier run are added to the sufficient statistics of the new fit, with the truths that the run found.
 For PTBCC these are the Dirichlet counts of each annotator's mixture and of the prototypes; for the anchored vote, DS,
-IBCC, HDS and HPT each annotator's votes by the truth of their tasks. How frequent the classes are is learned anew: that
-belongs to the tasks, not to the annotators. Annotators and classes are matched by name.
+IBCC, HDS and HPT they are each annotator's votes by the truth of their tasks. Class frequencies are not carried over,
+because they depend on the tasks, not on the annotators. Annotators and classes are matched by name.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ Floats = NDArray[np.float64]
 
 
 class Matched(NamedTuple):
-    """Where the annotators and classes of new votes are in an earlier result; MISSING: nowhere."""
+    """The codes of the new annotators and classes in the earlier result; MISSING for unknown ones."""
 
     annotators: Codes
     classes: Codes
 
     def annotators_of(self, values: Floats) -> Floats:
-        """[W, ...] in the new order; zeros for those who are new."""
+        """[W, ...] Return the values in the new order, with zeros for new annotators."""
         found = np.zeros((len(self.annotators), *values.shape[1:]))
         known = self.annotators != MISSING
         found[known] = values[self.annotators[known]]
         return found
 
     def classes_of(self, values: Floats) -> Floats:
-        """[..., K, K] in the new classes; zeros for those that are new."""
+        """[..., K, K] Return the values in the new order, with zeros for new classes."""
         K, known = len(self.classes), np.flatnonzero(self.classes != MISSING)
         found = np.zeros((*values.shape[:-2], K, K))
         old = self.classes[known]
@@ -60,7 +60,7 @@ class Matched(NamedTuple):
 def fit_with_prior(
     method: Method, votes: Annotations, prior: ResultData | str | Path | None, **keywords: Any
 ) -> ResultData:
-    """`fit`, with what an earlier result (or the file of one) knows of those who vote here."""
+    """Fit a method with an earlier result, or the file of one, as prior knowledge about annotators."""
     if prior is None:
         return solve.fit(method, votes, **keywords)
     check_takes_prior(method)
@@ -75,7 +75,7 @@ def fit_with_prior(
 
 
 def check_takes_prior(method: Method) -> None:
-    """Raise an error if the method cannot use what an earlier result knows."""
+    """Raise an error if the method cannot use an earlier result as a prior."""
     if not method.takes_prior:
         able = [name for name in method_names() if method_class(name).takes_prior]
         raise InputError(f"{method.name} cannot take a prior, only {', '.join(able)} can")
@@ -95,7 +95,7 @@ def _match(earlier: ResultData, votes: Annotations) -> Matched:
     if (classes == MISSING).all():
         raise InputError(
             f"the prior knows none of these classes, only {listed(to_list(earlier.class_names))}; "
-            "it is of another question"
+            "it belongs to another question"
         )
     return Matched(annotators, classes)
 
@@ -110,13 +110,13 @@ def _of_prototypes(method: PTBCC, earlier: ResultData, matched: Matched) -> Earl
 
 
 def _votes_by_truth(earlier: ResultData, matched: Matched) -> Floats:
-    """[W, L, K], as methods keep it: with the votes of earlier runs that this one knew of."""
+    """[W, L, K] Return the votes of each annotator by truth, with those of the earlier run's own prior."""
     n = matched.classes_of(matched.annotators_of(_experience(earlier)))
     return n.transpose(0, 2, 1).copy()
 
 
 def _experience(earlier: ResultData) -> Floats:
-    """[W, K, K]: the votes of each annotator by truth, in expectation."""
+    """[W, K, K] Return the expected votes of each annotator by truth."""
     if not _counts_by_truth(earlier.method):
         return votes_by_truth(earlier)
     method = method_of(earlier)
@@ -126,5 +126,5 @@ def _experience(earlier: ResultData) -> Floats:
 
 
 def _counts_by_truth(name: str) -> bool:
-    """Whether results of the method keep these votes; those of methods that are gone do not."""
+    """Return whether results of the method store these votes; results of removed methods do not."""
     return name in REGISTRY and method_class(name).takes_prior and not issubclass(method_class(name), PTBCC)

@@ -1,4 +1,4 @@
-"""One line that shows how far a fit has come, where somebody is there to see it: in a notebook or on a terminal."""
+"""Show the progress of a fit in one line, in a notebook or on a terminal."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 __all__ = ["compiling", "in_notebook", "on_terminal"]
 
-PATIENCE = 0.5  # seconds before the line appears: most fits are over by then
-PACE = 0.2  # seconds between two states of it
+SECONDS_BEFORE_FIRST_LINE = 0.5  # most fits have ended by then
+SECONDS_BETWEEN_LINES = 0.2
 COMPILING = "compiling for votes like these, once on this machine ..."
 
 
 @contextmanager
 def in_notebook(name: str) -> Iterator[OnStep | None]:
-    """In Jupyter, in any of its homes; elsewhere None."""
+    """Show progress in Jupyter; yield None elsewhere."""
     found = _jupyter()
     if found is None:
         yield None
@@ -39,19 +39,19 @@ def in_notebook(name: str) -> Iterator[OnStep | None]:
 
 @contextmanager
 def on_terminal(name: str) -> Iterator[OnStep | None]:
-    """On standard error; None where that is a file or a pipe."""
+    """Show progress on standard error; yield None if that is a file or a pipe."""
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
 
     with Console(stderr=True).status(f"{name} ...") as line, compiling(line.update):
-        yield lambda step: line.update(_said(name, step))
+        yield lambda step: line.update(_line(name, step))
 
 
 @contextmanager
 def compiling(show: Show) -> Iterator[None]:
-    """Says so when a kernel is compiled: a first run waits for that, later ones find it on disk."""
+    """Show a message while a kernel is compiled. Only the first run compiles; later runs load the kernel from disk."""
     from numba.core import event
 
     class Listener(event.Listener):
@@ -66,28 +66,28 @@ def compiling(show: Show) -> Iterator[None]:
 
 
 def _show_steps(name: str, show: Show) -> OnStep:
-    due = time.monotonic() + PATIENCE
+    due = time.monotonic() + SECONDS_BEFORE_FIRST_LINE
 
     def on_step(step: Step) -> None:
         nonlocal due
         if (now := time.monotonic()) >= due:
-            due = now + PACE
-            show(_said(name, step))
+            due = now + SECONDS_BETWEEN_LINES
+            show(_line(name, step))
 
     return on_step
 
 
-def _said(name: str, step: Step) -> str:
+def _line(name: str, step: Step) -> str:
     bound = "" if step.bound != step.bound else f", bound {step.bound:.6g}"  # NaN differs from itself
     restart = f"restart {step.restart + 1}, " if step.restart else ""
     return f"{name}: {restart}iteration {step.iteration}, change {step.change:.2g}{bound}"
 
 
 def _jupyter() -> tuple[Show, Callable[[], None]] | None:
-    """One output of the cell that is written anew; no widgets are needed."""
+    """Return functions that update and clear one output of the cell, without widgets."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
-    if not hasattr(shell, "kernel"):  # IPython on a terminal has a shell, but no kernel
+    if not hasattr(shell, "kernel"):  # IPython on a terminal has a shell but no kernel
         return None
     from IPython.display import HTML, display
 

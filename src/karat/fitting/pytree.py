@@ -1,4 +1,4 @@
-"""Parameters are named tuples of arrays and numbers, perhaps of named tuples; here they are flat lists."""
+"""Convert parameters, which are nested named tuples of arrays and numbers, to flat lists and back."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["leaves", "rebuild"]
 
 
 def leaves(tree: Any) -> list[NDArray[Any]]:
-    """Every array and number of the tree, in order."""
+    """Return every array and number of the tree, in order."""
     if isinstance(tree, tuple):
         return [leaf for part in tree for leaf in leaves(part)]
     return [] if tree is None else [np.asarray(tree)]
 
 
 def rebuild(template: Any, values: Sequence[NDArray[Any]]) -> Any:
-    """A tree like the template with other leaves."""
+    """Return a tree like the template with these leaves."""
     return _take(template, iter(values))
 
 
@@ -31,6 +31,6 @@ def _take(template: Any, values: Iterator[NDArray[Any]]) -> Any:
     value = next(values)
     if not isinstance(template, np.ndarray):
         return value.item()
-    alike = np.empty_like(template)  # of the same order in memory, on which the last bit of a sum depends
+    alike = np.empty_like(template)  # of the same memory order, on which the last bit of a sum depends
     alike[...] = value
     return alike

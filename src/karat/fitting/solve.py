@@ -1,4 +1,4 @@
-"""The only loop: sweep, test convergence, report progress, finish."""
+"""Fit a method: sweep until convergence, report progress, build the result."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OnStep = Callable[[Step], None]
 
 
 class Descent(NamedTuple):
-    """The way from one start to the end. The posteriors are still in the blocks."""
+    """The outcome of one run of the loop. The posteriors are still in the blocks."""
 
     method: Method
     parameters: Any
@@ -39,7 +39,7 @@ class Descent(NamedTuple):
 
     @property
     def stopped(self) -> str:
-        """Why it ended there."""
+        """Return a phrase that says why the loop ended."""
         last = self.steps[-1]
         if self.converged:
             return f"converged after {last.iteration} iterations (last change {last.change:.2g})"
@@ -47,7 +47,7 @@ class Descent(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One descent, with what it made of the tasks."""
+    """A descent with its posterior."""
 
     descent: Descent
     posterior: NDArray[np.float64]
@@ -63,9 +63,10 @@ def fit(
     on_step: OnStep | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> ResultData:
-    """Run the method to its end on these annotations.
+    """Fit the method to these annotations.
 
-    `on_step` is called after each sweep; it may raise to stop. With a checkpoint, Ctrl-C leaves one behind.
+    `on_step` is called after each sweep; it can raise an exception to stop the fit. With a checkpoint, Ctrl-C saves the
+    current state first.
     """
     if checkpoint is not None and not checkpoint.held:
         with checkpoint.hold():
@@ -118,7 +119,7 @@ def check_resumable(method: Method) -> None:
 
 
 def _check_memory(method: Method, annotations: Annotations) -> None:
-    """Refuse what cannot fit before anything is allocated."""
+    """Raise an error before allocating anything if the fit needs more memory than there is."""
     most = max(stage.n_parameters(annotations) for stage in stages(method))
     needed = most * 8 + annotations.n_tasks * annotations.n_classes * (4 if method.single else 8)
     there = available_memory()
@@ -132,20 +133,20 @@ def _check_memory(method: Method, annotations: Annotations) -> None:
 
 
 def _check_numbers(method: Method, posterior: NDArray[np.float64]) -> None:
-    """Refuse a posterior that is not a number, whatever made it so."""
+    """Raise an error if the posterior contains NaN."""
     if np.isfinite(posterior.sum()):
         return
     defaults = method.defaults()
     changed = [f"{name}={value}" for name, value in method.settings.items() if str(value) != str(defaults[name])]
     of = f" with {', '.join(changed)}" if changed else ""
-    raise InputError(f"{method.name}{of} ended in probabilities that are no numbers (NaN); choose other settings")
+    raise InputError(f"{method.name}{of} ended in probabilities that are not numbers (NaN); choose other settings")
 
 
 def _best_of(method: Method, engine: Engine, on_step: OnStep | None, checkpoint: Checkpoint | None) -> Run:
-    """The restart with the highest bound."""
+    """Return the restart with the highest bound."""
     best = _run(method, engine, descend(method, engine, 0, on_step, checkpoint))
     for restart in range(1, method.n_restarts):
-        best = best._replace(posterior=best.posterior.copy())  # the next run works in the same memory
+        best = best._replace(posterior=best.posterior.copy())  # the next run overwrites the same memory
         run = _run(method, engine, descend(method, engine, restart, on_step))
         if run.descent.steps[-1].bound > best.descent.steps[-1].bound:
             best = run
@@ -164,7 +165,7 @@ def descend(
     on_step: OnStep | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Descent:
-    """The loop, on votes that the engine has. Ends with parameters that belong to the posteriors in the blocks."""
+    """Run the loop on the votes in the engine. The parameters it returns belong to the posteriors in the blocks."""
     steps = _run_earlier_stages(method, engine, restart, on_step, checkpoint)
     last = len(steps) + method.max_iterations
     parameters = method.begin(engine.sum(method.start, restart))
@@ -179,13 +180,13 @@ def descend(
             statistics = engine.sum(method.sweep, parameters)
             bound = method.bound(parameters, statistics)
             parameters = method.advance(engine, statistics, parameters)
-            taken_back = squarem is not None and squarem.too_long(bound)
-            if squarem is not None and taken_back:
-                parameters, bound = squarem.take_back()
+            overshot = squarem is not None and squarem.has_overshot(bound)
+            if squarem is not None and overshot:
+                parameters, bound = squarem.undo()
             steps.append(Step(restart, len(steps) + 1, float(statistics.change), bound))
-            done = not taken_back and method.converged(steps)
-            if squarem is not None and not (taken_back or done or len(steps) == last):
-                parameters = squarem.onward(parameters, bound, steps[-1].change)
+            done = not overshot and method.converged(steps)
+            if squarem is not None and not (overshot or done or len(steps) == last):
+                parameters = squarem.next_parameters(parameters, bound, steps[-1].change)
             if on_step is not None:
                 on_step(steps[-1])
             ended = done or len(steps) == last
@@ -197,13 +198,13 @@ def descend(
 
 
 def stages(method: Method) -> list[Method]:
-    """The methods that run one after the other, each from the posterior of the one before; the last is `method`."""
+    """Return the methods to run in order, each starting from the posterior of the previous one; `method` is last."""
     first = method.warm_start
     return [method] if first is None else [*stages(first), method]
 
 
 def start(method: Method, engine: Engine) -> Any:
-    """The first sums of the method, where no stage before it has been swept."""
+    """Return the first sums of the method; no earlier stage is run."""
     *before, last = stages(method)
     for stage in before:
         engine.sum(stage.start, 0)
@@ -213,7 +214,10 @@ def start(method: Method, engine: Engine) -> Any:
 def _run_earlier_stages(
     method: Method, engine: Engine, restart: int, on_step: OnStep | None, checkpoint: Checkpoint | None
 ) -> list[Step]:
-    """Leave the warm start's posterior in the blocks. -> its steps, without bounds: they are those of another model."""
+    """Run the warm start, which leaves its posterior in the blocks.
+
+    Return its steps without bounds, since those belong to another model.
+    """
     if (first := method.warm_start) is None:
         return []
     part = None if checkpoint is None else checkpoint.part(first.name, first)

@@ -1,9 +1,9 @@
-"""New votes folded into a result, at a cost that follows the new votes.
+"""Fold new votes into a result, at a cost in proportion to the new votes.
 
-A method's parameters are made from sums over tasks. So the tasks that have new votes are taken out of the sums, as the
-fit left them, and put in again as they are now, a few times over, until they settle; all other tasks keep their
-posterior. The priors of PTBCC and HDS are sums, too, and corrected alike. What is left out is how the new votes change
-the other tasks, and through them the parameters: docs/arrival.md says how much that is.
+The parameters of a method are functions of sums over tasks. The tasks with new votes are subtracted from the sums, as
+the fit left them, and added again with their new votes. A few sweeps over these tasks follow until they converge; all
+other tasks keep their posterior. The priors of PTBCC and HDS are sums too, and are corrected in the same way. The
+effect of the new votes on other tasks, and through them on the parameters, is ignored: docs/arrival.md measures it.
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ from karat.votes.merging import Joined, Merged, Piece, stitch
 
 __all__ = ["update", "votes_of"]
 
-MOST_SWEEPS = 5  # more move hardly any label: bench/update.py
-NEAR_ENOUGH = 0.02  # no posterior moves by more
-ENOUGH_VOTES, MORE_VOTES = 5, 1.5  # between so many votes and so many times as many, intervals keep their shape
-LEAST_SUM = 1e-9  # what is left of a sum after as much was taken out of it as was in it
+MAX_SWEEPS = 5  # more sweeps change hardly any label: bench/update.py
+MAX_CHANGE = 0.02  # of a posterior in the last sweep
+# An annotator's interval keeps its shape if they had enough votes and have not many more now.
+MIN_VOTES, MAX_VOTES_RATIO = 5, 1.5
+MIN_SUM = 1e-9  # smaller sums are rounding errors of a subtraction and become 0
 
 
 def update(
@@ -46,11 +47,11 @@ def update(
     threads: int | None = None,
     on_step: OnStep | None = None,
 ) -> ResultData:
-    """A result that also knows the votes that were merged with its own."""
+    """Return the result with the merged votes folded in."""
     began = time.perf_counter()
     _check(result, merged.votes)
     if not merged.touched.size:
-        return replace(result, annotations=merged.votes, counts=merged.votes.counts, stopped="nothing new to fold in")
+        return replace(result, annotations=merged.votes, counts=merged.votes.counts, stopped="no new votes to fold in")
     with one_blas_thread():
         updated = _fold_in(result, merged, threads, on_step)
     return replace(updated, seconds=time.perf_counter() - began)
@@ -68,7 +69,7 @@ def _check(result: ResultData, votes: Annotations) -> None:
         raise InputError(f"{reason}; {remedy}")
     if result.annotator_weights is not None:
         raise InputError(
-            f"the model was fitted with weights of annotators, which {result.method} has no more; {remedy}"
+            f"the model was fitted with weights of annotators, which {result.method} no longer supports; {remedy}"
         )
     if len(votes.class_names) > len(result.class_names):
         known = to_list(result.class_names)
@@ -76,16 +77,16 @@ def _check(result: ResultData, votes: Annotations) -> None:
         raise InputError(f"the model does not know the label {new!r}, only {listed(known)}; {remedy}")
 
 
-class Again(NamedTuple):
-    """The tasks that are looked at again, as they were (None: all are new) and as they are; annotators as they are."""
+class TouchedTasks(NamedTuple):
+    """The tasks with new votes, before the update (None if all are new) and now, with the new annotator codes."""
 
     before: Annotations | None
-    posterior: NDArray[Any] | None  # as it was; None: it was tempered since, and has to be found again
+    posterior: NDArray[Any] | None  # before the update; None if it has been tempered and must be computed again
     now: Annotations
 
 
 class Folded(NamedTuple):
-    """The method with the new votes, and the posterior of the tasks that were looked at again."""
+    """The method fitted with the new votes, and the posterior of the tasks with new votes."""
 
     learned: Learned
     settings: dict[str, Any]
@@ -94,35 +95,37 @@ class Folded(NamedTuple):
 
 
 def _fold_in(result: ResultData, merged: Merged, threads: int | None, on_step: OnStep | None) -> ResultData:
-    again = _look_again(result, merged)
-    folded = _swept(result, merged, again, threads, on_step)
+    touched = _tasks_with_new_votes(result, merged)
+    folded = _sweep_touched(result, merged, touched, threads, on_step)
     posterior = np.empty((merged.votes.n_tasks, merged.votes.n_classes), result.posterior.dtype)
     posterior[merged.tasks.old] = result.posterior
     posterior[merged.touched] = temper(folded.posterior, result.temperature)
-    return _described(result, merged, again.now.annotator, posterior, folded)
+    return _described(result, merged, touched.now.annotator, posterior, folded)
 
 
-def _look_again(result: ResultData, merged: Merged) -> Again:
+def _tasks_with_new_votes(result: ResultData, merged: Merged) -> TouchedTasks:
     votes, is_touched = merged.votes, np.zeros(merged.votes.n_tasks, np.bool_)
     is_touched[merged.touched] = True
     old = np.flatnonzero(is_touched[merged.tasks.old])
     now = _some_tasks(votes, merged.touched, np.arange(votes.n_annotators, dtype=np.int32), votes)
     if not old.size:
-        return Again(None, None, now)
+        return TouchedTasks(None, None, now)
     before = _some_tasks(votes_of(result), old, merged.annotators.old, votes)
-    return Again(before, result.posterior[old] if result.temperature == 1.0 else None, now)
+    return TouchedTasks(before, result.posterior[old] if result.temperature == 1.0 else None, now)
 
 
-def _swept(result: ResultData, merged: Merged, again: Again, threads: int | None, on_step: OnStep | None) -> Folded:
+def _sweep_touched(
+    result: ResultData, merged: Merged, touched: TouchedTasks, threads: int | None, on_step: OnStep | None
+) -> Folded:
     method = method_of(result)
     engine = LocalEngine(threads, single=method.single)
     known = _renumbered(result.learned, method, merged.annotators)
     memory = method.sufficient_statistics(replace(result, learned=known))
-    first, rest = _taken_out(method, engine, memory, again)
-    first = _add(first, _start(method, engine, again.now))
+    first, rest = _subtract_touched(method, engine, memory, touched)
+    first = _add(first, _start(method, engine, touched.now))
     parameters = method.recompute_priors(memory.parameters, first)
     steps: list[Step] = []
-    while not _settled(steps):
+    while not _has_converged(steps):
         statistics = engine.sum(method.sweep, parameters)
         parameters = method.expect(_not_negative(_add(rest, statistics)), parameters)
         steps.append(Step(0, len(steps) + 1, float(statistics.change), math.nan))
@@ -131,19 +134,21 @@ def _swept(result: ResultData, merged: Merged, again: Again, threads: int | None
     return Folded(method.learned(parameters), {**result.settings, **method.settings}, engine.gather(), steps)
 
 
-def _settled(steps: list[Step]) -> bool:
-    return len(steps) == MOST_SWEEPS or (bool(steps) and steps[-1].change < NEAR_ENOUGH)
+def _has_converged(steps: list[Step]) -> bool:
+    return len(steps) == MAX_SWEEPS or (bool(steps) and steps[-1].change < MAX_CHANGE)
 
 
-def _taken_out(method: Method, engine: LocalEngine, memory: SufficientStatistics, again: Again) -> tuple[Any, Any]:
-    """The sums of the fit without the tasks that are looked at again, as they were then."""
-    if again.before is None:
+def _subtract_touched(
+    method: Method, engine: LocalEngine, memory: SufficientStatistics, touched: TouchedTasks
+) -> tuple[Any, Any]:
+    """Subtract the tasks with new votes, as they were before the update, from the sums of the fit."""
+    if touched.before is None:
         return memory.first, memory.statistics
-    first = _start(method, engine, again.before)
-    if again.posterior is None:
-        statistics = _found_again(method, engine, memory)
+    first = _start(method, engine, touched.before)
+    if touched.posterior is None:
+        statistics = _recomputed(method, engine, memory)
     else:
-        engine.posterior[:] = again.posterior
+        engine.posterior[:] = touched.posterior
         statistics = engine.sum(method.sweep, memory.parameters)
     return _add(memory.first, first, -1), _add(memory.statistics, statistics, -1)
 
@@ -153,10 +158,10 @@ def _start(method: Method, engine: LocalEngine, votes: Annotations) -> Any:
     return start(method, engine)
 
 
-def _found_again(method: Method, engine: LocalEngine, memory: SufficientStatistics) -> Any:
-    """Parameters and votes say what the posterior was: at once, but for PTBCC, whose sweeps go on from the last."""
+def _recomputed(method: Method, engine: LocalEngine, memory: SufficientStatistics) -> Any:
+    """Compute the posterior again from parameters and votes; PTBCC needs several sweeps, other methods one."""
     steps: list[Step] = []
-    while not _settled(steps):
+    while not _has_converged(steps):
         statistics = engine.sum(method.sweep, memory.parameters)
         steps.append(Step(0, len(steps) + 1, float(statistics.change), math.nan))
     return statistics
@@ -173,29 +178,29 @@ def _some_tasks(votes: Annotations, tasks: NDArray[np.int64], annotators: Codes,
 
 
 def _add(total: Any, part: Any, sign: int = 1) -> Any:
-    """Field by field. What is no sum over tasks (the change, parts of bounds) stays."""
+    """Add sums field by field. Fields that are not sums over tasks (the change, parts of bounds) stay."""
     fields = zip(total, part, strict=True)
     return type(total)(*(a + sign * b if isinstance(a, np.ndarray) else a for a, b in fields))
 
 
 def _not_negative(sums: Any) -> Any:
-    """What rounding, or a fit that had not quite converged, left of sums out of which all was taken."""
-    return type(sums)(*(np.where(a < LEAST_SUM, 0.0, a) if isinstance(a, np.ndarray) else a for a in sums))
+    """Set sums to 0 that rounding, or a fit that had not fully converged, has left negative or tiny."""
+    return type(sums)(*(np.where(a < MIN_SUM, 0.0, a) if isinstance(a, np.ndarray) else a for a in sums))
 
 
 def _renumbered(known: Learned, method: Method, annotators: Joined) -> Learned:
-    """What is known of annotators, a row each in the new order; nothing yet of new ones."""
+    """Return what was learned about annotators in the new order, with zeros for new annotators."""
     assert method.remembers is not None
     rows = {
         name: known.statistics[name] if name in known.statistics else getattr(known, name) for name in method.remembers
     }
-    spread = {name: _spread(values, annotators) for name, values in rows.items()}
+    spread = {name: _in_new_order(values, annotators) for name, values in rows.items()}
     more = {**known.statistics, **{name: values for name, values in spread.items() if name in known.statistics}}
     own = {name: values for name, values in spread.items() if name not in known.statistics}
     return replace(known, statistics=more, **own)
 
 
-def _spread(values: NDArray[Any], annotators: Joined) -> NDArray[Any]:
+def _in_new_order(values: NDArray[Any], annotators: Joined) -> NDArray[Any]:
     spread = np.zeros((len(annotators.names), *values.shape[1:]))
     spread[annotators.old] = values
     return spread
@@ -204,7 +209,7 @@ def _spread(values: NDArray[Any], annotators: Joined) -> NDArray[Any]:
 def _described(
     result: ResultData, merged: Merged, annotators: Codes, posterior: NDArray[Any], folded: Folded
 ) -> ResultData:
-    """`annotators` are those who voted on the tasks that were looked at again."""
+    """Build the result; `annotators` are those who voted on the tasks with new votes."""
     steps, added = folded.steps, merged.added + result.votes_folded_in
     kept = _kept_intervals(result, merged, annotators)
     made = summarise(result.method, folded.settings, merged.votes, posterior, steps, folded.learned, kept)
@@ -220,10 +225,10 @@ def _described(
 
 
 def _kept_intervals(result: ResultData, merged: Merged, annotators: Codes) -> Intervals:
-    """Those of annotators none of whose tasks has changed, or who have cast hardly more votes than before."""
+    """Return the intervals of annotators whose tasks are unchanged, or who have few votes more than before."""
     votes = np.bincount(annotators, minlength=merged.votes.n_annotators)
-    before = _spread(result.votes_per_annotator, merged.annotators)
-    known = (votes == 0) | ((before >= ENOUGH_VOTES) & (before + votes <= MORE_VOTES * before))
+    before = _in_new_order(result.votes_per_annotator, merged.annotators)
+    known = (votes == 0) | ((before >= MIN_VOTES) & (before + votes <= MAX_VOTES_RATIO * before))
     deviation = spread(result.accuracy, result.votes_per_annotator)
     ends = (result.accuracy - result.accuracy_low) / deviation, (result.accuracy_high - result.accuracy) / deviation
-    return Intervals(known, *(_spread(values, merged.annotators) for values in ends))
+    return Intervals(known, *(_in_new_order(values, merged.annotators) for values in ends))

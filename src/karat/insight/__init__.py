@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from karat.insight.spam import spammers as spammers
 
 # The module of each name. Modules are loaded on first use, so that counting flips does not load SciPy's optimisers.
-_HOME = {
+_MODULES = {
     "Agreement": "measures",
     "Calibration": "reliability",
     "CorrelatedAnnotators": "correlation",
@@ -43,18 +43,18 @@ _HOME = {
     "trust": "overview",
     "why": "majority",
 }
-_OLD = {"Alike": "CorrelatedAnnotators", "alike": "correlated_annotators"}
+_OLD_NAMES = {"Alike": "CorrelatedAnnotators", "alike": "correlated_annotators"}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _OLD:
-        new = _OLD[name]
+    if name in _OLD_NAMES:
+        new = _OLD_NAMES[name]
         warn(f"{name} is now {new}; the old name goes in the next release", DeprecationWarning, stacklevel=2)
         name = new
-    if name not in _HOME:
+    if name not in _MODULES:
         raise AttributeError(f"module 'karat.insight' has no attribute {name!r}")
-    return getattr(import_module(f"karat.insight.{_HOME[name]}"), name)
+    return getattr(import_module(f"karat.insight.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+    return sorted({*globals(), *_MODULES})

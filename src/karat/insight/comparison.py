@@ -29,7 +29,7 @@ class Comparison:
 
     results: list[ResultData]
     majority: ResultData
-    truth: Codes | None  # [T], codes that may go beyond the classes voted for
+    truth: Codes | None  # [T] codes of K or more are classes without votes
 
     @property
     def methods(self) -> list[str]:
@@ -37,7 +37,7 @@ class Comparison:
 
     @property
     def agreement(self) -> NDArray[np.float64]:
-        """[M, M]: the share of tasks to which two methods give the same label."""
+        """[M, M] Return the share of tasks to which two methods give the same label."""
         labels = [result.label_codes for result in self.results]
         return np.array([[float(np.mean(one == other)) for other in labels] for one in labels])
 
@@ -81,6 +81,6 @@ class Comparison:
 def compare(
     annotations: Annotations, methods: Iterable[Method], *, truth: Codes | None = None, run: Fit = fit
 ) -> Comparison:
-    """Fit each method to the votes. `run` may be a fit that shows its progress."""
+    """Fit each method to the votes. `run` can be a fit function that shows progress."""
     majority = fit(method_class("mv")(), annotations)
     return Comparison([run(method, annotations) for method in methods], majority, truth)

@@ -1,11 +1,12 @@
-"""Correlated annotators: who agrees more than truth and skill explain, and how many independent ones all are worth.
+"""Find correlated annotators, and the number of independent annotators that all of them are worth.
 
-The posterior and the confusion matrices of two annotators say on how many tasks they should agree (correlated_pairs).
-The excess is the share of the remaining tasks on which they agree anyway: 0 for independent annotators, 1 for copies.
-A pair is suspicious if chance produces such an excess in one of a hundred data sets like this one. A family of LLM
-judges, recognised by names, is suspicious if the excess of all its pairs is two standard errors above zero.
+The posterior and the confusion matrices of two annotators give the expected number of tasks on which they agree
+(correlated_pairs). The excess is the share of the remaining tasks on which they agree anyway: 0 for independent
+annotators, 1 for copies. A pair is suspicious if chance produces such an excess in at most one of a hundred data sets
+like this one. A family of LLM judges, recognised by names, is suspicious if the excess of all its pairs is more than
+two standard errors above zero.
 
-If most annotators make the same errors, the errors look like the truth. Votes cannot show that, only known truths can.
+If most annotators make the same errors, the errors look like the truth. Only known truths can reveal that.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtri
 
 from karat.fitting.solve import fit
-from karat.insight.correlated_pairs import Pairs, dependence, discounts, vote_pairs
+from karat.insight.correlated_pairs import Pairs, correlated_groups, discounts, vote_pairs
 from karat.insight.families import families
 from karat.insight.votes import truth_codes, votes_of
 from karat.methods.ptbcc import PTBCC
@@ -34,26 +35,26 @@ __all__ = ["CorrelatedAnnotators", "correlated_annotators"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-FEWEST_SHARED = 20  # tasks of a pair
-LEAST_EXCESS = 0.1  # a smaller one, however sure, does little harm
-CHANCE = 0.01  # of suspecting anybody where all are independent
-COPIED = 0.4  # above, one speaks of copying: tasks that are hard for all make a smaller excess, too
-SURE = 2.0  # standard errors, where the names are reason enough to look
-MOST_PAIRS = 2_000_000  # of votes; beyond, a sample stands for all (karat.votes.pairs)
-NAMED, MEMBERS = 3, 5  # groups that a warning names, and members of each
-MOST_OF = 2 / 3  # of the annotators: if as many are of one family, its errors may pass for the truth
+MIN_SHARED_TASKS = 20  # pairs with fewer shared tasks are left out
+MIN_EXCESS = 0.1  # a smaller excess does little harm, even if it is significant
+FALSE_ALARM_PROBABILITY = 0.01  # probability of suspecting any pair if all annotators are independent
+COPYING_EXCESS = 0.4  # warnings speak of copying above this excess; tasks that are hard for all cause a smaller one
+MIN_STANDARD_ERRORS = 2.0  # above zero, for families, whose names are a reason to test them
+MAX_VOTE_PAIRS = 2_000_000  # if there are more, a sample of the tasks is used (karat.votes.pairs)
+MAX_NAMED_GROUPS, MAX_NAMED_MEMBERS = 3, 5  # number of groups in a warning, and of members of each
+DOMINANT_FAMILY_SHARE = 2 / 3  # if one family has this share of the annotators, its errors may look like the truth
 
 
 class Evidence(NamedTuple):
-    """Pairs of annotators who share enough tasks, by their codes."""
+    """Pairs of annotators who share enough tasks, as codes."""
 
     one: Integers
     other: Integers
-    shared: Integers  # tasks
-    agreed: Floats  # share of them
+    shared: Integers  # number of tasks
+    agreed: Floats  # share of the shared tasks
     expected: Floats
     excess: Floats
-    z: Floats  # standard errors from no excess
+    z: Floats  # excess in standard errors
     suspicious: NDArray[np.bool_]
 
 
@@ -63,9 +64,9 @@ class CorrelatedAnnotators:
 
     n_annotators: int
     effective: float
-    weights: Floats = field(repr=False)  # [W] what a vote of each is worth
+    weights: Floats = field(repr=False)  # [W] weight of each annotator's votes
     group: Integers = field(repr=False)  # [W], -1 for no group
-    excess: Floats  # of each group
+    excess: Floats  # [number of groups]
     evidence: Evidence = field(repr=False)
     names: Names = field(repr=False)
     warnings: list[str] = field(default_factory=list)
@@ -75,7 +76,7 @@ class CorrelatedAnnotators:
         return len(self.excess)
 
     def groups(self) -> Any:
-        """Return a data frame with a row per group of annotators who agree more than their skill explains."""
+        """Return a data frame with one row per group of annotators who agree more than their skill explains."""
         members = [np.flatnonzero(self.group == g) for g in range(self.n_groups)]
         columns = {
             "group": np.arange(1, self.n_groups + 1),
@@ -111,21 +112,21 @@ def correlated_annotators(result: ResultData, truth: Any = None, seed: int = 0) 
     result : ResultData
         The result, with its votes.
     truth : path, data frame or mapping, optional
-        Known truths. Only tasks that have one are used then, which also finds errors that most annotators share.
+        Known truths. If given, only tasks with a truth are used; this also finds errors that most annotators share.
     seed : int, default 0
-        For the sample of pairs of votes, where there are more than two million.
+        Seed of the sample of pairs of votes, which is drawn if there are more than two million.
 
     Returns
     -------
     CorrelatedAnnotators
-        Groups, pairs, and the number of independent annotators that all are worth.
+        Groups, pairs, and the number of independent annotators that all annotators are worth.
     """
     votes = votes_of(result)
     votes, posterior = (votes, _posterior(result, votes)) if truth is None else _known(result, votes, truth)
-    pairs, sample = vote_pairs(votes, posterior, np.random.default_rng(seed), MOST_PAIRS)
+    pairs, sample = vote_pairs(votes, posterior, np.random.default_rng(seed), MAX_VOTE_PAIRS)
     evidence = _evidence(pairs, votes.n_annotators)
-    kin = _families(votes.annotator_names, pairs)
-    group = _groups(dependence(votes, posterior, seed).group, evidence, kin)
+    llm_families = _families(votes.annotator_names, pairs)
+    group = _groups(correlated_groups(votes, posterior, seed).group, evidence, llm_families)
     excess = _by_group(pairs, group).excess
     weights = discounts(pairs, group, np.clip(excess, 0, 1), np.maximum(sample.cast, 1.0))
     return CorrelatedAnnotators(
@@ -137,20 +138,20 @@ def correlated_annotators(result: ResultData, truth: Any = None, seed: int = 0) 
         evidence=evidence,
         names=votes.annotator_names,
         warnings=[
-            *_warn_of_families(kin, weights),
-            *_warn_of_groups(votes.annotator_names, group, excess, weights, kin),
+            *_family_warnings(llm_families, weights),
+            *_group_warnings(votes.annotator_names, group, excess, weights, llm_families),
             *([sample.note] if sample.note else []),
         ],
     )
 
 
 def _posterior(result: ResultData, votes: Annotations) -> Floats:
-    """The posterior of PTBCC: annotators share its prototypes, so no group can pull the truth to its side."""
+    """Return the posterior of PTBCC: all annotators share its prototypes, so a group cannot dominate the labels."""
     return result.posterior if result.method == "ptbcc" else fit(PTBCC(), votes).posterior
 
 
 def _known(result: ResultData, votes: Annotations, truth: Any) -> tuple[Annotations, Floats]:
-    """The votes on tasks whose truth is known and is one of the classes, and these truths as certainties."""
+    """Return the votes on tasks whose truth is known and is one of the classes, and these truths as a posterior."""
     codes = truth_codes(result, truth, with_gold=True)
     known = (codes != MISSING) & (codes < votes.n_classes)
     task, annotator, label = (column[known[votes.votes()[0]]] for column in votes.votes())
@@ -160,7 +161,7 @@ def _known(result: ResultData, votes: Annotations, truth: Any) -> tuple[Annotati
 
 
 class Sums(NamedTuple):
-    """Sums over pairs of votes, by some key."""
+    """Sums over the pairs of votes with the same key."""
 
     n: Integers
     agreed: Floats
@@ -169,7 +170,7 @@ class Sums(NamedTuple):
 
     @property
     def excess(self) -> Floats:
-        """The share of the possible agreement beyond the expected one that was observed."""
+        """The observed share of the possible agreement beyond the expected agreement."""
         return (self.agreed - self.expected) / np.maximum(self.n - self.expected, 1e-9)
 
     @property
@@ -178,7 +179,7 @@ class Sums(NamedTuple):
 
 
 def _sums(pairs: Pairs, key: Integers, n: int) -> Sums:
-    """Pairs whose key is negative do not count."""
+    """Sum over the pairs of votes of each key; negative keys are left out."""
     counted = key >= 0
     key, e, excess = key[counted], pairs.expected[counted], pairs.excess[counted]
 
@@ -192,10 +193,10 @@ def _evidence(pairs: Pairs, n_annotators: int) -> Evidence:
     low, high = np.minimum(pairs.one, pairs.other), np.maximum(pairs.one, pairs.other)
     who, key = np.unique(low * n_annotators + high, return_inverse=True)
     key = np.where(low == high, -1, key)  # repeated votes of one annotator
-    enough = np.bincount(key[key >= 0], minlength=len(who)) >= FEWEST_SHARED
-    place = np.append(np.where(enough, np.cumsum(enough) - 1, -1), -1)  # a key of -1 finds the last
+    enough = np.bincount(key[key >= 0], minlength=len(who)) >= MIN_SHARED_TASKS
+    place = np.append(np.where(enough, np.cumsum(enough) - 1, -1), -1)  # the key -1 selects the last entry
     who, sums = who[enough], _sums(pairs, place[key], int(enough.sum()))
-    sure = -ndtri(CHANCE / max(len(who), 1))  # of many pairs, one always agrees most
+    threshold = -ndtri(FALSE_ALARM_PROBABILITY / max(len(who), 1))  # Bonferroni correction for the number of pairs
     return Evidence(
         who // n_annotators,
         who % n_annotators,
@@ -204,7 +205,7 @@ def _evidence(pairs: Pairs, n_annotators: int) -> Evidence:
         sums.expected / sums.n,
         sums.excess,
         sums.z,
-        (sums.z > sure) & (sums.excess > LEAST_EXCESS),
+        (sums.z > threshold) & (sums.excess > MIN_EXCESS),
     )
 
 
@@ -222,25 +223,25 @@ def _families(names: Names, pairs: Pairs) -> list[Family]:
     texts = [str(name) for name in to_list(names)]
     found = []
     for stem, members in families(texts).items():
-        of = np.full(len(texts), -1)
-        of[members] = 0
-        sums = _by_group(pairs, of)
-        sure = bool(sums.z[0] > SURE and sums.excess[0] > LEAST_EXCESS)
-        found.append(Family(stem, members, [texts[m] for m in members], float(sums.excess[0]), sure))
+        group = np.full(len(texts), -1)
+        group[members] = 0
+        sums = _by_group(pairs, group)
+        errs_alike = bool(sums.z[0] > MIN_STANDARD_ERRORS and sums.excess[0] > MIN_EXCESS)
+        found.append(Family(stem, members, [texts[m] for m in members], float(sums.excess[0]), errs_alike))
     return found
 
 
 def _by_group(pairs: Pairs, group: Integers) -> Sums:
-    """Over the pairs within each group."""
+    """Sum over the pairs of votes within each group."""
     inside = (group[pairs.one] == group[pairs.other]) & (pairs.one != pairs.other)
     return _sums(pairs, np.where(inside, group[pairs.one], -1), int(group.max()) + 1)
 
 
-def _groups(copying: Integers, evidence: Evidence, kin: list[Family]) -> Integers:
+def _groups(copying: Integers, evidence: Evidence, llm_families: list[Family]) -> Integers:
     """Connect annotators by suspicious pairs, groups of copies and families that make the same errors."""
     links = [(evidence.one[evidence.suspicious], evidence.other[evidence.suspicious])]
     chains = [np.flatnonzero(copying == g) for g in range(int(copying.max()) + 1)]
-    chains += [np.array(family.members) for family in kin if family.errs_alike]
+    chains += [np.array(family.members) for family in llm_families if family.errs_alike]
     links += [(chain[:-1], chain[1:]) for chain in chains]
     one, other = (np.concatenate(side) for side in zip(*links, strict=True))
     n = len(copying)
@@ -251,40 +252,48 @@ def _groups(copying: Integers, evidence: Evidence, kin: list[Family]) -> Integer
     return group
 
 
-def _warn_of_families(kin: list[Family], weights: Floats) -> list[str]:
-    said = []
-    for stem, members, names, excess, errs_alike in kin:
+def _family_warnings(llm_families: list[Family], weights: Floats) -> list[str]:
+    warnings = []
+    for stem, members, names, excess, errs_alike in llm_families:
         listed = ", ".join(names)
         if errs_alike:
-            said.append(
+            warnings.append(
                 f"{listed} are of one family and err alike (excess agreement {excess:.2f}): together they are worth "
                 f"about {weights[members].sum():.1f} independent judges, so do not count them as {len(members)}"
             )
-        elif len(members) >= MOST_OF * len(weights):
-            said.append(
+        elif len(members) >= DOMINANT_FAMILY_SHARE * len(weights):
+            warnings.append(
                 f"{len(members)} of {len(weights)} annotators are of the family {stem} ({listed}): errors that they "
                 "share pass for the truth and do not show in votes; add judges of other families, or gold truths"
             )
-    return said
+    return warnings
 
 
-def _warn_of_groups(names: Names, group: Integers, excess: Floats, weights: Floats, kin: list[Family]) -> list[str]:
-    """Groups that are no family; the largest are named."""
-    told = {tuple(family.members) for family in kin if family.errs_alike}
+def _group_warnings(
+    names: Names, group: Integers, excess: Floats, weights: Floats, llm_families: list[Family]
+) -> list[str]:
+    """Return warnings about groups that are not families, the largest groups first."""
+    reported = {tuple(family.members) for family in llm_families if family.errs_alike}
     members = [np.flatnonzero(group == g) for g in range(len(excess))]
-    new = [g for g in np.argsort([-len(m) for m in members], kind="stable") if tuple(members[g].tolist()) not in told]
-    said = [
+    new = [
+        g for g in np.argsort([-len(m) for m in members], kind="stable") if tuple(members[g].tolist()) not in reported
+    ]
+    warnings = [
         f"annotators {_listed(names, members[g])} agree more than their skill explains, {_as_if(excess[g])} (excess "
         f"agreement {excess[g]:.2f}): they are worth about {weights[members[g]].sum():.1f} independent ones"
-        for g in new[:NAMED]
+        for g in new[:MAX_NAMED_GROUPS]
     ]
-    return said + ([f"{len(new) - NAMED:,} more groups agree so"] if len(new) > NAMED else [])
+    return warnings + (
+        [f"{len(new) - MAX_NAMED_GROUPS:,} more groups agree in this way"] if len(new) > MAX_NAMED_GROUPS else []
+    )
 
 
 def _as_if(excess: float) -> str:
-    return "as if they copied" if excess > COPIED else "by erring alike or on tasks that are hard for all of them"
+    return (
+        "as if they copied" if excess > COPYING_EXCESS else "by erring alike or on tasks that are hard for all of them"
+    )
 
 
 def _listed(names: Names, members: Integers) -> str:
-    shown = ", ".join(str(name) for name in to_list(names[members[:MEMBERS]]))
-    return shown + (f" and {len(members) - MEMBERS:,} more" if len(members) > MEMBERS else "")
+    shown = ", ".join(str(name) for name in to_list(names[members[:MAX_NAMED_MEMBERS]]))
+    return shown + (f" and {len(members) - MAX_NAMED_MEMBERS:,} more" if len(members) > MAX_NAMED_MEMBERS else "")

@@ -1,6 +1,6 @@
-"""What each annotator or labelling function covers: the share of tasks on which it votes, with others or against them.
+"""Measure what each annotator or labelling function covers: its votes, overlaps and conflicts, as shares of all tasks.
 
-Sums over votes and cells only; there never is a table of tasks and annotators.
+Only sums over votes and cells are computed, never a dense table of tasks and annotators.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-NOTHING: dict[str, Any] = {  # what is known of annotators who never voted; of all other columns it is zero
+NEVER_VOTED_VALUES: dict[str, Any] = {  # for annotators who never voted; all other columns are zero
     "polarity": [],
     "accuracy": None,
     "accuracy_low": None,
@@ -36,7 +36,7 @@ NOTHING: dict[str, Any] = {  # what is known of annotators who never voted; of a
 
 
 class Counted(NamedTuple):
-    """Numbers of tasks: of each annotator [W], and in all."""
+    """Numbers of tasks, for each annotator [W] and in total."""
 
     voted: Integers
     shared: Integers
@@ -46,7 +46,7 @@ class Counted(NamedTuple):
 
 
 def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
-    """What each annotator covers, as Snorkel's LFAnalysis tells of labelling functions.
+    """Return what each annotator covers, like Snorkel's LFAnalysis for labelling functions.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
     Returns
     -------
     DataFrame
-        Of the kind of the votes (Polars for files and arrays), a row per annotator:
+        Of the kind of the votes (Polars for files and arrays), with one row per annotator:
 
         - annotator, n_votes
         - coverage: share of all tasks on which the annotator votes
@@ -100,7 +100,7 @@ def coverage(votes: Any, truth: Any = None, **reading: Any) -> Any:
 
 
 def coverage_figures(votes: Annotations) -> dict[str, Any]:
-    """The same for all annotators together: shares of tasks with votes, with several voters, and with a conflict."""
+    """Return the same shares for all annotators together: tasks with votes, with several annotators, in conflict."""
     counted, n_tasks = _count(votes), votes.n_tasks + len(votes.unlabelled)
     n_voted_for = np.diff(_classes_of(votes).indptr)
     return {
@@ -135,17 +135,17 @@ def _covered(votes: Annotations) -> dict[str, Any]:
 
 
 def _polarity(votes: Annotations) -> list[list[Any]]:
-    """The classes that each annotator ever votes for."""
+    """Return the classes that each annotator votes for at least once."""
     seen = _classes_of(votes)
     names = to_list(votes.class_names)
     if len({type(name) for name in names}) > 1:
-        names = [str(name) for name in names]  # a list in a data frame holds values of one kind
+        names = [str(name) for name in names]  # the lists of a data frame hold values of one type
     voted = [names[code] for code in seen.indices.tolist()]
     return [voted[first:end] for first, end in zip(seen.indptr[:-1].tolist(), seen.indptr[1:].tolist(), strict=True)]
 
 
 def _classes_of(votes: Annotations) -> csr_array:
-    """[W, K] sparse: which annotator ever votes for which class; sorted, each pair once."""
+    """[W, K] Return a sparse matrix that is True where the annotator votes for the class at least once."""
     _, who, label = votes.votes()
     return csr_array((np.ones(len(who), np.bool_), (who, label)), shape=(votes.n_annotators, votes.n_classes))
 
@@ -167,8 +167,8 @@ def _with_never_voted(columns: dict[str, Any], votes: Annotations) -> dict[str, 
 
 
 def _extended(name: str, values: Any, n: int) -> Any:
-    """The column with n more rows, of the same kind: annotators who never voted."""
-    nothing = NOTHING.get(name, 0)
+    """Append n rows of the same type to a column, for annotators who never voted."""
+    nothing = NEVER_VOTED_VALUES.get(name, 0)
     if isinstance(values, np.ndarray) and nothing is not None:
         return np.append(values, np.full(n, nothing, values.dtype))
     return [*values, *[nothing] * n]

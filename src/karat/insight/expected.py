@@ -1,4 +1,4 @@
-"""How often labels of a given confidence were right on real data; known for the default method only."""
+"""How often labels with a given confidence are right on real data; measured for the default method only."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from karat.votes.encoding import MISSING
 
 __all__ = ["Expected", "caution", "expected_accuracy", "expected_of", "in_words", "widened"]
 
-WITHOUT_EFFECT = {"seed", "tolerance"}  # settings that the default method does not use
-STANDARD_ERRORS = 1.2816  # that hold 80 % of a normal distribution, as the 10th to 90th percentile does
+WITHOUT_EFFECT = {"seed", "tolerance"}  # settings that do not change the results of the default method
+STANDARD_ERRORS = 1.2816  # on either side of the mean, 80 % of a normal distribution: its 10th to 90th percentile
 
 
 class Expected(NamedTuple):
-    """Shares of right labels: the range that holds four of five families of data sets, and means over families."""
+    """Shares of right labels: the range of four in five families of data sets, and means over families."""
 
     low: float
     mean: float
     high: float
     people: float  # where people voted
-    machines: float  # where LLMs, systems or labelling functions did
+    machines: float  # where LLMs, systems or labelling functions voted
 
 
 def expected_accuracy(confidence: ArrayLike) -> Expected:
-    """The share of labels with this confidence that was right on real data sets.
+    """Return the share of labels with this confidence that is right on real data sets.
 
-    The figures are those of the default method (`bench/real_confidence.py`), linear between the bins it measured.
+    `bench/real_confidence.py` measured the shares for the default method. Between its bins they are interpolated.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ def expected_accuracy(confidence: ArrayLike) -> Expected:
     Returns
     -------
     Expected
-        `low`, `mean` and `high`, and the means where `people` and where `machines` voted; of several labels, the mean
-        over labels, with the sampling error of so many labels in the range.
+        `low`, `mean` and `high`, and the means where `people` and where `machines` voted. For several labels, these
+        are means over the labels, and the range includes the sampling error for this number of labels.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def expected_accuracy(confidence: ArrayLike) -> Expected:
 
 
 def widened(low: float, mean: float, high: float, n: int) -> tuple[float, float, float]:
-    """The range with the sampling error of n labels added in quadrature."""
+    """Return the range with the sampling error of n labels added in quadrature."""
     error = STANDARD_ERRORS * np.sqrt(mean * (1 - mean) / n)
     return (
         max(float(mean - np.hypot(mean - low, error)), 0.0),
@@ -70,13 +70,13 @@ def widened(low: float, mean: float, high: float, n: int) -> tuple[float, float,
 
 
 def expected_of(result: ResultData) -> Expected | None:
-    """The same for the labels of a result; None if it has none, or if another method or other settings made them."""
+    """Return the expected accuracy of a result's labels; None if another method or other settings produced them."""
     found = result.gold == MISSING
     return expected_accuracy(result.confidence[found]) if found.any() and _is_measured(result) else None
 
 
 def in_words(expected: Expected) -> str:
-    """One sentence that every surface shows."""
+    """Return a sentence that states the expected accuracy."""
     low, mean, high, people, machines = (f"{100 * share:.0f}" for share in expected)
     return (
         f"Judged by {N_SETS} real data sets, {low} to {high} % of labels with such confidence are right, {mean} % on "
@@ -85,7 +85,7 @@ def in_words(expected: Expected) -> str:
 
 
 def caution(result: ResultData) -> str:
-    """What to say of a result with few tasks; nothing where the default method did not make it."""
+    """Return a warning if the result has few tasks; empty for results of methods other than the default."""
     return small_data_caution(len(result.label_codes)) if _is_measured(result) else ""
 
 

@@ -1,6 +1,7 @@
-"""Judges whose names say that they come from one family, such as gpt-4o and openai/gpt-4o-mini.
+"""Find LLM judges whose names belong to one family, such as gpt-4o and openai/gpt-4o-mini.
 
-Models of one family learn from the same text and err alike. Their names are a reason to look; the votes must show it.
+Models of one family are trained on similar text and can make the same errors. Similar names are only a reason to test
+for correlation; the votes decide.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ MODELS = {
     *("claude", "command", "deepseek", "falcon", "gemini", "gemma", "glm", "gpt", "grok", "jamba", "kimi", "llama"),
     *("mistral", "mixtral", "nova", "o", "phi", "prometheus", "qwen", "vicuna", "yi"),
 }
-# A name that is none of these, but carries the size or the kind of a model: house-7b, house-instruct.
-MARKS = re.compile(r"(?<![a-z0-9])(\d+(\.\d+)?b|chat|instruct|large|mini|nano|preview|small|turbo)(?![a-z0-9])")
+# Other names count as models if they contain a size or a variant: acme-7b, acme-instruct.
+SIZES_AND_VARIANTS = re.compile(
+    r"(?<![a-z0-9])(\d+(\.\d+)?b|chat|instruct|large|mini|nano|preview|small|turbo)(?![a-z0-9])"
+)
 STEM = re.compile(r"(?:chat)?([a-z]+)")
 
 
 def families(names: Sequence[str]) -> dict[str, list[int]]:
-    """The family of judges -> the places of its members, where there are two or more.
+    """Return the positions of the members of each family with two or more members.
 
     >>> families(["gpt-4o", "openai/gpt-4o-mini", "claude-3-haiku", "worker-1", "worker-2"])
     {'gpt': [0, 1]}
@@ -33,7 +36,7 @@ def families(names: Sequence[str]) -> dict[str, list[int]]:
 
 
 def _stem(name: str) -> str | None:
-    """The letters that a model's name begins with, without its provider; None where it does not look like a model."""
+    """Return the first letters of a model's name, without its provider; None if it does not look like a model."""
     model = re.split(r"[/:]", name.strip().lower().removesuffix(":latest"))[-1]
     begins = STEM.match(model)
-    return begins[1] if begins and (begins[1] in MODELS or MARKS.search(model)) else None
+    return begins[1] if begins and (begins[1] in MODELS or SIZES_AND_VARIANTS.search(model)) else None

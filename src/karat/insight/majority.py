@@ -31,22 +31,22 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 CLOSE = 0.2  # a label is contested if it leads the next class by less
-NAMED = 3  # annotators who are named on either side of a flip
+MAX_NAMED = 3  # number of annotators named on each side of a flip
 
 
 class Flipped(NamedTuple):
-    """The flipped tasks, the surest label first."""
+    """The flipped tasks, most confident labels first."""
 
     task: Integers
-    majority: Codes  # the class with the most votes; the first one if several have as many
+    majority: Codes  # the class with the most votes; the first of them if several are tied
     votes_majority: Integers
     votes_label: Integers
 
 
 class Weights(NamedTuple):
-    """Votes on some tasks, and how much each speaks for its task's label."""
+    """Votes on some tasks, and how strongly each supports its task's label."""
 
-    task: Integers  # place among these tasks
+    task: Integers  # position among these tasks
     annotator: Codes
     label: Codes
     weight: Floats
@@ -58,7 +58,7 @@ def n_flips(result: ResultData) -> int:
 
 
 def flipped_tasks(result: ResultData) -> NDArray[np.bool_]:
-    """[T] whether the label has fewer votes than another class; False for tasks with a gold truth."""
+    """[T] Return whether the label has fewer votes than another class; False for tasks with a gold truth."""
     votes = votes_of(result)
     found = np.empty(votes.n_tasks, np.bool_)
     outvoted(
@@ -73,7 +73,7 @@ def flipped_tasks(result: ResultData) -> NDArray[np.bool_]:
 
 
 def flips(result: ResultData) -> Any:
-    """Return a data frame with a row per flipped task, the surest label first."""
+    """Return a data frame with one row per flipped task, most confident labels first."""
     found = flipped(result)
     label = result.label_codes[found.task]
     return make_frame(
@@ -92,7 +92,7 @@ def flips(result: ResultData) -> Any:
 
 
 def contested(result: ResultData, below: float = CLOSE) -> Any:
-    """Return a data frame with a row per task whose label leads the next class by less than `below`, closest first."""
+    """Return a data frame of the tasks whose label leads the next class by less than `below`, closest first."""
     runner_up, margin = margins(result)
     tasks = np.flatnonzero((margin < below) & (result.gold == MISSING))
     tasks = tasks[np.argsort(margin[tasks], kind="stable")]
@@ -111,7 +111,7 @@ def contested(result: ResultData, below: float = CLOSE) -> Any:
 
 
 def why(result: ResultData, task: Any, against: Any = None) -> Any:
-    """Return a data frame with a row per vote on this task: how strongly it supports the label over another class.
+    """Return a data frame with one row per vote on this task: how strongly it supports the label over another class.
 
     The other class is `against`. By default it is the class with the most votes, or the second most probable class if
     the label has the most votes. The first row, without an annotator, compares how frequent both classes are.
@@ -130,14 +130,14 @@ def why(result: ResultData, task: Any, against: Any = None) -> Any:
     columns = {
         "annotator": take(result.annotator_names, annotator),
         "vote": take(result.class_names, np.append(np.int32(MISSING), found.label[order])),
-        "weight": np.append(_of_shares(result, label, np.array([other])), found.weight[order]),
+        "weight": np.append(_prior_weight(result, label, np.array([other])), found.weight[order]),
         "accuracy": accuracy,
     }
     return make_frame(columns, like=result.annotator_names)
 
 
 def margins(result: ResultData) -> tuple[Codes, Floats]:
-    """[T] the most probable class other than the label, and by how much the label leads it."""
+    """[T] Return the most probable class other than the label, and by how much the label leads it."""
     rest = result.posterior.copy()
     np.put_along_axis(rest, result.label_codes[:, None].astype(np.int64), -1.0, axis=1)
     runner_up = rest.argmax(axis=1).astype(np.int32)
@@ -170,7 +170,7 @@ def _opponent(result: ResultData, task: int) -> int:
 
 
 def _weights(result: ResultData, tasks: Integers, label: Codes, other: Codes) -> Weights:
-    """The votes on these tasks, in the order of the tasks."""
+    """Return the votes on these tasks, in the order of the tasks."""
     votes = votes_of(result)
     start, n = rows_of(votes, tasks)
     place = np.repeat(np.arange(len(tasks)), n)
@@ -179,19 +179,19 @@ def _weights(result: ResultData, tasks: Integers, label: Codes, other: Codes) ->
     return Weights(place, annotator, voted, evidence(result, annotator, voted, label[place], other[place]))
 
 
-def _of_shares(result: ResultData, label: Codes, other: Codes) -> Floats:
+def _prior_weight(result: ResultData, label: Codes, other: Codes) -> Floats:
     shares = np.log(np.maximum(result.learned.class_prior, LEAST_PROBABILITY))
     found: Floats = shares[label] - shares[other]
     return found
 
 
 def _reasons(result: ResultData, tasks: Integers, label: Codes, majority: Codes) -> list[str]:
-    """Sentences such as 'for: ann +2.1; against: bob -0.3, eve -0.2; class shares +0.4'."""
+    """Return texts such as 'for: ann +2.1; against: bob -0.3, eve -0.2; class shares +0.4'."""
     found = _weights(result, tasks, label, majority)
     names = [str(name) for name in to_list(result.annotator_names)]
     end = np.cumsum(np.bincount(found.task, minlength=len(tasks)))
     reasons = []
-    for row, shares in enumerate(_of_shares(result, label, majority).tolist()):
+    for row, shares in enumerate(_prior_weight(result, label, majority).tolist()):
         votes = slice(end[row - 1] if row else 0, end[row])
         parts = [(weight, names[who]) for weight, who in zip(found.weight[votes], found.annotator[votes], strict=True)]
         reasons.append(f"{_reason(parts)}; class shares {shares:+.1f}")
@@ -207,6 +207,6 @@ def _reason(parts: list[tuple[float, str]]) -> str:
 
 
 def _listed(parts: list[tuple[float, str]]) -> str:
-    shown = ", ".join(f"{name} {weight:+.1f}" for weight, name in parts[:NAMED])
-    rest = parts[NAMED:]
+    shown = ", ".join(f"{name} {weight:+.1f}" for weight, name in parts[:MAX_NAMED])
+    rest = parts[MAX_NAMED:]
     return shown + (f" and {len(rest)} more {sum(weight for weight, _ in rest):+.1f}" if rest else "")

@@ -1,18 +1,18 @@
-"""How far annotators agree beyond chance: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's AC1.
+"""Measure agreement beyond chance: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's AC1.
 
-All but Cohen's follow from how many votes each class got on each task, with m votes for a class out of the n of a task:
+All but Cohen's kappa depend only on the number of votes for each class on each task (pi_k is the share of class k):
 
-    alpha   Krippendorff 1970: pairs of votes on a task that differ, against pairs drawn from all votes; on request by
-            how far they differ, where classes have an order (ordinal) or are numbers (interval)
-    fleiss  Fleiss 1971 and, for tasks with unequally many votes, Gwet 2014: pe = sum_k pi_k^2
-    ac1     Gwet 2008: pe = sum_k pi_k (1 - pi_k) / (K - 1), which is not misled by a class that nearly always is right
-    cohen   Light 1971: the mean of Cohen's kappa over pairs of annotators, each by the tasks that both saw
+    alpha   Krippendorff 1970: differing pairs of votes on a task, compared with pairs drawn from all votes; optionally
+            weighted by their distance if classes are ordered (ordinal) or numbers (interval)
+    fleiss  Fleiss 1971 and, for tasks with different numbers of votes, Gwet 2014: pe = sum_k pi_k^2
+    ac1     Gwet 2008: pe = sum_k pi_k (1 - pi_k) / (K - 1), which stays meaningful if one class is very frequent
+    cohen   Light 1971: the mean of Cohen's kappa over pairs of annotators, each on the tasks of both
 
-A missing vote is no vote. Where an annotator voted on a task more than once, their most frequent vote counts; how often
-they agree with themselves is a figure of its own. Standard errors are those of the infinitesimal jackknife over tasks.
+Missing votes are ignored. If an annotator voted on a task more than once, their most frequent vote counts;
+`self_agreement` says how often repeated votes agree. Standard errors come from the infinitesimal jackknife over tasks.
 
-The libraries that compute these need a column per annotator, or equally many votes on all tasks, or a K x K matrix per
-task; here only the cells of `Annotations` are visited. The tests compare with them.
+Other libraries need one column per annotator, the same number of votes on all tasks, or a K x K matrix per task. Here
+only the cells of `Annotations` are visited. The tests compare the results with those libraries.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ __all__ = ["Agreement", "Level", "agreement"]
 
 Level = Literal["nominal", "ordinal", "interval"]
 
-NORMAL = 1.959964  # standard errors to either side that hold 95 %
+CONFIDENCE_STANDARD_ERRORS = 1.959964  # on either side of the mean, 95 % of a normal distribution
 
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
     """How far annotators agree: the result of `karat.agreement`.
 
-    NaN stands for what the votes cannot tell, for example if there are votes for one class only.
+    A figure is NaN if the votes do not determine it, for example if there are votes for one class only.
 
     Attributes
     ----------
     level : {"nominal", "ordinal", "interval"}
-        What classes mean to alpha. The other figures take them as names.
+        How alpha interprets classes. The other figures treat them as names.
     alpha : float
         Krippendorff's alpha.
     fleiss : float
@@ -117,7 +117,7 @@ class Agreement:
         """
         if name not in self.errors:
             raise InputError(f"{name} has no interval; {', '.join(self.errors)} have")
-        half = NORMAL * self.errors[name]
+        half = CONFIDENCE_STANDARD_ERRORS * self.errors[name]
         return getattr(self, name) - half, min(getattr(self, name) + half, 1.0)
 
     def classes(self) -> Any:
@@ -126,7 +126,7 @@ class Agreement:
         Returns
         -------
         DataFrame
-            A row per class.
+            With one row per class.
         """
         return make_frame(
             {"class": self.votes.class_names, **by_class(cells_of(self.votes))}, like=self.votes.class_names
@@ -138,22 +138,22 @@ class Agreement:
         Returns
         -------
         DataFrame
-            A row per annotator, with alpha of the others alone.
+            With one row per annotator, including alpha without that annotator.
         """
         names, figures = self.votes.annotator_names, by_annotator(self.votes)
         if self.level != "nominal":
-            del figures["alpha_without"]  # it takes classes as names, and cannot be compared with alpha here
+            del figures["alpha_without"]  # it treats classes as names, so it cannot be compared with alpha here
         return make_frame({"annotator": names, **figures}, like=names)
 
     def pairs(self) -> Any:
-        """Return how far annotators agree two by two, where they share at least ten tasks.
+        """Return how far pairs of annotators agree that share at least ten tasks.
 
         If there are very many votes, a sample of two million pairs is used; `notes` says so.
 
         Returns
         -------
         DataFrame
-            A row per pair of annotators.
+            With one row per pair of annotators.
         """
         names, found = self.votes.annotator_names, self.pairs_found
         columns = {
@@ -174,7 +174,7 @@ def agreement(votes: Any, *, level: Level = "nominal", **reading: Any) -> Agreem
     votes : path, data frame or Annotations
         The votes, as in `karat.read`.
     level : {"nominal", "ordinal", "interval"}, default "nominal"
-        What classes mean to alpha: names, ranks (give `classes` if their order is not the alphabet's) or numbers.
+        How alpha interprets classes: as names, ranks (give `classes` if their order is not alphabetical) or numbers.
     **reading : dict
         Keywords of `karat.read`. Repeated votes are read as well, unless `repeated` says otherwise.
 
@@ -221,7 +221,7 @@ def agreement(votes: Any, *, level: Level = "nominal", **reading: Any) -> Agreem
 
 
 def _scale(level: str, cells: Cells, names: Names) -> NDArray[np.float64] | None:
-    """Where each class stands; None where classes are but names."""
+    """Return the position of each class on its scale; None if classes are names."""
     if level not in get_args(Level):
         raise InputError(f"level must be one of {', '.join(get_args(Level))}, not {level!r}")
     if level == "nominal":

@@ -1,11 +1,11 @@
-"""Where the next votes are worth most: tasks to ask about, tasks that are safe, annotators to look after.
+"""Plan the next votes: tasks to ask about, tasks that are safe, annotators to retrain or drop.
 
-The gain of a task is how much one more vote is expected to raise the chance that a label drawn from its posterior is
-right (kernels/gain.py), under who may vote next: each annotator as likely as they voted so far, and nobody twice on
-a task. The chance that the most probable label is right would not do: it does not move where one vote cannot
-overturn the label, though two could, so that nearly all tasks would look alike.
+The gain of a task is the expected increase, with one more vote, of the probability that a label drawn from its
+posterior is right (kernels/expected_gain.py). The next annotator is drawn in proportion to the votes cast so far, among
+those who have not voted on the task. The probability of the most probable label is no alternative: it does not change
+if one vote cannot change the label, although two could, so nearly all tasks would have the same gain.
 
-Annotators are taken in a few groups of alike accuracy, so that a million tasks take a second.
+Annotators are combined into a few groups of similar accuracy, so a million tasks take about a second.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ __all__ = ["Advice", "Plan", "expected_gains", "plan"]
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-GROUPS = 8  # of annotators
-FEWEST_VOTES = 10  # of an annotator whom one may judge
-NO_HELP = 0.1  # an annotator whose vote is worth less than this share of a usual one is no help
-DOUBT = 0.05  # votes that chance explains at least so well may be chance
-LEAST_SEEN = 0.5  # votes, in expectation, that make a class count as seen
-LEAST_LEFT = 1e-12  # rounding is no annotator
-ROOM = 2**22  # numbers in the confusion matrices that are worked on at once
+N_GROUPS = 8  # of annotators
+MIN_VOTES = 10  # annotators with fewer votes get no advice
+MIN_RELATIVE_GAIN = 0.1  # a vote with less than this share of the average gain is useless
+MAX_P_VALUE = 0.05  # p-value above which votes may be independent of the truth
+MIN_SEEN_VOTES = 0.5  # expected votes from which a class counts as seen
+MIN_PROBABILITY = 1e-12  # smaller probabilities are rounding errors
+CHUNK_NUMBERS = 2**22  # of the confusion matrices that are processed at a time
 
 
 class Advice(NamedTuple):
-    """Drop: the votes say hardly anything. Retrain: they say something, but are clearly worse than usual."""
+    """Advice on an annotator: drop if their votes are useless, retrain if they are clearly less accurate than usual."""
 
     annotator: int
     action: str
@@ -61,7 +61,7 @@ class Plan:
     ask : ndarray of int
         Positions of the tasks to ask about, those with the largest gain first, no more than the budget.
     safe : ndarray of shape (T,)
-        Whether the label of a task is as probable as was asked for.
+        Whether the label of a task has the required probability.
     exhausted : ndarray of shape (T,)
         Whether everybody has voted on a task that is not safe.
     advice : list of Advice
@@ -106,7 +106,7 @@ class Plan:
         Returns
         -------
         DataFrame
-            A row per annotator, with their votes, their accuracy and the reason.
+            With one row per annotator: their votes, their accuracy and the reason.
         """
         result, who = self.result, np.array([one.annotator for one in self.advice], dtype=np.int64)
         columns = {
@@ -133,7 +133,7 @@ class Plan:
 def plan(
     result: ResultData, budget: int | None = None, *, annotators: Sequence[Any] | None = None, safe: float = 0.95
 ) -> Plan:
-    """What `ResultData.next` does."""
+    """Plan the next votes, as `karat.Result.next` does."""
     if budget is not None and not (isinstance(budget, int | np.integer) and budget >= 1):
         raise InputError(f"budget must be a whole number, at least 1 vote, not {budget!r}")
     if not 0 < safe <= 1:
@@ -145,38 +145,38 @@ def plan(
 
 
 def _best(gain: Floats, tasks: Codes, votes: NDArray[np.int64], budget: int | None) -> Codes:
-    """These tasks by gain, the first as many as the budget allows; of equal ones those with fewer votes."""
+    """Return the tasks with the largest gains within the budget; tasks with equal gains by their number of votes."""
     if budget is not None and budget < len(tasks):
         tasks = np.sort(tasks[np.argpartition(-gain[tasks], budget - 1)[:budget]])
     return tasks[np.lexsort((votes[tasks], -gain[tasks]))]
 
 
 def expected_gains(result: ResultData, annotators: Sequence[Any] | None = None) -> tuple[Floats, NDArray[np.bool_]]:
-    """[T] the gain of one more vote, and on which tasks nobody who may vote is left."""
+    """[T] Return the gain of one more vote on each task, and whether every annotator has voted on it."""
     activity = _activity(result, annotators)
     group = _groups(result.accuracy, activity)
     n_groups = int(group.max()) + 1
     matrices = np.ascontiguousarray(group_matrices(result, activity, group, n_groups).transpose(0, 2, 1))
-    left = _left(result, activity, group, n_groups)
+    left = _remaining(result, activity, group, n_groups)
     gain = np.empty(len(left))
 
     def work(part: tuple[int, int]) -> None:
         rows = slice(*part)
-        expected_gain(_less_sure(result.posterior[rows]), matrices, left[rows], gain[rows])
+        expected_gain(_less_confident(result.posterior[rows]), matrices, left[rows], gain[rows])
 
     in_threads(work, ranges(len(gain)))
     return gain, left.sum(axis=1) == 0
 
 
-def _less_sure(posterior: Floats) -> Floats:
-    """Of tasks with few votes a method is too sure: what it knows of annotators is taken for certain (docs/next.md)."""
+def _less_confident(posterior: Floats) -> Floats:
+    """Return a less confident posterior: methods are overconfident on tasks with few votes (docs/next.md)."""
     roots = np.sqrt(posterior, dtype=np.float64)
-    less_sure: Floats = roots / roots.sum(axis=1, keepdims=True)
-    return less_sure
+    less_confident: Floats = roots / roots.sum(axis=1, keepdims=True)
+    return less_confident
 
 
 def _activity(result: ResultData, annotators: Sequence[Any] | None) -> Floats:
-    """[W] how likely each annotator is to vote next: by their votes so far, or only those named."""
+    """[W] Return the probability that each annotator votes next, in proportion to their votes so far."""
     votes: Floats = result.votes_per_annotator / result.votes_per_annotator.sum()
     if annotators is None:
         return votes
@@ -189,17 +189,17 @@ def _activity(result: ResultData, annotators: Sequence[Any] | None) -> Floats:
 
 
 def _groups(accuracy: Floats, activity: Floats) -> NDArray[np.int64]:
-    """[W] annotators by accuracy, in groups that are about equally likely to vote."""
+    """[W] Group annotators by accuracy; groups are about equally likely to vote."""
     order = np.argsort(accuracy, kind="stable")
     before = np.cumsum(activity[order]) - activity[order] / 2
-    _, numbered = np.unique(np.minimum((before * GROUPS).astype(np.int64), GROUPS - 1), return_inverse=True)
+    _, numbered = np.unique(np.minimum((before * N_GROUPS).astype(np.int64), N_GROUPS - 1), return_inverse=True)
     group = np.empty(len(order), np.int64)
     group[order] = numbered
     return group
 
 
-def _left(result: ResultData, activity: Floats, group: NDArray[np.int64], n_groups: int) -> Floats:
-    """[T, G] how likely a vote of each group is, without those who have voted on the task."""
+def _remaining(result: ResultData, activity: Floats, group: NDArray[np.int64], n_groups: int) -> Floats:
+    """[T, G] Return the probability of a vote from each group, without those who have voted on the task."""
     n_tasks = len(result.posterior)
     whole = np.bincount(group, activity, n_groups).astype(np.float64)
     if result.annotations is None:
@@ -207,13 +207,13 @@ def _left(result: ResultData, activity: Floats, group: NDArray[np.int64], n_grou
     task, annotator, _ = result.annotations.votes()
     voted = np.bincount(task * np.int64(n_groups) + group[annotator], activity[annotator], n_tasks * n_groups)
     left: Floats = whole - voted.reshape(n_tasks, n_groups)
-    left[left < LEAST_LEFT] = 0.0
+    left[left < MIN_PROBABILITY] = 0.0
     return left
 
 
 def _advice(result: ResultData) -> list[Advice]:
-    """Of annotators who are clearly less accurate than the median of all."""
-    judged = result.votes_per_annotator >= FEWEST_VOTES
+    """Return advice on annotators who are clearly less accurate than the median."""
+    judged = result.votes_per_annotator >= MIN_VOTES
     if not judged.any():
         return []
     usual = float(np.median(result.accuracy[judged]))
@@ -221,37 +221,41 @@ def _advice(result: ResultData) -> list[Advice]:
     if not worse.size:
         return []
     worse = worse[np.argsort(result.accuracy[worse], kind="stable")]
-    least = NO_HELP * _usual_worth(result)
-    step = max(ROOM // len(result.class_names) ** 2, 1)
+    least = MIN_RELATIVE_GAIN * _average_gain(result)
+    step = max(CHUNK_NUMBERS // len(result.class_names) ** 2, 1)
     runs = (worse[first : first + step] for first in range(0, len(worse), step))
-    return [one for some in runs for one in _judge_some(result, some, usual, least)]
+    return [one for some in runs for one in _advise(result, some, usual, least)]
 
 
-def _judge_some(result: ResultData, annotators: Codes, usual: float, least: float) -> list[Advice]:
-    """Advice on these annotators; a vote must be worth `least` to be of help."""
+def _advise(result: ResultData, annotators: Codes, usual: float, least: float) -> list[Advice]:
+    """Return advice on these annotators; votes with a smaller gain than `least` are useless."""
     counts = votes_by_truth(result, annotators)
-    no_help = _by_chance(counts) | (_worth(_shares(counts), result) < least)
-    return [_judge(result, int(j), n, usual, bool(no)) for j, n, no in zip(annotators, counts, no_help, strict=True)]
+    useless = _may_be_independent(counts) | (_gain_without_votes(_shares(counts), result) < least)
+    return [
+        _advice_on(result, int(j), n, usual, bool(no)) for j, n, no in zip(annotators, counts, useless, strict=True)
+    ]
 
 
-def _by_chance(counts: Floats) -> NDArray[np.bool_]:
-    """[n] whether votes and truths may as well be independent (chi-squared)."""
+def _may_be_independent(counts: Floats) -> NDArray[np.bool_]:
+    """[n] Return whether a chi-squared test cannot reject that votes are independent of the truth."""
     n, rows, columns = counts.sum(axis=(1, 2)), counts.sum(axis=2), counts.sum(axis=1)
     expected = rows[:, :, None] * columns[:, None, :] / n[:, None, None]
     distance = np.divide((counts - expected) ** 2, expected, out=np.zeros_like(counts), where=expected > 0)
-    freedom = ((rows > LEAST_SEEN).sum(axis=1) - 1) * ((columns > LEAST_SEEN).sum(axis=1) - 1)
-    chance: NDArray[np.bool_] = (freedom < 1) | (chdtrc(np.maximum(freedom, 1), distance.sum(axis=(1, 2))) > DOUBT)
+    freedom = ((rows > MIN_SEEN_VOTES).sum(axis=1) - 1) * ((columns > MIN_SEEN_VOTES).sum(axis=1) - 1)
+    chance: NDArray[np.bool_] = (freedom < 1) | (
+        chdtrc(np.maximum(freedom, 1), distance.sum(axis=(1, 2))) > MAX_P_VALUE
+    )
     return chance
 
 
-def _usual_worth(result: ResultData) -> float:
-    """Of a vote by anybody."""
+def _average_gain(result: ResultData) -> float:
+    """Return the gain of a vote of the average annotator."""
     everybody = group_matrices(result, _activity(result, None), np.zeros(len(result.accuracy), np.int64), 1)
-    return float(_worth(everybody, result)[0])
+    return float(_gain_without_votes(everybody, result)[0])
 
 
-def _worth(matrices: Floats, result: ResultData) -> Floats:
-    """[n] the gain of a vote on a task of which nothing is known."""
+def _gain_without_votes(matrices: Floats, result: ResultData) -> Floats:
+    """[n] Return the gain of a vote on a task without votes."""
     tau = result.learned.class_prior
     joint = tau[:, None] * matrices
     p = np.maximum(joint.sum(axis=1), 1e-300)
@@ -260,16 +264,16 @@ def _worth(matrices: Floats, result: ResultData) -> Floats:
 
 
 def _shares(counts: Floats) -> Floats:
-    """Confusion matrices; where a truth was hardly seen, as all votes of the annotator."""
+    """Return confusion matrices; rows with few votes are close to the annotator's votes over all truths."""
     blind = counts.sum(axis=1, keepdims=True) / counts.sum(axis=(1, 2), keepdims=True)
     shares: Floats = (counts + blind) / (counts.sum(axis=2, keepdims=True) + 1)
     return shares
 
 
-def _judge(result: ResultData, j: int, counts: Floats, usual: float, no_help: bool) -> Advice:
+def _advice_on(result: ResultData, j: int, counts: Floats, usual: float, useless: bool) -> Advice:
     low, high, votes = result.accuracy_low[j], result.accuracy_high[j], result.votes_per_annotator[j]
     right = f"right in {low:.0%} to {high:.0%} of {votes:,} votes, where {usual:.0%} is usual"
-    if no_help:
+    if useless:
         return Advice(j, "drop", f"{right}; the votes hardly depend on the truth")
     errors = counts * (1 - np.eye(len(counts)))
     k, vote = np.unravel_index(int(errors.argmax()), errors.shape)

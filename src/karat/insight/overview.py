@@ -22,10 +22,10 @@ from karat.votes.frames import to_list
 
 __all__ = ["Trust", "trust"]
 
-FEW_VOTES = 3  # per task: below, a method can hardly tell annotators apart
-LOW_ALPHA = 0.2  # annotators agree little more than by chance
-OVERSURE = 1.5  # temperature from which probabilities need it
-NAMED = 5  # spammers who are named
+MIN_VOTES_PER_TASK = 3  # with fewer votes per task, methods can hardly learn how good annotators are
+MIN_ALPHA = 0.2  # below, annotators agree little more than by chance
+OVERCONFIDENT_TEMPERATURE = 1.5  # from this temperature on, a warning recommends calibration
+MAX_NAMED = 5  # number of spammers named in a warning
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +51,11 @@ class Trust:
     correlated : CorrelatedAnnotators
         Annotators whose errors are correlated.
     calibration : Calibration or None
-        Whether probabilities are as good as they say; None without known truths.
+        How well confidences match accuracies; None without known truths.
     expected : Expected or None
-        The share of right labels of such confidence on real data; None unless the method is the default.
+        The share of right labels with such confidence on real data; None unless the method is the default.
     warnings : list of str
-        What to know before the labels are used, in plain words.
+        What to know before using the labels.
     """
 
     method: str
@@ -118,30 +118,30 @@ def trust(result: ResultData, truth: Any = None) -> Trust:
         calibration=calibrated,
         expected=expected_of(result),
         warnings=[
-            *_of_votes(agreed, votes.n_votes / votes.n_tasks, result.method),
+            *_vote_warnings(agreed, votes.n_votes / votes.n_tasks, result.method),
             *correlated.warnings,
-            *_of_spammers([str(name) for name in to_list(result.annotator_names[suspects])]),
-            *_of_calibration(calibrated),
+            *_spammer_warnings([str(name) for name in to_list(result.annotator_names[suspects])]),
+            *_calibration_warnings(calibrated),
         ],
     )
 
 
 def _correlated(result: ResultData, truth: Any) -> CorrelatedAnnotators:
-    """The findings from the votes, or from the truths if these show more correlation."""
+    """Return the correlation found from the votes, or from the truths if these show more of it."""
     found = [correlated_annotators(result)]
     if truth is not None:
         found.append(correlated_annotators(result, truth))
     return min(found, key=lambda one: one.effective / one.n_annotators)
 
 
-def _of_votes(agreed: Agreement, votes_per_task: float, method: str) -> list[str]:
+def _vote_warnings(agreed: Agreement, votes_per_task: float, method: str) -> list[str]:
     said = []
-    if votes_per_task < FEW_VOTES and method != "mv":
+    if votes_per_task < MIN_VOTES_PER_TASK and method != "mv":
         said.append(
             f"tasks have {votes_per_task:.1f} votes on average: with fewer than three, a method learns annotators "
             "from little more than its own guesses; ask for more votes, or give gold truths"
         )
-    if agreed.alpha < LOW_ALPHA:
+    if agreed.alpha < MIN_ALPHA:
         said.append(
             f"annotators agree little more than by chance (alpha {agreed.alpha:.2f}): look at the instructions and "
             "the hardest classes before you trust any method"
@@ -149,16 +149,16 @@ def _of_votes(agreed: Agreement, votes_per_task: float, method: str) -> list[str
     return said
 
 
-def _of_spammers(names: list[str]) -> list[str]:
+def _spammer_warnings(names: list[str]) -> list[str]:
     if not names:
         return []
     who = "annotator" if len(names) == 1 else "annotators"
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return [f"the votes of {who} {', '.join(names[:NAMED])}{more} tell nothing of the truth, or the opposite of it"]
+    more = f" and {len(names) - MAX_NAMED:,} more" if len(names) > MAX_NAMED else ""
+    return [f"the votes of {who} {', '.join(names[:MAX_NAMED])}{more} tell nothing of the truth, or the opposite of it"]
 
 
-def _of_calibration(found: Calibration | None) -> list[str]:
-    if found is None or found.temperature < OVERSURE or found.ece_after >= found.ece:
+def _calibration_warnings(found: Calibration | None) -> list[str]:
+    if found is None or found.temperature < OVERCONFIDENT_TEMPERATURE or found.ece_after >= found.ece:
         return []
     return [
         f"labels are less often right ({found.accuracy:.1%}) than they are sure ({found.confidence:.1%}): a "

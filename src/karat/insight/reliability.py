@@ -1,8 +1,8 @@
 """Calibration: whether labels with a confidence of 90 % are right in 90 % of the cases, and how to repair it.
 
-A temperature T turns a posterior p into p^(1/T), normalised; above 1 it makes the same labels less sure. It is fitted
-to known truths by their log loss, with a prior that keeps it near 1 while truths are few. Cross-validation measures
-how much it helps: each fifth of the truths is judged with the temperature fitted to the other four.
+A temperature T turns a posterior p into p^(1/T), normalised. Above 1, it makes the same labels less confident. It
+minimises the log loss of known truths, with a prior that keeps it near 1 if there are few truths. Cross-validation
+measures how much it helps: each fifth of the truths is evaluated with the temperature fitted to the other four.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ __all__ = ["Calibration", "calibration"]
 Floats = NDArray[np.float64]
 AnyResult = TypeVar("AnyResult", bound=ResultData)
 
-FOLDS = 5
-WIDEST = np.log(20.0)  # temperatures from 1/20 to 20
-LEAST = 1e-15  # what a class that was thought impossible is given, so that a temperature can raise it
+N_FOLDS = 5
+MAX_LOG_TEMPERATURE = np.log(20.0)  # temperatures lie between 1/20 and 20
+MIN_PROBABILITY = 1e-15  # smaller probabilities are raised to this, so that a temperature can raise them further
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Measures from `n` truths; `_after` is with the temperature, on truths that it was not fitted to."""
+    """Metrics on `n` truths; fields ending in `_after` use the temperature, cross-validated."""
 
     n: int
     accuracy: float
@@ -44,12 +44,12 @@ class Calibration:
     temperature: float
     ece_after: float
     log_loss_after: float
-    posterior: Floats = field(repr=False)  # [n, K] of the tasks that were judged
+    posterior: Floats = field(repr=False)  # [n, K] of the tasks with a truth
     truth: Codes = field(repr=False)  # [n]
-    names: Names = field(repr=False)  # of the tasks: the curve is a data frame of their kind
+    names: Names = field(repr=False)  # of the tasks; the curve is a data frame of their kind
 
     def curve(self) -> Any:
-        """Return a data frame with a row per bin of confidence: mean confidence, accuracy and its 95 % interval."""
+        """Return a data frame with one row per bin of confidence: mean confidence, accuracy and its 95 % interval."""
         confidence, right = self.posterior.max(axis=1), metrics.credit(self.posterior, self.truth)
         of_bin = metrics.bin_of(confidence)
         n = np.bincount(of_bin, minlength=metrics.BINS)
@@ -86,7 +86,7 @@ class Calibration:
 
 
 def calibration(result: ResultData, truth: Any, seed: int = 0) -> Calibration:
-    """Judge the probabilities of a result by known truths (a path, a data frame or a mapping)."""
+    """Measure the calibration of a result with known truths (a path, a data frame or a mapping)."""
     codes = truth_codes(result, truth)
     known, n_classes = codes != MISSING, len(result.class_names)
     # One column stands for all classes that nobody voted for: their number must not change the temperature.
@@ -109,27 +109,29 @@ def calibration(result: ResultData, truth: Any, seed: int = 0) -> Calibration:
 
 
 def _tempered(result: ResultData, temperature: float) -> Floats:
-    return temper(np.maximum(result.posterior, LEAST), temperature)
+    return temper(np.maximum(result.posterior, MIN_PROBABILITY), temperature)
 
 
 def _best_temperature(posterior: Floats, truth: Codes) -> float:
-    rows = np.maximum(posterior, LEAST)
+    rows = np.maximum(posterior, MIN_PROBABILITY)
 
     def loss(log_temperature: float) -> float:
-        """The log loss with a normal prior on the log temperature, which a few right labels alone would not bound."""
+        """Return the log loss plus a normal prior on the log temperature, which a few right labels do not bound."""
         prior = log_temperature**2 / (2 * len(truth))
         return metrics.log_loss(temper(rows, float(np.exp(log_temperature))), truth) + prior
 
-    best = minimize_scalar(loss, bounds=(-WIDEST, WIDEST), method="bounded", options={"xatol": 1e-3})
+    best = minimize_scalar(
+        loss, bounds=(-MAX_LOG_TEMPERATURE, MAX_LOG_TEMPERATURE), method="bounded", options={"xatol": 1e-3}
+    )
     return float(np.exp(best.x))
 
 
 def _cross_fitted(posterior: Floats, truth: Codes, rng: np.random.Generator) -> Floats:
-    """Each row with the temperature of the rows of other folds."""
-    fold = rng.permutation(len(truth)) % FOLDS
+    """Return the posterior of each fold with the temperature fitted to the other folds."""
+    fold = rng.permutation(len(truth)) % N_FOLDS
     after = posterior.copy()
     for f in np.unique(fold) if len(truth) > 1 else []:
         rest = fold != f
         temperature = _best_temperature(posterior[rest], truth[rest])
-        after[~rest] = temper(np.maximum(posterior[~rest], LEAST), temperature)
+        after[~rest] = temper(np.maximum(posterior[~rest], MIN_PROBABILITY), temperature)
     return after

@@ -23,9 +23,9 @@ def votes_of(result: ResultData | Annotations) -> Annotations:
 
 
 def truth_codes(result: ResultData | Annotations, truth: Any, *, with_gold: bool = False) -> Codes:
-    """[T] the true class of each task as in `karat.votes.key.Key`.
+    """[T] Return the true class of each task, coded as in `karat.votes.key.Key`.
 
-    Truths of tasks with a gold truth are left out unless `with_gold`: every method is sure and right there.
+    Truths of tasks with a gold truth are left out unless `with_gold` is set: every method knows their labels.
     """
     key = match_truth(result, truth)
     codes = key.codes if with_gold else key.without(result.gold)

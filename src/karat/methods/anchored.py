@@ -1,14 +1,14 @@
-"""Anchored vote: half of every label is the weighted vote, half is what a model of the annotators says.
+"""Anchored vote: half of every label is a weighted vote, half comes from a model of the annotators.
 
-Models that give every annotator a confusion matrix of their own drift where annotators err together: the classes that
-explain the votes best need not be the truth. The anchored vote keeps them close to the votes, in every sweep.
+Models with a confusion matrix for every annotator drift if annotators make the same errors: the classes that explain
+the votes best need not be the truth. The anchored vote keeps the model close to the votes in every sweep.
 
     V_il   votes of task i for class l, d_i their number
     a      accuracy of a typical vote, from the agreement p of two votes on a task: p = a^2 + (1 - a)^2 / (K - 1)
-    kappa  H(vote | annotator) / H(vote): 1 where all use the classes alike, 0 where everybody votes for one class
-           only, as labelling functions do
+    kappa  H(vote | annotator) / H(vote): 1 if all annotators use the classes equally often, 0 if everybody votes for
+           one class only, like labelling functions
 
-Start with q_i = V_i / d_i. Each sweep makes from q
+Start with q_i = V_i / d_i. Each sweep computes from q
 
     n_jkl  = sum of q_ik over the votes of annotator j for l
     mu_kl  = (sum_j n_jkl + c coin_kl) / its row sum          everybody's matrix; coin is right with probability a,
@@ -19,16 +19,16 @@ Start with q_i = V_i / d_i. Each sweep makes from q
 
     vote_ik  proportional to the sum of u_j over the votes for k
     model_ik proportional to tau_k^(kappa / 2) exp(sum over the votes (j, l) of w_jkl), tau_k = mean_i q_ik + .001;
-             0 for classes that nobody voted for
+             0 for classes without votes on the task
     q_i    = (vote_i + model_i) / 2
 
-Four sweeps are enough. The posterior is q_i, calibrated by the number of independent votes that d_i votes are worth,
-d_i / D_i with D_i = 1 + (d_i - 1) rho, the design effect of survey statistics:
+Four sweeps are enough. The posterior is q_i, calibrated for the effective number of independent votes, d_i / D_i,
+where D_i = 1 + (d_i - 1) rho is the design effect of survey statistics:
 
-    rho   = correlation of two residuals of a task (whether a vote is right, minus a_j); 0 where the model is right
+    rho   = correlation of two residuals of a task (whether a vote is right, minus a_j); 0 if the model is right
     phi_i = (d_i / D_i q_i^(D_i^-1/4) + c' / K) / (d_i / D_i + c'),  c' = 2 (1 - a) K / (K - 1)
 
-The order of the classes stays as it is in q. How the constants were found: docs/choosing.md.
+The calibration keeps the order of the classes in q. docs/choosing.md explains how the constants were chosen.
 """
 
 from __future__ import annotations
@@ -49,26 +49,26 @@ from karat.votes.annotations import Annotations
 
 __all__ = ["AnchoredVote", "small_data_caution"]
 
-LEAST_SHARE = 1e-3  # added to tau: a class that no label has stays possible
-LEAST_SKILL = 1e-3  # an annotator who does worse than chance keeps a small weight
-ACCURACY_MARGIN = 0.02  # a, and a_j where residuals are taken, stay so far from chance and from 1
+LEAST_SHARE = 1e-3  # added to tau, so that a class without labels stays possible
+LEAST_SKILL = 1e-3  # annotators who are worse than chance keep a small weight
+ACCURACY_MARGIN = 0.02  # minimum distance of a, and of a_j in residuals, from chance and from 1
 CALIBRATION_VOTES = 2.0  # c' of a crowd that votes at random
 DESIGN_POWER = 0.25  # of the design effect, in the calibration
-FEW_TASKS = 100  # below, accuracies lie clearly farther from confidences than on whole data sets: measured.py
+FEW_TASKS = 100  # below, accuracies differ from confidences clearly more than on whole data sets: measured.py
 
 
 class Statistics(NamedTuple):
     change: float
     tau: Floats  # [K] sum_i q_ik
-    n: Floats  # [W, L, K]: the vote before the truth, as the kernel walks through it
-    excess: Floats  # [2] sums of products of residuals, and what they would be at a correlation of 1
+    n: Floats  # [W, L, K]: the axis of votes before that of truths, the order in which the kernel reads
+    excess: Floats  # [2] sums of products of residuals, and the same sums for a correlation of 1
 
 
 class First(NamedTuple):
     change: float
     tau: Floats
     n: Floats
-    pairs: Floats  # [2] agreement of two votes of a task, summed over the tasks that have two; the number of these
+    pairs: Floats  # [2] sum of the agreement of two votes over tasks with at least two votes; number of these tasks
 
 
 class Parameters(NamedTuple):
@@ -81,16 +81,16 @@ class Parameters(NamedTuple):
     log_v: Floats  # [W, L, K] w
     people: Floats  # [W, 3] u_j, a_j, sqrt(a_j (1 - a_j))
     kernel_settings: Floats  # [4] of the next sweep: share of the votes, rho, c', power
-    sweeps: int  # that were made
+    sweeps: int  # number of sweeps so far
 
 
 @dataclass(kw_only=True)
 class AnchoredVote(Method):
     """Half of each label is the weighted vote, half a model of annotators; the default, the best on real data.
 
-    Use it where you do not know how alike, how able or how independent the annotators are: crowds, experts, panels of
-    LLM judges, labelling functions. It follows majority vote where annotators err together and gains where they
-    differ. Costs four sweeps and K x K numbers per annotator.
+    Use it if you do not know how similar, how skilled or how independent the annotators are: crowds, experts, panels of
+    LLM judges, labelling functions. It follows majority vote if annotators make the same errors, and improves on it if
+    they differ. It costs four sweeps and K x K numbers per annotator.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ class AnchoredVote(Method):
         return self._parameters(before.pairs, statistics.excess, statistics.tau, statistics.n, before.sweeps + 1)
 
     def converged(self, steps: list[Step]) -> bool:
-        """The sweeps are part of the method: more of them drift towards a model without an anchor."""
+        """Return False: the number of sweeps is part of the method, and more sweeps drift towards the plain model."""
         return len(steps) >= self.max_iterations
 
     def cautions(self, n_tasks: int) -> list[str]:
@@ -232,7 +232,7 @@ class AnchoredVote(Method):
         return np.stack([skill ** (self.skill_power * kappa), right, np.sqrt(right * (1 - right))], axis=1)
 
     def _kernel_settings(self, a: float, excess: Floats, K: int, *, last: bool) -> Floats:
-        """Only the last sweep is calibrated: the others go on from q itself."""
+        """Return the settings of the kernel. Only the last sweep is calibrated, the others continue from q."""
         if not last or K == 1:
             return np.array([self.vote_share, 0.0, 0.0, DESIGN_POWER])
         rho = float(np.clip(excess[0] / excess[1], 0.0, 1.0)) if excess[1] > 0 else 0.0
@@ -240,7 +240,7 @@ class AnchoredVote(Method):
 
 
 def small_data_caution(n_tasks: int) -> str:
-    """How far confidences of so few tasks were off on real data; nothing where there are enough tasks."""
+    """Return a warning that says how far confidences are off with so few tasks; empty if there are enough tasks."""
     if n_tasks >= FEW_TASKS:
         return ""
     size, low, high = max((row for row in SUBSETS if row[0] <= n_tasks), default=SUBSETS[0])
@@ -253,27 +253,27 @@ def small_data_caution(n_tasks: int) -> str:
 
 
 def typical_accuracy(pairs: Floats, K: int) -> float:
-    """a of p = a^2 + (1 - a)^2 / (K - 1), with one task added on which two votes agree and one on which they do not."""
+    """Return a from p = a^2 + (1 - a)^2 / (K - 1), with one agreeing and one disagreeing pair of votes added."""
     if K == 1:
         return 1 - ACCURACY_MARGIN
     p = (pairs[0] + 1) / (pairs[1] + 2)
-    root = np.sqrt(max((K * p - 1) / (K - 1), 0.0))  # of how far two votes agree beyond chance
+    root = np.sqrt(max((K * p - 1) / (K - 1), 0.0))  # of the agreement beyond chance
     return float(np.clip((1 + (K - 1) * root) / K, 1 / K + ACCURACY_MARGIN, 1 - ACCURACY_MARGIN))
 
 
 def uniformity(votes: Floats) -> float:
-    """kappa = H(vote | annotator) / H(vote), from the votes [W, L] of each annotator for each class."""
+    """Return kappa = H(vote | annotator) / H(vote), from the votes [W, L] of each annotator for each class."""
     entropy = _entropy(votes.sum(axis=0))
     return float(np.clip(_entropy(votes) / entropy, 0.0, 1.0)) if entropy > 0 else 1.0
 
 
 def coin(a: float, K: int) -> Floats:
-    """[K, K]: right with probability a, every error equally likely."""
+    """[K, K] Return a confusion matrix that is right with probability a; every error is equally likely."""
     error = (1 - a) / max(K - 1, 1)
     return np.full((K, K), error) + (a - error) * np.eye(K)
 
 
 def _entropy(counts: Floats) -> float:
-    """Of the shares that the counts of each row make, times the sum of the row; the sum over rows."""
+    """Return the sum over rows of the entropy of the row's shares times the row's sum."""
     total = counts.sum(axis=-1)
     return float(xlogy(total, total).sum() - xlogy(counts, counts).sum())

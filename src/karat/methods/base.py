@@ -1,16 +1,16 @@
-"""The contract of a method: a few short functions around additive statistics.
+"""The interface of a method: a few short functions around additive statistics.
 
     start(block, restart)          first posteriors of the block's tasks, and their statistics
     begin(statistics)              priors and first parameters, from the sum over all blocks
     sweep(block, parameters)       new posteriors of the block, and their statistics
     expect(statistics, before)     parameters for the next sweep, from the sum over all blocks
     advance(engine, ...)           the same for the few methods whose update needs further passes over the votes
-    bound(parameters, statistics)  what the method maximises, if it maximises something
-    learned(parameters)            what it has learned of classes and annotators
+    bound(parameters, statistics)  the objective that the method maximises, if it has one
+    learned(parameters)            what the method has learned about classes and annotators
     sufficient_statistics(result)  the sums that a result was made from, so that new votes can be folded in
-    with_prior(earlier)            the method with what an earlier run knew of annotators (karat.fitting.prior)
+    with_prior(earlier)            the method with prior knowledge from an earlier run (karat.fitting.prior)
 
-`fitting.solve` has the loop and an engine has the blocks; a method only says what happens on each.
+`fitting.solve` runs the loop and an engine holds the blocks; a method only defines what happens on each block.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from karat.votes.annotations import Annotations
 __all__ = ["Learned", "Method", "Step", "SufficientStatistics", "start_from_shares"]
 
 Floats = NDArray[np.float64]
-PUBLIC = ("defaults", "name", "settings")  # of a method's attributes, those that users need
+PUBLIC = ("defaults", "name", "settings")  # attributes of a method that users need
 
 
 class SufficientStatistics(NamedTuple):
-    """What a fit ended with; sums are over all of its tasks."""
+    """The final sums of a fit, over all of its tasks."""
 
     first: Any  # sums of `start`
     statistics: Any  # sums of the last sweep
@@ -62,9 +62,9 @@ class Method(ABC):
     Parameters
     ----------
     tolerance : float, default 1e-3
-        Stop when no posterior has changed by as much in a sweep.
+        Stop when no posterior has changed by this much in a sweep.
     max_iterations : int, default 500
-        Stop after so many sweeps.
+        Stop after this many sweeps.
     seed : int, default 0
         Seed of the random numbers, for methods that draw some.
 
@@ -77,7 +77,7 @@ class Method(ABC):
     notes : tuple of str
         Sentences that go into the notes of a result.
     name : str
-        How the method is called: `karat.aggregate(votes, "name")`. Required.
+        The name of the method, as in `karat.aggregate(votes, "name")`. Required.
     takes_gold : bool, default True
         Whether known truths (`block.gold`) are kept and learned from.
     has_bound : bool, default False
@@ -87,11 +87,11 @@ class Method(ABC):
     distributable : bool, default True
         Whether they can be processed on other machines; False where parameters grow with the number of tasks.
     random_start : bool, default False
-        Whether the seed decides where the method starts.
+        Whether the starting point depends on the seed.
     takes_prior : bool, default False
         Whether it adds the counts of an earlier run, `earlier` of shape [annotator, vote, truth], to its own.
     rounding : float, default 1e-6
-        How much a posterior may change when the same sums are added in another order.
+        How much a posterior can change if the same sums are added in another order.
     limits : mapping
         The allowed values of its own settings, see `karat.methods.settings`.
     remembers : tuple of str or None
@@ -117,22 +117,22 @@ class Method(ABC):
     rounding: ClassVar[float] = 1e-6
     takes_prior: ClassVar[bool] = False
     limits: ClassVar[Mapping[str, Allowed]] = {}
-    unstable: ClassVar[tuple[str, ...]] = ()  # rows of annotators in `more`, where the order of sums matters: `solve`
+    unstable: ClassVar[tuple[str, ...]] = ()  # arrays of `Learned.statistics` that depend on the order of sums
     remembers: ClassVar[tuple[str, ...] | None] = None
     keeps: ClassVar[dict[str, str]] = {}
 
-    tolerance: float = 1e-3  # stop when no posterior moves by as much
+    tolerance: float = 1e-3  # stop when no posterior changes by this much
     max_iterations: int = 500
     seed: int = 0
     earlier: Any = field(default=None, init=False, repr=False, compare=False)  # counts of an earlier run: `with_prior`
-    notes: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)  # go into the result's notes
+    notes: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)  # for the notes of the result
 
     def __post_init__(self) -> None:
         limits = {"max_iterations": ITERATIONS, "tolerance": TOLERANCE, "seed": SEED, **self.limits}
         check_settings(self.settings, self.defaults(), limits)
 
     def __dir__(self) -> list[str]:
-        """Settings and what users call; what only a fit calls is left out."""
+        """Return the settings and the names that users need, without those that only a fit uses."""
         contract = {name for one in type(self).__mro__ if issubclass(one, Method) for name in vars(one)}
         shown = {*self.settings, *PUBLIC}
         return [name for name in super().__dir__() if name.startswith("__") or name in shown or name not in contract]
@@ -169,22 +169,22 @@ class Method(ABC):
 
     @property
     def random_ties(self) -> bool:
-        """Whether the seed decides between classes that are equally probable."""
+        """Whether ties between classes are broken at random, by the seed."""
         return False
 
     @property
     def accelerated(self) -> bool:
-        """Whether sweeps are taken in longer strides, for which `coordinates` and `at` are needed."""
+        """Whether SQUAREM extrapolates between sweeps, which requires `coordinates` and `at`."""
         return False
 
     @property
     def warm_start(self) -> Method | None:
-        """A method that is fitted first; `start` finds its posterior in the blocks."""
+        """Return a method to fit first, if any; `start` finds its posterior in the blocks."""
         return None
 
     @property
     def single(self) -> bool:
-        """Whether posteriors are kept in 32 bits, half of the memory of 64."""
+        """Whether posteriors are stored in 32 bits instead of 64."""
         return False
 
     def coordinates(self, parameters: Any) -> Floats:
@@ -283,7 +283,7 @@ class Method(ABC):
         named tuple
             The parameters.
         """
-        raise TypeError(f"{type(self).__name__} must have expect or advance")
+        raise TypeError(f"{type(self).__name__} must define expect or advance")
 
     def advance(self, engine: Engine, statistics: Any, before: Any) -> Any:
         """Replace `expect` if the update needs further passes over the votes.
@@ -437,6 +437,6 @@ class Method(ABC):
 
 
 def start_from_shares(block: Block) -> None:
-    """The first posterior of most methods: vote shares, and certainty where the truth is known."""
+    """Set the posterior to vote shares, and to certainty for tasks with a known truth."""
     task_ptr, cell_ptr, cell_class, _ = block.votes
     block.kernels("votes").vote_shares(task_ptr, cell_ptr, cell_class, block.gold, block.posterior)

@@ -3,16 +3,16 @@
 Y. Li, B. I. P. Rubinstein, T. Cohn: Truth Inference at Scale: A Bayesian Model for Adjudicating Highly Redundant
 Crowd Annotations. WWW 2019.
 
-One problem for each class k, apart from the others; x_ij = 1 if annotator j says that task i is k, else 0:
+There is one separate problem for each class k; x_ij = 1 if annotator j votes for k on task i, else 0:
 
-    z_i ~ Normal(mu, 1 / lambda)          the truth, taken as a real number
+    z_i ~ Normal(mu, 1 / lambda)          the truth, treated as a real number
     x_ij ~ Normal(z_i, 1 / w_j)           the vote
     w_j ~ Gamma(a_v / 2, b_v / 2)         the precision of annotator j, which is their weight
 
     w_j = (a_v + N_j) / (b_v + sum_i (z_i - x_ij)^2)
     z_i = (lambda mu + sum_j w_j x_ij) / (lambda + sum_j w_j),  mu = mean_i z_i
 
-with b_v such that the prior expects the precision that majority vote shows. The posterior is z, normalised.
+with b_v such that the prior mean of the precision is that of majority vote. The posterior is z, normalised.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from karat.votes.annotations import Annotations
 
 __all__ = ["BWA"]
 
-LEAST_SPREAD = 1e-9  # where votes are unanimous, precisions would be infinite
+LEAST_SPREAD = 1e-9  # with unanimous votes, precisions would be infinite
 LEAST_Z = 1e-5  # changes are relative to z + this
 
 
@@ -41,7 +41,7 @@ class Statistics(NamedTuple):
     change: float
     z: Floats  # [K] sum_i z_ik
     error: Floats  # [W, K] sum over j's votes of (z_ik - x_ijk)^2
-    unsettled: Floats  # [K] tasks whose z moved
+    unsettled: Floats  # [K] number of tasks whose z changed
 
 
 class First(NamedTuple):
@@ -57,24 +57,24 @@ class Constants(NamedTuple):
     tasks: int
     votes: Floats  # [W] N_j
     b: Floats  # [K] b_v
-    occurs: NDArray[np.bool_]  # [K] classes that have votes
+    occurs: NDArray[np.bool_]  # [K] whether the class has votes
 
 
 class Parameters(NamedTuple):
     constants: Constants
     mu: Floats  # [K]
     w: Floats  # [W, K]
-    active: NDArray[np.bool_]  # [K] classes that have not stopped
+    active: NDArray[np.bool_]  # [K] whether the class has not converged yet
 
 
 @dataclass(kw_only=True)
 class BWA(Method):
-    """A weighted vote: each annotator has a weight per class, the more they agree with the rest the higher.
+    """A weighted vote: each annotator has a weight per class, which is higher the more they agree with the rest.
 
     Assumes that an annotator's errors do not depend on the truth. Use it as a fast, deterministic and robust
     step up from majority vote; it keeps K numbers per annotator, so it needs far fewer votes of each than a
-    confusion matrix does. Costs a few nanoseconds per vote, class and sweep. Each class stops by itself, when
-    none of its averages moves by more than `tolerance` of its size.
+    confusion matrix does. It costs a few nanoseconds per vote, class and sweep. Each class stops separately, when none
+    of its averages changes by more than `tolerance`, relative to its size.
 
     Parameters
     ----------

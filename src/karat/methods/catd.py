@@ -1,7 +1,7 @@
 """CATD: confidence-aware truth discovery.
 
 Q. Li, Y. Li, J. Gao, L. Su, B. Zhao, M. Demirbas, W. Fan, J. Han: A Confidence-Aware Approach for Truth Discovery
-on Long-Tail Data. PVLDB 8 (4), 2014. The printed table and random ties are those of Y. Zheng, G. Li, Y. Li,
+on Long-Tail Data. PVLDB 8 (4), 2014. The printed table and random ties follow the program of Y. Zheng, G. Li, Y. Li,
 C. Shan, R. Cheng: Truth Inference in Crowdsourcing: Is the Problem Solved? PVLDB 10 (5), 2017, which the PTBCC
 paper compares.
 
@@ -9,8 +9,8 @@ paper compares.
     q_j in proportion to c_j / (e_j + 1e-9)
     z_i = the class with the highest sum of q_j over those who voted for it
 
-c_j is the lower 2.5 % quantile of chi-square with N_j degrees of freedom: who cast few votes has less weight than
-their few errors suggest.
+c_j is the lower 2.5 % quantile of chi-square with N_j degrees of freedom: annotators with few votes have less weight
+than their few errors suggest.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["CATD"]
 LEAST_ERROR = 1e-9  # an annotator without errors would have infinite weight
 NORMAL_QUANTILE = 1.95996
 
-# As printed: two decimals, and a misprint for two degrees of freedom (it should be .0506).
+# As printed: two decimals, with a misprint for two degrees of freedom (.0506 is correct).
 PRINTED = np.array(
     (
         *(0.001, 0.02, 0.22, 0.48, 0.83, 1.24, 1.69, 2.18, 2.7, 3.25),
@@ -46,7 +46,7 @@ PRINTED = np.array(
 
 class Statistics(NamedTuple):
     change: float
-    z: Floats  # [K] tasks labelled k
+    z: Floats  # [K] number of tasks with label k
     error: Floats  # [W] e_j
     votes: Floats | float = 0.0  # [W] N_j, counted at the start
 
@@ -62,11 +62,11 @@ class Parameters(NamedTuple):
 class CATD(Method):
     """A weighted vote: an annotator's weight is the inverse of their error rate, with caution for few votes.
 
-    Assumes that an annotator's errors do not depend on the truth. Use it where most annotators cast few votes and
-    a few cast many. An annotator without errors dictates every label that they voted for, so a tie that fell one
-    way at the start can decide much: by default ties are split. The paper's row draws lots for them
-    (`ties="random"`, by `seed`) and takes c_j from a printed table (`quantiles="printed"`). It stops where no
-    further iteration can change anything, or after 100. Costs a few nanoseconds per vote and sweep.
+    It assumes that an annotator's errors do not depend on the truth. Use it if most annotators cast few votes and a few
+    cast many. An annotator without errors decides every label that they voted for, so the way in which ties are broken
+    at the start can have a large effect: by default ties are split. The paper breaks them at random (`ties="random"`,
+    by `seed`) and uses a printed table for c_j (`quantiles="printed"`). The fit stops when no further iteration can
+    change anything, or after 100 iterations. It costs a few nanoseconds per vote and sweep.
 
     Parameters
     ----------
@@ -74,11 +74,11 @@ class CATD(Method):
         Stop when no probability of a class changes by more than this in a sweep.
     max_iterations : int, default 100
         The largest number of sweeps.
-    seed : int, default 1
+    seed : int, default 0
         Seed of the draws that decide ties, with `ties="random"`.
-    ties : {"random", "split"}, default "random"
+    ties : {"random", "split"}, default "split"
         Whether a tie is decided at random or divided among the classes.
-    quantiles : {"printed", "exact"}, default "printed"
+    quantiles : {"printed", "exact"}, default "exact"
         Quantiles of the chi-square distribution: those of the printed table that the public program uses, or exact
         ones.
     alpha : float, default 0.05
@@ -100,7 +100,7 @@ class CATD(Method):
         "alpha": SHARE,
     }
 
-    tolerance: float = 0.0  # 0: stop where nothing moves any more
+    tolerance: float = 0.0  # 0: stop when nothing changes any more
     max_iterations: int = 100
     ties: Literal["random", "split"] = "split"
     quantiles: Literal["printed", "exact"] = "exact"
@@ -116,7 +116,7 @@ class CATD(Method):
         return self.ties == "random"
 
     def start(self, block: Block, restart: int) -> Statistics:
-        """The first label is that of majority vote."""
+        """Start with the labels of majority vote."""
         start_from_shares(block)
         first, end = block.cell_ptr[block.task_ptr[[0, -1]]]
         votes = np.bincount(block.annotator[first:end], minlength=block.n_annotators)
@@ -138,7 +138,7 @@ class CATD(Method):
         return Learned(class_prior=parameters.shares, statistics={"weight": parameters.q})
 
     def chi_square(self, votes: Floats) -> Floats:
-        """c_j, by the printed table up to 30 votes and Fisher's approximation beyond, or exactly."""
+        """Return c_j, exactly or from the printed table (up to 30 votes) and Fisher's approximation (above)."""
         if self.quantiles == "exact":
             exact: Floats = 2 * gammaincinv(votes / 2, self.alpha / 2)
             return exact
@@ -147,7 +147,7 @@ class CATD(Method):
         return np.where(votes > len(PRINTED), fisher, PRINTED[few - 1])
 
     def _vote(self, block: Block, iteration: int, q: Floats) -> Statistics:
-        """Labels by weighted vote, and everybody's errors. A label drawn by lot may always change: by 1."""
+        """Set labels by weighted vote and count the errors of annotators. Random ties report a change of 1."""
         z, error = np.zeros(block.n_classes), np.zeros(block.n_annotators)
         change, lots = kernels.vote(
             fixed_length(block.n_classes),

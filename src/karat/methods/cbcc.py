@@ -13,8 +13,8 @@ paper compares.
     y_ij ~ softmax(s_{j, z_i})      the vote
 
 Inference is variational message passing: r_jm = q(c_j = m), U_mk = E u_mk, q(s_jk) = N(m_jk, V_jk), phi_i = q(z_i),
-with the softmax bounded as in `kernels.knowles_minka`. The messages of the votes depend on where the scores are, and
-an undamped step can overshoot and permute classes, so they are settled in five damped repeats.
+with the softmax bounded as in `kernels.knowles_minka`. The messages of the votes depend on the current scores, and an
+undamped step can overshoot and permute classes, so the messages are updated in five damped repeats.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from karat.votes.annotations import Annotations
 
 __all__ = ["CBCC", "community_prior"]
 
-SIDE_BY_SIDE = 64  # annotators that the kernels take at once
-LANES = 8  # in multiples of this
+MAX_ANNOTATORS_PER_GROUP = 64  # that the kernels process at a time
+GROUP_SIZE_MULTIPLE = 8  # groups of annotators have a multiple of this size
 
 
 class Statistics(NamedTuple):
@@ -56,7 +56,7 @@ class Communities(NamedTuple):
 
 
 class Annotators(NamedTuple):
-    """In groups of X annotators: [G, K, ..., X]. Some places of the last group are left over."""
+    """Arrays in groups of X annotators: [G, K, ..., X]. The last group is padded."""
 
     r: Floats  # [G, M, X]
     Lam: Floats  # [G, K, K, K, X] messages of the votes: precision
@@ -64,7 +64,7 @@ class Annotators(NamedTuple):
     P: Floats  # [G, K, K, K, X] prior of the scores: precision
     b: Floats  # [G, K, K, X] and linear term
     m: Floats  # [G, K, K, X] posterior mean of the scores
-    a: Floats  # [G, K, K, X] where the bound of the softmax touches: about E softmax(s_jk)
+    a: Floats  # [G, K, K, X] point at which the bound of the softmax is tight: about E softmax(s_jk)
 
 
 class Parameters(NamedTuple):
@@ -78,10 +78,10 @@ class Parameters(NamedTuple):
 class CBCC(Method):
     """Annotators belong to a few communities; those of a community have similar confusion matrices.
 
-    Assumes that annotators are of a few kinds. Use it where many annotators cast few votes each, and kinds are of
-    interest; with few annotators all end up in one community. The default is the row of the paper: 40 iterations,
-    whether or not they have converged, from random communities. Known truths teach it. Costs a few nanoseconds per
-    vote and sweep, less than a microsecond per annotator, class and sweep, and 2 K^3 numbers per annotator.
+    It assumes that there are a few kinds of annotators. Use it if many annotators cast few votes each and the kinds are
+    of interest; with few annotators all end up in one community. The defaults are the paper's settings: 40 iterations
+    from random communities, converged or not. It learns from known truths. It costs a few nanoseconds per vote and
+    sweep, less than a microsecond per annotator, class and sweep, and 2 K^3 numbers per annotator.
 
     Parameters
     ----------
@@ -120,27 +120,27 @@ class CBCC(Method):
         "quality": SHARE,
     }
 
-    tolerance: float = 0.0  # 0: as many iterations as there may be
+    tolerance: float = 0.0  # 0: always run max_iterations
     max_iterations: int = 40
     n_communities: int = 4
     community_strength: float = 10.0  # pseudo-count of each community
     w: float = 5.0  # precision of annotators' scores around those of their community
-    quality: float = 0.7  # expected chance to be right, of which the prior of the scores is made
-    repeats: int = 5  # damped steps that settle the messages of the votes
+    quality: float = 0.7  # expected accuracy, which determines the prior of the scores
+    repeats: int = 5  # damped steps that update the messages of the votes
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 2 * annotations.n_annotators * annotations.n_classes**3
 
     def start(self, block: Block, restart: int) -> Statistics:
-        start_from_shares(block)  # the first sweep replaces them; known truths stay
+        start_from_shares(block)  # the first sweep replaces these; known truths stay
         K = block.n_classes
         return Statistics(0.0, np.zeros(K), np.zeros((block.n_annotators, K, K)))
 
     def begin(self, statistics: Statistics) -> Parameters:
-        """Random communities, and no votes yet: all are where the prior is.
+        """Start with random communities and without votes: all scores equal those of the prior.
 
-        That they are exactly there matters. The largest community takes nearly everybody in the first iteration, and
-        communities that are equally large must share them until votes tell them apart, not until rounding does.
+        They must be exactly equal. The largest community attracts nearly all annotators in the first iteration, and
+        communities of equal size must share them until votes distinguish the communities, not until rounding does.
         """
         W, _, K = statistics.n.shape
         r = np.eye(self.n_communities)[np.random.default_rng(self.seed).integers(self.n_communities, size=W)]
@@ -162,13 +162,13 @@ class CBCC(Method):
         return Statistics(change, tau, n)
 
     def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
-        """Votes send new messages; then communities, memberships and scores follow."""
+        """Update the messages of the votes, then the communities, memberships and scores."""
         old = before.annotators
         new = old._replace(m=old.m.copy(), a=old.a.copy(), Lam=np.zeros_like(old.Lam), h=np.zeros_like(old.h))
         n = _grouped(statistics.n.transpose(0, 2, 1))
-        kernels.listen(n, old.P, old.b, self.repeats, new.m, new.a, new.Lam, new.h, _room(new))
+        kernels.listen(n, old.P, old.b, self.repeats, new.m, new.a, new.Lam, new.h, _buffers(new))
         pulled = np.zeros_like(before.communities.U)
-        kernels.pull(self.w, before.communities.U, new.r, new.Lam, new.h, pulled, _room(new))
+        kernels.pull(self.w, before.communities.U, new.r, new.Lam, new.h, pulled, _buffers(new))
         return self._parameters(len(statistics.n), 1 + statistics.tau, before.communities, new, pulled)
 
     def learned(self, parameters: Parameters) -> Learned:
@@ -187,14 +187,14 @@ class CBCC(Method):
         r, Lam, h, P, b, m, a = annotators
         r, P, b, m, log_v = map(np.empty_like, (r, P, b, m, h))
         new = Annotators(r, Lam, h, P, b, m, a.copy())
-        kernels.assign(self.w, log_rho, communities.U, Lam, h, r, P, b, m, new.a, log_v, _room(new))
+        kernels.assign(self.w, log_rho, communities.U, Lam, h, r, P, b, m, new.a, log_v, _buffers(new))
         members = _ungrouped(r, W)
         communities = communities._replace(gamma=self.community_strength + members.sum(axis=0))
         by_vote = np.ascontiguousarray(_ungrouped(log_v, W).transpose(0, 2, 1))
         return Parameters(dirichlets(nu), by_vote, communities, new._replace(r=_grouped(members)))
 
     def _move(self, before: Communities, members: Floats, pulled: Floats) -> tuple[Communities, Floats]:
-        """Communities go where their annotators pull them. -> also log-weights of the communities [M]."""
+        """Update the communities from their annotators, and return them with their log-weights [M]."""
         m0, precision, gamma, _ = before
         VU = _inverse(precision + self.w * members[:, None, None, None] * np.eye(len(m0)))  # [M, K, K, K]
         moved = np.einsum("mkij,mkj->mki", VU, np.einsum("kij,kj->ki", precision, m0) + self.w * pulled)
@@ -204,9 +204,9 @@ class CBCC(Method):
 
 
 def community_prior(n_classes: int, quality: float = 0.7, iterations: int = 50) -> tuple[Floats, Floats]:
-    """(m0 [K, K], V0 [K, K, K]): scores of somebody who is right with this probability, for each truth.
+    """Return (m0 [K, K], V0 [K, K, K]): scores of an annotator who is right with this probability, for each truth.
 
-    mu ~ N(0, I), T ~ Wishart(1, I), s ~ N(mu, T^-1), and softmax(s) is seen through pseudo-counts for the truth.
+    mu ~ N(0, I), T ~ Wishart(1, I), s ~ N(mu, T^-1), and softmax(s) is observed through pseudo-counts for the truth.
     """
     K, identity = n_classes, np.eye(n_classes)
     n, room = np.zeros((K, 1)), scratch(1)
@@ -225,8 +225,8 @@ def community_prior(n_classes: int, quality: float = 0.7, iterations: int = 50) 
 
 
 def _for_every_truth(m: Floats, V: Floats) -> tuple[Floats, Floats]:
-    """The same scores with each class in the place of the first one."""
-    orders = [np.r_[1 : k + 1, 0, k + 1 : len(m)] for k in range(len(m))]  # place k has what place 0 had
+    """Return the same scores with each class in the position of the first one."""
+    orders = [np.r_[1 : k + 1, 0, k + 1 : len(m)] for k in range(len(m))]  # position k has what position 0 had
     return np.array([m[order] for order in orders]), np.array([V[np.ix_(order, order)] for order in orders])
 
 
@@ -234,19 +234,19 @@ def _inverse(matrices: Floats) -> Floats:
     return np.asarray(np.linalg.inv(matrices), dtype=np.float64)
 
 
-def _room(annotators: Annotators) -> Any:
+def _buffers(annotators: Annotators) -> Any:
     return scratch(annotators.r.shape[2])
 
 
 def _grouped(values: Floats) -> Floats:
-    """[W, ...] -> [G, ..., X]: annotators side by side, with zeros in the places left over."""
+    """Convert [W, ...] to [G, ..., X], padded with zeros."""
     W = len(values)
-    X = min(SIDE_BY_SIDE, -(-W // LANES) * LANES)
+    X = min(MAX_ANNOTATORS_PER_GROUP, -(-W // GROUP_SIZE_MULTIPLE) * GROUP_SIZE_MULTIPLE)
     padded = np.zeros((-(-W // X) * X, *values.shape[1:]))
     padded[:W] = values
     return np.ascontiguousarray(np.moveaxis(padded.reshape(-1, X, *values.shape[1:]), 1, -1))
 
 
 def _ungrouped(values: Floats, W: int) -> Floats:
-    """The way back."""
+    """Convert [G, ..., X] back to [W, ...]."""
     return np.ascontiguousarray(np.moveaxis(values, -1, 1).reshape(-1, *values.shape[1:-1])[:W])

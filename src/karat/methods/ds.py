@@ -10,7 +10,7 @@ Inference in Crowdsourcing: Is the Problem Solved? PVLDB 10 (5), 2017, which the
     E:  phi_ik proportional to p_k prod_j v_{j, k, y_ij}
     M:  p_k = mean_i phi_ik,  v_jkl = n_jkl / sum_l n_jkl,  n_jkl = sum over j's votes for l of phi_ik
 
-Nothing is smoothed: a vote that annotator j never cast where the truth is k has probability 0 from then on.
+There is no smoothing: once annotator j has no expected votes for l where the truth is k, v_jkl stays 0.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Statistics(NamedTuple):
 
 class Parameters(NamedTuple):
     p: Floats  # [K]
-    v: Floats  # [W, L, K]: the vote before the truth, as the kernel walks through it
+    v: Floats  # [W, L, K]: the axis of votes before that of truths, the order in which the kernel reads
     log_p: Floats
     log_v: Floats
     seen: Floats  # [W, K] expected votes of each annotator where the truth is k
@@ -82,20 +82,20 @@ class DS(Method):
     limits: ClassVar[Mapping[str, Allowed]] = {"quality": SHARE}
     keeps: ClassVar[dict[str, str]] = {"seen": "WK"}
 
-    tolerance: float = 0.0  # 0: as many iterations as there may be
+    tolerance: float = 0.0  # 0: always run max_iterations
     max_iterations: int = 20
-    quality: float = 0.7  # the first chance of every annotator to be right, the paper's q0
+    quality: float = 0.7  # accuracy of every annotator at the start, the paper's q0
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * annotations.n_annotators * annotations.n_classes**2
 
     def start(self, block: Block, restart: int) -> Statistics:
-        start_from_shares(block)  # the first sweep replaces them; known truths stay
+        start_from_shares(block)  # the first sweep replaces these; known truths stay
         K = block.n_classes
         return Statistics(0.0, block.class_sums(), np.zeros((block.n_annotators, K, K)), 0.0)
 
     def begin(self, statistics: Statistics) -> Parameters:
-        """All classes are equally likely at first, but for those that nobody voted for: they are no truths."""
+        """Start with equally likely classes; classes without votes have probability 0."""
         n_annotators, _, K = statistics.n.shape
         occurs = statistics.tau > 0
         v = np.tile(self.first_confusion(K), (n_annotators, 1, 1))
@@ -112,13 +112,13 @@ class DS(Method):
         return Statistics(change, tau, n, log_likelihood)
 
     def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
-        """The M step; where annotator j saw no task that may be k, row k is as it was in the beginning."""
+        """Run the M step; row k stays as at the start if annotator j has no task that can be k."""
         p = statistics.tau / statistics.tau.sum()
         n = statistics.n if self.earlier is None else statistics.n + self.earlier
         return _parameters(p, _shares(n, self.first_confusion(len(p))), n.sum(axis=1))
 
     def bound(self, parameters: Parameters, statistics: Statistics) -> float:
-        """The log-likelihood of votes and known truths, of the parameters that the sweep used."""
+        """Return the log-likelihood of votes and known truths for the parameters that the sweep used."""
         return statistics.log_likelihood
 
     def learned(self, parameters: Parameters) -> Learned:
@@ -135,7 +135,7 @@ class DS(Method):
         return SufficientStatistics(statistics, statistics, _parameters(known.class_prior, v, seen))
 
     def first_confusion(self, n_classes: int) -> Floats:
-        """[K, K]: right with probability q0, every error equally likely."""
+        """[K, K] Return a confusion matrix that is right with probability q0; every error is equally likely."""
         if n_classes == 1:
             return np.ones((1, 1))
         error = (1 - self.quality) / (n_classes - 1)
@@ -143,7 +143,7 @@ class DS(Method):
 
 
 def _shares(n: Floats, otherwise: Floats) -> Floats:
-    """[W, L, K]: the share of each vote l where the truth is k; as in `otherwise` where there are none."""
+    """[W, L, K] Return the share of each vote l where the truth is k, or `otherwise` if there are no votes."""
     total = n.sum(axis=1, keepdims=True)
     v = np.divide(n, total, out=np.zeros_like(n), where=total > 0)
     shares: Floats = np.where(total > 0, v, otherwise)
@@ -151,5 +151,5 @@ def _shares(n: Floats, otherwise: Floats) -> Floats:
 
 
 def _parameters(p: Floats, v: Floats, seen: Floats) -> Parameters:
-    with np.errstate(divide="ignore"):  # log 0 = -inf is meant
+    with np.errstate(divide="ignore"):  # log 0 = -inf is intended
         return Parameters(p, v, np.log(p), np.log(v), seen)

@@ -12,9 +12,9 @@ Crowdsourcing. ICML 2019.
 Given the truth alone, the votes on a task depend on each other, through its subtype. Inference is mean-field
 variational Bayes: q(z_i, g_i) = rho_i, phi_ik = sum_g rho_ikg, and Dirichlets with parameters nu, eta_k and mu_jkg.
 
-Most subtypes lose all their tasks within some dozen sweeps. Subtypes of a class without any task are alike to the
-last bit, eta = a_pi / G and mu = b, and so is all that follows for them. They are worked out once, as one column
-that stands for several copies. This changes no result, and makes most sweeps several times faster.
+Most subtypes lose all their tasks within a few dozen sweeps. The subtypes of a class without tasks are bitwise equal,
+eta = a_pi / G and mu = b, and so is everything computed from them. They are computed once, as one column that
+represents several copies. This does not change results and makes most sweeps several times faster.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from karat.votes.annotations import Annotations
 
 __all__ = ["EBCC"]
 
-LEAST_COUNT = 1e-9  # of a class that nobody voted for: digamma needs positive counts
-DRAWS = 2**16  # random numbers at a time
+LEAST_COUNT = 1e-9  # for classes without votes: digamma needs positive counts
+DRAW_SIZE = 2**16  # random numbers drawn at a time
 
 
 class Statistics(NamedTuple):
@@ -50,10 +50,10 @@ class Statistics(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """A column is a subtype, or several subtypes of a class that are exactly alike."""
+    """A column is a subtype, or several identical subtypes of a class."""
 
-    ptr: NDArray[np.uint64]  # [K+1] first column of each class; beyond the last one there is only padding
-    copies: Floats  # [C] how many subtypes the column stands for, 0 in the padding
+    ptr: NDArray[np.uint64]  # [K+1] first column of each class; columns after the last class are padding
+    copies: Floats  # [C] number of subtypes that the column represents, 0 for padding
 
     @property
     def classes(self) -> NDArray[np.int64]:
@@ -76,10 +76,10 @@ class Parameters(NamedTuple):
 class EBCC(Method):
     """Tasks of a class come in subtypes, such as easy and hard; annotators have a confusion matrix for each subtype.
 
-    Assumes that annotators err together on some kinds of tasks: what they share beyond the truth is the subtype.
-    Use it where annotators cast many votes each and their errors are correlated. The answer depends on a random
-    start, so the best of 40 is taken (`n_restarts`); for a quick look take fewer. Known truths teach it. Each restart
-    costs some ten nanoseconds per vote and sweep at first, a few later, and W K G K numbers.
+    It assumes that annotators make the same errors on some kinds of tasks, the subtypes. Use it if annotators cast many
+    votes each and their errors are correlated. The result depends on a random start, so the best of 40 is returned
+    (`n_restarts`); use fewer for a quick look. It learns from known truths. Each restart costs about ten nanoseconds
+    per vote and sweep at first, fewer later, and W K G K numbers.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class EBCC(Method):
         Stop when no probability of a class changes by more than this in a sweep.
     max_iterations : int, default 500
         The largest number of sweeps of each restart.
-    seed : int, default 4
+    seed : int, default 0
         Seed of the random starts.
     n_subtypes : int, default 10
         The largest number of subtypes of each class, the paper's G.
@@ -130,14 +130,14 @@ class EBCC(Method):
         return 2 * annotations.n_annotators * annotations.n_classes**2 * self.n_subtypes
 
     def start(self, block: Block, restart: int) -> Statistics:
-        """rho_ikg = s_ik D_ikg with random D_ik ~ Dirichlet(1, ..., 1)."""
+        """Set rho_ikg = s_ik D_ikg with random D_ik ~ Dirichlet(1, ..., 1)."""
         start_from_shares(block)
         vote_ptr, row = _vote_rows(block)
         K, G = block.n_classes, self.n_subtypes
         rng = np.random.default_rng([self.seed, restart, block.index])
         pi = np.zeros(_padded(K * G))
         votes = np.zeros((block.n_annotators, K, len(pi)))
-        step = max(DRAWS // (K * G), 1)
+        step = max(DRAW_SIZE // (K * G), 1)
         for first in range(0, block.n_tasks, step):
             phi = block.posterior[first : first + step]
             draws = rng.standard_exponential((len(phi), K, G))
@@ -154,7 +154,7 @@ class EBCC(Method):
         return self._parameters(alpha, columns, statistics)
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
-        """rho and its sums for the tasks of a block."""
+        """Compute rho and its sums for the tasks of a block."""
         pi, votes = np.zeros_like(parameters.log_prior), np.zeros_like(parameters.log_v)
         change, log_norm = kernels.sweep(
             *_vote_rows(block),
@@ -173,7 +173,7 @@ class EBCC(Method):
         return self._parameters(before.alpha, columns, statistics)
 
     def bound(self, parameters: Parameters, statistics: Statistics) -> float:
-        """The evidence bound, with its constants. At the best rho, all terms in rho are its log-normalisers."""
+        """Return the ELBO with its constants. At the optimal rho, all terms in rho are its log-normalisers."""
         return float(statistics.log_norm - parameters.divergence)
 
     def learned(self, parameters: Parameters) -> Learned:
@@ -215,21 +215,21 @@ class EBCC(Method):
         return Parameters(alpha, columns, tau, eta, sums.votes, log_prior, log_v, float(divergence))
 
     def _b(self, columns: Columns) -> Floats:
-        """[L, C]: the prior of v."""
+        """[L, C] Return the prior of v."""
         K = len(columns.ptr) - 1
         b = np.ones((K, len(columns.copies)))
         b[:, : len(columns.classes)] = np.where(np.arange(K)[:, None] == columns.classes, self.b_correct, self.b_wrong)
         return b
 
     def _prior_log_beta(self, n_annotators: int, K: int) -> float:
-        """sum over j, k, g of log B(b_k)."""
+        """Return the sum over j, k, g of log B(b_k)."""
         one = (
             gammaln(self.b_correct) + (K - 1) * gammaln(self.b_wrong) - gammaln(self.b_correct + (K - 1) * self.b_wrong)
         )
         return float(n_annotators * K * self.n_subtypes * one)
 
     def _merge_empty(self, columns: Columns, sums: Statistics) -> tuple[Columns, Statistics]:
-        """One column for all those of a class that have no tasks: whose eta is exactly its prior."""
+        """Merge the columns of each class that have no tasks, those whose eta equals its prior exactly."""
         classes, a = columns.classes, self.a_pi / self.n_subtypes
         n, K = len(classes), len(columns.ptr) - 1
         empty = np.flatnonzero(a + sums.pi[:n] / columns.copies[:n] == a)
@@ -244,7 +244,7 @@ class EBCC(Method):
         return merged, sums._replace(pi=_pad(sums.pi[keep]), votes=_pad(sums.votes[:, :, keep]))
 
     def _of_subtypes(self, columns: Columns, eta: Floats, values: Floats) -> Floats:
-        """Values of columns -> [K, G, ...] values of subtypes, those with most tasks first."""
+        """[K, G, ...] Return the values of subtypes from those of columns, subtypes with the most tasks first."""
         order = np.lexsort((-eta, columns.classes))
         every = np.repeat(order, columns.copies[order].astype(np.int64))
         return values[every].reshape(len(columns.ptr) - 1, self.n_subtypes, *values.shape[1:])
@@ -255,21 +255,21 @@ def _padded(n: int) -> int:
 
 
 def _pad(values: Floats) -> Floats:
-    """Zeros up to the next multiple of eight along the last axis."""
+    """Pad the last axis with zeros up to the next multiple of eight."""
     wide = np.zeros((*values.shape[:-1], _padded(values.shape[-1])))
     wide[..., : values.shape[-1]] = values
     return wide
 
 
 def _by_class(columns: Columns, values: Floats) -> Floats:
-    """[K]: sums of the columns of each class."""
+    """[K] Sum the columns of each class."""
     classes = columns.classes
     sums: Floats = np.bincount(classes, weights=values[: len(classes)], minlength=len(columns.ptr) - 1)  # type: ignore[assignment]
     return sums
 
 
 def _vote_rows(block: Block) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
-    """Where each task's votes begin, and the row (annotator, class) of each vote; computed once."""
+    """Return where each task's votes begin, and the row (annotator, class) of each vote; computed once."""
     if "row" not in block.state:
         vote_ptr, row = vote_rows(block.n_classes, *block.votes)
         block.state |= {"vote_ptr": vote_ptr, "row": row}

@@ -10,7 +10,7 @@ Prototype Learning for Multi-Class Annotation Aggregation. AAAI 2026.
 
 Variational Bayes with q(z_i) = phi_i, q(tau) = Dirichlet(gam) and q(s_jkl) = Normal(lam_jkl, eta_jkl), the softmax
 bounded through zeta_jk = sum_l exp(lam_jkl + eta_jkl / 2). After each iteration q(s) is the prior of the next:
-mu <- lam, sig <- eta. Scores are kept as [W, L, K], the vote before the truth, as the kernel walks through them.
+mu <- lam, sig <- eta. Scores are stored as [W, L, K]: the axis of votes before that of truths, as the kernel reads.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from karat.votes.annotations import Annotations
 
 __all__ = ["FGBCC"]
 
-LEAST_COUNT = 1e-9  # digamma needs positive counts, also of a class that nobody voted for
-NEWTON_TOLERANCE = 1e-5  # of the slope, for the variances
+LEAST_COUNT = 1e-9  # for classes without votes: digamma needs positive counts
+NEWTON_TOLERANCE = 1e-5  # of the derivative, for the variances
 
 
 class Statistics(NamedTuple):
@@ -55,15 +55,15 @@ class Parameters(NamedTuple):
 
 @dataclass(kw_only=True)
 class FGBCC(Method):
-    """Each annotator's confusion matrix is a softmax of Gaussian scores whose prior moves along with them.
+    """Each annotator's confusion matrix is a softmax of Gaussian scores; the prior of the scores follows them.
 
-    Use it where annotators differ in what they confuse and cast some dozens of votes each. It needs hundreds of
-    iterations, each a sweep over the votes and a short optimisation over all W K K scores. The default is the
-    paper's row: one call of L-BFGS-B for all scores, stopped early, which is part of the result, since the prior
-    moves by what was reached. With `exact=True` each score takes its exact optimum (they are separable), which does
-    not depend on an optimiser's stop test, but is less accurate on five of eight of the paper's data sets (better
-    on two). The start depends on the size of the data. `tolerance` is the relative change of the ELBO at which it
-    stops. Known truths stay and teach.
+    Use it if annotators confuse different classes and cast a few dozen votes each. It needs hundreds of iterations,
+    each a sweep over the votes and a short optimisation over all W K K scores. The default follows the paper: one call
+    of L-BFGS-B for all scores, stopped early. The early stop affects the result, since the scores become the prior of
+    the next iteration. With `exact=True`, each score takes its exact optimum (they are separable), which does not
+    depend on the stopping rule of an optimiser, but is less accurate on five of eight data sets of the paper (better on
+    two). The start depends on the size of the data. `tolerance` is the relative change of the ELBO at which it stops.
+    It learns from known truths.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class FGBCC(Method):
         return self._update(statistics, before.alpha, before.lam, before.eta)
 
     def _update(self, statistics: Statistics, alpha: Floats, mu: Floats, sig: Floats) -> Parameters:
-        """q(tau) and q(s) given phi; mu and sig, the q(s) of before, are also where the search starts."""
+        """Update q(tau) and q(s) given phi; the search starts at mu and sig, the previous q(s)."""
         n = statistics.n
         votes = n.sum(axis=1, keepdims=True)  # N_jk
         rate = votes / _zeta(mu, sig) * np.exp(sig / 2)
@@ -149,13 +149,13 @@ class FGBCC(Method):
         )
 
     def _searched_means(self, n: Floats, rate: Floats, mu: Floats, sig: Floats) -> Floats:
-        """lam by one early-stopped L-BFGS-B over all entries."""
+        """Return lam from one early-stopped run of L-BFGS-B over all entries."""
         lam, limits = np.empty_like(mu), (self.lbfgs_tolerance, self.lbfgs_iterations)
         fgbcc.search_means(n.ravel(), rate.ravel(), mu.ravel(), sig.ravel(), *limits, lam.ravel())
         return lam
 
     def bound(self, parameters: Parameters, statistics: Statistics) -> float:
-        """The ELBO: parameters as the sweep used them, phi as it left it."""
+        """Return the ELBO of the parameters that the sweep used and the phi that it computed."""
         log_tau, log_v = parameters.tau.log, parameters.log_v
         entropy = statistics.log_norm - np.sum(statistics.tau * log_tau) - np.sum(statistics.n * log_v)
         scores = np.sum(parameters.n * log_v) - parameters.drift - log_v.size / 2
@@ -173,7 +173,7 @@ class FGBCC(Method):
 
 
 def first_scores(statistics: Statistics) -> tuple[Floats, Floats]:
-    """Means and variances to start from; the original program chooses them by the size of the data."""
+    """Return the first means and variances; the original program chooses them by the size of the data."""
     n = statistics.n
     n_tasks, n_annotators = round(float(statistics.tau.sum())), len(n)
     busy = float(np.mean(n.sum(axis=(1, 2)) > 30.5))  # share of annotators with more than 30 votes

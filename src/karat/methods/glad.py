@@ -6,9 +6,9 @@ Li, Yuanbing Li, Caihua Shan, Reynold Cheng: Truth Inference in Crowdsourcing: I
 
     z_i ~ uniform                                  truth of task i
     P(y_ij = z_i) = sigma(alpha_j exp(beta_i))     ability alpha_j of annotator j, difficulty exp(-beta_i)
-    each wrong class is as probable as the others
+    all wrong classes are equally probable
 
-EM: the E step gives the posteriors phi_i, the M step climbs the expected log-likelihood Q over all alpha and
+EM: the E step computes the posteriors phi_i, the M step maximises the expected log-likelihood Q over all alpha and
 beta by conjugate gradients.
 """
 
@@ -32,7 +32,7 @@ from karat.methods.settings import COUNT, Allowed, Range
 
 __all__ = ["GLAD"]
 
-LARGEST_BETA = 500.0  # exp(beta) times any ability stays a finite number
+LARGEST_BETA = 500.0  # exp(beta) times any ability stays finite
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -42,7 +42,7 @@ class Statistics(NamedTuple):
 
 
 class Slope(NamedTuple):
-    """The votes' part of Q and its gradient. Where arrays are added, tuples are joined: block after block."""
+    """The votes' part of Q and its gradient. Summing over blocks adds arrays and concatenates tuples."""
 
     q: float
     alpha: Floats  # [W]
@@ -50,7 +50,7 @@ class Slope(NamedTuple):
 
 
 class First(NamedTuple):
-    """Sums of the first pass: those of the E step, then those of a Slope."""
+    """Sums of the first pass: those of the E step and those of a Slope."""
 
     change: float
     tau: Floats
@@ -68,20 +68,20 @@ class Parameters(NamedTuple):
     beta: Floats  # [T]
     first_task: NDArray[np.int64]  # of each block
     tau: Floats  # [K]
-    q: float  # Q as the M step left it
-    settled: bool = False  # Q has stopped to move
+    q: float  # Q after the M step
+    has_converged: bool = False  # whether Q has converged
 
 
 @dataclass(kw_only=True)
 class GLAD(Method):
-    """Each annotator has an ability, each task a difficulty; wrong votes fall on any class alike.
+    """Each annotator has an ability, each task a difficulty; all wrong votes are equally likely.
 
-    Use it where tasks differ in difficulty and no class is mistaken for a certain other one. Every iteration
-    costs about 50 passes over the votes (conjugate gradients). The default is the program that the literature
-    compares: maximum likelihood, stopped early, the truth taken before the last M step. `priors=True` adds
-    abilities and log-difficulties ~ N(1, 1), which keeps them from drifting away and gives a better log loss, but
-    fails on labelling functions (accuracy on real data, means over families: .7590, and .7503 with priors).
-    `tolerance` is the relative change of Q at which it stops. Known truths stay and teach.
+    Use it if tasks differ in difficulty and no class is often mistaken for one particular other class. Every iteration
+    costs about 50 passes over the votes (conjugate gradients). The default follows the program that the literature
+    compares: maximum likelihood, stopped early, with the labels from before the last M step. `priors=True` adds the
+    prior N(1, 1) to abilities and log-difficulties, which keeps them from drifting away and gives a better log loss,
+    but fails on labelling functions (accuracy on real data, means over families: .7590, and .7503 with priors).
+    `tolerance` is the relative change of Q at which it stops. It learns from known truths.
 
     Parameters
     ----------
@@ -108,19 +108,19 @@ class GLAD(Method):
 
     name: ClassVar[str] = "glad"
     distributable: ClassVar[bool] = False  # difficulties are parameters
-    # 25 steps of conjugate gradients stop short of the optimum; their path magnifies the last digits of the sums,
-    # until the stop test falls in another iteration. Few posteriors move, but one did by 0.4 (with priors: 1e-3).
+    # 25 steps of conjugate gradients do not reach the optimum, and their path magnifies rounding errors of the sums, so
+    # the fit may stop in another iteration. Few posteriors change, but one did by 0.4 (with priors: 1e-3).
     rounding: ClassVar[float] = 0.5
     unstable: ClassVar[tuple[str, ...]] = ("ability",)
     limits: ClassVar[Mapping[str, Allowed]] = {"cg_tolerance": Range("positive", 1e-15, 1e6), "cg_iterations": COUNT}
 
     tolerance: float = 1e-4
     priors: bool = False
-    cg_tolerance: float = 0.01  # of the largest entry of the gradient
+    cg_tolerance: float = 0.01  # largest entry of the gradient at which it stops
     cg_iterations: int = 25
 
     def start(self, block: Block, restart: int) -> First:
-        """The E step with alpha = beta = 1."""
+        """Run the E step with alpha = beta = 1."""
         start_from_shares(block)
         alpha, beta = np.ones(block.n_annotators), np.ones(block.n_tasks)
         block.state["difficulty"] = 1.0 / _scale(beta)
@@ -135,18 +135,18 @@ class GLAD(Method):
         return Parameters(alpha, beta, np.array(first_task), first.tau, q)
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
-        """The E step; none after the M step that settled, for the paper's row takes the truth before it."""
-        if parameters.settled:
+        """Run the E step, except after the last M step: the paper's results use the labels from before it."""
+        if parameters.has_converged:
             return Statistics(0.0, block.posterior.sum(axis=0))
         return Statistics(*_posteriors(block, parameters.alpha, _of_block(block, parameters)))
 
     def advance(self, engine: Engine, statistics: Statistics, before: Parameters) -> Parameters:
-        """The M step."""
-        if before.settled:
+        """Run the M step."""
+        if before.has_converged:
             return before
         n_annotators, n_classes = len(before.alpha), len(statistics.tau)
 
-        from scipy.optimize import minimize  # takes as long to import as all methods together
+        from scipy.optimize import minimize  # importing it takes as long as importing all methods
 
         def loss(both: Floats) -> tuple[float, Floats]:
             q, gradient = self._objective(engine, before, both)
@@ -158,10 +158,10 @@ class GLAD(Method):
         q = _constant(alpha, beta, n_classes) - float(best.fun)
         after = before._replace(alpha=alpha, beta=beta, tau=statistics.tau, q=q)
         engine.sum(_keep_difficulty, after)
-        return after._replace(settled=self._has_settled(before.q, q))
+        return after._replace(has_converged=self._has_converged(before.q, q))
 
     def _objective(self, engine: Engine, before: Parameters, both: Floats) -> tuple[float, Floats]:
-        """Q without its constants, and its gradient, over (alpha, beta) in one vector."""
+        """Return Q without its constants, and its gradient, for (alpha, beta) in one vector."""
         n_annotators = len(before.alpha)
         moved = before._replace(alpha=both[:n_annotators], beta=both[n_annotators:])
         slope = engine.sum(_slope_of_block, moved)
@@ -172,13 +172,13 @@ class GLAD(Method):
         return q, gradient
 
     def bound(self, parameters: Parameters, statistics: Statistics) -> float:
-        """Q as the last M step left it (before the first: with alpha = beta = 1)."""
+        """Return Q after the last M step; before the first M step, Q with alpha = beta = 1."""
         return parameters.q
 
     def converged(self, steps: list[Step]) -> bool:
-        return len(steps) > 1 and self._has_settled(steps[-2].bound, steps[-1].bound)
+        return len(steps) > 1 and self._has_converged(steps[-2].bound, steps[-1].bound)
 
-    def _has_settled(self, last: float, q: float) -> bool:
+    def _has_converged(self, last: float, q: float) -> bool:
         return abs(q - last) < self.tolerance * abs(last)
 
     def learned(self, parameters: Parameters) -> Learned:
@@ -204,7 +204,7 @@ def _log_others(n_classes: int) -> float:
 
 
 def _constant(alpha: Floats, beta: Floats, n_classes: int) -> float:
-    """What does not move, but enters the stop test: the class prior, and the norm of priors that are not there."""
+    """Return the constants of Q in the stopping rule: the class prior, and the norm of priors that are not used."""
     return -len(beta) * math.log(n_classes) - HALF_LOG_2PI * (len(alpha) + len(beta))
 
 

@@ -7,13 +7,13 @@
 
 Inference is mean-field variational Bayes for z, tau and v, and empirical Bayes for alpha: q(z_i) = phi_i,
 q(v_jk) = Dirichlet(alpha_k + n_jk) with n_jkl = sum over j's votes for l of phi_ik, and q(tau) = Dirichlet(u + sum_i
-phi_i). An annotator of few votes is judged by the pooled matrix, one of many votes by their own; how many are many,
-alpha says.
+phi_i). The matrix of an annotator with few votes is close to the pooled matrix, that of an annotator with many votes to
+their own votes; alpha determines how many votes are needed.
 
-alpha takes two steps of Minka's fixed point a sweep (T. P. Minka: Estimating a Dirichlet Distribution, 2000):
-alpha_kl <- alpha_kl up_kl / down_k, see kernels/hds.py. Minka's proof that a step raises the evidence needs counts that
-are 0 or at least 1, and expected counts are not. No step that fell was ever seen, but to be certain, a step that would
-lower the evidence of class k is not taken. So the bound, over phi, q(tau), q(v) and alpha, never falls.
+Each sweep runs two steps of Minka's fixed point for alpha (T. P. Minka: Estimating a Dirichlet Distribution, 2000):
+alpha_kl <- alpha_kl up_kl / down_k, see kernels/hds.py. Minka's proof that a step raises the evidence requires counts
+that are 0 or at least 1, which expected counts are not. No step was ever seen to lower the evidence, but to be certain,
+a step that would lower the evidence of class k is skipped. So the bound over phi, q(tau), q(v) and alpha never falls.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from karat.votes.annotations import Annotations
 
 __all__ = ["HDS"]
 
-LEAST_COUNT = 1e-9  # of u: digamma needs positive counts
-LEAST_ALPHA = 1e-3  # a vote that nobody has cast for a truth stays possible
+LEAST_COUNT = 1e-9  # in u: digamma needs positive counts
+LEAST_ALPHA = 1e-3  # votes that do not occur for a truth stay possible
 FIRST_STRENGTH, FIRST_EXTRA = 2.0, 0.1  # alpha starts at (pooled row + .1) * 2
-STEPS = 2  # of alpha, a sweep
-RUN = 2**12  # annotators whose counts are worth a thread
+STEPS_PER_SWEEP = 2
+ANNOTATORS_PER_BATCH = 2**12  # fewer are not worth a thread
 
 
 class Statistics(NamedTuple):
     change: float
     tau: Floats  # [K] sum_i phi_ik
-    n: Floats  # [W, L, K]: the vote before the truth, as the kernels walk through it
+    n: Floats  # [W, L, K]: the axis of votes before that of truths, the order in which the kernels read
     log_norm: float  # sum_i log of the normaliser of phi_i
 
 
@@ -69,10 +69,10 @@ class Parameters(NamedTuple):
 class HDS(Method):
     """Each annotator has a confusion matrix of their own, drawn from a common prior that is learned (hierarchical DS).
 
-    Assumes that annotators err independently given the truth. Use it where some annotators cast many votes and
-    differ, and others cast few: the few are judged by what all have in common. From vote shares it may fall into a
-    poor optimum on sparse votes; HPT starts it from the prototypes. Where a class is rare, most votes for it are
-    errors: `class_prior="flat"` lets it be rarer than its votes. Costs some nanoseconds per vote, class and sweep.
+    It assumes that annotators err independently given the truth. Use it if some annotators cast many votes and differ,
+    and others cast few: the common prior fills in for missing votes. Started from vote shares, it can converge to a
+    poor optimum on sparse votes; HPT starts it from the prototypes. If a class is rare, most votes for it are errors:
+    `class_prior="flat"` allows it to be rarer than its votes. It costs a few nanoseconds per vote, class and sweep.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class HDS(Method):
         return self._count(block, block.class_sums())
 
     def _count(self, block: Block, shares: Floats) -> First:
-        """shares: their sums"""
+        """Count the votes by truth; `shares` are the summed vote shares."""
         K = block.n_classes
         n = np.zeros((block.n_annotators, K, K))
         block.kernels("confusion").counts(fixed_length(K), *block.votes, block.posterior, n)
@@ -137,7 +137,7 @@ class HDS(Method):
         return self._parameters(before.u, before.alpha, statistics.tau, statistics.n)
 
     def bound(self, parameters: Parameters, statistics: Statistics) -> float:
-        """A lower bound of log p(votes | alpha, u): parameters as the sweep used them, phi as it left them."""
+        """Return a lower bound of log p(votes | alpha, u), from the parameters of the sweep and the phi it computed."""
         u, tau = parameters.u, parameters.tau
         of_tau = float(np.vdot(u - tau.counts, tau.log)) + tau.log_beta - dirichlets(u).log_beta
         return statistics.log_norm + of_tau + parameters.of_v
@@ -167,7 +167,7 @@ class HDS(Method):
         return SufficientStatistics(First(0.0, tau, counts, more["u"]), Statistics(0.0, tau, counts, 0.0), parameters)
 
     def recompute_priors(self, parameters: Parameters, first: First) -> Parameters:
-        shares = first.u if self.class_prior == "votes" else np.maximum(first.u, parameters.u)  # no sum; 1 stays 1
+        shares = first.u if self.class_prior == "votes" else np.maximum(first.u, parameters.u)  # flat: 1 stays 1
         return parameters._replace(u=self._class_counts(shares))
 
     def _class_counts(self, shares: Floats) -> Floats:
@@ -181,8 +181,8 @@ class HDS(Method):
         return Parameters(u, dirichlets(u + tau), alpha, n, log_v, of_v)
 
 
-def learn(n: Floats, alpha: Floats, steps: int = STEPS) -> tuple[Floats, float]:
-    """Minka's fixed point, class by class as long as the evidence rises. -> alpha [L, K] and its evidence."""
+def learn(n: Floats, alpha: Floats, steps: int = STEPS_PER_SWEEP) -> tuple[Floats, float]:
+    """Run Minka's fixed point for each class while the evidence rises; return alpha [L, K] and its evidence."""
     alpha = np.maximum(alpha, LEAST_ALPHA)
     value, up, down = _evidence(n, alpha)
     for _ in range(steps):
@@ -201,15 +201,18 @@ def _evidence(n: Floats, alpha: Floats) -> tuple[Floats, Floats, Floats]:
         kernels.evidence(run, alpha, value, up, down)
         return value, up, down
 
-    value, up, down = zip(*in_threads(of, _runs(n)), strict=True)
+    value, up, down = zip(*in_threads(of, _batches(n)), strict=True)
     return np.asarray(sum(value)), np.asarray(sum(up)), np.asarray(sum(down))
 
 
 def _expected_logs(n: Floats, alpha: Floats, logs: Floats) -> float:
-    jobs = zip(_runs(n), _runs(logs), strict=True)
+    jobs = zip(_batches(n), _batches(logs), strict=True)
     return sum(in_threads(lambda job: kernels.expected_logs(job[0], alpha, job[1]), jobs))
 
 
-def _runs(of_annotators: Floats) -> list[Floats]:
-    """Of so many annotators each, whatever the number of threads: sums have the same bits."""
-    return [of_annotators[first : first + RUN] for first in range(0, len(of_annotators), RUN)]
+def _batches(of_annotators: Floats) -> list[Floats]:
+    """Split into batches of fixed size, so that sums do not depend on the number of threads."""
+    return [
+        of_annotators[first : first + ANNOTATORS_PER_BATCH]
+        for first in range(0, len(of_annotators), ANNOTATORS_PER_BATCH)
+    ]

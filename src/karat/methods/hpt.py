@@ -1,7 +1,7 @@
-"""HPT: prototypes first, then each annotator's own way.
+"""HPT: PTBCC with its prototypes first, then HDS with a confusion matrix for each annotator.
 
-PTBCC is run to its end; from its posterior the updates of HDS go on. The prototypes, learned from everybody, find the
-right basin; then each annotator may leave them as far as their votes justify it.
+PTBCC runs until it ends, and HDS starts from its posterior. The prototypes, learned from all annotators, find a good
+starting point; then the matrix of each annotator can differ from them as far as their votes justify.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ __all__ = ["HPT"]
 class HPT(HDS):
     """PTBCC's prototypes to find the truth roughly, then each annotator's own confusion matrix (HDS) to refine it.
 
-    Assumes that annotators err independently given the truth. Use it where annotators differ in more ways than a few
-    prototypes can tell, and have cast enough votes to show it. The record holds the sweeps of PTBCC first, without a
-    bound: it is another model's. Costs a fit of PTBCC and one of HDS.
+    It assumes that annotators err independently given the truth. Use it if annotators differ in more ways than a few
+    prototypes can describe, and have cast enough votes to show it. The steps of the result begin with the sweeps of
+    PTBCC, without a bound, since theirs belongs to another model. It costs one fit of PTBCC and one of HDS.
 
     Parameters
     ----------

@@ -2,14 +2,14 @@
 
 H.-C. Kim, Z. Ghahramani: Bayesian Classifier Combination. AISTATS 2012. "ep" has the priors, the inference
 and the number of sweeps of the Infer.NET program of M. Venanzi, J. Guiver, G. Kazai, P. Kohli, M. Shokouhi:
-Community-Based Bayesian Aggregation Models for Crowdsourcing. WWW 2014, which the PTBCC paper compares.
+Community-Based Bayesian Aggregation Models for Crowdsourcing. WWW 2014, with which the PTBCC paper compares.
 
     tau ~ Dirichlet(1)            how frequent the classes are
     v_jk ~ Dirichlet(b_k)         how annotator j votes when the truth is k; b favours k
     z_i ~ tau                     truth of task i
     y_ij ~ v_{j, z_i}             the vote
 
-q(tau) = Dirichlet(g) and q(v_jk) = Dirichlet(a_jk). Two ways to find them:
+q(tau) = Dirichlet(g) and q(v_jk) = Dirichlet(a_jk). There are two ways to find them:
 
 expectation propagation ("ep"): T. P. Minka: Expectation Propagation for Approximate Bayesian Inference. UAI 2001.
     A vote that j cast on task i for l adds delta_k to a_jkl, and a task adds eps_ik to g_k; see kernels/ibcc.py.
@@ -36,24 +36,24 @@ from karat.votes.annotations import Annotations
 
 __all__ = ["IBCC"]
 
-STOP = {"ep": (40, 0.0), "vb": (500, 1e-3)}  # most iterations, tolerance
+STOPPING_DEFAULTS = {"ep": (40, 0.0), "vb": (500, 1e-3)}  # max_iterations, tolerance
 
 
 class Statistics(NamedTuple):
-    """What tasks and votes add to the priors."""
+    """The counts that tasks and votes add to the priors."""
 
     change: float
     g: Floats  # [K]
-    a: Floats  # [W, L, K]: the vote before the truth, as the kernels walk through it
+    a: Floats  # [W, L, K]: the axis of votes before that of truths, the order in which the kernels read
     log_norm: float = 0.0  # vb: sum_i log of the normaliser of phi_i
 
 
 class Expectations(NamedTuple):
-    """What variational Bayes needs of q."""
+    """The expectations under q that variational Bayes needs."""
 
     log_tau: Floats  # [K]
     log_v: Floats  # [W, L, K]
-    log_beta: float  # of the posteriors less that of the priors
+    log_beta: float  # of the posteriors minus that of the priors
 
 
 class Parameters(NamedTuple):
@@ -67,9 +67,9 @@ class IBCC(Method):
     """Each annotator has a confusion matrix of their own, with a prior that expects skill (Bayesian DS).
 
     Assumes that annotators err independently given the truth, each in their own way. Use it instead of DS where
-    annotators cast few votes: the prior fills the gaps. The default, variational Bayes, maximises a bound and runs
-    until it has converged. The paper's row is expectation propagation (`inference="ep"`), 40 sweeps of it, which
-    has no bound and keeps K numbers per vote. Costs some nanoseconds per vote, class and sweep.
+    annotators cast few votes: the prior fills in for missing votes. The default, variational Bayes, maximises a bound
+    and runs until it has converged. The paper uses 40 sweeps of expectation propagation (`inference="ep"`), which has
+    no bound and stores K numbers per vote. It costs a few nanoseconds per vote, class and sweep.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class IBCC(Method):
         The largest number of sweeps. By default 40 with expectation propagation and 500 with variational Bayes.
     seed : int, default 0
         Has no effect: nothing is drawn at random.
-    inference : {"ep", "vb"}, default "ep"
+    inference : {"ep", "vb"}, default "vb"
         Expectation propagation or variational Bayes.
     right : float, optional
         Pseudo-count of right votes in each confusion matrix. By default 7/3 (K - 1) with expectation propagation and
@@ -99,7 +99,11 @@ class IBCC(Method):
     name: ClassVar[str] = "ibcc"
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("a",)
-    limits: ClassVar[Mapping[str, Allowed]] = {"inference": tuple(STOP), "right": POSITIVE, "wrong": POSITIVE}
+    limits: ClassVar[Mapping[str, Allowed]] = {
+        "inference": tuple(STOPPING_DEFAULTS),
+        "right": POSITIVE,
+        "wrong": POSITIVE,
+    }
     keeps: ClassVar[dict[str, str]] = {"a": "WKK", "g": "K"}
 
     tolerance: float | None = None  # type: ignore[assignment]  # None: 1e-3 (vb) or 0 (ep)
@@ -109,14 +113,14 @@ class IBCC(Method):
     wrong: float = 1.0  # and its b_kl
 
     def __post_init__(self) -> None:
-        if self.inference in STOP:
-            most, tolerance = STOP[self.inference]
+        if self.inference in STOPPING_DEFAULTS:
+            most, tolerance = STOPPING_DEFAULTS[self.inference]
             self.max_iterations = most if self.max_iterations is None else self.max_iterations
             self.tolerance = tolerance if self.tolerance is None else self.tolerance
         super().__post_init__()
 
     @property
-    def has_bound(self) -> bool:  # type: ignore[override]  # of an instance: "ep" has none
+    def has_bound(self) -> bool:  # type: ignore[override]  # a property, since "ep" has none
         return self.inference == "vb"
 
     def n_parameters(self, annotations: Annotations) -> int:
@@ -124,12 +128,12 @@ class IBCC(Method):
         return 2 * annotations.n_annotators * annotations.n_classes**2 + messages
 
     def _expected(self, n_classes: int) -> Floats:
-        """[K, K], or [W, L, K] with what is known from an earlier run."""
+        """Return the prior counts: [K, K], or [W, L, K] with the counts of an earlier run."""
         b = self.prior(n_classes)
         return b if self.earlier is None else b + self.earlier
 
     def prior(self, n_classes: int) -> Floats:
-        """b: [K, K], the same for truth and vote exchanged."""
+        """[K, K] Return b, which is symmetric in truth and vote."""
         paper = 7 / 3 * max(n_classes - 1, 1) if self.inference == "ep" else 4.0
         right = paper if self.right is None else self.right
         return self.wrong + (right - self.wrong) * np.eye(n_classes)
@@ -159,7 +163,7 @@ class IBCC(Method):
         return Parameters(g, a, None)
 
     def bound(self, parameters: Parameters, statistics: Statistics) -> float:
-        """The evidence bound: parameters as the sweep used them, phi as it left them."""
+        """Return the ELBO of the parameters that the sweep used and the phi that it computed."""
         if parameters.vb is None:
             return super().bound(parameters, statistics)
         log_tau, log_v, log_beta = parameters.vb

@@ -1,4 +1,4 @@
-"""The maths, one file per method, in the symbols of its paper. `karat.methods.registry` lists them."""
+"""Look up methods by name. `karat.methods.registry` lists Karat's own methods."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ __all__ = [
     "with_note",
 ]
 
-OBSOLETE = {"auto": ("folds", "most_votes", "calibrate")}  # settings of methods that are gone
+OBSOLETE = {"auto": ("folds", "most_votes", "calibrate")}  # ignored settings of removed methods
 
-KNOWN = {
+LEARNED_SHAPES = {  # shapes, as in karat.system.validation
     "class_prior": "K",
     "confusion": "WKK",
     "weights": "WS",
     "prototypes": "SKK",
-}  # shapes, as in karat.system.validation
+}
 
 
 def method_names() -> list[str]:
-    """The names of all methods: Karat's own, then those that other packages have registered."""
+    """Return the names of all methods: Karat's own, then those that other packages have registered."""
     return [*REGISTRY, *outside_names()]
 
 
 def method_class(name: str) -> type[Method]:
-    """The class registered under a name (upper or lower case), or under what an old name means now."""
+    """Return the class registered under a name (upper or lower case) or under its current name, if it is an old one."""
     registered = ALIASES.get(name.lower(), name.lower())
     if registered not in REGISTRY:
         if (outside := outside_class(registered)) is not None:
@@ -58,9 +58,9 @@ def method_class(name: str) -> type[Method]:
 
 
 def method_of(result: ResultData) -> Method:
-    """The method that made the result, with its settings; what it needs of the result is checked.
+    """Return the method of a result, with its settings. Check the arrays that the method needs from the result.
 
-    For a method that is gone: the one that its name means now, with the settings of that one.
+    For a removed method, return the method that its name means now, with the default settings of that method.
     """
     chosen = method_class(result.method)
     if result.method in ALIASES:
@@ -74,7 +74,7 @@ def method_of(result: ResultData) -> Method:
 
 
 def make_method(method: str | Method, settings: dict[str, Any], *, paper: bool = False) -> Method:
-    """The method of this name with these settings; a finished method takes no more of them.
+    """Return the method of this name with these settings. A method object is returned as it is, without settings.
 
     With `paper`, the settings that are not given are those of the paper's tables.
     """
@@ -92,14 +92,14 @@ def make_method(method: str | Method, settings: dict[str, Any], *, paper: bool =
 
 
 def with_note(made: Method, name: str) -> Method:
-    """The same method; if it was asked for by an old name, its results say so."""
+    """Return the same method, with a note for its results if it was requested by an old name."""
     if name.lower() in ALIASES:
         made.notes = (f"{name} now means {made.name}; it no longer compares and blends several methods.",)
     return made
 
 
 def current_settings(name: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings without those of a method that is gone, which a warning names."""
+    """Return the settings without those of a removed method; a warning names them."""
     old = [setting for setting in settings if setting in OBSOLETE.get(name.lower(), ())]
     if old:
         now = f"{name} now means {ALIASES[name.lower()]}"
@@ -108,7 +108,7 @@ def current_settings(name: str, settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def no_setting(method: str, setting: str) -> InputError:
-    """Says which settings there are, and who has the one that was asked for."""
+    """Return an error that lists the settings of the method, and the methods that have the requested one."""
     others = [name for name in method_names() if setting in method_class(name)().settings]
     hint = f"; {setting} is a setting of {', '.join(others)}: name the method, too" if others else ""
     return InputError(f"{method} has no setting {setting}; it has {', '.join(method_class(method)().settings)}{hint}")
@@ -122,13 +122,13 @@ def _check_setting(method: str, name: str, value: Any, default: Any) -> None:
 
 
 def _check_kept(chosen: type[Method], known: Learned) -> None:
-    """Compiled code works with these arrays, and checks no index. All must be of the same sizes."""
-    fields = {**KNOWN, **chosen.keeps}
-    held = {name: values for name in KNOWN if (values := getattr(known, name)) is not None} | known.statistics
+    """Raise an error if the arrays do not have matching sizes: compiled code uses them without index checks."""
+    fields = {**LEARNED_SHAPES, **chosen.keeps}
+    held = {name: values for name in LEARNED_SHAPES if (values := getattr(known, name)) is not None} | known.statistics
     lost = [name for name in [*(chosen.remembers or ()), *chosen.keeps] if name not in held]
     try:
         if lost:
             raise ValueError(f"{lost[0]} is missing")
         check(held, {name: Field(shape, "f", 0) for name, shape in fields.items()}, {})
     except ValueError as error:
-        raise InputError(f"the model does not hold what {chosen.name} keeps ({error}); fit it again") from None
+        raise InputError(f"the model does not hold the arrays of {chosen.name} ({error}); fit it again") from None

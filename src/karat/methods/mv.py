@@ -19,9 +19,9 @@ class Statistics(NamedTuple):
 
 @dataclass(kw_only=True)
 class MajorityVote(Method):
-    """The plain vote: every annotator counts the same.
+    """Plain majority vote: every vote has the same weight.
 
-    Use it as the yardstick, or where annotators are alike and plentiful. One pass, no parameters.
+    Use it as the baseline, or if there are many annotators of similar skill. It needs one pass and has no parameters.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class MajorityVote(Method):
         return statistics
 
     def sweep(self, block: Block, parameters: Statistics) -> Statistics:
-        return Statistics(0.0, block.class_sums())  # the shares stay what they are
+        return Statistics(0.0, block.class_sums())  # the shares do not change
 
     def expect(self, statistics: Statistics, before: Statistics) -> Statistics:
         return statistics

@@ -1,4 +1,4 @@
-"""Methods of other packages: registered by `karat.register`, or by an entry point of the group `karat.methods`."""
+"""Methods of other packages, registered by `karat.register` or by an entry point of the group `karat.methods`."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ def register(name: str, method: type[Method]) -> type[Method]:
 
 
 def outside_names() -> list[str]:
-    """The names of methods that other packages have registered and that can be loaded."""
+    """Return the names of methods that other packages have registered and that can be loaded."""
     return [*_registered, *(name for name in _entry_points() if name not in _registered and _loaded(name))]
 
 
 def outside_class(name: str) -> type[Method] | None:
-    """The class that another package has registered under this name."""
+    """Return the class that another package has registered under this name, or None."""
     return _registered.get(name) or (_loaded(name) if name in _entry_points() else None)
 
 
@@ -79,12 +79,12 @@ def _entry_points() -> dict[str, EntryPoint]:
 
 @cache
 def _loaded(name: str) -> type[Method] | None:
-    """None and a warning, if it cannot be loaded: a broken package must not stop work with other methods."""
+    """Load the class; warn and return None if that fails, so that a broken package does not affect other methods."""
     point = _entry_points()[name]
     try:
         found = point.load()
         _check(name, found)
-    except Exception as error:  # whatever the other package does
+    except Exception as error:  # the other package can raise any exception
         package = point.dist.name if point.dist else "another package"
         warnings.warn(
             f"the method {name} of {package} ({point.value}) cannot be used: {type(error).__name__}: {error}",

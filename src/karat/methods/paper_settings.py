@@ -1,7 +1,7 @@
 """The settings behind the tables of the PTBCC paper, for every method that it compares.
 
-They follow the programs that the paper ran, with their peculiarities: see the docstring of each method. They are
-written out where they differ from a method's defaults, and where a default may change one day.
+They follow the programs that the authors of the paper ran: see the docstring of each method. Settings are written out
+if they differ from a method's defaults, or if the default may change later.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "max_iterations": 100,
         "ties": "random",
         "quantiles": "printed",
-        "seed": 1,  # with 0 the lots on the MS data fall two standard deviations below their mean
+        "seed": 1,  # with 0, the random ties on the MS data give an accuracy two standard deviations below the mean
     },
     "ds": {"tolerance": 0.0, "max_iterations": 20, "quality": 0.7},
     "glad": {"tolerance": 1e-4, "max_iterations": 500, "priors": False, "cg_tolerance": 0.01, "cg_iterations": 25},
@@ -31,7 +31,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "tolerance": 1e-3,
         "max_iterations": 500,
         "n_restarts": 40,
-        "seed": 4,  # on val5 and val7 the best of 40 moves by one task in 100 with the seed; 4 meets the paper's row
+        "seed": 4,  # on val5 and val7 the best of 40 differs between seeds by one task in 100; 4 matches the paper
     },
     "fgbcc": {
         "tolerance": 1e-6,
@@ -45,12 +45,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 def in_paper(name: str) -> bool:
-    """Whether the paper compares this method."""
+    """Return whether the paper compares this method."""
     return name.lower() in SETTINGS
 
 
 def paper_settings(name: str) -> dict[str, Any]:
-    """The settings of the paper's row for this method; an InputError, if the paper has no such row."""
+    """Return the settings of the paper for this method. Raise an InputError if the paper does not compare it."""
     if not in_paper(name):
         raise InputError(f"{name} is not among the paper's methods: {', '.join(SETTINGS)}")
     return dict(SETTINGS[name.lower()])

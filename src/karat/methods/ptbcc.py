@@ -37,7 +37,7 @@ LEAST_COUNT = 1e-9  # digamma needs positive counts
 
 
 class Statistics(NamedTuple):
-    """Sums over votes. D counts the prototypes but the first: its share is what is left."""
+    """Sums over votes. D = S - 1 counts the prototypes except the first, whose sums follow from the totals."""
 
     change: float
     tau: Floats  # [K]       sum_i phi_ik
@@ -45,11 +45,11 @@ class Statistics(NamedTuple):
     total: Floats  # [L, K]  sum over votes for l of phi_ik
     confusion: Floats  # [L, D, K]  sum over votes for l of phi_ik theta_jis
     log_norm: float  # sum_i log of the normaliser of phi_i
-    entropy: float  # theta's entropy, but for the part that follows from pi
+    entropy: float  # entropy of theta, without the part that follows from pi
 
 
 class First(NamedTuple):
-    """Sums of the first pass: theta before and after it is normalised."""
+    """Sums of the first pass, with theta before and after normalisation."""
 
     change: float
     tau: Floats
@@ -64,11 +64,11 @@ class Priors(NamedTuple):
     beta: Floats  # [W, S]
     a: Floats  # [S, K, L]
     log_beta: float  # of all three
-    votes: Floats  # [W] votes of each annotator
+    votes: Floats  # [W] number of votes of each annotator
 
 
 class Earlier(NamedTuple):
-    """What an earlier run knew: the counts of its posterior."""
+    """Prior knowledge from an earlier run: the counts of its posterior."""
 
     pi: Floats  # [W, S]
     v: Floats  # [S, K, L]
@@ -85,8 +85,8 @@ class Parameters(NamedTuple):
 class PTBCC(Method):
     """A few prototype confusion matrices shared by all annotators; each annotator is a mixture of them.
 
-    Use it where annotators cast few votes each, or classes are unbalanced: prototypes learn from everybody.
-    Costs a few nanoseconds per vote and sweep.
+    Use it if annotators cast few votes each or classes are unbalanced: prototypes are learned from all annotators. It
+    costs a few nanoseconds per vote and sweep.
 
     Parameters
     ----------
@@ -144,18 +144,18 @@ class PTBCC(Method):
     e: float = 1.0
     f: float = 5.0
     m: float = 1.35
-    pi_strength: float = 0.4  # weight of the first assignments in the prior of pi
-    v_strength: float = 0.5  # and in that of v
+    pi_strength: float = 0.4  # weight of the first assignments in the prior of pi ...
+    v_strength: float = 0.5  # ... and in that of v
     further: Literal["dirichlet", "uniform"] = "dirichlet"  # how prototypes beyond the second start
     prototypes: ArrayLike | None = None  # [S, K, K] to start from, instead of all of the above
     precision: Literal["double", "single"] = "double"  # of the posteriors; see `single`
-    accelerate: bool = False  # fewer sweeps to the same fixed point; the paper's stopping rule is another one
+    accelerate: bool = False  # fewer sweeps to the same fixed point; the stopping rule differs from the paper's
 
     def n_parameters(self, annotations: Annotations) -> int:
         return 3 * self.n_prototypes * (annotations.n_classes**2 + annotations.n_annotators)
 
     def first_prototypes(self, n_classes: int) -> Floats:
-        """A skilled annotator, a confused one, and further ones drawn at random or uniform: [S, K, K]."""
+        """[S, K, K] Return a skilled annotator, a confused one, and further ones that are random or uniform."""
         if self.prototypes is not None:
             return _checked(self.prototypes, n_classes)
         identity = np.eye(n_classes)
@@ -194,9 +194,9 @@ class PTBCC(Method):
         return Priors(u, beta, a, log_beta, votes=first.pi.sum(axis=1).round())
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
-        """(11), (12) and the sums of (8)-(10) for the tasks of a block."""
+        """Compute (11), (12) and the sums of (8)-(10) for the tasks of a block."""
         log_odds_pi = _against_first(parameters.pi.log)
-        log_v = parameters.v.log.transpose(2, 0, 1)  # [L, S, K], as the kernel walks through it
+        log_v = parameters.v.log.transpose(2, 0, 1)  # [L, S, K], the order in which the kernel reads
         base, diff = np.ascontiguousarray(log_v[:, 0]), _against_first(log_v)
         tau, pi, total, confusion = map(np.zeros_like, (parameters.tau.log, log_odds_pi, base, diff))
         _, n_others, n_classes = diff.shape
@@ -221,7 +221,7 @@ class PTBCC(Method):
         return _parameters(before.priors, statistics.tau, *_with_first(statistics, before))
 
     def bound(self, parameters: Parameters, statistics: Statistics) -> float:
-        """Equation (4), with the constants: parameters as the sweep used them, phi and theta as it left them."""
+        """Return (4), with constants, of the parameters that the sweep used and the phi and theta it computed."""
         (u, beta, a, prior_log_beta, _), tau, pi, v = parameters
         pi_sums, confusion = _with_first(statistics, parameters)
         expectations = (
@@ -236,10 +236,10 @@ class PTBCC(Method):
 
     @property
     def single(self) -> bool:
-        """In 32 bits a posterior is rounded by up to 3e-8 in each sweep. Sums, parameters and the bound stay in 64.
+        """Whether posteriors have 32 bits, with rounding errors up to 3e-8 per sweep. All other numbers have 64 bits.
 
-        Measured on simulated votes, posteriors end within 1e-6 of those in 64 bits, after as many sweeps; what
-        differs by less than the rounding counts as tied.
+        On simulated votes, the final posteriors are within 1e-6 of those in 64 bits, after the same number of sweeps.
+        Classes whose probabilities differ by less than the rounding error count as tied.
         """
         return self.precision == "single"
 
@@ -268,7 +268,7 @@ class PTBCC(Method):
         )
 
     def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
-        """Posterior counts less the priors' are the sums; the priors are sums of the first pass."""
+        """Return the posterior counts minus the prior counts, and the sums of the first pass from the priors."""
         more = result.learned.statistics
         own = self.n_prototypes if self.prototypes is None else len(self.first_prototypes(len(more["nu"])))
         if len(more["mu"]) != own:
@@ -281,7 +281,7 @@ class PTBCC(Method):
         return SufficientStatistics(first, statistics, _parameters(self._priors(first), tau, pi, confusion))
 
     def with_prior(self, earlier: Earlier) -> Self:
-        """The prototypes start where they were, so that each keeps its meaning; classes that are new start as usual."""
+        """Start from the earlier prototypes, so that each keeps its meaning; new classes start as by default."""
         first = self.first_prototypes(earlier.v.shape[-1])
         informed = Method.with_prior(self, earlier)
         informed.prototypes = mean(earlier.v + first)
@@ -317,12 +317,12 @@ def _parameters(priors: Priors, tau: Floats, pi: Floats, confusion: Floats) -> P
 
 
 def _against_first(log_p: Floats) -> Floats:
-    """Log-odds of the other prototypes (second axis) against the first."""
+    """Return the log-odds of the other prototypes (second axis) against the first."""
     return np.ascontiguousarray(log_p[:, 1:] - log_p[:, :1])
 
 
 def _with_first(statistics: Statistics, parameters: Parameters) -> tuple[Floats, Floats]:
-    """The sums of all prototypes, [W, S] and [S, K, L]: the first one has what the others leave."""
+    """Return the sums of all prototypes, [W, S] and [S, K, L]; the first is the total minus the others."""
     pi = np.column_stack([parameters.priors.votes - statistics.pi.sum(axis=1), statistics.pi])
     rest = statistics.total[:, None] - statistics.confusion.sum(axis=1, keepdims=True)
     confusion = np.concatenate([rest, statistics.confusion], axis=1).transpose(1, 2, 0)

@@ -1,13 +1,13 @@
-"""The only list of methods. A line here brings the command-line choice, the class in `karat`, the laws, the
-documentation's row and the benchmark's row. Loading it loads none of them."""
+"""The list of methods. One line here adds a method to the command line, the classes of `karat`, the checks of
+`karat.checks`, the documentation and the benchmarks. Importing this module does not import the methods."""
 
 from __future__ import annotations
 
 __all__ = ["ALIASES", "DEFAULT_METHOD", "REGISTRY"]
 
-DEFAULT_METHOD = "anchored"  # wherever the user names none
+DEFAULT_METHOD = "anchored"  # if the user names none
 
-ALIASES = {"auto": DEFAULT_METHOD}  # names of methods that are gone, and what they mean now
+ALIASES = {"auto": DEFAULT_METHOD}  # names of removed methods, and what they mean now
 
 REGISTRY = {
     "mv": "karat.methods.mv:MajorityVote",

@@ -1,4 +1,4 @@
-"""What values a method's settings may have: one check for all methods, in one sentence."""
+"""Check the values of a method's settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["COUNT", "ITERATIONS", "POSITIVE", "SEED", "SHARE", "TOLERANCE", "All
 
 
 class Range(NamedTuple):
-    """Finite numbers; `words` says in short what they are."""
+    """A range of finite numbers; `words` describes it."""
 
     words: str
     low: float
@@ -27,7 +27,7 @@ class Range(NamedTuple):
         return f"{self.words}{', a whole number' if self.whole else ''} from {self.low:g} to {self.high:g}"
 
 
-# Beyond a million, or below a millionth, sums lose the votes, and functions such as digamma overflow.
+# Above a million or below a millionth, sums lose the votes to rounding, and functions such as digamma overflow.
 POSITIVE = Range("positive", 1e-6, 1e6)
 SHARE = Range("between 0 and 1", 1e-6, 1 - 1e-6)
 COUNT = Range("at least 1", 1, 1e6, whole=True)
@@ -39,7 +39,7 @@ Allowed = Range | tuple[str, ...]
 
 
 def check_settings(settings: Mapping[str, Any], defaults: Mapping[str, Any], limits: Mapping[str, Allowed]) -> None:
-    """Refuse a value that is not allowed. A default of None stands for what the method chooses itself."""
+    """Raise an error if a value is not allowed. With a default of None, the method chooses the value itself."""
     for name, allowed in limits.items():
         value = settings[name]
         if not (value is None and defaults[name] is None) and value not in allowed:

@@ -4,14 +4,14 @@ Gongqing Wu, Xingrui Zhuo, Xianyu Bao, Xuegang Hu, Richang Hong, Xindong Wu: Cro
 Reliability-Driven Multi-View Graph Embedding. ACM Transactions on Knowledge Discovery from Data 17 (5), 2023.
 
 Tasks and annotators are the nodes of a graph, votes its edges. A small network turns the features X of the nodes,
-made of the annotators' reliabilities r, into embeddings e, one number a class; those of a task shall lie near the
-one-hot votes C_ij of reliable annotators:
+computed from the annotators' reliabilities r, into embeddings e with one number per class. The embedding of a task
+should be close to the one-hot votes C_ij of reliable annotators:
 
     h1 = relu(A1hat X W1 + b1),  h2 = relu(A2hat (A2hat X W2 + b2) W3 + b3),  e = (h1 + h2) W4 + b4
     loss = mean_j [ r_j mean_i ||e_i - C_ij|| ]
-with A1 = A + 2 I and A2 = A + I, both normalised by their degrees. No activation stands between W2 and W3 and X is
-constant within a step, so A2hat A2hat X is computed once, the network sees W2 W3 as one matrix, and the gradient
-needs no pass through the graph. Gradients are derived by hand.
+with A1 = A + 2 I and A2 = A + I, both normalised by their degrees. There is no activation between W2 and W3, and X is
+constant within a step, so A2hat A2hat X is computed once, W2 W3 is used as one matrix, and the gradient needs no pass
+through the graph. Gradients are derived by hand.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from karat.votes.annotations import Annotations
 
 __all__ = ["TiReMGE"]
 
-Real = NDArray[Any]  # float32, as in the original; float64 to check gradients
+Real = NDArray[Any]  # float32, as in the original program; float64 to check gradients
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-7  # Adam
-LEAST = 1e-12  # a vector of this length has no direction
-NODES = 4096  # whose gradients are added in float32 before they join the others
+MIN_LENGTH = 1e-12  # minimum length in divisions: shorter vectors have no direction
+NODES_PER_BATCH = 4096  # gradients of a batch are added in float32, then to the total
 
 
 class Weights(NamedTuple):
@@ -54,7 +54,7 @@ class Weights(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """What the network sees of the graph; tasks first, then annotators."""
+    """The inputs of the network; tasks first, then annotators."""
 
     near: Real  # [T + W, K] A1hat X
     far: Real  # [T + W, K] A2hat A2hat X
@@ -80,14 +80,14 @@ class Parameters(NamedTuple):
 
 @dataclass(kw_only=True)
 class TiReMGE(Method):
-    """A graph network embeds tasks near the votes of annotators who are reliable and like each other.
+    """A graph network embeds tasks near the votes of annotators who are reliable and similar to each other.
 
-    Use it to compare: it seldom beats majority vote. The public program of its authors does not reach the figure
-    that the PTBCC paper reports (mean accuracy .7036), and neither does this one, which agrees with that program
-    (.66 on ten of the eleven sets; below majority vote on most). Always 150 steps, each a few passes over votes
-    and nodes and all pairs of annotators. The seed decides where it starts. There is no posterior in the model:
-    probabilities are a softmax of the embedding. Nor is there a place for known truths: it takes no gold.
-    Reliabilities are shared among annotators that embed alike, mostly all of them, and so lie close together.
+    Use it for comparisons only: it seldom beats majority vote. The public program of its authors does not reach the
+    accuracy that the PTBCC paper reports (mean .7036), and neither does this implementation, which agrees with that
+    program (.66 on ten of the eleven data sets; below majority vote on most). It always runs 150 steps, each a few
+    passes over votes, nodes and all pairs of annotators. The start depends on the seed. The model has no posterior:
+    probabilities are a softmax of the embedding. It cannot use known truths. Reliabilities are shared among annotators
+    with similar embeddings, usually all of them, so they are close together.
 
     Parameters
     ----------
@@ -116,14 +116,14 @@ class TiReMGE(Method):
     takes_gold: ClassVar[bool] = False
     divisible: ClassVar[bool] = False
     random_start: ClassVar[bool] = True
-    unstable: ClassVar[tuple[str, ...]] = ("reliability",)  # 32 bits, and Adam divides by small numbers
+    unstable: ClassVar[tuple[str, ...]] = ("reliability",)  # float32, and Adam divides by small numbers
     limits: ClassVar[Mapping[str, Allowed]] = {
         "learning_rate": Range("positive", 1e-9, 10.0),
         "units": COUNT,
         "view_units": COUNT,
     }
 
-    tolerance: float = 0.0  # all steps are taken
+    tolerance: float = 0.0  # 0: always run all steps
     max_iterations: int = 150
     learning_rate: float = 0.01
     units: int = 256  # of the hidden layers
@@ -144,7 +144,7 @@ class TiReMGE(Method):
         return Parameters(weights, zeros, zeros, 0, statistics.reliability, statistics.tau)
 
     def first_weights(self, n_classes: int, dtype: DTypeLike = np.float32) -> Weights:
-        """Glorot's uniform weights, and biases of zero."""
+        """Draw Glorot's uniform weights; biases are zero."""
         rng = np.random.default_rng(self.seed)
 
         def draw(rows: int, columns: int) -> Real:
@@ -163,14 +163,14 @@ class TiReMGE(Method):
         )
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
-        inputs = look_around(block, features(block, parameters.reliability))
+        inputs = network_inputs(block, features(block, parameters.reliability))
         loss, reliability, gradient, e = learn(block, parameters.weights, inputs, parameters.reliability)
         change, tau = _posteriors(block, e[: block.n_tasks])
         return Statistics(change, tau, reliability, loss, gradient)
 
     def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
-        """A step of Adam."""
-        assert statistics.gradient is not None  # it is, but at the start
+        """Run one step of Adam."""
+        assert statistics.gradient is not None  # only `start` has no gradient
         steps = before.steps + 1
         rate = self.learning_rate * math.sqrt(1 - BETA_2**steps) / (1 - BETA_1**steps)
         arrays = zip(before.weights, before.momentum, before.scale, statistics.gradient, strict=True)
@@ -187,7 +187,7 @@ class TiReMGE(Method):
 
 
 def features(block: Block, reliability: Real) -> Real:
-    """[T + W, K]: softmax over the classes of the reliabilities behind each."""
+    """[T + W, K] Return the softmax over classes of the summed reliabilities behind each class."""
     x = np.zeros((block.n_tasks + block.n_annotators, block.n_classes), reliability.dtype)
     kernels.add_reliabilities(*block.votes, reliability, x)
     np.exp(x, out=x)
@@ -196,7 +196,7 @@ def features(block: Block, reliability: Real) -> Real:
 
 
 def _posteriors(block: Block, e: Real) -> tuple[float, Floats]:
-    """Softmax of the tasks' embeddings. -> biggest change, sum of the posteriors."""
+    """Set posteriors to the softmax of the embeddings; return the largest change and the sum of the posteriors."""
     classes, n_tasks = fixed_length(block.n_classes), len(e)
     score, tau = e.astype(np.float64).ravel(), np.zeros(block.n_classes)
     subtract_largest(classes, n_tasks, score, block.gold)
@@ -205,15 +205,15 @@ def _posteriors(block: Block, e: Real) -> tuple[float, Floats]:
     return change, tau
 
 
-def look_around(block: Block, x: Real) -> Inputs:
+def network_inputs(block: Block, x: Real) -> Inputs:
     degree = _degrees(block).astype(x.dtype)
-    near = _spread(block, x, degree, self_loops=2)
-    far = _spread(block, _spread(block, x, degree, self_loops=1), degree, self_loops=1)
-    return Inputs(near, far, _spread(block, np.ones_like(x[:, :1]), degree, self_loops=1)[:, 0])
+    near = _propagate(block, x, degree, self_loops=2)
+    far = _propagate(block, _propagate(block, x, degree, self_loops=1), degree, self_loops=1)
+    return Inputs(near, far, _propagate(block, np.ones_like(x[:, :1]), degree, self_loops=1)[:, 0])
 
 
 def _degrees(block: Block) -> Floats:
-    """The number of votes of each node, counted once."""
+    """Return the number of votes of each node; computed once."""
     if "degree" not in block.state:
         ones = np.ones((block.n_tasks + block.n_annotators, 1))
         degree = np.zeros_like(ones)
@@ -222,8 +222,8 @@ def _degrees(block: Block) -> Floats:
     return block.state["degree"]
 
 
-def _spread(block: Block, x: Real, degree: Real, self_loops: int) -> Real:
-    """Ahat x = D^-1/2 (A + self_loops I) D^-1/2 x, with D the degrees including the self loops."""
+def _propagate(block: Block, x: Real, degree: Real, self_loops: int) -> Real:
+    """Return Ahat x = D^-1/2 (A + self_loops I) D^-1/2 x, where D are the degrees including self loops."""
     root = 1 / np.sqrt(degree + self_loops)
     scaled = x * root
     total: Real = scaled * x.dtype.type(self_loops)
@@ -233,7 +233,7 @@ def _spread(block: Block, x: Real, degree: Real, self_loops: int) -> Real:
 
 
 def learn(block: Block, weights: Weights, inputs: Inputs, before: Real) -> tuple[float, Real, Weights, Real]:
-    """The loss, the new reliabilities, the gradient of the loss by the weights, and the embeddings.
+    """Return the loss, the new reliabilities, the gradient of the loss by the weights, and the embeddings.
 
     `before`, the reliabilities of the last step, and `inputs` are constants of this step.
     """
@@ -245,9 +245,9 @@ def learn(block: Block, weights: Weights, inputs: Inputs, before: Real) -> tuple
 
 
 def judge(block: Block, e: Real, before: Real) -> tuple[float, Real, Real]:
-    """The loss, the new reliabilities, and the gradient of the loss by the embeddings.
+    """Return the loss, the new reliabilities, and the gradient of the loss by the embeddings.
 
-    a_j = (sum of j's distances) r_j of before;  raw_j = exp(-a_j / ||a||);  r = cor raw.
+    a_j = (sum of j's distances) times the previous r_j;  raw_j = exp(-a_j / ||a||);  r = cor raw.
     """
     n_tasks, n_annotators = block.n_tasks, block.n_annotators
     votes = _degrees(block)[n_tasks:, 0]
@@ -264,7 +264,7 @@ def judge(block: Block, e: Real, before: Real) -> tuple[float, Real, Real]:
 
 
 def _share(e: Real, raw: Floats, slope: Floats) -> tuple[Floats, Floats, Floats]:
-    """Annotators who embed alike share reliabilities. -> these, and the gradients by raw and by e."""
+    """Share reliabilities among similar annotators; return them and the gradients by raw and by e."""
     unit, norm = _unit(e.astype(np.float64))
     reliability, raw_slope = np.empty_like(raw), np.zeros_like(raw)
     columns = np.ascontiguousarray(unit.T)
@@ -274,24 +274,24 @@ def _share(e: Real, raw: Floats, slope: Floats) -> tuple[Floats, Floats, Floats]
 
 
 def _unit(x: Real) -> tuple[Real, Real]:
-    """x / ||x|| along the last axis, and the length."""
-    length = np.maximum(np.sqrt(np.sum(x * x, axis=-1, keepdims=True)), x.dtype.type(LEAST))
+    """Return x / ||x|| along the last axis, and the length."""
+    length = np.maximum(np.sqrt(np.sum(x * x, axis=-1, keepdims=True)), x.dtype.type(MIN_LENGTH))
     return x / length, length
 
 
 def _unit_slope(slope: Real, unit: Real, length: Real) -> Real:
-    """The gradient by x of what has the gradient `slope` by x / ||x||."""
+    """Return the gradient by x of a function with the gradient `slope` by x / ||x||."""
     return np.asarray((slope - unit * np.sum(slope * unit, axis=-1, keepdims=True)) / length)
 
 
 def _fold(weights: Weights) -> Layers:
-    """W2 and W3 as one matrix, and likewise b2."""
+    """Return W2 W3 as one matrix, and b2 multiplied by W3 likewise."""
     w1, b1, w2, b2, w3, b3, w4, _ = weights
     return Layers(w1, b1, w2 @ w3, b2 @ w3, b3, w4)
 
 
 def _unfold(weights: Weights, slopes: Layers, e_slope: Real) -> Weights:
-    """The gradient by all weights, from that by the folded ones."""
+    """Return the gradient by all weights from the gradient by the folded ones."""
     return Weights(
         w1=slopes.w1,
         b1=slopes.b1,
@@ -306,8 +306,8 @@ def _unfold(weights: Weights, slopes: Layers, e_slope: Real) -> Weights:
 
 def _slopes(inputs: Inputs, layers: Layers, e_slope: Real) -> Layers:
     total = Layers(*map(np.zeros_like, layers))
-    for first in range(0, len(e_slope), NODES):
-        part, nodes = Layers(*map(np.zeros_like, layers)), slice(first, first + NODES)
+    for first in range(0, len(e_slope), NODES_PER_BATCH):
+        part, nodes = Layers(*map(np.zeros_like, layers)), slice(first, first + NODES_PER_BATCH)
         near, far, ones = (array[nodes] for array in inputs)
         kernels.weight_gradient(near, far, ones, layers, e_slope[nodes], part)
         total = Layers(*(whole + addend for whole, addend in zip(total, part, strict=True)))

@@ -1,1 +1,1 @@
-"""What was found: the data of a result, its file, tables, predictions and metrics."""
+"""The results of fits: their data, saved files, tables, predictions and metrics."""

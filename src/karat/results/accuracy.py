@@ -1,4 +1,4 @@
-"""How often an annotator is right, judged by the posterior, with a credible interval."""
+"""Estimate how often an annotator is right according to the posterior, with a credible interval."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 
 class Intervals(NamedTuple):
-    """Credible intervals that need not be worked out again, after an update: their ends in standard deviations."""
+    """Credible intervals that an update can keep; their ends are distances from the mean in standard deviations."""
 
     known: NDArray[np.bool_]  # [W]
     below: Floats  # [W]
@@ -24,9 +24,9 @@ class Intervals(NamedTuple):
 def accuracies(
     votes: NDArray[np.int64], expected: Floats, kept: Intervals | None = None
 ) -> tuple[Floats, Floats, Floats]:
-    """The expected share of right votes, and the central 95 % of its Beta distribution.
+    """Return the expected share of right votes, and the central 95 % interval of its Beta distribution.
 
-    The prior is worth two votes of everybody's average.
+    The prior is worth two votes with the average accuracy of all annotators.
     """
     average = expected.sum() / votes.sum()
     mean = (expected + 2 * average) / (votes + 2)
@@ -41,6 +41,6 @@ def accuracies(
 
 
 def spread(mean: Floats, votes: NDArray[np.int64]) -> Floats:
-    """The standard deviation of an accuracy; never zero."""
+    """Return the standard deviation of an accuracy; it is never zero."""
     deviation: Floats = np.sqrt(np.maximum(mean * (1 - mean), 1e-12) / (votes + 3))
     return deviation

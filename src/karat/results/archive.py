@@ -31,9 +31,9 @@ from karat.votes.encoding import Names, as_column
 __all__ = ["is_saved_result", "load", "save", "steps_of", "to_json", "write_archive"]
 
 FORMAT, VERSION = "karat-result", 1
-REMEDY = "make one with karat aggregate VOTES --save MODEL (ResultData.save in Python)"
+ADVICE = "make one with karat aggregate VOTES --save MODEL (ResultData.save in Python)"
 NAMES = ("task_names", "annotator_names", "class_names", "unlabelled")
-NEVER_VOTED = "never_voted"  # names of annotators; files of the first Karat have none
+NEVER_VOTED = "never_voted"  # names of annotators; files of the first Karat do not have them
 ARRAYS = (
     "posterior",
     "label_codes",
@@ -46,8 +46,8 @@ ARRAYS = (
     "accuracy_low",
     "accuracy_high",
 )
-PLAIN = ("method", "converged", "stopped", "seconds")
-KNOWN = ("class_prior", "prototypes", "weights", "confusion")
+PLAIN_FIELDS = ("method", "converged", "stopped", "seconds")
+LEARNED_ARRAYS = ("class_prior", "prototypes", "weights", "confusion")
 TYPES: dict[str, Any] = {
     "method": str,
     "settings": dict,
@@ -60,26 +60,26 @@ TYPES: dict[str, Any] = {
     "parts": dict,
     "seconds": int | float,
 }
-ONE = 1 + 1e-6  # probabilities may be rounded
+MAX_PROBABILITY = 1 + 1e-6  # leaves a margin for rounding
 FIELDS = {
-    "posterior": Field("TK", "f", 0, ONE),
+    "posterior": Field("TK", "f", 0, MAX_PROBABILITY),
     "label_codes": Field("T", "i", 0, "K"),
     "tied": Field("T", "b"),
     "votes_per_task": Field("T", "i", 1),
     "gold": Field("T", "i", -1, "K"),
     "votes_per_annotator": Field("W", "i", 0),
-    "agreement": Field("W", "f", may_be_nan=True),  # of those without votes
-    "accuracy": Field("W", "f", 0, ONE),
-    **dict.fromkeys(("accuracy_low", "accuracy_high"), Field("W", "f", -1, 2)),  # Karat 0.1 did not clip them
-    "known.class_prior": Field("K", "f", 0, ONE),
-    "known.prototypes": Field("SKK", "f", 0, ONE),
-    "known.weights": Field("WS", "f", 0, ONE),
-    "known.confusion": Field("WKK", "f", 0, ONE),
+    "agreement": Field("W", "f", may_be_nan=True),  # for annotators without votes
+    "accuracy": Field("W", "f", 0, MAX_PROBABILITY),
+    **dict.fromkeys(("accuracy_low", "accuracy_high"), Field("W", "f", -1, 2)),  # Karat 0.1 did not clip these
+    "known.class_prior": Field("K", "f", 0, MAX_PROBABILITY),
+    "known.prototypes": Field("SKK", "f", 0, MAX_PROBABILITY),
+    "known.weights": Field("WS", "f", 0, MAX_PROBABILITY),
+    "known.confusion": Field("WKK", "f", 0, MAX_PROBABILITY),
 }
-MORE = Field(".", "biuf")  # shapes are up to the method: `method_of` checks them
-BEGINNING = b"manifest.json"  # the name of the first member, from byte 30 on
+STATISTICS_FIELD = Field(".", "biuf")  # shapes depend on the method: `method_of` checks them
+FIRST_MEMBER = b"manifest.json"  # at byte 30 of the file
 VOTES = ("votes.cells_per_task", "votes.votes_per_cell", "votes.cell_class", "votes.annotator")
-PIECE = 2**20  # numbers that are made narrower at a time, so that no second copy of the votes is needed
+CHUNK_NUMBERS = 2**20  # converted to smaller types at a time, so that no second copy of the votes is needed
 
 
 def save(result: ResultData, path: Path) -> None:
@@ -87,7 +87,7 @@ def save(result: ResultData, path: Path) -> None:
     manifest: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
-        **{name: getattr(result, name) for name in PLAIN},
+        **{name: getattr(result, name) for name in PLAIN_FIELDS},
         "settings": result.all_settings,
         "beside_settings": [name for name in BESIDE_SETTINGS if name in result.all_settings.keys() - result.settings],
         "notes": result.notes,
@@ -109,15 +109,15 @@ def _all_names(result: ResultData) -> dict[str, Names]:
 
 
 class Narrow(NamedTuple):
-    """Numbers that are not negative, saved in as few bytes as the largest of them needs."""
+    """Non-negative numbers that are saved in the smallest integer type that holds the largest of them."""
 
     values: NDArray[Any]
-    steps: bool = False  # keep the differences instead
+    steps: bool = False  # whether to save differences of neighbours instead
 
     def pieces(self) -> Iterator[NDArray[Any]]:
         size = len(self.values) - self.steps
-        for first in range(0, size, PIECE):
-            piece = self.values[first : min(first + PIECE, size) + self.steps]
+        for first in range(0, size, CHUNK_NUMBERS):
+            piece = self.values[first : min(first + CHUNK_NUMBERS, size) + self.steps]
             yield np.diff(piece) if self.steps else piece
 
     def write(self, handle: IO[bytes]) -> None:
@@ -130,7 +130,7 @@ class Narrow(NamedTuple):
 
 
 def write_archive(path: Path, manifest: dict[str, Any], arrays: Mapping[str, NDArray[Any] | Narrow]) -> None:
-    """Write manifest.json and one NPY per array, whole or not at all."""
+    """Write manifest.json and one NPY per array, atomically."""
     with replacing(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr("manifest.json", json.dumps(manifest, default=to_json))
         for name, values in arrays.items():
@@ -142,23 +142,23 @@ def write_archive(path: Path, manifest: dict[str, Any], arrays: Mapping[str, NDA
 
 
 def load(path: str | Path) -> ResultData:
-    """Load a saved result. Raises InputError for anything that is not one."""
-    with opened(path, f"{path} is not a result saved by Karat, or it is damaged; {REMEDY}") as archive:
+    """Load a saved result. Raise an InputError if the file is not a saved result."""
+    with opened(path, f"{path} is not a result saved by Karat, or it is damaged; {ADVICE}") as archive:
         manifest = read_manifest(archive)
         _check(manifest, path)
         return _assemble(manifest, read_arrays(archive))
 
 
 def is_saved_result(path: str | Path) -> bool:
-    """Return whether `save` wrote this file, in any version, even if it is cut; workbooks are zips too."""
+    """Return whether `save` wrote this file, in any version, even if it is truncated; workbooks are zips too."""
     if not Path(path).is_file():
         return False
     try:
         with zipfile.ZipFile(path) as archive:
             return "manifest.json" in archive.namelist() and "posterior.npy" in archive.namelist()
-    except Exception:  # a damaged zip fails in any way
+    except Exception:  # a damaged zip can raise any exception
         with Path(path).open("rb") as file:
-            return file.read(len(BEGINNING) + 30)[30:] == BEGINNING
+            return file.read(len(FIRST_MEMBER) + 30)[30:] == FIRST_MEMBER
 
 
 def _arrays(result: ResultData) -> dict[str, NDArray[Any]]:
@@ -171,12 +171,12 @@ def _arrays(result: ResultData) -> dict[str, NDArray[Any]]:
 
 
 def _known_arrays(known: Learned) -> dict[str, NDArray[Any]]:
-    values = {f"known.{name}": getattr(known, name) for name in KNOWN if getattr(known, name) is not None}
+    values = {f"known.{name}": getattr(known, name) for name in LEARNED_ARRAYS if getattr(known, name) is not None}
     return values | {f"more.{name}": array for name, array in known.statistics.items()}
 
 
 def _votes_to_save(votes: Annotations | None) -> dict[str, NDArray[Any] | Narrow]:
-    """Names and gold are the result's own."""
+    """Return the arrays of the votes, without names and gold, which the result already has."""
     if votes is None:
         return {}
     kept = (Narrow(votes.task_ptr, steps=True), Narrow(votes.cell_ptr, steps=True), votes.cell_class)
@@ -184,8 +184,8 @@ def _votes_to_save(votes: Annotations | None) -> dict[str, NDArray[Any] | Narrow
 
 
 def _names_to_save(names: Names) -> NDArray[Any] | list[Any]:
-    """An array NumPy can keep without pickle, else a list JSON can."""
-    is_wide = str(getattr(names, "dtype", "")) in ("Int128", "UInt128")  # of Polars; NumPy has none
+    """Return an array that NumPy can save without pickle, or a list that JSON can save."""
+    is_wide = str(getattr(names, "dtype", "")) in ("Int128", "UInt128")  # types of Polars that NumPy does not have
     column = as_column(names.to_list() if is_wide else names)  # type: ignore[attr-defined,arg-type]
     if column.dtype.kind in "iubfmM":
         return column
@@ -198,7 +198,7 @@ def _names_to_save(names: Names) -> NDArray[Any] | list[Any]:
 
 def _check(manifest: dict[str, Any], path: str | Path) -> None:
     if manifest.get("format") != FORMAT:
-        raise InputError(f"{path} is not a result saved by Karat; {REMEDY}")
+        raise InputError(f"{path} is not a result saved by Karat; {ADVICE}")
     if manifest["version"] != VERSION:
         raise InputError(
             f"{path} was saved in version {manifest['version']} of the format, and this Karat reads "
@@ -208,7 +208,7 @@ def _check(manifest: dict[str, Any], path: str | Path) -> None:
 
 def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ResultData:
     _check_plain(manifest)
-    values: dict[str, Any] = {name: manifest[name] for name in PLAIN}
+    values: dict[str, Any] = {name: manifest[name] for name in PLAIN_FIELDS}
     values |= _settings(manifest)
     values |= {name: _names(manifest, arrays, name) for name in NAMES}
     sizes = {size: len(values[name]) for size, name in zip("TWK", NAMES[:3], strict=True)}
@@ -216,33 +216,33 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
     values |= {name: arrays[name] for name in ARRAYS}
     learned = _learned(arrays, manifest["more"])
     added = learned.statistics.pop("added", np.zeros(1))
-    known_counts = {count.name for count in fields(Counts)} & set(manifest["counts"])  # older files have fewer
+    known_counts = {count.name for count in fields(Counts)} & set(manifest["counts"])  # older files have fewer counts
     counts = Counts(**{name: manifest["counts"][name] for name in known_counts})
     return ResultData(
         **values,
         learned=learned,
         votes_folded_in=int(added[0]),
         steps=steps_of(arrays["steps"]),
-        notes=manifest.get("notes", []),  # files of the first Karat have none
+        notes=manifest.get("notes", []),  # files of the first Karat have no notes
         counts=counts,
-        annotations=_votes(arrays, values, counts, manifest) if VOTES[0] in arrays else None,  # nor these
+        annotations=_votes(arrays, values, counts, manifest) if VOTES[0] in arrays else None,  # and no votes
     )
 
 
 def _settings(manifest: dict[str, Any]) -> dict[str, Any]:
-    """The settings of the method, and the fields that the file holds among them; older files do not say which."""
+    """Return the settings with the fields of BESIDE_SETTINGS; older files do not list which of these they have."""
     settings = dict(manifest["settings"])
-    if manifest["method"] == "auto":  # a method of Karat 0.1 that kept a table of how well methods predicted votes
+    if manifest["method"] == "auto":  # this method of Karat 0.1 also saved a table of how well methods predicted votes
         settings.pop("choice", None)
     names = [name for name in manifest.get("beside_settings", BESIDE_SETTINGS) if name in settings]
     done = {BESIDE_SETTINGS[name]: value for name in names if (value := settings.pop(name)) is not None}
-    _check_done(**done)
+    _check_beside_settings(**done)
     return {"settings": settings, **done}
 
 
-def _check_done(known_annotators: Any = 0, temperature: Any = 1.0, annotator_weights: Any = ()) -> None:
+def _check_beside_settings(known_annotators: Any = 0, temperature: Any = 1.0, annotator_weights: Any = ()) -> None:
     if not isinstance(known_annotators, int) or not isinstance(annotator_weights, list | tuple):
-        raise TypeError("the prior is no number, or the weights are no list")
+        raise TypeError("the prior is not a number, or the weights are not a list")
     if not 0 < temperature < np.inf:
         raise ValueError("the temperature is not positive")
 
@@ -252,28 +252,28 @@ def steps_of(rows: NDArray[Any]) -> list[Step]:
 
 
 def _learned(arrays: dict[str, NDArray[Any]], more: list[str]) -> Learned:
-    known: dict[str, Any] = {name: arrays.get(f"known.{name}") for name in KNOWN}
+    known: dict[str, Any] = {name: arrays.get(f"known.{name}") for name in LEARNED_ARRAYS}
     return Learned(**known, statistics={name: arrays[f"more.{name}"] for name in more})
 
 
 def _check_plain(manifest: dict[str, Any]) -> None:
     for name, kind in TYPES.items():
         if name in manifest and not isinstance(manifest[name], kind):
-            raise TypeError(f"{name} is no {kind}")
+            raise TypeError(f"{name} is not of the type {kind}")
     left_out = manifest["counts"].get("left_out", {})
     counts = [*left_out.values(), *(count for name, count in manifest["counts"].items() if name != "left_out")]
     if not all(isinstance(count, int) for count in counts):
-        raise TypeError("counts are no integers")
+        raise TypeError("counts are not integers")
     if not all(isinstance(text, str) for text in [*manifest.get("notes", []), *manifest["more"]]):
-        raise TypeError("notes are no text")
+        raise TypeError("notes are not text")
 
 
 def _names(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:
-    """From the manifest where they are text, else an array."""
+    """Return the names, from the manifest if they are text and from an array otherwise."""
     names = as_column(manifest[name]) if name in manifest else arrays[name]
     plain = names.dtype.kind != "O" or all(isinstance(item, str | int | float) for item in names)
     if names.ndim != 1 or not plain or (names != names).any() or not _all_differ(names):
-        raise ValueError(f"{name} are no names")
+        raise ValueError(f"{name} are not distinct names")
     return names
 
 
@@ -288,7 +288,7 @@ def _check_arrays(arrays: dict[str, NDArray[Any]], sizes: dict[str, int]) -> Non
         raise ValueError("there are no tasks, annotators or classes, or too many classes")
     if "known.class_prior" not in arrays:
         raise ValueError("the shares of the classes are missing")
-    more = {name: MORE for name in arrays if name.startswith("more.")}
+    more = {name: STATISTICS_FIELD for name in arrays if name.startswith("more.")}
     check(arrays, {**FIELDS, **more}, sizes)
     check_rows("posterior", arrays["posterior"])
     check_steps(arrays["steps"])
@@ -317,7 +317,7 @@ def _votes(
     )
     check_votes(votes.task_ptr, votes.cell_ptr, votes.cell_class, votes.annotator, votes.gold, sizes)
     if not np.array_equal(votes.votes_per_task, values["votes_per_task"]):
-        raise ValueError("votes that do not belong together")
+        raise ValueError("the arrays of the votes do not match")
     return votes
 
 
@@ -328,7 +328,7 @@ def _pointers(lengths: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def to_json(value: Any) -> Any:
-    """NumPy values in settings, as JSON knows them."""
+    """Convert NumPy values in settings to types that JSON can save."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     raise InputError(f"a setting of type {type(value).__name__} cannot be saved")

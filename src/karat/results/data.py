@@ -20,7 +20,7 @@ __all__ = ["BESIDE_SETTINGS", "Learned", "ResultData", "Step", "summarise"]
 
 Floats = NDArray[np.float64]
 
-# What was done besides running the method: the name in saved files and JSON, beside the settings, and the field here.
+# What was done besides running the method: its name among the settings in saved files and JSON -> the field here.
 BESIDE_SETTINGS = {"prior": "known_annotators", "calibrated": "temperature", "weights": "annotator_weights"}
 
 
@@ -29,19 +29,19 @@ class ResultData:
     """The data of a result. `karat.Result` adds the methods for users."""
 
     method: str
-    settings: dict[str, Any]  # of the method, nothing else
+    settings: dict[str, Any]  # of the method only
     task_names: Names
     annotator_names: Names
     class_names: Names
-    unlabelled: Names  # tasks without any vote: they are listed, but get no label
+    unlabelled: Names  # tasks without votes: they are listed, but have no label
     posterior: Floats  # [T, K]
     label_codes: Codes  # [T]
     tied: NDArray[np.bool_]  # [T]
     votes_per_task: NDArray[np.int64]  # [T]
     gold: Codes  # [T]
     votes_per_annotator: NDArray[np.int64]  # [W]
-    agreement: Floats  # [W] share of an annotator's votes that equal the label
-    accuracy: Floats  # [W] expected share of right votes, judged by the posterior
+    agreement: Floats  # [W] share of the annotator's votes that equal the label
+    accuracy: Floats  # [W] expected share of right votes according to the posterior
     accuracy_low: Floats  # [W] 95 % credible interval
     accuracy_high: Floats  # [W]
     learned: Learned
@@ -50,12 +50,12 @@ class ResultData:
     converged: bool = True
     stopped: str = ""
     seconds: float = 0.0
-    notes: list[str] = field(default_factory=list)  # what the user should know, a sentence or two each
-    annotations: Annotations | None = None  # the votes; None in files of the first Karat
-    known_annotators: int | None = None  # how many annotators the prior knew; None without a prior
-    temperature: float = 1.0  # that a calibration applied to the posterior
-    annotator_weights: list[float] | None = None  # weights of votes that Karat 0.1 could use
-    votes_folded_in: int = 0  # by updates since all votes were fitted
+    notes: list[str] = field(default_factory=list)  # what the user should know, one or two sentences each
+    annotations: Annotations | None = None  # the votes; None for files of the first Karat
+    known_annotators: int | None = None  # number of annotators with a prior; None without a prior
+    temperature: float = 1.0  # applied to the posterior by a calibration
+    annotator_weights: list[float] | None = None  # weights of votes, which only Karat 0.1 could use
+    votes_folded_in: int = 0  # number of votes that updates added since the last fit
 
     @property
     def label(self) -> Any:
@@ -90,12 +90,12 @@ class ResultData:
 
     @property
     def bound(self) -> Floats:
-        """What the method maximises, after each iteration (NaN where it has no such thing)."""
+        """The objective of the method after each iteration; NaN if it has none."""
         return np.array([step.bound for step in self.steps])
 
     @property
     def change(self) -> Floats:
-        """The biggest change of a posterior in each iteration."""
+        """The largest change of a posterior in each iteration."""
         return np.array([step.change for step in self.steps])
 
     def __repr__(self) -> str:
@@ -114,7 +114,7 @@ def summarise(
     learned: Learned,
     kept: Intervals | None = None,
 ) -> ResultData:
-    """Derive labels, ties and the records of annotators from a posterior, in the same way for every method."""
+    """Build a result from a posterior: labels, ties and the accuracies of annotators, the same way for all methods."""
     label_codes, tied = _labels(posterior)
     votes, agreed, expected = _records(annotations, posterior, label_codes)
     accuracy, low, high = accuracies(votes, expected, kept)

@@ -1,4 +1,4 @@
-"""What a fit leaves besides the labels: its steps, and what the method learned about annotators and classes."""
+"""What a fit returns besides the labels: its steps, and what the method learned about annotators and classes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Floats = NDArray[np.float64]
 
 
 class Step(NamedTuple):
-    """One sweep of a fit. The record of a fit is a list of steps."""
+    """One sweep of a fit."""
 
     restart: int
     iteration: int
-    change: float  # biggest change of a posterior
-    bound: float  # NaN where the method has none
+    change: float  # largest change of a posterior
+    bound: float  # NaN if the method has none
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""The matrix of an annotator: how likely each vote is (columns), given the truth (rows).
+"""The confusion matrix of an annotator: the probability of each vote (columns) given the truth (rows).
 
-Methods learn it in one of three forms. `annotator_matrices` chooses the form, and all forms answer the same questions.
-None of them holds a dense table of annotators and classes that the method did not learn: there may be many of both.
+Methods learn it in one of three forms. `annotator_matrices` selects the form, and all forms have the same methods. None
+of them allocates a dense array that the method did not learn, since there can be many annotators and classes.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class AnnotatorMatrices(ABC):
-    """The matrices of all annotators. They are linear in `rows`, so the mean of rows stands for a group."""
+    """The matrices of all annotators. They are linear in `rows`, so the mean of rows gives the mean of matrices."""
 
     rows: Floats  # [W, ...] what the method learned about each annotator
 
     @abstractmethod
     def at(self, annotator: Codes, truth: Codes, label: Codes) -> Floats:
-        """[n] P(label | truth) for each annotator."""
+        """[n] Return P(label | truth) for each annotator."""
 
     @abstractmethod
     def of(self, annotators: Codes | Integers, classes: Integers) -> Floats:
-        """[n, k, k] the matrices of these annotators, restricted to these classes."""
+        """[n, k, k] Return the matrices of these annotators, restricted to these classes."""
 
     @abstractmethod
     def predict(self, phi: Floats, annotator: Codes) -> Floats:
-        """[n, K] the distribution of each annotator's vote on a task with the posterior phi [n, K]."""
+        """[n, K] Return the distribution of each annotator's vote on a task with the posterior phi [n, K]."""
 
 
 class Confusion(AnnotatorMatrices):
@@ -51,7 +51,7 @@ class Confusion(AnnotatorMatrices):
 
     def predict(self, phi: Floats, annotator: Codes) -> Floats:
         expected = np.zeros_like(phi)
-        for k in range(phi.shape[1]):  # class by class, so that no [n, K, K] is needed
+        for k in range(phi.shape[1]):  # class by class, so that no array [n, K, K] is needed
             expected += phi[:, k, None] * self.rows[annotator, k]
         return expected
 
@@ -66,7 +66,7 @@ class Mixture(AnnotatorMatrices):
         return np.asarray((self.rows[annotator] * self.prototypes[:, truth, label].T).sum(axis=1))
 
     def of(self, annotators: Codes | Integers, classes: Integers) -> Floats:
-        chosen = self.prototypes[:, classes[:, None], classes]  # before they are mixed: there may be many classes
+        chosen = self.prototypes[:, classes[:, None], classes]  # select classes before mixing, since there can be many
         return np.tensordot(self.rows[annotators], chosen, axes=1)
 
     def predict(self, phi: Floats, annotator: Codes) -> Floats:
@@ -101,7 +101,7 @@ class Coin(AnnotatorMatrices):
 
 
 def annotator_matrices(result: ResultData) -> AnnotatorMatrices:
-    """Return what the method learned about its annotators; for methods without matrices, coins with their accuracy."""
+    """Return the matrices that the method learned; for methods without matrices, `Coin` with the accuracies."""
     learned = result.learned
     if learned.confusion is not None:
         return Confusion(learned.confusion)

@@ -1,7 +1,7 @@
-"""Judge a posterior by known truths.
+"""Metrics that compare a posterior with known truths.
 
-Measures take the posterior [T, K] and the true class of each task [T], negative where it is unknown; only tasks with a
-known truth count. A truth may be a class that nobody voted for, with a code of K or more: every label is wrong there.
+Metrics take the posterior [T, K] and the true class of each task [T], negative if it is unknown; only tasks with a
+known truth count. A truth can be a class without votes, with a code of K or more: then every label is wrong.
 If m classes share the highest probability, up to rounding, the task counts as 1/m of a prediction of each of them.
 """
 
@@ -151,7 +151,7 @@ def bin_of(confidence: Floats, bins: int = BINS) -> NDArray[np.int64]:
 
 
 def temper(posterior: Floats, temperature: float) -> Floats:
-    """Return p^(1/T), normalised. A temperature T above 1 makes the same labels less sure."""
+    """Return p^(1/T), normalised. A temperature T above 1 makes the same labels less confident."""
     if temperature == 1.0:
         return posterior
     powers = posterior ** (1 / temperature)
@@ -160,28 +160,28 @@ def temper(posterior: Floats, temperature: float) -> Floats:
 
 
 def padded(posterior: Floats, n_classes: int) -> Floats:
-    """Add columns of zeros up to this number of classes: what nobody voted for has no chance."""
+    """Add columns of zeros up to this number of classes, for classes without votes."""
     missing = max(n_classes - posterior.shape[1], 0)
     return np.pad(posterior, ((0, 0), (0, missing))) if missing else posterior
 
 
 def _judged(posterior: Floats, truth: Codes) -> tuple[Floats, Codes]:
-    """The tasks whose truth is known, with a column for every true class."""
+    """Return the tasks whose truth is known, with a column for every true class."""
     known = truth >= 0
     if not known.any():
-        raise InputError("no task has a known truth, so there is nothing to judge by")
+        raise InputError("no task has a known truth, so nothing can be evaluated")
     rows, truths = posterior[known], truth[known]
     return padded(rows, int(truths.max()) + 1), truths
 
 
 def _predictions(rows: Floats) -> Floats:
-    """[n, K]: 1 for the most probable class, 1/m for each of m that share the maximum, as in `ResultData.tied`."""
+    """[n, K] Return 1 for the most probable class, or 1/m for each of m tied classes, as in `ResultData.tied`."""
     top = rows >= rows.max(axis=1, keepdims=True) * (1 - NEAR)
     shares: Floats = top / top.sum(axis=1, keepdims=True)
     return shares
 
 
 def credit(rows: Floats, truths: Codes) -> Floats:
-    """[n]: 1 where the label is right, 1/m where it is one of m that share the maximum."""
+    """[n] Return 1 if the label is right, or 1/m if the truth is one of m tied classes."""
     earned: Floats = _predictions(rows)[np.arange(len(rows)), truths]
     return earned

@@ -28,24 +28,24 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-LEAST_PROBABILITY = 1e-9  # a vote that was thought impossible costs much, but not everything
+LEAST_PROBABILITY = 1e-9  # limits the evidence of a vote that the model considers impossible
 
 
 def predictive(result: ResultData, task: Codes, annotator: Codes) -> Floats:
-    """[n, K]: the probability of each label, for pairs of a task and an annotator (codes; MISSING: one not seen)."""
-    phi = np.vstack([result.posterior, result.learned.class_prior])[task]  # MISSING is -1, the last row
+    """[n, K] Return the probability of each vote, for pairs of a task and an annotator (codes; MISSING if unknown)."""
+    phi = np.vstack([result.posterior, result.learned.class_prior])[task]  # MISSING is -1 and selects the last row
     return _with_mean(annotator_matrices(result)).predict(phi, annotator)
 
 
 def likelihood(result: ResultData, annotator: Codes, truth: Codes, label: Codes) -> Floats:
-    """[n]: the probability that this annotator gives this label when that is the truth."""
+    """[n] Return the probability that the annotator votes for the label given the truth."""
     return annotator_matrices(result).at(annotator, truth, label)
 
 
 def evidence(result: ResultData, annotator: Codes, label: Codes, one: Codes, other: Codes) -> Floats:
-    """[n]: log P(vote | one) - log P(vote | other): how strongly each vote supports one class over another.
+    """[n] Return log P(vote | one) - log P(vote | other): how strongly each vote supports one class over another.
 
-    The anchored vote takes the weighted mean of two such logs: from the annotator's own matrix and from everybody's.
+    The anchored vote uses the weighted mean of two such logs: from the annotator's own matrix and from the pooled one.
     """
     own = _log_ratio(*(likelihood(result, annotator, side, label) for side in (one, other)))
     share = result.settings.get("own_share")
@@ -62,12 +62,12 @@ def _log_ratio(one: Floats, other: Floats) -> Floats:
 
 
 def matrices(result: ResultData, annotators: Codes, classes: NDArray[np.int64]) -> Floats:
-    """[n, k, k]: how each of these annotators votes (columns) when the truth is given (rows), for these classes."""
+    """[n, k, k] Return the confusion matrices of these annotators for these classes: truth in rows, vote in columns."""
     return annotator_matrices(result).of(annotators, classes)
 
 
 def group_matrices(result: ResultData, share: Floats, group: NDArray[np.int64], n_groups: int) -> Floats:
-    """[G, K, K]: how each group of annotators votes, truth in rows; members count by their share."""
+    """[G, K, K] Return the mean confusion matrix of each group, weighted by the share of each annotator."""
     total = np.bincount(group, weights=share, minlength=n_groups)
     share = share / np.maximum(total[group], 1e-300)
     found = annotator_matrices(result)
@@ -76,7 +76,7 @@ def group_matrices(result: ResultData, share: Floats, group: NDArray[np.int64], 
 
 
 def _by_group(rows: Floats, share: Floats, group: NDArray[np.int64], n_groups: int) -> Floats:
-    """The weighted mean of each group."""
+    """Return the weighted mean of each group."""
     weigh = share.reshape(-1, *[1] * (rows.ndim - 1))
     means = np.zeros((n_groups, *rows.shape[1:]))
     for g in range(n_groups):
@@ -85,13 +85,13 @@ def _by_group(rows: Floats, share: Floats, group: NDArray[np.int64], n_groups: i
 
 
 def _with_mean(found: AnnotatorMatrices) -> AnnotatorMatrices:
-    """Add a last row, where the code MISSING (-1) finds the mean of all annotators."""
+    """Append the mean of all annotators as last row, which the code MISSING (-1) selects."""
     assert MISSING == -1
     return replace(found, rows=np.concatenate([found.rows, found.rows.mean(axis=0, keepdims=True)]))
 
 
 def votes_by_truth(result: ResultData, annotators: NDArray[np.int64] | None = None) -> Floats:
-    """[n, K, K]: the votes (columns) of these annotators, or of all, by the truth (rows), in expectation."""
+    """[n, K, K] Return the expected votes of these annotators, or of all: truth in rows, vote in columns."""
     if result.annotations is None:
         raise InputError("this model was saved without its votes; fit again with this Karat and save it")
     K, W = len(result.class_names), len(result.annotator_names)

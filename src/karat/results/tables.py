@@ -1,4 +1,4 @@
-"""ResultData -> data frames of the user's kind."""
+"""Convert a ResultData to data frames of the user's kind."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = ["annotators_table", "labels_pieces", "labels_table"]
 
-MOST_ROWS = 2**18  # in a piece
+MOST_ROWS = 2**18  # in a chunk
 
 
 def labels_table(result: ResultData, *, probabilities: bool = False) -> Any:
-    """A row a task, in the order of their names; tasks without any vote come last, without a label."""
+    """Return one row per task, in the order of the task names; tasks without votes come last, without a label."""
     empty = len(result.unlabelled)
     columns: dict[str, Any] = {
         "task": _joined(result),
@@ -39,7 +39,7 @@ def labels_table(result: ResultData, *, probabilities: bool = False) -> Any:
 
 
 def labels_pieces(result: ResultData, *, probabilities: bool = False) -> Iterator[pl.DataFrame]:
-    """The same table in Polars, piece by piece; tasks without any vote are in the last piece."""
+    """Yield the same table in chunks of Polars; tasks without votes are in the last chunk."""
     n_tasks = len(result.label_codes)
     rows = MOST_ROWS if _may_be_cut(result.task_names) and _may_be_cut(result.class_names) else n_tasks
     for first in range(0, n_tasks, rows):
@@ -62,14 +62,14 @@ def annotators_table(result: ResultData) -> Any:
 
 
 def _may_be_cut(names: Names) -> bool:
-    """Whether every part of the names has the type of all of them."""
+    """Return whether slices of the names always have the type of all names."""
     if isinstance(names, np.ndarray):
         return names.dtype.kind != "O" or len({type(name) for name in names}) == 1
     return bool(kind_of(names).is_polars())
 
 
 def _cut(result: ResultData, first: int, end: int) -> ResultData:
-    """The tasks from first to end; those without any vote stand behind the last."""
+    """Return the tasks from first to end; tasks without votes follow the last one."""
     is_last = end >= len(result.label_codes)
     return replace(
         result,
@@ -90,10 +90,10 @@ def _joined(result: ResultData) -> Any:
 
 
 def _extended(values: NDArray[np.float64], empty: int) -> Any:
-    """Nothing is known of tasks without votes: null, not zero."""
+    """Append nulls, not zeros, for tasks without votes."""
     return values if not empty else [*values.tolist(), *[None] * empty]
 
 
 def _distinct(names: list[str], taken: set[str]) -> list[str]:
-    """A class may be called like a column."""
+    """Change names of classes that are also names of other columns."""
     return [f"p({name})" if name in taken else name for name in names]
