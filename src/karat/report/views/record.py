@@ -82,7 +82,7 @@ def record(result: ResultData, command: str | None = None) -> Record:
 
 def _about(method: str) -> str:
     if method in ALIASES:
-        return f"a method of an earlier Karat, which is gone; the name now means {ALIASES[method]}"
+        return f"a method of an earlier version of Karat that was removed; the name now means {ALIASES[method]}"
     if method not in method_names():
         return ""
     return (method_class(method).__doc__ or "").strip().partition("\n")[0]
