@@ -77,7 +77,7 @@ def test_what_cannot_be_is_refused_and_leaves_nothing(tmp_path: Path, options: l
 def test_a_wrong_extension_or_a_contradiction_is_refused(tmp_path: Path) -> None:
     assert "extension" in run("simulate", "--out", tmp_path / "x.doc", *SMALL).stderr
     assert ".csv, .jsonl or .parquet" in run("simulate", "--out", tmp_path / "x.tsv", *SMALL).stderr
-    assert "says csv" in run("simulate", "--out", tmp_path / "x.csv", "--format", "jsonl", *SMALL).stderr
+    assert "the extension of" in run("simulate", "--out", tmp_path / "x.csv", "--format", "jsonl", *SMALL).stderr
     assert list(tmp_path.iterdir()) == []
 
 
