@@ -20,7 +20,7 @@ a temperature, WIDEST, Jeffreys' interval), expected accuracy (STANDARD_ERRORS),
 LEAST_SEEN, safe, the added vote, ties), overview (OVERSURE), the words of a report (BANDS).
 In test_constants_fits: spread of an accuracy, ENOUGH_VOTES, bins of calibration, LEAST_PROBABILITY (twice), ties,
 SECONDS_BETWEEN, SQUAREM (NEAR, FIRST_LIMIT, ROUNDING), anchored vote (added pairs, ACCURACY_MARGIN, FEW_TASKS),
-simulation (CLASS_STRENGTH, PROTOTYPE_STRENGTH, SKILLED, MISTAKEN).
+simulation (CLASS_STRENGTH, PROTOTYPE_STRENGTH, SKILLED_ACCURACY, CONFUSED_NEXT_CLASS).
 """
 
 from __future__ import annotations
