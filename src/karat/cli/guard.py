@@ -19,7 +19,7 @@ from typer.core import TyperGroup
 
 from karat.cli.messages import print_error, warn
 from karat.errors import KaratError, KaratWarning
-from karat.system.files import PLACED
+from karat.system.files import WRITTEN
 
 __all__ = ["Guarded", "report_error"]
 
@@ -46,7 +46,7 @@ class Guarded(TyperGroup):
 @contextmanager
 def guarded() -> Iterator[None]:
     """Handle errors here, because Typer would print other messages and use other exit codes."""
-    PLACED.clear()
+    WRITTEN.clear()
     try:
         with karat_warnings_as_lines():
             yield
@@ -59,7 +59,7 @@ def report_error(error: BaseException) -> int:
     if isinstance(error, KaratError):
         return _fail(str(error), BAD_INPUT)
     if isinstance(error, KeyboardInterrupt):
-        what = str(error) or f"{', '.join(map(str, PLACED)) or 'nothing'} was written"
+        what = str(error) or f"{', '.join(map(str, WRITTEN)) or 'nothing'} was written"
         return _fail(f"interrupted; {what}", INTERRUPTED)
     if isinstance(error, BrokenPipeError):  # the reading process, such as head, has closed the pipe
         discard_output()
