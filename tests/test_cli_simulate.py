@@ -60,7 +60,7 @@ def test_prototypes_come_from_a_file(tmp_path: Path) -> None:
     ("options", "message"),
     [
         (["--votes-per-task", "99"], "votes_per_task must be from 1 to 8"),
-        (["--prototypes", "nowhere.json"], "cannot be read"),
+        (["--prototypes", "nowhere.json"], "there is no readable file"),
         (["--prototype-weights", "a,b"], "must be numbers"),
         (["--class-names", "cat,dog"], "--classes is 3 but --class-names has 2"),
         (["--class-names", "cat,cat,dog"], "different names"),

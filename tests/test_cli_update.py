@@ -44,9 +44,9 @@ def test_what_goes_wrong_is_said_and_leaves_the_model(tmp_path):
     before = saved.read_bytes()
     for arguments, words in (
         ((saved, new), "does not know the label 'new', only x, y, z; add --refit"),
-        ((saved, new, "--prior", saved), "--prior is for fitting again; add --refit"),
+        ((saved, new, "--prior", saved), "--prior works only with a full fit; add --refit"),
         ((new, new), "not a result saved by Karat"),
-        ((saved,), "nothing to update with"),
+        ((saved,), "nothing to update"),
     ):
         done = run("update", *arguments, "-o", saved)
         assert done.exit_code == 2

@@ -42,7 +42,7 @@ def test_a_model_is_shown_as_it_is(model, tmp_path):
 def test_options_for_votes_are_refused_for_a_model(model, tmp_path):
     done = run("report", model, "--method", "ds", "-o", tmp_path / "report.html")
     assert done.exit_code == 2
-    assert "--method is for votes, and this model is fitted already" in done.stderr
+    assert "--method needs votes, but this is a saved model" in done.stderr
 
 
 def test_the_password_of_a_database_is_not_shown(tmp_path):
@@ -112,8 +112,8 @@ def test_the_ending_tells_the_format(name, begins, model, tmp_path):
     [
         (["pie", "-o", "x.svg"], "there is no chart 'pie'; choose one of confidence, ranking"),
         (["ranking", "-o", "x.jpg"], "x.jpg must end in .svg, .png or .pdf"),
-        (["annotator", "-o", "x.svg"], "needs --who NAME"),
-        (["ranking", "--who", "ann", "-o", "x.svg"], "no other chart does"),
+        (["annotator", "-o", "x.svg"], "--who NAME is required"),
+        (["ranking", "--who", "ann", "-o", "x.svg"], "not allowed for other charts"),
         (["annotator", "--who", "nobody", "-o", "x.svg"], "there is no annotator 'nobody'"),
         (["calibration", "-o", "x.svg"], "there is no chart calibration: no truths were given"),
     ],

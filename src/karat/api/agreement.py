@@ -1,4 +1,4 @@
-"""`karat.agreement`: how far annotators agree beyond chance."""
+"""`karat.agreement`: measure how far annotators agree beyond chance."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ __all__ = ["agreement"]
 def agreement(votes: Any, *, level: Level = "nominal", **reading: Any) -> Agreement:
     """Measure how far annotators agree: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's AC1.
 
-    If an annotator voted on a task more than once, their most frequent vote counts. How often they agree with
-    themselves is a figure of its own (`self_agreement`).
+    If an annotator voted on a task more than once, their most frequent vote counts. `self_agreement` is
+    the share of such repeated votes that agree.
 
     Parameters
     ----------
     votes : path, paths, data frame, address of a database, Annotations, or Result
         The votes, as in `karat.aggregate`; or a result, or the path of a saved one, whose votes are measured.
     level : {"nominal", "ordinal", "interval"}, default "nominal"
-        What classes are to alpha: names, in order (give `classes` if it is not that of the alphabet), or numbers.
+        How alpha treats classes: as names, as ordered categories (in the order of `classes`, by default sorted), or as
+        numbers.
     **reading
         How to read the votes: keywords of `karat.read`. The default of `repeated` is "all" here.
 
@@ -36,7 +37,7 @@ def agreement(votes: Any, *, level: Level = "nominal", **reading: Any) -> Agreem
     Raises
     ------
     InputError
-        If the votes cannot be read, or if classes are no numbers but `level` is "interval".
+        If the votes cannot be read, or if `level` is "interval" and classes are not numbers.
 
     Examples
     --------
