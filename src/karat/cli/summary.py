@@ -104,7 +104,7 @@ def left_out(found: dict[str, Any]) -> str:
     parts = [
         (rows["missing"], f"{count(rows['missing'], 'row')} without a label"),
         (rows["repeated"], count(rows["repeated"], "repeated vote")),
-        (found["unlabelled"], f"{count(found['unlabelled'], 'task')} without any vote (split_commas without a label)"),
+        (found["unlabelled"], f"{count(found['unlabelled'], 'task')} without any vote (listed without a label)"),
         (len(found["never_voted"]), never_voted(found["never_voted"])),
         *((number, f"{what} ({number:,})") for what, number in rows["left_out"].items()),
     ]
