@@ -92,4 +92,4 @@ def test_gold_marks_of_an_export(tmp_path):
     done = run("update", saved, export, "-o", saved, "--gold-from-export")
     assert done.exit_code == 0, done.stderr
     assert karat.load(saved).label[0] == "a"
-    assert "needs the FILE" in run("update", saved, "-o", saved, "--gold-from-export").stderr
+    assert "needs FILE" in run("update", saved, "-o", saved, "--gold-from-export").stderr
