@@ -260,4 +260,4 @@ def test_the_command_takes_the_level(tmp_path):
 
 def test_the_command_shows_how_far_a_judge_agrees_with_itself(tmp_path):
     file = write(tmp_path / "votes.csv", "task,worker,label\n1,a,x\n1,a,y\n1,b,x\n1,a,x\n2,a,x\n2,b,x\n")
-    assert "agreeing repeats of one annotator" in run("agreement", file).stdout
+    assert "repeated votes that agree" in run("agreement", file).stdout

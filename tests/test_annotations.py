@@ -151,8 +151,8 @@ def test_gold_of_tasks_without_votes_is_counted_and_said():
     ("arguments", "words"),
     [
         (([1, 2], [1], ["a", "b"]), "equally long"),
-        (([], [], []), "not a single vote"),
-        (([1], [1], [None]), "not a single vote"),
+        (([], [], []), "there are no votes"),
+        (([1], [1], [None]), "there are no votes"),
         (([1, None], [1, 1], ["a", "b"]), "row 2 .* no task"),
         (([1, 2], [None, 1], ["a", "b"]), "row 1 .* no annotator"),
     ],

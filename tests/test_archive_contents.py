@@ -271,7 +271,7 @@ def test_an_array_has_the_size_that_it_says(folder, tmp_path):
     (tmp_path / "m.karat").write_bytes(pack(manifest, arrays))
     with pytest.raises(InputError, match=DAMAGED) as found:
         karat.load(tmp_path / "m.karat")
-    assert "another size than it says" in str(found.value.__cause__)
+    assert "its size does not match its header" in str(found.value.__cause__)
 
 
 def test_pointers_must_grow_from_zero_to_the_end():

@@ -87,7 +87,7 @@ def test_a_checkpoint_that_another_process_uses_is_refused(votes: Annotations, t
     with subprocess.Popen([sys.executable, "-c", HOLD, path], stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
-        with pytest.raises(OutputError, match=f"half is in use by process {other.pid}; wait until it has ended"):
+        with pytest.raises(OutputError, match=f"half is in use by process {other.pid}; wait until it has finished"):
             fit(PTBCC(), votes, checkpoint=Checkpoint(path))
         other.kill()
     assert fit(PTBCC(), votes, checkpoint=Checkpoint(path)).converged  # nobody holds it any more
@@ -123,7 +123,7 @@ def test_who_waits_for_a_lock_is_told_once(tmp_path: Path) -> None:
             other.kill()
 
         with locked(path, wait=tell):
-            assert said == [f"{path} is in use by process {other.pid}; waiting until it has ended"]
+            assert said == [f"{path} is in use by process {other.pid}; waiting until it has finished"]
     assert list(tmp_path.iterdir()) == []
 
 

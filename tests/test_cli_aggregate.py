@@ -170,13 +170,13 @@ def karat_sample() -> Path:
 
 
 def test_reading_progress_says_rows_rate_and_time_left() -> None:
-    from karat.cli.words import reading_line
+    from karat.cli.messages import reading_line
     from karat.io.readers import Progress
 
     assert reading_line(Progress(3_000_000, 12_000_000, 2.0)) == (
-        "reading: 3,000,000 of about 12,000,000 rows, 1.5 million a second, 6 s left"
+        "reading: 3,000,000 of about 12,000,000 rows, 1.5 million per second, 6 s left"
     )
-    assert reading_line(Progress(3_000_000, None, 2.0)) == "reading: 3,000,000 rows, 1.5 million a second"
+    assert reading_line(Progress(3_000_000, None, 2.0)) == "reading: 3,000,000 rows, 1.5 million per second"
 
 
 SMALL = {  # rows of task, worker, label

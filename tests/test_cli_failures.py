@@ -241,7 +241,7 @@ def test_an_interrupt_with_a_checkpoint_says_how_to_go_on(
         patched.setattr("karat.methods.ptbcc.PTBCC.converged", press)
         result = run(*given, *how.split())
     assert result.exit_code == 130
-    said = f"interrupted; half holds the work so far: to go on, run the same command with {words}"
+    said = f"interrupted; half holds the work so far; to continue, run the same command with {words}"
     assert assert_one_message(result.stderr) == f"error: {said}\n"
     assert run(*given, "--resume").exit_code == 0
 

@@ -60,7 +60,7 @@ def test_prototypes_come_from_a_file(tmp_path: Path) -> None:
     ("options", "message"),
     [
         (["--votes-per-task", "99"], "votes_per_task must be from 1 to 8"),
-        (["--prototypes", "nowhere.json"], "cannot be read"),
+        (["--prototypes", "nowhere.json"], "there is no readable file"),
         (["--prototype-weights", "a,b"], "must be numbers"),
         (["--class-names", "cat,dog"], "--classes is 3 but --class-names has 2"),
         (["--class-names", "cat,cat,dog"], "different names"),
@@ -77,7 +77,7 @@ def test_what_cannot_be_is_refused_and_leaves_nothing(tmp_path: Path, options: l
 def test_a_wrong_extension_or_a_contradiction_is_refused(tmp_path: Path) -> None:
     assert "extension" in run("simulate", "--out", tmp_path / "x.doc", *SMALL).stderr
     assert ".csv, .jsonl or .parquet" in run("simulate", "--out", tmp_path / "x.tsv", *SMALL).stderr
-    assert "says csv" in run("simulate", "--out", tmp_path / "x.csv", "--format", "jsonl", *SMALL).stderr
+    assert "the extension of" in run("simulate", "--out", tmp_path / "x.csv", "--format", "jsonl", *SMALL).stderr
     assert list(tmp_path.iterdir()) == []
 
 

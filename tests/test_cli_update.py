@@ -44,9 +44,9 @@ def test_what_goes_wrong_is_said_and_leaves_the_model(tmp_path):
     before = saved.read_bytes()
     for arguments, words in (
         ((saved, new), "does not know the label 'new', only x, y, z; add --refit"),
-        ((saved, new, "--prior", saved), "--prior is for fitting again; add --refit"),
+        ((saved, new, "--prior", saved), "--prior works only with a full fit; add --refit"),
         ((new, new), "not a result saved by Karat"),
-        ((saved,), "nothing to update with"),
+        ((saved,), "nothing to update"),
     ):
         done = run("update", *arguments, "-o", saved)
         assert done.exit_code == 2
@@ -92,4 +92,4 @@ def test_gold_marks_of_an_export(tmp_path):
     done = run("update", saved, export, "-o", saved, "--gold-from-export")
     assert done.exit_code == 0, done.stderr
     assert karat.load(saved).label[0] == "a"
-    assert "needs the FILE" in run("update", saved, "-o", saved, "--gold-from-export").stderr
+    assert "needs FILE" in run("update", saved, "-o", saved, "--gold-from-export").stderr

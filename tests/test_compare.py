@@ -92,7 +92,7 @@ def test_the_command_writes_its_tables(tmp_path):
     result = run("compare", path, "--truth", truth, "--methods", "mv,ds", "-o", table, "--labels", labels)
     assert result.exit_code == 0, result.stderr
     assert "accuracy" in result.stdout
-    assert "label alike" in result.stdout
+    assert "give the same label" in result.stdout
     assert pl.read_csv(table)["method"].to_list() == ["mv", "ds"]
     assert pl.read_csv(labels).columns == ["task", "mv", "ds"]
     assert pl.read_csv(labels)["mv"].to_list()[:2] == ["x", "y"]

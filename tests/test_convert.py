@@ -107,7 +107,7 @@ def test_a_table_of_a_database(tmp_path):
     assert done.stdout == "task,annotator,label\n1,ann,a\n"
     done = run("convert", f"sqlite:///{tmp_path / 'votes.db'}", "--table", "votes", "-o", "-", "--question", "all")
     assert done.exit_code == 2
-    assert "--table is for one question" in done.stderr
+    assert "--table works with one question only" in done.stderr
 
 
 def test_in_python(tmp_path, export, two_questions):

@@ -170,7 +170,7 @@ def test_an_assigned_history_replaces_the_first_estimate() -> None:
     odds = prior / (1 - prior) * 9.0 ** zeros.sub(ones, fill_value=0)  # everybody is thought to say the contrary
     found = model.fit_predict_proba(votes, initial_error=turned)[1]
     np.testing.assert_allclose(found, (odds / (1 + odds))[found.index], atol=1e-9)
-    with pytest.raises(InputError, match=r"says nothing of annotator 'w0' \(1 are like that\)"):
+    with pytest.raises(InputError, match=r"has no values for annotator 'w0' \(1 are missing\)"):
         model.fit(votes, initial_error=turned.drop("w0", level="worker"))
 
 
@@ -212,7 +212,7 @@ VOTES = pd.DataFrame({"task": [1, 1, 2], "worker": ["a", "b", "b"], "label": ["x
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: MajorityVote().fit(VOTES, {"a": 1.0}), r"no skill of annotator 'b' \(1 are without\)"),
+        (lambda: MajorityVote().fit(VOTES, {"a": 1.0}), r"no skill for annotator 'b' \(1 are missing\)"),
         (lambda: MajorityVote(on_missing_skill="ignore").fit(VOTES, {"a": 1.0}), "nobody who voted on task 2"),
         (lambda: MajorityVote().fit(VOTES, {"a": -1.0, "b": 2.0}), "skills must be numbers of at least 0"),
         (lambda: MajorityVote(default_skill=0.5), 'on_missing_skill="value" belong together'),

@@ -239,7 +239,7 @@ def test_the_command_line_writes_a_folder(client, tmp_path):
 def test_a_folder_is_for_a_cluster_only(tmp_path):
     assert "add --engine dask" in run("aggregate", "votes.csv", "-o", f"{tmp_path}/out/").stderr
     done = run("aggregate", "votes.csv", "-o", f"{tmp_path}/out/", "--engine", "dask", "--save", "model.karat")
-    assert "--save cannot be had with a folder of labels" in done.stderr
+    assert "--save cannot be combined with a folder of labels" in done.stderr
 
 
 def test_ranges_hold_about_equally_many_rows(engine, tmp_path):

@@ -136,7 +136,7 @@ def test_json_min_with_answers_of_all_kinds(tmp_path):
     path = export(tmp_path, [record])
     assert votes_of(karat.read(path, question="tags")) == {(7, 1, "a|b")}
     assert votes_of(karat.read(path, question="stars")) == {(7, 1, 4)}
-    with pytest.raises(InputError, match="not a single vote"):
+    with pytest.raises(InputError, match="there are no votes"):
         karat.read(path, question="box")
 
 

@@ -88,7 +88,7 @@ def test_every_command_that_fits_checks_where_it_runs(name, options, words, mode
 def test_an_engine_is_for_fitting_again(model, tmp_path):
     done = run("update", model, VOTES, "-o", tmp_path / "new.karat", "--engine", "dask")
     assert done.exit_code == 2
-    assert "--engine is for fitting again; add --refit" in done.stderr
+    assert "--engine works only with a full fit; add --refit" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["next", "report", "trust"])
@@ -96,14 +96,14 @@ def test_an_engine_is_for_fitting_again(model, tmp_path):
 def test_a_saved_model_is_not_fitted_again(name, option, model):
     done = run(name, model, *option)
     assert done.exit_code == 2
-    assert f"{option[0]} is for votes, and this model is fitted already" in done.stderr
+    assert f"{option[0]} needs votes, but this is a saved model" in done.stderr
 
 
 def test_reading_options_are_those_of_every_command_that_reads():
     commands = typer.main.get_command(app).commands
     named = {name: {one.name: one for one in command.params} for name, command in commands.items()}
-    groups = {"reading": o.Reading, "place": o.Place}
-    for group, expected in (("reading", {*COMMANDS, "agreement", "coverage", "convert"}), ("place", set(COMMANDS))):
+    groups = {"reading": o.Reading, "execution": o.Execution}
+    for group, expected in (("reading", {*COMMANDS, "agreement", "coverage", "convert"}), ("execution", set(COMMANDS))):
         options = [option.name for option in fields(groups[group])]
         having = {name for name, params in named.items() if name != "simulate" and set(options) <= set(params)}
         assert having == expected
@@ -121,7 +121,7 @@ def test_next_votes_takes_votes_a_model_and_a_result(model):
     of_votes = karat.next_votes(VOTES, 5, method="ds").tasks()
     assert of_votes.equals(karat.next_votes(model, 5).tasks())
     assert of_votes.equals(karat.next_votes(karat.load(model), 5).tasks())
-    with pytest.raises(InputError, match="threads is for votes"):
+    with pytest.raises(InputError, match="threads needs votes"):
         karat.next_votes(model, threads=2)
 
 
@@ -184,7 +184,7 @@ def test_agreement_takes_votes_a_model_and_a_result(model):
     found = [karat.agreement(source).alpha for source in (VOTES, model, karat.load(model))]
     assert found[0] == found[1] == found[2]
     assert karat.agreement(VOTES, classes=["fox", "cat", "dog", "owl"], level="ordinal").alpha != found[0]
-    with pytest.raises(InputError, match="task is for votes"):
+    with pytest.raises(InputError, match="task needs votes"):
         karat.agreement(model, task="task")
 
 
@@ -204,7 +204,7 @@ def test_a_refit_takes_what_a_fit_takes(fits, model, tmp_path):
     result = karat.load(model).update(refit=True, prior=model, checkpoint=tmp_path / "half", threads=2)
     assert result.known_annotators == len(result.annotator_names)
     assert fits[0]["engine"].threads == 2
-    with pytest.raises(InputError, match="--checkpoint is for fitting again"):
+    with pytest.raises(InputError, match="--checkpoint works only with a full fit"):
         karat.load(model).update(VOTES, checkpoint=tmp_path / "half")
 
 

@@ -75,13 +75,13 @@ def test_scores_that_are_no_integers_stay_as_they_are():
 @pytest.mark.parametrize(
     ("matrix", "more", "words"),
     [
-        ([0, 1], {}, r"a row per task and a column per annotator, but this array has the shape \(2,\)"),
+        ([0, 1], {}, r"one row per task and one column per annotator, but the shape is \(2,\)"),
         ([[0, 1], [1]], {}, "rows of the matrix must be equally long"),
         (pd.DataFrame(L), {}, r"read it with karat\.read\(frame, wide=True, missing=\[-1\]\)"),
-        (L, {"annotators": ["a", "b"]}, "annotators must have a name for each of the 3 in the matrix, but has 2"),
-        (L, {"tasks": [1, 2, 3, 3]}, "tasks must be different names"),
-        (L, {"annotators": ["a", "b", None]}, "annotators must be different names"),
-        ([[-1, -1]], {}, "there is not a single vote"),
+        (L, {"annotators": ["a", "b"]}, "annotators must have 3 names, one for each in the matrix, but has 2"),
+        (L, {"tasks": [1, 2, 3, 3]}, "tasks must be distinct names"),
+        (L, {"annotators": ["a", "b", None]}, "annotators must be distinct names"),
+        ([[-1, -1]], {}, "there are no votes"),
     ],
 )
 def test_what_is_wrong_is_said(matrix, more, words):

@@ -109,7 +109,7 @@ def test_annotations_say_what_they_hold_and_what_was_left_out():
     votes = Annotations.from_arrays(task, ["a", "b", "a", "a", "a"], ["x", "y", "x", "x", None])
     page = votes._repr_html_()
     assert "3 votes, 2 tasks, 2 annotators" in page
-    assert "1 to 2 votes a task" in page
+    assert "1 to 2 votes per task" in page
     assert "66.7%" in page
     assert "left out: 1 rows without a label, 1 repeated votes, 1 tasks without any vote" in page
 

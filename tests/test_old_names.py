@@ -123,7 +123,9 @@ def test_an_update_of_a_saved_blend_fits_all_votes_by_the_default_and_says_so(vo
     scratch = fit(default(), fit(default(), votes).update(NEW, repeated="last").annotations)
     assert result.method == DEFAULT_METHOD
     assert np.array_equal(result.posterior, scratch.posterior)
-    assert result.notes[0] == f"The model was of auto, which is gone: all 122 votes were fitted by {DEFAULT_METHOD}."
+    assert (
+        result.notes[0] == f"The method auto of the model was removed: all 122 votes were fitted by {DEFAULT_METHOD}."
+    )
 
 
 def test_a_saved_blend_is_a_prior_by_its_posterior(votes):

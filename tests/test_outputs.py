@@ -62,7 +62,7 @@ def test_no_command_writes_over_what_it_reads(files: Path, command: str) -> None
     before = {path: path.read_bytes() for path in files.rglob("*") if path.is_file()}
     done = run(*command.split())
     assert done.exit_code == 2, done.stdout
-    assert "is read here and would be overwritten" in done.stderr
+    assert "is an input and would be overwritten" in done.stderr
     assert {path: path.read_bytes() for path in files.rglob("*") if path.is_file()} == before
 
 
@@ -87,5 +87,5 @@ def test_outputs_that_are_no_data_may_lie_beside_the_votes(files: Path) -> None:
 def test_the_demo_leaves_a_folder_with_other_votes_alone(files: Path) -> None:
     done = run("demo", "--out", files)
     assert done.exit_code == 2
-    assert "votes.csv is there and is not the sample of the demo" in done.stderr
+    assert "votes.csv exists and is not the sample of the demo" in done.stderr
     assert (files / "votes.csv").read_text() == CSV

@@ -142,7 +142,7 @@ def test_a_row_without_id_and_label_is_left_out_but_counted(tmp_path: Path) -> N
 
 
 def test_only_missing_labels_are_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="not a single vote"):
+    with pytest.raises(InputError, match="there are no votes"):
         read(write(tmp_path / "v.csv", "task,worker,label\n1,2,NA\n"))
 
 

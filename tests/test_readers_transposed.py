@@ -90,7 +90,7 @@ def test_a_row_of_truths_is_no_annotator(tmp_path: Path) -> None:
         (TABLE, {"question": "t1"}, "--question is for exports"),
         (TABLE + ",cat,,\n", {}, r'v\.csv, row 3 \(line 4\), column "t1": there is a label but no annotator'),
         ("worker\nann\n", {}, "there is no column of a task among worker"),
-        ("worker,t1\nann,\n", {}, "there is not a single vote"),
+        ("worker,t1\nann,\n", {}, "there are no votes"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, content: str, options: dict[str, Any], words: str) -> None:

@@ -77,7 +77,7 @@ def test_a_new_class_is_written_as_the_labels_of_a_text_file(tmp_path: Path, tru
 
 def test_a_new_class_of_another_kind_is_an_error_in_a_typed_column() -> None:
     votes = pl.DataFrame({"task": [1, 1], "worker": [1, 2], "label": [0, 1]})
-    with pytest.raises(InputError, match=r"'x' and the labels .such as 0. are of different kinds"):
+    with pytest.raises(InputError, match=r"'x' and the labels .such as 0. have different types"):
         read(votes, gold={1: "x"})
 
 

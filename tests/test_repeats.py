@@ -39,7 +39,7 @@ def test_a_task_on_which_everybody_is_torn_is_listed_without_a_label():
 
 
 def test_nothing_left_is_said():
-    with pytest.raises(InputError, match="torn between labels"):
+    with pytest.raises(InputError, match="are tied on every task"):
         Annotations.from_arrays([1, 1], ["a", "a"], ["x", "y"], repeated="majority")
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 import karat
-from karat.cli.source import _words, title_of
+from karat.cli.source import _arguments, title_of
 from karat.report.charts import DRAWN
 from karat.report.kinds import KINDS
 from tests.cli_helpers import run, write
@@ -25,7 +25,7 @@ def test_votes_become_a_report_that_tells_how_to_repeat_it(tmp_path):
     out = tmp_path / "report.html"
     done = run("report", VOTES, "--truth", TRUTH, "-o", out, "--method", "ds", "--set", "max_iterations=7")
     assert done.exit_code == 0, done.stderr
-    assert f"{out}: open it in a browser" in done.stderr
+    assert f"wrote {out}; open it in a browser" in done.stderr
     found = Page(out)
     assert "votes.csv" in found.words
     command = f"karat report {VOTES} --output {out} --truth {TRUTH} --method ds --set max_iterations=7"
@@ -42,7 +42,7 @@ def test_a_model_is_shown_as_it_is(model, tmp_path):
 def test_options_for_votes_are_refused_for_a_model(model, tmp_path):
     done = run("report", model, "--method", "ds", "-o", tmp_path / "report.html")
     assert done.exit_code == 2
-    assert "--method is for votes, and this model is fitted already" in done.stderr
+    assert "--method needs votes, but this is a saved model" in done.stderr
 
 
 def test_the_password_of_a_database_is_not_shown(tmp_path):
@@ -58,7 +58,7 @@ def test_the_password_of_a_database_is_not_shown(tmp_path):
 
     address = "postgresql://me:secret@host/work?password=secret"
     assert title_of([address]) == "postgresql://host/work"
-    assert _words(SimpleNamespace(param_type_name="argument"), [address]) == ["postgresql://host/work"]
+    assert _arguments(SimpleNamespace(param_type_name="argument"), [address]) == ["postgresql://host/work"]
 
 
 def test_gold_teaches_and_is_counted(tmp_path):
@@ -110,10 +110,10 @@ def test_the_ending_tells_the_format(name, begins, model, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["pie", "-o", "x.svg"], "there is no chart 'pie'; there are confidence, ranking"),
-        (["ranking", "-o", "x.jpg"], "a picture ends in .svg, .png or .pdf"),
-        (["annotator", "-o", "x.svg"], "needs --who NAME"),
-        (["ranking", "--who", "ann", "-o", "x.svg"], "no other chart does"),
+        (["pie", "-o", "x.svg"], "there is no chart 'pie'; choose one of confidence, ranking"),
+        (["ranking", "-o", "x.jpg"], "x.jpg must end in .svg, .png or .pdf"),
+        (["annotator", "-o", "x.svg"], "--who NAME is required"),
+        (["ranking", "--who", "ann", "-o", "x.svg"], "not allowed for other charts"),
         (["annotator", "--who", "nobody", "-o", "x.svg"], "there is no annotator 'nobody'"),
         (["calibration", "-o", "x.svg"], "there is no chart calibration: no truths were given"),
     ],

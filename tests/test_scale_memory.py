@@ -14,7 +14,7 @@ from karat import Annotations
 from karat.insight import coefficients, correlated_annotators, next_votes
 from karat.insight.pairs import annotator_pairs
 from karat.report.views.trust import trust_of
-from karat.votes.pairs import FEWEST_TASKS, sample_vote_pairs
+from karat.votes.pairs import MIN_SAMPLED_TASKS, sample_vote_pairs
 
 SAMPLED = "too many pairs of votes to compare all annotators two by two"
 MEGABYTE = 2**20
@@ -93,7 +93,7 @@ def test_of_a_wide_task_those_who_voted_most_are_compared() -> None:
     task, who = np.divmod(np.arange(60 * 40), 40)
     keep = ~((task % 2 == 1) & (who < 20))  # the first twenty vote half as often
     votes = Annotations.from_arrays(task[keep], who[keep], np.zeros(keep.sum(), int))
-    most = FEWEST_TASKS * 50  # votes of a task are isqrt(2 * 50)
+    most = MIN_SAMPLED_TASKS * 50  # votes of a task are isqrt(2 * 50)
     found = sample_vote_pairs(votes, np.random.default_rng(0), most)
     assert len(found.one) == 55 * 45 <= most
     assert found.note.endswith("on 55 random tasks of 60, and on each only the 10 annotators with the most votes")

@@ -209,7 +209,7 @@ def test_integers_that_are_codes_already_are_not_copied() -> None:
 def test_many_names_are_matched_like_few(monkeypatch: pytest.MonkeyPatch, names: pl.Series, values: list[Any]) -> None:
     vocabulary = nw.from_native(names, series_only=True)
     few = match(values, vocabulary)
-    monkeypatch.setattr("karat.votes.names.MANY", 0)
+    monkeypatch.setattr("karat.votes.names.MIN_NAMES_FOR_JOIN", 0)
     many = match(values, vocabulary)
     assert many.tolist() == few.tolist()
     assert many.dtype == np.int32

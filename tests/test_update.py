@@ -205,7 +205,7 @@ def test_gold_may_be_a_column_of_the_new_votes(parts):
 
 def test_nothing_to_update_with_and_models_without_votes_are_refused(parts, tmp_path):
     result = fit(PTBCC(), parts[0])
-    with pytest.raises(InputError, match="nothing to update with"):
+    with pytest.raises(InputError, match="nothing to update"):
         result.update()
     with pytest.raises(InputError, match="saved without its votes"):
         replace(result, annotations=None).update(parts[1])

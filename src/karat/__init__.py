@@ -1,4 +1,4 @@
-"""Karat turns noisy annotations into labels one can trust."""
+"""Karat turns noisy annotations into labels that you can trust."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The public functions and classes: what `import karat` offers."""
+"""The public functions and classes of Karat."""

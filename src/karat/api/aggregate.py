@@ -1,4 +1,4 @@
-"""`karat.aggregate`: votes in, labels out."""
+"""`karat.aggregate`: compute labels from votes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def aggregate(
     include: str | Sequence[str] = (),
     **settings: Unpack[Settings],
 ) -> Result:
-    """Find the most probable label of every task, and how sure that is.
+    """Compute the most probable label of every task and its probability.
 
     Parameters
     ----------
@@ -58,16 +58,16 @@ def aggregate(
     method : str or Method, default "anchored"
         A name from `karat methods`, or a method with its settings, such as `karat.PTBCC(n_prototypes=3)`.
     gold : path, data frame, mapping, str or bool, optional
-        Known truths of some tasks. They are kept, and teach the method.
+        Known truths of some tasks. They become the labels of these tasks, and the method learns from them.
     prior : Result or path, optional
-        An earlier result, or the file of one. What it knows of annotators who vote again counts here, too.
+        An earlier result, or the file of one. What it learned about annotators is the prior for those who vote again.
     threads : int, optional
-        Threads to use. The default is the environment variable KARAT_THREADS, else one per core.
+        The number of threads. The default is the environment variable KARAT_THREADS, otherwise one per core.
     engine : str or Engine, default "local"
-        Where the work is done: "local" (the threads of this machine), "dask" (a cluster), "gpu", or an engine object
+        Where the fit runs: "local" (the threads of this machine), "dask" (a cluster), "gpu", or an engine object
         such as `DaskEngine("tcp://scheduler:8786")` of karat.engines.dask.
     on_step : callable, optional
-        Called with a `Step` after each sweep. Without it, a notebook shows one line of progress.
+        Called with a `Step` after each sweep. If it is not given, notebooks show one line of progress.
     checkpoint : path, optional
         A file for unfinished work, written on Ctrl-C and every minute.
     resume : bool, default False

@@ -1,4 +1,4 @@
-"""`karat.agreement`: how far annotators agree beyond chance."""
+"""`karat.agreement`: measure how far annotators agree beyond chance."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["agreement"]
 def agreement(votes: Any, *, level: Level = "nominal", **reading: Any) -> Agreement:
     """Measure how far annotators agree: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's AC1.
 
-    If an annotator voted on a task more than once, their most frequent vote counts. How often they agree with
-    themselves is a figure of its own (`self_agreement`).
+    If an annotator voted on a task more than once, their most frequent vote counts. `self_agreement` is
+    the share of such repeated votes that agree.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def agreement(votes: Any, *, level: Level = "nominal", **reading: Any) -> Agreem
     Raises
     ------
     InputError
-        If the votes cannot be read, or if classes are no numbers but `level` is "interval".
+        If the votes cannot be read, or if `level` is "interval" and classes are not numbers.
 
     Examples
     --------

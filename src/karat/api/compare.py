@@ -1,4 +1,4 @@
-"""`karat.compare`: several methods on the same votes, side by side."""
+"""`karat.compare`: compare methods on the same votes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def compare(
     on_step: OnStep | None = None,
     **reading: Any,
 ) -> Comparison:
-    """Fit several methods to the same votes: where they agree, and where each differs from the majority vote.
+    """Fit several methods to the same votes and compare their labels with each other and with the majority vote.
 
     Parameters
     ----------
@@ -64,8 +64,8 @@ def compare(
     Returns
     -------
     Comparison
-        `rows()` has a dict per method, `labels()` a data frame with the label of each method, `agreement` the share of
-        tasks that two methods label alike, and `results` the results.
+        `rows()` returns one dict per method, `labels()` a data frame with the label of each method. `agreement` is the
+        share of tasks to which two methods give the same label, and `results` the results.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def compare(
 
 
 def compare_run(wanted: Run, methods: Sequence[Method], truth: Any = None) -> Comparison:
-    """Do what `compare` does for a run; its method does not count."""
+    """Compare methods on the votes of a run. The method of the run is ignored."""
     with fitter(wanted, methods) as fit:
         votes = read_votes(wanted)
         codes = None if truth is None else match_truth(votes, truth).codes

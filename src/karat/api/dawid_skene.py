@@ -1,7 +1,7 @@
 """Dawid-Skene with the name and arguments of crowd-kit.
 
-It starts from the vote shares and keeps every probability above 1e-10, as crowd-kit does; `DS` does neither.
-It stops when the log-likelihood per vote gains less than `tol`.
+Like crowd-kit, it starts from the vote shares and keeps every probability at 1e-10 or above; `DS` does neither.
+It stops when the log-likelihood per vote increases by less than `tol`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from karat.votes.names import match
 
 __all__ = ["DawidSkene"]
 
-LEAST = 1e-10  # no probability of Dawid-Skene is below
+MIN_PROBABILITY = 1e-10  # the smallest probability
 
 
 class DawidSkene(Estimator, ds.DS):
@@ -37,9 +37,9 @@ class DawidSkene(Estimator, ds.DS):
     n_iter : int, default 100
         The largest number of iterations.
     tol : float, default 1e-5
-        Stop when the log-likelihood per vote gains less than this.
+        Stop when the log-likelihood per vote increases by less than this.
     initial_error_strategy : {"assign", "addition"}, optional
-        How `fit` uses `initial_error`: in place of the counts of the first majority vote ("assign"), or added to
+        How `fit` uses `initial_error`: it replaces the counts of the first majority vote ("assign") or is added to
         them ("addition").
     seed : int, default 0
         Has no effect: nothing is drawn at random.
@@ -100,9 +100,9 @@ class DawidSkene(Estimator, ds.DS):
         true_labels : mapping or Series, optional
             Known truths: task -> label.
         initial_error : DataFrame, optional
-            What is known of annotators: a pandas frame indexed by worker and label, with a column per true label.
+            Known errors of annotators: a pandas frame indexed by worker and label, with one column per true label.
         data : path, data frame or Annotations, optional
-            Another name of `X`, as crowd-kit has it.
+            Another name for `X`, used by crowd-kit.
         **reading : dict
             Other keywords of `karat.aggregate`; with `initial_error`, of `karat.read`.
 
@@ -118,7 +118,7 @@ class DawidSkene(Estimator, ds.DS):
         if initial_error is None:
             return super().fit(X, data=data, **reading)
         annotations = read(one_of("X", X, "data", data), **reading)
-        self.history = _history(annotations, initial_error, self.initial_error_strategy == "assign")
+        self.history = _error_counts(annotations, initial_error, self.initial_error_strategy == "assign")
         return super().fit(annotations)
 
     def start(self, block: Block, restart: int) -> ds.Statistics:
@@ -137,7 +137,7 @@ class DawidSkene(Estimator, ds.DS):
         return _smooth(super().expect(statistics, before), statistics.tau, statistics.n)
 
     def bound(self, parameters: ds.Parameters, statistics: ds.Statistics) -> float:
-        """The log-likelihood per vote."""
+        """Return the log-likelihood per vote."""
         return float(statistics.log_likelihood / statistics.n.sum())
 
     def converged(self, steps: list[Step]) -> bool:
@@ -152,7 +152,7 @@ class DawidSkene(Estimator, ds.DS):
 
     @property
     def errors_(self) -> Any:
-        """The probability of a vote given the truth: a row per annotator and vote, a column per truth."""
+        """The probability of a vote given the truth: one row per annotator and vote, one column per truth."""
         result = self.result_
         K, v = len(result.class_names), result.learned.confusion
         assert v is not None
@@ -174,19 +174,21 @@ class DawidSkene(Estimator, ds.DS):
 
 
 def _smooth(parameters: ds.Parameters, tau: Floats, n: Floats) -> ds.Parameters:
-    """Probabilities of at least LEAST; labels that an annotator never gave need none."""
+    """Clip probabilities at the minimum, except for labels that an annotator never gave."""
     gives = n.sum(axis=2, keepdims=True) > 0
-    v = np.where(gives, np.maximum(n, LEAST), 0.0)
+    v = np.where(gives, np.maximum(n, MIN_PROBABILITY), 0.0)
     v /= v.sum(axis=1, keepdims=True)
-    p = np.maximum(tau / tau.sum(), LEAST)
-    with np.errstate(divide="ignore"):  # log 0 = -inf is meant, and never looked at
+    p = np.maximum(tau / tau.sum(), MIN_PROBABILITY)
+    with np.errstate(divide="ignore"):  # log 0 = -inf is intended and never used
         return parameters._replace(p=p, v=v, log_p=np.log(p), log_v=np.log(v))
 
 
-def _history(annotations: Annotations, initial_error: Any, must_be_whole: bool) -> Floats:
-    """[W, L, K]: the rows and columns of the frame by the codes of annotators and classes."""
+def _error_counts(annotations: Annotations, initial_error: Any, must_be_whole: bool) -> Floats:
+    """Return the frame as an array, [W, L, K], in the order of the codes of annotators and classes."""
     if list(getattr(getattr(initial_error, "index", None), "names", [])) != ["worker", "label"]:
-        raise InputError("initial_error must be a pandas frame indexed by worker and label, with a column a true label")
+        raise InputError(
+            "initial_error must be a pandas frame indexed by worker and label, with one column per true label"
+        )
     workers, labels = (initial_error.index.get_level_values(name).tolist() for name in ("worker", "label"))
     worker, label = match(workers, annotations.annotator_names), match(labels, annotations.class_names)
     truth = match(initial_error.columns.tolist(), annotations.class_names)
@@ -198,7 +200,7 @@ def _history(annotations: Annotations, initial_error: Any, must_be_whole: bool) 
     if must_be_whole and unknown.size:
         name = to_list(annotations.annotator_names)[unknown[0]]
         raise InputError(
-            f"initial_error says nothing of annotator {name!r} ({unknown.size:,} are like that); "
-            'with "assign" it must have all of them, with "addition" it need not'
+            f"initial_error has no values for annotator {name!r} ({unknown.size:,} are missing); "
+            'add them, or use initial_error_strategy="addition"'
         )
     return history

@@ -1,4 +1,4 @@
-"""What all estimators have: `fit`, `labels_` and `probas_`, settings to get and to set."""
+"""The base class of all estimators: `fit`, `labels_`, `probas_`, `get_params` and `set_params`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Estimator", "Listed", "one_of"]
 
 
 class Listed(ABCMeta):
-    """`dir()` and `help()` of an estimator show what users need, not the steps of the fit."""
+    """Metaclass that limits `dir()` and `help()` to what users need, without the steps of the fit."""
 
     def __dir__(cls) -> list[str]:
         ours = {name for base in cls.__mro__ if issubclass(base, Estimator) for name in vars(base)}
@@ -26,8 +26,8 @@ class Listed(ABCMeta):
 class Estimator(metaclass=Listed):
     """Adds `fit`, `partial_fit`, `fit_predict` and `fit_predict_proba` to a method.
 
-    Its parameters are the settings of the method. The functions of scikit-learn that work with any estimator, such
-    as `clone` and `check_is_fitted`, work with it.
+    Its parameters are the settings of the method. It works with functions of scikit-learn such as `clone` and
+    `check_is_fitted`.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class Estimator(metaclass=Listed):
 
     _result: Result | None = None
 
-    if TYPE_CHECKING:  # of the Method that it is mixed into
+    if TYPE_CHECKING:  # attributes of the Method that the class is combined with
         name: str
         settings: dict[str, Any]
 
@@ -56,7 +56,7 @@ class Estimator(metaclass=Listed):
         y : path, data frame or mapping, optional
             Known truths of some tasks, the same as `gold` of `karat.aggregate`.
         data : path, data frame or Annotations, optional
-            Another name of `X`, as crowd-kit has it.
+            Another name for `X`, used by crowd-kit.
         **reading : dict
             Other keywords of `karat.aggregate`, such as `threads`, `gold` or `repeated`.
 
@@ -73,11 +73,11 @@ class Estimator(metaclass=Listed):
         from karat.api.aggregate import aggregate
 
         votes, known = one_of("X", X, "data", data), one_of("y", y, "gold", reading.pop("gold", None))
-        self._result = aggregate(votes, self, gold=known, **reading)  # type: ignore[arg-type]  # mixed into a Method
+        self._result = aggregate(votes, self, gold=known, **reading)  # type: ignore[arg-type]  # is also a Method
         return self
 
     def partial_fit(self, X: Any = None, y: Any = None, *, data: Any = None, **reading: Any) -> Self:
-        """Add votes to those that were fitted before, as `Result.update` does; the first time, fit to them.
+        """Add votes to those of earlier fits, as `Result.update` does. The first call fits the votes.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class Estimator(metaclass=Listed):
         y : path, data frame or mapping, optional
             New known truths, the same as `gold` of `Result.update`.
         data : path, data frame or Annotations, optional
-            Another name of `X`.
+            Another name for `X`.
         **reading : dict
             Other keywords of `Result.update`.
 
@@ -150,7 +150,7 @@ class Estimator(metaclass=Listed):
 
     @property
     def probas_(self) -> Any:
-        """The probability of every class for every task: a frame with a row per task and a column per class."""
+        """The probability of every class for every task: a frame with one row per task and one column per class."""
         names = to_list(self.result_.class_names)
         columns = {str(name): self.result_.posterior[:, k].copy() for k, name in enumerate(names)}
         frame = make_frame({"task": self.result_.task_names, **columns}, self.result_.task_names)
@@ -166,7 +166,7 @@ class Estimator(metaclass=Listed):
         Parameters
         ----------
         deep : bool, default True
-            Has no effect: no setting is an estimator itself.
+            Has no effect: settings are not estimators.
 
         Returns
         -------
@@ -176,7 +176,7 @@ class Estimator(metaclass=Listed):
         return dict(self.settings)
 
     def set_params(self, **params: Any) -> Self:
-        """Change settings. What was fitted before stays until the next fit.
+        """Change settings. The result of the last fit is kept until the next fit.
 
         Parameters
         ----------
@@ -199,14 +199,14 @@ class Estimator(metaclass=Listed):
         return self
 
     def _changed(self) -> dict[str, Any]:
-        """The settings that differ from what they would be if they were left out."""
+        """Return the settings that differ from their defaults."""
         params = self.get_params()
         return {name: value for name, value in params.items() if not _same(value, self._without(name, params))}
 
     def _without(self, name: str, params: dict[str, Any]) -> Any:
         try:
             made = type(self)(**{other: value for other, value in params.items() if other != name})
-        except InputError:  # another setting needs it
+        except InputError:  # another setting requires it
             return None
         return made.get_params()[name]
 
@@ -226,7 +226,7 @@ class Estimator(metaclass=Listed):
 
 
 def one_of(name: str, value: Any, other_name: str, other: Any) -> Any:
-    """The value of an argument that has two names."""
+    """Return the value of an argument that has two names."""
     if value is not None and other is not None:
         raise InputError(f"{name} and {other_name} mean the same; give one of them")
     return other if value is None else value

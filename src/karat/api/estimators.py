@@ -1,4 +1,4 @@
-"""Every method as a class with `fit`, as scikit-learn and crowd-kit have them: `PTBCC().fit(votes)`, then `labels_`."""
+"""Methods as estimators with the interface of scikit-learn and crowd-kit: `PTBCC().fit(votes).labels_`."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class TiReMGE(Estimator, tiremge.TiReMGE):
 
 @cache
 def estimator(name: str) -> type[Any]:
-    """Make the estimator class of a method that has none here, such as one from another package."""
+    """Return the estimator class of a method; create it if there is none, as for methods of other packages."""
     chosen = method_class(name)
     written = globals().get(chosen.__name__)
     if isinstance(written, type) and issubclass(written, chosen):
@@ -93,5 +93,5 @@ def estimator(name: str) -> type[Any]:
 
 
 def auto(**settings: Any) -> Any:
-    """What is left of `karat.Auto`: an estimator of the default method."""
+    """Return an estimator of the default method, which replaces `karat.Auto` of Karat 0.1."""
     return with_note(estimator(DEFAULT_METHOD)(**current_settings("auto", settings)), "auto")

@@ -1,4 +1,4 @@
-"""`karat.evaluate`: how good the labels are, judged by known truths."""
+"""`karat.evaluate`: compare labels with known truths."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def evaluate(
     on_step: OnStep | None = None,
     **reading: Any,
 ) -> list[dict[str, Any]]:
-    """Fit one or more methods to the votes, and judge their labels by known truths.
+    """Fit one or more methods to the votes and compare their labels with known truths.
 
-    The truths do not teach the methods. A truth that nobody voted for counts as a task that every method gets wrong.
+    The methods do not learn from the truths. If nobody voted for the truth of a task, every method is wrong on it.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ def evaluate(
     Returns
     -------
     list of dict
-        A dict per method: `method`, `accuracy`, `macro_f1`, `log_loss`, `calibration_error`, `iterations`, `converged`,
-        `seconds`, `n_tasks`, `n_truths` and `n_truths_unused` (of tasks without votes).
+        One dict per method: `method`, `accuracy`, `macro_f1`, `log_loss`, `calibration_error`, `iterations`,
+        `converged`, `seconds`, `n_tasks`, `n_truths` and `n_truths_unused` (of tasks without votes).
 
     Raises
     ------
@@ -111,7 +111,7 @@ def evaluate_run(
     truth_task: str | None = None,
     truth_label: str | None = None,
 ) -> list[dict[str, Any]]:
-    """Do what `evaluate` does for a run; its method does not count."""
+    """Evaluate methods on the votes of a run. The method of the run is ignored."""
     with fitter(wanted, methods) as fit:
         votes = read_votes(wanted)
         key = match_truth(votes, truth, task=truth_task, label=truth_label)
@@ -119,7 +119,7 @@ def evaluate_run(
 
 
 def methods_of(methods: Methods) -> list[Method]:
-    """Return the methods that are given by name or as objects."""
+    """Return methods that are given by name or as objects."""
     given = [methods] if isinstance(methods, str | Method) else list(methods)
     if not given:
         raise InputError("no method is given; name at least one, such as ds")

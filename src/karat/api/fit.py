@@ -1,4 +1,4 @@
-"""Fit one method to annotations; the result is the public one."""
+"""Fit one method to annotations and return a public `Result`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["fit"]
 
 
 def fit(method: Method, annotations: Annotations, *, prior: Any = None, watch: Any = None, **keywords: Any) -> Result:
-    """Fit the method, with what an earlier result knows of the annotators.
+    """Fit the method, with an earlier result as the prior of the annotators if `prior` is given.
 
-    Keywords are those of `solve.fit`; `watch` is another name of its `on_step`.
+    Keywords are those of `solve.fit`; `watch` is the old name of its `on_step`.
     """
     if watch is not None:
         keywords["on_step"] = watch

@@ -1,7 +1,7 @@
-"""Data sets that no single machine can hold: votes in many files in, labels in many files out.
+"""Aggregate data sets that do not fit on one machine: votes and labels are folders of many files.
 
-Workers of a Dask cluster read, sort, fit and write; neither votes nor labels pass through this machine. All machines
-must see the same files (a network disk).
+The workers of a Dask cluster read, sort, fit and write; neither votes nor labels pass through this machine. All
+machines need access to the same files, for example on a network file system.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ def aggregate_files(
     watch: OnStep | None = None,
     rows_per_range: int = ROWS_PER_RANGE,
 ) -> Outcome:
-    """Votes in files -> labels in a folder of Parquet files, in the order of the tasks' names.
+    """Aggregate votes in files into a folder of Parquet files with labels, sorted by task name.
 
-    Labels and probabilities are those of `karat.aggregate`, to the bit; annotators' accuracies are sums in another
-    order. The folder appears when all is written; one of an earlier run is replaced.
+    Labels and probabilities are the same as those of `karat.aggregate`, to the bit. The accuracies of annotators may
+    differ in the last digits. The folder is created when everything is written, and replaces that of an earlier run.
     """
     chosen, on_step = make_method(method, {}), on_step_of(on_step, watch)
     _check(chosen, engine, gold)
@@ -80,7 +80,7 @@ def aggregate_files(
 
 
 def run_into_folder(wanted: Run, folder: str | Path, *, probabilities: bool = False) -> Outcome:
-    """`aggregate_files` of a run whose engine is "dask" and whose votes are files."""
+    """Call `aggregate_files` for a run whose engine is "dask" and whose votes are files."""
     method = make_method(wanted.method, dict(wanted.settings))
     check_folder(Path(folder).expanduser().resolve(), _places(wanted.votes, wanted.gold))
     given = {name: value for name, value in wanted.reading.items() if value}
@@ -103,13 +103,13 @@ def _check(method: Method, engine: DaskEngine, gold: Any) -> None:
         raise InputError(f"{method.name} cannot use gold truths; leave them out or choose another method")
     if method.n_restarts > 1 or method.accelerated:
         raise InputError(
-            f"{method.name} with these settings takes back or compares whole runs, for which the posteriors would have "
-            "to leave the workers; write the labels into one file, or choose another method (n_restarts=1, for ebcc)"
+            f"{method.name} with these settings needs all posteriors on one machine, which a folder of labels does not "
+            "allow; write the labels to one file, or choose another method (for ebcc: n_restarts=1)"
         )
 
 
 def _places(*inputs: Any) -> list[Path]:
-    """The files and folders among the inputs; a data frame has no place."""
+    """Return the paths among the inputs, which may also be data frames."""
     each = [one for given in inputs for one in (given if isinstance(given, list | tuple) else [given])]
     return [Path(one) for one in each if isinstance(one, str | Path)]
 
@@ -122,7 +122,7 @@ def _fit(
     probabilities: bool,
     on_step: OnStep | None,
 ) -> tuple[ResultData, Tally]:
-    """The fit; then each worker writes the labels of its blocks."""
+    """Fit the method; then each worker writes the labels of its blocks."""
     with one_blas_thread():
         made = template(votes, descend(method, engine, on_step=on_step))
     preference = preference_of(engine.sum(class_totals).classes)

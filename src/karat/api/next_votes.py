@@ -1,4 +1,4 @@
-"""`karat.next_votes`: where the next votes are worth most."""
+"""`karat.next_votes`: find the tasks for which further votes are worth most."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def next_votes(
     on_step: OnStep | None = None,
     **reading: Any,
 ) -> Plan:
-    """Rank tasks by what one more vote is expected to gain, and name annotators to retrain or drop.
+    """Rank tasks by the expected gain of one more vote, and list annotators to retrain or drop.
 
     Parameters
     ----------
     votes : path, paths, data frame, address of a database, Annotations, or Result
         The votes, as in `karat.aggregate`; or a result, or the path of a saved one, which needs no fit.
     budget : int, optional
-        How many votes there may be, one per task.
+        The largest number of votes to plan, one per task. By default there is no limit.
     annotators : sequence, optional
-        Those who may vote next. The default is all, each in proportion to their votes so far.
+        The annotators who may vote next. The default is all, in proportion to their votes so far.
     safe : float, default 0.95
         A label with this probability needs no further vote.
     method : str or Method, default "anchored"
@@ -71,7 +71,7 @@ def next_votes(
     Returns
     -------
     Plan
-        `tasks()` to ask about, `safe_tasks()`, and `annotators()` to look after.
+        `tasks()` to collect votes for, `safe_tasks()`, and `annotators()` to retrain or drop.
 
     Raises
     ------

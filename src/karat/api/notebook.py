@@ -1,4 +1,4 @@
-"""Results as notebooks show them."""
+"""HTML of results for notebooks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from karat.votes.notebook import cell_html, meter_html, name_html, page_html, ta
 
 __all__ = ["result_html"]
 
-TASKS, ANNOTATORS = 5, 3  # shown at most
+TASKS_SHOWN, ANNOTATORS_SHOWN = 5, 3  # largest numbers shown
 
 
 def result_html(result: ResultData) -> str:
@@ -25,7 +25,7 @@ def result_html(result: ResultData) -> str:
             cell_html(f"{result.confidence[i]:.3f}" + (" (tied)" if result.tied[i] else "")),
             cell_html(f"{result.votes_per_task[i]:,}"),
         ]
-        for i in range(min(TASKS, len(result.label_codes)))
+        for i in range(min(TASKS_SHOWN, len(result.label_codes)))
     ]
     return page_html(
         f"<b>{escape(result.method)}</b>: {len(result.label_codes):,} tasks, {len(result.accuracy):,} annotators, "
@@ -39,7 +39,7 @@ def result_html(result: ResultData) -> str:
 
 
 def _flips(result: ResultData) -> Iterable[str]:
-    """The majority vote stands beside every method."""
+    """Return how the labels differ from the majority vote."""
     if result.annotations is None:
         return []
     return [f"{n_flips(result):,} labels against the majority vote, {int(result.tied.sum()):,} ties"]
@@ -47,7 +47,7 @@ def _flips(result: ResultData) -> Iterable[str]:
 
 def _annotators(result: ResultData) -> str:
     order = np.argsort(-result.accuracy, kind="stable").tolist()
-    shown = max(min(ANNOTATORS, len(order) // 2), 1)
+    shown = max(min(ANNOTATORS_SHOWN, len(order) // 2), 1)
     best, worst = (
         ", ".join(f"{name_html(result.annotator_names, j)} ({result.accuracy[j]:.2f})" for j in some)
         for some in (order[:shown], order[::-1][:shown])

@@ -1,4 +1,4 @@
-"""Keywords of 0.1 that have another name now."""
+"""Keywords of Karat 0.1 that were renamed."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ __all__ = ["on_step_of"]
 
 
 def on_step_of(on_step: OnStep | None, watch: OnStep | None, *, stacklevel: int = 3) -> OnStep | None:
-    """Return the callback, also if it was given under its old name, `watch`."""
+    """Return the callback, which may be given by its old name, `watch`."""
     if watch is None:
         return on_step
-    warnings.warn("watch is now called on_step; the old name goes with 0.3", DeprecationWarning, stacklevel=stacklevel)
+    warnings.warn(
+        "watch is now called on_step; the old name will be removed in 0.3", DeprecationWarning, stacklevel=stacklevel
+    )
     return watch

@@ -1,4 +1,4 @@
-"""The public result: the data of a fit with everything that a user can ask of it."""
+"""The public class `Result`: the data of a fit, and methods to analyse, update and save it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 
 class Result(ResultData):
-    """Labels, how sure they are, and how good each annotator is.
+    """Labels, their probabilities, and the accuracy of each annotator.
 
     `karat.aggregate` and `karat.load` make results; the constructor is not meant for users.
 
@@ -37,7 +37,7 @@ class Result(ResultData):
     settings : dict
         Its settings.
     task_names, annotator_names, class_names : sequence
-        The names, in the order of the arrays below. T, W and K are their numbers.
+        The names, in the order of the arrays below. T, W and K are the numbers of tasks, annotators and classes.
     unlabelled : sequence
         Names of tasks without any vote. They get no label.
     posterior : ndarray of shape (T, K)
@@ -60,15 +60,15 @@ class Result(ResultData):
     accuracy, accuracy_low, accuracy_high : ndarray of shape (W,)
         The expected share of right votes of each annotator, with a 95 % credible interval.
     converged, stopped, steps : bool, str, list
-        Whether, why and after which steps the fit ended.
+        Whether the fit converged, why it stopped, and its steps.
     seconds : float
-        How long the fit took.
+        The duration of the fit.
     counts : Counts
         How many rows were read and how many were left out, and why.
     annotations : Annotations or None
         The votes; None in files of the first version.
     notes : list of str
-        What the user should know about this fit.
+        Remarks on this fit for the user.
     learned : Learned
         What the method learned besides the labels: class prior, prototypes, weights, confusion matrices, statistics.
     settings : dict
@@ -142,7 +142,7 @@ class Result(ResultData):
         Parameters
         ----------
         task : name or sequence of names
-            Tasks. A task without votes is taken for any task.
+            Tasks. For a task without votes, the class frequencies are used.
         annotator : name or sequence of names
             Annotators who voted at least once.
 
@@ -169,12 +169,12 @@ class Result(ResultData):
         return codes
 
     def labels(self, *, probabilities: bool = False) -> Any:
-        """Return a data frame with a row per task.
+        """Return a data frame with one row per task.
 
         Parameters
         ----------
         probabilities : bool, default False
-            Add a column per class with its probability.
+            Add one column per class with its probability.
 
         Returns
         -------
@@ -187,13 +187,13 @@ class Result(ResultData):
         return labels_table(self, probabilities=probabilities)
 
     def annotators(self) -> Any:
-        """Return a data frame with a row per annotator.
+        """Return a data frame with one row per annotator.
 
         Returns
         -------
         DataFrame
             With the number of votes, the expected accuracy and its interval, the agreement with the labels, and what
-            the method has learned of each annotator.
+            the method learned about each annotator.
         """
         from karat.results.tables import annotators_table
 
@@ -205,7 +205,7 @@ class Result(ResultData):
         Returns
         -------
         DataFrame
-            A row per task, with the reason.
+            One row per task, with the reason.
         """
         from karat.insight import flips
 
@@ -222,14 +222,14 @@ class Result(ResultData):
         Returns
         -------
         DataFrame
-            A row per task, the closest first.
+            One row per task, the smallest lead first.
         """
         from karat.insight import contested
 
         return contested(self, below)
 
     def why(self, task: Any, against: Any = None) -> Any:
-        """Return a data frame with a row per vote on a task: how much it supports the label.
+        """Return a data frame with one row per vote on a task, and how much the vote supports the label.
 
         Parameters
         ----------
@@ -253,7 +253,7 @@ class Result(ResultData):
         Returns
         -------
         DataFrame
-            A row per annotator, with how much their votes tell about the truth.
+            One row per annotator, with how much their votes depend on the truth.
         """
         from karat.insight import spammers
 
@@ -265,12 +265,12 @@ class Result(ResultData):
         Parameters
         ----------
         truth : path, data frame or mapping, optional
-            Known truths to judge the labels by.
+            Known truths to compare the labels with.
 
         Returns
         -------
         Trust
-            Warnings in plain words, and the figures behind them.
+            Warnings as text, and the figures that they are based on.
         """
         from karat.insight import trust
 
@@ -284,14 +284,14 @@ class Result(ResultData):
         path : str or Path
             The file to write.
         truth : path, data frame or mapping, optional
-            Known truths to judge the labels by.
+            Known truths to compare the labels with.
         """
         from karat.report import write_report
 
         write_report(self, path, truth)
 
     def update(self, votes: Any = None, *, gold: Any = None, refit: bool = False, **more: Any) -> Result:
-        """Return a result that also knows these votes, of old and new tasks, by old and new annotators.
+        """Return a result that includes new votes, on old and new tasks, by old and new annotators.
 
         Only tasks with new votes or truths are estimated again, so the cost depends on the new votes.
 
@@ -302,7 +302,7 @@ class Result(ResultData):
         gold : path, data frame or mapping, optional
             New known truths.
         refit : bool, default False
-            Fit all votes again, as if they had come at once.
+            Fit all votes again, old and new.
         **more : dict
             `repeated` says which votes count if an annotator votes on a task more than once. `threads`, `on_step` and,
             with `refit`, `prior`, `engine`, `checkpoint`, `resume` and `overwrite` are as in `karat.aggregate`. All
@@ -311,28 +311,28 @@ class Result(ResultData):
         Returns
         -------
         Result
-            A new result; this one stays as it is.
+            A new result; this one is not changed.
         """
         from karat.api.update import update
 
         return update(self, votes, gold=gold, refit=refit, **more)
 
     def next(self, budget: int | None = None, *, annotators: Sequence[Any] | None = None, safe: float = 0.95) -> Plan:
-        """Return where the next votes are worth most.
+        """Return the tasks for which further votes are worth most.
 
         Parameters
         ----------
         budget : int, optional
-            How many votes there may be, one per task.
+            The largest number of votes to plan, one per task. By default there is no limit.
         annotators : sequence, optional
-            Those who may vote next. The default is all, each in proportion to their votes so far.
+            The annotators who may vote next. The default is all, in proportion to their votes so far.
         safe : float, default 0.95
-            A label with this probability needs no further vote.
+            A label with at least this probability needs no further vote.
 
         Returns
         -------
         Plan
-            `tasks()` to ask about, `safe_tasks()`, and `annotators()` to look after.
+            `tasks()` to collect votes for, `safe_tasks()`, and `annotators()` to retrain or drop.
         """
         from karat.insight.next_votes import plan
 
@@ -358,7 +358,7 @@ class Result(ResultData):
         table : str
             The table. The rows of an existing table are replaced.
         probabilities : bool, default False
-            Add a column per class with its probability.
+            Add one column per class with its probability.
         """
         from karat.io.writers.database import write_labels_to_table
 

@@ -1,7 +1,7 @@
-"""What a run is, and the only place that puts reading, an engine, a checkpoint, a prior and a fit together.
+"""Run a method: read votes, open the engine, handle checkpoint and prior, and fit.
 
-`karat.aggregate`, every command that fits and the studio fill in a `Run`. An option that is added here is an option of
-all of them.
+`karat.aggregate`, the commands and the studio describe what they need as a `Run`, so an option that is added here is
+available in all of them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Fit = Callable[[Method, Annotations], Result]
 
 
 class Progress(NamedTuple):
-    """Context managers that show how far reading, and the fit of a method, have come. The default shows nothing."""
+    """Context managers that show the progress of reading and fitting. The default shows nothing."""
 
     reading: Callable[[], AbstractContextManager[WatchReading | None]] = nullcontext
     fitting: Callable[[str], AbstractContextManager[OnStep | None]] = lambda name: nullcontext()
@@ -75,15 +75,15 @@ class Run:
     settings : mapping
         Settings of a method that is given by name.
     gold : path, data frame, mapping, str or bool, optional
-        Known truths, which teach the method.
+        Known truths, from which the method learns.
     prior : Result or path, optional
-        An earlier result: what it knows of annotators who vote again.
+        An earlier result. What it learned about annotators is the prior for those who vote again.
     engine : str or Engine
         Where the fit runs. An engine that is given as an object stays open.
     scheduler : str, optional
         The address of the cluster, for the engine "dask".
     threads : int, optional
-        Threads to use. The default is the environment variable KARAT_THREADS, else one per core.
+        The number of threads. The default is the environment variable KARAT_THREADS, otherwise one per core.
     checkpoint : path, optional
         A file for unfinished work. If several methods run, each has its own file, with its name at the end.
     resume : bool
@@ -95,7 +95,7 @@ class Run:
     on_read : callable, optional
         Called with the votes when they are read.
     progress : Progress
-        What people see of a long run.
+        Shows the progress of the run.
     """
 
     votes: Any
@@ -131,10 +131,10 @@ def run_questions(wanted: Run) -> dict[str, Result]:
 
 @contextmanager
 def fitter(wanted: Run, methods: Sequence[Method]) -> Iterator[Fit]:
-    """Yield a function that fits any of these methods to votes, as the run says.
+    """Yield a function that fits any of these methods to votes with the options of the run.
 
-    Checkpoints are checked and the engine is opened first, so that a cluster that cannot be reached is reported before
-    the votes are read.
+    Checkpoints are checked and the engine is opened first, so that an unreachable cluster is reported before the votes
+    are read.
     """
     _check(wanted, methods)
     checkpoints = {method.name: _checkpoint(wanted, method, len(methods) > 1) for method in methods}
@@ -161,14 +161,14 @@ def fitter(wanted: Run, methods: Sequence[Method]) -> Iterator[Fit]:
 
 @contextmanager
 def how_to_resume(checkpoint: Checkpoint | None) -> Iterator[None]:
-    """Let Ctrl-C say how to go on from the checkpoint that it leaves behind."""
+    """After Ctrl-C, add to the message how to continue from the checkpoint."""
     try:
         yield
     except KeyboardInterrupt:
         if checkpoint is None or not checkpoint.owned:
             raise
         how = "--resume instead of --overwrite" if checkpoint.overwrite else "--resume"
-        words = f"{checkpoint.path} holds the work so far: to go on, run the same command with {how}"
+        words = f"{checkpoint.path} holds the work so far; to continue, run the same command with {how}"
         raise KeyboardInterrupt(words) from None
 
 
@@ -184,7 +184,7 @@ def read_votes(wanted: Run) -> Annotations:
 
 
 def saved(votes: Any) -> Result | None:
-    """Return the result, if this is one or the path of a saved one, and None if it is votes."""
+    """Return the result if the argument is a result or the path of a saved one, otherwise None."""
     if isinstance(votes, ResultData):
         return Result.of(votes)
     paths = votes if isinstance(votes, list | tuple) else [votes]
@@ -194,9 +194,9 @@ def saved(votes: Any) -> Result | None:
 
 
 def refuse_for_model(given: Mapping[str, Any]) -> None:
-    """Raise an error if any of these options of a fit was given beside a saved model."""
+    """Raise an error if any of these options, which need votes, was given with a saved model."""
     if names := names_given(given):
-        raise InputError(f"{names[0]} is for votes, and this model is fitted already; leave it out")
+        raise InputError(f"{names[0]} needs votes, but this is a saved model, which is fitted already; leave it out")
 
 
 def names_given(options: Mapping[str, Any]) -> list[str]:
@@ -210,9 +210,9 @@ def names_given(options: Mapping[str, Any]) -> list[str]:
 
 def _check(wanted: Run, methods: Sequence[Method]) -> None:
     if wanted.resume and wanted.checkpoint is None:
-        raise InputError("--resume needs --checkpoint FILE, to know where to go on from")
+        raise InputError("--resume needs --checkpoint FILE, the file to continue from")
     if wanted.overwrite and (wanted.checkpoint is None or wanted.resume):
-        raise InputError("--overwrite needs --checkpoint FILE, and gives up what --resume would go on from")
+        raise InputError("--overwrite needs --checkpoint FILE and cannot be combined with --resume")
     if wanted.scheduler is not None and wanted.engine != "dask":
         raise InputError("--scheduler is the address of a Dask cluster; add --engine dask")
     for method in methods:
@@ -234,7 +234,7 @@ def _checkpoint(wanted: Run, method: Method, is_one_of_several: bool) -> Checkpo
 
 
 def opened_engine(wanted: Run, single: bool) -> AbstractContextManager[Engine]:
-    """Open the engine of a run, for methods with posteriors in 32 (single) or 64 bits."""
+    """Open the engine of a run, for methods with posteriors in 32 bits (`single`) or 64 bits."""
     scheduler = {} if wanted.scheduler is None else {"scheduler": wanted.scheduler}
     return opened(wanted.engine, threads=wanted.threads, single=single, **scheduler)
 
@@ -245,6 +245,8 @@ def read_questions(wanted: Run) -> dict[str, Annotations]:
 
     reading = dict(wanted.reading)
     if names_given({name: reading.pop(name, None) for name in ("annotator", "label", "wide")}):
-        raise InputError("--annotator, --label and --wide are for plain tables, which ask one question")
+        raise InputError(
+            "--annotator, --label and --wide are for plain tables and cannot be combined with --question all"
+        )
     with wanted.progress.reading() as watch:
         return read_each(wanted.votes, gold=wanted.gold, watch=watch, **reading)

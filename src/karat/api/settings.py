@@ -1,4 +1,4 @@
-"""The settings of all methods, so that editors and type checkers know the keywords of `karat.aggregate`."""
+"""The settings of all methods, for editors and type checkers, as keywords of `karat.aggregate`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Settings"]
 
 
 class Settings(TypedDict, total=False):
-    """A test compares this list with the methods. See the class of a method for what a setting means."""
+    """The settings of all methods. The class of a method documents its settings; a test keeps this list complete."""
 
     tolerance: float | None
     max_iterations: int | None

@@ -1,4 +1,4 @@
-"""New votes, and new known truths, for a result that is there."""
+"""Update a result with new votes and new known truths."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def update(
     repeated: Repeated = "first",
     **reading: Any,
 ) -> Result:
-    """Read the votes and fold them into the result; `Result.update` documents the parameters."""
+    """Read the votes and add them to the result; `Result.update` documents the parameters."""
     if votes is None and gold is None and not refit:
-        raise InputError("there is nothing to update with: give votes, or known truths (gold), or refit")
+        raise InputError("there is nothing to update: give votes, known truths (gold) or refit")
     on_step, refit = on_step_of(on_step, watch, stacklevel=4), refit or result.method in ALIASES
     fitting: dict[str, Any] = {"prior": prior, "scheduler": scheduler, "checkpoint": checkpoint}
     fitting |= {"resume": resume, "overwrite": overwrite}
@@ -59,9 +59,9 @@ def update(
 
 
 def check_no_fit(options: dict[str, Any]) -> None:
-    """Raise an error if any of these options of a fit is given."""
+    """Raise an error if any of these options, which need a full fit, is given."""
     if given := names_given({name: value for name, value in options.items() if value != "local"}):
-        raise InputError(f"--{given[0]} is for fitting again; add --refit (refit=True)")
+        raise InputError(f"--{given[0]} works only with a full fit; add --refit (refit=True)")
 
 
 def _refit(result: Result, wanted: Run) -> Result:
@@ -71,17 +71,17 @@ def _refit(result: Result, wanted: Run) -> Result:
     if result.method not in ALIASES:
         return made
     n_votes = wanted.votes.n_votes
-    note = f"The model was of {result.method}, which is gone: all {n_votes:,} votes were fitted by {made.method}."
+    note = f"The method {result.method} of the model was removed: all {n_votes:,} votes were fitted by {made.method}."
     return replace(made, notes=[note, *made.notes])
 
 
 def _merge(old: Annotations, votes: Any, gold: Any, repeated: Repeated, reading: dict[str, Any]) -> Merged:
-    of_votes = gold if gold is True or (isinstance(gold, str) and not Path(gold).exists()) else None
+    gold_in_votes = gold if gold is True or (isinstance(gold, str) and not Path(gold).exists()) else None
     if votes is None:
         merged = _unchanged(old)
     else:
-        merged = merge(old, read(votes, gold=of_votes, repeated=repeated, **reading), repeated)
-    return merged if gold is None or of_votes is not None else _with_gold(merged, gold)
+        merged = merge(old, read(votes, gold=gold_in_votes, repeated=repeated, **reading), repeated)
+    return merged if gold is None or gold_in_votes is not None else _with_gold(merged, gold)
 
 
 def _unchanged(old: Annotations) -> Merged:
@@ -91,8 +91,8 @@ def _unchanged(old: Annotations) -> Merged:
 
 
 def _with_gold(merged: Merged, gold: Any) -> Merged:
-    """New truths stand beside those that were known, or in their place; their tasks are looked at again."""
-    told = with_gold(merged.votes, gold).gold
-    changed = np.flatnonzero((told != MISSING) & (told != merged.votes.gold))
-    votes = replace(merged.votes, gold=np.where(told != MISSING, told, merged.votes.gold))
+    """Add new truths, or replace known ones, and mark their tasks as touched."""
+    given = with_gold(merged.votes, gold).gold
+    changed = np.flatnonzero((given != MISSING) & (given != merged.votes.gold))
+    votes = replace(merged.votes, gold=np.where(given != MISSING, given, merged.votes.gold))
     return merged._replace(votes=votes, touched=np.union1d(merged.touched, changed))

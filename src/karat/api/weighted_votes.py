@@ -25,7 +25,7 @@ __all__ = ["MajorityVote", "Wawa"]
 
 
 class Skilled(Estimator):
-    """A vote that also tells the skills of the annotators."""
+    """Base class of votes that estimate the skills of annotators."""
 
     @property
     def skills_(self) -> Any:
@@ -36,9 +36,9 @@ class Skilled(Estimator):
 
 
 class MajorityVote(Skilled, mv.MajorityVote):
-    """The plain vote, or one in which annotators count as much as their skills say.
+    """Majority vote, optionally weighted by the skills of the annotators.
 
-    Use it as the yardstick, or where annotators are alike and plentiful.
+    Use it as a baseline, or if there are many annotators of similar quality.
 
     Parameters
     ----------
@@ -105,9 +105,9 @@ class MajorityVote(Skilled, mv.MajorityVote):
         X : path, data frame or Annotations
             The votes.
         skills : mapping or Series, optional
-            The skill of each annotator, by name. By default all count the same.
+            The skill of each annotator, by name. By default all have the same weight.
         data : path, data frame or Annotations, optional
-            Another name of `X`, as crowd-kit has it.
+            Another name for `X`, used by crowd-kit.
         **reading : dict
             Other keywords of `karat.aggregate`; with skills, of `karat.read`.
 
@@ -123,21 +123,21 @@ class MajorityVote(Skilled, mv.MajorityVote):
         return self
 
     def _weights(self, annotations: Annotations, skills: Any) -> Floats:
-        """[W]: the skill of every annotator; nothing for those who are left out."""
+        """Return the skill of every annotator, [W]; 0 for those who are left out."""
         given = {name: skill for name, skill in skills.items() if not is_missing(skill, ())}
         known = match(to_list(annotations.annotator_names), np.array(list(given), dtype=object))
         lost = np.flatnonzero(known == MISSING)
         if lost.size and self.on_missing_skill == "error":
             name = to_list(annotations.annotator_names)[lost[0]]
             raise InputError(
-                f"there is no skill of annotator {name!r} ({lost.size:,} are without); give it, "
+                f"there is no skill for annotator {name!r} ({lost.size:,} are missing); give it, "
                 'or choose on_missing_skill="ignore" or "value"'
             )
         return np.array([*given.values(), self.default_skill or 0.0], dtype=np.float64)[known]
 
 
 class Wawa(Skilled, mv.MajorityVote):
-    """Worker agreement with aggregate: a majority vote, then one weighted by everybody's agreement with the first.
+    """Worker agreement with aggregate: a majority vote, then a vote weighted by the agreement with it.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class Wawa(Skilled, mv.MajorityVote):
         y : path, data frame or mapping, optional
             Known truths of some tasks.
         data : path, data frame or Annotations, optional
-            Another name of `X`, as crowd-kit has it.
+            Another name for `X`, used by crowd-kit.
         **reading : dict
             Other keywords of `karat.aggregate`.
 
@@ -184,7 +184,7 @@ class Wawa(Skilled, mv.MajorityVote):
 
 
 def weighted_vote(annotations: Annotations, weights: Floats, settings: dict[str, Any]) -> Result:
-    """The share of a class is the sum of the weights of those who voted for it; known truths stay."""
+    """Return a result with weighted vote shares as probabilities; known truths are kept."""
     if not (np.isfinite(weights).all() and (weights >= 0).all()):
         raise InputError("skills must be numbers of at least 0")
     shape = annotations.n_tasks, annotations.n_classes

@@ -1,4 +1,4 @@
-"""The laws that every method obeys. Users can run them on a method of their own:
+"""Tests that every method must pass ("laws"). Run them on your own method:
 
 from karat.checks import LAWS
 for law in LAWS:

@@ -1,4 +1,4 @@
-"""Each law takes a function that makes the method, and raises AssertionError where the method breaks it."""
+"""Tests that every method must pass. A law takes a function that creates the method, and raises AssertionError."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Votes = tuple[Column, Column, Column]
 
 
 def sample_votes(n_tasks: int = 60, n_annotators: int = 9, n_classes: int = 3, seed: int = 1) -> Votes:
-    """Votes of annotators who are right in 40 to 90 % of the cases; three to six of them see a task."""
+    """Return votes of annotators with accuracies from 40 to 90 %; each task has three to six votes."""
     rng = np.random.default_rng(seed)
     skill = np.linspace(0.4, 0.9, n_annotators)
     truth = rng.integers(n_classes, size=n_tasks)
@@ -50,7 +50,7 @@ def posterior_rows_sum_to_one(make: Make) -> None:
 def predictions_sum_to_one(make: Make) -> None:
     result = fit_arrays(make, sample_votes())
     task, annotator = np.array([0, 1, 2, MISSING], np.int32), np.array([0, 5, MISSING, MISSING], np.int32)
-    expected = predictive(result, task, annotator)  # MISSING: a task and an annotator that were not seen
+    expected = predictive(result, task, annotator)  # MISSING: an unknown task or annotator
     assert expected.shape == (4, 3)
     assert np.allclose(expected.sum(axis=1), 1, atol=1e-9)
     assert (expected >= 0).all()
@@ -61,7 +61,7 @@ def the_bound_never_falls(make: Make) -> None:
         return
     bound = fit_arrays(make, sample_votes()).bound
     if make().warm_start is not None:
-        bound = bound[int(np.isnan(bound).sum()) :]  # the sweeps of the warm start have none, and come first
+        bound = bound[int(np.isnan(bound).sum()) :]  # the sweeps of the warm start come first and have no bound
     assert len(bound) > 0
     assert np.isfinite(bound).all()
     assert (np.diff(bound) >= -1e-9 * np.abs(bound[1:])).all(), bound
@@ -76,7 +76,7 @@ def the_order_of_votes_does_not_matter(make: Make) -> None:
 
 def the_names_of_tasks_and_annotators_do_not_matter(make: Make) -> None:
     if _is_random(make()):
-        return  # its random numbers go to the tasks in their order
+        return  # random numbers are assigned to tasks in their order
     task, annotator, label = sample_votes()
     there, other = _renaming(int(task.max()) + 1, 3), _renaming(int(annotator.max()) + 1, 4)
     plain = fit_arrays(make, (task, annotator, label))
@@ -85,7 +85,7 @@ def the_names_of_tasks_and_annotators_do_not_matter(make: Make) -> None:
 
 
 def the_names_of_annotators_do_not_matter(make: Make) -> None:
-    """Also for methods whose optimiser magnifies the last digits of sums, and for those with a random start."""
+    """This also holds for methods with a random start and for optimisers that amplify the last digits of sums."""
     for seed in (1, 5):
         task, annotator, label = sample_votes(seed=seed)
         other = _renaming(int(annotator.max()) + 1, seed)
@@ -108,7 +108,7 @@ def renaming_classes_permutes_the_answer(make: Make) -> None:
 
 
 def symmetric_votes_are_tied(make: Make) -> None:
-    """Two annotators who always contradict each other, as often one way round as the other."""
+    """Two annotators contradict each other on every task, equally often in both directions."""
     if _is_random(make()):
         return
     for n_classes in (2, 3):
@@ -117,7 +117,7 @@ def symmetric_votes_are_tied(make: Make) -> None:
         task = np.tile(np.arange(len(one)), 2)
         result = fit_arrays(make, (task, np.repeat([0, 1], len(one)), np.concatenate([one, other])))
         assert result.tied.all(), result.posterior
-        assert (result.label_codes == np.minimum(one, other)).all()  # the first in the order of the classes
+        assert (result.label_codes == np.minimum(one, other)).all()  # a tie gives the first class
 
 
 def the_same_seed_gives_the_same_bits(make: Make) -> None:
@@ -141,7 +141,7 @@ def any_number_of_threads_gives_the_same_bits(make: Make) -> None:
 
 def blocks_do_not_change_the_answer(make: Make) -> None:
     if _is_random(make()):
-        return  # each block draws its own numbers
+        return  # each block draws its own random numbers
     annotations = Annotations.from_arrays(*sample_votes(n_tasks=400, n_annotators=5))
     many = fit(make(), annotations, engine=LocalEngine(1, fewest_votes=100))
     one = fit(make(), annotations, engine=LocalEngine(1, fewest_votes=10**9))

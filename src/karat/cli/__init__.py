@@ -1,4 +1,4 @@
-"""The command line. This file loads nothing but itself, and each command loads what it needs when it runs."""
+"""The command line. Importing this module is cheap: each command imports what it needs when it runs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["main"]
 def main() -> None:
     from karat.cli import standard
 
-    with suppress(UnsupportedOperation):  # the streams are no files, as in tests
+    with suppress(UnsupportedOperation):  # the streams are not files, for example in tests
         standard.set_up()
     try:
         code = _run()
-    except KeyboardInterrupt as error:  # while modules are loaded
-        code = _ended(error)
+    except KeyboardInterrupt as error:  # while modules are imported
+        code = _report_error(error)
     raise SystemExit(code)
 
 
@@ -27,26 +27,26 @@ def _run() -> int | str | None:
 
         app()
     except SystemExit as ended:
-        return _flushed(ended.code)
+        return _flush(ended.code)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # also a panic in Rust, which is no Exception
-        return _ended(error)
+    except BaseException as error:  # also a panic in Rust, which does not derive from Exception
+        return _report_error(error)
     return 0
 
 
-def _flushed(code: int | str | None) -> int | str | None:
-    """Output that cannot be written makes a run fail; a reader that has had enough does not."""
+def _flush(code: int | str | None) -> int | str | None:
+    """Flush standard output and return the exit code. A failed write is an error, a closed pipe is not."""
     from karat.cli.standard import reader_is_gone
 
     try:
         sys.stdout.flush()
     except OSError as error:
-        return _ended(error)
+        return _report_error(error)
     return 0 if reader_is_gone() and code == 1 else code
 
 
-def _ended(error: BaseException) -> int:
-    from karat.cli.guard import ended
+def _report_error(error: BaseException) -> int:
+    from karat.cli.guard import report_error
 
-    return ended(error)
+    return report_error(error)

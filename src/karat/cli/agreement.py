@@ -1,4 +1,4 @@
-"""karat agreement: how far annotators agree beyond chance."""
+"""`karat agreement`: measure how far annotators agree beyond chance."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ MEASURES = {
     "fleiss": "Fleiss' kappa",
     "cohen": "Cohen's kappa, mean of pairs",
     "ac1": "Gwet's AC1",
-    "observed": "agreeing pairs",
-    "self_agreement": "agreeing repeats of one annotator",
+    "observed": "pairs of votes that agree",
+    "self_agreement": "repeated votes that agree",
 }
-SHOWN = 10  # rows of a table
+ROWS_SHOWN = 10  # rows of a table
 EVERY_VOTE = o.Reading(repeated="all")
 
 
@@ -32,33 +32,34 @@ def agreement(
     level: Annotated[
         str,
         typer.Option(
-            "--level", metavar="nominal|ordinal|interval", help="What classes are to alpha: names, in order, numbers."
+            "--level",
+            metavar="nominal|ordinal|interval",
+            help="How alpha treats classes: as names, as ordered categories, or as numbers.",
         ),
     ] = "nominal",
     annotators: Annotated[
         str | None, typer.Option("--annotators", metavar="OUT", help="Write the agreement of each annotator.")
     ] = None,
     pairs: Annotated[
-        str | None, typer.Option("--pairs", metavar="OUT", help="Write the agreement of annotators two by two.")
+        str | None, typer.Option("--pairs", metavar="OUT", help="Write the agreement of each pair of annotators.")
     ] = None,
     reading: o.Reading = EVERY_VOTE,
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
-    """Say how far annotators agree: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's AC1.
+    """Measure how far annotators agree: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's AC1.
 
-    Where an annotator voted on a task more than once, their most frequent vote counts; how often they agree with
-    themselves is shown beside it.
+    If an annotator voted on a task more than once, their most frequent vote counts. How often such repeated votes
+    agree is shown as well.
     """
     from karat.api.agreement import agreement as measure
-    from karat.cli.outputs import check_outputs, write_all
-    from karat.cli.outputs import table as write_table
+    from karat.cli.outputs import check_outputs, frame_writer, write_all
 
     outputs = [path for path in (annotators, pairs) if path is not None]
     check_outputs(outputs, [], files)
     found = measure(s.votes_or_saved(files, reading), level=level)  # type: ignore[arg-type]  # checked there
     tables = ((annotators, found.annotators), (pairs, found.pairs))
-    write_all({path: write_table(frame) for path, frame in tables if path is not None})
+    write_all({path: frame_writer(frame) for path, frame in tables if path is not None})
     _show(found, json)
 
 
@@ -73,19 +74,19 @@ def _show(found: Agreement, as_json: bool) -> None:
         tables = {"classes": by_class.to_dicts(), "annotators": by_annotator.to_dicts()}
         print_json({"level": found.level, **found.figures(), "intervals": intervals, "notes": found.notes, **tables})
         return
+    from karat.cli.messages import count, warn
     from karat.cli.show import console, figures_table, frame_table
-    from karat.cli.words import count, warn
 
-    title = f"{count(found.n_annotators, 'annotator')}, {count(found.n_tasks, 'task')} that two or more of them saw"
+    title = f"{count(found.n_annotators, 'annotator')}, {count(found.n_tasks, 'task')} with two or more votes"
     screen = console()
-    screen.print(figures_table(title, [(_title(found, name), _figure(found, name)) for name in _told(found)]))
-    screen.print(frame_table("By class, against all others", by_class, SHOWN))
-    screen.print(frame_table("Annotators who agree least", by_annotator.sort("kappa", nulls_last=True), SHOWN))
+    screen.print(figures_table(title, [(_title(found, name), _figure(found, name)) for name in _measures_shown(found)]))
+    screen.print(frame_table("By class, against all others", by_class, ROWS_SHOWN))
+    screen.print(frame_table("Annotators who agree least", by_annotator.sort("kappa", nulls_last=True), ROWS_SHOWN))
     for note in found.notes:
         warn(note)
 
 
-def _told(found: Agreement) -> list[str]:
+def _measures_shown(found: Agreement) -> list[str]:
     repeats = found.self_agreement == found.self_agreement  # not NaN
     return [name for name in MEASURES if name != "self_agreement" or repeats]
 
@@ -97,7 +98,7 @@ def _title(found: Agreement, name: str) -> str:
 def _figure(found: Agreement, name: str) -> str:
     value: Any = getattr(found, name)
     if value != value:
-        return "cannot be told"
+        return "undefined"
     if name not in found.errors:
         return f"{value:.3f}"
     low, high = found.interval(name)

@@ -31,8 +31,8 @@ __all__ = ["app"]
 app = typer.Typer(
     cls=Guarded,
     name="karat",
-    help="Turns noisy annotations into labels one can trust.",
-    epilog="Begin with: karat demo",
+    help="Turn noisy annotations into labels that you can trust.",
+    epilog="To start, run: karat demo",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -72,7 +72,7 @@ def options(
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version.")
     ] = False,
     traceback: Annotated[
-        bool, typer.Option("--traceback", help="Show where an error arose (or set KARAT_DEBUG=1).")
+        bool, typer.Option("--traceback", help="Show the traceback of an error (or set KARAT_DEBUG=1).")
     ] = False,
 ) -> None:
-    """Turns noisy annotations into labels one can trust."""
+    """Turn noisy annotations into labels that you can trust."""

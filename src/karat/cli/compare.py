@@ -1,4 +1,4 @@
-"""karat compare: all methods on one file, side by side."""
+"""`karat compare`: compare methods on the same votes."""
 
 from __future__ import annotations
 
@@ -31,37 +31,41 @@ FIGURES = {
 def compare(
     files: o.Files,
     truth: Annotated[
-        str | None, typer.Option("--truth", metavar="FILE", help="Known truths: a table of task and truth.")
+        str | None,
+        typer.Option("--truth", metavar="FILE", help="Known truths: a table with a task and a truth column."),
     ] = None,
     methods: o.Methods = None,
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="OUT", help="Write the table to a file as well.")
     ] = None,
     labels: Annotated[
-        str | None, typer.Option("--labels", metavar="OUT", help="Write every task with the label of each method.")
+        str | None,
+        typer.Option("--labels", metavar="OUT", help="Write one row per task, with the label of each method."),
     ] = None,
     fitting: o.Fitting = o.FITTING,
     reading: o.Reading = o.READING,
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
-    """Run several methods on the same votes: where they agree, where each flips the majority vote, what they cost.
+    """Run several methods on the same votes and compare their labels, their accuracy and their cost.
 
-    All methods, unless some are named. "flips" counts the tasks whose label has fewer votes than another class, as
+    By default, all methods run. "flips" counts the tasks whose label has fewer votes than another class, as
     karat aggregate and karat trust do. With truths, "right" counts the flips whose label is right, and "wrong" those
     where the label of the majority vote is right.
     """
     from karat.api.compare import compare_run
     from karat.cli.outputs import check_outputs
-    from karat.cli.settings import make_several, several
+    from karat.cli.settings import methods_from_options, split_values
     from karat.cli.source import inputs_of, outputs_of
-    from karat.cli.summary import tell_left_out
+    from karat.cli.summary import print_left_out
     from karat.methods.lookup import method_names
 
     tables = [path for path in (output, labels) if path is not None]
     check_outputs(tables, outputs_of(fitting), inputs_of(files, fitting.prior, truth))
-    chosen = make_several(several(methods) or method_names(), fitting.settings, fitting.seed, fitting.paper)
-    wanted = reading.run(files, on_read=tell_left_out, **fitting.place())
+    chosen = methods_from_options(
+        split_values(methods) or method_names(), fitting.settings, fitting.seed, fitting.paper
+    )
+    wanted = reading.run(files, on_read=print_left_out, **fitting.run_fields())
     found = compare_run(wanted, chosen, truth)
     _write(found, output, labels)
     _show(found, json)
@@ -117,7 +121,7 @@ def _agreement_table(found: Comparison) -> Any:
     from rich.box import SIMPLE
     from rich.table import Table
 
-    table = Table(box=SIMPLE, title="Tasks that two methods label alike, in %", title_justify="left")
+    table = Table(box=SIMPLE, title="Tasks that two methods give the same label, in %", title_justify="left")
     table.add_column("")
     for name in found.methods:
         table.add_column(name, justify="right")

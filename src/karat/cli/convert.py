@@ -1,4 +1,4 @@
-"""karat convert: votes of any kind -> a plain table."""
+"""`karat convert`: write votes as a plain table."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def convert(
         typer.Option("--output", "-o", metavar="OUT", help="The table: .csv, .tsv, .jsonl or .parquet; - prints CSV."),
     ],
     to: Annotated[
-        Shape, typer.Option("--to", help="A row a vote, or a row a task with a column an annotator.")
+        Shape, typer.Option("--to", help="long: one row per vote. wide: one row per task and one column per annotator.")
     ] = Shape.long,
     reading: o.Reading = EVERY_VOTE,
     known: o.Gold = o.GOLD,
@@ -40,32 +40,32 @@ def convert(
 ) -> None:
     """Write the votes of an export, or of any table, as a plain table.
 
-    With --question all, a column names the question of each vote; with gold truths, another holds them. Of repeated
-    votes, a long table has all, a wide one the first, unless --repeated says otherwise.
+    With --question all, the table has a column with the question; with gold truths, a column with the truth. By
+    default a long table holds all repeated votes and a wide table only the first; --repeated changes this.
     """
     from karat.cli.outputs import check_outputs, write_all
-    from karat.cli.questions import refuse_single
+    from karat.cli.questions import refuse_single_question_options
     from karat.cli.source import inputs_of
     from karat.io.writers.votes import write_votes
 
     check_outputs([output], [], inputs_of(files, known.gold))
     gold = known.given()
-    if reading.is_of_all_questions:
-        refuse_single(query=reading.query, table=reading.table)
-    if to is Shape.wide and reading.repeated == "all":  # a row has room for one vote of an annotator
+    if reading.reads_all_questions:
+        refuse_single_question_options(query=reading.query, table=reading.table)
+    if to is Shape.wide and reading.repeated == "all":  # a cell holds one vote
         reading = replace(reading, repeated="first")
-    votes = reading.read_each(files, gold) if reading.is_of_all_questions else {"": reading.read(files, gold)}
+    votes = reading.read_each(files, gold) if reading.reads_all_questions else {"": reading.read(files, gold)}
     shape = {"wide": to is Shape.wide, "gold": gold is not None}
     if output == "-":
         write_votes(votes, output, **shape)
     else:
         write_all({output: lambda path: write_votes(votes, path, **shape)})
-    _tell(votes)
+    _print_summary(votes)
 
 
-def _tell(votes: dict[str, Annotations]) -> None:
-    from karat.cli.summary import tell_left_out
-    from karat.cli.words import count, say
+def _print_summary(votes: dict[str, Annotations]) -> None:
+    from karat.cli.messages import count, say
+    from karat.cli.summary import print_left_out
 
     for question, read in votes.items():
         about = f'question "{question}": ' if len(votes) > 1 else ""
@@ -73,4 +73,4 @@ def _tell(votes: dict[str, Annotations]) -> None:
             f"{about}{count(read.n_votes, 'vote')} by {count(read.n_annotators, 'annotator')} "
             f"on {count(read.n_tasks, 'task')}"
         )
-        tell_left_out(read)
+        print_left_out(read)

@@ -1,4 +1,4 @@
-"""karat coverage: what each annotator or labelling function covers."""
+"""`karat coverage`: measure what each annotator or labelling function covers."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ __all__ = ["coverage"]
 
 SHARES = {
     "coverage": "tasks with votes",
-    "overlaps": "tasks with votes of two annotators or more",
+    "overlaps": "tasks with votes by two or more annotators",
     "conflicts": "tasks on which votes differ",
 }
-SHOWN = 30  # rows of the table
-MOST_CLASSES = 5  # of an annotator's polarity, on the terminal
+ROWS_SHOWN = 30  # rows of the table
+CLASSES_SHOWN = 5  # classes shown per annotator in the terminal
 
 
 @o.with_groups
 def coverage(
     files: o.Source,
     truth: Annotated[
-        str | None, typer.Option("--truth", metavar="FILE", help="Known truths: adds how often each is right.")
+        str | None, typer.Option("--truth", metavar="FILE", help="Known truths: adds the share of right votes.")
     ] = None,
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="OUT", help="Write the table: CSV, TSV, JSONL or Parquet.")
@@ -43,10 +43,10 @@ def coverage(
     ] = None,
     json: o.Json = False,
 ) -> None:
-    """Say what each annotator or labelling function covers: coverage, polarity, overlaps, conflicts.
+    """Measure what each annotator or labelling function covers: coverage, polarity, overlaps, conflicts.
 
-    Shares are of all tasks, also of those without votes. Of a saved model (karat aggregate --save) the table also has
-    the expected accuracies, and with --truth the share of right votes.
+    Shares refer to all tasks, including those without votes. For a saved model (karat aggregate --save), the table
+    also has the expected accuracies; with --truth, it has the share of right votes.
     """
     from karat.cli.outputs import check_outputs, write_all
     from karat.insight import coverage as measure
@@ -66,7 +66,7 @@ def coverage(
 
 
 def _write(found: pl.DataFrame, path: Path) -> None:
-    """CSV and TSV have no lists: there the classes of an annotator stand in one cell, with commas."""
+    """Write the table. CSV and TSV have no lists, so the classes of an annotator are joined with commas."""
     from karat.io.writers import check_table_path, write_frame
 
     kind, _ = check_table_path(path)
@@ -89,8 +89,8 @@ def _show(figures: dict[str, Any], found: pl.DataFrame, as_json: bool) -> None:
 
         print_json({**figures, "annotators": found.to_dicts()})
         return
+    from karat.cli.messages import count
     from karat.cli.show import console, figures_table, frame_table
-    from karat.cli.words import count
 
     sizes = ((figures["n_annotators"], "annotator", "s"), (len(figures["classes"]), "class", "es"))
     title = ", ".join([count(figures["n_tasks"], "task"), *(count(*size) for size in sizes)])
@@ -100,4 +100,4 @@ def _show(figures: dict[str, Any], found: pl.DataFrame, as_json: bool) -> None:
     rows.append(("annotators without any vote", f"{len(figures['never_voted']):,}"))
     screen.print(figures_table(title, rows))
     widest = found.sort("coverage", descending=True, maintain_order=True)
-    screen.print(frame_table("By coverage", _with_text(widest, MOST_CLASSES), SHOWN))
+    screen.print(frame_table("By coverage", _with_text(widest, CLASSES_SHOWN), ROWS_SHOWN))

@@ -1,4 +1,4 @@
-"""Options for votes from databases and labels into them."""
+"""Options for reading votes from a database and writing labels to it."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Destination", "Param", "Query", "Table", "ToDatabase", "ToTable", "destination", "parameters"]
 
-DATABASES = "Databases"
+DATABASES_PANEL = "Databases"
 
 Query = Annotated[
     str | None,
     typer.Option(
         "--query",
         metavar="SQL",
-        help="The votes of a database, e.g. 'SELECT task, annotator, label FROM votes'.",
-        rich_help_panel=DATABASES,
+        help="The query that returns the votes, e.g. 'SELECT task, annotator, label FROM votes'.",
+        rich_help_panel=DATABASES_PANEL,
     ),
 ]
 Table = Annotated[
     str | None,
-    typer.Option("--table", metavar="NAME", help="The table that holds the votes.", rich_help_panel=DATABASES),
+    typer.Option("--table", metavar="NAME", help="The table that holds the votes.", rich_help_panel=DATABASES_PANEL),
 ]
 Param = Annotated[
     list[str] | None,
@@ -36,7 +36,7 @@ Param = Annotated[
         "--param",
         metavar="NAME=VALUE",
         help="The value of :NAME in --query. Can be repeated.",
-        rich_help_panel=DATABASES,
+        rich_help_panel=DATABASES_PANEL,
     ),
 ]
 ToTable = Annotated[
@@ -44,8 +44,8 @@ ToTable = Annotated[
     typer.Option(
         "--to-table",
         metavar="NAME",
-        help="Labels into this table, whose rows are replaced in one transaction.",
-        rich_help_panel=DATABASES,
+        help="Write the labels to this table. Its rows are replaced in one transaction.",
+        rich_help_panel=DATABASES_PANEL,
     ),
 ]
 ToDatabase = Annotated[
@@ -53,15 +53,15 @@ ToDatabase = Annotated[
     typer.Option(
         "--to-database",
         metavar="ADDRESS",
-        help="The database of --to-table, if it is not that of the votes.",
-        rich_help_panel=DATABASES,
+        help="The database of --to-table, by default the one with the votes.",
+        rich_help_panel=DATABASES_PANEL,
     ),
 ]
 
 
 @dataclass(frozen=True)
 class Destination:
-    """The table that takes the labels."""
+    """The database table to write the labels to."""
 
     address: str
     table: str
@@ -80,15 +80,15 @@ class Destination:
 
 
 def parameters(given: list[str] | None) -> dict[str, str]:
-    """The values of the parameters of a query."""
+    """Return the query parameters by name."""
     return dict(_pair(text) for text in given or [])
 
 
 def destination(files: list[str], source: str | None, table: str | None, address: str | None) -> Destination | None:
-    """Where the labels go, if a table is asked for; never into the table that the votes are read from."""
+    """Return the table for the labels, or None. It must not be the table with the votes."""
     if table is None:
         if address is not None:
-            raise InputError("--to-database needs --to-table NAME, to know which table the labels are for")
+            raise InputError("--to-database needs --to-table NAME, the table to write the labels to")
         return None
     if address is None and not is_database(files):
         raise InputError("--to-table needs a database: add --to-database ADDRESS, e.g. sqlite:///labels.db")

@@ -1,4 +1,4 @@
-"""karat datasets: the public data sets of the paper."""
+"""`karat datasets`: list, fetch and verify the public data sets of the paper."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["datasets"]
 
 EXPECTED = "val5/ with label.csv and truth.csv"
 
-datasets = typer.Typer(help="The public data sets of the paper: list, fetch, verify.", no_args_is_help=True)
+datasets = typer.Typer(help="List, fetch and verify the public data sets of the paper.", no_args_is_help=True)
 
 
 @datasets.command("list")
@@ -44,8 +44,8 @@ def list_() -> None:
 
 
 @datasets.command()
-def info(name: Annotated[str, typer.Argument(metavar="NAME", help="As in `karat datasets list`.")]) -> None:
-    """Show all that is known of a data set."""
+def info(name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `karat datasets list`.")]) -> None:
+    """Show the details of a data set."""
     from karat.paper.datasets import cache_folder, data_set, find
 
     entry = data_set(name)
@@ -58,14 +58,16 @@ def info(name: Annotated[str, typer.Argument(metavar="NAME", help="As in `karat 
 @datasets.command()
 def fetch(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME", help="Which; all if none is named.", show_default=False)
+        list[str] | None,
+        typer.Argument(metavar="NAME", help="The data sets to fetch; by default all.", show_default=False),
     ] = None,
     source: Annotated[
-        str | None, typer.Option("--from", metavar="DIR", help="Take files that are on disk already.")
+        str | None,
+        typer.Option("--from", metavar="DIR", help="Copy the files from this folder instead of downloading them."),
     ] = None,
 ) -> None:
-    """Bring data sets into the cache, verified. What is there already is not fetched again."""
-    from karat.cli.words import say
+    """Fetch data sets into the cache and verify them. Data sets in the cache are not fetched again."""
+    from karat.cli.messages import say
     from karat.paper import datasets as library
 
     wanted = names or list(library.data_sets())
@@ -82,9 +84,11 @@ def fetch(
 
 
 @datasets.command()
-def verify(folder: Annotated[str, typer.Argument(metavar="DIR", help="A folder with a folder per data set.")]) -> None:
+def verify(
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="A folder with one subfolder per data set.")],
+) -> None:
     """Compare the files of a folder with the checksums of the registry."""
-    from karat.cli.words import count, say
+    from karat.cli.messages import count, say
     from karat.paper.datasets import refusal
     from karat.paper.datasets import verify as look
 
@@ -113,7 +117,7 @@ def _lines(entry: DataSet) -> Iterator[str]:
 
 @contextmanager
 def _bars() -> Iterator[Bar | None]:
-    """A bar per file, where somebody is there to see it."""
+    """Yield a function that makes one progress bar per file, or None if stderr is not a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -125,7 +129,7 @@ def _bars() -> Iterator[Bar | None]:
 
 
 class _Bar:
-    """A bar of Rich as Pooch handles bars: it sets the total, reports bytes, and resets at the end."""
+    """A Rich progress bar with the interface that Pooch expects."""
 
     def __init__(self, progress: Any, name: str) -> None:
         self._progress, self._name, self._task = progress, name, progress.add_task(name, total=None)

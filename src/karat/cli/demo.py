@@ -1,4 +1,4 @@
-"""karat demo: the whole job on the embedded sample."""
+"""`karat demo`: run every step on the sample data."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ __all__ = ["demo"]
 
 
 def demo(
-    out: Annotated[str, typer.Option("--out", metavar="DIR", help="Where the files go.")] = "karat-demo",
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="The folder for the files.")] = "karat-demo",
 ) -> None:
-    """Run everything on a small sample: read, aggregate, judge, show."""
+    """Run every step on a small sample: read votes, aggregate them, evaluate the labels."""
     from karat.api.run import Run, run
-    from karat.cli.words import on_terminal
+    from karat.cli.messages import on_terminal
     from karat.io.readers import read
     from karat.votes.sample import VOTES
 
-    _refuse_others(Path(out))
+    _check_folder(Path(out))
     votes = read(VOTES)
     result = run(Run(votes, progress=on_terminal()))
     majority = run(Run(votes, method="mv"))
@@ -37,17 +37,17 @@ def demo(
     _show_files(files, Path(out))
 
 
-def _refuse_others(folder: Path) -> None:
-    """A folder whose votes are not those of the demo is the user's own."""
+def _check_folder(folder: Path) -> None:
+    """Raise an error if the folder holds votes that are not those of the demo."""
     from karat.votes.sample import VOTES
 
     votes = folder / "votes.csv"
     if votes.exists() and votes.read_bytes() != VOTES.read_bytes():
-        raise OutputError(f"{votes} is there and is not the sample of the demo; name another folder with --out")
+        raise OutputError(f"{votes} exists and is not the sample of the demo; choose another folder with --out")
 
 
 def _write(result: Result, folder: Path) -> dict[str, str]:
-    """The sample itself and what was made of it: all files or none. Each with the words that explain it."""
+    """Write the sample and the outputs, all files or none, and return a description of each file."""
     from karat.cli.outputs import Write, write_all
     from karat.io.writers import write_bytes, write_frame
     from karat.system.files import prepared
@@ -58,7 +58,7 @@ def _write(result: Result, folder: Path) -> dict[str, str]:
         "truth.csv": ("the truth", lambda path: write_bytes(path, TRUTH.read_bytes())),
         "labels.csv": ("a label for every task", lambda path: write_frame(result.labels(), path)),
         "annotators.csv": ("how good each annotator is", lambda path: write_frame(result.annotators(), path)),
-        "model.karat": ("everything, for karat.load", result.save),
+        "model.karat": ("the whole result, for karat.load", result.save),
     }
     with prepared(folder):
         write_all({str(folder / name): write for name, (_, write) in files.items()})

@@ -1,4 +1,4 @@
-"""karat evaluate: how good the labels are, judged by known truths."""
+"""`karat evaluate`: compare labels with known truths."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ __all__ = ["evaluate"]
 @o.with_groups
 def evaluate(
     files: o.Files,
-    truth: Annotated[str, typer.Option("--truth", metavar="FILE", help="The truths: a table of task and truth.")],
+    truth: Annotated[
+        str, typer.Option("--truth", metavar="FILE", help="Known truths: a table with a task and a truth column.")
+    ],
     methods: o.Methods = None,
     fitting: o.Fitting = o.FITTING,
     reading: o.Reading = o.READING,
@@ -27,21 +29,23 @@ def evaluate(
     ] = None,
     json: o.Json = False,
 ) -> None:
-    """Judge the labels of one or more methods (without any named, that of karat aggregate) by known truths.
+    """Evaluate the labels of one or more methods against known truths. The default method is that of karat aggregate.
 
-    Accuracy gives 1/m to a truth that shares the highest probability with m - 1 other classes; macro-F1 is the
-    mean over the classes of the truth; log loss takes no probability for less than 1e-15; the calibration error
-    is the expected one, with 15 bins.
+    If m classes share the highest probability and one of them is the truth, the task adds 1/m to the accuracy.
+    Macro-F1 is the mean over the classes of the truths. For the log loss, probabilities are clipped at 1e-15. The
+    calibration error is the expected calibration error with 15 bins.
     """
     from karat.api.evaluate import evaluate_run
     from karat.cli.outputs import check_outputs
-    from karat.cli.settings import make_several, several
+    from karat.cli.settings import methods_from_options, split_values
     from karat.cli.source import inputs_of, outputs_of
-    from karat.cli.summary import tell_left_out
+    from karat.cli.summary import print_left_out
 
     check_outputs([], outputs_of(fitting), inputs_of(files, fitting.prior, truth))
-    chosen = make_several(several(methods) or [DEFAULT_METHOD], fitting.settings, fitting.seed, fitting.paper)
-    wanted = reading.run(files, on_read=tell_left_out, **fitting.place())
+    chosen = methods_from_options(
+        split_values(methods) or [DEFAULT_METHOD], fitting.settings, fitting.seed, fitting.paper
+    )
+    wanted = reading.run(files, on_read=print_left_out, **fitting.run_fields())
     scores = evaluate_run(wanted, truth, chosen, truth_task=truth_task, truth_label=truth_label)
     _show(scores, json, many=len(chosen) > 1)
 

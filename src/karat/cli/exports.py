@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
     Results = dict[str, Result]
 
-__all__ = ["ALL", "Back", "Format", "GoldFromExport", "Include", "Question", "WriteBack"]
+__all__ = ["ALL", "Format", "GoldFromExport", "Include", "Question", "WriteBack", "WriteBackOptions"]
 
-EXPORTS = "Exports of annotation tools"
-ALL = "all"  # questions
+EXPORTS_PANEL = "Exports of annotation tools"
+ALL = "all"  # the value of --question that selects all questions
 
 Format = Annotated[
     str | None,
     typer.Option(
         "--format",
         metavar="TOOL",
-        help="The tool that wrote FILE, e.g. label-studio, where it is not recognised; table for none, "
-        "transposed for a table with a row per annotator.",
-        rich_help_panel=EXPORTS,
+        help="The tool that wrote FILE, e.g. label-studio, if it is not recognised. Use table for a plain table, "
+        "transposed for a table with one row per annotator.",
+        rich_help_panel=EXPORTS_PANEL,
     ),
 ]
 Question = Annotated[
@@ -39,8 +39,8 @@ Question = Annotated[
     typer.Option(
         "--question",
         metavar="NAME",
-        help="Which one, where FILE asks several; aggregate and convert take all.",
-        rich_help_panel=EXPORTS,
+        help="The question to read, if FILE has several. aggregate and convert also accept all.",
+        rich_help_panel=EXPORTS_PANEL,
     ),
 ]
 Include = Annotated[
@@ -48,28 +48,33 @@ Include = Annotated[
     typer.Option(
         "--include",
         metavar="A,B",
-        help="What is left out otherwise, e.g. predictions, rejected.",
-        rich_help_panel=EXPORTS,
+        help="Also read votes that are left out by default, e.g. predictions, rejected.",
+        rich_help_panel=EXPORTS_PANEL,
     ),
 ]
 GoldFromExport = Annotated[
     bool,
-    typer.Option("--gold-from-export", help="Take the gold marks in FILE for known truths.", rich_help_panel=EXPORTS),
+    typer.Option(
+        "--gold-from-export",
+        help="Use the annotations that FILE marks as gold as known truths.",
+        rich_help_panel=EXPORTS_PANEL,
+    ),
 ]
 WriteBack = Annotated[
     str | None,
     typer.Option(
         "--write-back",
         metavar="OUT",
-        help="FILE with the labels as predictions (Label Studio) or suggestions (Argilla): JSON to import there.",
-        rich_help_panel=EXPORTS,
+        help="Write FILE with the labels as predictions (Label Studio) or suggestions (Argilla), "
+        "as JSON to import into the tool.",
+        rich_help_panel=EXPORTS_PANEL,
     ),
 ]
 
 
 @dataclass(frozen=True)
-class Back:
-    """The labels on their way back to where the votes come from."""
+class WriteBackOptions:
+    """The options of --write-back, which writes labels into a copy of the export that the votes come from."""
 
     output: str | None
     files_read: list[str]
@@ -78,7 +83,7 @@ class Back:
     task: str | None
 
     def check(self) -> None:
-        """Before the work: the tool can take labels."""
+        """Check before the fit that the format of the export can hold labels."""
         if self.output is None:
             return
         from karat.io.readers.exports import look
@@ -90,18 +95,18 @@ class Back:
 
     @cached_property
     def sources(self) -> list[Source]:
-        """The files to read, which are opened once to see what they are."""
+        """The files to read. Each is opened only once to detect its format."""
         from karat.io.readers.files import sources_of
 
         return sources_of(self.files_read)
 
     @property
     def votes(self) -> Any:
-        """What to read the votes from: paths, or sources that were looked at already."""
+        """The paths to read the votes from, or the sources if they were opened already."""
         return self.files_read if self.output is None else self.sources
 
     def files(self, result: Result | Results) -> dict[str, Write]:
-        """What is to be written where."""
+        """Return the function that writes each output file."""
         if self.output is None:
             return {}
 

@@ -1,4 +1,4 @@
-"""karat aggregate -o FOLDER/ --engine dask: the labels stay where the workers write them."""
+"""`karat aggregate -o FOLDER/ --engine dask`: the workers write the labels into a folder of files."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def aggregate_into(
     json: bool,
     refused: dict[str, Any],
 ) -> None:
-    """refused: options that need all votes or all posteriors on this machine."""
+    """Aggregate votes into a folder of labels. `refused` are options that need all votes on one machine."""
     from karat.api.folders import run_into_folder
     from karat.cli.outputs import check_outputs, write_all
     from karat.cli.source import inputs_of
-    from karat.cli.summary import print_json, tell
+    from karat.cli.summary import print_json, print_summary
     from karat.io.writers import write_frame
 
     _check(wanted, refused)
@@ -35,24 +35,26 @@ def aggregate_into(
     outcome = run_into_folder(wanted, folder, probabilities=probabilities)
     if annotators is not None:
         write_all({annotators: lambda path: write_frame(outcome.annotators(), path)})
-    found = _facts(outcome, folder, annotators)
+    found = _summary(outcome, folder, annotators)
     if json:
         print_json(found)
-    tell(found, outcome.result)
+    print_summary(found, outcome.result)
 
 
 def _check(wanted: Run, refused: dict[str, Any]) -> None:
     if wanted.engine != "dask":
-        raise InputError("a folder of labels (-o FOLDER/) is written by a cluster; add --engine dask, or name a file")
+        raise InputError("writing a folder of labels (-o FOLDER/) needs a cluster; add --engine dask, or name a file")
     given = [f"--{name.replace('_', '-')}" for name, value in refused.items() if value]
     if given:
-        raise InputError(f"{', '.join(given)} cannot be had with a folder of labels; name a file (-o labels.parquet)")
+        raise InputError(
+            f"{', '.join(given)} cannot be combined with a folder of labels; name a file (-o labels.parquet)"
+        )
 
 
-def _facts(outcome: Outcome, folder: str, annotators: str | None) -> dict[str, Any]:
-    """As of any result."""
-    from karat.cli.summary import described
+def _summary(outcome: Outcome, folder: str, annotators: str | None) -> dict[str, Any]:
+    """Return the same summary as for any other result."""
+    from karat.cli.summary import summary_fields
 
     counted = {"tied": outcome.tied, "outvoted": outcome.outvoted, "gold": outcome.n_gold}
-    found = described(outcome.result, outcome.n_votes, outcome.n_tasks, **counted)
+    found = summary_fields(outcome.result, outcome.n_votes, outcome.n_tasks, **counted)
     return {**found, "files": {"labels": folder, "annotators": annotators, "model": None}}

@@ -1,4 +1,4 @@
-"""Groups of options that several commands share: a dataclass whose fields are the options."""
+"""Groups of options that several commands share. A group is a dataclass whose fields are the options."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What happens when something goes wrong: one message on standard error, and the exit code.
+"""Errors of commands: one message on standard error, and the exit code.
 
-0 well, 1 failed unexpectedly, 2 bad usage or input (or an output that cannot be written), 130 interrupted.
+Exit codes: 0 success, 1 unexpected error, 2 bad usage, bad input or an output that cannot be written, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from karat.cli.words import complain, warn
+from karat.cli.messages import print_error, warn
 from karat.errors import KaratError, KaratWarning
-from karat.system.files import PLACED
+from karat.system.files import WRITTEN
 
-__all__ = ["Guarded", "ended"]
+__all__ = ["Guarded", "report_error"]
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
-TROUBLES = {
+OS_ERROR_MESSAGES = {
     errno.ENOSPC: "cannot write: the disk is full; free some space",
     errno.EDQUOT: "cannot write: the disk quota is used up; free some space",
-    errno.EFBIG: "cannot write: the file grows too big; raise the limit (ulimit -f), or write elsewhere",
+    errno.EFBIG: "cannot write: the file is too large; raise the limit (ulimit -f), or write elsewhere",
     errno.EIO: "cannot write: the disk failed",
     errno.EBADF: "cannot write: standard output is closed; name a file (-o)",
     errno.EMFILE: "too many files are open; raise the limit (ulimit -n)",
@@ -36,7 +36,7 @@ TROUBLES = {
 
 
 class Guarded(TyperGroup):
-    """Every command runs under the same guard."""
+    """A group of commands that share one error handler."""
 
     def invoke(self, ctx: Any) -> Any:
         with guarded():
@@ -45,42 +45,42 @@ class Guarded(TyperGroup):
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """These errors must not reach Typer, which has words and exit codes of its own for them."""
-    PLACED.clear()
+    """Handle errors here, because Typer would print other messages and use other exit codes."""
+    WRITTEN.clear()
     try:
         with karat_warnings_as_lines():
             yield
     except (KaratError, KeyboardInterrupt, OSError, EOFError) as error:
-        raise typer.Exit(ended(error)) from error
+        raise typer.Exit(report_error(error)) from error
 
 
-def ended(error: BaseException) -> int:
-    """Say what went wrong. -> the exit code"""
+def report_error(error: BaseException) -> int:
+    """Print the error and return the exit code."""
     if isinstance(error, KaratError):
-        return end(str(error), BAD_INPUT)
+        return _fail(str(error), BAD_INPUT)
     if isinstance(error, KeyboardInterrupt):
-        what = str(error) or f"{', '.join(map(str, PLACED)) or 'nothing'} was written"
-        return end(f"interrupted; {what}", INTERRUPTED)
-    if isinstance(error, BrokenPipeError):  # the reader, such as head, has had enough
+        what = str(error) or f"{', '.join(map(str, WRITTEN)) or 'nothing'} was written"
+        return _fail(f"interrupted; {what}", INTERRUPTED)
+    if isinstance(error, BrokenPipeError):  # the reading process, such as head, has closed the pipe
         discard_output()
         return 0
-    if isinstance(error, OSError) and error.errno in TROUBLES:
+    if isinstance(error, OSError) and error.errno in OS_ERROR_MESSAGES:
         discard_output()
-        return end(TROUBLES[error.errno], BAD_INPUT)
-    return failed(error)
+        return _fail(OS_ERROR_MESSAGES[error.errno], BAD_INPUT)
+    return report_bug(error)
 
 
-def failed(error: BaseException) -> int:
-    """A mistake of ours. Says so, and how to find out more."""
-    where = "" if wants_traceback() else "; run `karat --traceback ...` to see where, and please report it"
+def report_bug(error: BaseException) -> int:
+    """Report an unexpected error, which is a bug in Karat, and how to get its traceback."""
+    where = "" if wants_traceback() else "; run `karat --traceback ...` for details, and please report it"
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return end(f"failed unexpectedly ({said}){where}", FAILED)
+    return _fail(f"failed unexpectedly ({said}){where}", FAILED)
 
 
-def end(message: str, code: int) -> int:
+def _fail(message: str, code: int) -> int:
     if wants_traceback():
         traceback.print_exc()
-    complain(message)
+    print_error(message)
     return code
 
 
@@ -90,7 +90,7 @@ def wants_traceback() -> bool:
 
 @contextmanager
 def karat_warnings_as_lines() -> Iterator[None]:
-    """Warnings of ours become yellow lines; those of others stay what they are."""
+    """Print Karat's warnings as yellow lines; other warnings are shown as usual."""
     with warnings.catch_warnings():
         others = warnings.showwarning
         warnings.simplefilter("always", KaratWarning)
@@ -106,6 +106,6 @@ def karat_warnings_as_lines() -> Iterator[None]:
 
 
 def discard_output() -> None:
-    """What is left in the buffer cannot be written; without this, Python would complain when it ends."""
-    with suppress(OSError, ValueError):  # where standard output is no file, as in tests
+    """Discard buffered output that cannot be written, so that Python does not print an error at exit."""
+    with suppress(OSError, ValueError):  # standard output is not a file, for example in tests
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""karat methods: which there are."""
+"""`karat methods`: list the methods."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["methods"]
 
 
 def methods() -> None:
-    """List the methods, each with one line that explains it."""
+    """List the methods with a one-line description of each."""
     import typer
 
     from karat.methods.lookup import method_class, method_names

@@ -1,4 +1,4 @@
-"""karat next: where the next votes are worth most."""
+"""`karat next`: find the tasks for which further votes are worth most."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ if TYPE_CHECKING:
 
 __all__ = ["next_votes"]
 
-SHOWN = 20  # rows of a table for people
+ROWS_SHOWN = 20  # rows of a table on the terminal
 
 
 @o.with_groups
 def next_votes(
     files: o.Source,
     budget: Annotated[
-        int | None, typer.Option("--budget", min=1, metavar="N", help="How many votes there may be; by default any.")
+        int | None,
+        typer.Option("--budget", min=1, metavar="N", help="The largest number of votes to plan; by default no limit."),
     ] = None,
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="OUT", help="Tasks: .csv, .tsv, .jsonl or .parquet.")
+        str | None,
+        typer.Option("--output", "-o", metavar="OUT", help="The file for the tasks: .csv, .tsv, .jsonl or .parquet."),
     ] = None,
     safe_tasks: Annotated[
         str | None, typer.Option("--safe-tasks", metavar="OUT", help="Write the tasks that need no further vote.")
@@ -37,10 +39,14 @@ def next_votes(
     ] = None,
     available: Annotated[
         str | None,
-        typer.Option("--available", metavar="A,B", help="Who may vote next; by default all, by how much they voted."),
+        typer.Option(
+            "--available",
+            metavar="A,B",
+            help="The annotators who may vote next; by default all, in proportion to their votes so far.",
+        ),
     ] = None,
     safe: Annotated[
-        float, typer.Option("--safe", metavar="P", help="A label of this probability needs no further vote.")
+        float, typer.Option("--safe", metavar="P", help="A label with at least this probability needs no further vote.")
     ] = 0.95,
     method: o.Method = None,
     fitting: o.Fitting = o.FITTING,
@@ -49,7 +55,7 @@ def next_votes(
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
-    """Rank tasks by what one more vote is expected to gain, and name annotators to look after."""
+    """Rank tasks by the expected gain of one more vote, and list annotators to retrain or drop."""
     from karat.api.next_votes import next_votes as plan_next
     from karat.cli.outputs import check_outputs, write_all
     from karat.cli.summary import print_json
@@ -58,13 +64,13 @@ def next_votes(
     tables = [path for path in outputs.values() if path is not None]
     check_outputs(tables, s.outputs_of(fitting), s.inputs_of(files, fitting.prior, known.gold))
     result = s.result_of(files, reading, fitting, method, known)
-    plan = plan_next(result, budget, annotators=_who(available, result.annotator_names), safe=safe)
+    plan = plan_next(result, budget, annotators=_available_annotators(available, result.annotator_names), safe=safe)
     write_all({path: partial(_write, plan, name) for name, path in outputs.items() if path is not None})
     if json:
-        print_json(_facts(plan))
+        print_json(_summary(plan))
     elif output is None:
         _show(plan)
-    _tell(plan, budget)
+    _print_summary(plan, budget)
 
 
 def _write(plan: Plan, table: str, path: Path) -> None:
@@ -73,17 +79,17 @@ def _write(plan: Plan, table: str, path: Path) -> None:
     write_frame(getattr(plan, table)(), path)
 
 
-def _who(available: str | None, names: Any) -> list[Any] | None:
-    """Names as the model knows them: what is typed here is text."""
+def _available_annotators(available: str | None, names: Any) -> list[Any] | None:
+    """Return the names with the types that they have in the model; option values are always text."""
     from karat.votes.frames import to_list
 
     if available is None:
         return None
     known = {str(name): name for name in to_list(names)}
-    return [known.get(name, name) for name in o.listed(available) or []]
+    return [known.get(name, name) for name in o.split_commas(available) or []]
 
 
-def _facts(plan: Plan) -> dict[str, Any]:
+def _summary(plan: Plan) -> dict[str, Any]:
     from karat.votes.frames import to_polars
 
     frames = {"ask": plan.tasks(), "annotators": plan.annotators()}
@@ -94,12 +100,12 @@ def _facts(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _tell(plan: Plan, budget: int | None) -> None:
-    from karat.cli.words import count, say
+def _print_summary(plan: Plan, budget: int | None) -> None:
+    from karat.cli.messages import count, say
 
     say(f"{count(len(plan.ask), 'task')} to ask about, {plan.safe.sum():,} safe")
     if budget is not None and 0 < len(plan.ask) < budget:
-        say(f"a budget of {budget:,} is more than is needed now: ask these, run karat update, and plan again")
+        say(f"a budget of {budget:,} is more than is needed now: collect these votes, run karat update, and plan again")
     if plan.exhausted.any():
         say(
             f"{count(int(plan.exhausted.sum()), 'task')} not safe, but everybody has voted on them: find new annotators"
@@ -115,4 +121,4 @@ def _show(plan: Plan) -> None:
     screen = console()
     for title, frame in (("Ask about", plan.tasks()), ("Look after", plan.annotators())):
         if len(frame):
-            screen.print(frame_table(f"{title} ({len(frame):,})", frame, SHOWN))
+            screen.print(frame_table(f"{title} ({len(frame):,})", frame, ROWS_SHOWN))

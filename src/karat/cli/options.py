@@ -1,4 +1,4 @@
-"""Options that several commands share. Each is declared here, once; `with_groups` adds groups of them to a command."""
+"""Options that several commands share. Each is declared once; `with_groups` adds groups of them to a command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from karat.cli.database import Param, Query, Table, parameters
 from karat.cli.exports import ALL, Format, GoldFromExport, Include, Question
 from karat.cli.groups import with_groups
-from karat.cli.settings import listed, make
+from karat.cli.settings import method_from_options, split_commas
 from karat.engines.registry import ENGINES
 from karat.errors import InputError
 from karat.io.formulas import ESCAPE
@@ -20,49 +20,66 @@ if TYPE_CHECKING:
     from karat.api.run import Run
     from karat.votes.annotations import Annotations
 
-__all__ = ["FITTING", "GOLD", "PLACE", "READING", "Fitting", "Gold", "Place", "Reading", "listed", "with_groups"]
+__all__ = [
+    "EXECUTION",
+    "FITTING",
+    "GOLD",
+    "READING",
+    "Execution",
+    "Fitting",
+    "Gold",
+    "Reading",
+    "split_commas",
+    "with_groups",
+]
 
-METHODS = ", ".join(REGISTRY)
-WHERE = "|".join(ENGINES)
-COLUMNS = "Columns and labels"
-FIT = "Fit"
+METHOD_CHOICES = ", ".join(REGISTRY)
+ENGINE_CHOICES = "|".join(ENGINES)
+COLUMNS_PANEL = "Columns and labels"
+FIT_PANEL = "Fit"
 
 Files = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE",
-        help="Votes: CSV, TSV, JSONL (also .gz, .zst), Parquet, Excel, a pattern, folder or database; - for stdin.",
+        help="Votes: a CSV, TSV, JSONL (also .gz, .zst), Parquet or Excel file, a glob pattern, a folder, "
+        "the address of a database, or - for standard input.",
         show_default=False,
     ),
 ]
 Source = Annotated[
     list[str],
-    typer.Argument(metavar="FILE|MODEL", help="Votes, as for aggregate; or what --save kept.", show_default=False),
+    typer.Argument(
+        metavar="FILE|MODEL", help="Votes, as for karat aggregate, or a model written by --save.", show_default=False
+    ),
 ]
-Truth = Annotated[str | None, typer.Option("--truth", metavar="FILE", help="Known truths to judge the labels by.")]
+Truth = Annotated[str | None, typer.Option("--truth", metavar="FILE", help="Known truths to compare the labels with.")]
 TaskColumn = Annotated[
-    str | None, typer.Option("--task", metavar="NAME", help="The column of the tasks.", rich_help_panel=COLUMNS)
+    str | None, typer.Option("--task", metavar="NAME", help="The column with the tasks.", rich_help_panel=COLUMNS_PANEL)
 ]
 AnnotatorColumn = Annotated[
     str | None,
     typer.Option(
         "--annotator",
         metavar="NAME",
-        help="The column of the annotators (with --wide: several, with commas).",
-        rich_help_panel=COLUMNS,
+        help="The column with the annotators (with --wide: the columns, separated by commas).",
+        rich_help_panel=COLUMNS_PANEL,
     ),
 ]
 LabelColumn = Annotated[
-    str | None, typer.Option("--label", metavar="NAME", help="The column of the labels.", rich_help_panel=COLUMNS)
+    str | None,
+    typer.Option("--label", metavar="NAME", help="The column with the labels.", rich_help_panel=COLUMNS_PANEL),
 ]
-Wide = Annotated[bool, typer.Option("--wide", help="The table has one column per annotator.", rich_help_panel=COLUMNS)]
+Wide = Annotated[
+    bool, typer.Option("--wide", help="The table has one column per annotator.", rich_help_panel=COLUMNS_PANEL)
+]
 Classes = Annotated[
     str | None,
     typer.Option(
         "--classes",
         metavar="A,B,C",
-        help="All classes, in the order wanted; any other label is an error.",
-        rich_help_panel=COLUMNS,
+        help="All classes, in this order; any other label is an error.",
+        rich_help_panel=COLUMNS_PANEL,
     ),
 ]
 Missing = Annotated[
@@ -70,8 +87,8 @@ Missing = Annotated[
     typer.Option(
         "--missing",
         metavar="A,B",
-        help="Labels that mean 'no vote' beside blank; by default NA, null, NaN.",
-        rich_help_panel=COLUMNS,
+        help="Labels that mean 'no vote', in addition to empty cells; by default NA, null, NaN.",
+        rich_help_panel=COLUMNS_PANEL,
     ),
 ]
 Repeated = Annotated[
@@ -80,15 +97,15 @@ Repeated = Annotated[
         "--repeated",
         metavar="first|last|majority|all|error",
         help="Which votes count if an annotator votes on a task more than once.",
-        rich_help_panel=COLUMNS,
+        rich_help_panel=COLUMNS_PANEL,
     ),
 ]
 Method = Annotated[
-    str | None, typer.Option("--method", metavar="M", help=f"One of {METHODS}; by default {DEFAULT_METHOD}.")
+    str | None, typer.Option("--method", metavar="M", help=f"One of {METHOD_CHOICES}; by default {DEFAULT_METHOD}.")
 ]
 Methods = Annotated[
     list[str] | None,
-    typer.Option("--method", "--methods", metavar="A,B,C", help=f"Some of {METHODS}. Can be repeated."),
+    typer.Option("--method", "--methods", metavar="A,B,C", help=f"Some of {METHOD_CHOICES}. Can be repeated."),
 ]
 
 
@@ -101,7 +118,7 @@ Raw = Annotated[
     bool,
     typer.Option(
         "--raw",
-        help="In CSV and TSV, write texts such as =1+1 without an apostrophe in front.",
+        help="In CSV and TSV, do not put an apostrophe before text that a spreadsheet would run, such as =1+1.",
         callback=_write_raw,
     ),
 ]
@@ -114,7 +131,7 @@ Setting = Annotated[
 
 
 def fit_option(name: str, help_text: str, **more: Any) -> Any:
-    return typer.Option(name, help=help_text, rich_help_panel=FIT, **more)
+    return typer.Option(name, help=help_text, rich_help_panel=FIT_PANEL, **more)
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
@@ -122,7 +139,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard outpu
 
 @dataclass(frozen=True)
 class Reading:
-    """How the votes are read."""
+    """Options for reading votes."""
 
     task: TaskColumn = None
     annotator: AnnotatorColumn = None
@@ -139,30 +156,30 @@ class Reading:
     include: Include = None
 
     @property
-    def is_of_all_questions(self) -> bool:
+    def reads_all_questions(self) -> bool:
         return self.question == ALL
 
     def keywords(self) -> dict[str, Any]:
-        """Those of `karat.read`."""
+        """Return the options as keywords of `karat.read`."""
         given = {
             "task": self.task,
-            "annotator": listed(self.annotator) if self.wide else self.annotator,
+            "annotator": split_commas(self.annotator) if self.wide else self.annotator,
             "label": self.label,
             "wide": self.wide,
-            "classes": listed(self.classes),
-            "missing": listed(self.missing),
+            "classes": split_commas(self.classes),
+            "missing": split_commas(self.missing),
             "repeated": self.repeated,
             "query": self.query,
             "table": self.table,
             "params": parameters(self.param),
             "format": self.format,
             "question": self.question,
-            "include": listed(self.include),
+            "include": split_commas(self.include),
         }
         return {name: value for name, value in given.items() if value}
 
     def options(self) -> dict[str, Any]:
-        """What was given, by the name of the option, but for --repeated, which has a default."""
+        """Return the values by option name, without --repeated, which always has a value."""
         names = [one.name for one in fields(self) if one.name != "repeated"]
         return {f"--{name}": getattr(self, name) for name in names}
 
@@ -180,79 +197,87 @@ class Reading:
 
     def run(self, files: list[str], gold: str | bool | None = None, **more: Any) -> Run:
         from karat.api.run import Run
-        from karat.cli.words import on_terminal
+        from karat.cli.messages import on_terminal
 
         return Run(files, self.keywords(), gold=gold, progress=on_terminal(), **more)
 
 
 @dataclass(frozen=True)
 class Gold:
-    """Known truths that teach a method."""
+    """Options for known truths that the method learns from."""
 
     gold: Annotated[
         str | None,
-        typer.Option("--gold", metavar="FILE", help="Known truths of some tasks, or a column of FILE with them."),
+        typer.Option(
+            "--gold", metavar="FILE", help="Known truths of some tasks: a file, or the name of a column of FILE."
+        ),
     ] = None
     gold_from_export: GoldFromExport = False
 
     def given(self) -> str | bool | None:
         if self.gold is not None and self.gold_from_export:
-            raise InputError("--gold and --gold-from-export both say where known truths are; leave one of them out")
+            raise InputError("--gold and --gold-from-export cannot be combined; leave one of them out")
         return True if self.gold_from_export else self.gold
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a fit runs, and what it starts from."""
+class Execution:
+    """Options for where a fit runs and what it starts from."""
 
     prior: Annotated[
         str | None,
-        fit_option("--prior", "A saved model: what it knows of annotators who vote again.", metavar="MODEL"),
+        fit_option(
+            "--prior",
+            "A saved model; what it learned about annotators is the prior for those who vote again.",
+            metavar="MODEL",
+        ),
     ] = None
     threads: Annotated[
-        int | None, fit_option("--threads", "Threads to use; by default KARAT_THREADS, else one per core.", min=1)
+        int | None,
+        fit_option("--threads", "The number of threads; by default KARAT_THREADS, otherwise one per core.", min=1),
     ] = None
-    engine: Annotated[str, fit_option("--engine", "Where the work is done.", metavar=WHERE)] = "local"
+    engine: Annotated[str, fit_option("--engine", "Where the fit runs.", metavar=ENGINE_CHOICES)] = "local"
     scheduler: Annotated[
         str | None,
         fit_option(
             "--scheduler",
-            "Of the cluster that --engine dask uses, e.g. tcp://10.0.0.1:8786; else one is started here.",
+            "The cluster for --engine dask, e.g. tcp://10.0.0.1:8786; by default a local cluster is started.",
             metavar="ADDRESS",
         ),
     ] = None
     checkpoint: Annotated[
         str | None,
-        fit_option("--checkpoint", "Keep unfinished work there: on Ctrl-C, and every minute.", metavar="FILE"),
+        fit_option("--checkpoint", "Save unfinished work to this file, every minute and on Ctrl-C.", metavar="FILE"),
     ] = None
-    resume: Annotated[bool, fit_option("--resume", "Go on from --checkpoint, if it is there.")] = False
-    overwrite: Annotated[bool, fit_option("--overwrite", "Give up the work of an earlier run in --checkpoint.")] = False
+    resume: Annotated[bool, fit_option("--resume", "Continue from --checkpoint, if the file exists.")] = False
+    overwrite: Annotated[bool, fit_option("--overwrite", "Discard the work of an earlier run in --checkpoint.")] = False
 
-    def place(self) -> dict[str, Any]:
-        """The fields of a `Run` that these options fill in."""
-        return {one.name: getattr(self, one.name) for one in fields(Place)}
+    def run_fields(self) -> dict[str, Any]:
+        """Return the options as fields of a `Run`."""
+        return {one.name: getattr(self, one.name) for one in fields(Execution)}
 
 
 @dataclass(frozen=True)
-class Fitting(Place):
-    """How a method is fitted."""
+class Fitting(Execution):
+    """Options for fitting a method."""
 
     settings: Setting = None
-    seed: Annotated[int | None, fit_option("--seed", "Seed of methods that draw random numbers.", min=0)] = None
+    seed: Annotated[int | None, fit_option("--seed", "The seed of methods that draw random numbers.", min=0)] = None
     paper: Annotated[
-        bool, fit_option("--paper", "The settings of the PTBCC paper's tables instead of those recommended for work.")
+        bool,
+        fit_option("--paper", "Use the settings of the tables in the PTBCC paper instead of the recommended ones."),
     ] = False
 
     def run(self, files: list[str], reading: Reading, method: str | None, gold: str | bool | None, **more: Any) -> Run:
-        """The run of one method."""
-        chosen = make(method or DEFAULT_METHOD, self.settings, self.seed, paper=self.paper)
-        return reading.run(files, gold, method=chosen, **self.place(), **more)
+        """Return the run of one method."""
+        chosen = method_from_options(method or DEFAULT_METHOD, self.settings, self.seed, paper=self.paper)
+        return reading.run(files, gold, method=chosen, **self.run_fields(), **more)
 
     def options(self) -> dict[str, Any]:
-        """What was given, by the name of the option, but for --threads, which a saved model may be shown with."""
-        given = {f"--{name}": value for name, value in self.place().items() if name not in ("threads", "engine")}
+        """Return the values by option name, without --threads, which is also allowed with a saved model."""
+        given = {f"--{name}": value for name, value in self.run_fields().items() if name not in ("threads", "engine")}
         engine = None if self.engine == "local" else self.engine
         return {"--set": self.settings, "--seed": self.seed, "--paper": self.paper, "--engine": engine, **given}
 
 
-READING, GOLD, PLACE, FITTING = Reading(), Gold(), Place(), Fitting()
+READING, GOLD, EXECUTION, FITTING = Reading(), Gold(), Execution(), Fitting()

@@ -1,4 +1,4 @@
-"""Files that a command writes: all of them or none, and never over what it reads."""
+"""Write the output files of a command: all of them or none, and never over an input."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 
 from karat.errors import InputError, OutputError
 
-__all__ = ["Write", "check_outputs", "table", "write_all"]
+__all__ = ["Write", "check_outputs", "frame_writer", "write_all"]
 
 Write = Callable[[Path], None]
 
 
 def check_outputs(tables: Iterable[str], others: Iterable[str], inputs: Iterable[str]) -> None:
-    """Before the work: every output can be written, and is neither an input nor named twice."""
+    """Check before the fit that every output can be written, is not an input and is not named twice."""
     from karat.io.writers import check_table_path, check_writable
 
     tables, read = list(tables), {file.resolve() for name in inputs for file in _files_of(name)}
@@ -26,21 +26,21 @@ def check_outputs(tables: Iterable[str], others: Iterable[str], inputs: Iterable
         check_table_path(path)
     for path, place in zip(outputs, places, strict=True):
         if place in read:
-            raise InputError(f"{path} is read here and would be overwritten; name another output")
+            raise InputError(f"{path} is an input and would be overwritten; name another output")
         if places.count(place) > 1:
             raise InputError(f"{path} is named for two outputs; name another")
         check_writable(path)
 
 
-def table(make: Callable[[], Any]) -> Write:
-    """Writes the data frame that `make` makes."""
+def frame_writer(make: Callable[[], Any]) -> Write:
+    """Return a function that writes the data frame that `make` returns."""
     from karat.io.writers import write_frame
 
     return lambda path: write_frame(make(), path)
 
 
 def _files_of(name: str) -> list[Path]:
-    """The files that an input names: one, those of a folder or a pattern, a database's, or that of a sheet."""
+    """Return the files of an input: a file, a folder, a glob pattern, a database file or an Excel sheet."""
     from karat.io.databases import is_database, parse
 
     if is_database(name):
@@ -64,7 +64,7 @@ def _data_files(found: Iterable[Path]) -> list[Path]:
 
 
 def write_all(files: dict[str, Write], then: Callable[[], None] | None = None) -> None:
-    """Each file is written beside its place; only when all are whole, and `then` is done, do they move there."""
+    """Write all files under temporary names, call `then`, and move the files to their final names."""
     from karat.system.files import replacing, uninterrupted
 
     with ExitStack() as stack:

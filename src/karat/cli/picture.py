@@ -1,4 +1,4 @@
-"""Prototypes as a picture in the terminal: the darker, the more probable."""
+"""Draw prototypes as heat maps in the terminal: the darker a cell, the more probable the vote."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 __all__ = ["heat_map"]
 
 SHADES = " ░▒▓█"
-CELL = 8  # characters of a cell: shade, percentage, gap
-LONGEST_NAME = 7
+CELL_WIDTH = 8  # width in characters: shade, percentage, gap
+MAX_NAME_LENGTH = 7
 
 
 def heat_map(matrix: NDArray[np.float64], names: list[Any]) -> list[str]:
-    """Lines: truth in rows, votes in columns, each cell a shade and a percentage."""
+    """Return the lines of the heat map: truths in rows, votes in columns, a shade and a percentage per cell."""
     short = [_short(name) for name in names]
     margin = max(len("truth"), *map(len, short))
-    head = " " * (margin + 2) + "".join(f"{name:<{CELL}}" for name in short)
+    head = " " * (margin + 2) + "".join(f"{name:<{CELL_WIDTH}}" for name in short)
     rows = [
         f"{name:>{margin}}  " + "".join(_cell(float(p)) for p in row) for name, row in zip(short, matrix, strict=True)
     ]
@@ -27,9 +27,9 @@ def heat_map(matrix: NDArray[np.float64], names: list[Any]) -> list[str]:
 
 def _cell(p: float) -> str:
     shade = SHADES[min(int(p * len(SHADES)), len(SHADES) - 1)]
-    return f"{shade * 3}{100 * p:3.0f}".ljust(CELL)
+    return f"{shade * 3}{100 * p:3.0f}".ljust(CELL_WIDTH)
 
 
 def _short(name: Any) -> str:
     text = str(name)
-    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
+    return text if len(text) <= MAX_NAME_LENGTH else text[: MAX_NAME_LENGTH - 1] + "…"

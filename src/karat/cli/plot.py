@@ -1,4 +1,4 @@
-"""karat plot: one chart as a file."""
+"""`karat plot`: save one chart as a file."""
 
 from __future__ import annotations
 
@@ -19,10 +19,14 @@ KINDS_HELP = "\n\n".join(f"- [bold]{name}[/bold]: {about}" for name, about in KI
 
 @o.with_groups
 def plot(
-    file: Annotated[str, typer.Argument(metavar="FILE|MODEL", help="Votes, as for aggregate; or what --save kept.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE|MODEL", help="Votes, as for karat aggregate, or a model written by --save.")
+    ],
     kind: Annotated[str, typer.Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}.")],
-    output: Annotated[str, typer.Option("--output", "-o", metavar="OUT", help="The picture: .svg, .png or .pdf.")],
-    who: Annotated[str | None, typer.Option("--who", metavar="NAME", help="For annotator: which one.")] = None,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="OUT", help="The image file: .svg, .png or .pdf.")],
+    who: Annotated[
+        str | None, typer.Option("--who", metavar="NAME", help="The annotator to show, for the chart annotator.")
+    ] = None,
     truth: o.Truth = None,
     method: o.Method = None,
     fitting: o.Fitting = o.FITTING,
@@ -45,8 +49,8 @@ plot.__doc__ = f"Save one chart of the report.\n\n{KINDS_HELP}"
 
 def _check(kind: str, who: str | None, output: str) -> None:
     if kind not in KINDS:
-        raise InputError(f"there is no chart {kind!r}; there are {', '.join(KINDS)}")
+        raise InputError(f"there is no chart {kind!r}; choose one of {', '.join(KINDS)}")
     if (kind == "annotator") != (who is not None):
-        raise InputError("the chart of one annotator needs --who NAME, and no other chart does")
+        raise InputError("--who NAME is required for the chart annotator and not allowed for other charts")
     if Path(output).suffix.lower().removeprefix(".") not in FORMATS:
-        raise InputError(f"{output}: a picture ends in .svg, .png or .pdf")
+        raise InputError(f"{output} must end in .svg, .png or .pdf")

@@ -1,4 +1,4 @@
-"""karat aggregate --question all: every question of an export, in tables with a column that names the question."""
+"""`karat aggregate --question all`: write the results of every question into tables with a question column."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
     from karat.api.result import Result
     from karat.cli.outputs import Write
 
-__all__ = ["hand_over_each", "refuse_single"]
+__all__ = ["refuse_single_question_options", "write_questions"]
 
 Results = dict[str, "Result"]
 
 
-def refuse_single(**options: Any) -> None:
-    """Options that stand for one result."""
+def refuse_single_question_options(**options: Any) -> None:
+    """Raise an error if an option is given that works with one question only."""
     given = [name for name, value in options.items() if value]
     if given:
         option = given[0].replace("_", "-")
-        raise InputError(f"--{option} is for one question; choose it with --question NAME")
+        raise InputError(f"--{option} works with one question only; choose it with --question NAME")
 
 
-def hand_over_each(
+def write_questions(
     results: Results, output: str | None, annotators: str | None, probabilities: bool,
     as_json: bool, more: dict[str, Write],
 ) -> None:  # fmt: skip
-    """All files or none; what is printed comes last."""
+    """Write all files or none, then print the summary."""
     from karat.cli.outputs import write_all
     from karat.cli.summary import print_json
     from karat.io.writers import write_frame
@@ -42,32 +42,32 @@ def hand_over_each(
     if annotators:
         files[annotators] = lambda path: write_frame(_together(results, lambda result: result.annotators()), path)
     write_all(files)
-    found = _facts(results)
+    found = _summary(results)
     if as_json:
         printed = {} if output else {"labels": labels.to_dicts()}
         print_json({"questions": found, "files": {"labels": output, "annotators": annotators}, **printed})
     elif not output:
         write_frame(labels, "-")
-    _tell(found, results)
+    _print_summary(found, results)
 
 
-def _facts(results: Results) -> dict[str, dict[str, Any]]:
-    from karat.cli.summary import facts
+def _summary(results: Results) -> dict[str, dict[str, Any]]:
+    from karat.cli.summary import summary_of
 
-    return {question: facts(result) for question, result in results.items()}
+    return {question: summary_of(result) for question, result in results.items()}
 
 
-def _tell(found: dict[str, dict[str, Any]], results: Results) -> None:
-    from karat.cli.summary import tell
-    from karat.cli.words import say
+def _print_summary(found: dict[str, dict[str, Any]], results: Results) -> None:
+    from karat.cli.messages import say
+    from karat.cli.summary import print_summary
 
     for question, result in results.items():
         say(f'question "{question}"')
-        tell(found[question], result)
+        print_summary(found[question], result)
 
 
 def _together(results: Results, table_of: Callable[[Result], pl.DataFrame]) -> pl.DataFrame:
-    """One table; names that are numbers for one question and words for another become text."""
+    """Concatenate the tables. Columns that are numbers for one question and text for another become text."""
     import polars as pl
 
     tables = [

@@ -1,4 +1,4 @@
-"""karat report: everything about a result in one HTML file."""
+"""`karat report`: write one HTML file about a result."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def report(
     known: o.Gold = o.GOLD,
     reading: o.Reading = o.READING,
 ) -> None:
-    """Show everything about the labels in one HTML file: no network, no server, for reading and for printing.
+    """Write one HTML file about the labels. It needs no network and no server, and it can be printed.
 
-    How good they are, which tasks need a person, how good each annotator is, the prototypes, the classes, agreement
-    and calibration, and how it was computed.
+    It shows how good the labels are, which tasks a person should check, how good each annotator is, the prototypes,
+    the classes, agreement, calibration, and how the labels were computed.
     """
+    from karat.cli.messages import say
     from karat.cli.outputs import check_outputs
-    from karat.cli.words import say
     from karat.report import require_libraries, write_report
 
     require_libraries()
@@ -37,4 +37,4 @@ def report(
     truths = s.truths_of(truth)
     result = s.result_of(files, reading, fitting, method, known)
     write_report(result, output, truths, title=s.title_of(files), command=s.command_line(context))
-    say(f"{output}: open it in a browser")
+    say(f"wrote {output}; open it in a browser")

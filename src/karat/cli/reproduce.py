@@ -1,4 +1,4 @@
-"""karat reproduce: the tables and figures of the paper, from scratch."""
+"""`karat reproduce`: compute the tables and figures of the paper."""
 
 from __future__ import annotations
 
@@ -17,31 +17,34 @@ __all__ = ["reproduce"]
 
 def reproduce(
     parts: Annotated[
-        list[str] | None, typer.Argument(metavar="PART", help="The same as --only.", show_default=False)
+        list[str] | None, typer.Argument(metavar="PART", help="A part to reproduce, as in --only.", show_default=False)
     ] = None,
     data: Annotated[
         str | None,
-        typer.Option("--data", metavar="DIR", help="A folder with a folder per data set; by default the cache."),
+        typer.Option("--data", metavar="DIR", help="A folder with one subfolder per data set; by default the cache."),
     ] = None,
-    out: Annotated[str, typer.Option("--out", metavar="DIR", help="Where the files go.")] = "karat-paper",
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="The folder for the files.")] = "karat-paper",
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", metavar="PART", help="table2 ... table5, figure2 ... figure5; several, or repeated."),
+        typer.Option("--only", metavar="PART", help="table2 ... table5, figure2 ... figure5. Can be repeated."),
     ] = None,
     methods: Annotated[
         list[str] | None,
-        typer.Option("--method", metavar="M", help="Only these methods (majority vote is always there). Repeatable."),
+        typer.Option("--method", metavar="M", help="A method to run, besides majority vote. Can be repeated."),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", min=1, help="Fits at a time, one thread each; by default one per core.")
+        int | None,
+        typer.Option(
+            "--jobs", min=1, help="The number of fits at a time, each with one thread; by default one per core."
+        ),
     ] = None,
     allow_unverified: Annotated[
         bool,
-        typer.Option("--allow-unverified", help="Take data files with other checksums, e.g. a stand-in, and say so."),
+        typer.Option("--allow-unverified", help="Accept data files with other checksums; the output says so."),
     ] = False,
 ) -> None:
-    """Regenerate the tables and figures of the PTBCC paper, beside the paper's own numbers."""
-    from karat.cli.words import say
+    """Compute the tables and figures of the PTBCC paper and compare them with the published numbers."""
+    from karat.cli.messages import say
     from karat.paper.reproduce import reproduce as make
 
     with _progress() as watch:
@@ -56,12 +59,12 @@ def reproduce(
         )
     for line in results.remarks:
         say(line)
-    say(f"wrote {len(files)} files to {out}; begin with {files[0]}")
+    say(f"wrote {len(files)} files to {out}; start with {files[0]}")
 
 
 @contextmanager
 def _progress() -> Iterator[Watch | None]:
-    """A bar over all fits, where somebody is there to see it."""
+    """Show one progress bar over all fits, if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

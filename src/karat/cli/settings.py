@@ -1,4 +1,4 @@
-"""Methods with the settings that were typed on the command line."""
+"""Create methods with the settings given on the command line."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ from karat.errors import InputError
 if TYPE_CHECKING:
     from karat.methods.lookup import Method
 
-__all__ = ["listed", "make", "make_several", "several"]
+__all__ = ["method_from_options", "methods_from_options", "split_commas", "split_values"]
 
 
-def listed(text: str | None) -> list[str] | None:
+def split_commas(text: str | None) -> list[str] | None:
     return None if text is None else [part.strip() for part in text.split(",")]
 
 
-def several(given: list[str] | None) -> list[str]:
-    """The values of an option that takes commas and can be repeated."""
-    return [name for text in given or [] for name in listed(text) or []]
+def split_values(given: list[str] | None) -> list[str]:
+    """Return the values of an option that can be repeated and accepts values separated by commas."""
+    return [name for text in given or [] for name in split_commas(text) or []]
 
 
-def make_several(names: list[str], given: list[str] | None, seed: int | None, paper: bool = False) -> list[Method]:
-    """The methods of these names. If there are several, a setting goes to those that have it."""
+def methods_from_options(
+    names: list[str], given: list[str] | None, seed: int | None, paper: bool = False
+) -> list[Method]:
+    """Return the methods with these names. If there are several, each gets the settings that it has."""
     from karat.methods.lookup import OBSOLETE
 
-    methods = [make(name, given, seed, only_known=len(names) > 1, paper=paper) for name in names]
+    methods = [method_from_options(name, given, seed, only_known=len(names) > 1, paper=paper) for name in names]
     obsolete = {setting for name in names for setting in OBSOLETE.get(name.lower(), ())}
     for setting in [_pair(text)[0] for text in given or []]:
         if setting not in obsolete and not any(setting in method.settings for method in methods):
@@ -33,7 +35,7 @@ def make_several(names: list[str], given: list[str] | None, seed: int | None, pa
     return methods
 
 
-def make(
+def method_from_options(
     name: str, given: list[str] | None, seed: int | None, *, only_known: bool = False, paper: bool = False
 ) -> Method:
     """Return the method with the settings from the command line.
@@ -62,7 +64,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _value(name: str, text: str, default: Any) -> Any:
-    """The text as the kind of value that the setting has."""
+    """Convert the text to the type of the setting."""
     import json
 
     try:

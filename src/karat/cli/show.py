@@ -1,4 +1,4 @@
-"""Data frames as tables on the terminal."""
+"""Show data frames as tables on the terminal."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ def console() -> Any:
 
     class Screen(Console):
         def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # which is no failure (see guard); rich would end with exit code 1
+            raise BrokenPipeError  # guard.py ends with exit code 0 then; Rich would end with 1
 
     made = Screen(highlight=False)
-    if not made.is_terminal:  # a file or a pipe has no width
+    if not made.is_terminal:  # files and pipes have no width
         made.width = 140
     return made
 
 
 def frame_table(title: str, frame: Any, rows: int) -> Any:
-    """The first rows of a data frame; how many more there are is said below."""
+    """Return a table of the first rows of a data frame; its caption has the number of further rows."""
     from rich.box import SIMPLE
     from rich.markup import escape
     from rich.table import Table
@@ -39,7 +39,7 @@ def frame_table(title: str, frame: Any, rows: int) -> Any:
 
 
 def figures_table(title: str, rows: list[tuple[str, str]]) -> Any:
-    """A name and a value a row."""
+    """Return a table with one name and one value per row."""
     from rich.box import SIMPLE
     from rich.table import Table
 
@@ -56,5 +56,5 @@ def _text(name: str, value: Any) -> str:
         return "–"
     if isinstance(value, float):
         return f"{value:.3f}"
-    is_number_of = type(value) is int and name.startswith("n_")  # other integers name tasks and annotators
+    is_number_of = type(value) is int and name.startswith("n_")  # other integers are names of tasks and annotators
     return f"{value:,}" if is_number_of else str(value)

@@ -1,4 +1,4 @@
-"""karat simulate: votes and truths from the generative process of PTBCC's paper."""
+"""`karat simulate`: draw votes and truths from the generative model of the PTBCC paper."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from karat.cli.options import listed
+from karat.cli.options import split_commas
 from karat.errors import InputError
 
 __all__ = ["simulate"]
@@ -22,48 +22,57 @@ class Format(StrEnum):
 
 def simulate(
     out: Annotated[
-        str, typer.Option("--out", metavar="DIR|FILE", help="A folder for votes and truth, or the file of votes.")
+        str, typer.Option("--out", metavar="DIR|FILE", help="A folder for votes and truths, or the file for the votes.")
     ],
-    tasks: Annotated[int, typer.Option("--tasks", help="How many tasks.")] = 1000,
-    annotators: Annotated[int, typer.Option("--annotators", help="How many annotators.")] = 50,
-    classes: Annotated[int | None, typer.Option("--classes", help="How many classes.  [default: 4]")] = None,
+    tasks: Annotated[int, typer.Option("--tasks", help="The number of tasks.")] = 1000,
+    annotators: Annotated[int, typer.Option("--annotators", help="The number of annotators.")] = 50,
+    classes: Annotated[int | None, typer.Option("--classes", help="The number of classes.  [default: 4]")] = None,
     class_names: Annotated[
-        str | None, typer.Option("--class-names", metavar="A,B,C", help="Their names; else they are numbered.")
+        str | None, typer.Option("--class-names", metavar="A,B,C", help="The names of the classes; by default numbers.")
     ] = None,
-    votes_per_task: Annotated[float, typer.Option("--votes-per-task", help="Votes per task, on average.")] = 5.0,
+    votes_per_task: Annotated[float, typer.Option("--votes-per-task", help="The mean number of votes per task.")] = 5.0,
     activity_spread: Annotated[
-        float, typer.Option("--activity-spread", help="How unevenly active annotators are; 0: all alike.")
+        float,
+        typer.Option(
+            "--activity-spread", help="How much the activity of annotators varies; with 0, all are equally active."
+        ),
     ] = 1.0,
     prototypes: Annotated[
         str,
         typer.Option(
             "--prototypes",
             metavar="N|FILE",
-            help="How many prototypes, or a JSON file of matrices (truth in rows, votes in columns).",
+            help="The number of prototypes, or a JSON file of matrices (truths in rows, votes in columns).",
         ),
     ] = "2",
     prototype_weights: Annotated[
         str | None,
-        typer.Option("--prototype-weights", metavar="X,Y", help="How common they are; by default alike."),
+        typer.Option(
+            "--prototype-weights", metavar="X,Y", help="How common the prototypes are; by default equally common."
+        ),
     ] = None,
     annotator_concentration: Annotated[
         float,
-        typer.Option("--annotator-concentration", help="Small: annotators follow one prototype each; large: all."),
+        typer.Option(
+            "--annotator-concentration",
+            help="If small, each annotator follows one prototype; if large, each is a mixture of all.",
+        ),
     ] = 2.0,
     imbalance: Annotated[
         float,
-        typer.Option("--imbalance", help="How many times the rarest class the most frequent one is."),
+        typer.Option("--imbalance", help="The frequency of the most frequent class divided by that of the rarest."),
     ] = 1.0,
-    missing: Annotated[float, typer.Option("--missing", help="Share of votes without a label.")] = 0.0,
-    seed: Annotated[int, typer.Option("--seed", help="Same seed, same files.")] = 0,
+    missing: Annotated[float, typer.Option("--missing", help="The share of votes without a label.")] = 0.0,
+    seed: Annotated[int, typer.Option("--seed", help="The seed. The same seed gives the same files.")] = 0,
     format: Annotated[
-        Format | None, typer.Option("--format", help="Of the tables.  [default: csv, or by the extension]")
+        Format | None,
+        typer.Option("--format", help="The format of the tables.  [default: by the extension, otherwise csv]"),
     ] = None,
 ) -> None:
-    """Draw votes and truths from the generative process of PTBCC's paper."""
+    """Draw votes and truths from the generative model of the PTBCC paper."""
     from karat.votes.simulation import draw_process
 
-    names = listed(class_names)
+    names = split_commas(class_names)
     process = draw_process(
         annotators,
         _n_classes(classes, names),
@@ -90,7 +99,7 @@ def _n_classes(number: int | None, names: list[str] | None) -> int:
 
 
 def _prototypes(text: str) -> dict[str, Any]:
-    """A number, or the matrices of a file."""
+    """Return the number of prototypes, or their matrices if the text names a file."""
     import json
 
     if text.isdecimal():
@@ -98,27 +107,29 @@ def _prototypes(text: str) -> dict[str, Any]:
     try:
         return {"prototypes": json.loads(Path(text).read_bytes())}
     except OSError as error:
-        raise InputError(f"--prototypes: {text} is no number and cannot be read ({error.strerror})") from None
+        raise InputError(
+            f"--prototypes: {text} is not a number, and there is no readable file of that name ({error.strerror})"
+        ) from None
     except ValueError:
         raise InputError(f"{text} is not JSON; expected a list of matrices of numbers") from None
 
 
 def _numbers(text: str | None) -> list[float] | None:
     try:
-        return [float(part) for part in listed(text) or []] or None
+        return [float(part) for part in split_commas(text) or []] or None
     except ValueError:
-        raise InputError(f"--prototype-weights must be numbers with commas between them, not {text!r}") from None
+        raise InputError(f"--prototype-weights must be numbers separated by commas, not {text!r}") from None
 
 
 def _write(
     process: Any, n_tasks: int, names: list[str] | None, out: str, format: Format | None, prototypes: str
 ) -> None:
+    from karat.cli.messages import count, say
     from karat.cli.outputs import check_outputs
-    from karat.cli.stream import places, write_simulation
-    from karat.cli.words import count, say
+    from karat.cli.stream import output_paths, write_simulation
     from karat.system.files import prepared
 
-    votes, truth, kind = places(out, format.value if format else None)
+    votes, truth, kind = output_paths(out, format.value if format else None)
     with prepared(votes.parent):
         check_outputs([], [str(votes), str(truth)], [prototypes])
         n_votes = write_simulation(process, n_tasks, names, votes, truth, kind)

@@ -1,4 +1,4 @@
-"""What commands show: a result that was saved, or one made of votes."""
+"""The input of a command: votes or a saved result."""
 
 from __future__ import annotations
 
@@ -20,68 +20,68 @@ __all__ = ["command_line", "inputs_of", "outputs_of", "result_of", "title_of", "
 
 
 def result_of(files: list[str], reading: o.Reading, fitting: o.Fitting, method: str | None, known: o.Gold) -> Result:
-    """The saved result, or that of the votes."""
+    """Load the saved result, or read the votes and fit the method."""
     from karat.api.run import refuse_for_model, run, saved
-    from karat.cli.summary import tell_left_out
+    from karat.cli.summary import print_left_out
 
     if (result := saved(files)) is not None:
         gold = {"--gold": known.gold, "--gold-from-export": known.gold_from_export}
         refuse_for_model({"--method": method, **fitting.options(), **gold, **reading.options()})
         return result
-    if reading.is_of_all_questions:
-        raise InputError("this shows one question; choose it with --question NAME")
-    return run(fitting.run(files, reading, method, known.given(), on_read=tell_left_out))
+    if reading.reads_all_questions:
+        raise InputError("this command works with one question only; choose it with --question NAME")
+    return run(fitting.run(files, reading, method, known.given(), on_read=print_left_out))
 
 
 def votes_or_saved(files: list[str], reading: o.Reading) -> Annotations | Result:
-    """The saved result, or the votes, of which is said what was left out."""
+    """Load the saved result, or read the votes and print what was left out."""
     from karat.api.run import refuse_for_model, saved
-    from karat.cli.summary import tell_left_out
+    from karat.cli.summary import print_left_out
 
     if (result := saved(files)) is not None:
         refuse_for_model(reading.options())
         return result
     votes = reading.read(files)
-    tell_left_out(votes)
+    print_left_out(votes)
     return votes
 
 
 def inputs_of(files: list[str], *others: str | None) -> list[str]:
-    """The files that are read, which no output may replace."""
+    """Return the input files, which no output may replace."""
     return [*files, *(name for name in others if name is not None)]
 
 
-def outputs_of(place: o.Place) -> list[str]:
-    """The files that a fit writes by itself."""
-    return [] if place.checkpoint is None else [place.checkpoint]
+def outputs_of(execution: o.Execution) -> list[str]:
+    """Return the files that the fit itself writes."""
+    return [] if execution.checkpoint is None else [execution.checkpoint]
 
 
 def truths_of(path: str | None) -> Any:
-    """Read before the long work, so that a mistake in them is found before it."""
+    """Read the truths. Commands do this before the fit, so that errors are found early."""
     from karat.io.readers import read_truth
 
     return None if path is None else read_truth(path)
 
 
 def title_of(files: list[str]) -> str:
-    """votes.csv, or votes.csv and 2 more."""
+    """Return a title such as "votes.csv" or "votes.csv and 2 more"."""
     first = parse(files[0]).name if is_database(files[0]) else Path(files[0]).name or files[0]
     first = "standard input" if first == "-" else first
     return first if len(files) == 1 else f"{first} and {len(files) - 1:,} more"
 
 
 def command_line(context: typer.Context) -> str:
-    """What was asked for, so that it can be asked again; without the password of a database."""
+    """Return the command line, without passwords of databases."""
     words = ["karat", context.info_name or ""]
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")
         if source is not None and source.name == "COMMANDLINE":
-            words += _words(parameter, context.params[parameter.name or ""])
+            words += _arguments(parameter, context.params[parameter.name or ""])
     return shlex.join(words)
 
 
-def _words(parameter: Any, value: Any) -> list[str]:
-    """The words that gave this parameter its value."""
+def _arguments(parameter: Any, value: Any) -> list[str]:
+    """Return the command-line arguments that set this parameter."""
     values = [str(one) for one in value] if isinstance(value, list | tuple) else [str(value)]
     if parameter.param_type_name == "argument":
         return [parse(one).name if is_database(one) else one for one in values]

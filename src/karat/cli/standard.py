@@ -1,4 +1,4 @@
-"""The standard streams of the process, which may be closed or lead to a pipe or a disk that takes no more."""
+"""Standard streams of the process. They may be closed, or writing to them may fail (closed pipe, full disk)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["reader_is_gone", "set_up"]
 
 
 class Stream(io.RawIOBase):
-    """An output that reports its first failure and drops all that follows, or drops it from the beginning."""
+    """An output stream that raises the first write error, if output is required, and then discards all output."""
 
     def __init__(self, number: int, *, is_open: bool, must_arrive: bool) -> None:
-        self._raw: Any = open(number, "wb", buffering=0, closefd=False)  # noqa: SIM115  # open until the end
+        self._raw: Any = open(number, "wb", buffering=0, closefd=False)  # noqa: SIM115  # stays open until the process ends
         self.is_open, self.must_arrive, self.reader_is_gone = is_open, must_arrive, False
 
     def write(self, data: Any) -> int:
@@ -25,9 +25,9 @@ class Stream(io.RawIOBase):
         try:
             return self._write(data)
         except OSError as error:
-            told, self.is_open, self.must_arrive = self.must_arrive, False, False
+            is_required, self.is_open, self.must_arrive = self.must_arrive, False, False
             self.reader_is_gone = isinstance(error, BrokenPipeError)
-            if told:
+            if is_required:
                 raise
             return len(data)
 
@@ -49,10 +49,10 @@ class Stream(io.RawIOBase):
 
 
 def set_up() -> None:
-    """Results must arrive on standard output, or the run fails; words on standard error are dropped if they cannot.
+    """Replace the standard streams. A write error on standard output is raised; one on standard error is ignored.
 
-    Output is buffered also under PYTHONUNBUFFERED, where one big write may end early without an error. Streams that
-    are no files, as in tests, raise io.UnsupportedOperation and stay as they are.
+    Output is buffered even if PYTHONUNBUFFERED is set, because a large unbuffered write may be cut short without an
+    error. Streams that are not files, for example in tests, raise io.UnsupportedOperation and are not replaced.
     """
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
@@ -60,7 +60,7 @@ def set_up() -> None:
     is_open = [_is_open(number) for number in range(3)]
     for number in range(3):
         if not is_open[number]:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, so that no file of ours gets it
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, so that no other file gets it
     if not is_open[0]:
         sys.stdin = Path(os.devnull).open()  # noqa: SIM115
     sys.stdout = _text(Stream(1, is_open=is_open[1], must_arrive=True), sys.stdout, "replace")
@@ -68,7 +68,7 @@ def set_up() -> None:
 
 
 def reader_is_gone() -> bool:
-    """Whether standard output was a pipe that its reader, such as head, has closed."""
+    """Return whether standard output is a pipe that its reader, such as head, has closed."""
     return bool(getattr(getattr(getattr(sys.stdout, "buffer", None), "raw", None), "reader_is_gone", False))
 
 
@@ -81,7 +81,7 @@ def _is_open(number: int) -> bool:
 
 
 def _text(raw: Stream, before: Any, errors: str) -> io.TextIOWrapper:
-    """Characters that the terminal's encoding lacks are replaced."""
+    """Return a text stream that replaces characters that its encoding cannot represent."""
     encoding = getattr(before, "encoding", None) or "utf-8"
     line_by_line = not raw.must_arrive or raw.isatty()
     return io.TextIOWrapper(io.BufferedWriter(raw), encoding=encoding, errors=errors, line_buffering=line_by_line)

@@ -1,4 +1,4 @@
-"""Simulations -> tables, piece by piece, so that memory does not grow with them."""
+"""Write simulations as tables, piece by piece, so that memory stays bounded."""
 
 from __future__ import annotations
 
@@ -19,45 +19,45 @@ from karat.votes.simulation import Process, draw_truth, pieces
 if TYPE_CHECKING:
     from karat.votes.encoding import Codes
 
-__all__ = ["places", "write_simulation"]
+__all__ = ["output_paths", "write_simulation"]
 
 SINKS = {"csv": "sink_csv", "jsonl": "sink_ndjson", "parquet": "sink_parquet"}
 
 
-def places(out: str, kind: str | None) -> tuple[Path, Path, str]:
-    """The file of votes, that of truths, and the format; a name without a known extension is a folder."""
+def output_paths(out: str, kind: str | None) -> tuple[Path, Path, str]:
+    """Return the paths of votes and truths and the format. A name without a known extension is a folder."""
     path = Path(out)
     if path.is_dir() or path.suffix == "":
         kind = kind or "csv"
         return path / f"votes.{kind}", path / f"truth.{kind}", kind
     found, is_packed = check_table_path(path)
     if found not in SINKS or is_packed:
-        raise InputError(f"{out}: simulations are written as .csv, .jsonl or .parquet")
+        raise InputError(f"{out} must end in .csv, .jsonl or .parquet, or be a folder")
     if kind not in (None, found):
-        raise InputError(f"--format is {kind} but {out} says {found}")
+        raise InputError(f"--format is {kind} but the extension of {out} is {found}")
     return path, path.with_name(f"{path.stem}-truth{path.suffix}"), found
 
 
 def write_simulation(
     process: Process, n_tasks: int, names: list[str] | None, votes: Path, truth: Path, kind: str
 ) -> int:
-    """Both tables or none; how many votes there are."""
-    written = Counter()
+    """Write both tables or none, and return the number of votes."""
+    written = RowCounter()
     with ExitStack() as stack:
         first, second = (stack.enter_context(replacing(path)) for path in (votes, truth))
-        _sink(written.watch(_vote_tables(process, n_tasks, names)), first, kind)
+        _sink(written.counted(_vote_tables(process, n_tasks, names)), first, kind)
         _sink(_truth_tables(process, n_tasks, names), second, kind)
         with uninterrupted():
             stack.close()
     return written.rows
 
 
-class Counter:
-    """Counts the rows that pass by."""
+class RowCounter:
+    """Counts the rows of tables while they are iterated over."""
 
     rows = 0
 
-    def watch(self, tables: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    def counted(self, tables: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         for table in tables:
             self.rows += table.height
             yield table
@@ -76,12 +76,12 @@ def _truth_tables(process: Process, n_tasks: int, names: list[str] | None) -> It
 
 
 def _named(codes: Codes, names: list[str] | None) -> pl.Series:
-    known = pl.Series(codes).replace(-1, None)  # no label is null
+    known = pl.Series(codes).replace(-1, None)  # a missing label is null
     return known if names is None else pl.Series(names).gather(known)
 
 
 def _sink(tables: Iterator[pl.DataFrame], path: Path, kind: str) -> None:
-    """Polars takes the tables one by one and writes them as they come."""
+    """Write the tables one by one with a streaming sink of Polars."""
     first = next(tables)
 
     def source(*_: Any) -> Iterator[pl.DataFrame]:
@@ -94,4 +94,4 @@ def _sink(tables: Iterator[pl.DataFrame], path: Path, kind: str) -> None:
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         if "KeyboardInterrupt" in str(error):
             raise KeyboardInterrupt from error
-        raise OSError(str(error)) from error  # `replacing` says what it means
+        raise OSError(str(error)) from error  # `replacing` turns it into a message for the user

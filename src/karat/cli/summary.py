@@ -1,4 +1,4 @@
-"""What a fit comes to: a few lines for people, or one JSON object for programs."""
+"""Summarise a fit: a few lines on standard error, or one JSON object on standard output."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
-from karat.cli.words import count, say, warn
+from karat.cli.messages import count, say, warn
 from karat.insight import n_flips
 from karat.insight.expected import Expected, expected_of, in_words
 from karat.insight.votes import votes_of
@@ -21,23 +21,25 @@ if TYPE_CHECKING:
     from karat.results.data import ResultData
     from karat.votes.annotations import Annotations
 
-__all__ = ["described", "extremes", "facts", "left_out", "print_json", "tell", "tell_left_out"]
+__all__ = ["extremes", "left_out", "print_json", "print_left_out", "print_summary", "summary_fields", "summary_of"]
 
-SHOWN = 3  # of the best and of the worst annotators
-MOST_NAMED = 10  # annotators without any vote
+ANNOTATORS_SHOWN = 3  # best and worst annotators in the summary
+NAMES_SHOWN = 10  # annotators without any vote in the summary
 
 
-def facts(result: ResultData) -> dict[str, Any]:
-    """The figures of a result."""
+def summary_of(result: ResultData) -> dict[str, Any]:
+    """Return the summary of a result."""
     votes = votes_of(result)
     gold, tied = int((votes.gold != MISSING).sum()), int(result.tied.sum())
-    found = described(result, votes.n_votes, votes.n_tasks, tied=tied, outvoted=n_flips(result), gold=gold)
+    found = summary_fields(result, votes.n_votes, votes.n_tasks, tied=tied, outvoted=n_flips(result), gold=gold)
     expected = expected_of(result)
     return {**found, "expected_accuracy": None if expected is None else expected._asdict()}
 
 
-def described(result: ResultData, n_votes: int, n_tasks: int, *, tied: int, outvoted: int, gold: int) -> dict[str, Any]:
-    """The figures of a result whose tasks were counted already."""
+def summary_fields(
+    result: ResultData, n_votes: int, n_tasks: int, *, tied: int, outvoted: int, gold: int
+) -> dict[str, Any]:
+    """Return the summary of a result, given the counts of its tasks."""
     return {
         "method": result.method,
         "settings": result.all_settings,
@@ -61,8 +63,8 @@ def described(result: ResultData, n_votes: int, n_tasks: int, *, tied: int, outv
     }
 
 
-def tell(found: dict[str, Any], result: ResultData) -> None:
-    """The same on standard error, in words."""
+def print_summary(found: dict[str, Any], result: ResultData) -> None:
+    """Print the summary on standard error."""
     say(
         f"{found['method']}: {count(found['n_votes'], 'vote')} by {count(found['n_annotators'], 'annotator')} "
         f"on {count(found['n_tasks'], 'task')}, {count(len(found['classes']), 'class', 'es')}"
@@ -70,7 +72,7 @@ def tell(found: dict[str, Any], result: ResultData) -> None:
     (say if found["converged"] else warn)(f"{found['stopped']}, {found['seconds']:.2f} s")
     say(
         f"{count(found['tied'], 'task')} tied, {found['differs_from_majority']:,} against the majority vote"
-        + (" (karat trust says why)" if found["differs_from_majority"] else "")
+        + (" (karat trust shows why)" if found["differs_from_majority"] else "")
         + (f", {found['gold']:,} given by gold truths" if found["gold"] else "")
     )
     if found["expected_accuracy"]:
@@ -85,8 +87,8 @@ def tell(found: dict[str, Any], result: ResultData) -> None:
     say(f"best annotators: {_named(result, best)}; worst: {_named(result, worst)}")
 
 
-def extremes(result: ResultData, shown: int = SHOWN) -> tuple[list[int], list[int]]:
-    """The annotators with the highest and the lowest expected accuracy, at most half of all each."""
+def extremes(result: ResultData, shown: int = ANNOTATORS_SHOWN) -> tuple[list[int], list[int]]:
+    """Return the annotators with the highest and the lowest expected accuracy, at most half of all in each list."""
     order = np.argsort(-result.accuracy, kind="stable").tolist()
     shown = max(min(shown, len(order) // 2), 1)
     return order[:shown], order[::-1][:shown]
@@ -97,7 +99,7 @@ def print_json(value: Any) -> None:
 
 
 def left_out(found: dict[str, Any]) -> str:
-    """Words for what was read but does not count; empty where everything does."""
+    """Describe what was read but left out; empty if nothing was."""
     rows = found["rows"]
     parts = [
         (rows["missing"], f"{count(rows['missing'], 'row')} without a label"),
@@ -110,13 +112,13 @@ def left_out(found: dict[str, Any]) -> str:
 
 
 def never_voted(names: list[Any]) -> str:
-    """2 annotators without any vote: spam_words, has_link"""
-    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
-    return f"{count(len(names), 'annotator')} without any vote: {', '.join(map(str, names[:MOST_NAMED]))}{more}"
+    """Return text such as "2 annotators without any vote: spam_words, has_link"."""
+    more = f" and {len(names) - NAMES_SHOWN:,} more" if len(names) > NAMES_SHOWN else ""
+    return f"{count(len(names), 'annotator')} without any vote: {', '.join(map(str, names[:NAMES_SHOWN]))}{more}"
 
 
-def tell_left_out(votes: Annotations) -> None:
-    """For commands that say nothing else of the votes."""
+def print_left_out(votes: Annotations) -> None:
+    """Print what was left out, for commands that print no other summary of the votes."""
     found = {"unlabelled": len(votes.unlabelled), "never_voted": to_list(votes.never_voted)}
     if words := left_out({"rows": asdict(votes.counts), **found}):
         say(f"left out: {words}")
@@ -128,7 +130,7 @@ def _named(result: ResultData, codes: list[int]) -> str:
 
 
 def _without_nan(value: Any) -> Any:
-    """JSON has no NaN."""
+    """Replace NaN and infinity, which JSON does not have, by None."""
     if isinstance(value, dict):
         return {str(key): _without_nan(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

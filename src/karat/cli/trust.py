@@ -1,4 +1,4 @@
-"""karat trust: what to know before labels are used."""
+"""`karat trust`: check how far labels can be trusted."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["trust"]
 
-SHOWN = 5  # rows of a table
-TABLES = "Tables to write"
+ROWS_SHOWN = 5  # rows of a table
+TABLES_PANEL = "Tables to write"
 
 
 def table_option(name: str, help_text: str) -> Any:
-    return typer.Option(name, metavar="OUT", help=help_text, rich_help_panel=TABLES)
+    return typer.Option(name, metavar="OUT", help=help_text, rich_help_panel=TABLES_PANEL)
 
 
 @o.with_groups
@@ -30,13 +30,23 @@ def trust(
     files: o.Source,
     truth: Annotated[
         str | None,
-        typer.Option("--truth", metavar="FILE", help="Known truths: judge the probabilities, fit a temperature."),
+        typer.Option("--truth", metavar="FILE", help="Known truths: measure the calibration and fit a temperature."),
     ] = None,
-    flips: Annotated[str | None, table_option("--flips", "Labels against the majority vote, and why.")] = None,
-    contested: Annotated[str | None, table_option("--contested", "Labels that hardly lead the next class.")] = None,
-    spammers: Annotated[str | None, table_option("--spammers", "How far votes depend on the truth.")] = None,
-    pairs: Annotated[str | None, table_option("--pairs", "Annotators two by two, who err alike first.")] = None,
-    calibration: Annotated[str | None, table_option("--calibration", "The reliability curve (needs --truth).")] = None,
+    flips: Annotated[
+        str | None, table_option("--flips", "Write the labels that differ from the majority vote, with the reasons.")
+    ] = None,
+    contested: Annotated[
+        str | None, table_option("--contested", "Write the labels that are hardly more probable than the next class.")
+    ] = None,
+    spammers: Annotated[
+        str | None, table_option("--spammers", "Write how much the votes of each annotator depend on the truth.")
+    ] = None,
+    pairs: Annotated[
+        str | None, table_option("--pairs", "Write all pairs of annotators, those with correlated errors first.")
+    ] = None,
+    calibration: Annotated[
+        str | None, table_option("--calibration", "Write the reliability curve (needs --truth).")
+    ] = None,
     method: o.Method = None,
     fitting: o.Fitting = o.FITTING,
     known: o.Gold = o.GOLD,
@@ -44,11 +54,11 @@ def trust(
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
-    """Say how far labels can be trusted: flips of the majority, spammers, annotators who err alike, calibration."""
+    """Show how far labels can be trusted: flips of the majority, spammers, correlated annotators, calibration."""
     from karat.cli.outputs import check_outputs
 
     if calibration is not None and truth is None:
-        raise InputError("--calibration needs --truth FILE, to judge the probabilities by")
+        raise InputError("--calibration needs --truth FILE, to compare the probabilities with")
     wanted = {"flips": flips, "contested": contested, "spammers": spammers, "pairs": pairs, "calibration": calibration}
     paths = {name: path for name, path in wanted.items() if path is not None}
     check_outputs(paths.values(), s.outputs_of(fitting), s.inputs_of(files, fitting.prior, truth, known.gold))
@@ -59,7 +69,7 @@ def trust(
 
 
 def _write(result: Result, found: Trust, paths: dict[str, str]) -> None:
-    from karat.cli.outputs import table, write_all
+    from karat.cli.outputs import frame_writer, write_all
 
     makers = {
         "flips": result.flips,
@@ -69,7 +79,7 @@ def _write(result: Result, found: Trust, paths: dict[str, str]) -> None:
     }
     if found.calibration is not None:
         makers["calibration"] = found.calibration.curve
-    write_all({path: table(makers[name]) for name, path in paths.items()})
+    write_all({path: frame_writer(makers[name]) for name, path in paths.items()})
 
 
 def _show(result: Result, found: Trust, as_json: bool) -> None:
@@ -78,19 +88,21 @@ def _show(result: Result, found: Trust, as_json: bool) -> None:
 
         print_json(found.figures())
         return
+    from karat.cli.messages import count, say, warn
     from karat.cli.show import console, figures_table, frame_table
-    from karat.cli.words import count, say, warn
     from karat.insight.expected import caution, in_words
 
     screen = console()
     title = f"{found.method}: {count(found.n_tasks, 'task')}, {count(found.agreement.n_annotators, 'annotator')}"
     screen.print(figures_table(title, _figures(found)))
     if found.n_flips:
-        screen.print(frame_table("Against the majority vote, the surest first", result.flips(), SHOWN))
+        screen.print(
+            frame_table("Labels against the majority vote, the most probable first", result.flips(), ROWS_SHOWN)
+        )
     if found.n_spammers:
         screen.print(frame_table("Votes that do not depend on the truth", result.spammers(), found.n_spammers))
     if found.correlated.n_groups:
-        screen.print(frame_table("Annotators who err alike", found.correlated.groups(), SHOWN))
+        screen.print(frame_table("Annotators with correlated errors", found.correlated.groups(), ROWS_SHOWN))
     for warning in found.warnings:
         warn(warning)
     if found.expected is not None:
@@ -101,24 +113,24 @@ def _show(result: Result, found: Trust, as_json: bool) -> None:
 
 def _figures(found: Trust) -> list[tuple[str, str]]:
     panel = found.correlated
-    alpha = f"{found.agreement.alpha:.3f}" if isfinite(found.agreement.alpha) else "cannot be told"
+    alpha = f"{found.agreement.alpha:.3f}" if isfinite(found.agreement.alpha) else "undefined"
     rows = [
         ("agreement beyond chance (alpha)", alpha),
         ("labels against the majority vote", f"{found.n_flips:,}"),
-        ("labels that hardly lead the next class", f"{found.n_contested:,}"),
+        ("labels hardly more probable than the next class", f"{found.n_contested:,}"),
         ("ties", f"{found.n_tied:,}"),
-        ("annotators whose votes ignore the truth", f"{found.n_spammers:,}"),
-        ("independent annotators that all are worth", f"{panel.effective:,.1f} of {panel.n_annotators:,}"),
+        ("annotators whose votes do not depend on the truth", f"{found.n_spammers:,}"),
+        ("effective number of independent annotators", f"{panel.effective:,.1f} of {panel.n_annotators:,}"),
     ]
     judged = found.calibration
     if judged is not None:
         rows += [
-            (f"right, by {judged.n:,} truths", f"{judged.accuracy:.1%}"),
-            ("sure, on average", f"{judged.confidence:.1%}"),
+            (f"accuracy on {judged.n:,} truths", f"{judged.accuracy:.1%}"),
+            ("mean confidence", f"{judged.confidence:.1%}"),
             ("calibration error (ECE)", f"{judged.ece:.4f}"),
             ("log loss", f"{judged.log_loss:.4f}"),
             ("best temperature", f"{judged.temperature:.2f}"),
-            ("calibration error with it", f"{judged.ece_after:.4f}"),
-            ("log loss with it", f"{judged.log_loss_after:.4f}"),
+            ("calibration error at this temperature", f"{judged.ece_after:.4f}"),
+            ("log loss at this temperature", f"{judged.log_loss_after:.4f}"),
         ]
     return rows

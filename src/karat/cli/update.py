@@ -1,4 +1,4 @@
-"""karat update: new votes into a saved model."""
+"""`karat update`: add new votes to a saved model."""
 
 from __future__ import annotations
 
@@ -18,61 +18,59 @@ __all__ = ["update"]
 
 @o.with_groups
 def update(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="What karat aggregate --save kept.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model written by karat aggregate --save.")],
     files: Annotated[
         list[str] | None, typer.Argument(metavar="FILE", help="New votes, as for karat aggregate.", show_default=False)
     ] = None,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="MODEL", help="Where the new model goes; may be the old one.")
+        str, typer.Option("--output", "-o", metavar="MODEL", help="The file for the new model; it may be the old one.")
     ] = ...,  # type: ignore[assignment]  # required
-    refit: Annotated[
-        bool, typer.Option("--refit", help="Fit all votes again, as if the new ones had always been there.")
-    ] = False,
+    refit: Annotated[bool, typer.Option("--refit", help="Fit all votes again, old and new.")] = False,
     labels: Annotated[
         str | None, typer.Option("--labels", metavar="OUT", help="Write the labels: .csv, .tsv, .jsonl or .parquet.")
     ] = None,
     annotators: Annotated[
-        str | None, typer.Option("--annotators", metavar="OUT", help="Write what is known of each annotator.")
+        str | None, typer.Option("--annotators", metavar="OUT", help="Write a table of the annotators.")
     ] = None,
-    place: o.Place = o.PLACE,
+    execution: o.Execution = o.EXECUTION,
     known: o.Gold = o.GOLD,
     reading: o.Reading = o.READING,
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
-    """Fold new votes into a model, at a cost that follows the new votes.
+    """Add new votes to a model. The cost depends on the number of new votes only.
 
-    Votes may be of old and new tasks, by old and new annotators. Tasks without new votes keep their labels; --refit
-    looks at all of them again.
+    The votes may be on old and new tasks, by old and new annotators. Tasks without new votes keep their labels, unless
+    --refit is given.
     """
     from karat.api.result import load
     from karat.api.update import check_no_fit
+    from karat.cli.messages import say
     from karat.cli.outputs import check_outputs, write_all
     from karat.cli.source import inputs_of, outputs_of
-    from karat.cli.summary import facts, print_json, tell
-    from karat.cli.words import say
+    from karat.cli.summary import print_json, print_summary, summary_of
     from karat.system.locks import locked
 
     if not refit:
-        check_no_fit({**place.place(), "threads": None})
+        check_no_fit({**execution.run_fields(), "threads": None})
     if known.gold_from_export and not files:
-        raise InputError("--gold-from-export needs the FILE that has the marks")
+        raise InputError("--gold-from-export needs FILE, the export with the gold marks")
     tables = [path for path in (labels, annotators) if path is not None]
-    check_outputs(tables, [], [model])  # only the new model may take its place
-    check_outputs(tables, [output, *outputs_of(place)], inputs_of(files or [], known.gold, place.prior))
-    options = {**reading.keywords(), **place.place(), "gold": known.given(), "refit": refit}
-    with locked(Path(output).expanduser(), wait=say):  # two updates at once would each drop the other's votes
+    check_outputs(tables, [], [model])  # only the new model may replace the old one
+    check_outputs(tables, [output, *outputs_of(execution)], inputs_of(files or [], known.gold, execution.prior))
+    options = {**reading.keywords(), **execution.run_fields(), "gold": known.given(), "refit": refit}
+    with locked(Path(output).expanduser(), wait=say):  # of two updates without a lock, one would be lost
         result = _updated(load(model), files, options)
-        found = facts(result)
+        found = summary_of(result)
         found["files"] = {"labels": labels, "annotators": annotators, "model": output}
         write_all(_files(result, found["files"]))
     if json:
         print_json(found)
-    tell(found, result)
+    print_summary(found, result)
 
 
 def _updated(before: Result, files: list[str] | None, options: dict[str, Any]) -> Result:
-    from karat.cli.words import on_terminal
+    from karat.cli.messages import on_terminal
 
     with on_terminal().fitting(f"{before.method} (update)") as on_step:
         return before.update(files, on_step=on_step, **options)

@@ -25,7 +25,7 @@ from karat.results.data import BESIDE_SETTINGS, Learned, ResultData, Step
 from karat.system.files import replacing
 from karat.system.unpacking import opened, read_arrays, read_manifest
 from karat.system.validation import Field, check, check_rows, check_steps, check_votes
-from karat.votes.annotations import MOST_CLASSES, Annotations, Counts
+from karat.votes.annotations import MAX_CLASSES, Annotations, Counts
 from karat.votes.encoding import Names, as_column
 
 __all__ = ["is_saved_result", "load", "save", "steps_of", "to_json", "write_archive"]
@@ -284,7 +284,7 @@ def _all_differ(names: NDArray[Any]) -> bool:
 
 
 def _check_arrays(arrays: dict[str, NDArray[Any]], sizes: dict[str, int]) -> None:
-    if min(sizes.values()) < 1 or sizes["K"] > MOST_CLASSES:
+    if min(sizes.values()) < 1 or sizes["K"] > MAX_CLASSES:
         raise ValueError("there are no tasks, annotators or classes, or too many classes")
     if "known.class_prior" not in arrays:
         raise ValueError("the shares of the classes are missing")

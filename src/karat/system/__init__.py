@@ -1,1 +1,1 @@
-"""Files that appear whole or not at all, locks, memory, and archives read with limits."""
+"""Atomic writes, file locks, available memory, archives with size limits, and checks of arrays."""

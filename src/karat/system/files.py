@@ -1,7 +1,7 @@
-"""Files that are replaced as a whole.
+"""Atomic writes: a file is replaced completely or not at all.
 
-New content is written to a temporary file beside its target. The process that writes it holds a lock on it, so that
-the next run can remove what a killed process left behind, and leaves alone what another process is still writing.
+New content is written to a temporary file in the folder of its target. The writing process locks the temporary file, so
+that a later run can remove the files of killed processes and leave alone those that are still being written.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from karat.errors import KaratError, OutputError
 from karat.system.locks import is_same_file, try_lock
 
 __all__ = [
-    "PLACED",
     "STANDARD_OUTPUT",
+    "WRITTEN",
     "abandoned",
     "attached_folder",
     "check_writable",
@@ -39,13 +39,13 @@ __all__ = [
 ]
 
 STANDARD_OUTPUT = "-"
-HEX = 6  # random bytes in the name of a temporary file
-PLACED: list[Path] = []  # outputs that this process has written
+RANDOM_BYTES = 6  # random bytes in the name of a temporary file
+WRITTEN: list[Path] = []  # the outputs that this process has written
 
-REMEDIES = {
+ERROR_MESSAGES = {
     errno.ENOSPC: "the disk is full; free some space or write elsewhere",
     errno.EDQUOT: "your disk quota is used up; free some space or write elsewhere",
-    errno.EFBIG: "the file grows too big for this disk; write elsewhere",
+    errno.EFBIG: "the file is too large for this disk; write elsewhere",
     errno.EACCES: "there is no permission to write there; choose another folder or change the permissions",
     errno.EPERM: "there is no permission to write there; choose another folder or change the permissions",
     errno.EROFS: "that disk is read-only; write elsewhere",
@@ -55,26 +55,26 @@ REMEDIES = {
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path, which replaces `path` if the block ends without an error and is removed otherwise.
+    """Yield a temporary path, which replaces `path` if the block succeeds and is removed otherwise.
 
-    A path that an outer `replacing` of this process yielded is written to directly.
+    If `path` is itself a temporary path of an outer `replacing`, it is yielded unchanged.
     """
     target = Path(path).expanduser()
     if target in _reserved:
         yield target
         return
     with _explained(target):
-        _refuse_wrong_place(target)
+        _check_target(target)
         with reserved(target) as temporary:
             yield temporary
             with uninterrupted():
                 _put_in_place(temporary, target)
-                PLACED.append(target)
+                WRITTEN.append(target)
 
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Ignore Ctrl-C for the moment that it takes to move files to their places."""
+    """Ignore Ctrl-C while files are moved to their final names."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -87,9 +87,10 @@ def uninterrupted() -> Iterator[None]:
 
 @contextmanager
 def reserved(target: Path) -> Iterator[Path]:
-    """Yield an empty file beside the target, locked while the block runs: moves are atomic only within one disk.
+    """Yield an empty temporary file that is locked while the block runs.
 
-    Devices keep their place. The name ends as that of the target does, since the suffix tells the format.
+    It is in the folder of the target, because a rename is atomic only within one file system, and has the extension of
+    the target, which determines the format.
     """
     for leftover in abandoned(target):
         shutil.rmtree(attached_folder(leftover), ignore_errors=True)
@@ -107,17 +108,17 @@ def reserved(target: Path) -> Iterator[Path]:
 
 
 def attached_folder(temporary: Path) -> Path:
-    """Return the folder that belongs to a reserved file, and is removed with it if its process was killed."""
+    """Return the folder that belongs to a temporary file; if its process was killed, both are removed."""
     return temporary.with_name(f"{temporary.name}.d")
 
 
 def abandoned(target: Path) -> Iterator[Path]:
-    """Yield the temporary files of a target whose processes are gone, each locked until the next."""
-    pattern = f"{glob.escape(_prefix(target))}{'[0-9a-f]' * 2 * HEX}.part*"
+    """Yield the temporary files of a target whose processes have ended. Each is locked while it is yielded."""
+    pattern = f"{glob.escape(_prefix(target))}{'[0-9a-f]' * 2 * RANDOM_BYTES}.part*"
     for found in _folder_of_temporary(target).glob(pattern):
         if found.is_dir() or found.is_symlink():
             continue
-        with suppress(OSError):  # somebody else removed it, or it cannot be told whether its process lives
+        with suppress(OSError):  # another process removed it, or the file system has no locks
             handle = os.open(found, os.O_RDWR)
             try:
                 if sys.platform != "win32" and try_lock(handle):
@@ -131,12 +132,12 @@ _reserved: set[Path] = set()
 
 @contextmanager
 def prepared(folder: Path) -> Iterator[None]:
-    """Create the folder if needed. Remove it again if it is new and the block fails."""
+    """Create the folder if it does not exist. If the block fails, remove a new folder that is empty."""
     is_new = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"the folder {folder} cannot be made: {error.strerror}") from error
+        raise OutputError(f"the folder {folder} cannot be created: {error.strerror}") from error
     try:
         yield
     except BaseException:
@@ -146,7 +147,7 @@ def prepared(folder: Path) -> Iterator[None]:
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write all of the data or nothing; "-" is standard output."""
+    """Write all data or nothing; "-" is standard output."""
     if os.fspath(path) == STANDARD_OUTPUT:
         print_bytes(data)
         return
@@ -155,7 +156,7 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
 
 
 def print_bytes(data: bytes) -> None:
-    """Write all bytes to standard output, which may take a part at a time if it is unbuffered."""
+    """Write all data to standard output, which may accept only a part at a time if it is unbuffered."""
     rest = memoryview(data)
     while rest:
         rest = rest[sys.stdout.buffer.write(rest) :]
@@ -163,17 +164,17 @@ def print_bytes(data: bytes) -> None:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse, before the long work, a path that cannot be written."""
+    """Raise an error if a file cannot be written. Commands check this before the fit."""
     if os.fspath(path) == STANDARD_OUTPUT:
         return
     target = Path(path).expanduser()
     with _explained(target):
-        _refuse_wrong_place(target)
-        with reserved(target):  # the one sure way to know
+        _check_target(target)
+        with reserved(target):  # the only reliable check
             pass
 
 
-def _refuse_wrong_place(target: Path) -> None:
+def _check_target(target: Path) -> None:
     if target.is_dir():
         raise OutputError(f"{target} is a folder; name a file")
     if not target.parent.is_dir():
@@ -181,16 +182,16 @@ def _refuse_wrong_place(target: Path) -> None:
 
 
 def temporary_name(target: Path) -> Path:
-    """Return a new name beside the target, for what is to take its place.
+    """Return a new temporary name in the folder of the target.
 
-    It ends as the target does, since the suffix tells the format. This is the only pattern of temporary names.
+    It has the suffix of the target, which determines the format. All temporary names follow this pattern.
     """
-    name = f"{_prefix(target)}{secrets.token_hex(HEX)}.part{''.join(target.suffixes)[-20:]}"
+    name = f"{_prefix(target)}{secrets.token_hex(RANDOM_BYTES)}.part{''.join(target.suffixes)[-20:]}"
     return _folder_of_temporary(target) / name
 
 
 def move(temporary: Path, target: Path) -> None:
-    """Put a whole file or folder in its place: the only rename. A folder that is there is not replaced."""
+    """Rename a complete file or folder to its final name. An existing folder is not replaced."""
     temporary.replace(target)
 
 
@@ -203,7 +204,7 @@ def _folder_of_temporary(target: Path) -> Path:
 
 
 def _reserve(target: Path) -> tuple[Path, int | None]:
-    """Create a file and return the handle that locks it. Windows cannot move an open file, so none is locked there."""
+    """Create a temporary file and lock it. On Windows it is not locked, because open files cannot be moved."""
     while True:
         temporary = temporary_name(target)
         handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)  # the user's umask applies
@@ -212,13 +213,13 @@ def _reserve(target: Path) -> tuple[Path, int | None]:
             return temporary, None
         if _is_held(handle) and is_same_file(temporary, handle):
             return temporary, handle
-        os.close(handle)  # another run took it for abandoned before it was locked
+        os.close(handle)  # another run removed it as abandoned before it was locked
 
 
 def _is_held(handle: int) -> bool:
     try:
         return try_lock(handle)
-    except OSError:  # a disk without locks: nobody will take it for abandoned
+    except OSError:  # a file system without locks, where no run removes abandoned files
         return True
 
 
@@ -227,20 +228,20 @@ def _put_in_place(temporary: Path, target: Path) -> None:
         with temporary.open("rb") as source, target.open("wb") as device:
             shutil.copyfileobj(source, device)
         return
-    final = target.resolve()  # a link stays a link, to the new content
+    final = target.resolve()  # a symbolic link stays a link, and its target is replaced
     if final.exists():
         shutil.copymode(final, temporary)
-    _to_disk(temporary)
+    _sync(temporary)
     move(temporary, final)
-    with suppress(OSError):  # some file systems cannot do this for folders
-        _to_disk(final.parent)
+    with suppress(OSError):  # some file systems cannot sync folders
+        _sync(final.parent)
 
 
 def _is_replaceable(target: Path) -> bool:
     return target.is_file() or target.is_dir() or not target.exists()
 
 
-def _to_disk(path: Path) -> None:
+def _sync(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -260,5 +261,5 @@ def _explained(target: Path) -> Iterator[None]:
 
 def _explain(target: Path, error: OSError) -> str:
     number = error.errno or (errno.ENOSPC if "No space left" in str(error) else 0)
-    remedy = REMEDIES.get(number, error.strerror or str(error))
+    remedy = ERROR_MESSAGES.get(number, error.strerror or str(error))
     return f"{target} cannot be written: {remedy}"

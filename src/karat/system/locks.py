@@ -1,4 +1,4 @@
-"""Locks on files that the operating system frees when a process ends, however it ends."""
+"""File locks, which the operating system releases when the process ends for any reason."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from karat.errors import OutputError
 
 __all__ = ["is_same_file", "locked", "try_lock"]
 
-PAUSE = 0.05  # seconds between two attempts
+RETRY_SECONDS = 0.05  # seconds between two attempts
 
 if sys.platform == "win32":
     import msvcrt
 
-    BEYOND = 2**30  # the locked byte cannot be read, so it lies beyond what is written
+    LOCKED_BYTE = 2**30  # a locked byte cannot be read, so lock one after the content
 
     def try_lock(handle: int) -> bool:
         """Lock an open file; False if another process holds the lock."""
-        os.lseek(handle, BEYOND, os.SEEK_SET)
+        os.lseek(handle, LOCKED_BYTE, os.SEEK_SET)
         try:
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
         except OSError:
@@ -35,7 +35,7 @@ else:
     import fcntl
 
     def try_lock(handle: int) -> bool:
-        """Lock an open file; False if another process holds the lock. OSError where the disk has no locks."""
+        """Lock an open file; False if another process holds the lock. Raise OSError if locks are not supported."""
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -47,7 +47,7 @@ else:
 def locked(target: Path, wait: Callable[[str], None] | None = None) -> Iterator[None]:
     """Keep other Karat processes from using `target` in the same way.
 
-    If another process holds the lock: raise an OutputError, or with `wait` pass it one line of text and wait.
+    If another process holds the lock, raise an OutputError. If `wait` is given, call it with a message and wait.
     """
     place = target.resolve()
     path = place.with_name(f".{place.name[:200]}.lock")
@@ -57,14 +57,14 @@ def locked(target: Path, wait: Callable[[str], None] | None = None) -> Iterator[
     finally:
         if sys.platform == "win32":
             os.close(handle)
-        with suppress(OSError):  # on Windows, somebody who waits may have it open
+        with suppress(OSError):  # on Windows, a waiting process may have it open
             path.unlink(missing_ok=True)
         if sys.platform != "win32":
             os.close(handle)
 
 
 def is_same_file(path: Path, handle: int) -> bool:
-    """Whether the path still leads to the file that was opened."""
+    """Return whether the path still refers to the open file."""
     try:
         return os.path.samestat(path.stat(), os.fstat(handle))
     except FileNotFoundError:
@@ -74,8 +74,8 @@ def is_same_file(path: Path, handle: int) -> bool:
 def _acquired(path: Path, target: Path, wait: Callable[[str], None] | None) -> int:
     while True:
         handle = _opened(path, target)
-        if _is_free(handle):
-            if is_same_file(path, handle):  # else its holder has just ended and removed it
+        if _is_acquired(handle):
+            if is_same_file(path, handle):  # otherwise its holder has just removed it
                 os.truncate(handle, 0)
                 os.write(handle, str(os.getpid()).encode())
                 return handle
@@ -85,10 +85,10 @@ def _acquired(path: Path, target: Path, wait: Callable[[str], None] | None) -> i
         os.close(handle)
         used = f"{target} is in use by {f'process {holder}' if holder else 'another process'}"
         if wait is None:
-            raise OutputError(f"{used}; wait until it has ended, or name another file")
-        wait(f"{used}; waiting until it has ended")
+            raise OutputError(f"{used}; wait until it has finished, or name another file")
+        wait(f"{used}; waiting until it has finished")
         wait = _silent
-        time.sleep(PAUSE)
+        time.sleep(RETRY_SECONDS)
 
 
 def _opened(path: Path, target: Path) -> int:
@@ -98,12 +98,12 @@ def _opened(path: Path, target: Path) -> int:
         raise OutputError(f"{target} cannot be locked: {error.strerror} ({path})") from error
 
 
-def _is_free(handle: int) -> bool:
+def _is_acquired(handle: int) -> bool:
     try:
         return try_lock(handle)
-    except OSError:  # a disk without locks: go on as if nobody else were there
+    except OSError:  # a file system without locks: continue without one
         return True
 
 
 def _silent(line: str) -> None:
-    """Say it once."""
+    """Ignore further messages."""

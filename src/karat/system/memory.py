@@ -1,4 +1,4 @@
-"""How much memory there is for arrays."""
+"""The memory that is available for arrays."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ CGROUP = Path("/sys/fs/cgroup")
 
 
 def available_memory() -> float:
-    """Bytes that this process may still allocate; infinite where the system does not tell.
+    """Return the number of bytes that this process may still allocate, or infinity if it is unknown.
 
-    KARAT_MAX_MEMORY in the environment takes the place of what is measured.
+    The environment variable KARAT_MAX_MEMORY overrides the measured value.
     """
-    if (said := os.environ.get("KARAT_MAX_MEMORY")) is not None:
-        return _number(said)
-    return min(_of_machine(), _of_container(), _of_process())
+    if (text := os.environ.get("KARAT_MAX_MEMORY")) is not None:
+        return _number(text)
+    return min(_machine_memory(), _container_memory(), _process_memory())
 
 
 def in_words(n_bytes: float) -> str:
-    """480 MB, 2.3 GB, 12,000 GB."""
+    """Return text such as "480 MB", "2.3 GB" or "12,000 GB"."""
     return f"{n_bytes / 1e6:,.0f} MB" if n_bytes < 1e9 else f"{n_bytes / 1e9:,.{1 if n_bytes < 1e11 else 0}f} GB"
 
 
-def _number(said: str) -> float:
+def _number(text: str) -> float:
     try:
-        return float(said)
+        return float(text)
     except ValueError:
-        raise InputError(f"KARAT_MAX_MEMORY is {said!r}; expected a number of bytes, such as 16e9") from None
+        raise InputError(f"KARAT_MAX_MEMORY is {text!r}; expected a number of bytes, such as 16e9") from None
 
 
-def _of_machine() -> float:
+def _machine_memory() -> float:
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         return 1024.0 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
@@ -47,8 +47,8 @@ def _of_machine() -> float:
         return float("inf")
 
 
-def _of_container() -> float:
-    """The limit of the control group (version 2), less what is in use."""
+def _container_memory() -> float:
+    """Return the limit of the control group (version 2) minus the memory in use."""
     try:
         limit, used = ((CGROUP / name).read_text(encoding="ascii") for name in ("memory.max", "memory.current"))
         return float("inf") if limit.strip() == "max" else float(int(limit) - int(used))
@@ -56,8 +56,8 @@ def _of_container() -> float:
         return float("inf")
 
 
-def _of_process() -> float:
-    """What `ulimit -v` leaves."""
+def _process_memory() -> float:
+    """Return the limit of `ulimit -v` minus the memory in use."""
     if sys.platform == "win32":
         return float("inf")
     import resource

@@ -1,4 +1,4 @@
-"""Modules of Karat 0.1 under their old names: they still import, with a warning, for one release."""
+"""Import modules of Karat 0.1 by their old names, with a warning. This will be removed after one release."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class _CallableModule(ModuleType):
 
 
 class _Moved(MetaPathFinder, Loader):
-    """Finds a module under its old name and loads the new one."""
+    """Import hook that loads the new module for an old name."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -68,7 +68,7 @@ class _Moved(MetaPathFinder, Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """The module has run under its own name."""
+        """Do nothing: the module was executed under its new name."""
 
 
 def install() -> None:

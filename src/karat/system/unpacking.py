@@ -1,7 +1,7 @@
-"""Archives of a manifest (JSON) and arrays (NPY), read with care: nothing in them is trusted before it is checked.
+"""Read archives of a manifest (JSON) and arrays (NPY). Nothing in them is trusted before it is checked.
 
 Karat writes its archives without compression, so an archive that unpacks to far more than its own size was not written
-by Karat. Sizes are compared before memory is taken.
+by Karat. Sizes are checked before memory is allocated.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from karat.errors import InputError, KaratError
 
 __all__ = ["opened", "read_arrays", "read_manifest"]
 
-MOST_UNPACKED = 32 * 2**20  # bytes, where the file itself is smaller
-RAISE = "KARAT_MAX_UNPACKED"  # environment variable with another number of bytes
-PIECE = 2**20  # bytes that are unpacked at a time
-KINDS = "biufmM"  # of NumPy: truth values, numbers, dates
+MAX_UNPACKED_BYTES = 32 * 2**20  # the limit, unless the file itself is larger
+LIMIT_VARIABLE = "KARAT_MAX_UNPACKED"  # the environment variable that overrides the limit
+CHUNK_BYTES = 2**20  # unpacked at a time
+ALLOWED_KINDS = "biufmM"  # kinds of NumPy dtypes: booleans, numbers, dates
 
 
 @contextmanager
 def opened(path: str | Path, otherwise: str) -> Iterator[zipfile.ZipFile]:
-    """The archive; whatever goes wrong while it is read is one `InputError`, which says `otherwise`."""
+    """Open the archive. Any other error while it is read becomes an `InputError` with the message `otherwise`."""
     try:
         with zipfile.ZipFile(path) as archive:
             _check_size(archive, path)
@@ -42,10 +42,10 @@ def opened(path: str | Path, otherwise: str) -> Iterator[zipfile.ZipFile]:
     except IsADirectoryError:
         raise InputError(f"{path} is a folder, not a file") from None
     except PermissionError:
-        raise InputError(f"{path} may not be read; change its permissions") from None
+        raise InputError(f"there is no permission to read {path}; change its permissions") from None
     except MemoryError as error:
         raise InputError(f"there is not enough memory to read {path}") from error
-    except Exception as error:  # a damaged archive fails in any way that its libraries have
+    except Exception as error:  # a damaged archive can raise any exception of the libraries
         raise InputError(otherwise) from error
 
 
@@ -54,12 +54,12 @@ def read_manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
     with archive.open(member) as file:
         manifest = json.loads(file.read(member.file_size))  # read() would unpack more than the size that was checked
     if not isinstance(manifest, dict):
-        raise TypeError("the manifest is no object")
+        raise TypeError("the manifest is not a JSON object")
     return manifest
 
 
 def read_arrays(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
-    """Every array of an archive; one that holds Python objects is refused, not unpickled."""
+    """Return all arrays of an archive by name. Arrays of Python objects raise an error and are not unpickled."""
     members = [member for member in archive.infolist() if member.filename.endswith(".npy")]
     return {member.filename.removesuffix(".npy"): _read(archive, member) for member in members}
 
@@ -70,16 +70,16 @@ def _check_size(archive: zipfile.ZipFile, path: str | Path) -> None:
     if unpacked > max(limit, Path(path).stat().st_size):
         raise InputError(
             f"{path} unpacks to {unpacked:,} bytes, more than the {limit:,} that are allowed; if you trust the file, "
-            f"raise the limit: {RAISE}=N in the environment"
+            f"set the environment variable {LIMIT_VARIABLE} to a larger number of bytes"
         )
 
 
 def _limit() -> int:
-    text = os.environ.get(RAISE, str(MOST_UNPACKED))
+    text = os.environ.get(LIMIT_VARIABLE, str(MAX_UNPACKED_BYTES))
     try:
         return int(float(text))
     except (ValueError, OverflowError):
-        raise InputError(f"{RAISE} must be a number of bytes, not {text!r}") from None
+        raise InputError(f"{LIMIT_VARIABLE} must be a number of bytes, not {text!r}") from None
 
 
 def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
@@ -88,8 +88,8 @@ def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
         header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, fortran_order, dtype = header(file)
         size = math.prod(shape) * dtype.itemsize
-        if dtype.kind not in KINDS or fortran_order or file.tell() + size != member.file_size:
-            raise ValueError(f"{member.filename} is no plain array, or has another size than it says")
+        if dtype.kind not in ALLOWED_KINDS or fortran_order or file.tell() + size != member.file_size:
+            raise ValueError(f"{member.filename} is not a plain array, or its size does not match its header")
         array = np.empty(shape, dtype)
         if size and _fill(file, array.reshape(-1).view(np.uint8).data) != size:
             raise EOFError(f"{member.filename} ends too early")
@@ -97,8 +97,8 @@ def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
 
 
 def _fill(file: Any, memory: memoryview) -> int:
-    """-> how many bytes there were"""
+    """Fill the memory from the file, and return the number of bytes that were read."""
     done = 0
-    while done < len(memory) and (more := file.readinto(memory[done : done + PIECE])):
+    while done < len(memory) and (more := file.readinto(memory[done : done + CHUNK_BYTES])):
         done += more
     return done

@@ -1,7 +1,8 @@
-"""What arrays from a file must be like before compiled code, which checks no index, may see them.
+"""Validate arrays from a file before they are passed to compiled code, which does not check indices.
 
-Each entry of a table says of one array: its shape, in names of sizes (T tasks, W annotators, K classes, S prototypes),
-its kind, and the range of its values. Whatever does not fit raises a ValueError; the caller names the file.
+A `Field` gives the shape of an array, in names of sizes (T tasks, W annotators, K classes, S prototypes), its
+dtype kind and the range of its values. An array that does not match raises a ValueError, to
+which the caller adds the name of the file.
 """
 
 from __future__ import annotations
@@ -14,20 +15,20 @@ from numpy.typing import NDArray
 
 __all__ = ["Field", "check", "check_alike", "check_rows", "check_steps", "check_votes"]
 
-FLOAT_BYTES = (4, 8)  # compiled code takes no others
-ROUNDING = 1e-3  # how far the probabilities of a task may be from one in sum: they may have 32 bits
+FLOAT_SIZES = (4, 8)  # the sizes that compiled code supports
+MAX_SUM_ERROR = 1e-3  # the allowed deviation of a sum of 32-bit probabilities from one
 
 
 class Field(NamedTuple):
-    shape: str  # a letter or a digit for each dimension; ".": any
-    kinds: str  # of NumPy's dtypes: "b" truth values, "iu" integers, "f" floats
+    shape: str  # one letter or digit per dimension; ".": any shape
+    kinds: str  # kinds of NumPy dtypes: "b" booleans, "iu" integers, "f" floats
     low: float = -np.inf
-    high: float | str = np.inf  # or the name of the size that values must stay below
+    high: float | str = np.inf  # or the name of a size; values must be below it
     may_be_nan: bool = False
 
 
 def check(arrays: Mapping[str, NDArray[Any]], fields: Mapping[str, Field], sizes: dict[str, int]) -> None:
-    """Every array that is there and has a field. A size that is not known yet is that of the first array with it."""
+    """Check the arrays that have a field. A size that is not in `sizes` is taken from the first array that has it."""
     for name, field in fields.items():
         if name in arrays:
             _check_shape(name, arrays[name], field, sizes)
@@ -35,24 +36,24 @@ def check(arrays: Mapping[str, NDArray[Any]], fields: Mapping[str, Field], sizes
 
 
 def check_rows(name: str, probabilities: NDArray[Any]) -> None:
-    """Rows that sum to one."""
+    """Check that the rows sum to one."""
     sums = probabilities.sum(axis=-1, dtype=np.float64)
-    _require(bool((np.abs(sums - 1) <= ROUNDING).all()), name, "has rows that do not sum to one")
+    _require(bool((np.abs(sums - 1) <= MAX_SUM_ERROR).all()), name, "has rows that do not sum to one")
 
 
 def check_alike(name: str, values: NDArray[Any], template: NDArray[Any], *, same_integers: bool) -> None:
-    """As the template: its shape and kind, no NaN where it has none; perhaps integers, which are indices, are equal."""
+    """Check shape, kind and NaNs against the template; with `same_integers`, integers must be equal."""
     _require(values.shape == template.shape, name, f"has shape {values.shape}, not {template.shape}")
     if values.dtype.kind == "f":
         _require(not np.isnan(values).any() or bool(np.isnan(template).any()), name, "holds NaN")
     elif same_integers:
-        _require(np.array_equal(values, template), name, "is not what the votes make it")
+        _require(np.array_equal(values, template), name, "does not match the votes")
     alike = values.dtype.kind == template.dtype.kind or (values.size == 1 and values.dtype.kind in "iuf")
     _require(alike, name, f"holds {values.dtype}, not {template.dtype}")
 
 
 def check_steps(steps: NDArray[Any]) -> None:
-    """One row a sweep: restart, iteration, change and bound, which may be NaN."""
+    """Check the steps: one row per sweep with restart, iteration, change and bound, which may be NaN."""
     check({"steps": steps}, {"steps": Field("N4", "f", may_be_nan=True)}, {})
     _require(len(steps) > 0, "steps", "is empty")
     check({"steps": steps[:, :2]}, {"steps": Field("N2", "f", 0, 2.0**53)}, {})
@@ -66,7 +67,7 @@ def check_votes(
     gold: NDArray[Any],
     sizes: Mapping[str, int],
 ) -> None:
-    """The arrays of Annotations, as kernels trust them."""
+    """Check the arrays of `Annotations` for everything that kernels rely on."""
     _check_pointers("task_ptr", task_ptr, sizes["T"], len(cell_class))
     _check_pointers("cell_ptr", cell_ptr, len(cell_class), len(annotator))
     check(
@@ -79,7 +80,7 @@ def check_votes(
         dict(sizes),
     )
     rises = cell_class[1:] > cell_class[:-1]
-    rises[task_ptr[1:-1] - 1] = True  # from one task to the next
+    rises[task_ptr[1:-1] - 1] = True  # the first class of a task may be smaller
     _require(bool(rises.all()), "cell_class", "has a class twice in a task, or classes that are not in order")
 
 
@@ -90,7 +91,7 @@ def _check_pointers(name: str, pointers: NDArray[Any], n: int, end: int) -> None
 
 
 def _check_shape(name: str, array: NDArray[Any], field: Field, sizes: dict[str, int]) -> None:
-    known = array.dtype.kind in field.kinds and (array.dtype.kind != "f" or array.dtype.itemsize in FLOAT_BYTES)
+    known = array.dtype.kind in field.kinds and (array.dtype.kind != "f" or array.dtype.itemsize in FLOAT_SIZES)
     _require(known, name, f"holds {array.dtype}")
     if field.shape == ".":
         return

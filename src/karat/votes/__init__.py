@@ -1,1 +1,1 @@
-"""What was said: annotations, names and codes, repeated votes, data frames, simulation."""
+"""Votes: annotations, names and codes, repeated votes, data frames, simulation."""

@@ -23,25 +23,25 @@ from karat.votes.matrices import matrix_names, matrix_votes
 __all__ = ["Annotations", "Counts", "Repeated"]
 
 Repeated = Literal["first", "last", "majority", "all", "error"]
-POLICY = {
+SORT_POLICIES = {
     "first": sort_votes.FIRST,
     "last": sort_votes.LAST,
-    "majority": sort_votes.FIRST,  # of the one that is left
+    "majority": sort_votes.FIRST,  # `majority_of_repeats` has left one vote
     "all": sort_votes.KEEP_ALL,
     "error": sort_votes.FIRST,
 }
-MOST_CLASSES = 65_536
+MAX_CLASSES = 65_536
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What was read and what was left out; nothing is dropped in silence."""
+    """The numbers of rows that were read and left out."""
 
     rows: int = 0
     missing: int = 0  # rows without a label
-    repeated: int = 0  # further votes of an annotator on the same task, left out
+    repeated: int = 0  # repeated votes of an annotator on a task that were left out
     gold_unused: int = 0  # gold truths of tasks that have no votes
-    left_out: dict[str, int] = field(default_factory=dict)  # of an export: {"cancelled annotations": 3}
+    left_out: dict[str, int] = field(default_factory=dict)  # from exports, e.g. {"cancelled annotations": 3}
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +173,7 @@ class Annotations:
         Parameters
         ----------
         task, annotator, label : array_like of shape (n,)
-            The names of any kind. A label of None or NaN is no vote.
+            The names, of any type. A label of None or NaN means no vote.
         classes : sequence, optional
             All classes, in the order wanted. Any other label is then an error.
         gold : mapping, optional
@@ -226,14 +226,14 @@ class Annotations:
         tasks: Sequence[Any] | None = None,
         classes: Sequence[Any] | None = None,
     ) -> Annotations:
-        """Votes of a label matrix, as Snorkel makes it: a row per task, a column per annotator.
+        """Make annotations from a label matrix like that of Snorkel: one row per task, one column per annotator.
 
         Parameters
         ----------
         matrix : array_like of shape (n_tasks, n_annotators)
             The label that each annotator gave to each task: integers, text or objects.
         abstain : object, default -1
-            The value that means "no vote". None, NaN and masked entries are no votes either.
+            The value that means "no vote". None, NaN and masked entries mean the same.
         annotators, tasks : sequence, optional
             Names of the columns and of the rows. By default they are numbered from 0.
         classes : sequence, optional
@@ -247,7 +247,7 @@ class Annotations:
         Raises
         ------
         InputError
-            If the matrix does not have two dimensions or no votes, or names do not fit its shape.
+            If the matrix does not have two dimensions, has no votes, or if the names do not match its shape.
 
         Examples
         --------
@@ -264,7 +264,7 @@ class Annotations:
             for given, length, what in zip((tasks, annotators), shape, ("tasks", "annotators"), strict=True)
         )
         label_codes, class_names = encode_labels(label, [], classes)
-        empty = np.setdiff1d(np.arange(shape[0]), row)  # one missing vote each lists them as unlabelled
+        empty = np.setdiff1d(np.arange(shape[0]), row)  # a missing vote for each, so that they are listed as unlabelled
         found = cls.from_codes(
             np.append(task[row], task[empty]),
             np.append(annotator[column], np.zeros(len(empty), np.int32)),
@@ -288,12 +288,12 @@ class Annotations:
         gold: tuple[Codes, Codes] | None = None,
         repeated: Repeated = "first",
     ) -> Annotations:
-        """Make annotations from integers; every reader ends here.
+        """Make annotations from integer codes. All readers use this function.
 
         Parameters
         ----------
         task, annotator, label : ndarray of int of shape (n,)
-            Positions in the names. A label of -1 is no vote.
+            Positions in the names. A label of -1 means no vote.
         task_names, annotator_names, class_names : sequence
             The names, sorted. Tasks and annotators without a vote are left out.
         gold : tuple of two ndarrays, optional
@@ -339,19 +339,19 @@ class Annotations:
 def _check(task: Codes, annotator: Codes, class_names: Names, repeated: str) -> None:
     if repeated not in get_args(Repeated):
         raise InputError(f'repeated must be "first", "last", "majority", "all" or "error", not "{repeated}"')
-    if len(class_names) > MOST_CLASSES:
-        raise InputError(f"{len(class_names):,} different labels: is this the right column? (at most {MOST_CLASSES:,})")
+    if len(class_names) > MAX_CLASSES:
+        raise InputError(f"{len(class_names):,} different labels: is this the right column? (at most {MAX_CLASSES:,})")
     for name, codes in (("task", task), ("annotator", annotator)):
         if codes.size and codes.min() == MISSING:
             row = int(np.argmax(codes == MISSING))
             raise InputError(
-                f"row {row + 1} has a label but no {name}; {(codes == MISSING).sum():,} rows are like that"
+                f"row {row + 1} has a label but no {name}; there are {(codes == MISSING).sum():,} such rows"
             )
 
 
 def _sort(start: NDArray[np.int64], annotator: Codes, label: sort_votes.Labels, repeated: Repeated) -> int:
-    """Sorts the votes of each task. -> how many are kept"""
-    kept = sort_votes.sort_tasks(start, annotator, label, POLICY[repeated])
+    """Sort the votes of each task in place, and return the number of votes that are kept."""
+    kept = sort_votes.sort_tasks(start, annotator, label, SORT_POLICIES[repeated])
     left_out = len(label) - kept
     if repeated == "error" and left_out:
         raise InputError(
@@ -362,7 +362,7 @@ def _sort(start: NDArray[np.int64], annotator: Codes, label: sort_votes.Labels, 
 
 
 def _gold_of(gold: tuple[Codes, Codes] | None, has_vote: NDArray[np.bool_]) -> tuple[Codes, int]:
-    """The truth of each task with votes, and how many truths belong to no such task."""
+    """Return the truth of each task with votes, and the number of truths for other tasks."""
     truths = np.full(int(has_vote.sum()), MISSING, dtype=np.int32)
     if gold is None:
         return truths, 0

@@ -1,7 +1,7 @@
-"""Annotators in an order that depends on their votes and not on their names.
+"""Order annotators by their votes instead of their names.
 
-The last digits of a sum depend on its order. Methods whose optimiser magnifies these digits would give other labels
-after annotators are renamed; they see annotators in this order instead.
+The last digits of a sum depend on the order of its terms. Some optimisers amplify these digits, so their labels would
+change if annotators were renamed. Methods with such an optimiser use this order.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ __all__ = ["order_by_votes", "reordered"]
 
 Integers = NDArray[np.int64]
 
-MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))  # of the generator splitmix64
+MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))  # multipliers of the hash function of splitmix64
 
 
 def order_by_votes(votes: Annotations) -> Integers:
-    """[W] annotators by number of votes, then by a hash of their votes; those who vote alike are interchangeable."""
+    """Return the annotators, [W], sorted by number of votes and then by a hash of their votes."""
     task, annotator, label = votes.votes()
     code = task.astype(np.uint64) * np.uint64(votes.n_classes) + label.astype(np.uint64) + np.uint64(1)
     for multiplier in MIX:
@@ -32,7 +32,7 @@ def order_by_votes(votes: Annotations) -> Integers:
 
 
 def reordered(votes: Annotations, order: Integers) -> Annotations:
-    """The same votes with annotators numbered in this order."""
+    """Return the same votes with annotators numbered in this order."""
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     annotator = rank[votes.annotator]

@@ -1,8 +1,8 @@
-"""Names -> integer codes. After this, nothing in the core sees a name again.
+"""Encode names as integer codes. Methods and kernels see codes only.
 
-Names are the same if they are written alike: 7, 7.0 and "7" are one name. Names of one kind keep it. Where kinds meet,
-integers and whole floats become integers, and any other mixture becomes text (see `of_one_kind`); nothing goes through
-float64, which has no room for integers above 2^53.
+Two names are the same if they are written in the same way: 7, 7.0 and "7" are one name. Names of one type keep it. If
+types are mixed, integers and whole floats become integers, and any other mixture becomes text (see `of_one_kind`).
+Integers are never converted to float64, which cannot represent all integers above 2^53.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ __all__ = [
 ]
 
 MISSING = -1
-SPARSE = 2  # integers that span more than so many times their number are hashed, not counted
-DAYS_AND_TIMES = ("D", "h", "m", "s", "ms", "us")  # units of NumPy that Python has a type for
-FIRST_BITS = 12  # of the hash table's size
+MAX_RANGE_PER_VALUE = 2  # if the range is larger than this multiple of the count, values are hashed
+PYTHON_TIME_UNITS = ("D", "h", "m", "s", "ms", "us")  # NumPy's units for which Python has a type
+INITIAL_TABLE_BITS = 12  # the hash table starts with 2**12 entries
 
 Codes = NDArray[np.int32]
 
@@ -52,10 +52,10 @@ class Names(Protocol):
 
 
 def as_column(values: ArrayLike) -> NDArray[Any]:
-    """A one-dimensional array that keeps what is in it.
+    """Return a one-dimensional array that keeps the types of the values.
 
-    NumPy alone would turn [1, "a"] into text, [1, 0.5] into floats and [True, 2] into integers, and would drop NULs at
-    the end of a text.
+    NumPy alone would turn [1, "a"] into text, [1, 0.5] into floats and [True, 2] into integers, and would drop trailing
+    NULs of text.
     """
     column = np.asarray(values)
     if column.ndim != 1 or hasattr(values, "dtype"):
@@ -65,9 +65,9 @@ def as_column(values: ArrayLike) -> NDArray[Any]:
 
 
 def of_one_kind(values: Sequence[Any]) -> list[Any]:
-    """The same values if they are of one kind; else integers, where all are whole numbers; else text.
+    """Return values of one type: unchanged if they have one type, integers if all are whole numbers, otherwise text.
 
-    Values that are missing become None.
+    Missing values become None.
     """
     values = list(values)
     if len(_kinds(values)) <= 1:
@@ -80,7 +80,7 @@ def of_one_kind(values: Sequence[Any]) -> list[Any]:
 
 
 def text_of(name: Any) -> str:
-    """How a name is written: 7.0 is "7", and True is "true"."""
+    """Return a name as text: 7.0 is "7", and True is "true"."""
     if isinstance(name, float | np.floating | Decimal) and _is_whole(name):
         return str(int(name))
     return str(name).lower() if isinstance(name, bool | np.bool_) else str(name)
@@ -93,8 +93,8 @@ def _is_whole(number: Any) -> bool:
 
 
 def to_values(column: NDArray[Any]) -> list[Any]:
-    """Plain Python values. Times finer than a microsecond, which Python has no type for, become text."""
-    if column.dtype.kind == "M" and np.datetime_data(column.dtype)[0] not in DAYS_AND_TIMES:
+    """Return plain Python values. Times with a resolution below one microsecond become text."""
+    if column.dtype.kind == "M" and np.datetime_data(column.dtype)[0] not in PYTHON_TIME_UNITS:
         rough = column.astype("M8[us]")
         column = rough if (rough == column).all() else np.datetime_as_string(column)
     values: list[Any] = column.tolist()
@@ -102,7 +102,7 @@ def to_values(column: NDArray[Any]) -> list[Any]:
 
 
 def encode(values: ArrayLike) -> tuple[Codes, NDArray[Any]]:
-    """Codes into the sorted distinct names, MISSING where a value is None, NaN or NaT; and those names."""
+    """Return the code of each value and the sorted distinct names. None, NaN and NaT have the code MISSING."""
     column = as_column(values)
     if column.dtype.kind in "iub":
         return encode_integers(column)
@@ -116,7 +116,7 @@ def encode(values: ArrayLike) -> tuple[Codes, NDArray[Any]]:
 
 
 def encode_integers(column: NDArray[Any]) -> tuple[Codes, NDArray[Any]]:
-    """Integers of a narrow range are counted, not sorted. Where they are codes already, they come back as they are."""
+    """Encode integers without sorting. Values that already are codes are returned unchanged."""
     if column.size == 0:
         return np.empty(0, np.int32), column
     if column.dtype.kind == "b":
@@ -128,13 +128,13 @@ def encode_integers(column: NDArray[Any]) -> tuple[Codes, NDArray[Any]]:
 
 
 def encode_pieces(pieces: Sequence[NDArray[Any]], dtype: Any) -> tuple[Codes, NDArray[Any]]:
-    """The same for a column that comes in pieces of integers, none of them empty."""
+    """Encode a column of integers that is given in pieces, none of them empty."""
     low, high = min(int(piece.min()) for piece in pieces), max(int(piece.max()) for piece in pieces)
     signed = [_signed(piece) for piece in pieces]
     ends = np.cumsum([len(piece) for piece in pieces]).tolist()
     codes = np.empty(ends[-1], dtype=np.int32)
     parts = [codes[end - len(piece) : end] for end, piece in zip(ends, pieces, strict=True)]
-    if high - low > SPARSE * codes.size + 1000:
+    if high - low > MAX_RANGE_PER_VALUE * codes.size + 1000:
         names = _hash(signed, parts).view(np.uint64).astype(dtype)
         return _in_order(codes, names)
     present = np.zeros(high - low + 1, dtype=bool)
@@ -146,8 +146,8 @@ def encode_pieces(pieces: Sequence[NDArray[Any]], dtype: Any) -> tuple[Codes, ND
 
 
 def _hash(pieces: Sequence[NDArray[Any]], parts: Sequence[Codes]) -> NDArray[np.int64]:
-    """Codes by first appearance, and the names that they count."""
-    bits, n = FIRST_BITS, 0
+    """Write codes in the order of first appearance into `parts`, and return the names in that order."""
+    bits, n = INITIAL_TABLE_BITS, 0
     names, table = np.empty(2 ** (bits - 1), np.int64), np.full(2**bits, lookup.EMPTY, np.int32)
     for piece, codes in zip(pieces, parts, strict=True):
         row = 0
@@ -167,26 +167,26 @@ def _in_order(codes: Codes, names: NDArray[Any]) -> tuple[Codes, NDArray[Any]]:
 
 
 def rank_of(order: NDArray[Any]) -> Codes:
-    """The place of each entry, from the entry at each place."""
+    """Return the inverse of a permutation."""
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     return rank
 
 
 def _wrapped(number: int) -> np.uint64:
-    """The 64 bits of a number: sums and differences of such bits are right for all kinds of integers."""
+    """Return the number modulo 2^64. Sums and differences are then right for signed and unsigned integers."""
     return np.uint64(number % 2**64)
 
 
 def _signed(piece: NDArray[Any]) -> NDArray[Any]:
-    """int32 or int64, the two kinds that kernels are compiled for."""
+    """Convert integers to int32 or int64, the types that kernels are compiled for."""
     if piece.dtype == np.uint64:
         return piece.view(np.int64)
     return piece.astype(np.int32 if piece.dtype.itemsize < 4 or piece.dtype == np.int32 else np.int64, copy=False)
 
 
 def encode_labels(labels: NDArray[Any], truths: list[Any], classes: Sequence[Any] | None) -> tuple[Codes, NDArray[Any]]:
-    """Codes of the labels, then of the gold truths, into one vocabulary of classes."""
+    """Encode the labels, followed by the gold truths, with one list of classes."""
     if classes is None and not truths:
         return encode(labels)
     both = _join(labels, as_column(truths) if truths else labels[:0])
@@ -209,9 +209,9 @@ def _join(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
 
 
 def look_up(values: ArrayLike, names: Names) -> Codes:
-    """The code of each value among the names, by how it is written; MISSING where there is none.
+    """Return the code of the name that is written like each value, or MISSING.
 
-    The text "True" is found as well as "true", because Python writes it so.
+    "True" matches a boolean name as well as "true", because Python writes it that way.
     """
     wanted = to_values(as_column(values))
     known = names.to_list() if hasattr(names, "to_list") else to_values(np.asarray(names))
@@ -225,13 +225,13 @@ def look_up(values: ArrayLike, names: Names) -> Codes:
 
 
 def _encode_objects(column: NDArray[Any]) -> tuple[Codes, NDArray[Any]]:
-    """Numbers are sorted by value, also where they became text."""
+    """Encode objects. Numbers are sorted by value, even if they became text."""
     values = column.tolist()
     items = of_one_kind(values)
     distinct = {item: value for item, value in zip(items, values, strict=True) if not _absent(item)}
     try:
         ordered = sorted(distinct, key=lambda item: distinct[item])
-    except TypeError:  # mixed kinds, or of a kind that has no order
+    except TypeError:  # mixed types, or a type without an order
         ordered = sorted(distinct, key=text_of)
     code_of = {name: code for code, name in enumerate(ordered)}
     return np.array([code_of.get(item, MISSING) for item in items], dtype=np.int32), _objects(ordered)
@@ -244,13 +244,13 @@ def _objects(values: list[Any]) -> NDArray[Any]:
 
 
 def _keeps_kinds(column: NDArray[Any], values: list[Any]) -> bool:
-    """Whether NumPy made a column of these values without turning some of them into another kind."""
+    """Return whether NumPy converted these values without changing the type of any."""
     kinds = _kinds(values)
     return len(kinds) <= 1 and column.dtype.kind != "U" and not (kinds == {int} and column.dtype.kind == "f")
 
 
 def _kinds(values: Sequence[Any]) -> set[type]:
-    """Types of the values; NumPy's numbers count as Python's, and None does not count."""
+    """Return the types of the values, without that of None. NumPy scalars count as Python scalars."""
     found = {_kind(kind) for kind in set(map(type, values))}
     return found - {type(None)}
 

@@ -1,4 +1,4 @@
-"""Data frames of any kind: what came in as pandas goes out as pandas. Narwhals speaks all the dialects."""
+"""Data frames of any library: if the input is pandas, the output is pandas. Narwhals gives one interface to all."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 
     Series = nw.Series[Any]
 
-__all__ = ["kind_of", "make_frame", "plain_values", "series_like", "take", "takeable", "to_list", "to_polars"]
+__all__ = ["indexable", "kind_of", "make_frame", "plain_values", "series_like", "take", "to_list", "to_polars"]
 
-Kind = Any  # a narwhals Implementation of which series can be made; Narwhals' own type for it is not public
+Kind = Any  # a Narwhals Implementation that supports series; its type is not public
 
 
 def kind_of(names: Names) -> Kind:
-    """The data-frame library that these names belong to; Polars where they belong to none."""
+    """Return the data-frame library of these names, or Polars if they are an array."""
     return names.implementation if isinstance(names, nw.Series) else nw.Implementation.POLARS
 
 
 def make_frame(columns: Mapping[str, Any], like: Names) -> Any:
-    """A native data frame of the kind of `like`. Columns may be NumPy arrays, Names or lists."""
+    """Return a native data frame of the library of `like`. Columns may be NumPy arrays, Names or lists."""
     kind = kind_of(like)
     return nw.from_dict({name: _column(values, kind) for name, values in columns.items()}, backend=kind).to_native()
 
 
 def take(names: Names, codes: Codes) -> Names:
-    """The name of every code, in the dtype of the names; null where the code is MISSING."""
+    """Return the name of every code, in the dtype of the names; null where the code is MISSING."""
     known = np.asarray(codes) != MISSING
     if known.all():
         return cast(Names, plain_rows(names[codes]))
@@ -46,47 +46,47 @@ def take(names: Names, codes: Codes) -> Names:
 
 
 def to_list(names: Names) -> list[Any]:
-    """Plain Python values."""
+    """Return plain Python values."""
     if isinstance(names, nw.Series):
         return list(names.to_list())
     return to_values(np.asarray(names))
 
 
 def series_of(values: Sequence[Any], kind: Kind) -> Series:
-    """A series of the given library, of whatever dtype that library finds fit."""
+    """Return a series of the given library, which chooses the dtype."""
     return nw.new_series("", list(values), backend=kind)
 
 
 def series_like(values: Sequence[Any], like: Names) -> Names:
-    """Values in the kind of `like`, of one kind, and in its dtype if that can hold them all."""
+    """Return a series of the library of `like`, with its dtype if that can hold all values."""
     values = of_one_kind(values)
     if not isinstance(like, nw.Series):
         return as_column(values) if values else np.empty(0, dtype=object)
     for attempt in (_in_native_dtype, _in_dtype):
         try:
             series = attempt(values, like)
-            if _same_values(series.to_list(), values):  # a dtype may turn what it cannot hold into something else
+            if _same_values(series.to_list(), values):  # a dtype may change values that it cannot hold
                 return series
-        except Exception:  # each library has its own ways to refuse a value
+        except Exception:  # each library raises its own exceptions
             continue
     try:
         return series_of(values, like.implementation)
-    except Exception:  # values that the library has no column for, such as integers of more than 128 bits
+    except Exception:  # values without a dtype in the library, such as integers of more than 128 bits
         return as_column(values)
 
 
 def _same_values(one: list[Any], other: list[Any]) -> bool:
-    """0 equals 0.0 and False, but is not the same."""
+    """Return whether values and types are equal; 0, 0.0 and False are different."""
     return one == other and list(map(type, one)) == list(map(type, other))
 
 
 def plain_rows(names: Any) -> Any:
-    """Rows numbered from zero: pandas keeps the old row labels when rows are picked, and aligns by them."""
+    """Reset the index of pandas, which keeps the old row labels when rows are selected."""
     return nw.maybe_reset_index(names) if isinstance(names, nw.Series) else names
 
 
 def to_polars(frame: Any) -> pl.DataFrame:
-    """Any data frame as Polars, without asking for pyarrow as pandas' own conversion would."""
+    """Convert any data frame to Polars. Unlike `polars.from_pandas`, this does not need PyArrow."""
     import polars as pl
 
     table = nw.from_native(frame)
@@ -98,7 +98,7 @@ def to_polars(frame: Any) -> pl.DataFrame:
 
 
 def polars_column(series: Series) -> pl.Series:
-    """One column as Polars; values of mixed kinds become text."""
+    """Convert a column to Polars; values of mixed types become text."""
     import polars as pl
 
     if series.implementation.is_polars() or series.implementation.is_pyarrow():
@@ -111,15 +111,15 @@ def polars_column(series: Series) -> pl.Series:
 
 
 def plain_values(series: Series) -> Series:
-    """Without PyArrow's dictionaries: whatever these hold, Polars takes it for text."""
+    """Decode dictionary arrays of PyArrow, which Polars would convert to text."""
     native = series.to_native()
     if not series.implementation.is_pyarrow() or not str(native.type).startswith("dictionary"):
         return series
     return _wrap(native.cast(native.type.value_type)).alias(series.name)
 
 
-def takeable(series: Series) -> Series:
-    """PyArrow cannot pick rows of string views; of plain text it can."""
+def indexable(series: Series) -> Series:
+    """Convert string views of PyArrow, which cannot be indexed, to plain strings."""
     native = series.to_native()
     if not series.implementation.is_pyarrow() or str(native.type) != "string_view":
         return series
@@ -136,7 +136,7 @@ def _column(values: Any, kind: Kind) -> Any:
 
 
 def _of_one_kind(values: list[Any]) -> pl.Series:
-    """Names of mixed kinds as text: Polars has no column for them, or would turn integers into floats."""
+    """Return a Polars series; values of mixed types become text."""
     import polars as pl
 
     values = of_one_kind(values)
@@ -147,7 +147,7 @@ def _of_one_kind(values: list[Any]) -> pl.Series:
 
 
 def _hide(series: Series, known: np.ndarray[Any, np.dtype[np.bool_]]) -> Series:
-    """Null where not known."""
+    """Set the rows that are not known to null."""
     frame = nw.from_dict(
         {"name": _column(series, series.implementation), "known": known}, backend=series.implementation
     )
@@ -155,7 +155,7 @@ def _hide(series: Series, known: np.ndarray[Any, np.dtype[np.bool_]]) -> Series:
 
 
 def _nullable(series: Series) -> Series:
-    """pandas would make floats of NumPy integers beside a null; their nullable twins stay integers."""
+    """Convert to a nullable dtype of pandas, so that integers do not become floats beside a null."""
     dtype = str(getattr(series.to_native(), "dtype", ""))
     if not series.implementation.is_pandas_like() or not dtype.startswith(("int", "uint", "bool")):
         return series

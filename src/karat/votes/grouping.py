@@ -1,4 +1,4 @@
-"""Votes in any order -> the votes of each task side by side, and only names that occur."""
+"""Group votes by task and drop names without votes."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ __all__ = ["grouped", "merged", "renumber", "renumber_seen", "take", "votes_only
 
 
 def votes_only(task: Codes, annotator: Codes, label: Codes) -> tuple[Codes, Codes, Codes]:
-    """Rows that have a label: the very arrays, where all rows have one."""
+    """Return the rows that have a label; the same arrays, without a copy, if all rows have one."""
     if label.size and label.min() != MISSING:
         return task, annotator, label
     voted = np.flatnonzero(label != MISSING)
     if not voted.size:
-        raise InputError("there is not a single vote: every label is missing")
+        raise InputError("there are no votes: every label is missing")
     return task[voted], annotator[voted], label[voted]
 
 
 def merged(task: Codes, annotator: Codes, label: Codes) -> tuple[Codes, Codes, Codes]:
     found = majority_of_repeats(task, annotator, label)
     if not len(found[0]):
-        raise InputError("there is not a single vote left: every annotator is torn between labels on every task")
+        raise InputError("there are no votes left: the repeated votes of every annotator are tied on every task")
     return found
 
 
 def grouped(
     task: Codes, annotator: Codes, label: Codes, counts: NDArray[np.int64], n_classes: int
 ) -> tuple[NDArray[np.int64], Codes, sort_votes.Labels]:
-    """Where the votes of each task that has any begin, and (annotator, label) of the votes in that order."""
+    """Return the first vote of each task with votes, and the annotators and labels of the votes grouped by task."""
     start = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=start[1:])
     by_annotator = np.empty(len(task), np.int32)
@@ -46,7 +46,7 @@ def grouped(
 
 
 def renumber_seen(annotator: Codes, n: int) -> NDArray[np.bool_]:
-    """Which annotators have votes; these are counted without the others, in place."""
+    """Renumber the annotators in place without those who have no votes, and return who has votes."""
     seen: NDArray[np.bool_] = sort_votes.count(annotator, n) > 0
     if not seen.all():
         sort_votes.renumber(annotator, renumber(seen))

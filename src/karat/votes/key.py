@@ -1,4 +1,4 @@
-"""Match known truths to the tasks and classes of votes. Everything that judges labels by truths uses a `Key`."""
+"""Match known truths to the tasks and classes of votes. All comparisons of labels with truths use a `Key`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Key", "key_of_codes", "make_key"]
 class Key:
     """Known truths as codes of the tasks and classes of some votes.
 
-    A class that nobody voted for gets a code after those of the classes with votes, so no label can be right there.
+    A class that nobody voted for gets a code after those of the other classes, so no label equals it.
     """
 
     codes: Codes  # [T] the true class of each task, MISSING where it is unknown
@@ -43,7 +43,7 @@ class Key:
         return int(np.count_nonzero(self.codes >= len(self.class_names) - self.n_new_classes))
 
     def without(self, gold: Codes) -> Codes:
-        """[T] the codes without tasks that have a gold truth: the method was given these, so they do not test it."""
+        """Return the codes, [T], without the tasks whose truth the method was given."""
         return np.where(gold == MISSING, self.codes, np.int32(MISSING))
 
 
@@ -63,7 +63,7 @@ def make_key(tasks: Sequence[Any], truths: Sequence[Any], task_names: Names, cla
 
 
 def key_of_codes(codes: Codes, class_names: Names) -> Key:
-    """Take truths that are codes already; a negative code means unknown."""
+    """Return the key for truths that are codes already; a negative code means unknown."""
     n_classes, found = len(class_names), np.where(codes < 0, MISSING, codes).astype(np.int64)
     new, place = np.unique(found[found >= n_classes], return_inverse=True)
     found[found >= n_classes] = n_classes + place

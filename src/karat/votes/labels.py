@@ -1,4 +1,4 @@
-"""Labels -> classes: which labels are no votes, and which classes the others and the gold truths are."""
+"""Encode labels and gold truths as classes, and decide which labels mean "no vote"."""
 
 from __future__ import annotations
 
@@ -24,14 +24,23 @@ from karat.votes.names import (
     without,
 )
 
-__all__ = ["MINUS_ONE", "MISSING_LABELS", "Settled", "drop_missing", "is_dropped", "is_missing", "listed", "settle"]
+__all__ = [
+    "MINUS_ONE",
+    "MISSING_LABELS",
+    "ClassCodes",
+    "drop_missing",
+    "encode_classes",
+    "is_dropped",
+    "is_missing",
+    "listed",
+]
 
-MISSING_LABELS = ("NA", "null", "NaN")  # beside null, NaN and blank, which are never a label
-MINUS_ONE = 'cells of -1, taken as "no vote"'  # how `Counts.left_out` calls them
+MISSING_LABELS = ("NA", "null", "NaN")  # in addition to null, NaN and blank text, which are never labels
+MINUS_ONE = 'cells of -1, taken as "no vote"'  # the key in `Counts.left_out`
 
 
-class Settled(NamedTuple):
-    """Every label and every gold truth as codes into one vocabulary of classes."""
+class ClassCodes(NamedTuple):
+    """Labels and gold truths as codes of the same classes."""
 
     labels: Codes
     truths: Codes
@@ -39,15 +48,15 @@ class Settled(NamedTuple):
 
 
 def drop_missing(labels: Coded, missing: Iterable[Any] | None, is_wide: bool = False) -> Coded:
-    """Labels that say "no vote" become MISSING."""
+    """Set labels that mean "no vote" to MISSING."""
     labels = without(labels, lambda name: is_missing(name, missing))
     if is_wide and missing is None and all(map(is_integer_text, to_list(labels.names))):
-        return without(labels, lambda name: text_of(name) == "-1")  # Snorkel's way to say "did not vote"
+        return without(labels, lambda name: text_of(name) == "-1")  # Snorkel uses -1 for "no vote"
     return labels
 
 
 def is_dropped(cells: Coded, labels: Coded, missing: Iterable[Any] | None) -> NDArray[np.bool_]:
-    """Cells of -1 that became MISSING although nobody said that -1 is no vote."""
+    """Return which cells of -1 became MISSING although `missing` was not given."""
     if missing is not None:
         return np.zeros(len(cells.codes), np.bool_)
     minus_one = [code for code, name in enumerate(to_list(cells.names)) if text_of(name) == "-1"]
@@ -56,58 +65,58 @@ def is_dropped(cells: Coded, labels: Coded, missing: Iterable[Any] | None) -> ND
 
 
 def is_missing(label: Any, missing: Iterable[Any] | None) -> bool:
-    """Null, NaN, blank, or one of the words that mean "no vote"."""
+    """Return whether a label is null, NaN, blank, or one of the texts that mean "no vote"."""
     if label is None or is_blank(label) or type(label).__name__ in ("NAType", "NaTType"):  # of pandas
         return True
     words = MISSING_LABELS if missing is None else missing
     return label != label or text_of(label) in map(text_of, words)  # only NaN differs from itself
 
 
-def settle(
+def encode_classes(
     labels: Coded,
     truths: list[Any],
     classes: Sequence[Any] | None,
     is_text: bool,
     where: Callable[[int], str],
-) -> Settled:
-    """One vocabulary: the classes given, else all labels and truths that occur, sorted."""
+) -> ClassCodes:
+    """Encode labels and truths. The classes are those given, otherwise all labels and truths, sorted."""
     if classes is not None:
-        return _settle_given(labels, truths, _checked(classes), is_text, where)
+        return _encode_given_classes(labels, truths, _checked(classes), is_text, where)
     unseen = match(truths, labels.names) == MISSING
     new = {text_of(truth): truth for truth, is_new in zip(truths, unseen, strict=True) if is_new}
     if new:
         labels = _extend(labels, list(new.values()))
     if is_text:
         labels = integer_names(labels)
-    return Settled(labels.codes, match(truths, labels.names), labels.names)
+    return ClassCodes(labels.codes, match(truths, labels.names), labels.names)
 
 
 def _extend(labels: Coded, new: list[Any]) -> Coded:
     known = to_list(labels.names)
-    both = known + [_alike(value, known) for value in new]
+    both = known + [_same_type(value, known) for value in new]
     try:
-        coded = encode_series(series_like(both, labels.names))  # type: ignore[arg-type]  # where it is no series
-    except Exception:  # each library has its own ways to refuse values
+        coded = encode_series(series_like(both, labels.names))  # type: ignore[arg-type]  # the names may be an array
+    except Exception:  # each library raises its own exceptions
         coded = None
     if coded is None or len({isinstance(value, str) for value in both}) > 1:
         raise InputError(
-            f"the gold truth {new[0]!r} and the labels (such as {known[0]!r}) are of different kinds; "
+            f"the gold truth {new[0]!r} and the labels (such as {known[0]!r}) have different types; "
             "write both in the same way"
         ) from None
     return Coded(renumber(labels.codes, coded.codes[: len(known)]), coded.names)
 
 
-def _alike(value: Any, known: list[Any]) -> Any:
-    """The value in the kind of the known names, where it can be written so: "7" becomes 7 beside 5 and 6."""
+def _same_type(value: Any, known: list[Any]) -> Any:
+    """Convert the value to the type of the known names if possible: "7" becomes 7 if these are 5 and 6."""
     if all(isinstance(name, str) for name in known):
         return text_of(value)
     are_integers = all(isinstance(name, int) and not isinstance(name, bool) for name in known)
     return int(text_of(value)) if are_integers and is_integer_text(value) else value
 
 
-def _settle_given(
+def _encode_given_classes(
     labels: Coded, truths: list[Any], classes: list[Any], is_text: bool, where: Callable[[int], str]
-) -> Settled:
+) -> ClassCodes:
     given, known = as_column(classes), to_list(labels.names)
     class_of = match(known, given)
     outside = np.flatnonzero(class_of == MISSING)
@@ -117,14 +126,14 @@ def _settle_given(
     truth_codes = match(truths, given)
     if (truth_codes == MISSING).any():
         _refuse("gold truth", truths[int(np.argmax(truth_codes == MISSING))], classes)
-    return Settled(renumber(labels.codes, class_of), truth_codes, _name(classes, labels, class_of, is_text))
+    return ClassCodes(renumber(labels.codes, class_of), truth_codes, _name(classes, labels, class_of, is_text))
 
 
 def _name(classes: list[Any], labels: Coded, class_of: Codes, is_text: bool) -> Names:
-    """The classes in the order given, written as the labels are."""
+    """Return the classes in the order given, with the type of the labels."""
     known = to_list(labels.names)
     seen = {int(code): name for code, name in zip(class_of, known, strict=True)}
-    values = [seen.get(code, _alike(value, known)) for code, value in enumerate(classes)]
+    values = [seen.get(code, _same_type(value, known)) for code, value in enumerate(classes)]
     if is_text and all(map(is_integer_text, values)):
         return series_like([int(value) for value in values], nw.new_series("", [0], backend="polars"))
     return series_like(values, labels.names)

@@ -1,4 +1,4 @@
-"""Label matrices with a row per task and a column per annotator -> the votes that they hold."""
+"""Read votes from label matrices with one row per task and one column per annotator."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["matrix_names", "matrix_votes"]
 def matrix_votes(
     matrix: ArrayLike, abstain: Any
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any], tuple[int, int]]:
-    """Row, column and label of each entry that does not abstain, and the shape of the matrix."""
+    """Return row, column and label of each vote, and the shape of the matrix."""
     values = _as_matrix(matrix)
     voted = _differs(values, abstain)
     if isinstance(matrix, np.ma.MaskedArray):
@@ -27,34 +27,34 @@ def matrix_votes(
 
 
 def matrix_names(given: Sequence[Any] | None, length: int, what: str) -> tuple[Codes, NDArray[Any]]:
-    """The code of each row or column, and the sorted names; numbers from 0 where no names are given."""
+    """Return the code of each row or column and the sorted names, by default numbers from 0."""
     if given is None:
         return np.arange(length, dtype=np.int32), np.arange(length)
     codes, names = encode(list(given))
     if len(codes) != length:
-        raise InputError(f"{what} must have a name for each of the {length:,} in the matrix, but has {len(codes):,}")
+        raise InputError(f"{what} must have {length:,} names, one for each in the matrix, but has {len(codes):,}")
     if len(names) != length:
-        raise InputError(f"{what} must be different names, but some are missing or there more than once")
+        raise InputError(f"{what} must be distinct names, but some are missing or repeated")
     return codes, names
 
 
 def _as_matrix(matrix: Any) -> NDArray[Any]:
     if hasattr(matrix, "columns"):
-        raise InputError("a data frame has names of its own: read it with karat.read(frame, wide=True, missing=[-1])")
+        raise InputError("this is a data frame, not a matrix; read it with karat.read(frame, wide=True, missing=[-1])")
     try:
         values = np.asarray(matrix)
     except ValueError as error:
         raise InputError(f"the rows of the matrix must be equally long ({error})") from None
     if values.ndim != 2:
         raise InputError(
-            f"a label matrix has a row per task and a column per annotator, but this array has the shape {values.shape}"
+            f"a label matrix has one row per task and one column per annotator, but the shape is {values.shape}"
         )
     is_mixed = values.dtype.kind == "U" and not isinstance(matrix, np.ndarray)  # NumPy turns [1, "a"] into text
     return np.asarray(matrix, dtype=object) if is_mixed else values
 
 
 def _differs(values: NDArray[Any], abstain: Any) -> NDArray[np.bool_]:
-    """Where there is a vote; missing values of arrays of objects are found when labels are encoded."""
+    """Return which entries are votes. Missing values in arrays of objects are found when labels are encoded."""
     different: NDArray[np.bool_] = values != (str(abstain) if values.dtype.kind == "U" else abstain)
     if values.dtype.kind == "f":
         different = different & ~np.isnan(values)
@@ -62,7 +62,7 @@ def _differs(values: NDArray[Any], abstain: Any) -> NDArray[np.bool_]:
 
 
 def _whole(labels: NDArray[Any]) -> NDArray[Any]:
-    """Integers where missing values made floats of them."""
+    """Convert floats to integers if all are whole, because missing values turn integers into floats."""
     if labels.dtype.kind == "f" and np.isfinite(labels).all() and (labels == np.rint(labels)).all():
         return labels.astype(np.int64)
     return labels

@@ -1,6 +1,6 @@
-"""Two sets of votes become one: the same arrays as if all votes had been read at once.
+"""Merge two sets of votes. The arrays are the same as if all votes had been read at once.
 
-Only tasks that have new votes are sorted again; the votes of all others are copied as they are.
+Only tasks with new votes are sorted again; the votes of all other tasks are copied.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Joined", "Merged", "Piece", "join_names", "merge", "stitch"]
 
 
 class Joined(NamedTuple):
-    """Names of both sides, and where those of each side are among them."""
+    """The names of both sets, and the new codes of the names of each set."""
 
     names: Names
     old: Codes
@@ -35,11 +35,11 @@ class Merged(NamedTuple):
     tasks: Joined
     annotators: Joined
     touched: NDArray[np.int64]  # tasks that have new votes
-    added: int  # votes: of repeated ones some are left out
+    added: int  # the number of votes that were added, without repeated votes that were left out
 
 
 class Piece(NamedTuple):
-    """Some tasks of some votes, the places that they go to, and new codes of all annotators."""
+    """Some tasks of some votes, their new positions, and the new codes of the annotators."""
 
     votes: Annotations
     tasks: NDArray[np.int64]
@@ -48,7 +48,7 @@ class Piece(NamedTuple):
 
 
 def merge(old: Annotations, new: Annotations, repeated: Repeated = "first") -> Merged:
-    """All votes of both; of repeated ones, those of `old` came first."""
+    """Return the votes of both sets. Of repeated votes, those of `old` are the first."""
     tasks, annotators, classes = (
         join_names(getattr(old, name), getattr(new, name)) for name in ("task_names", "annotator_names", "class_names")
     )
@@ -78,7 +78,7 @@ def merge(old: Annotations, new: Annotations, repeated: Repeated = "first") -> M
 
 
 def _differs(touched: NDArray[np.int64], fresh: Annotations, gold: Codes, old: Annotations, tasks: Joined) -> Any:
-    """Which of them have more votes, or another truth: a task that got nothing but repeats is as it was."""
+    """Return which of the touched tasks have more votes or another truth than before."""
     place = np.full(len(tasks.names), MISSING, np.int64)
     place[tasks.old] = np.arange(old.n_tasks)
     at = place[touched]
@@ -87,9 +87,9 @@ def _differs(touched: NDArray[np.int64], fresh: Annotations, gold: Codes, old: A
 
 
 def join_names(old: Names, new: Names) -> Joined:
-    """The old names, and the new ones among them in sorted order (or behind, if the old ones are in no such order).
+    """Join the names. They are sorted if the old ones are; otherwise the new names come after the old ones.
 
-    A name that is written alike is the same: 7 in one file is "7" in another. Old names keep their order.
+    Names that are written in the same way are the same: 7 in one file is "7" in another. Old names keep their order.
     """
     place = _places(new, old)
     extra = np.flatnonzero(place == MISSING)
@@ -102,25 +102,25 @@ def join_names(old: Names, new: Names) -> Joined:
 
 def _join_integers(old: Names, extra: Names) -> tuple[Names, Codes] | None:
     numbers, more = _as_integers(old), _as_integers(extra)
-    if numbers is None or more is None or not _rising(numbers) or numbers.dtype.kind != more.dtype.kind:
+    if numbers is None or more is None or not _is_increasing(numbers) or numbers.dtype.kind != more.dtype.kind:
         return None
     both = np.concatenate([numbers, more])
-    order = np.argsort(both, kind="stable")  # two sorted runs: merged, not sorted
+    order = np.argsort(both, kind="stable")  # a stable sort merges two sorted runs in linear time
     names: Any = both[order]
     return nw.new_series("", names, backend=old.implementation) if isinstance(old, nw.Series) else names, rank_of(order)
 
 
 def _join_any(old: list[Any], extra: list[Any], like: Names) -> tuple[Names, Codes]:
-    """The codes count old names first, then extra ones."""
+    """Return the joined names, and the codes of the old and then of the extra names."""
     both = of_one_kind([*old, *extra])
     codes, names = encode(as_column(both))
-    if len(names) == len(both) and _rising(codes[: len(old)]):
+    if len(names) == len(both) and _is_increasing(codes[: len(old)]):
         return series_like(to_list(names), like), codes
     return series_like(both, like), np.arange(len(both), dtype=np.int32)
 
 
 def stitch(pieces: Sequence[Piece], n_tasks: int) -> Annotations:
-    """The tasks of all pieces at their places. Names and gold are for the caller to give."""
+    """Combine the tasks of all pieces. The caller sets names and gold."""
     cells, votes = np.zeros(n_tasks, np.int64), np.zeros(n_tasks, np.int64)
     for piece in pieces:
         cells[piece.places] = np.diff(piece.votes.task_ptr)[piece.tasks]
@@ -148,7 +148,7 @@ def _sort_again(
     has_new: NDArray[np.bool_],
     repeated: Repeated,
 ) -> Annotations:
-    """Old and new votes of the tasks that have new ones; tasks and annotators are named by their codes."""
+    """Return old and new votes of the tasks with new votes; the names of tasks and annotators are their codes."""
     again = np.flatnonzero(has_new[tasks.old])
     piece = Piece(old, again, np.arange(len(again)), annotators.old)
     before = stitch([piece], len(again)).votes()
@@ -165,28 +165,28 @@ def _sort_again(
 
 
 def _places(values: Names, names: Names) -> Codes:
-    """Where the values are among the names; MISSING where they are not. Integers are found without a dictionary."""
+    """Return the position of each value in the names, or MISSING. Integers are found by binary search."""
     wanted, known = _as_integers(values), _as_integers(names)
-    if wanted is None or known is None or not _rising(known) or wanted.dtype.kind != known.dtype.kind:
+    if wanted is None or known is None or not _is_increasing(known) or wanted.dtype.kind != known.dtype.kind:
         return match(to_list(values), names)
     place = np.searchsorted(known, wanted).clip(max=len(known) - 1)
     found: Codes = np.where(known[place] == wanted, place, MISSING).astype(np.int32)
     return found
 
 
-def _rising(values: NDArray[Any]) -> bool:
+def _is_increasing(values: NDArray[Any]) -> bool:
     return bool((values[1:] > values[:-1]).all())
 
 
 def _as_integers(names: Names) -> NDArray[Any] | None:
     if isinstance(names, nw.Series) and names.dtype in (nw.Int128, nw.UInt128):
-        return None  # NumPy has no such integers
+        return None  # NumPy has no 128-bit integers
     values = names.to_numpy() if isinstance(names, nw.Series) else np.asarray(names)
     return values if values.dtype.kind in "iu" and values.size else None
 
 
 def _with_classes(votes: Annotations, names: Names, code: Codes) -> Annotations:
-    """The same votes in other classes; the order of their codes stays."""
+    """Return the votes with other classes, in which the old classes keep their order."""
     if names is votes.class_names:
         return votes
     dtype = np.uint8 if len(names) <= 256 else np.uint16
@@ -198,13 +198,13 @@ def _with_classes(votes: Annotations, names: Names, code: Codes) -> Annotations:
 def _gold(old: Annotations, new: Annotations, tasks: Joined) -> Codes:
     gold = np.full(len(tasks.names), MISSING, np.int32)
     gold[tasks.old] = old.gold
-    told = np.flatnonzero(new.gold != MISSING)
-    gold[tasks.new[told]] = new.gold[told]
+    known = np.flatnonzero(new.gold != MISSING)
+    gold[tasks.new[known]] = new.gold[known]
     return gold
 
 
 def _still_missing(old: Names, new: Names, names: Names) -> Names:
-    """Those of both that are not among the names."""
+    """Return the entries of both lists that are not in the names."""
     both = join_names(old, new).names if len(new) else old
     if not len(both):
         return both
@@ -227,7 +227,7 @@ def _counts(old: Annotations, new: Annotations, repeated: int) -> Counts:
 
 
 def _unsigned(votes: Annotations) -> tuple[Any, Any, Any, Any]:
-    """As kernels take them."""
+    """Return the arrays with the unsigned types that kernels take."""
     return (
         votes.task_ptr.view(np.uint64),
         votes.cell_ptr.view(np.uint64),

@@ -1,4 +1,4 @@
-"""Columns of names -> codes into the sorted distinct names, which keep the column's own library and dtype."""
+"""Encode columns of names. The sorted distinct names keep the library and the dtype of the column."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ __all__ = [
     "without_blanks",
 ]
 
-CANONICAL = r"^(0|-?[1-9][0-9]*)$"  # as Python writes an integer: 7, not 007 or +7
+INTEGER_PATTERN = r"^(0|-?[1-9][0-9]*)$"  # an integer as Python writes it: 7, not 007 or +7
 
-MANY = 100_000  # names that are too many for a dictionary of Python
-NOT_BLANK = r"[^\s\x1c-\x1f]"  # these four are blank to Python, too
+MIN_NAMES_FOR_JOIN = 100_000  # from this number of names on, Polars joins replace Python dictionaries
+NOT_BLANK = r"[^\s\x1c-\x1f]"  # Python's str.strip also removes \x1c to \x1f
 
 
 @dataclass(frozen=True)
 class Coded:
-    """A column as codes, MISSING where it is null, and the sorted names that the codes count."""
+    """A column as codes (MISSING for null) and the sorted names."""
 
     codes: Codes
     names: Any  # a narwhals series
@@ -48,9 +48,9 @@ class Coded:
 
 
 def encode_column(series: nw.Series[Any], is_text: bool) -> Coded:
-    """A column of ids: null and blank are MISSING; in text, whole numbers become integers."""
+    """Encode a column of ids. Null and blank are MISSING; text that holds only integers becomes integers."""
     if is_text:
-        series = _numbers_at_once(series)
+        series = _text_to_integers(series)
     coded = encode_series(series)
     if not coded.names.dtype.is_numeric():
         coded = without_blanks(coded)
@@ -58,7 +58,7 @@ def encode_column(series: nw.Series[Any], is_text: bool) -> Coded:
 
 
 def encode_series(series: nw.Series[Any]) -> Coded:
-    """The codes of a column. Names are picked from its own rows, so they come back as they went in."""
+    """Encode a column. The names are rows of the column, so they keep their type."""
     present = ~_is_null(series)
     if present.all():
         return _encode_present(series)
@@ -70,7 +70,7 @@ def encode_series(series: nw.Series[Any]) -> Coded:
 
 
 def without(coded: Coded, is_missing: Callable[[Any], bool]) -> Coded:
-    """The same column, MISSING where the name is one of those to leave out."""
+    """Set the names for which `is_missing` is true to MISSING."""
     keep = np.array([not is_missing(name) for name in to_list(coded.names)], dtype=bool)
     if keep.all():
         return coded
@@ -78,7 +78,7 @@ def without(coded: Coded, is_missing: Callable[[Any], bool]) -> Coded:
 
 
 def without_blanks(coded: Coded) -> Coded:
-    """MISSING where the name is blank. Millions of names are searched at once for one that may be."""
+    """Set blank names to MISSING. Text in Polars is checked at once, without Python objects."""
     native = coded.names.to_native()
     if isinstance(native, pl.Series) and native.dtype == pl.String and native.str.contains(NOT_BLANK).all():
         return coded
@@ -86,12 +86,12 @@ def without_blanks(coded: Coded) -> Coded:
 
 
 def renumber(codes: Codes, new_code: NDArray[Any]) -> Codes:
-    """New codes for old; MISSING stays MISSING."""
+    """Replace old codes by new ones; MISSING stays MISSING."""
     return np.append(new_code, MISSING).astype(np.int32)[codes]
 
 
 def integer_names(coded: Coded) -> Coded:
-    """Names that were read as text become integers, in numerical order, if every one is an integer."""
+    """Convert names from text to integers, in numerical order, if every name is an integer."""
     numbers = as_integers(coded.names.to_native())
     if numbers is None:
         return coded
@@ -104,22 +104,22 @@ def is_blank(name: Any) -> bool:
 
 
 def match(values: Iterable[Any], names: Names) -> Codes:
-    """The code of each value among the names, MISSING where there is none, by how it is written.
+    """Return the code of the name that is written like each value, or MISSING.
 
-    So the task 7 of a data frame is found by the "7" of a text file, but 7 never by "007".
+    The task 7 of a data frame matches "7" of a text file, but not "007".
     """
     values = list(values)
-    if len(names) >= MANY and (found := _match_many(values, names)) is not None:
+    if len(names) >= MIN_NAMES_FOR_JOIN and (found := _match_many(values, names)) is not None:
         return found
     try:
         set(values)
-    except TypeError as error:  # a list or a dict is no name
-        raise InputError(f"{error}; expected text, numbers or truth values") from None
+    except TypeError as error:  # a list or a dict cannot be a name
+        raise InputError(f"{error}; expected text, numbers or booleans") from None
     return look_up(values, names)
 
 
 def _match_many(values: list[Any], names: Names) -> Codes | None:
-    """The same by a join, where names and values are all text or all integers: objects of Python would not fit."""
+    """Match by a join, which needs less memory; None unless names and values are all text or all integers."""
     kinds = {type(value) for value in values}
     native = names.to_native() if isinstance(names, nw.Series) else None
     if not isinstance(native, pl.Series) or kinds not in ({str}, {int}):
@@ -137,7 +137,7 @@ def _match_many(values: list[Any], names: Names) -> Codes | None:
 
 
 def is_integer_text(name: Any) -> bool:
-    return re.fullmatch(CANONICAL[1:-1], text_of(name)) is not None
+    return re.fullmatch(INTEGER_PATTERN[1:-1], text_of(name)) is not None
 
 
 def _encode_present(series: nw.Series[Any]) -> Coded:
@@ -150,7 +150,7 @@ def _encode_present(series: nw.Series[Any]) -> Coded:
 
 
 def _of_one_kind(series: nw.Series[Any]) -> nw.Series[Any]:
-    """A column of Python objects may hold values of several kinds."""
+    """Convert a column of Python objects to values of one type."""
     if series.dtype != nw.Object:
         return series
     values = series.to_list()
@@ -170,9 +170,9 @@ def _codes(series: nw.Series[Any]) -> Codes:
 
 
 def _codes_of_text(text: pl.Series) -> Codes:
-    """An Enum of the sorted names counts them in that order."""
+    """Return the codes of text: the physical values of a Polars Enum of the sorted names."""
     names = text.unique()
-    names = names.sort(multithreaded=len(names) > MANY)
+    names = names.sort(multithreaded=len(names) > MIN_NAMES_FOR_JOIN)
     codes: Codes = text.cast(pl.Enum(names)).to_physical().cast(pl.Int32).to_numpy()
     return codes
 
@@ -182,18 +182,18 @@ def _codes_of_objects(series: nw.Series[Any]) -> Codes:
     values[:] = series.to_list()
     try:
         return encode(values)[0]
-    except TypeError:  # a list or a dict has no place in a vocabulary
+    except TypeError:  # a list or a dict cannot be a name
         kind = type(
             next(value for value in values if not hasattr(value, "__hash__") or value.__hash__ is None)
         ).__name__
         raise InputError(
-            f'column "{series.name}" holds a {kind}; expected text, numbers or truth values (an export of a tool that '
-            "is not recognised is read with --format TOOL)"
+            f'column "{series.name}" holds a {kind}; expected text, numbers or booleans (if an annotation tool wrote '
+            "the file, name the tool with --format TOOL)"
         ) from None
 
 
 def _as_text(series: nw.Series[Any]) -> pl.Series | None:
-    """The column as Polars text, or None if it holds anything else."""
+    """Return the column as Polars text, or None if it holds anything else."""
     if series.dtype not in (nw.String, nw.Categorical, nw.Enum, nw.Object):
         return None
     if series.implementation.is_polars() or series.implementation.is_pyarrow():
@@ -208,10 +208,10 @@ def _as_text(series: nw.Series[Any]) -> pl.Series | None:
 
 
 def _through_arrow(native: Any) -> pl.Series | None:
-    """Text without making objects of Python, where the library can hand it over so."""
+    """Convert text through Arrow, without Python objects, or return None if that fails."""
     try:
         column = pl.Series(native)
-    except Exception:  # pandas needs pyarrow for it, and its absence shows in many ways
+    except Exception:  # pandas needs PyArrow for this; without it, several exceptions are possible
         return None
     return column if column.dtype == pl.String and column.null_count() == 0 else None
 
@@ -223,14 +223,14 @@ def _is_null(series: nw.Series[Any]) -> NDArray[np.bool_]:
     return null
 
 
-def _numbers_at_once(series: nw.Series[Any]) -> nw.Series[Any]:
-    """Millions of integers are faster to count as numbers than to look up as text."""
+def _text_to_integers(series: nw.Series[Any]) -> nw.Series[Any]:
+    """Convert text that holds only integers, because integers are encoded faster than text."""
     numbers = as_integers(series.to_native())
     return series if numbers is None else nw.from_native(numbers, series_only=True)
 
 
 def as_integers(text: pl.Series) -> pl.Series | None:
-    if text.dtype != pl.String or text.null_count() == len(text) or not text.str.contains(CANONICAL).all():
+    if text.dtype != pl.String or text.null_count() == len(text) or not text.str.contains(INTEGER_PATTERN).all():
         return None
     numbers = text.cast(pl.Int64, strict=False)
     return numbers if numbers.null_count() == text.null_count() else None  # too long for 64 bits

@@ -1,4 +1,4 @@
-"""Annotations as notebooks show them: small tables in the colours of the page, dark or light."""
+"""HTML for notebooks: small tables that use the colours of the page, dark or light."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["annotations_html", "cell_html", "meter_html", "name_html", "page_html", "table_html"]
 
-CLASSES = 8  # shown at most
-LONGEST = 60  # characters of a name
+CLASSES_SHOWN = 8  # largest number of classes shown
+MAX_NAME_LENGTH = 60  # characters shown of a name
 
 STYLE = (
     "<style>.karat{font-size:.9em;line-height:1.4}"
@@ -27,13 +27,13 @@ STYLE = (
 
 def annotations_html(votes: Annotations) -> str:
     per_task, shares = votes.votes_per_task, _class_shares(votes)
-    most = np.argsort(-shares, kind="stable")[:CLASSES]
+    most = np.argsort(-shares, kind="stable")[:CLASSES_SHOWN]
     rows = [
         [name_html(votes.class_names, k), meter_html(shares[k]), cell_html(f"{shares[k]:.1%}")] for k in most.tolist()
     ]
     return page_html(
         f"<b>Annotations</b>: {votes.n_votes:,} votes, {votes.n_tasks:,} tasks, {votes.n_annotators:,} annotators",
-        f"{_span(int(per_task.min()), int(per_task.max()))} votes a task, {per_task.mean():.1f} on average",
+        f"{_span(int(per_task.min()), int(per_task.max()))} votes per task, {per_task.mean():.1f} on average",
         table_html(["class", "", "share of votes"], rows, votes.n_classes),
         *_left_out(votes),
     )
@@ -83,4 +83,4 @@ def meter_html(share: float) -> str:
 
 def name_html(names: Any, code: int) -> str:
     text = str(names[code])
-    return escape(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
+    return escape(text if len(text) <= MAX_NAME_LENGTH else text[: MAX_NAME_LENGTH - 1] + "…")

@@ -1,4 +1,4 @@
-"""Several votes of one annotator on one task -> the one that they gave most often."""
+"""Repeated votes of an annotator on a task: their majority, and how often they agree."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Repeats(NamedTuple):
 
 
 def majority_of_repeats(task: Codes, annotator: Codes, label: Codes) -> tuple[Codes, Codes, Codes]:
-    """One vote per annotator and task: the most frequent one; whoever is torn between several has not voted.
+    """Return one vote per annotator and task, the most frequent one. If several are tied, there is no vote.
 
-    That makes the outcome free of the order of the rows, and is what a judge deserves whose verdict turns when the
-    answers change places.
+    The result does not depend on the order of the rows. An LLM judge whose verdict changes when the answers are swapped
+    therefore has no vote.
     """
     of_group, first, (row, count) = _groups(task, annotator, label)
     group = of_group[row]
@@ -39,7 +39,7 @@ def majority_of_repeats(task: Codes, annotator: Codes, label: Codes) -> tuple[Co
 
 def count_repeats(task: Codes, annotator: Codes, label: Codes) -> Repeats:
     pair = np.sort(_pairs(task, annotator))
-    if (pair[1:] != pair[:-1]).all():  # as nearly always, and far cheaper to see than to count
+    if (pair[1:] != pair[:-1]).all():  # the usual case, and this check is cheap
         return Repeats(0, 0)
     of_group, _, (_, count) = _groups(task, annotator, label)
     votes = np.bincount(of_group)
@@ -47,13 +47,13 @@ def count_repeats(task: Codes, annotator: Codes, label: Codes) -> Repeats:
 
 
 def _groups(task: Codes, annotator: Codes, label: Codes) -> tuple[Integers, Integers, tuple[Integers, Integers]]:
-    """-> the group (task and annotator) of each vote; a row of each group; a row of each label in it, and how often."""
+    """Return the group (task and annotator) of each vote, a row of each group, and a row and count per label."""
     _, first, of_group = np.unique(_pairs(task, annotator), return_index=True, return_inverse=True)
     _, row, count = np.unique(of_group * (np.int64(label.max()) + 1) + label, return_index=True, return_counts=True)
     return of_group, first, (row, count)
 
 
 def _pairs(task: Codes, annotator: Codes) -> Integers:
-    """One number for each task and annotator."""
+    """Return one number for each pair of task and annotator."""
     numbers: Integers = task * (np.int64(annotator.max()) + 1) + annotator
     return numbers

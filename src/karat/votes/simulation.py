@@ -6,8 +6,8 @@
     z_i ~ tau, x_ji ~ pi_j        truth of task i; the prototype that j follows on it
     y_ij ~ v_{x_ji, z_i}          the vote
 
-The paper leaves open who is asked about a task: here annotators differ in activity. Tasks are drawn in pieces,
-each with random numbers of its own, so that a hundred million votes need the memory of one piece only.
+The paper does not model who votes on a task; here annotators differ in activity. Tasks are drawn in pieces, each with
+its own random numbers, so that even a hundred million votes need the memory of one piece only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from karat.errors import InputError
-from karat.votes.annotations import MOST_CLASSES, Annotations
+from karat.votes.annotations import MAX_CLASSES, Annotations
 from karat.votes.encoding import MISSING, Codes, as_column
 
 __all__ = ["Piece", "Process", "Simulation", "draw_process", "draw_truth", "pieces", "simulate"]
@@ -28,10 +28,11 @@ __all__ = ["Piece", "Process", "Simulation", "draw_process", "draw_truth", "piec
 Floats = NDArray[np.float64]
 
 VOTES_PER_PIECE = 2**20
-CLASS_STRENGTH = 1000.0  # sum of u: tau keeps close to the shares asked for
-PROTOTYPE_STRENGTH = 50.0  # sum of a_sk: the default prototypes keep their character
-SKILLED, CONFUSED, MISTAKEN = 0.85, 0.3, 0.5  # chances to be right, and to take a class for the next one
-FEW = 8  # annotators per vote: beyond, drawing again is cheaper than weighing everybody
+CLASS_STRENGTH = 1000.0  # sum of u; tau stays close to the requested shares
+PROTOTYPE_STRENGTH = 50.0  # sum of a_sk; prototypes stay close to their means
+# The probabilities of a right vote, and of a vote for the next class (for the confused prototype)
+SKILLED_ACCURACY, CONFUSED_ACCURACY, CONFUSED_NEXT_CLASS = 0.85, 0.3, 0.5
+MAX_ANNOTATORS_PER_VOTE = 8  # annotators per vote; with more, rejection sampling is faster
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +42,7 @@ class Process:
     tau: Floats  # [K]
     weights: Floats  # [W, S] pi
     prototypes: Floats  # [S, K, K] v: truth in rows, vote in columns
-    activity: Floats  # [W] how likely each annotator is asked, sum 1
+    activity: Floats  # [W] probability that a vote is by each annotator, sum 1
     votes_per_task: float
     missing: float  # share of votes without a label
     seed: int
@@ -112,7 +113,7 @@ def simulate(
     votes_per_task : float, default 5.0
         The mean number of votes of a task.
     n_prototypes : int, default 2
-        The number of prototypes: a skilled one, one that takes classes for their neighbour, then random ones.
+        The number of prototypes: a skilled one, one that confuses each class with the next, then random ones.
     prototypes : array_like of shape (S, K, K), optional
         Prototypes to use instead. Each row is the distribution of the votes given the truth.
     prototype_weights : array_like of shape (S,), optional
@@ -191,7 +192,7 @@ def draw_process(
     missing: float = 0.0,
     seed: int = 0,
 ) -> Process:
-    """Draw the parameters of a simulation that are not given. `simulate` says what they mean."""
+    """Draw the parameters of a simulation that are not given; see `simulate`."""
     _check_sizes(n_annotators=n_annotators, n_classes=n_classes, n_prototypes=n_prototypes)
     _check_range("votes_per_task", votes_per_task, 1, n_annotators)
     _check_range("imbalance", imbalance, 1, 1e6)
@@ -209,7 +210,7 @@ def draw_process(
 
 
 def pieces(process: Process, n_tasks: int) -> Iterator[Piece]:
-    """Tasks 0 to n_tasks - 1 with their votes, piece by piece."""
+    """Yield tasks 0 to n_tasks - 1 with their votes, piece by piece."""
     for first, truth, rng in _truths(process, n_tasks):
         task, annotator = _who_votes(rng, process, len(truth))
         x = _draw(rng, process.weights, annotator)
@@ -220,7 +221,7 @@ def pieces(process: Process, n_tasks: int) -> Iterator[Piece]:
 
 
 def draw_truth(process: Process, n_tasks: int) -> Iterator[tuple[int, Codes]]:
-    """The first task and the truths of the same pieces, without their votes."""
+    """Yield the first task and the truths of each piece, without drawing votes."""
     return ((first, truth) for first, truth, _ in _truths(process, n_tasks))
 
 
@@ -234,29 +235,31 @@ def _truths(process: Process, n_tasks: int) -> Iterator[tuple[int, Codes, np.ran
 
 
 def _who_votes(rng: np.random.Generator, process: Process, n_tasks: int) -> tuple[Codes, Codes]:
-    """Task and annotator of each vote; votes per task differ by one where their mean is no whole number."""
+    """Draw task and annotator of each vote. Tasks differ by one vote if the mean is not a whole number."""
     least = int(process.votes_per_task)
     n_votes = least + (rng.random(n_tasks) < process.votes_per_task - least)
     start = np.cumsum(n_votes) - n_votes
     annotator = np.empty(n_votes.sum(), dtype=np.int32)
     for size in np.unique(n_votes):
         tasks = np.flatnonzero(n_votes == size)
-        annotator[start[tasks][:, None] + np.arange(size)] = _ask(rng, process.activity, len(tasks), int(size))
+        annotator[start[tasks][:, None] + np.arange(size)] = _draw_annotators(
+            rng, process.activity, len(tasks), int(size)
+        )
     return np.repeat(np.arange(n_tasks, dtype=np.int32), n_votes), annotator
 
 
-def _ask(rng: np.random.Generator, activity: Floats, n_tasks: int, size: int) -> Codes:
-    """[n_tasks, size]: different annotators for each task, the active ones more often."""
-    if len(activity) > FEW * size:
-        return _ask_again(rng, activity, n_tasks, size)
-    # The first of exponential clocks to ring: drawing without replacement, all at once.
+def _draw_annotators(rng: np.random.Generator, activity: Floats, n_tasks: int, size: int) -> Codes:
+    """Draw distinct annotators for each task, [n_tasks, size], in proportion to their activity."""
+    if len(activity) > MAX_ANNOTATORS_PER_VOTE * size:
+        return _draw_annotators_by_rejection(rng, activity, n_tasks, size)
+    # The smallest exponential variables give a weighted sample without replacement.
     clocks = rng.standard_exponential((n_tasks, len(activity))) / activity
     first = np.argpartition(clocks, size - 1, axis=1)[:, :size]
     return np.sort(first, axis=1).astype(np.int32)
 
 
-def _ask_again(rng: np.random.Generator, activity: Floats, n_tasks: int, size: int) -> Codes:
-    """Anybody, then somebody else in the place of those who are asked twice."""
+def _draw_annotators_by_rejection(rng: np.random.Generator, activity: Floats, n_tasks: int, size: int) -> Codes:
+    """Draw annotators with replacement, then redraw those who occur twice on a task."""
     everybody = activity[None]
     asked = _draw(rng, everybody, np.zeros(n_tasks * size, dtype=np.int32)).reshape(n_tasks, size)
     rows = np.arange(n_tasks)
@@ -271,9 +274,9 @@ def _ask_again(rng: np.random.Generator, activity: Floats, n_tasks: int, size: i
 
 
 def _draw(rng: np.random.Generator, probabilities: Floats, row: Codes) -> Codes:
-    """A category from the given row of probabilities, for each entry of `row`.
+    """Draw a category for each entry of `row` from that row of probabilities.
 
-    The cumulative sums of row r are moved to r ... r + 1, so that one sorted array serves them all.
+    The cumulative sums of row r are shifted to the range r to r + 1, so that one sorted array holds all rows.
     """
     n_rows, n = probabilities.shape
     sums = np.cumsum(probabilities, axis=1)
@@ -297,14 +300,14 @@ def _draw_prototypes(rng: np.random.Generator, n: int, n_classes: int, given: Ar
         return np.ones((n, 1, 1))
     right = np.eye(n_classes)
     following = np.roll(right, 1, axis=1)
-    skilled = _mixture(SKILLED * right)
-    confused = _mixture(CONFUSED * right + MISTAKEN * following)
+    skilled = _mixture(SKILLED_ACCURACY * right)
+    confused = _mixture(CONFUSED_ACCURACY * right + CONFUSED_NEXT_CLASS * following)
     rows = [PROTOTYPE_STRENGTH * skilled, PROTOTYPE_STRENGTH * confused, *[np.ones_like(right)] * max(n - 2, 0)]
     return np.array([[rng.dirichlet(row) for row in prototype] for prototype in rows[:n]])
 
 
 def _mixture(chances: Floats) -> Floats:
-    """What the chances leave is spread over all classes alike."""
+    """Distribute the remaining probability equally over all classes."""
     rest: Floats = (1 - chances.sum(axis=1, keepdims=True)) / len(chances)
     return chances + rest
 
@@ -317,7 +320,7 @@ def _checked_prototypes(given: ArrayLike, n_classes: int) -> Floats:
     if v.ndim != 3 or len(v) == 0 or v.shape[1:] != (n_classes, n_classes):
         raise InputError(f"prototypes must have the shape (any, {n_classes}, {n_classes}), not {v.shape}")
     if not (v >= 0).all() or not np.allclose(v.sum(axis=2), 1, atol=1e-6):
-        raise InputError("each row of a prototype must be probabilities: not negative, with the sum 1")
+        raise InputError("each row of a prototype must be probabilities: not negative, with sum 1")
     return v
 
 
@@ -331,7 +334,7 @@ def _shares(name: str, given: ArrayLike | None, n: int) -> Floats:
 
 def _check_sizes(**sizes: int) -> None:
     for name, size in sizes.items():
-        most = MOST_CLASSES if name == "n_classes" else 2**31 - 1
+        most = MAX_CLASSES if name == "n_classes" else 2**31 - 1
         if not 1 <= size <= most:
             raise InputError(f"{name} must be from 1 to {most:,}, not {size:,}")
 

@@ -16,7 +16,7 @@ from karat.io.folders.first_pass import FirstPass
 from karat.io.readers.truth import Truth
 from karat.votes.encoding import Codes, Names
 from karat.votes.frames import to_list
-from karat.votes.labels import Settled, settle
+from karat.votes.labels import ClassCodes, encode_classes
 from karat.votes.names import encode_series
 
 __all__ = ["Vocabulary", "code_of", "in_kind", "vocabulary"]
@@ -38,15 +38,15 @@ def vocabulary(
 ) -> Vocabulary:
     annotators = _union([one.annotators for one in passes], [one.voted for one in passes])
     labels = encode_series(nw.from_native(_union([one.labels for one in passes]), series_only=True))
-    settled = _settle(labels, truth, classes, is_text, passes)
+    encoded = _encode_classes(labels, truth, classes, is_text, passes)
     tasks = _in_one_kind([one.tasks for one in passes])
     weights = np.concatenate([np.full(len(s.tasks), s.rows / max(len(s.tasks), 1)) for s in passes])
     return Vocabulary(
         annotators=annotators,
         labels=labels.names.to_native(),
-        class_of=settled.labels,
-        classes=settled.names,
-        truths=settled.truths,
+        class_of=encoded.labels,
+        classes=encoded.names,
+        truths=encoded.truths,
         task_kind=tasks.dtype,
         splitters=_splitters(tasks, weights, n_ranges),
     )
@@ -82,17 +82,17 @@ def _in_one_kind(parts: list[pl.Series]) -> pl.Series:
     return pl.concat(frames, how="vertical_relaxed").get_column("name")
 
 
-def _settle(
+def _encode_classes(
     labels: Any, truth: Truth | None, classes: Sequence[Any] | None, is_text: bool, passes: Sequence[FirstPass]
-) -> Settled:
+) -> ClassCodes:
     if not len(labels.names):
-        raise InputError("there is not a single vote: every label is missing")
+        raise InputError("there are no votes: every label is missing")
 
     def where(row: int) -> str:
         name = labels.names.to_native()[row]
         return next(one.name for one in passes if (one.labels == name).any())
 
-    return settle(labels, to_list(truth.truth) if truth else [], classes, is_text, where)
+    return encode_classes(labels, to_list(truth.truth) if truth else [], classes, is_text, where)
 
 
 def _splitters(tasks: pl.Series, weights: NDArray[np.float64], n_ranges: int) -> list[Any]:

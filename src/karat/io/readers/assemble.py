@@ -14,7 +14,7 @@ from karat.io.readers.truth import Truth
 from karat.votes.annotations import Annotations, Repeated
 from karat.votes.encoding import MISSING, Codes
 from karat.votes.frames import to_list
-from karat.votes.labels import settle
+from karat.votes.labels import encode_classes
 from karat.votes.names import Coded, match
 
 __all__ = ["ReadOptions", "assemble", "count_more", "refuse_lost_ids"]
@@ -42,14 +42,14 @@ def assemble(
 ) -> Annotations:
     """Build Annotations with one list of classes. Rows that hold nothing are left out and counted."""
     truths = to_list(truth.truth) if truth else []
-    settled = settle(labels, truths, options.classes, is_text, where)
-    codes, left_out = _with_ids(tasks.codes, annotators.codes, settled.labels)
+    encoded = encode_classes(labels, truths, options.classes, is_text, where)
+    codes, left_out = _with_ids(tasks.codes, annotators.codes, encoded.labels)
     annotations = Annotations.from_codes(
         *codes,
         tasks.names,
         annotators.names,
-        settled.names,
-        gold=(match(to_list(truth.task), tasks.names), settled.truths) if truth else None,
+        encoded.names,
+        gold=(match(to_list(truth.task), tasks.names), encoded.truths) if truth else None,
         repeated=options.repeated,
     )
     return count_more(annotations, rows=left_out, missing=left_out) if left_out else annotations

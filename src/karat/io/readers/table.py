@@ -21,7 +21,7 @@ from karat.io.readers.kinds import common_kind, in_schema
 from karat.io.readers.limits import limit, refuse
 from karat.io.readers.source import Source, open_bytes, read_start, separator_of
 from karat.io.readers.streaming_codes import Growing, growing
-from karat.votes.frames import series_of, takeable
+from karat.votes.frames import indexable, series_of
 from karat.votes.names import Coded, encode_column, encode_series
 
 __all__ = ["Loaded", "Opened", "Table", "open_sources", "open_table"]
@@ -61,7 +61,7 @@ class Loaded(Table):
     mixed: frozenset[Any] = frozenset()  # columns that were made text, because files have them in several kinds
 
     def column(self, name: Any) -> nw.Series[Any]:
-        return takeable(self.frame.get_column(name))
+        return indexable(self.frame.get_column(name))
 
     def ids(self, column: Any) -> Coded:
         return encode_column(self.column(column), self.is_text or column in self.mixed)

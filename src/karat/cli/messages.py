@@ -1,4 +1,4 @@
-"""Words for people: all of them go to standard error, so that standard output holds results only."""
+"""Messages to the user. They go to standard error, so that standard output holds results only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from karat.api.run import Progress as RunProgress
     from karat.io.readers import Progress
 
-__all__ = ["complain", "count", "on_terminal", "say", "warn"]
+__all__ = ["count", "on_terminal", "print_error", "say", "warn"]
 
 
 def say(line: str) -> None:
@@ -28,17 +28,17 @@ def warn(line: str) -> None:
     typer.secho(f"warning: {line}", fg=typer.colors.YELLOW, err=True)
 
 
-def complain(line: str) -> None:
+def print_error(line: str) -> None:
     typer.secho(f"error: {line}", fg=typer.colors.RED, err=True)
 
 
 def count(number: int, thing: str, plural: str = "s") -> str:
-    """1 task, 2 tasks, 1,000 tasks."""
+    """Return text such as "1 task", "2 tasks" or "1,000 tasks"."""
     return f"{number:,} {thing}{'' if number == 1 else plural}"
 
 
 def on_terminal() -> RunProgress:
-    """The progress of a run: one line on standard error for the reading, then one for each fit."""
+    """Return the progress display of a run: one line on standard error for reading, then one for each fit."""
     from karat.api.run import Progress
     from karat.fitting.progress import on_terminal
 
@@ -47,7 +47,7 @@ def on_terminal() -> RunProgress:
 
 @contextmanager
 def reading_progress() -> Iterator[Callable[[Progress], None] | None]:
-    """One line that shows how far a long reading has come, where somebody is there to see it."""
+    """Show the progress of reading in one line, if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -58,7 +58,7 @@ def reading_progress() -> Iterator[Callable[[Progress], None] | None]:
 
 
 def reading_line(done: Progress) -> str:
-    """reading: 12,000,000 of about 100,000,000 rows, 25.3 million a second, 4 s left"""
+    """Return text such as "reading: 12,000,000 of about 100,000,000 rows, 25.3 million per second, 4 s left"."""
     of_all = "" if done.expected is None else f" of about {done.expected:,}"
     left = "" if done.seconds_left is None else f", {done.seconds_left:.0f} s left"
-    return f"reading: {done.rows:,}{of_all} rows, {done.rate / 1e6:.1f} million a second{left}"
+    return f"reading: {done.rows:,}{of_all} rows, {done.rate / 1e6:.1f} million per second{left}"
