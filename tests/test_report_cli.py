@@ -129,4 +129,4 @@ def test_a_chart_that_cannot_be_drawn_says_why(arguments, message, model, tmp_pa
 def test_a_method_without_prototypes_has_no_chart_of_them(tmp_path):
     done = run("plot", VOTES, "prototypes", "--method", "mv", "-o", tmp_path / "chart.svg")
     assert done.exit_code == 2
-    assert "mv learns no prototypes" in done.stderr
+    assert "mv does not learn prototypes" in done.stderr

@@ -151,6 +151,6 @@ def test_bytes_in_words(n: float, words: str) -> None:
 
 def test_dir_of_a_method_shows_settings_and_what_users_call() -> None:
     shown = {name for name in dir(karat.PTBCC()) if not name.startswith("_")}
-    assert shown >= {"tolerance", "n_prototypes", "settings", "defaults", "name", "fit", "partial_fit"}
+    assert shown >= {"tolerance", "n_prototypes", "name", "fit", "partial_fit"}
     hooks = {"start", "begin", "sweep", "expect", "learned", "why_not_updatable", "recompute_priors", "with_prior"}
     assert not shown & {*hooks, "warm_start", "sufficient_statistics", "earlier", "notes", "first_prototypes"}

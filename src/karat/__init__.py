@@ -49,7 +49,7 @@ _HOME = {
     "next_votes": "karat.api.next_votes",
     "read": "karat.io.readers",
     "read_each": "karat.io.readers",
-    "register": "karat.methods.lookup",
+    "register": "karat.methods.outside",
     "simulate": "karat.votes.simulation",
     "write_back": "karat.io.writeback",
     "write_votes": "karat.io.writers.votes",

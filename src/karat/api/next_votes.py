@@ -47,8 +47,8 @@ def next_votes(
         The annotators who may vote next. The default is all, in proportion to their votes so far.
     safe : float, default 0.95
         A label with this probability needs no further vote.
-    method : str or Method, default "anchored"
-        The method that is fitted to votes.
+    method : str or Method, optional
+        The method that is fitted to votes. The default is that of `karat.aggregate`.
     gold : path, data frame, mapping, str or bool, optional
         Known truths of some tasks.
     prior : Result or path, optional
