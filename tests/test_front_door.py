@@ -142,7 +142,7 @@ def test_evaluate_warns_of_truths_without_votes(tmp_path):
     votes = karat.Annotations.from_arrays([1, 1], ["a", "b"], ["x", "x"])
     with pytest.warns(karat.KaratWarning, match="1 truth belongs to a task without votes"):
         assert karat.evaluate(votes, {1: "x", 2: "y"}, "mv")[0]["n_truths_unused"] == 1
-    with pytest.raises(InputError, match="none of the 1 truth belongs to a task with votes"):
+    with pytest.raises(InputError, match="none of the 1 truths belongs to a task with votes"):
         karat.evaluate(votes, {7: "x"}, "mv")
 
 
