@@ -41,6 +41,7 @@ def aggregate(
     classes: list[Any] | None = None,
     repeated: Repeated = "first",
     missing: list[Any] | None = None,
+    keep_missing: bool = False,
     query: str | None = None,
     table: str | None = None,
     params: Mapping[str, Any] | None = None,
@@ -87,7 +88,9 @@ def aggregate(
     repeated : {"first", "last", "majority", "all", "error"}, default "first"
         Which votes count if an annotator voted on a task more than once.
     missing : list, optional
-        Labels that mean "no vote", besides null, NaN and blank.
+        Labels that mean "no vote", besides null, NaN and blank, instead of NA, None and the like (see `karat.read`).
+    keep_missing : bool, default False
+        Keep words such as NA and None as classes.
     query : str, optional
         The query to read from a database.
     table : str, optional
@@ -130,6 +133,7 @@ def aggregate(
         "classes": classes,
         "repeated": repeated,
         "missing": missing,
+        "keep_missing": keep_missing,
         "query": query,
         "table": table,
         "params": params,

@@ -46,6 +46,7 @@ def aggregate_files(
     classes: Sequence[Any] | None = None,
     repeated: Repeated = "first",
     missing: Sequence[Any] | None = None,
+    keep_missing: bool = False,
     probabilities: bool = False,
     on_step: OnStep | None = None,
     watch: OnStep | None = None,
@@ -60,7 +61,7 @@ def aggregate_files(
     _check(chosen, engine, gold)
     began, target = time.perf_counter(), Path(folder).expanduser().resolve()
     check_folder(target, _places(votes, gold))
-    options = ReadOptions(gold=gold, classes=classes, repeated=repeated, missing=missing)
+    options = ReadOptions(gold, classes, repeated, missing, keep_missing)
     with replacing_folder(target) as staging:
         engine.cluster.check_shared(staging.place)
         columns = (task, annotator, label)

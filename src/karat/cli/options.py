@@ -70,9 +70,13 @@ Missing = Annotated[
     typer.Option(
         "--missing",
         metavar="A,B",
-        help="Labels that mean 'no vote' beside blank; by default NA, null, NaN.",
+        help="Labels that mean 'no vote' beside blank; by default NA, N/A, #N/A, NaN, None, null, -, ?, {}.",
         rich_help_panel=COLUMNS,
     ),
+]
+KeepMissing = Annotated[
+    bool,
+    typer.Option("--keep-missing", help="Keep labels such as NA and None as classes.", rich_help_panel=COLUMNS),
 ]
 Repeated = Annotated[
     str,
@@ -130,6 +134,7 @@ class Reading:
     wide: Wide = False
     classes: Classes = None
     missing: Missing = None
+    keep_missing: KeepMissing = False
     repeated: Repeated = "first"
     query: Query = None
     table: Table = None
@@ -151,6 +156,7 @@ class Reading:
             "wide": self.wide,
             "classes": listed(self.classes),
             "missing": listed(self.missing),
+            "keep_missing": self.keep_missing,
             "repeated": self.repeated,
             "query": self.query,
             "table": self.table,
@@ -164,7 +170,7 @@ class Reading:
     def options(self) -> dict[str, Any]:
         """What was given, by the name of the option, but for --repeated, which has a default."""
         names = [one.name for one in fields(self) if one.name != "repeated"]
-        return {f"--{name}": getattr(self, name) for name in names}
+        return {f"--{name.replace('_', '-')}": getattr(self, name) for name in names}
 
     def read(self, files: list[str], gold: str | bool | None = None) -> Annotations:
         """Read the votes for a command that fits nothing."""

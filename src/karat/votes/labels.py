@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from karat.errors import InputError
 from karat.votes.encoding import MISSING, Codes, Names, as_column
@@ -24,10 +23,9 @@ from karat.votes.names import (
     without,
 )
 
-__all__ = ["MINUS_ONE", "MISSING_LABELS", "Settled", "drop_missing", "is_dropped", "is_missing", "listed", "settle"]
+__all__ = ["MISSING_LABELS", "Settled", "drop_missing", "is_missing", "listed", "missing_words", "settle"]
 
-MISSING_LABELS = ("NA", "null", "NaN")  # beside null, NaN and blank, which are never a label
-MINUS_ONE = 'cells of -1, taken as "no vote"'  # how `Counts.left_out` calls them
+MISSING_LABELS = ("NA", "N/A", "#N/A", "NaN", "null", "{}", "None", "-", "?")  # beside null and blank; case-blind
 
 
 class Settled(NamedTuple):
@@ -38,29 +36,39 @@ class Settled(NamedTuple):
     names: Names
 
 
-def drop_missing(labels: Coded, missing: Iterable[Any] | None, is_wide: bool = False) -> Coded:
+def missing_words(
+    missing: Sequence[Any] | None, keep_missing: bool, classes: Sequence[Any] | None
+) -> Sequence[Any] | None:
+    """Return the words that mean "no vote", or None for the usual ones. A class that the user names is none of them."""
+    if keep_missing and missing is not None:
+        raise InputError("--missing and --keep-missing contradict each other; leave one of them out")
+    if keep_missing:
+        return []
+    if missing is not None or classes is None:
+        return missing
+    named = set(map(_folded, [classes] if isinstance(classes, str) else classes))
+    return [word for word in MISSING_LABELS if _folded(word) not in named]
+
+
+def drop_missing(labels: Coded, missing: Iterable[Any] | None) -> Coded:
     """Labels that say "no vote" become MISSING."""
-    labels = without(labels, lambda name: is_missing(name, missing))
-    if is_wide and missing is None and all(map(is_integer_text, to_list(labels.names))):
-        return without(labels, lambda name: text_of(name) == "-1")  # Snorkel's way to say "did not vote"
-    return labels
-
-
-def is_dropped(cells: Coded, labels: Coded, missing: Iterable[Any] | None) -> NDArray[np.bool_]:
-    """Cells of -1 that became MISSING although nobody said that -1 is no vote."""
-    if missing is not None:
-        return np.zeros(len(cells.codes), np.bool_)
-    minus_one = [code for code, name in enumerate(to_list(cells.names)) if text_of(name) == "-1"]
-    dropped: NDArray[np.bool_] = np.isin(cells.codes, minus_one) & (labels.codes == MISSING)
-    return dropped
+    words = frozenset(map(_folded, MISSING_LABELS if missing is None else missing))
+    return without(labels, lambda name: _is_missing(name, words))
 
 
 def is_missing(label: Any, missing: Iterable[Any] | None) -> bool:
     """Null, NaN, blank, or one of the words that mean "no vote"."""
+    return _is_missing(label, frozenset(map(_folded, MISSING_LABELS if missing is None else missing)))
+
+
+def _is_missing(label: Any, words: frozenset[str]) -> bool:
     if label is None or is_blank(label) or type(label).__name__ in ("NAType", "NaTType"):  # of pandas
         return True
-    words = MISSING_LABELS if missing is None else missing
-    return label != label or text_of(label) in map(text_of, words)  # only NaN differs from itself
+    return label != label or _folded(label) in words  # only NaN differs from itself
+
+
+def _folded(label: Any) -> str:
+    return text_of(label).strip().casefold()
 
 
 def settle(

@@ -14,7 +14,7 @@ from karat.io.readers.truth import Truth
 from karat.votes.annotations import Annotations, Repeated
 from karat.votes.encoding import MISSING, Codes
 from karat.votes.frames import to_list
-from karat.votes.labels import settle
+from karat.votes.labels import missing_words, settle
 from karat.votes.names import Coded, match
 
 __all__ = ["ReadOptions", "assemble", "count_more", "refuse_lost_ids"]
@@ -28,7 +28,13 @@ class ReadOptions:
     classes: Sequence[Any] | None = None
     repeated: Repeated = "first"
     missing: Sequence[Any] | None = None
+    keep_missing: bool = False
     watch: WatchReading | None = None  # called with the progress of a long read
+
+    @property
+    def no_vote(self) -> Sequence[Any] | None:
+        """The words that mean "no vote", or None for the usual ones."""
+        return missing_words(self.missing, self.keep_missing, self.classes)
 
 
 def assemble(
