@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import karat
 from karat.errors import InputError, KaratWarning
+from karat.io.folders.first_pass import FirstPass
+from karat.io.folders.vocabulary import vocabulary
+from karat.io.readers.assemble import ReadOptions
 from karat.votes.frames import to_list
 from tests.cli_helpers import run, write
 from tests.readers_votes import votes_of
@@ -85,3 +94,144 @@ def test_minus_one_is_a_class_of_wide_tables_and_that_is_said(tmp_path: Path, ta
     ]
     assert to_list(karat.read(path, missing=[-1], **how).class_names) == [0, 1]
     assert to_list(karat.read(path, keep_missing=True, **how).class_names) == [-1, 0, 1]
+
+
+def said_by(path: object, **how: object) -> tuple[karat.Annotations, list[str]]:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        votes = karat.read(path, **how)
+    return votes, [str(one.message) for one in said]
+
+
+def counts_of(votes: karat.Annotations) -> dict[object, int]:
+    return dict(Counter(label for _, _, label in votes_of(votes)))
+
+
+def test_spellings_of_one_class_are_shown_with_their_counts(tmp_path: Path) -> None:
+    path = long_table(tmp_path, "cat", "Cat", "cat", "CAT", "dog", "dog.", "cow", "cow")
+    votes, said = said_by(path)
+    assert to_list(votes.class_names) == ["CAT", "Cat", "cat", "cow", "dog", "dog."]
+    assert said == [
+        "6 classes look like 3: cat (2) = CAT (1) = Cat (1), dog (1) = dog. (1); --normalise (normalise=True in "
+        "Python) merges them"
+    ]
+
+
+def test_normalise_merges_them_into_the_most_frequent_spelling(tmp_path: Path) -> None:
+    path = long_table(tmp_path, "cat", "Cat", "cat", "CAT", "dog.", "dog", "cow", "cow")
+    votes, said = said_by(path, normalise=True)
+    assert (counts_of(votes), said) == ({"cat": 4, "dog": 2, "cow": 2}, [])
+
+
+@pytest.mark.parametrize(
+    ("often", "once"),
+    [
+        ("Cat", "cat"),
+        ("cat", " cat"),
+        ("cat", "cat  "),
+        ("a b", "a  b"),
+        ("a b", "a\tb"),
+        ("caf\u00e9", "cafe\u0301"),
+        ("A", "\uff21"),
+        ("yes", "yes."),
+        ("1", "01"),
+        ("1.50", "1.5"),
+        ("STRASSE", "stra\u00dfe"),
+    ],
+)
+def test_what_is_one_spelling_of_another(tmp_path: Path, often: str, once: str) -> None:
+    path = long_table(tmp_path, often, once, often, "other")
+    assert said_by(path)[1][0].startswith("3 classes look like 2: ")
+    assert counts_of(karat.read(path, normalise=True)) == {often: 3, "other": 1}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("a", "b"), ("1", "2"), ("1", "10"), ("-1", "1"), ("+", "++"), ("...", "a")]
+)
+def test_what_is_no_spelling_of_another(tmp_path: Path, one: str, other: str) -> None:
+    votes, said = said_by(long_table(tmp_path, one, other, one, "x"), normalise=True)
+    assert (votes.n_classes, said) == (3, [])
+
+
+def test_numbers_that_are_written_differently_are_merged_and_reported(tmp_path: Path) -> None:
+    votes, said = said_by(long_table(tmp_path, "1", "1.0", "01", " 1", "2.0", "2.0", "3.5", "3.50"))
+    assert counts_of(votes) == {"1": 4, "2": 2, "3.5": 2}
+    assert said == [
+        'labels that differ only in number format were merged: 1 = " 1" (1) = 01 (1) = 1 (1) = 1.0 (1), '
+        "2 = 2.0 (2), 3.5 = 3.5 (1) = 3.50 (1)"
+    ]
+    votes, said = said_by(long_table(tmp_path, "0.0", "1", "1.0", "1.0"))
+    assert (to_list(votes.class_names), len(said)) == ([0, 1], 1)
+
+
+def test_numbers_of_one_format_stay_as_they_are(tmp_path: Path) -> None:
+    votes, said = said_by(long_table(tmp_path, "01", "02", "10", "01"))
+    assert (to_list(votes.class_names), said) == (["01", "02", "10"], [])
+
+
+def test_numbers_beside_words_are_shown_but_not_merged(tmp_path: Path) -> None:
+    votes, said = said_by(long_table(tmp_path, "1", "1.0", "x", "1"))
+    assert to_list(votes.class_names) == ["1", "1.0", "x"]
+    assert said[0].startswith("3 classes look like 2: 1 (2) = 1.0 (1); ")
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("labels", [["1", "1.0", "2", "2"], ["cat", "Cat ", "dog", "dog"]])
+def test_frames_are_merged_in_their_own_kind(frame: Any, labels: list[str]) -> None:
+    table = frame({"task": [1, 1, 2, 2], "worker": ["a", "b", "a", "b"], "label": labels})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KaratWarning)
+        votes = karat.read(table, normalise=True)
+    assert votes.n_classes == 2
+    assert type(votes.class_names.to_native()).__module__.startswith(frame.__module__.split(".")[0])
+
+
+def test_an_integer_and_its_text_are_one_class() -> None:
+    table = pd.DataFrame({"task": [1, 1, 2], "worker": ["a", "b", "a"], "label": [1, "1", "2"]})
+    assert to_list(karat.read(table).class_names) == ["1", "2"]
+
+
+def test_wide_tables_and_gold_are_normalised_too(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.csv", "task,a,b\n1,cat,Cat\n2,cat,dog\n3,dog,dog\n")
+    votes, said = said_by(path, wide=True, gold={1: "CAT"})
+    assert said[0].startswith("4 classes look like 2: cat (2) = Cat (1) = CAT (gold); ")
+    votes = karat.read(path, wide=True, gold={1: "CAT"}, normalise=True)
+    assert (counts_of(votes), votes.gold.tolist()) == ({"cat": 3, "dog": 3}, [0, -1, -1])
+
+
+def test_gold_in_another_number_format_is_the_same_class(tmp_path: Path) -> None:
+    gold = write(tmp_path / "gold.csv", "task,truth\nt0,1.0\nt1,2.0\n")
+    votes, _ = said_by(long_table(tmp_path, "1", "1", "2", "1"), gold=gold)
+    assert (to_list(votes.class_names), votes.gold.tolist()) == ([1, 2], [0, 1])
+
+
+def test_given_classes_are_the_spellings_to_merge_into(tmp_path: Path) -> None:
+    path = long_table(tmp_path, "cat", "cat", "Dog", "dog")
+    votes = karat.read(path, classes=["Cat", "Dog"], normalise=True)
+    assert (to_list(votes.class_names), counts_of(votes)) == (["Cat", "Dog"], {"Cat": 2, "Dog": 2})
+    with pytest.raises(InputError, match="'cat' is not among the classes Cat, Dog"):
+        karat.read(path, classes=["Cat", "Dog"])
+    assert to_list(karat.read(path, classes=["cat", "dog", "Dog"]).class_names) == ["cat", "dog", "Dog"]
+
+
+def test_normalise_on_the_command_line(tmp_path: Path) -> None:
+    path, out = long_table(tmp_path, "cat", "Cat", "cat", "dog"), tmp_path / "labels.csv"
+    said = run("aggregate", path, "--method", "mv", "-o", out).stderr
+    assert "warning: 3 classes look like 2: cat (2) = Cat (1); --normalise" in said
+    assert "look like" not in run("aggregate", path, "--method", "mv", "--normalise", "-o", out).stderr
+    assert karat.aggregate(path, "mv", normalise=True).label.to_list() == ["cat", "cat"]
+
+
+def test_workers_of_a_cluster_merge_the_same_spellings() -> None:
+    def part(*labels: str) -> FirstPass:
+        names = pl.Series(sorted(set(labels)))
+        counts = np.array([labels.count(name) for name in names])
+        people = pl.Series(["w"])
+        return FirstPass("v.csv", len(labels), 0, people, np.zeros(1, np.int32), names, counts, pl.Series(["t"]))
+
+    parts = [part("cat", "cat", "dog"), part("Cat", "Cat", "Cat", "dog")]
+    found = vocabulary(parts, None, ReadOptions(normalise=True), True, 1)
+    assert found.labels.to_list() == ["Cat", "cat", "dog"]
+    assert (to_list(found.classes), found.class_of.tolist()) == (["Cat", "dog"], [0, 0, 1])
+    with pytest.warns(KaratWarning, match=r"3 classes look like 2: Cat \(3\) = cat \(2\); "):
+        assert to_list(vocabulary(parts, None, ReadOptions(), True, 1).classes) == ["Cat", "cat", "dog"]

@@ -42,6 +42,7 @@ def aggregate(
     repeated: Repeated = "first",
     missing: list[Any] | None = None,
     keep_missing: bool = False,
+    normalise: bool = False,
     query: str | None = None,
     table: str | None = None,
     params: Mapping[str, Any] | None = None,
@@ -91,6 +92,8 @@ def aggregate(
         Labels that mean "no vote", besides null, NaN and blank, instead of NA, None and the like (see `karat.read`).
     keep_missing : bool, default False
         Keep words such as NA and None as classes.
+    normalise : bool, default False
+        Merge labels that differ only in case, spaces, Unicode form, a dot at the end or number format.
     query : str, optional
         The query to read from a database.
     table : str, optional
@@ -134,6 +137,7 @@ def aggregate(
         "repeated": repeated,
         "missing": missing,
         "keep_missing": keep_missing,
+        "normalise": normalise,
         "query": query,
         "table": table,
         "params": params,

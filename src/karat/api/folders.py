@@ -47,6 +47,7 @@ def aggregate_files(
     repeated: Repeated = "first",
     missing: Sequence[Any] | None = None,
     keep_missing: bool = False,
+    normalise: bool = False,
     probabilities: bool = False,
     on_step: OnStep | None = None,
     watch: OnStep | None = None,
@@ -61,7 +62,7 @@ def aggregate_files(
     _check(chosen, engine, gold)
     began, target = time.perf_counter(), Path(folder).expanduser().resolve()
     check_folder(target, _places(votes, gold))
-    options = ReadOptions(gold, classes, repeated, missing, keep_missing)
+    options = ReadOptions(gold, classes, repeated, missing, keep_missing, normalise)
     with replacing_folder(target) as staging:
         engine.cluster.check_shared(staging.place)
         columns = (task, annotator, label)

@@ -78,6 +78,14 @@ KeepMissing = Annotated[
     bool,
     typer.Option("--keep-missing", help="Keep labels such as NA and None as classes.", rich_help_panel=COLUMNS),
 ]
+Normalise = Annotated[
+    bool,
+    typer.Option(
+        "--normalise",
+        help="Merge labels that differ only in case, spaces, Unicode form, a final dot or number format.",
+        rich_help_panel=COLUMNS,
+    ),
+]
 Repeated = Annotated[
     str,
     typer.Option(
@@ -135,6 +143,7 @@ class Reading:
     classes: Classes = None
     missing: Missing = None
     keep_missing: KeepMissing = False
+    normalise: Normalise = False
     repeated: Repeated = "first"
     query: Query = None
     table: Table = None
@@ -157,6 +166,7 @@ class Reading:
             "classes": listed(self.classes),
             "missing": listed(self.missing),
             "keep_missing": self.keep_missing,
+            "normalise": self.normalise,
             "repeated": self.repeated,
             "query": self.query,
             "table": self.table,

@@ -71,7 +71,7 @@ def ingest(
     truth = None if options.gold in (None, False) else read_truth(options.gold, missing=options.no_vote)
     passes, folders_read = _read_parts(cluster, parts_of(opened), columns, options, scratch)
     n_ranges = max(sum(one.rows for one in passes) // rows_per_range, 1)
-    known = vocabulary(passes, truth, options.classes, opened.is_text, n_ranges)
+    known = vocabulary(passes, truth, options, opened.is_text, n_ranges)
     ranges, folders = _shuffle(cluster, folders_read, known, truth, options, scratch)
     blocks = _blocks(cluster, ranges, folders, known, fewest_votes)
     return _remote(blocks, ranges, passes, known, truth)

@@ -43,6 +43,7 @@ def read(
     repeated: Repeated = "first",
     missing: Sequence[Any] | None = None,
     keep_missing: bool = False,
+    normalise: bool = False,
     watch: WatchReading | None = None,
 ) -> Annotations:
     """Read votes from any source.
@@ -85,6 +86,9 @@ def read(
         N/A, #N/A, NaN, None, null, -, ? and {}, except those among `classes`. -1 is a class unless it is listed here.
     keep_missing : bool, default False
         Keep words such as NA and None as classes. Only null, NaN and blank are then no votes.
+    normalise : bool, default False
+        Merge labels that differ only in case, spaces, Unicode form, a dot at the end or number format into the most
+        frequent spelling. Without it, a warning shows them. If every label is a number, formats are always merged.
     watch : callable, optional
         Is called from time to time with the `Progress` of reading a long file.
 
@@ -110,14 +114,14 @@ def read(
     if isinstance(votes, Annotations):
         _refuse_options(
             task=task, annotator=annotator, label=label, wide=wide, format=format, question=question, include=include,
-            classes=classes, missing=missing, keep_missing=keep_missing,
+            classes=classes, missing=missing, keep_missing=keep_missing, normalise=normalise,
         )  # fmt: skip
         return votes if gold is None else with_gold(votes, gold)
     if is_database(votes) or query is not None or table is not None or params:
         votes = open_database(votes, query, table, params)
     if question == ALL:
         raise InputError("several questions give several sets of votes; choose one (--question) or use karat.read_each")
-    options = ReadOptions(gold, classes, repeated, _as_list(missing), keep_missing, watch)
+    options = ReadOptions(gold, classes, repeated, _as_list(missing), keep_missing, normalise, watch)
     export_options = ExportOptions(task, question, gold is True, frozenset(_as_list(include) or ()))
     return next(iter(_read(votes, Columns(task, annotator, label, wide), format, export_options, options).values()))
 
@@ -134,6 +138,7 @@ def read_each(
     repeated: Repeated = "first",
     missing: Sequence[Any] | None = None,
     keep_missing: bool = False,
+    normalise: bool = False,
     watch: WatchReading | None = None,
 ) -> dict[str, Annotations]:
     """Read the votes of an export for each of its questions.
@@ -160,6 +165,8 @@ def read_each(
         Labels that mean "no vote", as in `karat.read`.
     keep_missing : bool, default False
         Keep words such as NA and None as classes.
+    normalise : bool, default False
+        Merge spellings of one class, as in `karat.read`.
     watch : callable, optional
         Is called from time to time with the `Progress` of reading a long file.
 
@@ -180,7 +187,7 @@ def read_each(
     >>> karat.read_each(pl.DataFrame({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]}))
     {'': Annotations(2 votes, 1 tasks, 2 annotators, 2 classes)}
     """
-    options = ReadOptions(gold, classes, repeated, _as_list(missing), keep_missing, watch)
+    options = ReadOptions(gold, classes, repeated, _as_list(missing), keep_missing, normalise, watch)
     export_options = ExportOptions(task, question, gold is True, frozenset(_as_list(include) or ()))
     return _read(votes, Columns(task), format, export_options, options)
 

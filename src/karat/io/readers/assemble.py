@@ -16,6 +16,7 @@ from karat.votes.encoding import MISSING, Codes
 from karat.votes.frames import to_list
 from karat.votes.labels import missing_words, settle
 from karat.votes.names import Coded, match
+from karat.votes.spellings import Spellings, unify
 
 __all__ = ["ReadOptions", "assemble", "count_more", "refuse_lost_ids"]
 
@@ -29,6 +30,7 @@ class ReadOptions:
     repeated: Repeated = "first"
     missing: Sequence[Any] | None = None
     keep_missing: bool = False
+    normalise: bool = False
     watch: WatchReading | None = None  # called with the progress of a long read
 
     @property
@@ -48,6 +50,7 @@ def assemble(
 ) -> Annotations:
     """Build Annotations with one list of classes. Rows that hold nothing are left out and counted."""
     truths = to_list(truth.truth) if truth else []
+    labels, truths, _ = unify(Spellings(labels, truths), options.classes, options.normalise)
     settled = settle(labels, truths, options.classes, is_text, where)
     codes, left_out = _with_ids(tasks.codes, annotators.codes, settled.labels)
     annotations = Annotations.from_codes(

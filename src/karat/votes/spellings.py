@@ -1,0 +1,152 @@
+"""Spellings of one class, such as Cat and cat, or 1 and 1.0: find them, show them, merge them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.errors import KaratWarning
+from karat.votes.encoding import MISSING
+from karat.votes.frames import series_like, to_list
+from karat.votes.names import Coded, encode_series, renumber, text_of
+
+__all__ = ["Spellings", "unify"]
+
+NUMBER = re.compile(r"(?=.*[0-9])([+-]?)0*([0-9]*)(?:\.([0-9]*?)0*)?")
+SHOWN_GROUPS, SHOWN_SPELLINGS = 5, 6
+
+Groups = list[list[str]]
+
+
+class Spellings(NamedTuple):
+    """Labels and gold truths as they are written."""
+
+    labels: Coded
+    truths: list[Any]
+    counts: NDArray[np.int64] | None = None  # of votes of each code of the labels; by default 1
+
+    def known(self) -> dict[str, Any]:
+        """Every label and truth by its text."""
+        return {text_of(name): name for name in [*self.truths, *to_list(self.labels.names)]}
+
+    def frequency(self) -> dict[str, int]:
+        codes, names = self.labels.codes, to_list(self.labels.names)
+        counts = np.bincount(codes[codes != MISSING], self.counts, minlength=len(names))
+        return {text_of(name): int(count) for name, count in zip(names, counts, strict=True)}
+
+    def renamed(self, new: dict[str, Any]) -> Spellings:
+        """Replace labels and truths by their text."""
+        names = [new.get(text_of(name), name) for name in to_list(self.labels.names)]
+        truths = [new.get(text_of(truth), truth) for truth in self.truths]
+        coded = encode_series(series_like(names, self.labels.names))  # type: ignore[arg-type]
+        return Spellings(Coded(renumber(self.labels.codes, coded.codes), coded.names), truths, self.counts)
+
+
+def unify(found: Spellings, classes: Sequence[Any] | None, normalise: bool) -> Spellings:
+    """Merge numbers that differ in format only, then all spellings of one class if `normalise`; else warn of them."""
+    if found.labels.names.dtype.is_integer() and not found.truths and classes is None:
+        return found
+    given = [text_of(name) for name in ([classes] if isinstance(classes, str) else classes or [])]
+    found = _merge_numbers(found, given)
+    groups = _groups([*found.known(), *given], _key)
+    if not groups or (given and not normalise):
+        return found
+    if not normalise:
+        _warn_of_groups(groups, found)
+        return found
+    return found.renamed(_most_frequent(groups, found, given))
+
+
+def _merge_numbers(found: Spellings, given: list[str]) -> Spellings:
+    known = found.known()
+    texts = list(dict.fromkeys([*given, *known]))
+    if any(_number(text.strip()) is None for text in texts):
+        return found
+    groups = _groups(texts, lambda text: str(_number(text.strip())))
+    if not groups or len(set(map(_key, given))) < len(given):
+        return found
+    written = {_key(text): text for text in given}
+    new = {text: written.get(_key(text), str(_number(text.strip()))) for text in known}
+    _warn_of_numbers(new, found.frequency())
+    return found.renamed({text: known.get(number, number) for text, number in new.items()})
+
+
+def _most_frequent(groups: Groups, found: Spellings, given: list[str]) -> dict[str, Any]:
+    """Return the spelling that each one is merged into: a class that the user names, or the most frequent one."""
+    known, counts = found.known(), found.frequency()
+    new: dict[str, Any] = {}
+    for group in groups:
+        best = max(group, key=lambda text: (text in given, counts.get(text, 0)))
+        new |= {text: known.get(best, best) for text in group}
+    return new
+
+
+def _groups(texts: Sequence[str], key: Callable[[str], str]) -> Groups:
+    """Return the texts that share a key with others, sorted."""
+    alike: dict[str, list[str]] = defaultdict(list)
+    for text in sorted(set(texts)):
+        alike[key(text)].append(text)
+    return [group for group in alike.values() if len(group) > 1]
+
+
+def _key(text: str) -> str:
+    """Return the text without what people write in several ways."""
+    plain = " ".join(unicodedata.normalize("NFKC", text).casefold().split()).removesuffix(".").rstrip()
+    return _number(plain) or plain
+
+
+def _number(text: str) -> str | None:
+    """Return a number in its shortest form: 1 for 01, +1 and 1.0."""
+    parts = NUMBER.fullmatch(text)
+    if parts is None:
+        return None
+    shortest = (parts[2] or "0") + (f".{parts[3]}" if parts[3] else "")
+    return f"-{shortest}" if parts[1] == "-" and shortest != "0" else shortest
+
+
+def _warn_of_groups(groups: Groups, found: Spellings) -> None:
+    counts, n_classes = found.frequency(), len(found.known())
+    n_alike = n_classes - sum(len(group) - 1 for group in groups)
+    ordered = [sorted(group, key=lambda text: -counts.get(text, 0)) for group in groups]
+    remedy = "--normalise (normalise=True in Python) merges them"
+    _warn(f"{n_classes:,} classes look like {n_alike:,}: {_listed(ordered, counts)}; {remedy}")
+
+
+def _warn_of_numbers(new: dict[str, str], counts: dict[str, int]) -> None:
+    groups = defaultdict(list)
+    for text, number in sorted(new.items()):
+        groups[number].append(text)
+    changed = {number: group for number, group in groups.items() if group != [number]}
+    shown = [f"{number} = {_listed([group], counts)}" for number, group in list(changed.items())[:SHOWN_GROUPS]]
+    more = ", ..." if len(changed) > SHOWN_GROUPS else ""
+    _warn(f"labels that differ only in number format were merged: {', '.join(shown)}{more}")
+
+
+def _listed(groups: Groups, counts: dict[str, int]) -> str:
+    """Write cat (2) = Cat (1), dog (3) = Dog (gold)."""
+    shown = [
+        " = ".join(f"{_visible(text)} ({_times(counts.get(text))})" for text in group[:SHOWN_SPELLINGS])
+        + (" = ..." if len(group) > SHOWN_SPELLINGS else "")
+        for group in groups[:SHOWN_GROUPS]
+    ]
+    return ", ".join(shown) + (", ..." if len(groups) > SHOWN_GROUPS else "")
+
+
+def _times(count: int | None) -> str:
+    return "gold" if count is None else f"{count:,}"
+
+
+def _visible(text: str) -> str:
+    """Put quotation marks around a text whose spaces would not be seen."""
+    return text if text == " ".join(text.split()) else f'"{text}"'
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, KaratWarning, stacklevel=6)
