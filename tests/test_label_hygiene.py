@@ -235,3 +235,59 @@ def test_workers_of_a_cluster_merge_the_same_spellings() -> None:
     assert (to_list(found.classes), found.class_of.tolist()) == (["Cat", "dog"], [0, 0, 1])
     with pytest.warns(KaratWarning, match=r"3 classes look like 2: Cat \(3\) = cat \(2\); "):
         assert to_list(vocabulary(parts, None, ReadOptions(), True, 1).classes) == ["Cat", "cat", "dog"]
+
+
+ALIAS = {"kat": "cat", "Cat": "cat", "none": "dog"}
+
+
+@pytest.mark.parametrize("kind", ["mapping", "csv", "frame", "without a header"])
+def test_an_alias_says_which_class_a_spelling_means(tmp_path: Path, kind: str) -> None:
+    path = long_table(tmp_path, "cat", "kat", "Cat", "none", "dog", "dog")
+    lines = "".join(f"{one},{other}\n" for one, other in ALIAS.items())
+    alias = {
+        "mapping": ALIAS,
+        "csv": write(tmp_path / "alias.csv", "spelling,class\n" + lines),
+        "frame": pd.DataFrame({"a": list(ALIAS), "b": list(ALIAS.values())}),
+        "without a header": write(tmp_path / "bare.csv", lines),
+    }
+    votes, said = said_by(path, alias=alias[kind], gold={"t0": "kat"})
+    assert (counts_of(votes), votes.gold.tolist(), said) == ({"cat": 3, "dog": 3}, [0, -1, -1], [])
+
+
+def test_an_alias_of_numbers_gives_numbers(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.csv", "task,a,b\n1,0,9\n2,1,8\n")
+    assert to_list(karat.read(path, wide=True, alias={9: 1, "8": "0"}).class_names) == [0, 1]
+    table = pd.DataFrame({"task": [1, 1], "worker": [1, 2], "label": [3, 4]})
+    assert to_list(karat.read(table, alias={3: "yes", 4: "no"}).class_names) == ["no", "yes"]
+    assert to_list(karat.read(table, alias={"3": "4"}).class_names) == [4]
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ("spelling,class,more\na,b,c\n", 'must have two columns, spellings and classes, but has "spelling", "class"'),
+        ("spelling,class\na,b\na,c\n", "'a' means both 'b' and 'c'"),
+        ("spelling,class\na,\n", "the spelling 'a' has no class"),
+    ],
+)
+def test_an_alias_that_cannot_be_used_is_refused(tmp_path: Path, table: str, words: str) -> None:
+    with pytest.raises(InputError, match=words) as refused:
+        karat.read(long_table(tmp_path, "a", "b"), alias=write(tmp_path / "alias.csv", table))
+    assert "alias.csv" in str(refused.value)
+
+
+def test_an_alias_of_which_nothing_occurs_is_said(tmp_path: Path) -> None:
+    _, said = said_by(long_table(tmp_path, "a", "b"), alias={"A ": "a", "x": "b"})
+    assert said == [
+        "none of the 2 spellings of the alias occurs among the labels: the alias has A , the labels have a; check that "
+        "they are written alike"
+    ]
+
+
+def test_alias_on_the_command_line(tmp_path: Path) -> None:
+    path, out = long_table(tmp_path, "cat", "kat", "dog", "dog"), tmp_path / "labels.csv"
+    alias = write(tmp_path / "alias.csv", "spelling,class\nkat,cat\n")
+    found = run("aggregate", path, "--method", "mv", "--alias", alias, "-o", out)
+    assert (found.exit_code, "2 classes" in found.stderr) == (0, True), found.stderr
+    assert karat.aggregate(path, "mv", alias={"kat": "cat"}).label.to_list() == ["cat", "dog"]
+    assert run("aggregate", path, "--method", "mv", "--alias", alias, "-o", alias).exit_code == 2

@@ -43,6 +43,7 @@ def aggregate(
     missing: list[Any] | None = None,
     keep_missing: bool = False,
     normalise: bool = False,
+    alias: Any = None,
     query: str | None = None,
     table: str | None = None,
     params: Mapping[str, Any] | None = None,
@@ -94,6 +95,8 @@ def aggregate(
         Keep words such as NA and None as classes.
     normalise : bool, default False
         Merge labels that differ only in case, spaces, Unicode form, a dot at the end or number format.
+    alias : mapping, path or data frame, optional
+        The class that each spelling of a label means.
     query : str, optional
         The query to read from a database.
     table : str, optional
@@ -138,6 +141,7 @@ def aggregate(
         "missing": missing,
         "keep_missing": keep_missing,
         "normalise": normalise,
+        "alias": alias,
         "query": query,
         "table": table,
         "params": params,

@@ -59,7 +59,7 @@ def compare(
     from karat.methods.lookup import method_names
 
     tables = [path for path in (output, labels) if path is not None]
-    check_outputs(tables, outputs_of(fitting), inputs_of(files, fitting.prior, truth))
+    check_outputs(tables, outputs_of(fitting), inputs_of(files, fitting.prior, truth, reading.alias))
     chosen = make_several(several(methods) or method_names(), fitting.settings, fitting.seed, fitting.paper)
     wanted = reading.run(files, on_read=tell_left_out, **fitting.place())
     found = compare_run(wanted, chosen, truth)

@@ -39,7 +39,7 @@ def evaluate(
     from karat.cli.source import inputs_of, outputs_of
     from karat.cli.summary import tell_left_out
 
-    check_outputs([], outputs_of(fitting), inputs_of(files, fitting.prior, truth))
+    check_outputs([], outputs_of(fitting), inputs_of(files, fitting.prior, truth, reading.alias))
     chosen = make_several(several(methods) or [DEFAULT_METHOD], fitting.settings, fitting.seed, fitting.paper)
     wanted = reading.run(files, on_read=tell_left_out, **fitting.place())
     scores = evaluate_run(wanted, truth, chosen, truth_task=truth_task, truth_label=truth_label)

@@ -86,6 +86,15 @@ Normalise = Annotated[
         rich_help_panel=COLUMNS,
     ),
 ]
+Alias = Annotated[
+    str | None,
+    typer.Option(
+        "--alias",
+        metavar="FILE",
+        help="A table of two columns: spellings of labels, and the classes that they mean.",
+        rich_help_panel=COLUMNS,
+    ),
+]
 Repeated = Annotated[
     str,
     typer.Option(
@@ -144,6 +153,7 @@ class Reading:
     missing: Missing = None
     keep_missing: KeepMissing = False
     normalise: Normalise = False
+    alias: Alias = None
     repeated: Repeated = "first"
     query: Query = None
     table: Table = None
@@ -167,6 +177,7 @@ class Reading:
             "missing": listed(self.missing),
             "keep_missing": self.keep_missing,
             "normalise": self.normalise,
+            "alias": self.alias,
             "repeated": self.repeated,
             "query": self.query,
             "table": self.table,

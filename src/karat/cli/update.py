@@ -59,7 +59,7 @@ def update(
         raise InputError("--gold-from-export needs the FILE that has the marks")
     tables = [path for path in (labels, annotators) if path is not None]
     check_outputs(tables, [], [model])  # only the new model may take its place
-    check_outputs(tables, [output, *outputs_of(place)], inputs_of(files or [], known.gold, place.prior))
+    check_outputs(tables, [output, *outputs_of(place)], inputs_of(files or [], known.gold, place.prior, reading.alias))
     options = {**reading.keywords(), **place.place(), "gold": known.given(), "refit": refit}
     with locked(Path(output).expanduser(), wait=say):  # two updates at once would each drop the other's votes
         result = _updated(load(model), files, options)

@@ -36,17 +36,15 @@ class Settled(NamedTuple):
     names: Names
 
 
-def missing_words(
-    missing: Sequence[Any] | None, keep_missing: bool, classes: Sequence[Any] | None
-) -> Sequence[Any] | None:
-    """Return the words that mean "no vote", or None for the usual ones. A class that the user names is none of them."""
+def missing_words(missing: Sequence[Any] | None, keep_missing: bool, labels: Iterable[Any]) -> Sequence[Any] | None:
+    """Return the words that mean "no vote", or None for the usual ones. A label that the user names is none of them."""
     if keep_missing and missing is not None:
         raise InputError("--missing and --keep-missing contradict each other; leave one of them out")
     if keep_missing:
         return []
-    if missing is not None or classes is None:
+    named = set(map(_folded, labels))
+    if missing is not None or named.isdisjoint(map(_folded, MISSING_LABELS)):
         return missing
-    named = set(map(_folded, [classes] if isinstance(classes, str) else classes))
     return [word for word in MISSING_LABELS if _folded(word) not in named]
 
 

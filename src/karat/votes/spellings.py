@@ -17,12 +17,19 @@ from karat.votes.encoding import MISSING
 from karat.votes.frames import series_like, to_list
 from karat.votes.names import Coded, encode_series, renumber, text_of
 
-__all__ = ["Spellings", "unify"]
+__all__ = ["Alias", "Spellings", "unify"]
 
 NUMBER = re.compile(r"(?=.*[0-9])([+-]?)0*([0-9]*)(?:\.([0-9]*?)0*)?")
 SHOWN_GROUPS, SHOWN_SPELLINGS = 5, 6
 
 Groups = list[list[str]]
+
+
+class Alias(NamedTuple):
+    """The class that each spelling means."""
+
+    class_of: dict[str, Any]
+    header: tuple[str, Any] | None = None  # of a table: an alias, too, if such a label occurs
 
 
 class Spellings(NamedTuple):
@@ -49,8 +56,15 @@ class Spellings(NamedTuple):
         return Spellings(Coded(renumber(self.labels.codes, coded.codes), coded.names), truths, self.counts)
 
 
-def unify(found: Spellings, classes: Sequence[Any] | None, normalise: bool) -> Spellings:
-    """Merge numbers that differ in format only, then all spellings of one class if `normalise`; else warn of them."""
+def unify(
+    found: Spellings, classes: Sequence[Any] | None, normalise: bool = False, alias: Alias | None = None
+) -> Spellings:
+    """Replace labels by the alias, and merge numbers that differ in format only.
+
+    Other spellings of one class are merged if `normalise` is true; otherwise a warning shows them.
+    """
+    if alias is not None:
+        found = _with_alias(found, alias)
     if found.labels.names.dtype.is_integer() and not found.truths and classes is None:
         return found
     given = [text_of(name) for name in ([classes] if isinstance(classes, str) else classes or [])]
@@ -62,6 +76,18 @@ def unify(found: Spellings, classes: Sequence[Any] | None, normalise: bool) -> S
         _warn_of_groups(groups, found)
         return found
     return found.renamed(_most_frequent(groups, found, given))
+
+
+def _with_alias(found: Spellings, alias: Alias) -> Spellings:
+    known, class_of = found.known(), dict(alias.class_of)
+    if alias.header is not None:
+        class_of.setdefault(*alias.header)
+    if known and class_of and not known.keys() & class_of.keys():
+        _warn(
+            f"none of the {len(alias.class_of):,} spellings of the alias occurs among the labels: the alias has "
+            f"{next(iter(class_of))}, the labels have {min(known)}; check that they are written alike"
+        )
+    return found.renamed({text: known.get(text_of(name), name) for text, name in class_of.items()})
 
 
 def _merge_numbers(found: Spellings, given: list[str]) -> Spellings:

@@ -98,7 +98,7 @@ def _settle(
     for one in passes:
         np.add.at(counts, code_of(one.labels, labels.names.to_native()), one.n_labels)
     found = Spellings(labels, to_list(truth.truth) if truth else [], counts)
-    merged = unify(found, options.classes, options.normalise)
+    merged = unify(found, options.classes, options.normalise, options.alias)
     return settle(merged.labels, merged.truths, options.classes, is_text, where)
 
 

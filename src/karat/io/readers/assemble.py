@@ -16,7 +16,7 @@ from karat.votes.encoding import MISSING, Codes
 from karat.votes.frames import to_list
 from karat.votes.labels import missing_words, settle
 from karat.votes.names import Coded, match
-from karat.votes.spellings import Spellings, unify
+from karat.votes.spellings import Alias, Spellings, unify
 
 __all__ = ["ReadOptions", "assemble", "count_more", "refuse_lost_ids"]
 
@@ -31,12 +31,15 @@ class ReadOptions:
     missing: Sequence[Any] | None = None
     keep_missing: bool = False
     normalise: bool = False
+    alias: Alias | None = None
     watch: WatchReading | None = None  # called with the progress of a long read
 
     @property
     def no_vote(self) -> Sequence[Any] | None:
         """The words that mean "no vote", or None for the usual ones."""
-        return missing_words(self.missing, self.keep_missing, self.classes)
+        classes = [self.classes] if isinstance(self.classes, str) else self.classes or []
+        spellings = self.alias.class_of if self.alias else {}
+        return missing_words(self.missing, self.keep_missing, [*classes, *spellings])
 
 
 def assemble(
@@ -50,7 +53,7 @@ def assemble(
 ) -> Annotations:
     """Build Annotations with one list of classes. Rows that hold nothing are left out and counted."""
     truths = to_list(truth.truth) if truth else []
-    labels, truths, _ = unify(Spellings(labels, truths), options.classes, options.normalise)
+    labels, truths, _ = unify(Spellings(labels, truths), options.classes, options.normalise, options.alias)
     settled = settle(labels, truths, options.classes, is_text, where)
     codes, left_out = _with_ids(tasks.codes, annotators.codes, settled.labels)
     annotations = Annotations.from_codes(

@@ -40,7 +40,7 @@ def read_transposed(
     table = opened.load([column for column in [by_annotator, *columns] if column is not None], [by_annotator])
     people, items = row_ids(table, by_annotator), column_names(table, columns)
     cells, row, column = cells_of(table, columns)
-    labels = votes_in(cells, options.no_vote, is_wide=True)
+    labels = votes_in(cells, options.no_vote, is_wide=options.classes is None)
 
     def where(cell: int) -> str:
         return f'{table.where(int(row[cell]))}, column "{columns[column[cell]]}"'

@@ -40,7 +40,7 @@ def read_wide(
     table = opened.load([column for column in [by_task, *columns, gold] if column is not None], [by_task])
     tasks = row_ids(table, by_task)
     cells, row, column = cells_of(table, columns)
-    labels = votes_in(cells, options.no_vote, is_wide=True)
+    labels = votes_in(cells, options.no_vote, is_wide=options.classes is None)
     truth = gold_truth(table, tasks, gold, options.gold, options.no_vote)
     names = column_names(table, columns)
 
