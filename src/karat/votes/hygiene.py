@@ -19,7 +19,7 @@ DOUBTFUL = frozenset(["none", "-", "?"])  # mean "no vote" by default, but may b
 
 
 def votes_in(cells: Coded, missing: Sequence[Any] | None, is_wide: bool = False) -> Coded:
-    """Return the labels without those that mean "no vote". Warn of words that may be classes, and of -1 if `is_wide`."""
+    """Return the labels that are votes. Warn of words that may be classes, and of -1 if `is_wide`."""
     if missing is None:
         _warn_of_doubtful(cells)
     if missing is None and is_wide:

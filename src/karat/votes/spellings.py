@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from karat.errors import KaratWarning
 from karat.votes.encoding import MISSING
 from karat.votes.frames import series_like, to_list
-from karat.votes.names import Coded, encode_series, renumber, text_of
+from karat.votes.names import Coded, encode_series, match, renumber, text_of
 
 __all__ = ["Alias", "Spellings", "unify"]
 
@@ -67,6 +67,7 @@ def unify(
         found = _with_alias(found, alias)
     if found.labels.names.dtype.is_integer() and not found.truths and classes is None:
         return found
+    found = found._replace(truths=_as_labels(found.truths, found.labels.names))
     given = [text_of(name) for name in ([classes] if isinstance(classes, str) else classes or [])]
     found = _merge_numbers(found, given)
     groups = _groups([*found.known(), *given], _key)
@@ -76,6 +77,13 @@ def unify(
         _warn_of_groups(groups, found)
         return found
     return found.renamed(_most_frequent(groups, found, given))
+
+
+def _as_labels(truths: list[Any], names: Any) -> list[Any]:
+    """Return truths that match a label as that label: False for "False"."""
+    values = to_list(names)
+    matches = match(truths, names).tolist()
+    return [truth if code == MISSING else values[code] for truth, code in zip(truths, matches, strict=True)]
 
 
 def _with_alias(found: Spellings, alias: Alias) -> Spellings:
