@@ -291,3 +291,57 @@ def test_alias_on_the_command_line(tmp_path: Path) -> None:
     assert (found.exit_code, "2 classes" in found.stderr) == (0, True), found.stderr
     assert karat.aggregate(path, "mv", alias={"kat": "cat"}).label.to_list() == ["cat", "dog"]
     assert run("aggregate", path, "--method", "mv", "--alias", alias, "-o", alias).exit_code == 2
+
+
+def test_nearly_as_many_classes_as_votes_is_said(tmp_path: Path) -> None:
+    _, said = said_by(long_table(tmp_path, *[f"a text {number}" for number in range(30)]))
+    assert said == [
+        "there are 30 classes in 30 votes; the labels look like free text or measurements, or another column holds the "
+        "labels: name it with --label NAME (label= in Python)"
+    ]
+    _, said = said_by(long_table(tmp_path, *[f"class {number % 15}" for number in range(30)]))
+    assert said == []
+
+
+@pytest.mark.parametrize("several", ["cat;dog", "dog | cat", "dog,cat"])
+def test_cells_with_several_labels_are_said(tmp_path: Path, several: str) -> None:
+    votes, said = said_by(long_table(tmp_path, "cat", "dog", several, several))
+    assert votes.n_classes == 3
+    assert said == [
+        f"2 votes hold several labels, such as {several}, which is read as a class of its own; if annotators may "
+        "choose several labels, give each label a task with the classes yes and no"
+    ]
+
+
+def test_a_comma_alone_makes_no_several_labels(tmp_path: Path) -> None:
+    assert said_by(long_table(tmp_path, "Paris, France", "Lyon, France", "a;", "a;"))[1] == []
+
+
+def test_a_single_annotator_is_said(tmp_path: Path) -> None:
+    rows = "".join(f"t{number},ann,{number % 2}\n" for number in range(20))
+    _, said = said_by(write(tmp_path / "v.csv", f"task,worker,label\n{rows}"))
+    assert said == [
+        "all 20 votes are those of one annotator, ann, so nothing can be compared; if another column names the "
+        "annotators, name it with --annotator NAME (annotator= in Python)"
+    ]
+
+
+def test_repeated_votes_that_disagree_are_counted(tmp_path: Path) -> None:
+    rows = ["t0,a,x", "t0,a,y", "t0,a,y", "t1,a,x", "t1,a,x", "t1,b,x"]
+    path = write(tmp_path / "v.csv", "\n".join(["task,worker,label", *rows, ""]))
+    votes, said = said_by(path)
+    assert (votes.counts.repeated, votes.counts.disagreeing, said) == (3, 1, [])
+    found = run("aggregate", path, "--method", "mv", "-o", tmp_path / "labels.csv").stderr
+    assert "left out: 3 repeated votes (1 pair of task and annotator has votes that disagree)" in found
+    assert karat.read(path, repeated="all").counts.disagreeing == 0
+
+
+def test_many_repeated_votes_that_disagree_are_said(tmp_path: Path) -> None:
+    rows = [f"t{number},a,{label}" for number in range(10) for label in "xy"]
+    path = write(tmp_path / "v.csv", "\n".join(["task,worker,label", *rows, "t1,b,x", ""]))
+    votes, said = said_by(path)
+    assert votes.counts.disagreeing == 10
+    assert said == [
+        "10 pairs of task and annotator have votes that disagree; perhaps ids of tasks or annotators are not unique, "
+        "or several questions are in one table (--repeated says which votes count)"
+    ]

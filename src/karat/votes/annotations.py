@@ -42,6 +42,7 @@ class Counts:
     repeated: int = 0  # further votes of an annotator on the same task, left out
     gold_unused: int = 0  # gold truths of tasks that have no votes
     left_out: dict[str, int] = field(default_factory=dict)  # of an export: {"cancelled annotations": 3}
+    disagreeing: int = field(default=0, compare=False)  # pairs of task and annotator whose repeated votes disagree
 
 
 @dataclass(frozen=True, eq=False)

@@ -140,5 +140,7 @@ def _remote(
         annotators=known.annotators,
         classes=known.classes,
         unlabelled=pl.concat([part.unlabelled for part in ranges]),
-        counts=Counts(rows, rows - n_votes - repeated, repeated, unused),
+        counts=Counts(
+            rows, rows - n_votes - repeated, repeated, unused, disagreeing=sum(part.disagreeing for part in ranges)
+        ),
     )

@@ -11,11 +11,13 @@ import numpy as np
 from karat.errors import InputError
 from karat.io.readers.batches import WatchReading
 from karat.io.readers.truth import Truth
+from karat.votes.alarms import alarm
 from karat.votes.annotations import Annotations, Repeated
 from karat.votes.encoding import MISSING, Codes
 from karat.votes.frames import to_list
 from karat.votes.labels import missing_words, settle
 from karat.votes.names import Coded, match
+from karat.votes.repeats import count_disagreeing
 from karat.votes.spellings import Alias, Spellings, unify
 
 __all__ = ["ReadOptions", "assemble", "count_more", "refuse_lost_ids"]
@@ -64,7 +66,12 @@ def assemble(
         gold=(match(to_list(truth.task), tasks.names), settled.truths) if truth else None,
         repeated=options.repeated,
     )
-    return count_more(annotations, rows=left_out, missing=left_out) if left_out else annotations
+    annotations = count_more(annotations, rows=left_out, missing=left_out) if left_out else annotations
+    if annotations.counts.repeated:
+        counts = replace(annotations.counts, disagreeing=count_disagreeing(*codes))
+        annotations = replace(annotations, counts=counts)
+    alarm(annotations)
+    return annotations
 
 
 def refuse_lost_ids(role: str, ids: Codes, labels: Codes, where: Callable[[int], str]) -> None:
