@@ -17,6 +17,7 @@ from karat.errors import InputError, KaratWarning
 from karat.io.folders.first_pass import FirstPass
 from karat.io.folders.vocabulary import vocabulary
 from karat.io.readers.assemble import ReadOptions
+from karat.io.readers.truth import match_truth
 from karat.votes.frames import to_list
 from tests.cli_helpers import run, write
 from tests.readers_votes import votes_of
@@ -211,7 +212,7 @@ def test_given_classes_are_the_spellings_to_merge_into(tmp_path: Path) -> None:
     assert (to_list(votes.class_names), counts_of(votes)) == (["Cat", "Dog"], {"Cat": 2, "Dog": 2})
     with pytest.raises(InputError, match="'cat' is not among the classes Cat, Dog"):
         karat.read(path, classes=["Cat", "Dog"])
-    assert to_list(karat.read(path, classes=["cat", "dog", "Dog"]).class_names) == ["cat", "dog", "Dog"]
+    assert to_list(karat.read(path, classes=np.array(["cat", "dog", "Dog"])).class_names) == ["cat", "dog", "Dog"]
 
 
 def test_normalise_on_the_command_line(tmp_path: Path) -> None:
@@ -345,3 +346,54 @@ def test_many_repeated_votes_that_disagree_are_said(tmp_path: Path) -> None:
         "10 pairs of task and annotator have votes that disagree; perhaps ids of tasks or annotators are not unique, "
         "or several questions are in one table (--repeated says which votes count)"
     ]
+
+
+def test_gold_of_which_few_match_a_task_shows_an_id_of_each_side(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.csv", "task,worker,label\n0,a,x\n0,b,x\n1,a,y\n")
+    votes, said = said_by(path, gold={"t0": "x", "t1": "y", 1: "y"})
+    assert (votes.counts.gold_unused, votes.gold.tolist()) == (2, [-1, 1])
+    assert said == [
+        "2 gold truths belong to tasks without votes and are not used: the gold has 't0', the votes have 0; check that "
+        "ids are written alike"
+    ]
+
+
+def test_gold_whose_classes_nobody_voted_for_is_said(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.csv", "task,worker,label\n" + "".join(f"{n},a,pos\n{n},b,neg\n" for n in range(5)))
+    _, said = said_by(path, gold=dict.fromkeys(range(5), "positive"))
+    assert said == [
+        "5 of 5 gold truths are classes that nobody voted for: the gold has 'positive', the votes have 'neg'; if they "
+        "mean the same, use --alias FILE (alias= in Python)"
+    ]
+
+
+def test_truths_that_match_no_task_show_an_id_of_each_side(tmp_path: Path) -> None:
+    votes = karat.read(long_table(tmp_path, "x", "y", "x", "x"))
+    with pytest.raises(InputError, match=r"none of the 1 truths .* \(the truths have 0, the votes have 't0'\)$"):
+        match_truth(votes, {0: "x"})
+
+
+def test_truths_that_match_no_class_are_refused_and_few_are_said(tmp_path: Path) -> None:
+    path = long_table(tmp_path, "x", "y", "x", "x", "y", "y")
+    votes = karat.read(path)
+    with pytest.raises(
+        InputError, match="none of the 2 truths is a class of the votes: the truths have 'X', the votes"
+    ):
+        match_truth(votes, {"t0": "X", "t1": "Y"})
+    with pytest.warns(KaratWarning, match="2 of 3 truths are classes that nobody voted for: the truths have 'X', "):
+        match_truth(votes, {"t0": "X", "t1": "x", "t2": "Y"})
+    truth = write(tmp_path / "truth.csv", "task,truth\nt0,X\n")
+    said = run("evaluate", path, "--truth", truth, "--method", "mv")
+    assert said.exit_code == 2
+    assert f"none of the 1 truths in {truth} is a class of the votes" in said.stderr
+
+
+def test_truths_in_another_number_format_are_the_same_classes(tmp_path: Path) -> None:
+    votes = karat.read(long_table(tmp_path, "1", "1", "2", "2"))
+    truth = write(tmp_path / "truth.csv", "task,truth\nt0,1.0\nt1,02\n")
+    assert match_truth(votes, truth).codes.tolist() == [0, 1]
+
+
+def test_gold_beside_no_vote_at_all_is_refused_with_words(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not a single vote"):
+        karat.read(write(tmp_path / "v.csv", "task,worker,label\n,,\n"), gold={"t0": "x"})

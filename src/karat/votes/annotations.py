@@ -377,7 +377,7 @@ def _gold_of(gold: tuple[Codes, Codes] | None, has_vote: NDArray[np.bool_]) -> t
     return truths, unused
 
 
-def warn_of_unused_gold(count: int) -> None:
+def warn_of_unused_gold(count: int, example: str = "") -> None:
     if count:
-        text = f"{count:,} gold truths belong to tasks without votes and are not used"
+        text = f"{count:,} gold truths belong to tasks without votes and are not used{example}"
         warnings.warn(text, KaratWarning, stacklevel=4)

@@ -23,7 +23,16 @@ from karat.votes.names import (
     without,
 )
 
-__all__ = ["MISSING_LABELS", "Settled", "drop_missing", "is_missing", "listed", "missing_words", "settle"]
+__all__ = [
+    "MISSING_LABELS",
+    "Settled",
+    "drop_missing",
+    "is_missing",
+    "listed",
+    "listed_classes",
+    "missing_words",
+    "settle",
+]
 
 MISSING_LABELS = ("NA", "N/A", "#N/A", "NaN", "null", "{}", "None", "-", "?")  # beside null and blank; case-blind
 
@@ -136,8 +145,15 @@ def _name(classes: list[Any], labels: Coded, class_of: Codes, is_text: bool) -> 
     return series_like(values, labels.names)
 
 
+def listed_classes(classes: Sequence[Any] | None) -> list[Any]:
+    """Return the classes that the user names, which may be a single text, an array or none."""
+    if classes is None:
+        return []
+    return [classes] if isinstance(classes, str) else list(classes)
+
+
 def _checked(classes: Sequence[Any]) -> list[Any]:
-    given = [classes] if isinstance(classes, str) else list(classes)
+    given = listed_classes(classes)
     if not given or len({text_of(name) for name in given}) < len(given):
         raise InputError(f"classes must be one or more different labels, but are {listed(given)}")
     return given

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from karat.errors import KaratWarning
 from karat.votes.encoding import MISSING
 from karat.votes.frames import series_like, to_list
+from karat.votes.labels import listed_classes
 from karat.votes.names import Coded, encode_series, match, renumber, text_of
 
-__all__ = ["Alias", "Spellings", "unify"]
+__all__ = ["Alias", "Spellings", "in_format_of", "unify"]
 
 NUMBER = re.compile(r"(?=.*[0-9])([+-]?)0*([0-9]*)(?:\.([0-9]*?)0*)?")
 SHOWN_GROUPS, SHOWN_SPELLINGS = 5, 6
@@ -68,7 +69,7 @@ def unify(
     if found.labels.names.dtype.is_integer() and not found.truths and classes is None:
         return found
     found = found._replace(truths=_as_labels(found.truths, found.labels.names))
-    given = [text_of(name) for name in ([classes] if isinstance(classes, str) else classes or [])]
+    given = list(map(text_of, listed_classes(classes)))
     found = _merge_numbers(found, given)
     groups = _groups([*found.known(), *given], _key)
     if not groups or (given and not normalise):
@@ -77,6 +78,14 @@ def unify(
         _warn_of_groups(groups, found)
         return found
     return found.renamed(_most_frequent(groups, found, given))
+
+
+def in_format_of(truths: list[Any], classes: Any) -> list[Any]:
+    """Write truths as the classes are written, if every class is a number: 1 for 1.0."""
+    written = {_number(text_of(name)): name for name in to_list(classes)}
+    if None in written:
+        return truths
+    return [written.get(_number(text_of(truth).strip()), truth) for truth in truths]
 
 
 def _as_labels(truths: list[Any], names: Any) -> list[Any]:

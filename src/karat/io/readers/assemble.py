@@ -10,13 +10,13 @@ import numpy as np
 
 from karat.errors import InputError
 from karat.io.readers.batches import WatchReading
-from karat.io.readers.truth import Truth
+from karat.io.readers.truth import Truth, gold_codes, warn_of_gold
 from karat.votes.alarms import alarm
 from karat.votes.annotations import Annotations, Repeated
 from karat.votes.encoding import MISSING, Codes
 from karat.votes.frames import to_list
-from karat.votes.labels import missing_words, settle
-from karat.votes.names import Coded, match
+from karat.votes.labels import listed_classes, missing_words, settle
+from karat.votes.names import Coded
 from karat.votes.repeats import count_disagreeing
 from karat.votes.spellings import Alias, Spellings, unify
 
@@ -39,9 +39,8 @@ class ReadOptions:
     @property
     def no_vote(self) -> Sequence[Any] | None:
         """The words that mean "no vote", or None for the usual ones."""
-        classes = [self.classes] if isinstance(self.classes, str) else self.classes or []
         spellings = self.alias.class_of if self.alias else {}
-        return missing_words(self.missing, self.keep_missing, [*classes, *spellings])
+        return missing_words(self.missing, self.keep_missing, [*listed_classes(self.classes), *spellings])
 
 
 def assemble(
@@ -58,18 +57,22 @@ def assemble(
     labels, truths, _ = unify(Spellings(labels, truths), options.classes, options.normalise, options.alias)
     settled = settle(labels, truths, options.classes, is_text, where)
     codes, left_out = _with_ids(tasks.codes, annotators.codes, settled.labels)
+    gold, unused = gold_codes(truth, settled.truths, tasks.names, codes) if truth else (None, [])
     annotations = Annotations.from_codes(
         *codes,
         tasks.names,
         annotators.names,
         settled.names,
-        gold=(match(to_list(truth.task), tasks.names), settled.truths) if truth else None,
+        gold=gold,
         repeated=options.repeated,
     )
     annotations = count_more(annotations, rows=left_out, missing=left_out) if left_out else annotations
-    if annotations.counts.repeated:
-        counts = replace(annotations.counts, disagreeing=count_disagreeing(*codes))
-        annotations = replace(annotations, counts=counts)
+    if truth:
+        known = labels.names if options.classes is None else settled.names
+        warn_of_gold(unused, truths, annotations.task_names, known)
+    disagreeing = count_disagreeing(*codes) if annotations.counts.repeated else 0
+    counts = replace(annotations.counts, gold_unused=len(unused), disagreeing=disagreeing)
+    annotations = replace(annotations, counts=counts)
     alarm(annotations)
     return annotations
 
