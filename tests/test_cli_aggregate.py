@@ -64,7 +64,14 @@ def test_json_is_one_object_with_the_labels_unless_they_go_to_a_file(votes: Path
     assert printed["method"] == DEFAULT_METHOD
     assert printed["n_votes"] == 12
     assert printed["classes"] == ["x", "y", "z"]
-    assert printed["rows"] == {"rows": 12, "missing": 0, "repeated": 0, "gold_unused": 0, "left_out": {}}
+    assert printed["rows"] == {
+        "rows": 12,
+        "missing": 0,
+        "repeated": 0,
+        "gold_unused": 0,
+        "left_out": {},
+        "disagreeing": 0,
+    }
     assert printed["labels"][0]["task"] == "t1"
     filed = json.loads(run("aggregate", votes, "--json", "-o", tmp_path / "out.csv").stdout)
     assert "labels" not in filed

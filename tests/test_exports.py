@@ -257,6 +257,7 @@ RECORDS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::karat.errors.KaratWarning")
 @pytest.mark.parametrize("name", RECORDS)
 def test_whatever_is_changed_in_an_export_it_is_read_or_refused_with_words(tmp_path, name):
     records = RECORDS[name]

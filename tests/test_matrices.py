@@ -120,22 +120,20 @@ def test_a_wide_table_is_read_like_the_matrix(kind, tmp_path):
     assert (votes.counts.rows, votes.counts.missing, votes.counts.left_out) == (12, 7, {})
 
 
-def test_minus_one_that_nobody_named_is_counted_apart(tmp_path):
+def test_minus_one_that_nobody_named_is_a_class_and_the_command_says_how_to_leave_it_out(tmp_path):
     path = write(tmp_path / "L.csv", WIDE + ",,1\n")
-    votes = karat.read(path, wide=True)
-    assert votes.counts.left_out == {'cells of -1, taken as "no vote"': 7}
-    assert (votes.counts.rows, votes.counts.missing, votes.n_votes) == (15, 2, 6)
-    assert karat.read(path, wide=True, missing=["NA"]).counts.left_out == {}
+    votes = karat.read(path, wide=True, missing=["NA"])
+    assert (votes.counts.rows, votes.counts.missing, votes.n_votes, votes.counts.left_out) == (15, 2, 13, {})
     found = run("aggregate", path, "--wide", "--method", "mv", "-o", tmp_path / "labels.csv")
     assert found.exit_code == 0
-    assert 'cells of -1, taken as "no vote" (7)' in found.stderr
+    assert "the label -1 (7) is read as a class" in found.stderr
+    assert "--missing -1" in found.stderr
 
 
-def test_minus_one_of_a_transposed_table_is_counted_apart(tmp_path):
+def test_minus_one_of_a_transposed_table_is_no_vote_on_request(tmp_path):
     path = write(tmp_path / "v.csv", "worker,t1,t2\nann,0,1\nbob,1,-1\neve,,\ngold,-1,0\n")
-    votes = karat.read(path, format="transposed")
-    assert votes.counts.left_out == {'cells of -1, taken as "no vote"': 1}
-    assert (votes.counts.rows, votes.counts.missing, votes.n_votes) == (6, 2, 3)
+    votes = karat.read(path, format="transposed", missing=[-1])
+    assert (votes.counts.rows, votes.counts.missing, votes.n_votes) == (6, 3, 3)
     assert to_list(votes.never_voted) == ["eve"]
 
 

@@ -99,5 +99,5 @@ def test_what_is_wrong_is_said(tmp_path: Path, content: str, options: dict[str, 
 
 
 def test_classes_may_be_numbers_in_any_column(tmp_path: Path) -> None:
-    found = read(write(tmp_path / "v.csv", "worker,1,2\n7,0,1\n8,1,-1\n"), format="transposed")
+    found = read(write(tmp_path / "v.csv", "worker,1,2\n7,0,1\n8,1,-1\n"), format="transposed", missing=[-1])
     assert votes_of(found) == {(1, 7, 0), (2, 7, 1), (1, 8, 1)}

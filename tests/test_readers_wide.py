@@ -57,17 +57,12 @@ def test_a_column_of_row_ids_names_the_tasks(tmp_path: Path, name: str) -> None:
     assert votes_of(read(write(tmp_path / "v.csv", WIDE.replace("task", name)), wide=True)) == VOTES
 
 
-def test_minus_one_is_no_vote_in_a_table_of_integers(tmp_path: Path) -> None:
-    annotations = read(write(tmp_path / "v.csv", "task,a,b\n1,0,-1\n2,1,1\n"), wide=True)
+def test_minus_one_is_no_vote_on_request(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.csv", "task,a,b\n1,0,-1\n2,1,1\n")
+    annotations = read(path, wide=True, missing=[-1])
     assert votes_of(annotations) == {(1, "a", 0), (2, "a", 1), (2, "b", 1)}
     assert to_list(annotations.class_names) == [0, 1]
-
-
-def test_minus_one_is_a_class_beside_words_or_on_request(tmp_path: Path) -> None:
-    words = write(tmp_path / "v.csv", "task,a,b\n1,yes,-1\n")
-    assert votes_of(read(words, wide=True)) == {(1, "a", "yes"), (1, "b", "-1")}
-    numbers = write(tmp_path / "w.csv", "task,a,b\n1,1,-1\n")
-    assert votes_of(read(numbers, wide=True, missing=[])) == {(1, "a", 1), (1, "b", -1)}
+    assert votes_of(read(path, wide=True, missing=[])) == {(1, "a", 0), (1, "b", -1), (2, "a", 1), (2, "b", 1)}
 
 
 def test_the_annotator_columns_can_be_chosen(tmp_path: Path) -> None:
@@ -122,7 +117,7 @@ def test_the_index_of_pandas_names_the_tasks() -> None:
 
 
 def test_numbered_columns_of_pandas_are_annotators() -> None:
-    assert votes_of(read(pd.DataFrame([[0, 1], [-1, 0]]), wide=True)) == {(1, 0, 0), (1, 1, 1), (2, 1, 0)}
+    assert votes_of(read(pd.DataFrame([[0, 1], [-1, 0]]), wide=True, missing=[-1])) == {(1, 0, 0), (1, 1, 1), (2, 1, 0)}
 
 
 @pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow", "lazy"])

@@ -41,6 +41,9 @@ def aggregate(
     classes: list[Any] | None = None,
     repeated: Repeated = "first",
     missing: list[Any] | None = None,
+    keep_missing: bool = False,
+    normalise: bool = False,
+    alias: Any = None,
     query: str | None = None,
     table: str | None = None,
     params: Mapping[str, Any] | None = None,
@@ -87,7 +90,13 @@ def aggregate(
     repeated : {"first", "last", "majority", "all", "error"}, default "first"
         Which votes count if an annotator voted on a task more than once.
     missing : list, optional
-        Labels that mean "no vote", besides null, NaN and blank.
+        Labels that mean "no vote", besides null, NaN and blank, instead of NA, None and the like (see `karat.read`).
+    keep_missing : bool, default False
+        Keep words such as NA and None as classes.
+    normalise : bool, default False
+        Merge labels that differ only in case, spaces, Unicode form, a dot at the end or number format.
+    alias : mapping, path or data frame, optional
+        The class that each spelling of a label means.
     query : str, optional
         The query to read from a database.
     table : str, optional
@@ -130,6 +139,9 @@ def aggregate(
         "classes": classes,
         "repeated": repeated,
         "missing": missing,
+        "keep_missing": keep_missing,
+        "normalise": normalise,
+        "alias": alias,
         "query": query,
         "table": table,
         "params": params,

@@ -23,6 +23,7 @@ from karat.io.folders.folder import StagingFolder, check_folder, replacing_folde
 from karat.io.folders.ingest import ROWS_PER_RANGE, Remote, ingest
 from karat.io.folders.labels import Tally, class_totals, part_name, write_block, write_unlabelled
 from karat.io.folders.outcome import Outcome, outcome, template, without_learned
+from karat.io.readers.alias import read_alias
 from karat.io.readers.assemble import ReadOptions
 from karat.kernels.labels import preference_of
 from karat.methods.lookup import Method, make_method
@@ -46,6 +47,9 @@ def aggregate_files(
     classes: Sequence[Any] | None = None,
     repeated: Repeated = "first",
     missing: Sequence[Any] | None = None,
+    keep_missing: bool = False,
+    normalise: bool = False,
+    alias: Any = None,
     probabilities: bool = False,
     on_step: OnStep | None = None,
     watch: OnStep | None = None,
@@ -60,7 +64,7 @@ def aggregate_files(
     _check(chosen, engine, gold)
     began, target = time.perf_counter(), Path(folder).expanduser().resolve()
     check_folder(target, _places(votes, gold))
-    options = ReadOptions(gold=gold, classes=classes, repeated=repeated, missing=missing)
+    options = ReadOptions(gold, classes, repeated, missing, keep_missing, normalise, read_alias(alias))
     with replacing_folder(target) as staging:
         engine.cluster.check_shared(staging.place)
         columns = (task, annotator, label)

@@ -73,7 +73,7 @@ def aggregate(
     wanted = fitting.run(files, reading, method, known.given())
     export = e.WriteBackOptions(write_back, files, reading.format, reading.question, reading.task)
     outputs = Outputs(output, annotators, save, fitting.checkpoint, export, probabilities, json)
-    outputs.check(inputs_of(files, known.gold, fitting.prior))
+    outputs.check(inputs_of(files, known.gold, fitting.prior, reading.alias))
     into = d.destination(files, reading.table, to_table, to_database)
     if into is not None:
         into.check()

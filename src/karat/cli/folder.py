@@ -31,7 +31,7 @@ def aggregate_into(
 
     _check(wanted, refused)
     tables = [] if annotators is None else [annotators]
-    check_outputs(tables, [], inputs_of(wanted.votes, wanted.gold))
+    check_outputs(tables, [], inputs_of(wanted.votes, wanted.gold, wanted.reading.get("alias")))
     outcome = run_into_folder(wanted, folder, probabilities=probabilities)
     if annotators is not None:
         write_all({annotators: lambda path: write_frame(outcome.annotators(), path)})

@@ -87,7 +87,28 @@ Missing = Annotated[
     typer.Option(
         "--missing",
         metavar="A,B",
-        help="Labels that mean 'no vote', in addition to empty cells; by default NA, null, NaN.",
+        help="Labels that mean 'no vote' beside blank; by default NA, N/A, #N/A, NaN, None, null, -, ?, {}.",
+        rich_help_panel=COLUMNS_PANEL,
+    ),
+]
+KeepMissing = Annotated[
+    bool,
+    typer.Option("--keep-missing", help="Keep labels such as NA and None as classes.", rich_help_panel=COLUMNS_PANEL),
+]
+Normalise = Annotated[
+    bool,
+    typer.Option(
+        "--normalise",
+        help="Merge labels that differ only in case, spaces, Unicode form, a final dot or number format.",
+        rich_help_panel=COLUMNS_PANEL,
+    ),
+]
+Alias = Annotated[
+    str | None,
+    typer.Option(
+        "--alias",
+        metavar="FILE",
+        help="A table of two columns: spellings of labels, and the classes that they mean.",
         rich_help_panel=COLUMNS_PANEL,
     ),
 ]
@@ -147,6 +168,9 @@ class Reading:
     wide: Wide = False
     classes: Classes = None
     missing: Missing = None
+    keep_missing: KeepMissing = False
+    normalise: Normalise = False
+    alias: Alias = None
     repeated: Repeated = "first"
     query: Query = None
     table: Table = None
@@ -168,6 +192,9 @@ class Reading:
             "wide": self.wide,
             "classes": split_commas(self.classes),
             "missing": split_commas(self.missing),
+            "keep_missing": self.keep_missing,
+            "normalise": self.normalise,
+            "alias": self.alias,
             "repeated": self.repeated,
             "query": self.query,
             "table": self.table,
@@ -181,7 +208,7 @@ class Reading:
     def options(self) -> dict[str, Any]:
         """Return the values by option name, without --repeated, which always has a value."""
         names = [one.name for one in fields(self) if one.name != "repeated"]
-        return {f"--{name}": getattr(self, name) for name in names}
+        return {f"--{name.replace('_', '-')}": getattr(self, name) for name in names}
 
     def read(self, files: list[str], gold: str | bool | None = None) -> Annotations:
         """Read the votes for a command that fits nothing."""

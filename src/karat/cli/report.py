@@ -33,7 +33,9 @@ def report(
     from karat.report import require_libraries, write_report
 
     require_libraries()
-    check_outputs([], [output, *s.outputs_of(fitting)], s.inputs_of(files, fitting.prior, truth, known.gold))
+    check_outputs(
+        [], [output, *s.outputs_of(fitting)], s.inputs_of(files, fitting.prior, truth, known.gold, reading.alias)
+    )
     truths = s.truths_of(truth)
     result = s.result_of(files, reading, fitting, method, known)
     write_report(result, output, truths, title=s.title_of(files), command=s.command_line(context))

@@ -103,12 +103,19 @@ def left_out(found: dict[str, Any]) -> str:
     rows = found["rows"]
     parts = [
         (rows["missing"], f"{count(rows['missing'], 'row')} without a label"),
-        (rows["repeated"], count(rows["repeated"], "repeated vote")),
+        (rows["repeated"], count(rows["repeated"], "repeated vote") + _disagreeing(rows["disagreeing"])),
         (found["unlabelled"], f"{count(found['unlabelled'], 'task')} without any vote (listed without a label)"),
         (len(found["never_voted"]), never_voted(found["never_voted"])),
         *((number, f"{what} ({number:,})") for what, number in rows["left_out"].items()),
     ]
     return ", ".join(words for number, words in parts if number)
+
+
+def _disagreeing(pairs: int) -> str:
+    """Write (2 pairs of task and annotator have votes that disagree), or nothing."""
+    if not pairs:
+        return ""
+    return f" ({count(pairs, 'pair')} of task and annotator {'has' if pairs == 1 else 'have'} votes that disagree)"
 
 
 def never_voted(names: list[Any]) -> str:

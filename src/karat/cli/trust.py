@@ -61,7 +61,9 @@ def trust(
         raise InputError("--calibration needs --truth FILE, to compare the probabilities with")
     wanted = {"flips": flips, "contested": contested, "spammers": spammers, "pairs": pairs, "calibration": calibration}
     paths = {name: path for name, path in wanted.items() if path is not None}
-    check_outputs(paths.values(), s.outputs_of(fitting), s.inputs_of(files, fitting.prior, truth, known.gold))
+    check_outputs(
+        paths.values(), s.outputs_of(fitting), s.inputs_of(files, fitting.prior, truth, known.gold, reading.alias)
+    )
     result = s.result_of(files, reading, fitting, method, known)
     found = result.trust(truth)
     _write(result, found, paths)

@@ -57,7 +57,9 @@ def update(
         raise InputError("--gold-from-export needs FILE, the export with the gold marks")
     tables = [path for path in (labels, annotators) if path is not None]
     check_outputs(tables, [], [model])  # only the new model may replace the old one
-    check_outputs(tables, [output, *outputs_of(execution)], inputs_of(files or [], known.gold, execution.prior))
+    check_outputs(
+        tables, [output, *outputs_of(execution)], inputs_of(files or [], known.gold, execution.prior, reading.alias)
+    )
     options = {**reading.keywords(), **execution.run_fields(), "gold": known.given(), "refit": refit}
     with locked(Path(output).expanduser(), wait=say):  # of two updates without a lock, one would be lost
         result = _updated(load(model), files, options)

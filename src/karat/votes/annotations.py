@@ -41,7 +41,8 @@ class Counts:
     missing: int = 0  # rows without a label
     repeated: int = 0  # repeated votes of an annotator on a task that were left out
     gold_unused: int = 0  # gold truths of tasks that have no votes
-    left_out: dict[str, int] = field(default_factory=dict)  # from exports, e.g. {"cancelled annotations": 3}
+    left_out: dict[str, int] = field(default_factory=dict)  # of an export: {"cancelled annotations": 3}
+    disagreeing: int = field(default=0, compare=False)  # pairs of task and annotator whose repeated votes disagree
 
 
 @dataclass(frozen=True, eq=False)
@@ -376,7 +377,7 @@ def _gold_of(gold: tuple[Codes, Codes] | None, has_vote: NDArray[np.bool_]) -> t
     return truths, unused
 
 
-def warn_of_unused_gold(count: int) -> None:
+def warn_of_unused_gold(count: int, example: str = "") -> None:
     if count:
-        text = f"{count:,} gold truths belong to tasks without votes and are not used"
+        text = f"{count:,} gold truths belong to tasks without votes and are not used{example}"
         warnings.warn(text, KaratWarning, stacklevel=4)

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from karat.errors import InputError
 from karat.votes.encoding import MISSING, Codes, Names, as_column
@@ -25,18 +24,17 @@ from karat.votes.names import (
 )
 
 __all__ = [
-    "MINUS_ONE",
     "MISSING_LABELS",
     "ClassCodes",
     "drop_missing",
     "encode_classes",
-    "is_dropped",
     "is_missing",
     "listed",
+    "listed_classes",
+    "missing_words",
 ]
 
-MISSING_LABELS = ("NA", "null", "NaN")  # in addition to null, NaN and blank text, which are never labels
-MINUS_ONE = 'cells of -1, taken as "no vote"'  # the key in `Counts.left_out`
+MISSING_LABELS = ("NA", "N/A", "#N/A", "NaN", "null", "{}", "None", "-", "?")  # beside null and blank; case-blind
 
 
 class ClassCodes(NamedTuple):
@@ -47,29 +45,37 @@ class ClassCodes(NamedTuple):
     names: Names
 
 
-def drop_missing(labels: Coded, missing: Iterable[Any] | None, is_wide: bool = False) -> Coded:
-    """Set labels that mean "no vote" to MISSING."""
-    labels = without(labels, lambda name: is_missing(name, missing))
-    if is_wide and missing is None and all(map(is_integer_text, to_list(labels.names))):
-        return without(labels, lambda name: text_of(name) == "-1")  # Snorkel uses -1 for "no vote"
-    return labels
+def missing_words(missing: Sequence[Any] | None, keep_missing: bool, labels: Iterable[Any]) -> Sequence[Any] | None:
+    """Return the words that mean "no vote", or None for the usual ones. A label that the user names is none of them."""
+    if keep_missing and missing is not None:
+        raise InputError("--missing and --keep-missing contradict each other; leave one of them out")
+    if keep_missing:
+        return []
+    named = set(map(_folded, labels))
+    if missing is not None or named.isdisjoint(map(_folded, MISSING_LABELS)):
+        return missing
+    return [word for word in MISSING_LABELS if _folded(word) not in named]
 
 
-def is_dropped(cells: Coded, labels: Coded, missing: Iterable[Any] | None) -> NDArray[np.bool_]:
-    """Return which cells of -1 became MISSING although `missing` was not given."""
-    if missing is not None:
-        return np.zeros(len(cells.codes), np.bool_)
-    minus_one = [code for code, name in enumerate(to_list(cells.names)) if text_of(name) == "-1"]
-    dropped: NDArray[np.bool_] = np.isin(cells.codes, minus_one) & (labels.codes == MISSING)
-    return dropped
+def drop_missing(labels: Coded, missing: Iterable[Any] | None) -> Coded:
+    """Labels that say "no vote" become MISSING."""
+    words = frozenset(map(_folded, MISSING_LABELS if missing is None else missing))
+    return without(labels, lambda name: _is_missing(name, words))
 
 
 def is_missing(label: Any, missing: Iterable[Any] | None) -> bool:
-    """Return whether a label is null, NaN, blank, or one of the texts that mean "no vote"."""
+    """Null, NaN, blank, or one of the words that mean "no vote"."""
+    return _is_missing(label, frozenset(map(_folded, MISSING_LABELS if missing is None else missing)))
+
+
+def _is_missing(label: Any, words: frozenset[str]) -> bool:
     if label is None or is_blank(label) or type(label).__name__ in ("NAType", "NaTType"):  # of pandas
         return True
-    words = MISSING_LABELS if missing is None else missing
-    return label != label or text_of(label) in map(text_of, words)  # only NaN differs from itself
+    return label != label or _folded(label) in words  # only NaN differs from itself
+
+
+def _folded(label: Any) -> str:
+    return text_of(label).strip().casefold()
 
 
 def encode_classes(
@@ -139,8 +145,15 @@ def _name(classes: list[Any], labels: Coded, class_of: Codes, is_text: bool) -> 
     return series_like(values, labels.names)
 
 
+def listed_classes(classes: Sequence[Any] | None) -> list[Any]:
+    """Return the classes that the user names, which may be a single text, an array or none."""
+    if classes is None:
+        return []
+    return [classes] if isinstance(classes, str) else list(classes)
+
+
 def _checked(classes: Sequence[Any]) -> list[Any]:
-    given = [classes] if isinstance(classes, str) else list(classes)
+    given = listed_classes(classes)
     if not given or len({text_of(name) for name in given}) < len(given):
         raise InputError(f"classes must be one or more different labels, but are {listed(given)}")
     return given

@@ -223,6 +223,7 @@ def _counts(old: Annotations, new: Annotations, repeated: int) -> Counts:
         repeated=one.repeated + other.repeated + repeated,
         gold_unused=one.gold_unused + other.gold_unused,
         left_out=left_out,
+        disagreeing=one.disagreeing + other.disagreeing,
     )
 
 

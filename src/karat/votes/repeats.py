@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.votes.encoding import Codes
+from karat.votes.encoding import MISSING, Codes
 
-__all__ = ["Repeats", "count_repeats", "majority_of_repeats"]
+__all__ = ["Repeats", "count_disagreeing", "count_repeats", "majority_of_repeats"]
 
 Integers = NDArray[np.int64]
 
@@ -44,6 +44,13 @@ def count_repeats(task: Codes, annotator: Codes, label: Codes) -> Repeats:
     of_group, _, (_, count) = _groups(task, annotator, label)
     votes = np.bincount(of_group)
     return Repeats(int((votes * (votes - 1)).sum()) // 2, int((count * (count - 1)).sum()) // 2)
+
+
+def count_disagreeing(task: Codes, annotator: Codes, label: Codes) -> int:
+    """Count the pairs of task and annotator that have different labels; rows without a label are no votes."""
+    voted = np.flatnonzero(label != MISSING)
+    of_group, _, (row, _) = _groups(task[voted], annotator[voted], label[voted])
+    return int(np.count_nonzero(np.bincount(of_group[row]) > 1))
 
 
 def _groups(task: Codes, annotator: Codes, label: Codes) -> tuple[Integers, Integers, tuple[Integers, Integers]]:

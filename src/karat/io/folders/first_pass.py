@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from karat.errors import InputError
 from karat.io.folders import shared_store
@@ -29,6 +30,7 @@ class FirstPass:
     annotators: pl.Series  # all names of the part
     voted: Codes  # codes of those who cast a vote
     labels: pl.Series
+    n_labels: NDArray[np.int64]  # how often each occurs
     tasks: pl.Series  # of a sample of the rows
 
 
@@ -52,6 +54,7 @@ def read_part(part: Part, columns: Columns, missing: list[Any] | None, folder: P
         annotators=people,
         voted=np.unique(annotator[label != MISSING]),
         labels=classes,
+        n_labels=np.bincount(label[label != MISSING], minlength=len(classes)),
         tasks=names.gather(np.sort(task[:: max(len(task) // SAMPLE, 1)])),
     )
 

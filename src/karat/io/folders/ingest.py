@@ -68,10 +68,10 @@ def ingest(
         if gold_column(options.gold, opened.columns) is not None:
             raise InputError("gold truths in a column of the votes cannot be read by a cluster; give a file of truths")
         columns = Columns(*find_columns(opened.columns, dict(zip((TASK, ANNOTATOR, LABEL), chosen, strict=True))))
-    truth = None if options.gold in (None, False) else read_truth(options.gold, missing=options.missing)
+    truth = None if options.gold in (None, False) else read_truth(options.gold, missing=options.no_vote)
     passes, folders_read = _read_parts(cluster, parts_of(opened), columns, options, scratch)
     n_ranges = max(sum(one.rows for one in passes) // rows_per_range, 1)
-    known = vocabulary(passes, truth, options.classes, opened.is_text, n_ranges)
+    known = vocabulary(passes, truth, options, opened.is_text, n_ranges)
     ranges, folders = _shuffle(cluster, folders_read, known, truth, options, scratch)
     blocks = _blocks(cluster, ranges, folders, known, fewest_votes)
     return _remote(blocks, ranges, passes, known, truth)
@@ -82,7 +82,7 @@ def _read_parts(
 ) -> tuple[list[FirstPass], list[Path]]:
     if not parts:
         raise InputError("the files hold no rows; expected at least one vote")
-    missing = None if options.missing is None else list(options.missing)
+    missing = None if options.no_vote is None else list(options.no_vote)
     folders = [scratch / f"part-{number}" for number in range(len(parts))]
     jobs = [(part, columns, missing, folder) for part, folder in zip(parts, folders, strict=True)]
     return cluster.map(read_part, jobs), folders
@@ -140,5 +140,7 @@ def _remote(
         annotators=known.annotators,
         classes=known.classes,
         unlabelled=pl.concat([part.unlabelled for part in ranges]),
-        counts=Counts(rows, rows - n_votes - repeated, repeated, unused),
+        counts=Counts(
+            rows, rows - n_votes - repeated, repeated, unused, disagreeing=sum(part.disagreeing for part in ranges)
+        ),
     )

@@ -20,6 +20,7 @@ from karat.votes.annotations import Annotations, Repeated
 from karat.votes.encoding import MISSING, Codes, rank_of
 from karat.votes.frames import to_list
 from karat.votes.names import Coded, encode_series, match, renumber
+from karat.votes.repeats import count_disagreeing
 
 __all__ = ["Range", "gathered", "locate", "spread"]
 
@@ -33,6 +34,7 @@ class Range:
     repeated: int  # votes left out
     gold: int  # tasks whose truth is known
     unlabelled: pl.Series
+    disagreeing: int = 0  # pairs of task and annotator whose repeated votes disagree
 
 
 def spread(folder: Path, known: Vocabulary, to: Path) -> None:
@@ -78,7 +80,9 @@ def gathered(
     )
     unlabelled: Any = votes.unlabelled
     known_truths = int((gold != MISSING).sum())
-    return Range(votes.n_tasks, votes.n_votes, votes.counts.repeated, known_truths, unlabelled.to_native())
+    left_out = votes.counts.repeated
+    disagreeing = count_disagreeing(names.codes[task], annotator, label) if left_out else 0
+    return Range(votes.n_tasks, votes.n_votes, left_out, known_truths, unlabelled.to_native(), disagreeing)
 
 
 def locate(folder: Path, votes_before: int, cuts: NDArray[np.float64]) -> list[int]:

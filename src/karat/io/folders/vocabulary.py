@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from karat.errors import InputError
 from karat.io.folders.first_pass import FirstPass
+from karat.io.readers.assemble import ReadOptions
 from karat.io.readers.truth import Truth
 from karat.votes.encoding import Codes, Names
 from karat.votes.frames import to_list
 from karat.votes.labels import ClassCodes, encode_classes
 from karat.votes.names import encode_series
+from karat.votes.spellings import Spellings, unify
 
 __all__ = ["Vocabulary", "code_of", "in_kind", "vocabulary"]
 
@@ -34,11 +36,11 @@ class Vocabulary:
 
 
 def vocabulary(
-    passes: Sequence[FirstPass], truth: Truth | None, classes: Sequence[Any] | None, is_text: bool, n_ranges: int
+    passes: Sequence[FirstPass], truth: Truth | None, options: ReadOptions, is_text: bool, n_ranges: int
 ) -> Vocabulary:
     annotators = _union([one.annotators for one in passes], [one.voted for one in passes])
     labels = encode_series(nw.from_native(_union([one.labels for one in passes]), series_only=True))
-    encoded = _encode_classes(labels, truth, classes, is_text, passes)
+    encoded = _encode_classes(labels, truth, options, is_text, passes)
     tasks = _in_one_kind([one.tasks for one in passes])
     weights = np.concatenate([np.full(len(s.tasks), s.rows / max(len(s.tasks), 1)) for s in passes])
     return Vocabulary(
@@ -83,7 +85,7 @@ def _in_one_kind(parts: list[pl.Series]) -> pl.Series:
 
 
 def _encode_classes(
-    labels: Any, truth: Truth | None, classes: Sequence[Any] | None, is_text: bool, passes: Sequence[FirstPass]
+    labels: Any, truth: Truth | None, options: ReadOptions, is_text: bool, passes: Sequence[FirstPass]
 ) -> ClassCodes:
     if not len(labels.names):
         raise InputError("there are no votes: every label is missing")
@@ -92,7 +94,12 @@ def _encode_classes(
         name = labels.names.to_native()[row]
         return next(one.name for one in passes if (one.labels == name).any())
 
-    return encode_classes(labels, to_list(truth.truth) if truth else [], classes, is_text, where)
+    counts = np.zeros(len(labels.names), np.int64)
+    for one in passes:
+        np.add.at(counts, code_of(one.labels, labels.names.to_native()), one.n_labels)
+    found = Spellings(labels, to_list(truth.truth) if truth else [], counts)
+    merged = unify(found, options.classes, options.normalise, options.alias)
+    return encode_classes(merged.labels, merged.truths, options.classes, is_text, where)
 
 
 def _splitters(tasks: pl.Series, weights: NDArray[np.float64], n_ranges: int) -> list[Any]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from karat.errors import InputError
 from karat.io.databases import is_database
+from karat.io.readers.alias import read_alias
 from karat.io.readers.assemble import ReadOptions
 from karat.io.readers.batches import Progress, WatchReading
 from karat.io.readers.database import open_database
@@ -42,6 +43,9 @@ def read(
     classes: Sequence[Any] | None = None,
     repeated: Repeated = "first",
     missing: Sequence[Any] | None = None,
+    keep_missing: bool = False,
+    normalise: bool = False,
+    alias: Any = None,
     watch: WatchReading | None = None,
 ) -> Annotations:
     """Read votes from any source.
@@ -80,8 +84,15 @@ def read(
     repeated : {"first", "last", "majority", "all", "error"}, default "first"
         Which votes count if an annotator voted on a task more than once.
     missing : sequence, optional
-        Labels that mean "no vote", besides null, NaN and blank. The default is NA, null and NaN, and -1 in wide tables
-        of integers.
+        Labels that mean "no vote", besides null, NaN and blank; upper and lower case are the same. The default is NA,
+        N/A, #N/A, NaN, None, null, -, ? and {}, except those among `classes`. -1 is a class unless it is listed here.
+    keep_missing : bool, default False
+        Keep words such as NA and None as classes. Only null, NaN and blank are then no votes.
+    normalise : bool, default False
+        Merge labels that differ only in case, spaces, Unicode form, a dot at the end or number format into the most
+        frequent spelling. Without it, a warning shows them. If every label is a number, formats are always merged.
+    alias : mapping, path or data frame, optional
+        The class that each spelling of a label means: spelling -> class, or a table with these two columns.
     watch : callable, optional
         Is called from time to time with the `Progress` of reading a long file.
 
@@ -107,14 +118,16 @@ def read(
     if isinstance(votes, Annotations):
         _refuse_options(
             task=task, annotator=annotator, label=label, wide=wide, format=format, question=question, include=include,
-            classes=classes, missing=missing,
+            classes=classes, missing=missing, keep_missing=keep_missing, normalise=normalise,
+            alias=alias is not None,
         )  # fmt: skip
         return votes if gold is None else with_gold(votes, gold)
     if is_database(votes) or query is not None or table is not None or params:
         votes = open_database(votes, query, table, params)
     if question == ALL:
         raise InputError("several questions give several sets of votes; choose one (--question) or use karat.read_each")
-    options = ReadOptions(gold=gold, classes=classes, repeated=repeated, missing=_as_list(missing), watch=watch)
+    given = (gold, classes, repeated, _as_list(missing), keep_missing, normalise)
+    options = ReadOptions(*given, read_alias(alias), watch)
     export_options = ExportOptions(task, question, gold is True, frozenset(_as_list(include) or ()))
     return next(iter(_read(votes, Columns(task, annotator, label, wide), format, export_options, options).values()))
 
@@ -130,6 +143,9 @@ def read_each(
     classes: Sequence[Any] | None = None,
     repeated: Repeated = "first",
     missing: Sequence[Any] | None = None,
+    keep_missing: bool = False,
+    normalise: bool = False,
+    alias: Any = None,
     watch: WatchReading | None = None,
 ) -> dict[str, Annotations]:
     """Read the votes of an export for each of its questions.
@@ -154,6 +170,12 @@ def read_each(
         Which votes count if an annotator voted on a task more than once.
     missing : sequence, optional
         Labels that mean "no vote", as in `karat.read`.
+    keep_missing : bool, default False
+        Keep words such as NA and None as classes.
+    normalise : bool, default False
+        Merge spellings of one class, as in `karat.read`.
+    alias : mapping, path or data frame, optional
+        The class that each spelling of a label means.
     watch : callable, optional
         Is called from time to time with the `Progress` of reading a long file.
 
@@ -174,7 +196,8 @@ def read_each(
     >>> karat.read_each(pl.DataFrame({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]}))
     {'': Annotations(2 votes, 1 tasks, 2 annotators, 2 classes)}
     """
-    options = ReadOptions(gold=gold, classes=classes, repeated=repeated, missing=_as_list(missing), watch=watch)
+    given = (gold, classes, repeated, _as_list(missing), keep_missing, normalise)
+    options = ReadOptions(*given, read_alias(alias), watch)
     export_options = ExportOptions(task, question, gold is True, frozenset(_as_list(include) or ()))
     return _read(votes, Columns(task), format, export_options, options)
 

@@ -10,12 +10,15 @@ import numpy as np
 
 from karat.errors import InputError
 from karat.io.readers.batches import WatchReading
-from karat.io.readers.truth import Truth
+from karat.io.readers.truth import Truth, gold_codes, warn_of_gold
+from karat.votes.alarms import alarm
 from karat.votes.annotations import Annotations, Repeated
 from karat.votes.encoding import MISSING, Codes
 from karat.votes.frames import to_list
-from karat.votes.labels import encode_classes
-from karat.votes.names import Coded, match
+from karat.votes.labels import encode_classes, listed_classes, missing_words
+from karat.votes.names import Coded
+from karat.votes.repeats import count_disagreeing
+from karat.votes.spellings import Alias, Spellings, unify
 
 __all__ = ["ReadOptions", "assemble", "count_more", "refuse_lost_ids"]
 
@@ -28,7 +31,16 @@ class ReadOptions:
     classes: Sequence[Any] | None = None
     repeated: Repeated = "first"
     missing: Sequence[Any] | None = None
+    keep_missing: bool = False
+    normalise: bool = False
+    alias: Alias | None = None
     watch: WatchReading | None = None  # called with the progress of a long read
+
+    @property
+    def no_vote(self) -> Sequence[Any] | None:
+        """The words that mean "no vote", or None for the usual ones."""
+        spellings = self.alias.class_of if self.alias else {}
+        return missing_words(self.missing, self.keep_missing, [*listed_classes(self.classes), *spellings])
 
 
 def assemble(
@@ -42,17 +54,27 @@ def assemble(
 ) -> Annotations:
     """Build Annotations with one list of classes. Rows that hold nothing are left out and counted."""
     truths = to_list(truth.truth) if truth else []
+    labels, truths, _ = unify(Spellings(labels, truths), options.classes, options.normalise, options.alias)
     encoded = encode_classes(labels, truths, options.classes, is_text, where)
     codes, left_out = _with_ids(tasks.codes, annotators.codes, encoded.labels)
+    gold, unused = gold_codes(truth, encoded.truths, tasks.names, codes) if truth else (None, [])
     annotations = Annotations.from_codes(
         *codes,
         tasks.names,
         annotators.names,
         encoded.names,
-        gold=(match(to_list(truth.task), tasks.names), encoded.truths) if truth else None,
+        gold=gold,
         repeated=options.repeated,
     )
-    return count_more(annotations, rows=left_out, missing=left_out) if left_out else annotations
+    annotations = count_more(annotations, rows=left_out, missing=left_out) if left_out else annotations
+    if truth:
+        known = labels.names if options.classes is None else encoded.names
+        warn_of_gold(unused, truths, annotations.task_names, known)
+    disagreeing = count_disagreeing(*codes) if annotations.counts.repeated else 0
+    counts = replace(annotations.counts, gold_unused=len(unused), disagreeing=disagreeing)
+    annotations = replace(annotations, counts=counts)
+    alarm(annotations)
+    return annotations
 
 
 def refuse_lost_ids(role: str, ids: Codes, labels: Codes, where: Callable[[int], str]) -> None:

@@ -11,7 +11,7 @@ from karat.io.readers.limits import limit, remedy_of
 from karat.io.readers.table import Opened
 from karat.io.readers.truth import gold_column, gold_truth
 from karat.votes.annotations import Annotations
-from karat.votes.labels import drop_missing
+from karat.votes.hygiene import votes_in
 
 __all__ = ["read_long"]
 
@@ -26,11 +26,11 @@ def read_long(
     values = [chosen[2]] if gold is None else [chosen[2], gold]
     table = opened.encode(chosen[:2], values, options.watch)
     tasks, annotators = table.ids(chosen[0]), table.ids(chosen[1])
-    labels = drop_missing(table.values(chosen[2]), options.missing)
+    labels = votes_in(table.values(chosen[2]), options.no_vote)
     _refuse_too_many_classes(opened.name, chosen[2], len(labels.names))
     refuse_lost_ids("task", tasks.codes, labels.codes, table.where)
     refuse_lost_ids("annotator", annotators.codes, labels.codes, table.where)
-    truth = gold_truth(table, tasks, gold, options.gold, options.missing)
+    truth = gold_truth(table, tasks, gold, options.gold, options.no_vote)
     return assemble(tasks, annotators, labels, truth, options, table.is_text, table.where)
 
 

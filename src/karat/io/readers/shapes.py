@@ -64,7 +64,7 @@ def _names_each_once(table: Loaded, column: Any) -> bool:
 
 def _voting(table: Loaded, columns: list[Any]) -> list[Any] | None:
     """Return the columns that share labels, if there is exactly one group of two or more."""
-    labels = {name: drop_missing(table.values(name), None, is_wide=True) for name in columns}
+    labels = {name: drop_missing(table.values(name), None) for name in columns}
     groups = alike({name: set(map(text_of, to_list(coded.names))) for name, coded in labels.items()})
     several = [names for names in groups if len(names) > 1]
     return several[0] if len(several) == 1 else None

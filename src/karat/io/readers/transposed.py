@@ -18,7 +18,7 @@ from karat.io.readers.wide import cells_of, column_names, count_cells, id_column
 from karat.votes.annotations import Annotations
 from karat.votes.encoding import MISSING, Names
 from karat.votes.frames import to_list
-from karat.votes.labels import drop_missing, is_dropped
+from karat.votes.hygiene import votes_in
 from karat.votes.names import Coded
 
 __all__ = ["read_transposed"]
@@ -40,7 +40,7 @@ def read_transposed(
     table = opened.load([column for column in [by_annotator, *columns] if column is not None], [by_annotator])
     people, items = row_ids(table, by_annotator), column_names(table, columns)
     cells, row, column = cells_of(table, columns)
-    labels = drop_missing(cells, options.missing, is_wide=True)
+    labels = votes_in(cells, options.no_vote, is_wide=options.classes is None)
 
     def where(cell: int) -> str:
         return f'{table.where(int(row[cell]))}, column "{columns[column[cell]]}"'
@@ -53,8 +53,7 @@ def read_transposed(
     votes = Coded(np.where(is_truth, np.int32(MISSING), labels.codes), labels.names)
     whole = with_unlabelled(task, who, votes, items)
     annotations = assemble(*whole, truth, options, table.is_text, where)
-    minus_one = int((is_dropped(cells, labels, options.missing) & ~is_truth).sum())
-    counted = count_cells(annotations, int((~np.isin(people.codes, keys)).sum()) * len(columns), minus_one)
+    counted = count_cells(annotations, int((~np.isin(people.codes, keys)).sum()) * len(columns))
     return replace(counted, never_voted=_without_truth(counted.never_voted))
 
 
@@ -87,7 +86,7 @@ def _truth(task: Coded, labels: Coded, is_truth: Any, options: ReadOptions, name
     """Return the truths of a row of the table, or of another source."""
     if options.gold is not True:
         return (
-            None if options.gold is None or options.gold is False else read_truth(options.gold, missing=options.missing)
+            None if options.gold is None or options.gold is False else read_truth(options.gold, missing=options.no_vote)
         )
     told = np.flatnonzero(is_truth & (labels.codes != MISSING))
     if not told.size:

@@ -20,10 +20,12 @@ from karat.votes.frames import to_list
 from karat.votes.key import Key, key_of_codes, make_key
 from karat.votes.labels import drop_missing, is_missing
 from karat.votes.names import Coded, integer_names, match
+from karat.votes.spellings import in_format_of
 
 __all__ = ["GoldColumn", "Truth", "gold_column", "gold_truth", "match_truth", "read_truth", "with_gold"]
 
 NAMED = 3  # tasks without votes that a warning names
+FEW_GOLD = 5  # fewer gold truths may well be of classes without votes
 
 
 class GoldColumn(str):
@@ -122,6 +124,36 @@ def gold_truth(table: Table, tasks: Coded, column: Any, gold: Any, missing: Sequ
     return None if gold is None or gold is False else read_truth(gold, missing=missing)
 
 
+def gold_codes(
+    truth: Truth, truths: Codes, names: Names, votes: tuple[Codes, Codes, Codes]
+) -> tuple[tuple[Codes, Codes], list[Any]]:
+    """Return tasks and truths as codes, for tasks with votes only, and the names of the other tasks."""
+    place = match(to_list(truth.task), names)
+    voted = np.zeros(len(names) + 1, dtype=bool)
+    voted[votes[0][votes[2] != MISSING]] = True
+    used = (place != MISSING) & voted[place]
+    unused = [name for name, is_used in zip(to_list(truth.task), used.tolist(), strict=True) if not is_used]
+    return (place[used], truths[used]), unused
+
+
+def warn_of_gold(unused: list[Any], truths: list[Any], tasks: Names, labels: Names) -> None:
+    """Warn of truths whose tasks have no votes, and if most of several truths are classes that nobody voted for."""
+    few = len(unused) * 2 > len(truths)
+    sides = f": {_sides('gold', unused[0], to_list(tasks[:1])[0])}; check that ids are written alike" if few else ""
+    warn_of_unused_gold(len(unused), sides)
+    new = [truth for truth, code in zip(truths, match(truths, labels).tolist(), strict=True) if code == MISSING]
+    if len(new) >= FEW_GOLD and len(new) * 2 > len(truths) and len(labels):
+        text = f"{len(new):,} of {len(truths):,} gold truths are classes that nobody voted for"
+        sides = _sides("gold", new[0], to_list(labels[:1])[0])
+        remedy = "if they mean the same, use --alias FILE (alias= in Python)"
+        warnings.warn(f"{text}: {sides}; {remedy}", KaratWarning, stacklevel=4)
+
+
+def _sides(what: str, one: Any, other: Any) -> str:
+    """Write what each side has: the gold has 't0', the votes have 0."""
+    return f"the {what} {'has' if what == 'gold' else 'have'} {one!r}, the votes have {other!r}"
+
+
 def match_truth(
     votes: Annotations | ResultData, truth: Any, *, task: str | None = None, label: str | None = None
 ) -> Key:
@@ -146,23 +178,40 @@ def match_truth(
     Raises
     ------
     InputError
-        If no truth belongs to a task with votes.
+        If no truth belongs to a task with votes, or none is a class of the votes.
     """
     if isinstance(truth, Key):
         return truth
     if isinstance(truth, np.ndarray) and truth.dtype.kind in "iu" and truth.shape == (len(votes.task_names),):
         return key_of_codes(truth, votes.class_names)
     tasks, truths = map(to_list, read_truth(truth, task=task, label=label))
+    truths = in_format_of(truths, votes.class_names)
     key = make_key(tasks, truths, votes.task_names, votes.class_names)
     of_file = f" in {truth}" if isinstance(truth, str | Path) else ""
     if not key.n_known:
         raise InputError(
             f"none of the {key.n_unmatched:,} truths{of_file} belongs to a task with votes; "
             "check that the tasks have the same names as in the votes"
+            + (f" ({_sides('truths', tasks[0], to_list(votes.task_names[:1])[0])})" if tasks else "")
         )
+    _check_classes(key, of_file)
     unknown = match(key.unmatched, votes.unlabelled) == MISSING  # tasks that are listed without a vote are no surprise
     _warn_of_unknown([name for name, is_unknown in zip(key.unmatched, unknown, strict=True) if is_unknown], of_file)
     return key
+
+
+def _check_classes(key: Key, of_file: str) -> None:
+    """Refuse truths of which none is a class of the votes, and warn if that is so for most of them."""
+    known = len(key.class_names) - key.n_new_classes
+    if not known or key.n_unvoted * 2 <= key.n_known:
+        return
+    sides = _sides("truths", key.class_names[known], key.class_names[0])
+    if key.n_unvoted == key.n_known:
+        raise InputError(
+            f"none of the {key.n_known:,} truths{of_file} is a class of the votes: {sides}; write classes alike"
+        )
+    text = f"{key.n_unvoted:,} of {key.n_known:,} truths{of_file} are classes that nobody voted for: {sides}"
+    warnings.warn(text, KaratWarning, stacklevel=4)
 
 
 def _warn_of_unknown(tasks: list[Any], of_file: str) -> None:

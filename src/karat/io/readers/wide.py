@@ -18,7 +18,7 @@ from karat.io.readers.truth import gold_column, gold_truth
 from karat.votes.annotations import Annotations
 from karat.votes.encoding import MISSING, Codes
 from karat.votes.frames import kind_of, series_of, to_list
-from karat.votes.labels import MINUS_ONE, drop_missing, is_dropped
+from karat.votes.hygiene import votes_in
 from karat.votes.names import Coded, encode_series, integer_names, renumber, text_of
 
 __all__ = ["cells_of", "column_names", "count_cells", "id_column", "read_wide", "row_ids", "with_unlabelled"]
@@ -40,8 +40,8 @@ def read_wide(
     table = opened.load([column for column in [by_task, *columns, gold] if column is not None], [by_task])
     tasks = row_ids(table, by_task)
     cells, row, column = cells_of(table, columns)
-    labels = drop_missing(cells, options.missing, is_wide=True)
-    truth = gold_truth(table, tasks, gold, options.gold, options.missing)
+    labels = votes_in(cells, options.no_vote, is_wide=options.classes is None)
+    truth = gold_truth(table, tasks, gold, options.gold, options.no_vote)
     names = column_names(table, columns)
 
     def where(cell: int) -> str:
@@ -52,8 +52,7 @@ def read_wide(
         Coded(tasks.codes[row], tasks.names), Coded(names.codes[column], names.names), labels, tasks
     )
     annotations = assemble(*whole, truth, options, table.is_text, where)
-    minus_one = int(is_dropped(cells, labels, options.missing).sum())
-    return count_cells(annotations, len(table.frame) * len(columns), minus_one)
+    return count_cells(annotations, len(table.frame) * len(columns))
 
 
 def id_column(opened: Opened, role: Role, name: str | None, others: set[Any]) -> tuple[Opened, Any]:
@@ -137,9 +136,8 @@ def with_unlabelled(task: Coded, annotator: Coded, labels: Coded, tasks: Coded) 
     )
 
 
-def count_cells(annotations: Annotations, cells: int, minus_one: int) -> Annotations:
-    """Count every cell as a row, and those of -1 apart."""
+def count_cells(annotations: Annotations, cells: int) -> Annotations:
+    """Count every cell as a row."""
     counts = annotations.counts
-    missing = cells - (counts.rows - counts.missing) - minus_one
-    left_out = {MINUS_ONE: minus_one} if minus_one else {}
-    return replace(annotations, counts=replace(counts, rows=cells, missing=missing, left_out=left_out))
+    missing = cells - (counts.rows - counts.missing)
+    return replace(annotations, counts=replace(counts, rows=cells, missing=missing))

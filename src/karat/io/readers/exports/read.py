@@ -23,7 +23,7 @@ from karat.io.readers.truth import gold_truth
 from karat.votes.annotations import Annotations
 from karat.votes.encoding import MISSING, Codes
 from karat.votes.frames import series_like, to_list
-from karat.votes.labels import drop_missing
+from karat.votes.hygiene import votes_in
 from karat.votes.names import Coded
 
 __all__ = ["complain", "read_export"]
@@ -200,11 +200,11 @@ class Exported(Streamed):
 
 def _assembled(table: Exported, export: Export, export_options: ExportOptions, options: ReadOptions) -> Annotations:
     tasks, annotators = table.ids("task"), _shortened(table.ids("annotator"), export)
-    labels = drop_missing(table.values("label"), options.missing)
+    labels = votes_in(table.values("label"), options.no_vote)
     refuse_lost_ids("task", tasks.codes, labels.codes, table.where)
     refuse_lost_ids("annotator", annotators.codes, labels.codes, table.where)
     gold = "gold" if export_options.gold else None
-    truth = gold_truth(table, tasks, gold, options.gold, options.missing)
+    truth = gold_truth(table, tasks, gold, options.gold, options.no_vote)
     if gold is not None and truth is not None and not len(truth.task):
         raise InputError(f"{table.place} marks no gold; leave out --gold-from-export, or give a file (--gold FILE)")
     annotations = assemble(tasks, _anybody(annotators, labels.codes), labels, truth, options, True, table.where)
