@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 import karat
 from karat.errors import InputError, KaratWarning
@@ -397,3 +399,17 @@ def test_truths_in_another_number_format_are_the_same_classes(tmp_path: Path) ->
 def test_gold_beside_no_vote_at_all_is_refused_with_words(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not a single vote"):
         karat.read(write(tmp_path / "v.csv", "task,worker,label\n,,\n"), gold={"t0": "x"})
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.sampled_from(["x", "y", ""])), min_size=1))
+@pytest.mark.parametrize("repeated", ["first", "last", "majority"])
+def test_disagreeing_votes_are_counted_like_by_hand(repeated: Any, rows: list[tuple[int, int, str]]) -> None:
+    said: dict[tuple[int, int], set[str]] = {}
+    for task, worker, label in rows:
+        if label:
+            said.setdefault((task, worker), set()).add(label)
+    assume(any(len(labels) == 1 for labels in said.values()))
+    table = pl.DataFrame(rows, schema=["task", "worker", "label"], orient="row")
+    votes = said_by(table, repeated=repeated)[0]
+    assert votes.counts.disagreeing == sum(len(labels) > 1 for labels in said.values())

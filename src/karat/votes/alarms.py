@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from karat.errors import KaratWarning
 from karat.votes.annotations import Annotations
@@ -58,8 +60,9 @@ def _is_label(part: str, occurs: Counter[str]) -> bool:
     return bool(part) and occurs[part] > 1
 
 
-def _votes_per_class(votes: Annotations) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    return np.bincount(votes.cell_class, np.diff(votes.cell_ptr), minlength=votes.n_classes)
+def _votes_per_class(votes: Annotations) -> NDArray[Any]:
+    counts: NDArray[Any] = np.bincount(votes.cell_class, np.diff(votes.cell_ptr), minlength=votes.n_classes)
+    return counts
 
 
 def _one_annotator(votes: Annotations) -> str | None:

@@ -46,10 +46,17 @@ def count_repeats(task: Codes, annotator: Codes, label: Codes) -> Repeats:
     return Repeats(int((votes * (votes - 1)).sum()) // 2, int((count * (count - 1)).sum()) // 2)
 
 
-def count_disagreeing(task: Codes, annotator: Codes, label: Codes) -> int:
-    """Count the pairs of task and annotator that have different labels; rows without a label are no votes."""
-    voted = np.flatnonzero(label != MISSING)
-    of_group, _, (row, _) = _groups(task[voted], annotator[voted], label[voted])
+def count_disagreeing(task: Codes, annotator: Codes, label: Codes, kept: Integers) -> int:
+    """Count the pairs of task and annotator that have different labels; rows without a label are no votes.
+
+    kept: [T] how many votes of each task with votes are left. Only tasks with fewer than before need a look.
+    """
+    before = np.bincount(task if label.min() != MISSING else task[label != MISSING])
+    fewer = before > 0
+    if np.count_nonzero(fewer) == len(kept):  # a majority may leave no vote of a task
+        fewer[fewer] = before[fewer] > kept
+    rows = np.flatnonzero(np.append(fewer, np.zeros(task.max() + 1 - len(fewer), bool))[task] & (label != MISSING))
+    of_group, _, (row, _) = _groups(task[rows], annotator[rows], label[rows])
     return int(np.count_nonzero(np.bincount(of_group[row]) > 1))
 
 

@@ -81,7 +81,7 @@ def gathered(
     unlabelled: Any = votes.unlabelled
     known_truths = int((gold != MISSING).sum())
     left_out = votes.counts.repeated
-    disagreeing = count_disagreeing(names.codes[task], annotator, label) if left_out else 0
+    disagreeing = count_disagreeing(names.codes[task], annotator, label, votes.votes_per_task) if left_out else 0
     return Range(votes.n_tasks, votes.n_votes, left_out, known_truths, unlabelled.to_native(), disagreeing)
 
 

@@ -70,7 +70,8 @@ def assemble(
     if truth:
         known = labels.names if options.classes is None else encoded.names
         warn_of_gold(unused, truths, annotations.task_names, known)
-    disagreeing = count_disagreeing(*codes) if annotations.counts.repeated else 0
+    is_repeated = annotations.counts.repeated > 0
+    disagreeing = count_disagreeing(*codes, annotations.votes_per_task) if is_repeated else 0
     counts = replace(annotations.counts, gold_unused=len(unused), disagreeing=disagreeing)
     annotations = replace(annotations, counts=counts)
     alarm(annotations)
