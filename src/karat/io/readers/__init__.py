@@ -48,10 +48,12 @@ def read(
 
     Parameters
     ----------
-    votes : path, data frame, Annotations or address of a database
+    votes : path, data frame, rows, columns, Annotations or address of a database
         A path, several paths, a pattern or a folder; "-" for standard input, or a binary stream; any data frame that
-        Narwhals knows; postgresql://..., sqlite:///FILE or duckdb:///FILE; or Annotations, which come back as they are.
-        Exports of annotation tools are recognised by their content.
+        Narwhals knows; a Hugging Face data set, Arrow record batches, an iterable of dicts or of tuples (task,
+        annotator, label), a dict of columns, a NumPy structured array; postgresql://..., sqlite:///FILE or
+        duckdb:///FILE; or Annotations, which come back as they are. Exports of annotation tools are recognised by
+        their content.
     task : str, optional
         The column of the tasks, if its name is not recognised; in an export, the field that identifies tasks; in a
         transposed table, the columns of the tasks ("Q1,Q2_*").
@@ -188,6 +190,11 @@ class Columns(NamedTuple):
     wide: bool = False
 
     @property
+    def names(self) -> list[Any]:
+        """The columns of tasks, annotators and labels that the user names."""
+        return [name for name in (self.task, self.annotator, self.label) if isinstance(name, str)]
+
+    @property
     def say_table(self) -> bool:
         """Whether the user names columns that only a plain table has."""
         return self.wide or self.annotator is not None or self.label is not None
@@ -197,15 +204,12 @@ def _read(
     votes: Any, columns: Columns, format: str | None, export_options: ExportOptions, options: ReadOptions
 ) -> dict[str, Annotations]:
     if format == TRANSPOSED:
-        return {
-            "": _read_transposed(
-                votes if isinstance(votes, Opened) else open_table(votes), columns, export_options, options
-            )
-        }
+        opened = votes if isinstance(votes, Opened) else open_table(votes, columns.names)
+        return {"": _read_transposed(opened, columns, export_options, options)}
     if not is_files(votes):
         if format not in (None, TABLE):
             raise InputError(f"the format {format} is one of files; give a path, or leave the format out")
-        opened = votes if isinstance(votes, Opened) else open_table(votes)
+        opened = votes if isinstance(votes, Opened) else open_table(votes, columns.names)
         return {"": _read_table(opened, columns, export_options, options)}
     sources = sources_of(votes)
     peeks = look(sources)
