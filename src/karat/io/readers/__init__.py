@@ -10,7 +10,7 @@ from karat.io.databases import is_database
 from karat.io.readers.assemble import ReadOptions
 from karat.io.readers.batches import Progress, WatchReading
 from karat.io.readers.database import open_database
-from karat.io.readers.exports import TABLE, TRANSPOSED, find_export, look
+from karat.io.readers.exports import TABLE, TRANSPOSED, find_export, look, nested_hint
 from karat.io.readers.exports.export import ALL, ExportOptions
 from karat.io.readers.exports.read import read_export
 from karat.io.readers.files import is_files, sources_of
@@ -215,7 +215,8 @@ def _read(
     peeks = look(sources)
     export = find_export(peeks, format, may_be_table=columns.say_table)
     if export is None:
-        return {"": _read_table(open_sources(sources), columns, export_options, options)}
+        with nested_hint(peeks):
+            return {"": _read_table(open_sources(sources), columns, export_options, options)}
     if columns.say_table:
         raise InputError(
             f"an export of {export.title} has no columns to name: choose with --question instead of "

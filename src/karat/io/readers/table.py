@@ -20,6 +20,7 @@ from karat.io.readers.files import is_files, sources_of
 from karat.io.readers.formats import recognise
 from karat.io.readers.kinds import common_kind, in_schema
 from karat.io.readers.limits import limit, refuse
+from karat.io.readers.not_a_number import without_nan
 from karat.io.readers.python_tables import ACCEPTED, as_frame, with_index
 from karat.io.readers.source import Source, open_bytes, read_start, separator_of
 from karat.io.readers.streaming_codes import Growing, growing
@@ -199,8 +200,9 @@ def open_sources(sources: Sequence[Source]) -> Opened:
     """Open files with plain tables."""
     sources = [recognise(source) for source in sources]
     scans, columns = [], []
-    for source in sources:
+    for number, source in enumerate(sources):
         with reading(source):
+            sources[number] = source = without_nan(source)
             scans.append(_scan(source))
             columns.append(scans[-1].collect_schema().names())
         if len(columns[-1]) > (most := limit("COLUMNS")):
