@@ -129,6 +129,12 @@ def test_other_json_is_not_taken_for_votes_and_not_called_invalid(tmp_path: Path
         assert "valid JSON" not in str(caught.value), name
 
 
+def test_a_long_table_with_a_list_beside_the_label_is_a_table(tmp_path: Path) -> None:
+    rows = [{"task": "t", "annotator": who, "label": "x", "ratings": ["1", "1"]} for who in ("ann", "bob")]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    assert votes_of(karat.read(write(tmp_path / "votes.jsonl", text))) == {("t", "ann", "x"), ("t", "bob", "x")}
+
+
 def test_the_format_reads_what_is_not_recognised(tmp_path: Path) -> None:
     path = write(tmp_path / "votes.json", json.dumps({"a": {"ann": 1, "bob": 2}}))
     with pytest.raises(InputError):

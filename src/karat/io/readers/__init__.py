@@ -15,6 +15,7 @@ from karat.io.readers.exports.export import ALL, ExportOptions
 from karat.io.readers.exports.read import read_export
 from karat.io.readers.files import is_files, sources_of
 from karat.io.readers.long import read_long
+from karat.io.readers.per_annotator import by_file, refuse_other_files
 from karat.io.readers.shapes import shape_of
 from karat.io.readers.table import Opened, open_sources, open_table
 from karat.io.readers.transposed import read_transposed
@@ -255,7 +256,12 @@ def _read_table(opened: Opened, columns: Columns, export_options: ExportOptions,
         return read_wide(opened, task, annotator, options)
     if annotator is not None and not isinstance(annotator, str):
         raise InputError("several annotator columns make a wide table: add --wide (wide=True in Python)")
-    return read_long(opened, task, annotator, label, options)
+    if annotator is not None:
+        return read_long(opened, task, annotator, label, options)
+    opened = by_file(opened, task, label)
+    annotations = read_long(opened, task, None, label, options)
+    refuse_other_files(opened, annotations)
+    return annotations
 
 
 def _as_list(values: Sequence[Any] | None) -> list[Any] | None:

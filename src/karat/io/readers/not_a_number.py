@@ -20,7 +20,7 @@ def without_nan(source: Source) -> Source:
     with open_bytes(source) as file:
         text = file.read()
     cleaned = TEXT_OR_NAN.sub(lambda found: b"null" if found[0] == NAN else found[0], text)
-    return source if cleaned == text else Source(source.name, cleaned, source.format)
+    return source if cleaned == text else Source(source.name, cleaned, source.format, annotator=source.annotator)
 
 
 def _mentions_nan(source: Source) -> bool:

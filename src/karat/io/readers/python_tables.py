@@ -15,7 +15,7 @@ from karat.io.readers.columns import ANNOTATOR, LABEL, TASK, candidates
 from karat.votes.encoding import to_values
 from karat.votes.frames import polars_column, polars_series, to_polars
 
-__all__ = ["ACCEPTED", "as_frame", "with_index"]
+__all__ = ["as_frame", "with_index"]
 
 ACCEPTED = (
     "a path, several paths, a data frame (pandas, Polars, PyArrow, ...), a Hugging Face data set, an Arrow stream or "
@@ -25,19 +25,22 @@ ACCEPTED = (
 TUPLES = {2: ("task", "label"), 3: ("task", "annotator", "label")}  # pairs are truths
 
 
-def as_frame(votes: Any) -> pl.DataFrame | None:
-    """Return the table that an object holds, or None for an object that holds none."""
+def as_frame(votes: Any) -> pl.DataFrame:
+    """Return the table that an object holds."""
     if _is_data_set(votes):
         return _with_class_names(_of_data_set(votes), votes.features)
     if _is_arrow(votes):
         return _of_arrow(votes)
-    if isinstance(votes, np.ndarray):
-        return _of_array(votes) if votes.dtype.names and votes.ndim == 1 else None
+    if isinstance(votes, np.ndarray) and votes.dtype.names and votes.ndim == 1:
+        return _of_array(votes)
     if isinstance(votes, Mapping):
         return _of_splits(votes) if votes and all(map(_is_split, votes.values())) else _of_columns(votes)
-    if isinstance(votes, Iterable) and not isinstance(votes, str | bytes | bytearray):
+    if isinstance(votes, Iterable) and not isinstance(votes, str | bytes | bytearray | np.ndarray):
         return _with_class_names(_of_rows(list(votes)), getattr(votes, "features", None))
-    return None
+    if getattr(votes, "ndim", None) == 2:
+        how = "karat.Annotations.from_matrix(matrix, abstain=-1)"
+        raise InputError(f"a matrix of tasks and annotators is read with {how}")
+    raise InputError(f"votes or truths of type {type(votes).__name__} cannot be read; expected {ACCEPTED}")
 
 
 def with_index(frame: Any, named: Sequence[Any]) -> Any:
@@ -75,8 +78,7 @@ def _with_class_names(frame: pl.DataFrame, features: Any) -> pl.DataFrame:
 
 
 def _of_splits(splits: Mapping[Any, Any]) -> pl.DataFrame:
-    frames = {str(name): as_frame(split) for name, split in splits.items()}
-    tables = {name: frame for name, frame in frames.items() if frame is not None}
+    tables = {str(name): as_frame(split) for name, split in splits.items()}
     joined = _joined(tables, "the split")
     if len(tables) > 1:
         said = f"the splits {', '.join(tables)} are read together; give one of them to read it alone"

@@ -21,7 +21,7 @@ from karat.io.readers.formats import recognise
 from karat.io.readers.kinds import common_kind, in_schema
 from karat.io.readers.limits import limit, refuse
 from karat.io.readers.not_a_number import without_nan
-from karat.io.readers.python_tables import ACCEPTED, as_frame, with_index
+from karat.io.readers.python_tables import as_frame, with_index
 from karat.io.readers.source import Source, open_bytes, read_start, separator_of
 from karat.io.readers.streaming_codes import Growing, growing
 from karat.votes.frames import series_of, takeable
@@ -190,10 +190,7 @@ def open_table(votes: Any, named: Sequence[Any] = ()) -> Opened:
 def _frame_of(votes: Any) -> Any:
     with suppress(TypeError):
         return nw.from_native(votes)
-    frame = as_frame(votes)
-    if frame is None:
-        raise InputError(_not_a_table(votes))
-    return nw.from_native(frame)
+    return nw.from_native(as_frame(votes))
 
 
 def open_sources(sources: Sequence[Source]) -> Opened:
@@ -218,7 +215,12 @@ def open_sources(sources: Sequence[Source]) -> Opened:
 
 
 def _scan(source: Source, kinds: dict[str, Any] | None = None) -> pl.LazyFrame:
-    """Scan a file. `kinds` overrides the dtypes that Polars infers for columns of JSON."""
+    """Scan a file, and add its annotator. `kinds` overrides the dtypes that Polars infers for columns of JSON."""
+    scan = _scan_file(source, kinds)
+    return scan.select(pl.lit(source.annotator).alias("annotator"), pl.all()) if source.annotator else scan
+
+
+def _scan_file(source: Source, kinds: dict[str, Any] | None) -> pl.LazyFrame:
     if source.is_delimited:
         return scan_delimited(source)
     if source.format == "jsonl":
@@ -284,12 +286,6 @@ def _unique(columns: list[Any]) -> list[Any]:
         names = ", ".join(f'"{column}"' for column in twice)
         raise InputError(f"the data frame has more than one column named {names}; give every column its own name")
     return columns
-
-
-def _not_a_table(votes: Any) -> str:
-    if getattr(votes, "ndim", None) == 2:
-        return "a matrix of tasks and annotators is read with karat.Annotations.from_matrix(matrix, abstain=-1)"
-    return f"votes or truths of type {type(votes).__name__} cannot be read; expected {ACCEPTED}"
 
 
 def row_numbers(table: Loaded) -> Any:
