@@ -111,10 +111,11 @@ def test_rows_without_an_id_are_numbered_and_a_field_can_be_named(tmp_path: Path
 
 NOT_VOTES: dict[str, Any] = {
     "settings": {"model": {"rate": 0.1, "size": 32}, "data": {"path": "a", "size": 32}},
+    "texts": {"model": {"name": "a", "kind": "b"}, "data": {"path": "c"}},
     "records by id": {str(n): {"text": f"text {n}", "lang": "en", "source": "web"} for n in range(9)},
     "measurements": {str(n): {"height": n + 0.5, "width": n + 0.25} for n in range(9)},
-    "counts of classes": {str(n): {"cat": n % 3, "dog": 5 - n % 3} for n in range(9)},
-    "counts in rows": [{"id": n, "labels": {"cat": n % 3, "dog": 5 - n % 3}} for n in range(9)],
+    "counts of classes": {str(n): {"cat": n % 3, "dog": 2 - n % 3} for n in range(9)},
+    "counts in rows": [{"id": n, "labels": {"cat": n % 3, "dog": 2 - n % 3}} for n in range(9)],
     "sets of labels": [{"id": n, "labels": ["cat", "dog"][: n % 2 + 1]} for n in range(9)],
     "splits": {"train": ["a.txt", "b.txt"], "test": ["c.txt"]},
     "columns": {"task": ["a", "a"], "worker": ["x", "y"], "label": ["c", "c"]},

@@ -60,10 +60,10 @@ def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
 
 def _may_fit(seen: Peek) -> bool:
     """Return whether the first record can be a row with votes, or an object keyed by task."""
+    roles = [role for role in (ANNOTATOR, LABEL) if candidates(seen.record, role)]
     if is_record(seen.record):
-        return True
-    is_table = candidates(seen.record, ANNOTATOR) or candidates(seen.record, LABEL)
-    return not seen.is_list and not is_table and all(isinstance(value, _INNER) for value in seen.record.values())
+        return len(roles) < 2
+    return not seen.is_list and not roles and all(isinstance(value, _INNER) for value in seen.record.values())
 
 
 _INNER = (dict, list, type(None))
