@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from karat.io.readers.columns import ANNOTATOR, LABEL, bare_name, candidates
@@ -25,12 +26,12 @@ MANY = 3  # votes of an annotator who should have some label in common with othe
 
 def is_record(value: Any) -> bool:
     """Return whether an object has a field for votes, which may be empty."""
-    return isinstance(value, dict) and any(bare_name(name) in FIELDS for name in value)
+    return isinstance(value, dict) and any(map(_is_field, value))
 
 
 def vote_fields(record: dict[str, Any]) -> list[str]:
     """Return the fields of a record that hold votes."""
-    return [name for name in record if bare_name(name) in FIELDS and _may_be_votes(record[name], record)]
+    return [name for name in record if _is_field(name) and _may_be_votes(record[name], record)]
 
 
 def votes_in(record: dict[str, Any], field: str) -> Any:
@@ -69,6 +70,11 @@ def are_votes(values: Sequence[Any], field: str = "") -> bool:
     if bare_name(field) in ONE_EACH and _repeats([pair for task in pairs for pair in task]):
         return True
     return all(annotator is not None for task in pairs for annotator, _ in task) or any(map(_repeats, pairs))
+
+
+@lru_cache(2**16)  # the same annotators or fields occur in task after task
+def _is_field(name: str) -> bool:
+    return bare_name(name) in FIELDS
 
 
 def _is_label(value: Any) -> bool:
