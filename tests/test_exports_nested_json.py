@@ -12,6 +12,8 @@ import pytest
 import karat
 from karat.errors import InputError, KaratWarning
 from tests.readers_votes import votes_of, write
+from tests.test_readers_damage import WRONG as WRONG_VALUES
+from tests.test_readers_damage import places, with_value
 
 VOTES = {("t1", "ann", "cat"), ("t1", "bob", "cat"), ("t2", "ann", "dog")}
 BY_ANNOTATOR = {"t1": {"ann": "cat", "bob": "cat"}, "t2": {"ann": "dog"}}
@@ -170,6 +172,25 @@ def test_truncated_json_is_an_error(tmp_path: Path) -> None:
     text = json.dumps({str(n): {"ann": "cat", "bob": "cat"} for n in range(900)}, indent=1)
     with pytest.raises(InputError, match="cut short"):
         karat.read(write(tmp_path / "votes.json", text[:-30]))
+
+
+@pytest.mark.filterwarnings("ignore::karat.errors.KaratWarning")
+@pytest.mark.parametrize(
+    "case", ["by annotator", "objects", "texts", "rows of objects", "rows of labels and annotators"]
+)
+def test_any_value_may_be_of_any_kind(tmp_path: Path, case: str) -> None:
+    """Read, or refused in a sentence that names the file: no other exception."""
+    refused = []
+    for place in places(GOOD[case]):
+        for wrong in WRONG_VALUES:
+            path = write(tmp_path / "votes.json", json.dumps(with_value(GOOD[case], place, wrong)))
+            for format in (None, "nested-json"):
+                try:
+                    karat.read(path, format=format)
+                except InputError as error:
+                    refused.append((format, str(error)))
+    assert refused
+    assert [said for format, said in refused if format and "votes.json" not in said] == []
 
 
 NAN = '{"task": "NaN, said \\"NaN\\"", "worker": "ann", "label": NaN}\n{"task": "b", "worker": "ann", "label": %s}\n'
