@@ -21,6 +21,7 @@ SAMPLES = {
     "doccano": ("export.zip", zipped({name: lines(records) for name, records in DOCCANO.items()})),
     "argilla": ("records.json", json.dumps(ARGILLA)),
     "inspect": ("log.json", json.dumps(INSPECT, indent=2)),
+    "nested-json": ("answers.json", json.dumps({"a": {"ann": "x", "bob": "x"}, "b": {"ann": "y", "bob": "x"}})),
     **SHEETS,
 }
 

@@ -15,7 +15,18 @@ if TYPE_CHECKING:
 
     Series = nw.Series[Any]
 
-__all__ = ["indexable", "kind_of", "make_frame", "plain_values", "series_like", "take", "to_list", "to_polars"]
+__all__ = [
+    "indexable",
+    "kind_of",
+    "make_frame",
+    "plain_values",
+    "polars_column",
+    "polars_series",
+    "series_like",
+    "take",
+    "to_list",
+    "to_polars",
+]
 
 Kind = Any  # a Narwhals Implementation that supports series; its type is not public
 
@@ -107,7 +118,7 @@ def polars_column(series: Series) -> pl.Series:
     if (series.dtype.is_numeric() or series.dtype == nw.Boolean) and not empty.any():
         return pl.Series(str(series.name), series.to_numpy())
     values = [None if gone else value for value, gone in zip(series.to_list(), empty.tolist(), strict=True)]
-    return _of_one_kind(values).alias(str(series.name))
+    return polars_series(values).alias(str(series.name))
 
 
 def plain_values(series: Series) -> Series:
@@ -132,10 +143,10 @@ def _column(values: Any, kind: Kind) -> Any:
     if isinstance(values, np.ndarray) and values.dtype.kind != "O":
         return values
     items = to_list(values) if isinstance(values, np.ndarray) else list(values)
-    return _of_one_kind(items) if kind.is_polars() else items
+    return polars_series(items) if kind.is_polars() else items
 
 
-def _of_one_kind(values: list[Any]) -> pl.Series:
+def polars_series(values: Sequence[Any]) -> pl.Series:
     """Return a Polars series; values of mixed types become text."""
     import polars as pl
 

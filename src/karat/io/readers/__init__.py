@@ -11,11 +11,12 @@ from karat.io.readers.alias import read_alias
 from karat.io.readers.assemble import ReadOptions
 from karat.io.readers.batches import Progress, WatchReading
 from karat.io.readers.database import open_database
-from karat.io.readers.exports import TABLE, TRANSPOSED, find_export, look
+from karat.io.readers.exports import TABLE, TRANSPOSED, find_export, look, nested_hint
 from karat.io.readers.exports.export import ALL, ExportOptions
 from karat.io.readers.exports.read import read_export
 from karat.io.readers.files import is_files, sources_of
 from karat.io.readers.long import read_long
+from karat.io.readers.per_annotator import by_file, refuse_other_files
 from karat.io.readers.shapes import shape_of
 from karat.io.readers.table import Opened, open_sources, open_table
 from karat.io.readers.transposed import read_transposed
@@ -52,10 +53,12 @@ def read(
 
     Parameters
     ----------
-    votes : path, data frame, Annotations or address of a database
+    votes : path, data frame, rows, columns, Annotations or address of a database
         A path, several paths, a pattern or a folder; "-" for standard input, or a binary stream; any data frame that
-        Narwhals knows; postgresql://..., sqlite:///FILE or duckdb:///FILE; or Annotations, which come back as they are.
-        Exports of annotation tools are recognised by their content.
+        Narwhals knows; a Hugging Face data set, Arrow record batches, an iterable of dicts or of tuples (task,
+        annotator, label), a dict of columns, a NumPy structured array; postgresql://..., sqlite:///FILE or
+        duckdb:///FILE; or Annotations, which come back as they are. Exports of annotation tools are recognised by
+        their content.
     task : str, optional
         The column of the tasks, if its name is not recognised; in an export, the field that identifies tasks; in a
         transposed table, the columns of the tasks ("Q1,Q2_*").
@@ -211,6 +214,11 @@ class Columns(NamedTuple):
     wide: bool = False
 
     @property
+    def names(self) -> list[Any]:
+        """The columns of tasks, annotators and labels that the user names."""
+        return [name for name in (self.task, self.annotator, self.label) if isinstance(name, str)]
+
+    @property
     def say_table(self) -> bool:
         """Whether the user names columns that only a plain table has."""
         return self.wide or self.annotator is not None or self.label is not None
@@ -220,21 +228,19 @@ def _read(
     votes: Any, columns: Columns, format: str | None, export_options: ExportOptions, options: ReadOptions
 ) -> dict[str, Annotations]:
     if format == TRANSPOSED:
-        return {
-            "": _read_transposed(
-                votes if isinstance(votes, Opened) else open_table(votes), columns, export_options, options
-            )
-        }
+        opened = votes if isinstance(votes, Opened) else open_table(votes, columns.names)
+        return {"": _read_transposed(opened, columns, export_options, options)}
     if not is_files(votes):
         if format not in (None, TABLE):
             raise InputError(f"the format {format} is one of files; give a path, or leave the format out")
-        opened = votes if isinstance(votes, Opened) else open_table(votes)
+        opened = votes if isinstance(votes, Opened) else open_table(votes, columns.names)
         return {"": _read_table(opened, columns, export_options, options)}
     sources = sources_of(votes)
     peeks = look(sources)
     export = find_export(peeks, format, may_be_table=columns.say_table)
     if export is None:
-        return {"": _read_table(open_sources(sources), columns, export_options, options)}
+        with nested_hint(peeks):
+            return {"": _read_table(open_sources(sources), columns, export_options, options)}
     if columns.say_table:
         raise InputError(
             f"an export of {export.title} has no columns to name: choose with --question instead of "
@@ -273,7 +279,12 @@ def _read_table(opened: Opened, columns: Columns, export_options: ExportOptions,
         return read_wide(opened, task, annotator, options)
     if annotator is not None and not isinstance(annotator, str):
         raise InputError("several annotator columns make a wide table: add --wide (wide=True in Python)")
-    return read_long(opened, task, annotator, label, options)
+    if annotator is not None:
+        return read_long(opened, task, annotator, label, options)
+    opened = by_file(opened, task, label)
+    annotations = read_long(opened, task, None, label, options)
+    refuse_other_files(opened, annotations)
+    return annotations
 
 
 def _as_list(values: Sequence[Any] | None) -> list[Any] | None:

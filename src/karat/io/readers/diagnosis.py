@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import zlib
+from collections import deque
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import NoReturn
@@ -18,6 +19,9 @@ from karat.io.readers.source import Source, first_line, lines_of, open_bytes, se
 __all__ = ["line_of_row", "long_fields", "ragged_line", "reading", "records"]
 
 LONGEST = 2**24  # of a field: texts of tasks may be long, but an unclosed quotation mark must not fill memory
+
+INVALID = "no valid JSON"
+ROWS_OF_JSON = "expected one object per line, a list of rows, or an object of tasks (--format nested-json)"
 
 
 @contextmanager
@@ -159,14 +163,28 @@ def _bad_json(source: Source, said: str) -> str:
     with open_bytes(source) as file:
         for number, line in enumerate(file, start=1):
             problem = _json_problem(line.removeprefix(b"\xef\xbb\xbf")) if line.strip() else ""
+            if problem.startswith(INVALID) and _is_json(source):
+                return f" is JSON, but holds no votes that Karat recognises; {ROWS_OF_JSON}"
             if problem:
                 return f", line {number}: {problem}; expected one JSON object per line"
     return ""
+
+
+def _is_json(source: Source) -> bool:
+    """Return whether the file is JSON although its lines are not: objects over several lines."""
+    import ijson
+
+    with open_bytes(source) as file:
+        try:
+            deque(ijson.basic_parse(file, multiple_values=True), maxlen=0)
+        except ijson.JSONError:
+            return False
+    return True
 
 
 def _json_problem(line: bytes) -> str:
     try:
         found = json.loads(line)
     except (ValueError, RecursionError) as error:
-        return f"no valid JSON ({error})"
+        return f"{INVALID} ({error})"
     return "" if isinstance(found, dict) else f"found {type(found).__name__}"

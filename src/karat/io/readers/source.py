@@ -49,6 +49,7 @@ class Source:
     data: Path | bytes
     format: str = ""
     compression: str = ""
+    annotator: str = ""  # who cast all votes of the file, if its name tells
     seen: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)  # what was read of the file before
 
     @property

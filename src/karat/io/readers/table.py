@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,8 @@ from karat.io.readers.files import is_files, sources_of
 from karat.io.readers.formats import recognise
 from karat.io.readers.kinds import common_kind, in_schema
 from karat.io.readers.limits import limit, refuse
+from karat.io.readers.not_a_number import without_nan
+from karat.io.readers.python_tables import as_frame, with_index
 from karat.io.readers.source import Source, open_bytes, read_start, separator_of
 from karat.io.readers.streaming_codes import Growing, growing
 from karat.votes.frames import indexable, series_of
@@ -169,23 +172,34 @@ class Opened:
             raise InputError(f"{self.name} has a header but no rows; expected at least one")
 
 
-def open_table(votes: Any) -> Opened:
-    """Open files, a stream or a data frame."""
+def open_table(votes: Any, named: Sequence[Any] = ()) -> Opened:
+    """Open files, a stream, a data frame or another object that holds a table.
+
+    `named` are columns that the user names: levels of a pandas index may be among them.
+    """
     if is_files(votes):
         return open_sources(sources_of(votes))
     try:
-        frame: Any = nw.from_native(votes)
+        frame = with_index(_frame_of(votes), named)
         return Opened(_unique(list(frame.collect_schema().names())), frame=frame)
-    except (TypeError, nw.exceptions.DuplicateError) as error:
-        raise InputError(_not_a_table(votes, error)) from None
+    except nw.exceptions.DuplicateError as error:
+        said = " ".join(str(error).split())
+        raise InputError(f"the data frame has columns of the same name: {said}") from None
+
+
+def _frame_of(votes: Any) -> Any:
+    with suppress(TypeError):
+        return nw.from_native(votes)
+    return nw.from_native(as_frame(votes))
 
 
 def open_sources(sources: Sequence[Source]) -> Opened:
     """Open files with plain tables."""
     sources = [recognise(source) for source in sources]
     scans, columns = [], []
-    for source in sources:
+    for number, source in enumerate(sources):
         with reading(source):
+            sources[number] = source = without_nan(source)
             scans.append(_scan(source))
             columns.append(scans[-1].collect_schema().names())
         if len(columns[-1]) > (most := limit("COLUMNS")):
@@ -201,7 +215,12 @@ def open_sources(sources: Sequence[Source]) -> Opened:
 
 
 def _scan(source: Source, kinds: dict[str, Any] | None = None) -> pl.LazyFrame:
-    """Scan a file. `kinds` overrides the dtypes that Polars infers for columns of JSON."""
+    """Scan a file, and add its annotator. `kinds` overrides the dtypes that Polars infers for columns of JSON."""
+    scan = _scan_file(source, kinds)
+    return scan.select(pl.lit(source.annotator).alias("annotator"), pl.all()) if source.annotator else scan
+
+
+def _scan_file(source: Source, kinds: dict[str, Any] | None) -> pl.LazyFrame:
     if source.is_delimited:
         return scan_delimited(source)
     if source.format == "jsonl":
@@ -267,17 +286,6 @@ def _unique(columns: list[Any]) -> list[Any]:
         names = ", ".join(f'"{column}"' for column in twice)
         raise InputError(f"the data frame has more than one column named {names}; give every column its own name")
     return columns
-
-
-def _not_a_table(votes: Any, error: Exception) -> str:
-    if isinstance(error, nw.exceptions.DuplicateError):
-        return "the data frame has columns of the same name: " + " ".join(str(error).split())
-    if getattr(votes, "ndim", None) == 2:
-        return "a matrix of tasks and annotators is read with karat.Annotations.from_matrix(matrix, abstain=-1)"
-    return (
-        f"votes or truths of type {type(votes).__name__} cannot be read; expected a path, several paths "
-        "or a data frame (pandas, Polars, PyArrow, ...)"
-    )
 
 
 def row_numbers(table: Loaded) -> Any:

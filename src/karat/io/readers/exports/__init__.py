@@ -6,7 +6,8 @@ Files are read record by record: memory depends on the distinct names and the vo
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 
 from karat.errors import InputError
@@ -14,7 +15,7 @@ from karat.io.readers.exports.export import Export
 from karat.io.readers.exports.peek import Peek, peek
 from karat.io.readers.source import Source
 
-__all__ = ["FORMATS", "TABLE", "TRANSPOSED", "export_named", "find_export", "look"]
+__all__ = ["FORMATS", "TABLE", "TRANSPOSED", "export_named", "find_export", "look", "nested_hint"]
 
 TABLE = "table"  # the --format that says: no export, whatever it looks like
 TRANSPOSED = "transposed"  # nor is this one: a table with a row per annotator and a column per task
@@ -32,6 +33,7 @@ FORMATS = {
     "qualtrics": "karat.io.readers.exports.qualtrics",
     "sagemaker": "karat.io.readers.exports.sagemaker",
     "mt-bench": "karat.io.readers.exports.mt_bench",
+    "nested-json": "karat.io.readers.exports.nested_json",
 }
 
 
@@ -65,6 +67,17 @@ def find_export(peeks: Sequence[Peek], format: str | None = None, *, may_be_tabl
                 "read them one at a time, or name the --format that both have"
             )
     return found[0] if found else None
+
+
+@contextmanager
+def nested_hint(peeks: Sequence[Peek]) -> Iterator[None]:
+    """Add to errors about a table of JSON how votes inside lists and objects are read."""
+    try:
+        yield
+    except InputError as error:
+        if not any(isinstance(value, dict | list) for seen in peeks for value in seen.record.values()):
+            raise
+        raise InputError(f"{error}. If every task holds its votes, use --format nested-json") from None
 
 
 def _said(export: Export | None) -> str:

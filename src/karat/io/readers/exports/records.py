@@ -18,7 +18,7 @@ from karat.io.readers.exports.peek import Peek, skip_bom
 from karat.io.readers.limits import limit, remedy_of
 from karat.io.readers.source import Source, open_bytes
 
-__all__ = ["items", "json_lines", "open_export", "open_member", "open_zip", "records_of"]
+__all__ = ["damage", "items", "json_lines", "open_export", "open_member", "open_zip", "records_of"]
 
 ENCRYPTED = 1  # a bit of the flags of a file in an archive
 CHUNK = 2**18  # bytes that ijson reads at once
@@ -54,10 +54,10 @@ def items(file: BinaryIO, place: str) -> Iterator[Any]:
             done += 1
             yield item
     except (ijson.JSONError, UnicodeDecodeError) as error:
-        raise Wrong(_damage(error), record=done + 1) from None
+        raise Wrong(damage(error), record=done + 1) from None
 
 
-def _damage(error: Exception) -> str:
+def damage(error: Exception) -> str:
     """Return the reason that ijson gives, without its drawing of the place."""
     reason = str(error).removeprefix("b'").split("\\n")[0].split("\n")[0].strip(" .")
     return "the file is cut short" + ("" if "EOF" in reason else f", or no valid JSON ({reason})")
