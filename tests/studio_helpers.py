@@ -116,7 +116,7 @@ class Process:
         self.process.send_signal(signal.SIGINT)
         said = self._over()
         assert self.process.returncode == 0, said
-        assert "everything is kept in" in said
+        assert "everything is saved in" in said
 
     def _over(self):
         return self.process.communicate(timeout=30)[1]

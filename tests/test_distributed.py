@@ -210,7 +210,7 @@ def test_what_a_cluster_cannot_do_is_said(engine, tmp_path):
     source = write(votes_of("text").with_columns(gold=pl.lit("class 1")), tmp_path / "votes", ".parquet")
     with pytest.raises(InputError, match="give a file of truths"):
         aggregate_files(source, tmp_path / "out", engine=engine, gold=True)
-    with pytest.raises(InputError, match="write the labels into one file"):
+    with pytest.raises(InputError, match="write the labels to one file"):
         aggregate_files(source, tmp_path / "out", "ebcc", engine=engine)
     with pytest.raises(InputError, match=r"0\.parquet: label 'class 0' is not among"):
         aggregate_files(source, tmp_path / "out", engine=engine, classes=["class 9"])

@@ -9,13 +9,13 @@ import pytest
 from karat import Annotations
 from karat.api.fit import fit
 from karat.checks.laws import sample_votes
-from karat.fitting.progress import _said
+from karat.fitting.progress import _line
 from karat.methods.ptbcc import PTBCC
 
 
 def test_iterations_are_counted():
     lines = []
-    fit(PTBCC(), Annotations.from_arrays(*sample_votes()), on_step=lambda step: lines.append(_said("ptbcc", step)))
+    fit(PTBCC(), Annotations.from_arrays(*sample_votes()), on_step=lambda step: lines.append(_line("ptbcc", step)))
     assert lines[0].startswith("ptbcc: iteration 1, change 0.")
     assert lines[2].startswith("ptbcc: iteration 3, change 0.")
 

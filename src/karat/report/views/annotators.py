@@ -24,6 +24,8 @@ MAX_RANKED = 40  # in the ranking chart: more lines cannot be told apart
 MAX_DOTS = 2000
 MAX_NUMBERS = 60_000  # in all confusion matrices of a report together
 
+MATRICES = "confusion matrices of annotators"
+
 
 @dataclass(frozen=True)
 class Ranked:
@@ -109,7 +111,7 @@ def annotators(
         dots=_ranked(result, by_votes),
         dots_shown=Shown(len(by_votes), len(order), "number of votes", "annotators.csv"),
         confusions=confusions(result),
-        absent=None if result.learned.has_matrices else f"{result.method} learns no confusion matrices of annotators.",
+        absent=None if result.learned.has_matrices else f"{result.method} does not learn {MATRICES}.",
         groups=[] if found is None else found.groups,
         effective=None if found is None else found.effective,
         n_suspects=0 if found is None else sum(bool(kind) for kind in found.kind),

@@ -212,8 +212,8 @@ def _of_unused(result: ResultData, key: Key | None) -> list[str]:
     if key is None:
         return []
     taught = int(((key.codes != MISSING) & (result.gold != MISSING)).sum())
-    words = [(key.n_unmatched, "belong to tasks without votes"), (taught, "taught the method as gold")]
-    return [f"{thousands(n)} of the truths {what} and do not count." for n, what in words if n]
+    words = [(key.n_unmatched, "belong to tasks without votes"), (taught, "were given to the method as gold")]
+    return [f"{thousands(n)} of the truths {what} and are not counted." for n, what in words if n]
 
 
 def _of_belief(errors: float, measured: Expected | None) -> str:
