@@ -397,7 +397,7 @@ def test_truths_in_another_number_format_are_the_same_classes(tmp_path: Path) ->
 
 
 def test_gold_beside_no_vote_at_all_is_refused_with_words(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="not a single vote"):
+    with pytest.raises(InputError, match="there are no votes"):
         karat.read(write(tmp_path / "v.csv", "task,worker,label\n,,\n"), gold={"t0": "x"})
 
 
