@@ -191,7 +191,7 @@ def test_standard_output_on_a_full_disk_is_one_message(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_has_had_enough_is_no_error(tmp_path: Path) -> None:
-    rows = "".join(f"task-number-{i},ann,x\n" for i in range(20_000))  # more than a pipe holds
+    rows = "".join(f"task-number-{i},ann-{i % 2},x\n" for i in range(20_000))  # more than a pipe holds
     votes = write(tmp_path / "votes.csv", "task,worker,label\n" + rows)
     unbuffered = os.environ | {"PYTHONUNBUFFERED": "1"}  # then a write may end early without an error
     with subprocess.Popen(

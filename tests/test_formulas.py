@@ -16,7 +16,7 @@ from tests.studio_helpers import studio_in_thread
 
 FORMULAS = ["=1+1", "+SUM(A1)", "-cmd|' /C calc'!A0", "@x", "\tx", "\rx", "'=x", "''@", "-", "+", "-1a", "--1"]
 PLAIN = ["x", "", "'x", "-1", "+5", "-3.5e-4", "1=2", "a@b", "-.5", None, "'"]
-VOTES = "task,worker,label\n=t,ann,+\n=t,bob,-\n=t,@cyd,+\n-1,ann,-\n-1,@cyd,-\n"
+VOTES = "task,worker,label\n=t,ann,+\n=t,bob,-n\n=t,@cyd,+\n-1,ann,-n\n-1,@cyd,-n\n"
 
 
 def test_formulas_get_an_apostrophe_and_nothing_else_does(tmp_path):
@@ -84,7 +84,7 @@ def test_labels_that_karat_wrote_match_the_tasks_that_they_are_of(tmp_path):
     votes.write_text(VOTES)
     run("aggregate", votes, "--method", "mv", "-o", labels)
     truth = karat.io.readers.read_truth(labels)
-    assert dict(zip(truth.task.to_list(), truth.truth.to_list(), strict=True)) == {"-1": "-", "=t": "+"}
+    assert dict(zip(truth.task.to_list(), truth.truth.to_list(), strict=True)) == {"-1": "-n", "=t": "+"}
     found = karat.aggregate(votes, "mv", gold=labels)
     assert found.counts.gold_unused == 0
     assert (found.gold >= 0).all()

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.errors import KaratWarning
-from karat.votes.annotations import Annotations
+from karat.votes.annotations import Annotations, Repeated
 from karat.votes.frames import to_list
 from karat.votes.names import text_of
 
@@ -23,9 +23,11 @@ FEW_VOTES = 20  # that one annotator may cast to try things out
 MANY_DISAGREEING, SHARE_DISAGREEING = 10, 0.01
 
 
-def alarm(votes: Annotations) -> None:
-    """Warn of what looks wrong in the votes."""
-    found = [_many_classes(votes), _several_labels(votes), _one_annotator(votes), _disagreeing(votes)]
+def alarm(votes: Annotations, repeated: Repeated = "first") -> None:
+    """Warn of what looks wrong in the votes. With another rule for repeated votes than the default, they are known."""
+    found = [_many_classes(votes), _several_labels(votes), _one_annotator(votes)]
+    if repeated == "first":
+        found.append(_disagreeing(votes))
     for text in filter(None, found):
         warnings.warn(text, KaratWarning, stacklevel=5)
 

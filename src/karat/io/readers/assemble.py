@@ -74,7 +74,7 @@ def assemble(
     disagreeing = count_disagreeing(*codes, annotations.votes_per_task) if is_repeated else 0
     counts = replace(annotations.counts, gold_unused=len(unused), disagreeing=disagreeing)
     annotations = replace(annotations, counts=counts)
-    alarm(annotations)
+    alarm(annotations, options.repeated)
     return annotations
 
 
