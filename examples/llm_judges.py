@@ -126,8 +126,10 @@ def ways(calls: pl.DataFrame) -> dict[str, karat.Result]:
     """The same calls, counted in several ways."""
     votes = karat.read(calls, repeated="majority", **reading)
     by_family = calls.with_columns(judge=pl.col("judge").str.split("-").list.first())
+    answered = calls.filter(pl.col("order") == "AB", pl.col("label").is_not_null())
+    first = answered.unique(["prompt", "judge"], keep="first", maintain_order=True)
     return {
-        "vote, first order, first call": karat.aggregate(calls.filter(order="AB"), "mv", **reading),
+        "vote, first order, first call": karat.aggregate(first, "mv", **reading),
         "vote, merged": karat.aggregate(votes, "mv"),
         "vote, merged by family": karat.aggregate(by_family, "mv", repeated="majority", **reading),
         "anchored, merged": karat.aggregate(votes, "anchored"),
