@@ -18,6 +18,7 @@ from karat.io.readers import read
 from karat.io.readers.truth import with_gold
 from karat.methods.lookup import method_of
 from karat.methods.registry import ALIASES
+from karat.results.data import votes_of
 from karat.votes.annotations import Annotations, Repeated
 from karat.votes.encoding import MISSING
 from karat.votes.merging import Joined, Merged, merge
@@ -51,7 +52,7 @@ def update(
     fitting |= {"resume": resume, "overwrite": overwrite}
     if not refit:
         check_no_fit({**fitting, "engine": engine})
-    merged = _merge(updating.votes_of(result), votes, gold, repeated, reading)
+    merged = _merge(votes_of(result), votes, gold, repeated, reading)
     if refit:
         fitting |= {"threads": threads, "on_step": on_step, "engine": engine}
         return _refit(result, Run(merged.votes, method=method_of(result), **fitting))

@@ -22,7 +22,7 @@ from karat.methods.lookup import Method, method_class, method_names, method_of
 from karat.methods.ptbcc import PTBCC, Earlier
 from karat.methods.registry import REGISTRY
 from karat.results.archive import load
-from karat.results.data import ResultData
+from karat.results.data import ResultData, votes_of
 from karat.results.predictions import votes_by_truth
 from karat.votes.annotations import Annotations
 from karat.votes.encoding import MISSING, Codes
@@ -65,8 +65,7 @@ def fit_with_prior(
         return solve.fit(method, votes, **keywords)
     check_takes_prior(method)
     earlier = prior if isinstance(prior, ResultData) else load(prior)
-    if earlier.annotations is None:
-        raise InputError("the prior was saved without its votes; fit again with this Karat and save it")
+    votes_of(earlier, "the prior")
     matched = _match(earlier, votes)
     result = solve.fit(_informed(method, earlier, matched), votes, **keywords)
     known = int((matched.annotators != MISSING).sum())

@@ -23,7 +23,7 @@ from karat.fitting.solve import OnStep, start
 from karat.methods.base import Step, SufficientStatistics
 from karat.methods.lookup import Method, method_of
 from karat.results.accuracy import Intervals, spread
-from karat.results.data import BESIDE_SETTINGS, Learned, ResultData, summarise
+from karat.results.data import BESIDE_SETTINGS, Learned, ResultData, summarise, votes_of
 from karat.results.metrics import temper
 from karat.votes.annotations import Annotations
 from karat.votes.encoding import Codes
@@ -31,7 +31,7 @@ from karat.votes.frames import to_list
 from karat.votes.labels import listed
 from karat.votes.merging import Joined, Merged, Piece, stitch
 
-__all__ = ["update", "votes_of"]
+__all__ = ["update"]
 
 MAX_SWEEPS = 5  # more sweeps change hardly any label: bench/update.py
 MAX_CHANGE = 0.02  # of a posterior in the last sweep
@@ -55,12 +55,6 @@ def update(
     with one_blas_thread():
         updated = _fold_in(result, merged, threads, on_step)
     return replace(updated, seconds=time.perf_counter() - began)
-
-
-def votes_of(result: ResultData) -> Annotations:
-    if result.annotations is None:
-        raise InputError("this model was saved without its votes; fit again with this Karat and save it")
-    return result.annotations
 
 
 def _check(result: ResultData, votes: Annotations) -> None:

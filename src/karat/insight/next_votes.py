@@ -21,7 +21,7 @@ from scipy.special import chdtrc
 from karat.errors import InputError
 from karat.kernels.expected_gain import expected_gain
 from karat.kernels.parallel import in_threads, ranges
-from karat.results.data import ResultData
+from karat.results.data import ResultData, votes_of
 from karat.results.predictions import group_matrices, votes_by_truth
 from karat.votes.encoding import MISSING, look_up
 from karat.votes.frames import make_frame, take, to_list
@@ -202,9 +202,7 @@ def _remaining(result: ResultData, activity: Floats, group: NDArray[np.int64], n
     """[T, G] Return the probability of a vote from each group, without those who have voted on the task."""
     n_tasks = len(result.posterior)
     whole = np.bincount(group, activity, n_groups).astype(np.float64)
-    if result.annotations is None:
-        raise InputError("this model was saved without its votes; fit again with this Karat and save it")
-    task, annotator, _ = result.annotations.votes()
+    task, annotator, _ = votes_of(result).votes()
     voted = np.bincount(task * np.int64(n_groups) + group[annotator], activity[annotator], n_tasks * n_groups)
     left: Floats = whole - voted.reshape(n_tasks, n_groups)
     left[left < MIN_PROBABILITY] = 0.0

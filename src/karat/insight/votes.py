@@ -6,6 +6,7 @@ from typing import Any
 
 from karat.errors import InputError
 from karat.io.readers import match_truth
+from karat.results import data
 from karat.results.data import ResultData
 from karat.votes.annotations import Annotations
 from karat.votes.encoding import MISSING, Codes
@@ -15,11 +16,7 @@ __all__ = ["truth_codes", "votes_of"]
 
 def votes_of(result: ResultData | Annotations) -> Annotations:
     """Return the votes of a result; votes are returned as they are."""
-    if isinstance(result, Annotations):
-        return result
-    if result.annotations is None:
-        raise InputError("this result was saved without its votes; fit again with this Karat to keep the votes")
-    return result.annotations
+    return result if isinstance(result, Annotations) else data.votes_of(result)
 
 
 def truth_codes(result: ResultData | Annotations, truth: Any, *, with_gold: bool = False) -> Codes:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from karat.errors import InputError
 from karat.kernels.labels import decide, preference_of
 from karat.kernels.votes import agreement
 from karat.results.accuracy import Intervals, accuracies
@@ -16,7 +17,7 @@ from karat.results.learned import Learned, Step
 from karat.votes.annotations import Annotations, Counts
 from karat.votes.encoding import Codes, Names
 
-__all__ = ["BESIDE_SETTINGS", "Learned", "ResultData", "Step", "summarise"]
+__all__ = ["BESIDE_SETTINGS", "Learned", "ResultData", "Step", "summarise", "votes_of"]
 
 Floats = NDArray[np.float64]
 
@@ -103,6 +104,13 @@ class ResultData:
             f"{type(self).__name__}({self.method}: {len(self.label_codes):,} tasks, {len(self.accuracy):,} annotators, "
             f"{len(self.class_names):,} classes; {self.stopped})"
         )
+
+
+def votes_of(result: ResultData, what: str = "this result") -> Annotations:
+    """Return the votes that a result was computed from; files of the first version do not hold them."""
+    if result.annotations is None:
+        raise InputError(f"{what} was saved without its votes; fit again with this Karat and save it")
+    return result.annotations
 
 
 def summarise(

@@ -12,8 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.errors import InputError
-from karat.results.data import ResultData
+from karat.results.data import ResultData, votes_of
 from karat.results.matrices import AnnotatorMatrices, annotator_matrices
 from karat.votes.encoding import MISSING, Codes
 
@@ -92,10 +91,8 @@ def _with_mean(found: AnnotatorMatrices) -> AnnotatorMatrices:
 
 def votes_by_truth(result: ResultData, annotators: NDArray[np.int64] | None = None) -> Floats:
     """[n, K, K] Return the expected votes of these annotators, or of all: truth in rows, vote in columns."""
-    if result.annotations is None:
-        raise InputError("this model was saved without its votes; fit again with this Karat and save it")
     K, W = len(result.class_names), len(result.annotator_names)
-    task, annotator, label = result.annotations.votes()
+    task, annotator, label = votes_of(result).votes()
     if annotators is not None:
         row = np.full(W, MISSING, np.int64)
         row[annotators] = np.arange(len(annotators))

@@ -23,6 +23,7 @@ from karat.report.views.annotators import AnnotatorRow, ranking
 from karat.report.views.common import plain, texts
 from karat.report.views.suspects import Suspects, suspects
 from karat.report.views.tasks import Doubts, doubts
+from karat.results.data import votes_of
 from karat.votes.annotations import Annotations
 from karat.votes.encoding import MISSING, Names, rank_of
 from karat.votes.frames import to_list
@@ -77,10 +78,7 @@ class Browser:
 
     @property
     def votes(self) -> Annotations:
-        votes = self.result.annotations
-        if votes is None:
-            raise InputError("this result was saved without its votes; fit again with this Karat")
-        return votes
+        return votes_of(self.result)
 
     @cached_property
     def confidence(self) -> NDArray[np.float64]:
