@@ -63,14 +63,14 @@ class Timed:
 def equal(votes: karat.Annotations) -> Figures:
     method, timed = PTBCC(), (Timed(), Timed(), Timed())
     fit(method, _few(), engine=LocalEngine(2))  # what is not yet compiled is compiled before
-    local = fit(method, votes, engine=LocalEngine(2), watch=timed[0])
+    local = fit(method, votes, engine=LocalEngine(2), on_step=timed[0])
     began = time.perf_counter()
     with DaskEngine(threads=2) as engine:
         start = time.perf_counter() - began
         fit(method, _few(), engine=engine)
-        dask = fit(method, votes, engine=engine, watch=timed[1])
+        dask = fit(method, votes, engine=engine, on_step=timed[1])
         moved = engine.moved[-1]
-        killed = fit(method, votes, engine=engine, watch=_killing(engine, timed[2]))
+        killed = fit(method, votes, engine=engine, on_step=_killing(engine, timed[2]))
     return {
         "votes": votes.n_votes,
         "sweeps": local.iterations,
@@ -161,14 +161,14 @@ def update(annotators: int) -> Figures:
 def _moved(engine: DaskEngine, n_votes: int, annotators: int) -> Figures:
     votes = karat.simulate(n_votes // 5, annotators, 5, votes_per_task=5, seed=1).annotations
     timed = Timed()
-    fit(PTBCC(tolerance=0.0, max_iterations=6), votes, engine=engine, watch=timed)
+    fit(PTBCC(tolerance=0.0, max_iterations=6), votes, engine=engine, on_step=timed)
     expected = 2 * (7 + 1) * BYTES * votes.n_annotators  # two lines: to the first worker, and from it to the second
     return {"bytes": engine.moved[-1], "model_bytes": expected, "sweep_seconds": timed.sweep, "blocks": engine.n_blocks}
 
 
 def _call_seconds(engine: DaskEngine) -> float:
     """A pass over next to nothing."""
-    fit(PTBCC(tolerance=0.0, max_iterations=60), _few(), engine=engine, watch=(timed := Timed()))
+    fit(PTBCC(tolerance=0.0, max_iterations=60), _few(), engine=engine, on_step=(timed := Timed()))
     return timed.sweep
 
 

@@ -133,12 +133,12 @@ def _fit(method: Method, one: RealSet, limit: float, n_tasks: int | None = None)
     annotations = one.annotations(n_tasks)
     began = time.process_time()
 
-    def watch(step: object) -> None:
+    def on_step(step: object) -> None:
         if time.process_time() - began > limit:
             raise TooLong
 
     try:
-        result = fit(method, annotations, threads=1, watch=watch)
+        result = fit(method, annotations, threads=1, on_step=on_step)
     except TooLong:
         return {"failed": f"{TOO_LONG} {limit:g} s of processor time"}
     except Exception as error:  # shown on the page

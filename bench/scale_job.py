@@ -87,7 +87,7 @@ def sweeps(votes: float, annotators: int, classes: int, prototypes: int, threads
             method,
             annotations,
             threads=n,
-            watch=lambda _, to=ends: to.append((time.perf_counter(), time.process_time())),
+            on_step=lambda _, to=ends: to.append((time.perf_counter(), time.process_time())),
         )
         for found, moments in zip((wall, cpu), zip(*ends[1:], strict=True), strict=True):
             steps = sorted(b - a for a, b in pairwise(moments))

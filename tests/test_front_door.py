@@ -190,11 +190,11 @@ def test_agreement_takes_votes_a_model_and_a_result(model):
 
 def test_the_old_name_of_on_step_still_works_and_warns(model):
     seen = []
-    with pytest.warns(DeprecationWarning, match="watch is now called on_step") as warned:
+    with pytest.warns(DeprecationWarning, match="watch is now on_step") as warned:
         result = karat.aggregate(VOTES, "ds", watch=seen.append)
     assert len(seen) == result.iterations
     assert warned[0].filename == __file__
-    with pytest.warns(DeprecationWarning, match="watch is now called on_step") as warned:
+    with pytest.warns(DeprecationWarning, match="watch is now on_step") as warned:
         karat.load(model).update(refit=True, watch=seen.append)
     assert len(seen) == 2 * result.iterations
     assert warned[0].filename == __file__

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from karat.api.renamed import on_step_of
 from karat.api.result import Result
 from karat.fitting.prior import fit_with_prior
 from karat.methods.lookup import Method
@@ -17,6 +18,5 @@ def fit(method: Method, annotations: Annotations, *, prior: Any = None, watch: A
 
     Keywords are those of `solve.fit`; `watch` is the old name of its `on_step`.
     """
-    if watch is not None:
-        keywords["on_step"] = watch
+    keywords["on_step"] = on_step_of(keywords.get("on_step"), watch)
     return Result.of(fit_with_prior(method, annotations, prior, **keywords))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
+
+from karat.system.renamed import warn_renamed
 
 if TYPE_CHECKING:
     from karat.api.run import OnStep
@@ -15,7 +16,5 @@ def on_step_of(on_step: OnStep | None, watch: OnStep | None, *, stacklevel: int 
     """Return the callback, which may be given by its old name, `watch`."""
     if watch is None:
         return on_step
-    warnings.warn(
-        "watch is now called on_step; the old name will be removed in 0.3", DeprecationWarning, stacklevel=stacklevel
-    )
+    warn_renamed("watch", "on_step", stacklevel=stacklevel)
     return watch

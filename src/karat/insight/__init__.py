@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
-from warnings import warn
+
+from karat.system.renamed import warn_renamed
 
 if TYPE_CHECKING:
     from karat.insight.correlation import CorrelatedAnnotators as CorrelatedAnnotators
@@ -49,7 +50,7 @@ _OLD_NAMES = {"Alike": "CorrelatedAnnotators", "alike": "correlated_annotators"}
 def __getattr__(name: str) -> Any:
     if name in _OLD_NAMES:
         new = _OLD_NAMES[name]
-        warn(f"{name} is now {new}; the old name goes in the next release", DeprecationWarning, stacklevel=2)
+        warn_renamed(name, new)
         name = new
     if name not in _MODULES:
         raise AttributeError(f"module 'karat.insight' has no attribute {name!r}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-from warnings import warn
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from karat.insight.spam import spam
 from karat.insight.votes import votes_of
 from karat.io.readers import match_truth
 from karat.results.data import ResultData
+from karat.system.renamed import warn_renamed
 from karat.votes.encoding import MISSING
 from karat.votes.frames import to_list
 
@@ -73,7 +73,7 @@ class Trust:
     @property
     def alike(self) -> CorrelatedAnnotators:
         """The old name of `correlated`."""
-        warn("alike is now correlated; the old name goes in the next release", DeprecationWarning, stacklevel=2)
+        warn_renamed("alike", "correlated")
         return self.correlated
 
     def figures(self) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +13,7 @@ from karat.kernels.labels import decide, preference_of
 from karat.kernels.votes import agreement
 from karat.results.accuracy import Intervals, accuracies
 from karat.results.learned import Learned, Step
+from karat.system.renamed import warn_renamed
 from karat.votes.annotations import Annotations, Counts
 from karat.votes.encoding import Codes, Names
 
@@ -72,9 +72,7 @@ class ResultData:
     @property
     def knowledge(self) -> Learned:
         """The old name of `learned`."""
-        warnings.warn(
-            "knowledge is now learned; the old name goes in the next release", DeprecationWarning, stacklevel=2
-        )
+        warn_renamed("knowledge", "learned")
         return self.learned
 
     @property

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from karat.system.renamed import warn_renamed
 
 __all__ = ["Learned", "Step"]
 
@@ -57,5 +58,5 @@ class Learned:
     @property
     def more(self) -> dict[str, Floats]:
         """The old name of `statistics`."""
-        warnings.warn("more is now statistics; the old name goes in the next release", DeprecationWarning, stacklevel=2)
+        warn_renamed("more", "statistics")
         return self.statistics

@@ -9,7 +9,8 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
-from warnings import warn
+
+from karat.system.renamed import warn_renamed
 
 __all__ = ["MOVED", "install"]
 
@@ -61,7 +62,7 @@ class _Moved(MetaPathFinder, Loader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         new = MOVED[spec.name]
-        warn(f"{spec.name} is now {new}; the old name goes in the next release", DeprecationWarning, stacklevel=2)
+        warn_renamed(spec.name, new)
         module = import_module(new)
         if spec.name == "karat.compare":  # Python now sets this attribute of karat to the module
             module.__class__ = _CallableModule
