@@ -106,3 +106,11 @@ def test_a_damaged_csv_in_an_archive(tmp_path, row):
         archive.writestr("ann.csv", b"id,text,label\n" + row)
     with pytest.raises(InputError, match=r"\(doccano export\).*in ann.csv, no valid CSV in UTF-8"):
         karat.read(write(tmp_path / "export.zip", packed.getvalue()))
+
+
+@pytest.mark.parametrize(("name", "says"), [("export.zip", "its content is zip"), ("v.xlsx", "a damaged workbook")])
+def test_an_archive_of_an_unknown_version_is_refused(tmp_path, name, says):
+    whole = zipped({"ann.jsonl": lines(DOCCANO["ann.jsonl"])})
+    place = whole.index(b"PK\x01\x02") + 6  # the version that the directory asks for
+    with pytest.raises(InputError, match=says):
+        karat.read(write(tmp_path / name, whole[:place] + b"\x80" + whole[place + 1 :]))

@@ -41,8 +41,12 @@ COMMANDS = {
     "demo": ("--out demo", ["demo/truth.csv", "demo/labels.csv", "demo/annotators.csv", "demo/model.karat"]),
     "datasets": ("fetch mine --from sets", ["cache/mine/label.csv", "cache/mine/truth.csv"]),
     "database": ("votes.csv --method mv --to-database sqlite:///a.db --to-table labels -o b.csv", ["a.db", "b.csv"]),
+    "reproduce": ("table3 --data papers --allow-unverified --method mv --jobs 1 --out paper",
+                  ["paper/reproduction.html", "paper/reproduction.md", "paper/results.json", "paper/table3.csv"]),
 }  # fmt: skip
-INPUTS = {"votes.csv", "new.csv", "model.karat", "demo/votes.csv", "sets/mine/label.csv", "sets/mine/truth.csv"}
+SETS = ("sets/mine", "papers/fact")
+INPUTS = {"votes.csv", "new.csv", "model.karat", "demo/votes.csv"}
+INPUTS |= {f"{folder}/{name}" for folder in SETS for name in ("label.csv", "truth.csv")}
 OLD = b"old"
 OLD_TABLE = """
 DROP TABLE IF EXISTS labels;
@@ -72,11 +76,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     karat.aggregate(write(tmp_path / "votes.csv", CSV), "mv").save(tmp_path / "model.karat")
     write(tmp_path / "new.csv", "task,worker,label\nt9,ann,x\n")
-    for name in ("sets/mine", "cache/mine", "demo"):
+    for name in (*SETS, "cache/mine", "demo", "paper"):
         (tmp_path / name).mkdir(parents=True)
     write(tmp_path / "demo/votes.csv", VOTES.read_bytes())
-    write(tmp_path / "sets/mine/label.csv", CSV)
-    write(tmp_path / "sets/mine/truth.csv", "task,truth\nt1,x\n")
+    for name in SETS:
+        write(tmp_path / name / "label.csv", CSV)
+        write(tmp_path / name / "truth.csv", "task,truth\nt1,x\n")
     monkeypatch.setenv("KARAT_CACHE", "cache")
     monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
     register("mine", "sets/mine")

@@ -249,7 +249,7 @@ def test_a_failure_while_writing_leaves_the_old_files(tmp_path):
 def test_an_output_that_cannot_be_is_refused_before_the_work(data, tmp_path, monkeypatch):
     monkeypatch.setattr("karat.paper.reproduce.run", lambda *_, **__: pytest.fail("the work has begun"))
     taken = write(tmp_path / "taken", "x")
-    for out, words in {taken: "is a file", taken / "out": "cannot be written"}.items():
+    for out, words in {taken: "is a file", taken / "out": "cannot be created"}.items():
         result = run("reproduce", "--data", data, "--out", out, "--only", "table2")
         assert result.exit_code == 2
         assert words in result.stderr

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,9 @@ from karat.errors import OutputError
 from karat.paper.document import Block, Table, csv_cell, to_html, to_markdown
 from karat.paper.page import TITLE, blocks
 from karat.paper.results import Results
-from karat.system.files import attached_folder, move, reserved
+from karat.system.files import check_writable, prepared, replacing, uninterrupted
 
-__all__ = ["as_json", "check_place", "contents", "place"]
+__all__ = ["as_json", "checked_place", "contents", "place"]
 
 PAGE = "reproduction"
 
@@ -82,37 +81,22 @@ def as_json(results: Results) -> dict[str, Any]:
     }
 
 
-def check_place(out: Path) -> None:
+@contextmanager
+def checked_place(out: Path) -> Iterator[None]:
     """Check before the long computation that the results can be written."""
     if out.exists() and not out.is_dir():
         raise OutputError(f"{out} is a file; name a folder for the results")
-    with _staged(out) as staged:
-        staged.mkdir()
+    with prepared(out):
+        check_writable(out / f"{PAGE}.html")
+        yield
 
 
 def place(files: dict[str, bytes], out: Path) -> list[Path]:
-    """Write to a staging folder first, so that a failure leaves the existing files unchanged."""
-    with _staged(out) as staged:
+    """Write all files under temporary names first, so that a failure leaves the existing files unchanged."""
+    with ExitStack() as stack:
         for name, data in files.items():
-            (staged / name).parent.mkdir(parents=True, exist_ok=True)
-            (staged / name).write_bytes(data)
-        for name in files:
-            (out / name).parent.mkdir(parents=True, exist_ok=True)
-            move(staged / name, out / name)
+            stack.enter_context(prepared((out / name).parent))
+            stack.enter_context(replacing(out / name)).write_bytes(data)
+        with uninterrupted():
+            stack.close()
     return [out / name for name in files]
-
-
-@contextmanager
-def _staged(out: Path) -> Iterator[Path]:
-    """Yield a temporary folder beside the target, on the same disk; it is always removed."""
-    folder = out.expanduser().absolute()
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with reserved(folder) as temporary:
-            staged = attached_folder(temporary)
-            try:
-                yield staged
-            finally:
-                shutil.rmtree(staged, ignore_errors=True)
-    except OSError as error:
-        raise OutputError(f"the results cannot be written to {out}: {error.strerror or error}") from error

@@ -12,7 +12,7 @@ from typing import Any
 
 from karat.errors import InputError
 from karat.paper.datasets import Votes, cache_folder, data_sets, find, load_dataset
-from karat.paper.output import check_place, contents, place
+from karat.paper.output import checked_place, contents, place
 from karat.paper.plan import FIGURES, check_methods, check_parts, jobs_of
 from karat.paper.results import Results, collect
 from karat.paper.runs import Watch, run
@@ -40,17 +40,16 @@ def reproduce(
         from karat.paper.figures import require_matplotlib
 
         require_matplotlib()  # before the long computation
-    check_place(Path(out))
-    there, lacking = check_methods(methods)
-    folder = Path(data) if data is not None else cache_folder()
-    votes, absent = _load(folder, verified)
-    results = Results(votes, absent, parts, there, lacking)
-    sizes = {name: loaded.annotations.n_votes for name, loaded in votes.items()}
-    workers = workers or _cores()
-    jobs = jobs_of(parts, there, list(votes))
-    collect(results, run(jobs, str(folder), verified=verified, workers=workers, sizes=sizes, watch=watch))
-    results.machine.update(_machine(workers, time.perf_counter() - began))
-    return results, place(contents(results, _command(only, methods, verified)), Path(out))
+    target, folder, workers = Path(out).expanduser(), Path(data or cache_folder()), workers or _cores()
+    with checked_place(target):
+        there, lacking = check_methods(methods)
+        votes, absent = _load(folder, verified)
+        results = Results(votes, absent, parts, there, lacking)
+        sizes = {name: loaded.annotations.n_votes for name, loaded in votes.items()}
+        jobs = jobs_of(parts, there, list(votes))
+        collect(results, run(jobs, str(folder), verified=verified, workers=workers, sizes=sizes, watch=watch))
+        results.machine.update(_machine(workers, time.perf_counter() - began))
+        return results, place(contents(results, _command(only, methods, verified)), target)
 
 
 def _load(folder: Path, verified: bool) -> tuple[dict[str, Votes], list[str]]:

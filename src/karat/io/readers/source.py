@@ -96,8 +96,11 @@ def has_whole_text(source: Source) -> bool:
 def archive_members(source: Source) -> list[zipfile.ZipInfo]:
     """Return the files in a zip archive, which is opened once."""
     if "members" not in source.seen:
-        with zipfile.ZipFile(_file(source)) as archive:
-            source.seen["members"] = archive.infolist()
+        try:
+            with zipfile.ZipFile(_file(source)) as archive:
+                source.seen["members"] = archive.infolist()
+        except NotImplementedError as error:  # the version of the format, which damage changes
+            raise zipfile.BadZipFile(str(error)) from error
     members: list[zipfile.ZipInfo] = source.seen["members"]
     return members
 

@@ -90,10 +90,14 @@ def open_zip(source: Source) -> Iterator[zipfile.ZipFile]:
             yield archive
     except (zipfile.BadZipFile, library.BadZipFile, zlib.error, EOFError) as error:
         raise Wrong(f"the zip archive is damaged ({error})") from None
-    except NotImplementedError:
-        raise Wrong(
-            "it is packed with zstd", remedy="install what can unpack it: pip install 'karat[inspect]'"
-        ) from None
+    except NotImplementedError as error:
+        raise _cannot_unpack(str(error)) from None
+
+
+def _cannot_unpack(reason: str) -> Wrong:
+    if reason.startswith("zip file version"):
+        return Wrong(f"the zip archive is damaged ({reason})")
+    return Wrong("it is packed with zstd", remedy="install what can unpack it: pip install 'karat[inspect]'")
 
 
 def _zip_library() -> Any:
