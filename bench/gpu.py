@@ -21,7 +21,7 @@ from typing import Any
 import cupy as cp
 import numpy as np
 
-from gpu_votes import VOTES_PER_TASK, Timer, copy_bandwidth, on_host, random_votes
+from gpu_votes import VOTES_PER_TASK, Launches, Timer, copy_bandwidth, on_host, random_votes
 from karat.api.fit import fit
 from karat.engines.gpu import GPUEngine
 from karat.engines.local import LocalEngine
@@ -41,7 +41,8 @@ METHODS: dict[str, list[dict[str, Any]]] = {
     "hds": [{}, {"class_prior": "flat"}],
     "hpt": [{}],
 }
-TIMED = {"anchored": 4, "ptbcc": 50, "ds": 50, "hds": 50, "hpt": 50}  # the most sweeps of a fit that is timed
+TIMED = {"anchored": 4, "ptbcc": 50, "ds": 50, "hds": 50, "ibcc": 50, "hpt": 50}  # the most sweeps of a fit that is timed
+PREPARING = ("slots_of", "count_votes", "sort_votes", "name_chunks", "start", "vote_shares", "index_votes")
 CLASSES = 5
 TOLERANCE = 1e-4  # as docs/gpu.md promises
 
@@ -149,6 +150,27 @@ def time_sweeps(n_votes: int, n_annotators: int, sweeps: int = 10) -> dict[str, 
     }
 
 
+def time_kernels(n_votes: int, n_annotators: int, names: list[str], sweeps: int = 8) -> dict[str, Any]:
+    """Device time of the kernels of a sweep, in picoseconds per vote, and the time that passes with the host's part."""
+    annotations = on_host(random_votes(n_votes // VOTES_PER_TASK, n_annotators, CLASSES), n_annotators, CLASSES)
+    found: dict[str, Any] = {"votes": n_votes, "annotators": n_annotators}
+    for name in names:
+        engine, method, moments = GPUEngine(), method_class(name)(max_iterations=sweeps), []
+        method.tolerance = 0.0
+        engine.accept(method)
+        engine.scatter(annotations)
+        with Launches() as launches:
+            descend(method, engine, on_step=lambda _, to=moments: to.append(time.perf_counter()))
+        engine.close()
+        n = len(moments)
+        of_sweeps = {k: s / n / n_votes * 1e12 for k, s in launches.seconds.items() if k not in PREPARING}
+        whole = float(np.median(np.diff(moments))) / n_votes * 1e12
+        found[name] = {"sweeps": n, "ps_per_vote": sum(of_sweeps.values()), "with_host": whole, **of_sweeps}
+        found[name]["preparing"] = sum(s for k, s in launches.seconds.items() if k in PREPARING)
+        print(name, json.dumps(found[name]), flush=True)
+    return found
+
+
 def time_fit(n_votes: int, n_annotators: int, sweeps: int = 43) -> dict[str, Any]:
     """A whole fit: device time of the kernels, and the time that passes, with parameters worked out by the host."""
     annotations = on_host(random_votes(n_votes // VOTES_PER_TASK, n_annotators, CLASSES), n_annotators, CLASSES)
@@ -196,6 +218,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="a folder with the data sets of the paper")
     parser.add_argument("--votes", type=float, nargs="*", default=[1e8, 8e8])
+    parser.add_argument("--kernels", type=float, nargs="*", default=[8e7], help="sweeps of the methods in --timed")
     parser.add_argument("--fit", type=float, nargs="*", default=[1e9])
     parser.add_argument("--methods", type=float, nargs="*", default=[8e7])
     parser.add_argument("--timed", nargs="*", default=list(TIMED), choices=TIMED)
@@ -203,12 +226,17 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     name = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    figures: dict[str, Any] = {"device": name, "machine": describe(), "sweeps": [], "fits": [], "methods": []}
+    figures: dict[str, Any] = {"device": name, "machine": describe(), "sweeps": [], "kernels": [], "fits": [], "methods": []}
     print(f"{name}, CuPy {cp.__version__}, copy {copy_bandwidth() / 1e12:.2f} TB/s")
     if options.data:
         figures["differences"] = check_data(options.data)
-    parts = {"sweeps": time_sweeps, "fits": time_fit, "methods": partial(time_methods, names=options.timed)}
-    for part, sizes in zip(parts, (options.votes, options.fit, options.methods), strict=True):
+    parts = {
+        "sweeps": time_sweeps,
+        "kernels": partial(time_kernels, names=options.timed),
+        "fits": time_fit,
+        "methods": partial(time_methods, names=options.timed),
+    }
+    for part, sizes in zip(parts, (options.votes, options.kernels, options.fit, options.methods), strict=True):
         for votes in sizes:
             figures[part].append(parts[part](int(votes), options.annotators))
             print(json.dumps(figures[part][-1], indent=1), flush=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import cupy as cp
 import numpy as np
 
+from karat.kernels.cuda import compiled
 from karat.votes.annotations import Annotations
 
 VOTES_PER_TASK = 5
@@ -24,6 +26,39 @@ class Timer:
         self.end.record()
         self.end.synchronize()
         self.seconds = cp.cuda.get_elapsed_time(self.start, self.end) / 1e3
+
+
+class Launches:
+    """Device time of every kernel by name, between entering and leaving."""
+
+    modules = ("anchored", "by_annotator", "confusion", "ibcc", "ptbcc", "votes")
+
+    def __enter__(self) -> Launches:
+        self.events: list[tuple[str, Any, Any]] = []
+        self.changed = [import_module(f"karat.kernels.cuda.{name}") for name in self.modules]
+        for module in self.changed:
+            module.compiled = self._compiled
+        return self
+
+    def _compiled(self, files: tuple[str, ...], name: str, **constants: Any) -> Any:
+        kernel = compiled(files, name, **constants)
+
+        def launch(*arguments: Any) -> None:
+            start, end = cp.cuda.Event(), cp.cuda.Event()
+            start.record()
+            kernel(*arguments)
+            end.record()
+            self.events.append((name, start, end))
+
+        return launch
+
+    def __exit__(self, *error: object) -> None:
+        for module in self.changed:
+            module.compiled = compiled
+        cp.cuda.Device().synchronize()
+        self.seconds: dict[str, float] = {}
+        for name, start, end in self.events:
+            self.seconds[name] = self.seconds.get(name, 0.0) + cp.cuda.get_elapsed_time(start, end) / 1e3
 
 
 def random_votes(n_tasks: int, n_annotators: int, n_classes: int, piece: int = 10_000_000) -> tuple[Any, ...]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from karat.engines.blocks import Block, add_up, cut
 from karat.errors import InputError
-from karat.kernels.cuda import cupy
+from karat.kernels.cuda import by_annotator, cupy
 from karat.votes.annotations import Annotations
 
 __all__ = ["Device", "GPUEngine"]
@@ -57,6 +57,7 @@ class Device:
         return import_module(f"karat.kernels.cuda.{name}")
 
     def clear(self) -> None:
+        by_annotator.forget()
         cupy().get_default_memory_pool().free_all_blocks()
 
 
@@ -166,7 +167,7 @@ def _found() -> Device:
 def _pieces(annotations: Annotations, posterior_bytes: int, budget: float) -> tuple[bool, int]:
     """Return whether the blocks must be copied one after another, and their number."""
     cells = len(annotations.cell_class) * (4 + annotations.cell_class.itemsize)
-    needed = 4 * annotations.n_votes + cells + 8 * annotations.n_tasks + posterior_bytes
+    needed = 8 * annotations.n_votes + cells + 8 * annotations.n_tasks + 2 * posterior_bytes
     one_by_one, pieces = needed > budget, annotations.n_votes // MAX_VOTES_PER_BLOCK + 1
     return one_by_one, max(math.ceil(MEMORY_FACTOR * needed / max(budget, 1)), pieces) if one_by_one else pieces
 

@@ -1,28 +1,12 @@
-// The GPU version of karat/kernels/anchored.py, with posteriors in float64. The order in which threads add to the sums
-// by annotator is not fixed, so the last bits of these sums can differ from run to run.
-
-__device__ void count(const unsigned *cell_ptr, const CLASS *cell_class, const unsigned *annotator, unsigned first,
-                      unsigned end, int known, const double *q, double *n) {
-    for (unsigned c = first; c < end; ++c)
-        for (unsigned vote = cell_ptr[c]; vote < cell_ptr[c + 1]; ++vote) {
-            double *row = n + ((size_t)annotator[vote] * K + cell_class[c]) * K;
-            if (known >= 0)
-                atomicAdd(row + known, 1.0);
-            else
-                for (unsigned other = first; other < end; ++other)
-                    atomicAdd(row + cell_class[other], q[cell_class[other]]);
-        }
-}
+// The GPU version of karat/kernels/anchored.py, with posteriors in float64. by_annotator.cu counts the votes.
 
 extern "C" __global__ void __launch_bounds__(THREADS)
 start(unsigned n_tasks, const unsigned *__restrict__ task_ptr, const unsigned *__restrict__ cell_ptr,
-      const CLASS *__restrict__ cell_class, const unsigned *__restrict__ annotator, const int *__restrict__ known,
-      const double *__restrict__ phi, double *__restrict__ n, double *sums) {
+      double *sums) {
     // sums: for each block, the two numbers of `pairs`
     double agreement = 0.0, tasks = 0.0;
     for EACH_TASK(i, n_tasks) {
         unsigned first = task_ptr[i], end = task_ptr[i + 1];
-        count(cell_ptr, cell_class, annotator, first, end, known[i], phi + (size_t)i * K, n);
         double votes = cell_ptr[end] - cell_ptr[first], agreeing = 0.0;
         if (votes < 2.0) continue;
         for (unsigned c = first; c < end; ++c) {
@@ -104,9 +88,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 sweep(unsigned n_tasks, const unsigned *__restrict__ task_ptr, const unsigned *__restrict__ cell_ptr,
       const CLASS *__restrict__ cell_class, const unsigned *__restrict__ annotator, const int *__restrict__ known,
       const double *__restrict__ log_prior, const double *__restrict__ log_v, const double *__restrict__ people,
-      const double *__restrict__ settings, double *__restrict__ phi, double *__restrict__ n, unsigned *change,
+      const double *__restrict__ settings, double *__restrict__ phi, double *__restrict__ shares, unsigned *change,
       double *sums) {
-    // sums: for each block, tau [K] and the two numbers of `excess`
+    // shares: q, or the known truth; sums: for each block, tau [K] and the two numbers of `excess`
     float moved = 0.0f;
     double share[K] = {}, score[K] = {}, right[K] = {}, q[K] = {}, tau[K] = {}, found = 0.0, most = 0.0;
     for EACH_TASK(i, n_tasks) {
@@ -119,7 +103,7 @@ sweep(unsigned n_tasks, const unsigned *__restrict__ task_ptr, const unsigned *_
         }
         found += residuals(cell_ptr, cell_class, first, end, known[i], totals, right, score);
         most += totals.deviations * totals.deviations - totals.variances;
-        count(cell_ptr, cell_class, annotator, first, end, known[i], q, n);
+        for (int k = 0; k < K; ++k) shares[(size_t)i * K + k] = known[i] < 0 ? q[k] : k == known[i];
         if (known[i] < 0)
             moved = fmaxf(moved, write(cell_ptr[end] - cell_ptr[first], settings, q, phi + (size_t)i * K));
         else

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.kernels.cuda import THREADS, compiled, cupy, grid, types_of
+from karat.kernels.cuda.by_annotator import sum_by_annotator
 
 __all__ = ["start", "sweep"]
 
@@ -20,10 +21,9 @@ def start(
     """Count the vote shares in phi, and the agreement of pairs of votes."""
     cp, blocks = cupy(), grid(len(phi))
     kernel = compiled(("anchored.cu",), "start", K=phi.shape[1], **types_of(cell_class, phi))
-    votes = (task_ptr, cell_ptr, cell_class, annotator, known)
-    counts, sums = cp.zeros(n.shape), cp.empty((blocks, 2))
-    kernel((blocks,), (THREADS,), (np.uint32(len(phi)), *votes, phi, counts, sums))
-    n += counts.get()
+    sums = cp.empty((blocks, 2))
+    kernel((blocks,), (THREADS,), (np.uint32(len(phi)), task_ptr, cell_ptr, sums))
+    n += sum_by_annotator((task_ptr, cell_ptr, cell_class, annotator), phi, len(n)).get()
     pairs += sums.sum(axis=0).get()
 
 
@@ -45,12 +45,12 @@ def sweep(
     """Return the largest change of phi."""
     cp, blocks, K = cupy(), grid(len(phi)), phi.shape[1]
     kernel = compiled(("anchored.cu",), "sweep", K=K, **types_of(cell_class, phi))
-    votes = (task_ptr, cell_ptr, cell_class, annotator, known)
+    votes = (task_ptr, cell_ptr, cell_class, annotator)
     parameters = [cp.asarray(values) for values in (log_prior, log_v, people, settings)]
-    counts, change, sums = cp.zeros(n.shape), cp.zeros(1, dtype=np.uint32), cp.empty((blocks, K + 2))
-    kernel((blocks,), (THREADS,), (np.uint32(len(phi)), *votes, *parameters, phi, counts, change, sums))
+    shares, change, sums = cp.empty_like(phi), cp.zeros(1, dtype=np.uint32), cp.empty((blocks, K + 2))
+    kernel((blocks,), (THREADS,), (np.uint32(len(phi)), *votes, known, *parameters, phi, shares, change, sums))
     totals = sums.sum(axis=0).get()
     tau += totals[:K]
-    n += counts.get()
+    n += sum_by_annotator(votes, shares, len(n)).get()
     excess += totals[K:]
     return float(change.view(np.float32).get()[0])

@@ -1,31 +1,12 @@
-// The GPU version of karat/kernels/confusion.py. Scores are sums of logs in float64. Sums by annotator are float64,
-// too; the order in which threads add to them is not fixed, so their last bits may differ from run to run.
+// The GPU version of karat/kernels/confusion.py. Scores are sums of logs in float64. by_annotator.cu counts the votes.
 
 __device__ const double IMPOSSIBLE = -1e300;  // replaces -inf, so that the difference of two of them is 0
-
-__device__ void count(const unsigned *cell_ptr, const CLASS *cell_class, const unsigned *annotator, unsigned first,
-                      unsigned end, const REAL *p, double *n) {
-    for (unsigned c = first; c < end; ++c)
-        for (unsigned vote = cell_ptr[c]; vote < cell_ptr[c + 1]; ++vote) {
-            double *row = n + ((size_t)annotator[vote] * K + cell_class[c]) * K;
-            for (int k = 0; k < K; ++k)
-                if (p[k] > 0) atomicAdd(row + k, (double)p[k]);
-        }
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS)
-counts(unsigned n_tasks, const unsigned *__restrict__ task_ptr, const unsigned *__restrict__ cell_ptr,
-       const CLASS *__restrict__ cell_class, const unsigned *__restrict__ annotator, const REAL *__restrict__ phi,
-       double *__restrict__ n) {
-    for EACH_TASK(i, n_tasks)
-        count(cell_ptr, cell_class, annotator, task_ptr[i], task_ptr[i + 1], phi + (size_t)i * K, n);
-}
 
 extern "C" __global__ void __launch_bounds__(THREADS)
 sweep(unsigned n_tasks, const unsigned *__restrict__ task_ptr, const unsigned *__restrict__ cell_ptr,
       const CLASS *__restrict__ cell_class, const unsigned *__restrict__ annotator, const int *__restrict__ known,
       const double *__restrict__ log_tau, const double *__restrict__ log_v, REAL *__restrict__ phi,
-      double *__restrict__ n, unsigned *change, double *sums) {
+      unsigned *change, double *sums) {
     // sums: for each block, the log-normalisers
     float moved = 0.0f;
     double log_norm = 0.0, score[K];
@@ -50,7 +31,6 @@ sweep(unsigned n_tasks, const unsigned *__restrict__ task_ptr, const unsigned *_
             }
         } else
             log_norm += score[known[i]];
-        count(cell_ptr, cell_class, annotator, first, end, row, n);
     }
     add_up(log_norm, sums + blockIdx.x);
     keep_largest(moved, change);

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.kernels.cuda import THREADS, compiled, cupy, grid, types_of
+from karat.kernels.cuda.by_annotator import sum_by_annotator
 
 __all__ = ["counts", "sweep"]
 
@@ -16,11 +17,7 @@ Floats = NDArray[np.float64]
 
 def counts(K: Any, task_ptr: Any, cell_ptr: Any, cell_class: Any, annotator: Any, phi: Any, n: Floats) -> None:
     """Add phi_ik to n_jlk for every vote of j for l on task i."""
-    kernel = compiled(("confusion.cu",), "counts", K=len(K), **types_of(cell_class, phi))
-    on_device = cupy().zeros(n.shape)
-    votes = (task_ptr, cell_ptr, cell_class, annotator)
-    kernel((grid(len(phi)),), (THREADS,), (np.uint32(len(phi)), *votes, phi, on_device))
-    n += on_device.get()
+    n += sum_by_annotator((task_ptr, cell_ptr, cell_class, annotator), phi, len(n)).get()
 
 
 def sweep(
@@ -39,10 +36,10 @@ def sweep(
     """Return the largest change of phi and the sum of its log-normalisers."""
     cp, blocks = cupy(), grid(len(phi))
     kernel = compiled(("confusion.cu",), "sweep", K=len(K), **types_of(cell_class, phi))
-    votes = (task_ptr, cell_ptr, cell_class, annotator, known)
-    on_device, change, sums = cp.zeros(n.shape), cp.zeros(1, dtype=np.uint32), cp.empty(blocks)
+    votes = (task_ptr, cell_ptr, cell_class, annotator)
+    change, sums = cp.zeros(1, dtype=np.uint32), cp.empty(blocks)
     parameters = (cp.asarray(log_tau), cp.asarray(log_v))
-    kernel((blocks,), (THREADS,), (np.uint32(len(phi)), *votes, *parameters, phi, on_device, change, sums))
+    kernel((blocks,), (THREADS,), (np.uint32(len(phi)), *votes, known, *parameters, phi, change, sums))
     tau += phi.sum(axis=0, dtype=np.float64).get()
-    n += on_device.get()
+    n += sum_by_annotator(votes, phi, len(n)).get()
     return float(change.view(np.float32).get()[0]), float(sums.sum())

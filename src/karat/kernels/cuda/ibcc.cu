@@ -1,4 +1,4 @@
-// The GPU version of karat/kernels/ibcc.py, in float64. Threads add to the sums by annotator in no fixed order.
+// The GPU version of karat/kernels/ibcc.py, in float64. by_annotator.cu adds up the messages.
 
 extern "C" __global__ void __launch_bounds__(THREADS)
 index_votes(unsigned n_tasks, const unsigned *__restrict__ task_ptr, const unsigned *__restrict__ cell_ptr,
@@ -24,7 +24,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 sweep(unsigned n_tasks, const unsigned *__restrict__ first_vote, const unsigned *__restrict__ slot,
       const int *__restrict__ known, const double *__restrict__ g, const double *__restrict__ a,
       const double *__restrict__ A, double *__restrict__ delta, double *__restrict__ eps, REAL *__restrict__ phi,
-      double *__restrict__ sum_delta, unsigned *change, double *sums) {
+      unsigned *change, double *sums) {
     // sums: for each block, eps [K]
     float moved = 0.0f;
     double lik[K], prior[K], p[K], eps_sum[K] = {};
@@ -62,9 +62,7 @@ sweep(unsigned n_tasks, const unsigned *__restrict__ first_vote, const unsigned 
             size_t s = (size_t)slot[n] * K, sent = (size_t)n * K;
             for (int k = 0; k < K; ++k) {
                 double others = A[s + k] - delta[sent + k];
-                double message = p[k] * others / (others + (1.0 - p[k]));
-                delta[sent + k] = message;
-                atomicAdd(sum_delta + s + k, message);
+                delta[sent + k] = p[k] * others / (others + (1.0 - p[k]));
             }
         }
     }

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.kernels.cuda import THREADS, compiled, cupy, grid, types_of
+from karat.kernels.cuda.by_annotator import sum_by_slot
 
 __all__ = ["messages", "sweep"]
 
@@ -44,9 +45,9 @@ def sweep(
     cp, blocks = cupy(), grid(len(phi))
     kernel = compiled(("ibcc.cu",), "sweep", K=len(K), **types_of(slot, phi))
     parameters = [cp.asarray(values) for values in (g, a, A)]
-    by_slot, change, sums = cp.zeros(a.shape), cp.zeros(1, dtype=np.uint32), cp.empty((blocks, len(K)))
-    kept = (delta, eps, phi, by_slot, change, sums)
+    change, sums = cp.zeros(1, dtype=np.uint32), cp.empty((blocks, len(K)))
+    kept = (delta, eps, phi, change, sums)
     kernel((blocks,), (THREADS,), (np.uint32(len(phi)), first_vote, slot, known, *parameters, *kept))
     sum_eps += sums.sum(axis=0).get()
-    sum_delta += by_slot.get()
+    sum_delta += sum_by_slot(slot, delta.reshape(-1, len(K)), len(a)).get()
     return float(change.view(np.float32).get()[0])
