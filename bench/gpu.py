@@ -22,10 +22,9 @@ import cupy as cp
 import numpy as np
 
 from gpu_votes import VOTES_PER_TASK, Launches, Timer, copy_bandwidth, on_host, random_votes
-from karat.api.fit import fit
 from karat.engines.gpu import GPUEngine
 from karat.engines.local import LocalEngine
-from karat.fitting.solve import descend
+from karat.fitting.solve import descend, fit
 from karat.kernels.cuda import ptbcc as kernels
 from karat.methods.lookup import method_class
 from karat.methods.ptbcc import PTBCC
@@ -41,7 +40,14 @@ METHODS: dict[str, list[dict[str, Any]]] = {
     "hds": [{}, {"class_prior": "flat"}],
     "hpt": [{}],
 }
-TIMED = {"anchored": 4, "ptbcc": 50, "ds": 50, "hds": 50, "ibcc": 50, "hpt": 50}  # the most sweeps of a fit that is timed
+TIMED = {
+    "anchored": 4,
+    "ptbcc": 50,
+    "ds": 50,
+    "hds": 50,
+    "ibcc": 50,
+    "hpt": 50,
+}  # most sweeps of a timed fit
 PREPARING = ("slots_of", "count_votes", "sort_votes", "name_chunks", "start", "vote_shares", "index_votes")
 CLASSES = 5
 TOLERANCE = 1e-4  # as docs/gpu.md promises
@@ -226,7 +232,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     name = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    figures: dict[str, Any] = {"device": name, "machine": describe(), "sweeps": [], "kernels": [], "fits": [], "methods": []}
+    figures: dict[str, Any] = {
+        "device": name,
+        "machine": describe(),
+        "sweeps": [],
+        "kernels": [],
+        "fits": [],
+        "methods": [],
+    }
     print(f"{name}, CuPy {cp.__version__}, copy {copy_bandwidth() / 1e12:.2f} TB/s")
     if options.data:
         figures["differences"] = check_data(options.data)
@@ -238,7 +251,7 @@ def main() -> None:
     }
     for part, sizes in zip(parts, (options.votes, options.kernels, options.fit, options.methods), strict=True):
         for votes in sizes:
-            figures[part].append(parts[part](int(votes), options.annotators))
+            figures.setdefault(part, []).append(parts[part](int(votes), options.annotators))
             print(json.dumps(figures[part][-1], indent=1), flush=True)
             cp.get_default_memory_pool().free_all_blocks()
     if options.out:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -118,3 +119,13 @@ def test_the_library_is_asked_for_by_name(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "fastexcel", None)
     with pytest.raises(InputError, match=r'v\.xlsx is a workbook; to read it, install "karat\[excel\]"'):
         read(path)
+
+
+def test_a_sheet_whose_tags_do_not_match_is_damaged(tmp_path):
+    """The library that reads workbooks would loop for ever."""
+    ods(tmp_path / "a.ods", {"S": LONG})
+    with zipfile.ZipFile(tmp_path / "a.ods") as whole, zipfile.ZipFile(tmp_path / "b.ods", "w") as damaged:
+        for name in whole.namelist():
+            damaged.writestr(name, whole.read(name).replace(b"</office:spreadsheet>", b"</table:preadsheet>"))
+    with pytest.raises(InputError, match="a damaged workbook.*mismatched tag"):
+        karat.read(tmp_path / "b.ods")

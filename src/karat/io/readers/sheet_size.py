@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import IO, NamedTuple
+from xml.parsers.expat import ParserCreate
 
 __all__ = ["Size", "sheet_sizes"]
 
@@ -86,6 +87,7 @@ def _column(letters: bytes) -> int:
 
 def _ods_sizes(text: bytes) -> Iterator[Size]:
     """Measure sheets. Empty cells and rows at the end are repeated very often, and do not count."""
+    ParserCreate().Parse(text, True)  # the library never ends with a sheet whose tags do not match
     row = column = repeated_rows = 0
     most = Size()
     for tag, attributes in ODS_TAG.findall(text):

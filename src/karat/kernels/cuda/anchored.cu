@@ -73,13 +73,14 @@ __device__ double residuals(const unsigned *cell_ptr, const CLASS *cell_class, u
 __device__ float write(double votes, const double *settings, const double *q, double *phi) {
     // Writes the calibrated q to phi and returns the largest difference between q and the previous phi.
     double design = 1.0 + (votes - 1.0) * settings[1], power = pow(design, -settings[3]), pseudo = settings[2] * design;
-    double total = 0.0, change = 0.0;
-    for (int k = 0; k < K; ++k)
-        if (q[k] > 0.0) total += pow(q[k], power);
+    double sharp[K], total = 0.0, change = 0.0;
     for (int k = 0; k < K; ++k) {
-        double sharp = q[k] > 0.0 ? pow(q[k], power) / total : 0.0;
+        sharp[k] = q[k] > 0.0 && power != 1.0 ? pow(q[k], power) : q[k];  // a power of 1 is that of all sweeps but one
+        total += sharp[k];
+    }
+    for (int k = 0; k < K; ++k) {
         change = fmax(change, fabs(q[k] - phi[k]));
-        phi[k] = (votes * sharp + pseudo / K) / (votes + pseudo);
+        phi[k] = (votes * (sharp[k] / total) + pseudo / K) / (votes + pseudo);
     }
     return change;
 }
