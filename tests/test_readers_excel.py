@@ -127,5 +127,5 @@ def test_a_sheet_whose_tags_do_not_match_is_damaged(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.ods") as whole, zipfile.ZipFile(tmp_path / "b.ods", "w") as damaged:
         for name in whole.namelist():
             damaged.writestr(name, whole.read(name).replace(b"</office:spreadsheet>", b"</table:preadsheet>"))
-    with pytest.raises(InputError, match="a damaged workbook.*mismatched tag"):
+    with pytest.raises(InputError, match=r"a damaged workbook.*mismatched tag"):
         karat.read(tmp_path / "b.ods")
