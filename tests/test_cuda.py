@@ -25,11 +25,12 @@ def test_without_cupy_or_a_gpu_there_is_a_message_that_says_what_to_do():
 
 
 TWINS = {"index_votes": "vote_rows"}  # names that differ
+WITHOUT_TWINS = {"by_annotator"}  # the CPU adds to the sums of annotators one vote at a time
 
 
 def test_the_cuda_sources_are_part_of_the_package_and_name_the_twins_of_the_cpu():
     folder = Path(karat.kernels.cuda.__file__).parent
-    sources = sorted(folder.glob("*.cu"))
+    sources = sorted(source for source in folder.glob("*.cu") if source.stem not in WITHOUT_TWINS)
     assert sources
     for source in sources:
         names = re.findall(r'extern "C" __global__ void[^(]*\([^)]*\)\s*(\w+)\(', source.read_text())

@@ -95,7 +95,7 @@ def test_the_memory_of_an_earlier_fit_is_free_for_the_next():
         def free_memory(self):
             return self.free - sum(block.annotator.nbytes + block.posterior.nbytes for block in engine.blocks)
 
-    engine = GPUEngine(device=Counted(35_000))
+    engine = GPUEngine(device=Counted(50_000))
     for _ in range(2):
         fit(method_class("ptbcc")(), _votes(), engine=engine)
         assert engine.resident

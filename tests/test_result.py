@@ -213,3 +213,16 @@ def test_a_folder_that_does_not_exist_is_said(tmp_path, result):
 def test_every_error_of_a_user_is_a_karat_error():
     assert issubclass(InputError, KaratError)
     assert issubclass(OutputError, KaratError)
+
+
+def test_runs_of_tasks_change_neither_labels_nor_records(monkeypatch):
+    votes = karat.simulate(100, 12, 3, votes_per_task=4, seed=5).annotations
+    whole = karat.aggregate(votes, "ds")
+    monkeypatch.setattr("karat.results.data.TASKS_PER_RUN", 7)
+    monkeypatch.setattr("karat.results.data.MAX_RUNS", 5)
+    parts = karat.aggregate(votes, "ds")
+    assert whole.label.tolist() == parts.label.tolist()
+    assert whole.tied.tolist() == parts.tied.tolist()
+    assert whole.votes_per_annotator.tolist() == parts.votes_per_annotator.tolist()
+    assert whole.agreement.tolist() == parts.agreement.tolist()
+    assert whole.accuracy == pytest.approx(parts.accuracy, abs=1e-12)

@@ -138,9 +138,10 @@ class GPUEngine:
         """Return posteriors as float64 with rows that sum to one."""
         if name != "posterior":
             return np.concatenate([self._to_host(block.state[name]) for block in self.blocks])
-        found = self._posterior().astype(np.float64)
-        found /= found.sum(axis=1, keepdims=True)
-        return found
+        if self.precision == np.float64:
+            return self._posterior()
+        rows = [block.posterior.astype(np.float64) for block in self.blocks]  # on the device, if the blocks are there
+        return _joined([self._to_host(found / found.sum(axis=1, keepdims=True)) for found in rows])
 
     def notes(self) -> list[str]:
         return [] if self.resident else [f"the votes were copied to the GPU in {len(self.blocks)} blocks in each sweep"]
@@ -150,13 +151,17 @@ class GPUEngine:
         self.device.clear()
 
     def _posterior(self) -> NDArray[Any]:
-        return np.concatenate([self._to_host(block.posterior) for block in self.blocks])
+        return _joined([self._to_host(block.posterior) for block in self.blocks])
 
     def _to_host(self, array: Any) -> NDArray[Any]:
         return self.device.download(array) if self.resident else np.asarray(array)
 
     def _to_device(self, array: NDArray[Any]) -> Any:
         return self.device.upload(array) if self.resident else array
+
+
+def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _found() -> Device:

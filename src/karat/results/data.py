@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from karat.errors import InputError
 from karat.kernels.labels import decide, preference_of
+from karat.kernels.parallel import in_threads
 from karat.kernels.votes import agreement
 from karat.results.accuracy import Intervals, accuracies
 from karat.results.learned import Learned, Step
@@ -20,6 +21,9 @@ from karat.votes.encoding import Codes, Names
 __all__ = ["BESIDE_SETTINGS", "Learned", "ResultData", "Step", "summarise", "votes_of"]
 
 Floats = NDArray[np.float64]
+
+TASKS_PER_RUN = 2**18  # that a thread processes at a time
+MAX_RUNS = 8  # for counts by annotator, which each run needs memory for
 
 # What was done besides running the method: its name among the settings in saved files and JSON -> the field here.
 BESIDE_SETTINGS = {"prior": "known_annotators", "calibrated": "temperature", "weights": "annotator_weights"}
@@ -149,26 +153,34 @@ def summarise(
 
 
 def _labels(posterior: Floats) -> tuple[Codes, NDArray[np.bool_]]:
-    preference = preference_of(posterior.sum(axis=0, dtype=np.float64))
+    runs = _runs(len(posterior), TASKS_PER_RUN)
+    totals = in_threads(lambda run: posterior[run].sum(axis=0, dtype=np.float64), runs)
+    preference = preference_of(np.sum(totals, axis=0))
     label, tied = np.empty(len(posterior), np.int32), np.empty(len(posterior), np.bool_)
-    decide(posterior, preference, label, tied)
+    in_threads(lambda run: decide(posterior[run], preference, label[run], tied[run]), runs)
     return label, tied
 
 
-def _records(
-    annotations: Annotations, posterior: Floats, label: Codes
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-    n = annotations.n_annotators
-    votes, agreed, expected = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n)
-    agreement(
-        annotations.task_ptr.view(np.uint64),
-        annotations.cell_ptr.view(np.uint64),
-        annotations.cell_class,  # type: ignore[arg-type]  # a kernel takes either width
-        annotations.annotator.view(np.uint32),
-        posterior,
-        label,
-        votes,
-        agreed,
-        expected,
-    )
-    return votes, agreed, expected
+def _records(annotations: Annotations, posterior: Floats, label: Codes) -> list[NDArray[Any]]:
+    """Return for each annotator the votes, those that agree with the label, and the expected number of right ones."""
+
+    def count(run: slice) -> list[NDArray[Any]]:
+        found: list[Any] = [np.zeros(annotations.n_annotators, kind) for kind in (np.int64, np.int64, np.float64)]
+        agreement(
+            annotations.task_ptr[run.start : run.stop + 1].view(np.uint64),
+            annotations.cell_ptr.view(np.uint64),
+            annotations.cell_class,  # type: ignore[arg-type]  # a kernel takes either width
+            annotations.annotator.view(np.uint32),
+            posterior[run],
+            label[run],
+            *found,
+        )
+        return found
+
+    size = max(TASKS_PER_RUN, -(-len(posterior) // MAX_RUNS))
+    return [sum(parts[1:], parts[0]) for parts in zip(*in_threads(count, _runs(len(posterior), size)), strict=True)]
+
+
+def _runs(n_tasks: int, size: int) -> list[slice]:
+    """Split the tasks into runs that do not depend on the number of threads, so that sums do not either."""
+    return [slice(first, min(first + size, n_tasks)) for first in range(0, max(n_tasks, 1), size)]

@@ -20,65 +20,66 @@ start(unsigned n_tasks, const unsigned *__restrict__ task_ptr, const unsigned *_
     add_up(tasks, sums + blockIdx.x * 2 + 1);
 }
 
+// Loops over the classes are unrolled if there are few, so that all data of a task stay in registers.
+#if K <= 16
+#define EACH_CLASS(k) _Pragma("unroll") for (int k = 0; k < K; ++k)
+#else
+#define EACH_CLASS(k) for (int k = 0; k < K; ++k)
+#endif
+
 struct Totals {  // over the votes of a task: weights, probabilities of being right, their squares, deviations, squares
     double weights, chances, squares, deviations, variances;
 };
 
-__device__ Totals add_votes(const unsigned *cell_ptr, const CLASS *cell_class, const unsigned *annotator, unsigned first,
-                            unsigned end, const double *log_v, const double *people, double *share, double *score,
-                            double *right) {
+__device__ Totals add_votes(const unsigned *cell_ptr, const CLASS *cell_class, const unsigned *annotator, unsigned c,
+                            unsigned end, const double *log_v, const double *people, double *size, double *share,
+                            double *score, double *right) {
     Totals totals = {};
-    for (unsigned c = first; c < end; ++c)
-        for (unsigned vote = cell_ptr[c]; vote < cell_ptr[c + 1]; ++vote) {
-            const double *person = people + (size_t)annotator[vote] * 3;
-            double weight = person[0], chance = person[1], deviation = person[2];
-            const double *log_row = log_v + ((size_t)annotator[vote] * K + cell_class[c]) * K;
-            share[cell_class[c]] += weight;
-            right[cell_class[c]] += chance;
-            totals.weights += weight;
-            totals.chances += chance;
-            totals.squares += chance * chance;
-            totals.deviations += deviation;
-            totals.variances += deviation * deviation;
-            for (unsigned other = first; other < end; ++other) score[cell_class[other]] += log_row[cell_class[other]];
+    EACH_CLASS(k) size[k] = share[k] = score[k] = right[k] = 0.0;
+    EACH_CLASS(l) {
+        if (c < end && cell_class[c] == l) {
+            unsigned vote = cell_ptr[c], last = cell_ptr[++c];
+            size[l] = last - vote;
+            for (; vote < last; ++vote) {
+                const double *person = people + (size_t)annotator[vote] * 3;
+                const double *log_row = log_v + ((size_t)annotator[vote] * K + l) * K;
+                double weight = person[0], chance = person[1], deviation = person[2];
+                share[l] += weight;
+                right[l] += chance;
+                totals.weights += weight;
+                totals.chances += chance;
+                totals.squares += chance * chance;
+                totals.deviations += deviation;
+                totals.variances += deviation * deviation;
+                EACH_CLASS(k) score[k] += log_row[k];
+            }
         }
+    }
     return totals;
 }
 
-__device__ void softmax(const CLASS *cell_class, unsigned first, unsigned end, const double *log_prior, double *score) {
+__device__ void softmax(const double *size, const double *log_prior, double *score) {
     double largest = -1e300, total = 0.0;
-    for (unsigned c = first; c < end; ++c) {
-        int k = cell_class[c];
-        largest = fmax(largest, score[k] += log_prior[k]);
-    }
-    for (unsigned c = first; c < end; ++c) {
-        int k = cell_class[c];
-        total += score[k] = exp(score[k] - largest);
-    }
-    for (unsigned c = first; c < end; ++c) score[cell_class[c]] /= total;
+    EACH_CLASS(k) if (size[k] > 0.0) largest = fmax(largest, score[k] += log_prior[k]);
+    EACH_CLASS(k) total += score[k] = size[k] > 0.0 ? exp(score[k] - largest) : 0.0;
+    EACH_CLASS(k) score[k] /= total;
 }
 
-__device__ double residuals(const unsigned *cell_ptr, const CLASS *cell_class, unsigned first, unsigned end, int known,
-                            Totals totals, const double *right, const double *p) {
+__device__ double residuals(int known, Totals totals, const double *size, const double *right, const double *p) {
     double found = 0.0;
-    for (unsigned c = first; c < end; ++c) {
-        int k = cell_class[c];
-        double size = cell_ptr[c + 1] - cell_ptr[c], total = size - totals.chances;
-        double weight = known < 0 ? p[k] : known == k;
-        found += weight * (total * total - (size - 2.0 * right[k] + totals.squares));
+    EACH_CLASS(k) if (size[k] > 0.0) {
+        double total = size[k] - totals.chances, weight = known < 0 ? p[k] : known == k;
+        found += weight * (total * total - (size[k] - 2.0 * right[k] + totals.squares));
     }
     return found;
 }
 
 __device__ float write(double votes, const double *settings, const double *q, double *phi) {
     // Writes the calibrated q to phi and returns the largest difference between q and the previous phi.
-    double design = 1.0 + (votes - 1.0) * settings[1], power = pow(design, -settings[3]), pseudo = settings[2] * design;
-    double sharp[K], total = 0.0, change = 0.0;
-    for (int k = 0; k < K; ++k) {
-        sharp[k] = q[k] > 0.0 && power != 1.0 ? pow(q[k], power) : q[k];  // a power of 1 is that of all sweeps but one
-        total += sharp[k];
-    }
-    for (int k = 0; k < K; ++k) {
+    double design = 1.0 + (votes - 1.0) * settings[1], pseudo = settings[2] * design;
+    double power = design == 1.0 ? 1.0 : pow(design, -settings[3]), sharp[K], total = 0.0, change = 0.0;
+    EACH_CLASS(k) total += sharp[k] = q[k] > 0.0 && power != 1.0 ? pow(q[k], power) : q[k];
+    EACH_CLASS(k) {
         change = fmax(change, fabs(q[k] - phi[k]));
         phi[k] = (votes * (sharp[k] / total) + pseudo / K) / (votes + pseudo);
     }
@@ -93,26 +94,22 @@ sweep(unsigned n_tasks, const unsigned *__restrict__ task_ptr, const unsigned *_
       double *sums) {
     // shares: q, or the known truth; sums: for each block, tau [K] and the two numbers of `excess`
     float moved = 0.0f;
-    double share[K] = {}, score[K] = {}, right[K] = {}, q[K] = {}, tau[K] = {}, found = 0.0, most = 0.0;
+    double size[K], share[K], score[K], right[K], tau[K] = {}, found = 0.0, most = 0.0;
     for EACH_TASK(i, n_tasks) {
         unsigned first = task_ptr[i], end = task_ptr[i + 1];
-        Totals totals = add_votes(cell_ptr, cell_class, annotator, first, end, log_v, people, share, score, right);
-        softmax(cell_class, first, end, log_prior, score);
-        for (unsigned c = first; c < end; ++c) {
-            int k = cell_class[c];
-            q[k] = settings[0] * share[k] / totals.weights + (1.0 - settings[0]) * score[k];
-        }
-        found += residuals(cell_ptr, cell_class, first, end, known[i], totals, right, score);
+        int truth = known[i];
+        Totals totals = add_votes(cell_ptr, cell_class, annotator, first, end, log_v, people, size, share, score, right);
+        softmax(size, log_prior, score);
+        found += residuals(truth, totals, size, right, score);
         most += totals.deviations * totals.deviations - totals.variances;
-        for (int k = 0; k < K; ++k) shares[(size_t)i * K + k] = known[i] < 0 ? q[k] : k == known[i];
-        if (known[i] < 0)
+        double *q = share;
+        EACH_CLASS(k) q[k] = settings[0] * share[k] / totals.weights + (1.0 - settings[0]) * score[k];
+        if (truth < 0)
             moved = fmaxf(moved, write(cell_ptr[end] - cell_ptr[first], settings, q, phi + (size_t)i * K));
-        else
-            tau[known[i]] += 1.0;
-        for (unsigned c = first; c < end; ++c) {
-            int k = cell_class[c];
-            if (known[i] < 0) tau[k] += q[k];
-            share[k] = score[k] = right[k] = q[k] = 0.0;
+        EACH_CLASS(k) {
+            double p = truth < 0 ? q[k] : k == truth;
+            shares[(size_t)i * K + k] = p;
+            tau[k] += p;
         }
     }
     double *of_block = sums + (size_t)blockIdx.x * (K + 2);

@@ -1,8 +1,6 @@
 // Sums by annotator and class of a vote ("slot"): for every vote, a row of K numbers between 0 and 1 is added to its slot.
 // Votes are sorted by slot once per fit, so a sweep needs no atomic additions. A warp adds up to CHUNK votes of a slot.
-// Sums are fixed-point integers, for which the order does not matter: the same data give the same bits.
-
-__device__ const double FIXED = 4503599627370496.0;  // one in fixed-point numbers: 2^52, so CHUNK votes need 63 bits
+// Threads sort the votes of a slot in no fixed order, so the last bits of sums may differ from run to run.
 
 extern "C" __global__ void __launch_bounds__(THREADS)
 slots_of(unsigned n_tasks, const unsigned *__restrict__ task_ptr, const unsigned *__restrict__ cell_ptr,
@@ -34,7 +32,7 @@ name_chunks(unsigned n_slots, const unsigned *__restrict__ first_chunk, unsigned
         for (unsigned chunk = first_chunk[slot]; chunk < first_chunk[slot + 1]; ++chunk) slot_of[chunk] = slot;
 }
 
-__device__ Fixed of_warp(Fixed value) {
+__device__ double of_warp(double value) {
     for (int lanes = 16; lanes > 0; lanes /= 2) value += __shfl_down_sync(~0u, value, lanes);
     return value;
 }
@@ -42,23 +40,23 @@ __device__ Fixed of_warp(Fixed value) {
 extern "C" __global__ void __launch_bounds__(THREADS)
 sum_chunks(unsigned n_chunks, const unsigned *__restrict__ slot_of, const unsigned *__restrict__ first_chunk,
            const unsigned *__restrict__ first_vote, const unsigned *__restrict__ rows, const REAL *__restrict__ values,
-           Fixed *__restrict__ partial) {
+           double *__restrict__ partial) {
     constexpr int TILE = K < 8 ? K : 8;
     const unsigned lane = threadIdx.x % 32, warps = gridDim.x * (THREADS / 32);
     for (unsigned chunk = (blockIdx.x * THREADS + threadIdx.x) / 32; chunk < n_chunks; chunk += warps) {
         unsigned slot = slot_of[chunk], first = first_vote[slot] + (chunk - first_chunk[slot]) * CHUNK;
         unsigned end = min(first + CHUNK, first_vote[slot + 1]);
         for (int tile = 0; tile < K; tile += TILE) {
-            Fixed sum[TILE] = {};
+            double sum[TILE] = {};
             for (unsigned vote = first + lane; vote < end; vote += 32) {
                 const REAL *row = values + (size_t)rows[vote] * K + tile;
 #pragma unroll
                 for (int k = 0; k < TILE; ++k)
-                    if (tile + k < K) sum[k] += __double2ull_rn(row[k] * FIXED);
+                    if (tile + k < K) sum[k] += row[k];
             }
 #pragma unroll
             for (int k = 0; k < TILE; ++k) {
-                Fixed total = of_warp(sum[k]);
+                double total = of_warp(sum[k]);
                 if (lane == 0 && tile + k < K) partial[(size_t)chunk * K + tile + k] = total;
             }
         }
@@ -66,15 +64,12 @@ sum_chunks(unsigned n_chunks, const unsigned *__restrict__ slot_of, const unsign
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-sum_slots(unsigned n_sums, const unsigned *__restrict__ first_chunk, const Fixed *__restrict__ partial,
+sum_slots(unsigned n_sums, const unsigned *__restrict__ first_chunk, const double *__restrict__ partial,
           double *__restrict__ n) {
-    // A slot can have more votes than 64 bits hold: the upper and the lower halves are added separately.
     for EACH_TASK(i, n_sums) {
-        Fixed upper = 0, lower = 0;
-        for (unsigned chunk = first_chunk[i / K]; chunk < first_chunk[i / K + 1]; ++chunk) {
-            Fixed part = partial[(size_t)chunk * K + i % K];
-            upper += part >> 32, lower += part & 0xffffffffu;
-        }
-        n[i] = ((double)upper * 4294967296.0 + (double)lower) / FIXED;
+        double sum = 0.0;
+        for (unsigned chunk = first_chunk[i / K]; chunk < first_chunk[i / K + 1]; ++chunk)
+            sum += partial[(size_t)chunk * K + i % K];
+        n[i] = sum;
     }
 }

@@ -47,7 +47,7 @@ def sum_by_slot(slot: Any, of_votes: Any, n_slots: int) -> Any:
 
 def _sum(index: Index, values: Any) -> Any:
     cp, n_chunks, n_slots, K = cupy(), len(index.slot_of), len(index.first_vote) - 1, values.shape[1]
-    partial, n = cp.empty((n_chunks, K), dtype=np.uint64), cp.empty((n_slots, K))
+    partial, n = cp.empty((n_chunks, K)), cp.empty((n_slots, K))
     of_votes = (index.slot_of, index.first_chunk, index.first_vote, index.rows)
     constants = {"K": K, "CHUNK": CHUNK, **types_of(index.rows, values)}
     _run("sum_chunks", 32 * n_chunks, n_chunks, *of_votes, values, partial, **constants)
