@@ -127,9 +127,15 @@ def _check_memory(method: Method, annotations: Annotations) -> None:
         raise InputError(
             f"{method.name} needs at least {in_words(needed)} of memory for {annotations.n_classes:,} classes, "
             f"{annotations.n_annotators:,} annotators and {annotations.n_tasks:,} tasks, but {in_words(there)} are "
-            "available; check that the label column holds classes, merge rare ones, choose another method, or set "
+            f"available; check that {_label_column(annotations)} holds classes, merge rare ones, choose another "
+            "method, or set "
             "KARAT_MAX_MEMORY=N, in bytes, in the environment"
         )
+
+
+def _label_column(annotations: Annotations) -> str:
+    name = annotations.hygiene.label
+    return f'the column "{name}", which was taken for the labels,' if name else "the label column"
 
 
 def _check_numbers(method: Method, posterior: NDArray[np.float64]) -> None:

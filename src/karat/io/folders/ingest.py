@@ -7,12 +7,14 @@ one vocabulary of all names. Workers split every part into ranges of tasks (`spr
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from karat.engines.blocks import cuts
@@ -26,9 +28,12 @@ from karat.io.folders.vocabulary import Vocabulary, vocabulary
 from karat.io.readers.assemble import ReadOptions
 from karat.io.readers.columns import ANNOTATOR, LABEL, TASK, columns_of, find_columns
 from karat.io.readers.table import open_table
-from karat.io.readers.truth import Truth, gold_column, read_truth
-from karat.votes.annotations import Counts, warn_of_unused_gold
+from karat.io.readers.truth import Truth, gold_column, read_truth, warn_of_gold_tasks
+from karat.votes.alarms import LOOKED_AT, Totals, alarm
+from karat.votes.annotations import Counts
 from karat.votes.encoding import Names
+from karat.votes.frames import to_list
+from karat.votes.hygiene import warn_of_doubtful
 
 __all__ = ["Remote", "ingest"]
 
@@ -74,7 +79,27 @@ def ingest(
     known = vocabulary(passes, truth, options, opened.is_text, n_ranges)
     ranges, folders = _shuffle(cluster, folders_read, known, truth, options, scratch)
     blocks = _blocks(cluster, ranges, folders, known, fewest_votes)
-    return _remote(blocks, ranges, passes, known, truth)
+    remote = _remote(blocks, ranges, passes, known, truth)
+    _alarm(remote, passes, known, options)
+    return remote
+
+
+def _alarm(remote: Remote, passes: Sequence[FirstPass], known: Vocabulary, options: ReadOptions) -> None:
+    """Warn of what looks wrong, as on one machine."""
+    if options.no_vote is None:
+        warn_of_doubtful(sum((Counter(one.no_vote) for one in passes), Counter()))
+    n_classes = len(known.classes)
+    totals = Totals(
+        remote.n_votes,
+        remote.n_tasks,
+        len(remote.annotators),
+        to_list(known.classes),
+        lambda: np.bincount(known.class_of, known.n_labels, minlength=n_classes),
+        passes[0].tasks.to_list(),
+        remote.annotators.head(LOOKED_AT).to_list(),
+        remote.counts.disagreeing,
+    )
+    alarm(totals, options.repeated)
 
 
 def _read_parts(
@@ -132,7 +157,8 @@ def _remote(
     rows, n_votes = sum(one.rows for one in passes), sum(part.n_votes for part in ranges)
     repeated, n_gold = sum(part.repeated for part in ranges), sum(part.gold for part in ranges)
     unused = 0 if truth is None else len(truth.task) - n_gold
-    warn_of_unused_gold(unused)
+    if truth is not None and unused:
+        warn_of_gold_tasks(unused, len(truth.task), to_list(truth.task[:1])[0], passes[0].tasks[0])
     return Remote(
         blocks=blocks,
         n_votes=n_votes,
