@@ -18,7 +18,7 @@ from karat.report.views import view
 from karat.report.views.tasks import doubts
 from tests.report_helpers import EVIL, SAMPLE, evil_votes, report_of, votes_of
 
-SECTIONS = ["quality", "tasks", "annotators", "prototypes", "classes", "trust", "record"]
+SECTIONS = ["quality", "reading", "tasks", "annotators", "prototypes", "classes", "trust", "record"]
 CHARTS = {"confidence", "ranking", "annotators", "balance", "confusion", "change"}
 
 

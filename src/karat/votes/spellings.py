@@ -18,7 +18,7 @@ from karat.votes.frames import series_like, to_list
 from karat.votes.labels import listed_classes
 from karat.votes.names import Coded, encode_series, match, renumber, text_of
 
-__all__ = ["Alias", "Spellings", "as_classes", "look_alikes", "unify", "warn_of_look_alikes"]
+__all__ = ["Alias", "Spellings", "as_classes", "look_alikes", "spelled_alike", "unify", "warn_of_look_alikes"]
 
 NUMBER = re.compile(r"(?=.*[0-9])([+-]?)0*([0-9]*)(?:\.([0-9]*?)0*)?")
 SHOWN_GROUPS, SHOWN_SPELLINGS = 5, 6
@@ -92,6 +92,16 @@ def as_classes(truths: list[Any], classes: Any, normalise: bool, alias: Mapping[
     known = {text_of(name) for name in to_list(classes)}
     by_key = {_key(text_of(name)): name for name in to_list(classes)} if normalise else {}
     return [truth if text_of(truth) in known else by_key.get(_key(text_of(truth)), truth) for truth in truths]
+
+
+def spelled_alike(labels: Iterable[Any], classes: Iterable[Any]) -> dict[str, Any]:
+    """Return the class of each label by its text: one of the classes, or the first label that looks like it."""
+    exact = {text_of(name): name for name in classes}
+    by_key = {_key(text): name for text, name in reversed(exact.items())}
+    return {
+        text: exact[text] if text in exact else by_key.setdefault(_key(text), label)
+        for text, label in ((text_of(label), label) for label in labels)
+    }
 
 
 def look_alikes(truths: Iterable[Any], classes: Any) -> dict[str, str]:
