@@ -12,9 +12,10 @@ from karat.api.folders import aggregate_files
 from karat.engines.dask import DaskEngine
 from karat.errors import InputError, KaratWarning
 from karat.io.readers.truth import match_truth
-from karat.votes.frames import to_list
 from tests.cli_helpers import run, write
 from tests.dask_cluster import two_workers
+
+HEADER = "task,worker,label\n"
 
 
 def table(path: Path, tasks: int, annotators: int, label: str = "ab", names: tuple[str, str] = ("t", "w")) -> Path:
@@ -58,7 +59,7 @@ def test_truths_follow_the_alias_of_the_votes(tmp_path: Path) -> None:
 
 def test_truths_that_differ_in_case_are_proposed_like_spellings(tmp_path: Path) -> None:
     votes = karat.read(write(tmp_path / "v.csv", "task,worker,label\nt0,a,cat\nt0,b,cat\nt1,a,dog\nt1,b,dog\n"))
-    with pytest.raises(InputError, match="none of the 2 truths is a class .*: CAT looks like cat, Dog .*--normalise"):
+    with pytest.raises(InputError, match=r"none of the 2 truths is a class .*: CAT looks like cat, Dog .*--normalise"):
         match_truth(votes, {"t0": "CAT", "t1": "Dog"})
     with pytest.warns(KaratWarning, match="1 of 2 truths are classes that nobody voted for: CAT looks like cat; read"):
         match_truth(votes, {"t0": "CAT", "t1": "dog"})
@@ -70,12 +71,12 @@ def test_a_fit_that_needs_too_much_memory_names_the_label_column(
     rows = [f"t{i},w{i % 9},some text {i // 3}" for i in range(900)]
     path = write(tmp_path / "v.csv", "\n".join(["task,worker,answer", *rows, ""]))
     monkeypatch.setenv("KARAT_MAX_MEMORY", "1e6")
-    with pytest.raises(InputError, match='300 classes.*the column "answer", which was taken for the labels, holds cl'):
+    with pytest.raises(InputError, match=r'300 classes.*the column "answer", which was taken for the labels, holds cl'):
         karat.aggregate(path, "ds", label="answer")
 
 
 def test_what_was_noticed_stays_with_the_votes_and_is_saved(tmp_path: Path) -> None:
-    path = write(tmp_path / "v.csv", "task,worker,label\nt0,a,cat\nt0,b,Cat\nt1,a,NA\nt1,b,?\nt1,c,?\nt1,d,\nt1,e,cat\n")
+    path = write(tmp_path / "v.csv", f"{HEADER}t0,a,cat\nt0,b,Cat\nt1,a,NA\nt1,b,?\nt1,c,?\nt1,d,\nt1,e,cat\n")
     with pytest.warns(KaratWarning):
         result = karat.aggregate(path, "mv")
     result.save(tmp_path / "m.karat")
@@ -119,3 +120,11 @@ def warned(act: object) -> list[str]:
         warnings.simplefilter("always")
         act()  # type: ignore[operator]
     return [str(one.message) for one in said if issubclass(one.category, KaratWarning)]
+
+
+def test_the_summary_counts_each_word_for_no_vote(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.csv", f"{HEADER}t0,a,cat\nt0,b,dog\nt1,a,NA\nt1,b,n/a\nt1,c,NA\nt1,d,\nt1,e,cat\n")
+    said = run("aggregate", path, "--method", "mv", "--json")
+    assert 'left out: 4 rows without a label (2 "NA", 1 "n/a")' in said.stderr
+    said = run("evaluate", path, "--method", "mv", "--truth", write(tmp_path / "t.csv", "task,truth\nt0,cat\n"))
+    assert 'left out: 4 rows without a label (2 "NA", 1 "n/a")' in said.stderr

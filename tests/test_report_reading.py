@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ def test_votes_of_classes_and_reasons_why_cells_were_left_out(result: karat.Resu
     found = reading(result)
     assert [(one.name, one.n) for one in found.classes] == [("Cat", 6), ("cat", 6), ("dog", 4)]
     assert dict(found.left_out) == {
-        "blank": 1,
+        "votes without a label": 1,
         "“NA”, which means no vote": 2,
         "repeated votes of an annotator on a task": 1,
         "pairs of task and annotator whose repeated votes disagree": 1,
@@ -48,7 +49,5 @@ def test_the_page_has_the_section_with_all_numbers(result: karat.Result) -> None
 
 
 def test_a_result_of_before_has_the_section_without_findings(result: karat.Result) -> None:
-    from dataclasses import replace
-
     found = reading(replace(result, annotations=None))
     assert (found.classes, found.spellings, found.alarms) == ([], [], [])

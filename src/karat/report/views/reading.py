@@ -69,7 +69,7 @@ def _left_out(result: ResultData, hygiene: Hygiene) -> list[tuple[str, int]]:
     """Return what was left out, why, and how often."""
     counts = result.counts
     rows = [
-        ("blank", counts.missing - sum(hygiene.no_vote.values())),
+        ("votes without a label", counts.missing - sum(hygiene.no_vote.values())),
         *((f"“{word}”, which means no vote", n) for word, n in hygiene.no_vote.items()),
         ("repeated votes of an annotator on a task", counts.repeated),
         ("pairs of task and annotator whose repeated votes disagree", counts.disagreeing),

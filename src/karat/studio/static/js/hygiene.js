@@ -62,7 +62,7 @@ function leftOut(facts) {
   const words = Object.entries(facts.hygiene.no_vote);
   const blank = facts.counts.missing - words.reduce((sum, [, n]) => sum + n, 0);
   const rows = [
-    ["blank", blank],
+    ["votes without a label", blank],
     ...words.map(([word, n]) => [`“${word}”, which means no vote`, n]),
     ["repeated votes", facts.counts.repeated],
     ["pairs of task and annotator whose repeated votes disagree", facts.counts.disagreeing ?? 0],
