@@ -40,6 +40,10 @@ same findings under "What was read". Nothing is left out in silence.
 The options that repair dirt are `--normalise`, `--alias`, `--missing`, `--keep-missing` and `--repeated`. In Python
 they are arguments of the same names. In the studio, the page of votes has a table of spellings and a button that merges
 all look-alikes. [What Karat reads](formats.md) describes the formats.
+
+![The studio shows what was read, with a table of spellings, before a method is fitted](images/studio-reading.png)
+
+![The report shows the same: votes of each class, what was left out, spellings](images/report-reading.png)
 """
 
 

@@ -115,6 +115,16 @@ def test_a_cluster_raises_the_same_alarms(tmp_path: Path) -> None:
     assert sorted(found) == sorted(expected)
 
 
+def test_a_cluster_refuses_classes_that_need_too_much_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [f"t{i},w{i % 9},some text {i // 3}" for i in range(900)]
+    path = write(tmp_path / "v.csv", "\n".join(["task,worker,answer", *rows, ""]))
+    with two_workers() as client, DaskEngine(client) as engine:
+        monkeypatch.setenv("KARAT_MAX_MEMORY", "1e6")
+        with pytest.raises(InputError, match=r'300 classes.*the column "answer", which was taken for the labels'):
+            aggregate_files(path, tmp_path / "labels", "ds", engine=engine, label="answer")
+    assert not (tmp_path / "labels").exists()
+
+
 def warned(act: object) -> list[str]:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")

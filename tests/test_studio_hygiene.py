@@ -56,6 +56,15 @@ def test_warnings_have_no_words_of_the_command_line(studio):
     assert said == ["3 classes look like 2: Cat (6) = cat (6)"]
 
 
+def test_errors_have_no_words_of_the_command_line_either(studio, tmp_path):
+    (tmp_path / "v.csv").write_text("task,worker,label\n" + "".join(f"t{i},ann,x{i}\n" for i in range(10_050)))
+    project = studio.good("POST", "/api/projects", json={"file": "v.csv"})["id"]
+    studio.good("PUT", f"/api/projects/{project}/votes", json={})
+    job = studio.settled(project)["job"]
+    assert job["state"] == "failed"
+    assert job["message"] == 'v.csv has 10,050 classes in the column "label", more than 10,000, which is the limit'
+
+
 def test_normalise_is_kept_and_used_for_posted_votes(studio):
     project, facts = opened(studio, normalise=True)
     assert classes(facts) == {"Cat": 12, "dog": 4}

@@ -167,7 +167,8 @@ class Jobs:
         except Cancelled:
             self._set(job, "cancelled")
         except (KaratError, Problem) as error:
-            self._set(job, "failed", f"{error}. {error.detail}" if isinstance(error, Problem) else str(error))
+            said = f"{error}. {error.detail}" if isinstance(error, Problem) else _in_the_browser(error)
+            self._set(job, "failed", said)
         except Exception as error:
             traceback.print_exc()
             self._set(job, "failed", f"unexpected error ({type(error).__name__}: {error}); please report it")
@@ -285,7 +286,7 @@ def _with_gold(votes: Annotations, given: dict[int, int]) -> Annotations:
 
 
 def _in_the_browser(message: object) -> str:
-    """Return a warning without the parts that name options of the command line."""
+    """Return a warning or an error without the parts that name options of the command line."""
     parts = str(message).split("; ")
     return "; ".join(part for part in parts if not re.search("(^|[ (])--[a-z]", part)) or parts[0]
 

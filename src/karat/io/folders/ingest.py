@@ -52,9 +52,19 @@ class Remote:
     unlabelled: pl.Series
     counts: Counts
 
+    label: str  # the column of the labels
+
     @property
     def n_tasks(self) -> int:
         return sum(block.n_tasks for block in self.blocks)
+
+    @property
+    def n_annotators(self) -> int:
+        return len(self.annotators)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
 
 
 def ingest(
@@ -79,7 +89,7 @@ def ingest(
     known = vocabulary(passes, truth, options, opened.is_text, n_ranges)
     ranges, folders = _shuffle(cluster, folders_read, known, truth, options, scratch)
     blocks = _blocks(cluster, ranges, folders, known, fewest_votes)
-    remote = _remote(blocks, ranges, passes, known, truth)
+    remote = _remote(blocks, ranges, passes, known, truth, columns.label)
     _alarm(remote, passes, known, options)
     return remote
 
@@ -88,13 +98,12 @@ def _alarm(remote: Remote, passes: Sequence[FirstPass], known: Vocabulary, optio
     """Warn of what looks wrong, as on one machine."""
     if options.no_vote is None:
         warn_of_doubtful(sum((Counter(one.no_vote) for one in passes), Counter()))
-    n_classes = len(known.classes)
     totals = Totals(
         remote.n_votes,
         remote.n_tasks,
-        len(remote.annotators),
+        remote.n_annotators,
         to_list(known.classes),
-        lambda: np.bincount(known.class_of, known.n_labels, minlength=n_classes),
+        lambda: np.bincount(known.class_of, known.n_labels, minlength=remote.n_classes),
         passes[0].tasks.to_list(),
         remote.annotators.head(LOOKED_AT).to_list(),
         remote.counts.disagreeing,
@@ -152,7 +161,12 @@ def _slices(first: int, end: int, folders: Sequence[Path], first_task: Sequence[
 
 
 def _remote(
-    blocks: list[Stored], ranges: Sequence[Range], passes: Sequence[FirstPass], known: Vocabulary, truth: Truth | None
+    blocks: list[Stored],
+    ranges: Sequence[Range],
+    passes: Sequence[FirstPass],
+    known: Vocabulary,
+    truth: Truth | None,
+    label: str,
 ) -> Remote:
     rows, n_votes = sum(one.rows for one in passes), sum(part.n_votes for part in ranges)
     repeated, n_gold = sum(part.repeated for part in ranges), sum(part.gold for part in ranges)
@@ -166,6 +180,7 @@ def _remote(
         annotators=known.annotators,
         classes=known.classes,
         unlabelled=pl.concat([part.unlabelled for part in ranges]),
+        label=label,
         counts=Counts(
             rows, rows - n_votes - repeated, repeated, unused, disagreeing=sum(part.disagreeing for part in ranges)
         ),
