@@ -41,6 +41,14 @@ def test_merged_spellings_are_shown_and_raise_no_alarm(tmp_path: Path) -> None:
     assert ([one.is_merged for one in found.spellings], found.alarms) == ([True], [])
 
 
+def test_spaces_that_would_not_be_seen_are_quoted(tmp_path: Path) -> None:
+    with pytest.warns(karat.errors.KaratWarning):
+        result = karat.aggregate(write(tmp_path / "v.csv", DIRTY.replace("Cat", " cat")), "mv")
+    found = reading(result)
+    assert [one.name for one in found.classes] == ['" cat"', "cat", "dog"]
+    assert found.spellings[0].spellings == [('" cat"', 6), ("cat", 6)]
+
+
 def test_the_page_has_the_section_with_all_numbers(result: karat.Result) -> None:
     page = html(view(result))
     section = re.sub("<[^>]+>", " ", page[page.index('id="reading"') : page.index('id="tasks"')])

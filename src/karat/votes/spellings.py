@@ -18,7 +18,16 @@ from karat.votes.frames import series_like, to_list
 from karat.votes.labels import listed_classes
 from karat.votes.names import Coded, encode_series, match, renumber, text_of
 
-__all__ = ["Alias", "Spellings", "as_classes", "look_alikes", "spelled_alike", "unify", "warn_of_look_alikes"]
+__all__ = [
+    "Alias",
+    "Spellings",
+    "as_classes",
+    "look_alikes",
+    "spelled_alike",
+    "unify",
+    "visible",
+    "warn_of_look_alikes",
+]
 
 NUMBER = re.compile(r"(?=.*[0-9])([+-]?)0*([0-9]*)(?:\.([0-9]*?)0*)?")
 SHOWN_GROUPS, SHOWN_SPELLINGS = 5, 6
@@ -228,7 +237,7 @@ def _counted(groups: Groups, counts: dict[str, int]) -> Counted:
 def _listed(groups: Groups, counts: dict[str, int]) -> str:
     """Write cat (2) = Cat (1), dog (3) = Dog (gold)."""
     shown = [
-        " = ".join(f"{_visible(text)} ({_times(counts.get(text))})" for text in group[:SHOWN_SPELLINGS])
+        " = ".join(f"{visible(text)} ({_times(counts.get(text))})" for text in group[:SHOWN_SPELLINGS])
         + (" = ..." if len(group) > SHOWN_SPELLINGS else "")
         for group in groups[:SHOWN_GROUPS]
     ]
@@ -239,6 +248,6 @@ def _times(count: int | None) -> str:
     return "gold" if count is None else f"{count:,}"
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """Put quotation marks around a text whose spaces would not be seen."""
     return text if text == " ".join(text.split()) else f'"{text}"'

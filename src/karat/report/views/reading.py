@@ -10,6 +10,7 @@ from karat.report.views.common import Shown, texts
 from karat.results.data import ResultData
 from karat.votes.annotations import Annotations
 from karat.votes.findings import Finding, Hygiene
+from karat.votes.spellings import visible
 
 __all__ = ["ClassVotes", "Reading", "Spellings", "reading"]
 
@@ -59,7 +60,7 @@ def reading(result: ResultData) -> Reading:
 def _classes(votes: Annotations) -> list[ClassVotes]:
     counts = votes.votes_per_class
     most = np.argsort(-counts, kind="stable")[:MAX_CLASSES]
-    names = texts(votes.class_names, most)
+    names = map(visible, texts(votes.class_names, most))
     return [
         ClassVotes(name, int(counts[k]), float(counts[k] / counts.max())) for name, k in zip(names, most, strict=True)
     ]
@@ -81,7 +82,7 @@ def _left_out(result: ResultData, hygiene: Hygiene) -> list[tuple[str, int]]:
 
 
 def _spellings(finding: Finding) -> list[Spellings]:
-    return [Spellings([(text, n) for text, n in group], finding.kind == "merged") for group in finding.groups]
+    return [Spellings([(visible(text), n) for text, n in group], finding.kind == "merged") for group in finding.groups]
 
 
 def _sentence(text: str) -> str:

@@ -53,10 +53,13 @@ function classBars(facts) {
     "div",
     { class: "stack tight" },
     h("h3", {}, "Votes for each class"),
-    shown.map(([name, n]) => h("div", { class: "counted" }, h("span", { title: name }, name), h("i", { style: { width: `${(100 * n) / most}%` } }), h("b", {}, number(n)))),
+    shown.map(([name, n]) => h("div", { class: "counted" }, h("span", { title: name }, visible(name)), h("i", { style: { width: `${(100 * n) / most}%` } }), h("b", {}, number(n)))),
     rest > 0 ? h("small", {}, `and ${count(rest, "class", "classes")} more`) : null,
   );
 }
+
+// Put quotation marks around a name whose spaces would not be seen.
+const visible = (name) => (name === name.split(/\s+/).filter(Boolean).join(" ") ? name : `"${name}"`);
 
 function leftOut(facts) {
   const words = Object.entries(facts.hygiene.no_vote);
