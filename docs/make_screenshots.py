@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import karat
+from karat.errors import KaratWarning
 from karat.methods.registry import DEFAULT_METHOD
 
 IMAGES = Path(__file__).parent / "images"
@@ -32,6 +34,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         pictures_of_the_report(browser, Path(folder) / "report.html")
         pictures_of_the_studio(browser, Path(folder) / "studio")
+        pictures_of_what_was_read(browser, Path(folder) / "dirty")
         browser.close()
 
 
@@ -69,6 +72,40 @@ def pictures_of_the_studio(browser: Browser, folder: Path) -> None:
             page.wait_for_timeout(500)
             page.screenshot(path=IMAGES / f"studio-{view}.png")
         page.close()
+
+
+def pictures_of_what_was_read(browser: Browser, folder: Path) -> None:
+    """The same dirty file in the studio and in the report."""
+    folder.mkdir()
+    rows = (SAMPLE / "votes.csv").read_text().splitlines()
+    for place, old, new in (
+        (7, "dog", "Dog"),
+        (11, "cat", " cat"),
+        (13, "fox", "FOX"),
+        (17, "dog", "NA"),
+        (19, "cat", "?"),
+    ):
+        rows[place::40] = [row.replace(old, new) for row in rows[place::40]]
+    (folder / "votes.csv").write_text("\n".join([*rows, ""]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KaratWarning)
+        karat.aggregate(folder / "votes.csv").report(folder / "report.html")
+    with opened(browser, folder / "report.html", 1200, 900) as page:
+        picture(page, "#reading", "report-reading.png")
+    with started(folder) as link:
+        page = browser.new_page(viewport={"width": 1200, "height": 860})
+        page.goto(link)
+        page.click("#read")
+        page.wait_for_selector("#spellings")
+        page.screenshot(path=IMAGES / "studio-reading.png", full_page=True, clip=_above(page, "#spellings"))
+        page.close()
+
+
+def _above(page: Page, selector: str) -> dict[str, float]:
+    """The page from its top to the end of an element."""
+    box = page.locator(selector).bounding_box()
+    assert box is not None
+    return {"x": 0, "y": 0, "width": 1200, "height": box["y"] + box["height"] + MARGIN}
 
 
 @contextmanager

@@ -378,12 +378,10 @@ def test_truths_that_match_no_task_show_an_id_of_each_side(tmp_path: Path) -> No
 def test_truths_that_match_no_class_are_refused_and_few_are_said(tmp_path: Path) -> None:
     path = long_table(tmp_path, "x", "y", "x", "x", "y", "y")
     votes = karat.read(path)
-    with pytest.raises(
-        InputError, match="none of the 2 truths is a class of the votes: the truths have 'X', the votes"
-    ):
-        match_truth(votes, {"t0": "X", "t1": "Y"})
-    with pytest.warns(KaratWarning, match="2 of 3 truths are classes that nobody voted for: the truths have 'X', "):
-        match_truth(votes, {"t0": "X", "t1": "x", "t2": "Y"})
+    with pytest.raises(InputError, match=r"none of the 2 truths is a class of the votes: the truths have 'a', .*alias"):
+        match_truth(votes, {"t0": "a", "t1": "b"})
+    with pytest.warns(KaratWarning, match="2 of 3 truths are classes that nobody voted for: the truths have 'a', "):
+        match_truth(votes, {"t0": "a", "t1": "x", "t2": "b"})
     truth = write(tmp_path / "truth.csv", "task,truth\nt0,X\n")
     said = run("evaluate", path, "--truth", truth, "--method", "mv")
     assert said.exit_code == 2

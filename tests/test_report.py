@@ -18,7 +18,7 @@ from karat.report.views import view
 from karat.report.views.tasks import doubts
 from tests.report_helpers import EVIL, SAMPLE, evil_votes, report_of, votes_of
 
-SECTIONS = ["quality", "tasks", "annotators", "prototypes", "classes", "trust", "record"]
+SECTIONS = ["quality", "reading", "tasks", "annotators", "prototypes", "classes", "trust", "record"]
 CHARTS = {"confidence", "ranking", "annotators", "balance", "confusion", "change"}
 
 
@@ -172,8 +172,8 @@ def test_a_model_without_votes_says_how_to_get_them(sample, tmp_path):
 def test_what_was_left_out_is_listed(sample, tmp_path):
     counts = replace(sample.counts, missing=7, left_out={"cancelled annotations": 3})
     found = report_of(replace(sample, counts=counts), tmp_path / "report.html")
-    assert "left out: rows without a label 7" in found.words
-    assert "left out: cancelled annotations 3" in found.words
+    assert "votes without a label 7" in found.words
+    assert "cancelled annotations 3" in found.words
 
 
 def test_all_of_a_view_is_plain(sample):

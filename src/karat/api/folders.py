@@ -18,7 +18,7 @@ from karat.api.run import OnStep, Run, opened_engine
 from karat.engines.blas import one_blas_thread
 from karat.engines.dask import DaskEngine
 from karat.errors import InputError
-from karat.fitting.solve import descend
+from karat.fitting.solve import check_memory, descend
 from karat.io.folders.folder import StagingFolder, check_folder, replacing_folder
 from karat.io.folders.ingest import ROWS_PER_RANGE, Remote, ingest
 from karat.io.folders.labels import Tally, class_totals, part_name, write_block, write_unlabelled
@@ -77,6 +77,7 @@ def aggregate_files(
             fewest_votes=engine.fewest_votes,
             rows_per_range=rows_per_range,
         )
+        check_memory(chosen, remote, remote.label, 0)  # posteriors stay with the workers
         engine.adopt(lambda index: remote.blocks[index], [block.n_tasks for block in remote.blocks])
         made, tally = _fit(chosen, engine, remote, staging, probabilities, on_step)
     notes = [*chosen.notes, *chosen.cautions(remote.n_tasks), *engine.notes()]

@@ -60,6 +60,7 @@ def summary_fields(
         "unlabelled": len(result.unlabelled),
         "never_voted": [] if result.annotations is None else to_list(result.annotations.never_voted),
         "rows": asdict(result.counts),
+        "no_vote": {} if result.annotations is None else result.annotations.hygiene.no_vote,
     }
 
 
@@ -102,13 +103,20 @@ def left_out(found: dict[str, Any]) -> str:
     """Describe what was read but left out; empty if nothing was."""
     rows = found["rows"]
     parts = [
-        (rows["missing"], f"{count(rows['missing'], 'row')} without a label"),
+        (rows["missing"], f"{count(rows['missing'], 'row')} without a label" + _words(found["no_vote"])),
         (rows["repeated"], count(rows["repeated"], "repeated vote") + _disagreeing(rows["disagreeing"])),
         (found["unlabelled"], f"{count(found['unlabelled'], 'task')} without any vote (listed without a label)"),
         (len(found["never_voted"]), never_voted(found["never_voted"])),
         *((number, f"{what} ({number:,})") for what, number in rows["left_out"].items()),
     ]
     return ", ".join(words for number, words in parts if number)
+
+
+def _words(no_vote: dict[str, int]) -> str:
+    """Write (2 "NA", 1 "?"), or nothing."""
+    words = [f'{number:,} "{word}"' for word, number in no_vote.items()]
+    more = f" and {len(words) - NAMES_SHOWN:,} more words" if len(words) > NAMES_SHOWN else ""
+    return f" ({', '.join(words[:NAMES_SHOWN])}{more})" if words else ""
 
 
 def _disagreeing(pairs: int) -> str:
@@ -127,7 +135,7 @@ def never_voted(names: list[Any]) -> str:
 def print_left_out(votes: Annotations) -> None:
     """Print what was left out, for commands that print no other summary of the votes."""
     found = {"unlabelled": len(votes.unlabelled), "never_voted": to_list(votes.never_voted)}
-    if words := left_out({"rows": asdict(votes.counts), **found}):
+    if words := left_out({"rows": asdict(votes.counts), "no_vote": votes.hygiene.no_vote, **found}):
         say(f"left out: {words}")
 
 

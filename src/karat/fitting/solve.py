@@ -24,7 +24,7 @@ from karat.votes.annotations import Annotations
 from karat.votes.annotator_order import order_by_votes, reordered
 from karat.votes.encoding import MISSING
 
-__all__ = ["Descent", "OnStep", "check_resumable", "descend", "fit", "stages", "start"]
+__all__ = ["Descent", "OnStep", "check_memory", "check_resumable", "descend", "fit", "stages", "start"]
 
 OnStep = Callable[[Step], None]
 
@@ -106,7 +106,7 @@ def _check(method: Method, annotations: Annotations, checkpoint: Checkpoint | No
         raise InputError(f"{method.name} cannot use gold truths; leave them out or choose another method")
     if checkpoint is not None:
         check_resumable(method)
-    _check_memory(method, annotations)
+    check_memory(method, annotations, annotations.hygiene.label, annotations.n_tasks * annotations.n_classes)
 
 
 def check_resumable(method: Method) -> None:
@@ -118,17 +118,22 @@ def check_resumable(method: Method) -> None:
         )
 
 
-def _check_memory(method: Method, annotations: Annotations) -> None:
-    """Raise an error before allocating anything if the fit needs more memory than there is."""
-    most = max(stage.n_parameters(annotations) for stage in stages(method))
-    needed = most * 8 + annotations.n_tasks * annotations.n_classes * (4 if method.single else 8)
+def check_memory(method: Method, votes: Any, label: str, n_posterior: int) -> None:
+    """Raise an error before allocating anything if the fit needs more memory than there is.
+
+    votes: what has the sizes of Annotations. label: the column of the labels, if it is known. n_posterior: numbers of
+    the posterior on this machine.
+    """
+    most = max(stage.n_parameters(votes) for stage in stages(method))
+    needed = most * 8 + n_posterior * (4 if method.single else 8)
     there = available_memory()
     if needed > there:
+        column = f'the column "{label}", which was taken for the labels,' if label else "the label column"
         raise InputError(
-            f"{method.name} needs at least {in_words(needed)} of memory for {annotations.n_classes:,} classes, "
-            f"{annotations.n_annotators:,} annotators and {annotations.n_tasks:,} tasks, but {in_words(there)} are "
-            "available; check that the label column holds classes, merge rare ones, choose another method, or set "
-            "KARAT_MAX_MEMORY=N, in bytes, in the environment"
+            f"{method.name} needs at least {in_words(needed)} of memory for {votes.n_classes:,} classes, "
+            f"{votes.n_annotators:,} annotators and {votes.n_tasks:,} tasks, but {in_words(there)} are available; "
+            f"check that {column} holds classes, merge rare ones, choose another method, or set KARAT_MAX_MEMORY=N, "
+            "in bytes, in the environment"
         )
 
 

@@ -27,6 +27,7 @@ from karat.system.unpacking import opened, read_arrays, read_manifest
 from karat.system.validation import Field, check, check_rows, check_steps, check_votes
 from karat.votes.annotations import MAX_CLASSES, Annotations, Counts
 from karat.votes.encoding import Names, as_column
+from karat.votes.findings import Hygiene, hygiene_of
 
 __all__ = ["is_saved_result", "load", "save", "steps_of", "to_json", "write_archive"]
 
@@ -58,6 +59,7 @@ TYPES: dict[str, Any] = {
     "more": list,
     "notes": list,
     "parts": dict,
+    "hygiene": dict,
     "seconds": int | float,
 }
 MAX_PROBABILITY = 1 + 1e-6  # leaves a margin for rounding
@@ -93,6 +95,7 @@ def save(result: ResultData, path: Path) -> None:
         "notes": result.notes,
         "counts": asdict(result.counts),
         "more": [name.removeprefix("more.") for name in arrays if name.startswith("more.")],
+        "hygiene": (Hygiene() if result.annotations is None else result.annotations.hygiene).as_json(),
     }
     for name, names in _all_names(result).items():
         values = _names_to_save(names)
@@ -313,6 +316,7 @@ def _votes(
         gold=values["gold"],
         counts=counts,
         never_voted=as_column(arrays.get(NEVER_VOTED, manifest.get(NEVER_VOTED, []))),
+        hygiene=hygiene_of(manifest["hygiene"]) if "hygiene" in manifest else Hygiene(),  # older files have none
         **{name: values[name] for name in NAMES},
     )
     check_votes(votes.task_ptr, votes.cell_ptr, votes.cell_class, votes.annotator, votes.gold, sizes)

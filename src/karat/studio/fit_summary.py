@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from karat.api.result import Result
 from karat.studio.browse import Browser
 from karat.votes.encoding import MISSING
+from karat.votes.findings import Hygiene
+from karat.votes.frames import take, to_list
 
 __all__ = ["summarise_fit"]
 
@@ -38,8 +41,20 @@ def summarise_fit(browser: Browser, before: Browser | None = None) -> dict[str, 
         "seconds": result.seconds,
         "notes": list(result.notes),
         "counts": asdict(result.counts),
+        "hygiene": _hygiene(result),
         "changes": _changes(browser, before) if before is not None else None,
     }
+
+
+def _hygiene(result: Result) -> dict[str, Any]:
+    """Return what the reader noticed, and the classes with the most votes."""
+    if result.annotations is None:
+        return {**Hygiene().as_json(), "classes": []}
+    votes = result.annotations.votes_per_class
+    most = np.argsort(-votes, kind="stable")[:MAX_EXAMPLES]
+    names = to_list(take(result.class_names, most.astype(np.int32)))
+    counted = [[str(name), int(votes[code])] for name, code in zip(names, most, strict=True)]
+    return {**result.annotations.hygiene.as_json(), "classes": counted}
 
 
 def _changes(browser: Browser, before: Browser) -> dict[str, Any] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import queue
+import re
 import threading
 import time
 import traceback
@@ -94,7 +95,10 @@ class Jobs:
         self._thread.join(timeout=10)
 
     def read(self, project: int, options: Reading) -> Job:
-        """Read the votes of a project's file, and compute the majority vote as the first result."""
+        """Read the votes of a project's file, and compute the majority vote as the first result.
+
+        A project without a file reads its posted votes again.
+        """
         self._refuse_second_reading(project)
         return self._add(Job(project, "read"), lambda job: self._read(job, options))
 
@@ -150,7 +154,7 @@ class Jobs:
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always", KaratWarning)
                 self._run(job, work)
-            job.warnings = [str(one.message) for one in said if issubclass(one.category, KaratWarning)]
+            job.warnings = [_in_the_browser(one.message) for one in said if issubclass(one.category, KaratWarning)]
             self.projects.hub.notify(job.project)
 
     def _run(self, job: Job, work: Callable[[Job], None]) -> None:
@@ -163,7 +167,8 @@ class Jobs:
         except Cancelled:
             self._set(job, "cancelled")
         except (KaratError, Problem) as error:
-            self._set(job, "failed", f"{error}. {error.detail}" if isinstance(error, Problem) else str(error))
+            said = f"{error}. {error.detail}" if isinstance(error, Problem) else _in_the_browser(error)
+            self._set(job, "failed", said)
         except Exception as error:
             traceback.print_exc()
             self._set(job, "failed", f"unexpected error ({type(error).__name__}: {error}); please report it")
@@ -175,7 +180,11 @@ class Jobs:
                 self.projects.set_state(job.project, job.fit, state, message)
 
     def _read(self, job: Job, options: Reading) -> None:
-        self._new_base(job, self._votes_of_file(job, options), reading=options.model_dump())
+        if self.projects.get(job.project)["file"] is not None:
+            self._new_base(job, self._votes_of_file(job, options), reading=options.model_dump())
+            return
+        read, posted = self.projects.posted(job.project, all_but=0)
+        self._new_base(job, joined(None, posted, options), reading=options.model_dump(), read=read)
 
     def _votes_of_file(self, job: Job, options: Reading) -> Annotations:
         def watch(progress: Any) -> None:
@@ -191,14 +200,15 @@ class Jobs:
         """Remove a batch. If it is waiting, delete it; if it was used, read the votes again without it."""
         taken = [row["id"] for row in self.projects.batches(job.project) if row["taken"]]
         options = self._read_options(job.project)
+        has_file = options is not None and self.projects.get(job.project)["file"] is not None
         if batch not in taken:
             self.projects.remove_waiting(job.project, batch)
-        elif options is None and taken == [batch]:
+        elif not has_file and taken == [batch]:
             earlier = [fit["id"] for fit in self.projects.fits(job.project)]
             self.projects.remove_all_votes(job.project, batch)
             self.workspace.forget(earlier)
         else:
-            votes = None if options is None else self._votes_of_file(job, options)
+            votes = self._votes_of_file(job, options) if has_file and options is not None else None
             read, posted = self.projects.posted(job.project, all_but=batch)
             self._new_base(job, joined(votes, posted, options), read=read, removed=batch)
 
@@ -273,6 +283,12 @@ def _with_gold(votes: Annotations, given: dict[int, int]) -> Annotations:
     gold = votes.gold.copy()
     gold[np.fromiter(given, np.int64, len(given))] = np.fromiter(given.values(), np.int32, len(given))
     return replace(votes, gold=gold)
+
+
+def _in_the_browser(message: object) -> str:
+    """Return a warning or an error without the parts that name options of the command line."""
+    parts = str(message).split("; ")
+    return "; ".join(part for part in parts if not re.search("(^|[ (])--[a-z]", part)) or parts[0]
 
 
 def _check(job: Job) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
@@ -11,14 +13,19 @@ from numpy.typing import NDArray
 
 from karat.io.readers.assemble import count_more
 from karat.studio.reading import Reading
+from karat.votes.alarms import alarm, totals_of
 from karat.votes.annotations import Annotations
 from karat.votes.encoding import Names
-from karat.votes.labels import is_missing
+from karat.votes.findings import collecting, taken
+from karat.votes.frames import to_list
+from karat.votes.labels import is_missing, missing_words
 from karat.votes.merging import merge
 from karat.votes.names import is_integer_text, text_of
+from karat.votes.spellings import spelled_alike, warn_of_look_alikes
 
 __all__ = ["joined"]
 
+OF_A_FILE = ("merged", "no vote", "minus one", "gold tasks", "gold classes", "alias")  # kinds of findings
 Vote = Sequence[Any]  # task, annotator, label
 
 
@@ -27,14 +34,41 @@ def joined(votes: Annotations | None, posted: Sequence[Vote], options: Reading |
 
     Names are matched, and missing labels recognised, as in the project's file (or as in any file, if there is none).
     """
-    missing = None if options is None else options.missing
-    given = [(task, annotator, None if is_missing(label, missing) else label) for task, annotator, label in posted]
-    if votes is not None and all(label is None for _, _, label in given):
-        return count_more(votes, rows=len(given), missing=len(given))
+    options = options or Reading()
+    missing = missing_words(options.missing, options.keep_missing, options.alias or ())
+    labels = [None if is_missing(label, missing) else label for _, _, label in posted]
+    if votes is not None and all(label is None for label in labels):
+        return count_more(votes, rows=len(posted), missing=len(posted))
+    spelled = _spelled(labels, [] if votes is None else to_list(votes.class_names), options)
+    given = [(task, annotator, label) for (task, annotator, _), label in zip(posted, spelled, strict=True)]
     kinds = [None] * 3 if votes is None else [votes.task_names, votes.annotator_names, votes.class_names]
     columns = [_column(values, names) for values, names in zip(zip(*given, strict=True), kinds, strict=True)]
     new = Annotations.from_arrays(*columns, repeated="last")
-    return new if votes is None else merge(votes, new, repeated="last").votes
+    return _noticed(new if votes is None else merge(votes, new, repeated="last").votes, options)
+
+
+def _spelled(labels: Sequence[Any], classes: list[Any], options: Reading) -> list[Any]:
+    """Replace labels by the alias, and by a class that differs only in spelling if the reading says so."""
+    alias = options.alias or {}
+    given = [None if label is None else alias.get(text_of(label), label) for label in labels]
+    if not options.normalise:
+        return given
+    counts = Counter(text_of(label) for label in given if label is not None)
+    class_of = spelled_alike([text for text, _ in counts.most_common()], classes)
+    return [None if label is None else class_of[text_of(label)] for label in given]
+
+
+def _noticed(votes: Annotations, options: Reading) -> Annotations:
+    """Look at all votes again, and keep what was noticed of those of the file only."""
+    with collecting():
+        if not options.normalise:
+            warn_of_look_alikes(votes.class_names, votes.votes_per_class)
+        alarm(totals_of(votes), options.repeated)
+        found = taken()
+    before = [finding for finding in votes.hygiene.findings if finding.kind in OF_A_FILE]
+    alias = {**votes.hygiene.alias, **(options.alias or {})}
+    hygiene = replace(votes.hygiene, findings=[*before, *found.findings], normalise=options.normalise, alias=alias)
+    return replace(votes, hygiene=hygiene)
 
 
 def _column(values: Sequence[Any], names: Names | None) -> NDArray[Any]:

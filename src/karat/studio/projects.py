@@ -237,8 +237,11 @@ class Projects:
             self.store.run("DELETE FROM posted WHERE project = ? AND id = ? AND NOT taken", project, batch)
 
     def posted(self, project: int, *, all_but: int | None = None) -> tuple[list[int], list[Any]]:
-        """Return the waiting batches (or, with `all_but`, the used ones except that batch) and their votes."""
-        which = "NOT taken" if all_but is None else f"taken AND id != {all_but:d}"
+        """Return the waiting batches and their votes.
+
+        With `all_but`, return the used batches except that one; if it is 0, return all batches.
+        """
+        which = "NOT taken" if all_but is None else f"taken AND id != {all_but:d}" if all_but else "1"
         batches = self.store.rows(f"SELECT id, votes FROM posted WHERE project = ? AND {which} ORDER BY id", project)
         return [batch["id"] for batch in batches], [vote for batch in batches for vote in json.loads(batch["votes"])]
 

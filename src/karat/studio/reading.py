@@ -29,6 +29,7 @@ __all__ = ["Preview", "Question", "Reading", "preview", "read_votes"]
 
 SHOWN_ROWS = 12
 SHOWN_CHARACTERS = 200  # of each value in the preview
+MAX_ALIASES = 10_000
 PREVIEWED_BATCHES = 8  # of an export, to list its questions
 
 
@@ -47,6 +48,11 @@ class Reading(BaseModel, extra="forbid"):
     include: list[str] | None = Field(default=None, description="Records of an export that are skipped by default.")
     gold_marks: bool = Field(default=False, description="Whether to use the gold marks of an export.")
     missing: list[str] | None = Field(default=None, description='Labels that mean "no vote", besides blank ones.')
+    keep_missing: bool = Field(default=False, description="Whether words such as NA and None are classes.")
+    normalise: bool = Field(default=False, description="Whether to merge labels that differ only in spelling.")
+    alias: dict[str, str] | None = Field(
+        default=None, max_length=MAX_ALIASES, description="The class that each spelling of a label means."
+    )
     repeated: Repeated = Field(default="first", description="Which votes count if an annotator repeats them.")
 
 

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from karat.errors import InputError, KaratWarning
 from karat.kernels import sort_votes
 from karat.votes.encoding import MISSING, Codes, Names, as_column, encode, encode_labels, look_up
+from karat.votes.findings import Hygiene
 from karat.votes.grouping import grouped, merged, renumber, renumber_seen, take, votes_only
 from karat.votes.matrices import matrix_names, matrix_votes
 
@@ -72,6 +73,8 @@ class Annotations:
         Names of annotators who have missing votes only.
     counts : Counts
         How many rows were read and how many were left out, and why.
+    hygiene : Hygiene
+        What looked wrong in the labels, and how spellings became classes.
 
     Examples
     --------
@@ -94,6 +97,7 @@ class Annotations:
     unlabelled: Names = field(default_factory=lambda: np.empty(0, dtype=object))  # tasks with missing votes only
     never_voted: Names = field(default_factory=lambda: np.empty(0, dtype=object))  # annotators with missing votes only
     counts: Counts = Counts()
+    hygiene: Hygiene = field(default_factory=Hygiene)
 
     @property
     def n_tasks(self) -> int:
@@ -142,6 +146,11 @@ class Annotations:
         per_cell = np.diff(self.cell_ptr)
         cell_task = np.repeat(np.arange(self.n_tasks, dtype=np.int32), np.diff(self.task_ptr))
         return np.repeat(cell_task, per_cell), self.annotator, np.repeat(self.cell_class.astype(np.int32), per_cell)
+
+    @property
+    def votes_per_class(self) -> NDArray[np.int64]:
+        """The number of votes for each class."""
+        return np.bincount(self.cell_class, np.diff(self.cell_ptr), minlength=self.n_classes).astype(np.int64)
 
     def label_of(self, votes: NDArray[np.int64]) -> NDArray[Any]:
         """Return the class that each of some votes is for.

@@ -1,53 +1,55 @@
-"""Labels as people write them: what is said of them when they become classes."""
+"""Which labels are votes, and what is said of those that are none."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from karat.errors import KaratWarning
+from karat.votes.findings import Finding, count_no_votes, warn
 from karat.votes.frames import to_list
-from karat.votes.labels import drop_missing
-from karat.votes.names import Coded, text_of
+from karat.votes.labels import drop_missing, is_missing
+from karat.votes.names import Coded, is_blank, text_of
 
-__all__ = ["votes_in"]
+__all__ = ["no_votes", "votes_in", "warn_of_doubtful"]
 
 DOUBTFUL = frozenset(["none", "-", "?"])  # mean "no vote" by default, but may be a class
 
 
 def votes_in(cells: Coded, missing: Sequence[Any] | None, is_wide: bool = False) -> Coded:
     """Return the labels that are votes. Warn of words that may be classes, and of -1 if `is_wide`."""
+    found = drop_missing(cells, missing)
+    words = no_votes(cells, found, missing)
+    count_no_votes(words)
     if missing is None:
-        _warn_of_doubtful(cells)
+        warn_of_doubtful(words)
     if missing is None and is_wide:
         _warn_of_minus_one(cells)
-    return drop_missing(cells, missing)
+    return found
 
 
-def _warn_of_doubtful(cells: Coded) -> None:
-    if found := _counts(cells, DOUBTFUL):
+def no_votes(cells: Coded, votes: Coded, missing: Sequence[Any] | None) -> dict[str, int]:
+    """Return how often each word that means "no vote" occurs."""
+    if len(cells.names) == len(votes.names):
+        return {}
+    names = to_list(cells.names)
+    words = [(code, name) for code, name in enumerate(names) if not is_blank(name) and is_missing(name, missing)]
+    return {text_of(name): int(np.count_nonzero(cells.codes == code)) for code, name in words}
+
+
+def warn_of_doubtful(counts: Mapping[str, int]) -> None:
+    found = {name: count for name, count in counts.items() if name.casefold() in DOUBTFUL}
+    if found:
         words = ", ".join(f'"{name}" ({count:,})' for name, count in found.items())
-        remedy = "--keep-missing (keep_missing=True in Python) keeps them as classes"
-        _warn(f'the labels {words} are taken as "no vote"; {remedy}')
+        remedy = "; --keep-missing (keep_missing=True in Python) keeps them as classes"
+        warn(Finding("no vote", f'the labels {words} are taken as "no vote"', remedy))
 
 
 def _warn_of_minus_one(cells: Coded) -> None:
-    for count in _counts(cells, frozenset(["-1"])).values():
-        remedy = "say --missing -1 (missing=[-1] in Python)"
-        _warn(
-            f"the label -1 ({count:,}) is read as a class; "
-            f'if it means "no vote", as in label matrices of Snorkel, {remedy}'
-        )
-
-
-def _counts(cells: Coded, words: frozenset[str]) -> dict[str, int]:
-    """Return how often labels that are one of these words occur."""
-    found = [(code, name) for code, name in enumerate(map(text_of, to_list(cells.names))) if name.casefold() in words]
-    return {name: int(np.count_nonzero(cells.codes == code)) for code, name in found}
-
-
-def _warn(text: str) -> None:
-    warnings.warn(text, KaratWarning, stacklevel=6)
+    codes = [code for code, name in enumerate(to_list(cells.names)) if text_of(name) == "-1"]
+    if codes:
+        count = int(np.count_nonzero(cells.codes == codes[0]))
+        remedy = ", say --missing -1 (missing=[-1] in Python)"
+        text = f'the label -1 ({count:,}) is read as a class; if it means "no vote", as in label matrices of Snorkel'
+        warn(Finding("minus one", text, remedy))

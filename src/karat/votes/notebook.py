@@ -44,7 +44,7 @@ def _span(low: int, high: int) -> str:
 
 
 def _class_shares(votes: Annotations) -> Any:
-    counts = np.bincount(votes.cell_class, np.diff(votes.cell_ptr), minlength=votes.n_classes)
+    counts = votes.votes_per_class
     return counts / counts.sum()
 
 

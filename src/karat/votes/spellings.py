@@ -4,24 +4,34 @@ from __future__ import annotations
 
 import re
 import unicodedata
-import warnings
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.errors import KaratWarning
 from karat.votes.encoding import MISSING
+from karat.votes.findings import Finding, note, warn
+from karat.votes.findings import Groups as Counted
 from karat.votes.frames import series_like, to_list
 from karat.votes.labels import listed_classes
 from karat.votes.names import Coded, encode_series, match, renumber, text_of
 
-__all__ = ["Alias", "Spellings", "in_format_of", "unify"]
+__all__ = [
+    "Alias",
+    "Spellings",
+    "as_classes",
+    "look_alikes",
+    "spelled_alike",
+    "unify",
+    "visible",
+    "warn_of_look_alikes",
+]
 
 NUMBER = re.compile(r"(?=.*[0-9])([+-]?)0*([0-9]*)(?:\.([0-9]*?)0*)?")
 SHOWN_GROUPS, SHOWN_SPELLINGS = 5, 6
+KEPT_GROUPS, KEPT_SPELLINGS = 100, 50  # with the votes, for reports and the studio
 
 Groups = list[list[str]]
 
@@ -75,17 +85,46 @@ def unify(
     if not groups or (given and not normalise):
         return found
     if not normalise:
-        _warn_of_groups(groups, found)
+        _warn_of_groups(groups, found.frequency(), len(found.known()))
         return found
-    return found.renamed(_most_frequent(groups, found, given))
+    new = _most_frequent(groups, found, given)
+    _note_merged(new, found.frequency())
+    return found.renamed(new)
 
 
-def in_format_of(truths: list[Any], classes: Any) -> list[Any]:
-    """Write truths as the classes are written, if every class is a number: 1 for 1.0."""
+def as_classes(truths: list[Any], classes: Any, normalise: bool, alias: Mapping[str, Any]) -> list[Any]:
+    """Write truths as the classes are written: 1 for 1.0 if every class is a number, and Cat as cat if `normalise`."""
+    truths = [alias.get(text_of(truth), truth) for truth in truths]
     written = {_number(text_of(name)): name for name in to_list(classes)}
-    if None in written:
-        return truths
-    return [written.get(_number(text_of(truth).strip()), truth) for truth in truths]
+    if None not in written:
+        return [written.get(_number(text_of(truth).strip()), truth) for truth in truths]
+    known = {text_of(name) for name in to_list(classes)}
+    by_key = {_key(text_of(name)): name for name in to_list(classes)} if normalise else {}
+    return [truth if text_of(truth) in known else by_key.get(_key(text_of(truth)), truth) for truth in truths]
+
+
+def spelled_alike(labels: Iterable[Any], classes: Iterable[Any]) -> dict[str, Any]:
+    """Return the class of each label by its text: one of the classes, or the first label that looks like it."""
+    exact = {text_of(name): name for name in classes}
+    by_key = {_key(text): name for text, name in reversed(exact.items())}
+    return {
+        text: exact[text] if text in exact else by_key.setdefault(_key(text), label)
+        for text, label in ((text_of(label), label) for label in labels)
+    }
+
+
+def look_alikes(truths: Iterable[Any], classes: Any) -> dict[str, str]:
+    """Return truths that differ from a class only in spelling, and that class: {"Cat": "cat"}."""
+    by_key = {_key(text_of(name)): text_of(name) for name in to_list(classes)}
+    texts = set(map(text_of, truths)) - set(by_key.values())
+    return {text: by_key[_key(text)] for text in sorted(texts) if _key(text) in by_key}
+
+
+def warn_of_look_alikes(class_names: Any, votes: Any) -> None:
+    """Warn of classes that look like one; `votes` has the number of votes of each class."""
+    counts = {text_of(name): int(n) for name, n in zip(to_list(class_names), votes, strict=True)}
+    if groups := _groups(list(counts), _key):
+        _warn_of_groups(groups, counts, len(counts))
 
 
 def _as_labels(truths: list[Any], names: Any) -> list[Any]:
@@ -100,11 +139,12 @@ def _with_alias(found: Spellings, alias: Alias) -> Spellings:
     if alias.header is not None:
         class_of.setdefault(*alias.header)
     if known and class_of and not known.keys() & class_of.keys():
-        _warn(
-            f"none of the {len(alias.class_of):,} spellings of the alias occurs among the labels: the alias has "
-            f"{next(iter(class_of))}, the labels have {min(known)}; check that they are written alike"
-        )
-    return found.renamed({text: known.get(text_of(name), name) for text, name in class_of.items()})
+        text = f"none of the {len(alias.class_of):,} spellings of the alias occurs among the labels"
+        sides = f"the alias has {next(iter(class_of))}, the labels have {min(known)}"
+        warn(Finding("alias", f"{text}: {sides}; check that they are written alike"))
+    new = {text: known.get(text_of(name), name) for text, name in class_of.items() if text in known}
+    _note_merged(new, found.frequency())
+    return found.renamed(new)
 
 
 def _merge_numbers(found: Spellings, given: list[str]) -> Spellings:
@@ -154,28 +194,50 @@ def _number(text: str) -> str | None:
     return f"-{shortest}" if parts[1] == "-" and shortest != "0" else shortest
 
 
-def _warn_of_groups(groups: Groups, found: Spellings) -> None:
-    counts, n_classes = found.frequency(), len(found.known())
+def _warn_of_groups(groups: Groups, counts: dict[str, int], n_classes: int) -> None:
     n_alike = n_classes - sum(len(group) - 1 for group in groups)
     ordered = [sorted(group, key=lambda text: -counts.get(text, 0)) for group in groups]
-    remedy = "--normalise (normalise=True in Python) merges them"
-    _warn(f"{n_classes:,} classes look like {n_alike:,}: {_listed(ordered, counts)}; {remedy}")
+    text = f"{n_classes:,} classes look like {n_alike:,}: {_listed(ordered, counts)}"
+    remedy = "; --normalise (normalise=True in Python) merges them"
+    warn(Finding("spellings", text, remedy, _counted(ordered, counts)))
 
 
 def _warn_of_numbers(new: dict[str, str], counts: dict[str, int]) -> None:
-    groups = defaultdict(list)
-    for text, number in sorted(new.items()):
-        groups[number].append(text)
-    changed = {number: group for number, group in groups.items() if group != [number]}
+    changed = _changed(new)
     shown = [f"{number} = {_listed([group], counts)}" for number, group in list(changed.items())[:SHOWN_GROUPS]]
     more = ", ..." if len(changed) > SHOWN_GROUPS else ""
-    _warn(f"labels that differ only in number format were merged: {', '.join(shown)}{more}")
+    text = f"labels that differ only in number format were merged: {', '.join(shown)}{more}"
+    warn(Finding("merged", text, groups=_into(changed, counts)))
+
+
+def _note_merged(new: dict[str, Any], counts: dict[str, int]) -> None:
+    changed = _changed({text: text_of(name) for text, name in new.items()})
+    if changed:
+        text = f"{sum(map(len, changed.values())):,} spellings were read as {len(changed):,} classes"
+        note(Finding("merged", text, groups=_into(changed, counts)))
+
+
+def _changed(new: dict[str, str]) -> dict[str, list[str]]:
+    """Return the spellings that became each class, for classes that have others than their own."""
+    groups = defaultdict(list)
+    for text, name in sorted(new.items()):
+        groups[name].append(text)
+    return {name: group for name, group in groups.items() if group != [name]}
+
+
+def _into(changed: dict[str, list[str]], counts: dict[str, int]) -> Counted:
+    """Return groups that begin with the class that the spellings were merged into."""
+    return _counted([[name, *(text for text in group if text != name)] for name, group in changed.items()], counts)
+
+
+def _counted(groups: Groups, counts: dict[str, int]) -> Counted:
+    return [[(text, counts.get(text)) for text in group[:KEPT_SPELLINGS]] for group in groups[:KEPT_GROUPS]]
 
 
 def _listed(groups: Groups, counts: dict[str, int]) -> str:
     """Write cat (2) = Cat (1), dog (3) = Dog (gold)."""
     shown = [
-        " = ".join(f"{_visible(text)} ({_times(counts.get(text))})" for text in group[:SHOWN_SPELLINGS])
+        " = ".join(f"{visible(text)} ({_times(counts.get(text))})" for text in group[:SHOWN_SPELLINGS])
         + (" = ..." if len(group) > SHOWN_SPELLINGS else "")
         for group in groups[:SHOWN_GROUPS]
     ]
@@ -186,10 +248,6 @@ def _times(count: int | None) -> str:
     return "gold" if count is None else f"{count:,}"
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """Put quotation marks around a text whose spaces would not be seen."""
     return text if text == " ".join(text.split()) else f'"{text}"'
-
-
-def _warn(text: str) -> None:
-    warnings.warn(text, KaratWarning, stacklevel=6)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from karat.io.folders import shared_store
 from karat.io.folders.parts import Columns, Part
 from karat.io.readers.assemble import refuse_lost_ids
 from karat.votes.encoding import MISSING, Codes
+from karat.votes.hygiene import no_votes
 from karat.votes.labels import drop_missing
 
 __all__ = ["FirstPass", "read_part"]
@@ -32,12 +33,14 @@ class FirstPass:
     labels: pl.Series
     n_labels: NDArray[np.int64]  # how often each occurs
     tasks: pl.Series  # of a sample of the rows
+    no_vote: dict[str, int] = field(default_factory=dict)  # words that mean "no vote" and how often each occurs
 
 
 def read_part(part: Part, columns: Columns, missing: list[Any] | None, folder: Path) -> FirstPass:
     table = part.encode(columns)
     tasks, annotators = table.ids(columns.task), table.ids(columns.annotator)
-    labels = drop_missing(table.values(columns.label), missing)
+    cells = table.values(columns.label)
+    labels = drop_missing(cells, missing)
     refuse_lost_ids("task", tasks.codes, labels.codes, part.where)
     refuse_lost_ids("annotator", annotators.codes, labels.codes, part.where)
     whole = np.flatnonzero((tasks.codes != MISSING) & (annotators.codes != MISSING))
@@ -56,6 +59,7 @@ def read_part(part: Part, columns: Columns, missing: list[Any] | None, folder: P
         labels=classes,
         n_labels=np.bincount(label[label != MISSING], minlength=len(classes)),
         tasks=names.gather(np.sort(task[:: max(len(task) // SAMPLE, 1)])),
+        no_vote=no_votes(cells, labels, missing),
     )
 
 

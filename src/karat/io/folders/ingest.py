@@ -7,12 +7,14 @@ one vocabulary of all names. Workers split every part into ranges of tasks (`spr
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from karat.engines.blocks import cuts
@@ -26,9 +28,12 @@ from karat.io.folders.vocabulary import Vocabulary, vocabulary
 from karat.io.readers.assemble import ReadOptions
 from karat.io.readers.columns import ANNOTATOR, LABEL, TASK, columns_of, find_columns
 from karat.io.readers.table import open_table
-from karat.io.readers.truth import Truth, gold_column, read_truth
-from karat.votes.annotations import Counts, warn_of_unused_gold
+from karat.io.readers.truth import Truth, gold_column, read_truth, warn_of_gold_tasks
+from karat.votes.alarms import LOOKED_AT, Totals, alarm
+from karat.votes.annotations import Counts
 from karat.votes.encoding import Names
+from karat.votes.frames import to_list
+from karat.votes.hygiene import warn_of_doubtful
 
 __all__ = ["Remote", "ingest"]
 
@@ -47,9 +52,19 @@ class Remote:
     unlabelled: pl.Series
     counts: Counts
 
+    label: str  # the column of the labels
+
     @property
     def n_tasks(self) -> int:
         return sum(block.n_tasks for block in self.blocks)
+
+    @property
+    def n_annotators(self) -> int:
+        return len(self.annotators)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
 
 
 def ingest(
@@ -74,7 +89,26 @@ def ingest(
     known = vocabulary(passes, truth, options, opened.is_text, n_ranges)
     ranges, folders = _shuffle(cluster, folders_read, known, truth, options, scratch)
     blocks = _blocks(cluster, ranges, folders, known, fewest_votes)
-    return _remote(blocks, ranges, passes, known, truth)
+    remote = _remote(blocks, ranges, passes, known, truth, columns.label)
+    _alarm(remote, passes, known, options)
+    return remote
+
+
+def _alarm(remote: Remote, passes: Sequence[FirstPass], known: Vocabulary, options: ReadOptions) -> None:
+    """Warn of what looks wrong, as on one machine."""
+    if options.no_vote is None:
+        warn_of_doubtful(sum((Counter(one.no_vote) for one in passes), Counter()))
+    totals = Totals(
+        remote.n_votes,
+        remote.n_tasks,
+        remote.n_annotators,
+        to_list(known.classes),
+        lambda: np.bincount(known.class_of, known.n_labels, minlength=remote.n_classes),
+        passes[0].tasks.to_list(),
+        remote.annotators.head(LOOKED_AT).to_list(),
+        remote.counts.disagreeing,
+    )
+    alarm(totals, options.repeated)
 
 
 def _read_parts(
@@ -127,12 +161,18 @@ def _slices(first: int, end: int, folders: Sequence[Path], first_task: Sequence[
 
 
 def _remote(
-    blocks: list[Stored], ranges: Sequence[Range], passes: Sequence[FirstPass], known: Vocabulary, truth: Truth | None
+    blocks: list[Stored],
+    ranges: Sequence[Range],
+    passes: Sequence[FirstPass],
+    known: Vocabulary,
+    truth: Truth | None,
+    label: str,
 ) -> Remote:
     rows, n_votes = sum(one.rows for one in passes), sum(part.n_votes for part in ranges)
     repeated, n_gold = sum(part.repeated for part in ranges), sum(part.gold for part in ranges)
     unused = 0 if truth is None else len(truth.task) - n_gold
-    warn_of_unused_gold(unused)
+    if truth is not None and unused:
+        warn_of_gold_tasks(unused, len(truth.task), to_list(truth.task[:1])[0], passes[0].tasks[0])
     return Remote(
         blocks=blocks,
         n_votes=n_votes,
@@ -140,6 +180,7 @@ def _remote(
         annotators=known.annotators,
         classes=known.classes,
         unlabelled=pl.concat([part.unlabelled for part in ranges]),
+        label=label,
         counts=Counts(
             rows, rows - n_votes - repeated, repeated, unused, disagreeing=sum(part.disagreeing for part in ranges)
         ),

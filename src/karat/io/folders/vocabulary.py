@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from karat.errors import InputError
 from karat.io.folders.first_pass import FirstPass
 from karat.io.readers.assemble import ReadOptions
-from karat.io.readers.truth import Truth
+from karat.io.readers.truth import Truth, warn_of_gold_classes
 from karat.votes.encoding import Codes, Names
 from karat.votes.frames import to_list
 from karat.votes.labels import ClassCodes, encode_classes
@@ -28,6 +28,7 @@ __all__ = ["Vocabulary", "code_of", "in_kind", "vocabulary"]
 class Vocabulary:
     annotators: pl.Series  # sorted, those who cast votes
     labels: pl.Series  # that occur
+    n_labels: NDArray[np.int64]  # how often each occurs
     class_of: Codes  # of each label
     classes: Names
     truths: Codes  # classes of the gold truths
@@ -40,12 +41,16 @@ def vocabulary(
 ) -> Vocabulary:
     annotators = _union([one.annotators for one in passes], [one.voted for one in passes])
     labels = encode_series(nw.from_native(_union([one.labels for one in passes]), series_only=True))
-    encoded = _encode_classes(labels, truth, options, is_text, passes)
+    n_labels = _n_labels(passes, labels.names.to_native())
+    encoded = _encode_classes(
+        Spellings(labels, to_list(truth.truth) if truth else [], n_labels), options, is_text, passes
+    )
     tasks = _in_one_kind([one.tasks for one in passes])
     weights = np.concatenate([np.full(len(s.tasks), s.rows / max(len(s.tasks), 1)) for s in passes])
     return Vocabulary(
         annotators=annotators,
         labels=labels.names.to_native(),
+        n_labels=n_labels,
         class_of=encoded.labels,
         classes=encoded.names,
         truths=encoded.truths,
@@ -84,9 +89,8 @@ def _in_one_kind(parts: list[pl.Series]) -> pl.Series:
     return pl.concat(frames, how="vertical_relaxed").get_column("name")
 
 
-def _encode_classes(
-    labels: Any, truth: Truth | None, options: ReadOptions, is_text: bool, passes: Sequence[FirstPass]
-) -> ClassCodes:
+def _encode_classes(found: Spellings, options: ReadOptions, is_text: bool, passes: Sequence[FirstPass]) -> ClassCodes:
+    labels = found.labels
     if not len(labels.names):
         raise InputError("there are no votes: every label is missing")
 
@@ -94,12 +98,17 @@ def _encode_classes(
         name = labels.names.to_native()[row]
         return next(one.name for one in passes if (one.labels == name).any())
 
-    counts = np.zeros(len(labels.names), np.int64)
-    for one in passes:
-        np.add.at(counts, code_of(one.labels, labels.names.to_native()), one.n_labels)
-    found = Spellings(labels, to_list(truth.truth) if truth else [], counts)
     merged = unify(found, options.classes, options.normalise, options.alias)
+    if found.truths and options.classes is None:
+        warn_of_gold_classes(merged.truths, merged.labels.names)
     return encode_classes(merged.labels, merged.truths, options.classes, is_text, where)
+
+
+def _n_labels(passes: Sequence[FirstPass], labels: pl.Series) -> NDArray[np.int64]:
+    counts = np.zeros(len(labels), np.int64)
+    for one in passes:
+        np.add.at(counts, code_of(one.labels, labels), one.n_labels)
+    return counts
 
 
 def _splitters(tasks: pl.Series, weights: NDArray[np.float64], n_ranges: int) -> list[Any]:

@@ -23,6 +23,7 @@ from karat.io.readers.transposed import read_transposed
 from karat.io.readers.truth import Truth, match_truth, read_truth, with_gold
 from karat.io.readers.wide import read_wide
 from karat.votes.annotations import Annotations, Repeated
+from karat.votes.findings import collecting
 
 __all__ = ["Progress", "Truth", "match_truth", "read", "read_each", "read_truth"]
 
@@ -132,7 +133,9 @@ def read(
     given = (gold, classes, repeated, _as_list(missing), keep_missing, normalise)
     options = ReadOptions(*given, read_alias(alias), watch)
     export_options = ExportOptions(task, question, gold is True, frozenset(_as_list(include) or ()))
-    return next(iter(_read(votes, Columns(task, annotator, label, wide), format, export_options, options).values()))
+    columns = Columns(task, annotator, label, wide)
+    with collecting():
+        return next(iter(_read(votes, columns, format, export_options, options).values()))
 
 
 def read_each(
@@ -202,7 +205,8 @@ def read_each(
     given = (gold, classes, repeated, _as_list(missing), keep_missing, normalise)
     options = ReadOptions(*given, read_alias(alias), watch)
     export_options = ExportOptions(task, question, gold is True, frozenset(_as_list(include) or ()))
-    return _read(votes, Columns(task), format, export_options, options)
+    with collecting():
+        return _read(votes, Columns(task), format, export_options, options)
 
 
 class Columns(NamedTuple):

@@ -11,9 +11,10 @@ import numpy as np
 from karat.errors import InputError
 from karat.io.readers.batches import WatchReading
 from karat.io.readers.truth import Truth, gold_codes, warn_of_gold
-from karat.votes.alarms import alarm
+from karat.votes.alarms import alarm, totals_of
 from karat.votes.annotations import Annotations, Repeated
 from karat.votes.encoding import MISSING, Codes
+from karat.votes.findings import taken
 from karat.votes.frames import to_list
 from karat.votes.labels import encode_classes, listed_classes, missing_words
 from karat.votes.names import Coded
@@ -53,7 +54,7 @@ def assemble(
     where: Callable[[int], str],
 ) -> Annotations:
     """Build Annotations with one list of classes. Rows that hold nothing are left out and counted."""
-    truths = to_list(truth.truth) if truth else []
+    truths, label = to_list(truth.truth) if truth else [], str(labels.names.name)
     labels, truths, _ = unify(Spellings(labels, truths), options.classes, options.normalise, options.alias)
     encoded = encode_classes(labels, truths, options.classes, is_text, where)
     codes, left_out = _with_ids(tasks.codes, annotators.codes, encoded.labels)
@@ -74,8 +75,9 @@ def assemble(
     disagreeing = count_disagreeing(*codes, annotations.votes_per_task) if is_repeated else 0
     counts = replace(annotations.counts, gold_unused=len(unused), disagreeing=disagreeing)
     annotations = replace(annotations, counts=counts)
-    alarm(annotations, options.repeated)
-    return annotations
+    alarm(totals_of(annotations), options.repeated)
+    alias = options.alias.class_of if options.alias else {}
+    return replace(annotations, hygiene=taken(label=label, normalise=options.normalise, alias=alias))
 
 
 def refuse_lost_ids(role: str, ids: Codes, labels: Codes, where: Callable[[int], str]) -> None:

@@ -86,6 +86,10 @@ class Streamed(Table):
         return self.coded[column, False]
 
 
+def _named(coded: Coded, column: Any) -> Coded:
+    return Coded(coded.codes, coded.names.alias(str(column)))
+
+
 @dataclass(frozen=True)
 class Opened:
     """A table whose rows are not read yet."""
@@ -121,7 +125,7 @@ class Opened:
         }
         lengths = self._feed(columns, schema, watch)
         self._refuse_empty(sum(lengths))
-        coded = {key: columns.pop(key).finish() for key in list(columns)}
+        coded = {key: _named(columns.pop(key).finish(), key[0]) for key in list(columns)}
         return Streamed(self.is_text, self.sources, lengths, coded=coded)
 
     def _feed(

@@ -16,15 +16,28 @@ from karat.io.readers.table import Table, open_table
 from karat.results.data import ResultData
 from karat.votes.annotations import Annotations, warn_of_unused_gold
 from karat.votes.encoding import MISSING, Codes, Names
+from karat.votes.findings import Finding, Hygiene, warn
 from karat.votes.frames import to_list
 from karat.votes.key import Key, key_of_codes, make_key
 from karat.votes.labels import drop_missing, is_missing
 from karat.votes.names import Coded, integer_names, match
-from karat.votes.spellings import in_format_of
+from karat.votes.spellings import as_classes, look_alikes
 
-__all__ = ["GoldColumn", "Truth", "gold_column", "gold_truth", "match_truth", "read_truth", "with_gold"]
+__all__ = [
+    "GoldColumn",
+    "Truth",
+    "gold_column",
+    "gold_truth",
+    "match_truth",
+    "read_truth",
+    "warn_of_gold_classes",
+    "warn_of_gold_tasks",
+    "with_gold",
+]
 
 NAMED = 3  # tasks without votes that a warning names
+ALIAS = "if they mean the same, read the votes with --alias FILE (alias= in Python)"
+NORMALISE = "read the votes with --normalise (normalise=True in Python), or write classes alike"
 FEW_GOLD = 5  # fewer gold truths may well be of classes without votes
 
 
@@ -137,16 +150,26 @@ def gold_codes(
 
 
 def warn_of_gold(unused: list[Any], truths: list[Any], tasks: Names, labels: Names) -> None:
-    """Warn of truths whose tasks have no votes, and if most of several truths are classes that nobody voted for."""
-    few = len(unused) * 2 > len(truths)
-    sides = f": {_sides('gold', unused[0], to_list(tasks[:1])[0])}; check that ids are written alike" if few else ""
-    warn_of_unused_gold(len(unused), sides)
+    """Warn of truths whose tasks have no votes, and of truths that are classes that nobody voted for."""
+    if unused:
+        warn_of_gold_tasks(len(unused), len(truths), unused[0], to_list(tasks[:1])[0])
+    warn_of_gold_classes(truths, labels)
+
+
+def warn_of_gold_tasks(n_unused: int, n_truths: int, gold: Any, task: Any) -> None:
+    """Warn of truths whose tasks have no votes. If these are most of them, show how each side writes ids."""
+    sides = f": {_sides('gold', gold, task)}; check that ids are written alike" if n_unused * 2 > n_truths else ""
+    warn(Finding("gold tasks", f"{n_unused:,} gold truths belong to tasks without votes and are not used{sides}"))
+
+
+def warn_of_gold_classes(truths: list[Any], labels: Names) -> None:
+    """Warn if most of several truths are classes that nobody voted for."""
     new = [truth for truth, code in zip(truths, match(truths, labels).tolist(), strict=True) if code == MISSING]
     if len(new) >= FEW_GOLD and len(new) * 2 > len(truths) and len(labels):
         text = f"{len(new):,} of {len(truths):,} gold truths are classes that nobody voted for"
         sides = _sides("gold", new[0], to_list(labels[:1])[0])
-        remedy = "if they mean the same, use --alias FILE (alias= in Python)"
-        warnings.warn(f"{text}: {sides}; {remedy}", KaratWarning, stacklevel=4)
+        remedy = "; if they mean the same, use --alias FILE (alias= in Python)"
+        warn(Finding("gold classes", f"{text}: {sides}", remedy))
 
 
 def _sides(what: str, one: Any, other: Any) -> str:
@@ -159,7 +182,8 @@ def match_truth(
 ) -> Key:
     """Match known truths to the tasks and classes of votes or of a result, to judge labels by them.
 
-    A warning names tasks that have a truth but are not among the votes.
+    Truths are spelled like the classes if the votes were read with `normalise` or `alias`. A warning names tasks that
+    have a truth but are not among the votes.
 
     Parameters
     ----------
@@ -185,7 +209,8 @@ def match_truth(
     if isinstance(truth, np.ndarray) and truth.dtype.kind in "iu" and truth.shape == (len(votes.task_names),):
         return key_of_codes(truth, votes.class_names)
     tasks, truths = map(to_list, read_truth(truth, task=task, label=label))
-    truths = in_format_of(truths, votes.class_names)
+    rules = _hygiene(votes)
+    truths = as_classes(truths, votes.class_names, rules.normalise, rules.alias)
     key = make_key(tasks, truths, votes.task_names, votes.class_names)
     of_file = f" in {truth}" if isinstance(truth, str | Path) else ""
     if not key.n_known:
@@ -200,18 +225,28 @@ def match_truth(
     return key
 
 
+def _hygiene(votes: Annotations | ResultData) -> Hygiene:
+    annotations = votes.annotations if isinstance(votes, ResultData) else votes
+    return Hygiene() if annotations is None else annotations.hygiene
+
+
 def _check_classes(key: Key, of_file: str) -> None:
     """Refuse truths of which none is a class of the votes, and warn if that is so for most of them."""
     known = len(key.class_names) - key.n_new_classes
-    if not known or key.n_unvoted * 2 <= key.n_known:
+    alike = look_alikes(key.class_names[known:], key.class_names[:known])
+    if not known or not (alike or key.n_unvoted * 2 > key.n_known):
         return
-    sides = _sides("truths", key.class_names[known], key.class_names[0])
+    sides = _alike(alike) if alike else f"{_sides('truths', key.class_names[known], key.class_names[0])}; {ALIAS}"
     if key.n_unvoted == key.n_known:
-        raise InputError(
-            f"none of the {key.n_known:,} truths{of_file} is a class of the votes: {sides}; write classes alike"
-        )
+        raise InputError(f"none of the {key.n_known:,} truths{of_file} is a class of the votes: {sides}")
     text = f"{key.n_unvoted:,} of {key.n_known:,} truths{of_file} are classes that nobody voted for: {sides}"
     warnings.warn(text, KaratWarning, stacklevel=4)
+
+
+def _alike(alike: dict[str, str]) -> str:
+    """Write Cat looks like cat, Dog looks like dog; and what to do."""
+    shown = ", ".join(f"{text} looks like {name}" for text, name in list(alike.items())[:NAMED])
+    return f"{shown}{', ...' if len(alike) > NAMED else ''}; {NORMALISE}"
 
 
 def _warn_of_unknown(tasks: list[Any], of_file: str) -> None:

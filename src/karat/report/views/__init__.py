@@ -14,6 +14,7 @@ from karat.report.views.annotators import Annotators, annotators
 from karat.report.views.classes import Classes, classes
 from karat.report.views.prototypes import Prototypes, prototypes
 from karat.report.views.quality import Quality, quality
+from karat.report.views.reading import Reading, reading
 from karat.report.views.record import Record, record
 from karat.report.views.suspects import suspects
 from karat.report.views.tasks import Tasks, tasks
@@ -27,6 +28,7 @@ __all__ = ["View", "view"]
 class View:
     title: str
     quality: Quality
+    reading: Reading
     tasks: Tasks
     annotators: Annotators
     prototypes: Prototypes | None  # None for methods without prototypes
@@ -43,6 +45,7 @@ def view(result: ResultData, truth: Any = None, *, title: str = "Labels", comman
     return View(
         title=title,
         quality=quality(result, key),
+        reading=reading(result),
         tasks=tasks(result, key),
         annotators=annotators(result, key, found),
         prototypes=prototypes(result),

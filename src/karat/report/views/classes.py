@@ -139,7 +139,7 @@ def _vote_shares(result: ResultData) -> Floats | None:
     votes = result.annotations
     if votes is None:
         return None
-    shares: Floats = np.bincount(votes.cell_class, np.diff(votes.cell_ptr), minlength=votes.n_classes) / votes.n_votes
+    shares: Floats = votes.votes_per_class / votes.n_votes
     return shares
 
 

@@ -57,11 +57,12 @@ def preview_votes(project: ProjectId, services: ServicesDep, again: Again = Fals
 
 @router.put("/projects/{project}/votes", status_code=202)
 def read_votes(project: ProjectId, options: ReadRequest, services: ServicesDep) -> Project:
-    """Read the votes of the file with these columns. Earlier fits are dropped; gold is kept."""
+    """Read the votes of the file with these columns, or posted votes again. Earlier fits are dropped; gold is kept."""
     row = services.projects.get(project)
     if options.version is not None and options.version != row["version"]:
         raise Problem(409, "The project has changed", "Reload it, then repeat your change.")
-    services.files.path_of(row)  # raises at once if the file is missing
+    if row["file"] is not None or not services.projects.batches(project):
+        services.files.path_of(row)  # raises at once if the file is missing
     services.jobs.read(project, Reading(**options.model_dump(exclude={"version"})))
     return described(services, project)
 

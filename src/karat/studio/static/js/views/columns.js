@@ -3,6 +3,7 @@
 import { get, put } from "../api.js";
 import { fill, h, toast } from "../dom.js";
 import { count, number } from "../format.js";
+import { readCard, spellingsCard, warningsOf } from "../hygiene.js";
 import { card, empty, field, select } from "../parts.js";
 import { isActive } from "../watch.js";
 
@@ -46,11 +47,15 @@ export async function render(root, { project, params, go }) {
   }
   const button = h("button", { class: "primary", id: "read", onclick: read }, project.reading ? "Read again" : "Read the votes");
   draw();
-  showStatus(status, project, preview);
+  const found = h("div", { class: "stack" });
+  const showFound = (now) => fill(found, readCard(now), spellingsCard(now));
+  showStatus(status, project);
+  showFound(project);
   fill(
     root,
     h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, preview.file), h("p", { class: "muted" }, `${preview.format}${preview.is_export ? ", recognised by its content" : ""}. ${advice(preview)}`)), button),
     status,
+    found,
     card("Columns", fields, moreFields(preview, reading, change)),
     h("section", { class: "card flush" }, h("div", { class: "inner" }, h("h2", {}, "The first rows")), table),
   );
@@ -58,8 +63,12 @@ export async function render(root, { project, params, go }) {
     update(now, before) {
       version = now.version;
       button.disabled = isActive(now.job);
-      showStatus(status, now, preview);
-      if (now.shown !== null && now.base !== before?.base && before?.job?.kind === "read") go(`#/p/${now.id}/method`);
+      showStatus(status, now);
+      if (now.base === before?.base && isActive(now.job) === isActive(before?.job)) return;
+      Object.assign(reading, now.reading ?? {});
+      showFound(now);
+      const isFirst = (before?.base ?? null) === null; // a second reading is a choice that the user wants to see
+      if (now.base !== before?.base && isFirst && !warningsOf(now).length) go(`#/p/${now.id}/method`);
     },
   };
 }
@@ -125,10 +134,11 @@ function moreFields(preview, reading, change) {
   const missing = h("input", {
     type: "text",
     value: (reading.missing ?? []).join(", "),
-    placeholder: "NA, null, NaN",
+    placeholder: "NA, null, NaN, None, -, ?",
     onchange: (event) => {
       const given = event.target.value.split(",").map((part) => part.trim()).filter(Boolean);
       reading.missing = given.length ? given : null;
+      if (given.length) reading.keep_missing = false;
     },
   });
   const again = select(REPEATED, reading.repeated, change("repeated"));
@@ -140,6 +150,7 @@ function moreFields(preview, reading, change) {
       "div",
       { class: "fields" },
       field("Labels that mean “no vote”", missing, "In addition to blank ones."),
+      checkBox("Words such as NA and None are classes", reading.keep_missing, (on) => Object.assign(reading, { keep_missing: on }, on ? { missing: null } : {})),
       field("If an annotator votes twice on a task", again),
       preview.has_gold ? checkBox("Use the export's gold marks", reading.gold_marks, (on) => (reading.gold_marks = on)) : null,
       preview.includes.map((word) => checkBox(`Include ${word}`, reading.include?.includes(word), (on) => include(reading, word, on))),
@@ -179,9 +190,16 @@ function showStatus(status, project) {
     status,
     running ? h("div", { class: "note" }, h("span", { class: "row" }, h("span", { class: "spin" }), `reading: ${number(job.rows)} rows`)) : null,
     job?.state === "failed" ? h("div", { class: "note bad", role: "alert" }, job.message) : null,
-    ...(job?.warnings ?? []).map((text) => h("div", { class: "note" }, text)),
+    ...otherWarnings(project).map((text) => h("div", { class: "note" }, text)),
     base && !running ? h("div", { class: "note good" }, readWords(base.facts), " ", h("a", { href: `#/p/${project.id}/method` }, "Choose a method")) : null,
   );
+}
+
+// Warnings of the reader that are not among the findings.
+function otherWarnings(project) {
+  const found = warningsOf(project).map((finding) => finding.text);
+  const said = project.job?.kind === "read" ? project.job.warnings : [];
+  return said.filter((text) => !found.some((known) => known.startsWith(text) || text.startsWith(known)));
 }
 
 function readWords(facts) {

@@ -3,6 +3,7 @@
 import { del, get, post, put } from "../api.js";
 import { fill, h, toast } from "../dom.js";
 import { count, number, percent, seconds } from "../format.js";
+import { readCard, spellingsCard, warningsOf } from "../hygiene.js";
 import { badge, card, convergence, empty, field, heatMap } from "../parts.js";
 import { postedCard } from "../posted.js";
 import { isActive } from "../watch.js";
@@ -22,6 +23,7 @@ export async function render(root, { project }) {
   const status = h("div", {});
   const fits = h("div", { class: "stack" });
   const posted = h("div", {});
+  const found = h("div", { class: "stack" });
   function draw() {
     const rows = (names) => names.map((name) => methodRow(methods.find((method) => method.name === name), chosen, draw));
     const isOpen = list.querySelector("details")?.open || others.some((name) => chosen.has(name));
@@ -30,7 +32,8 @@ export async function render(root, { project }) {
     fill(button, chosen.size > 1 ? `Compare ${chosen.size} methods` : `Fit ${[...chosen][0] ?? ""}`);
     button.disabled = chosen.size === 0;
   }
-  async function update(now) {
+  async function update(now, before = null) {
+    if (!before || now.base !== before.base || isActive(now.job) !== isActive(before.job)) fill(found, foundCards(now));
     fill(status, now.job && now.job.kind === "fit" ? jobCard(now) : null);
     fill(fits, await fitsCards(now));
     fill(posted, await postedCard(now));
@@ -41,11 +44,22 @@ export async function render(root, { project }) {
     root,
     h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Method"), h("p", { class: "muted" }, goldWords(project))), button),
     status,
+    project.file === null ? null : found,
     h("div", { class: "two" }, h("section", { class: "card flush" }, h("div", { class: "inner" }, h("h2", {}, "Choose one, or several to compare")), list), card("Settings", more)),
     fits,
     posted,
+    project.file === null ? found : null,
   );
   return { update };
+}
+
+// What looks wrong in the votes. Posted votes have no page of their own, so all of it is here.
+function foundCards(project) {
+  if (project.file === null) return [readCard(project), spellingsCard(project)];
+  const n = warningsOf(project).length;
+  if (!n) return null;
+  const words = `${count(n, "thing", "things")} in the votes may need your attention: `;
+  return h("div", { class: "note", id: "findings" }, words, h("a", { href: `#/p/${project.id}/columns` }, "see what was read"), ".");
 }
 
 function goldWords(project) {

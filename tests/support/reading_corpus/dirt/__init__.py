@@ -1,0 +1,7 @@
+"""Dirt that ordinary files hold: spellings, words for no vote, votes that look wrong, gold, and nested JSON."""
+
+from tests.support.reading_corpus.dirt import alarms, gold, nested, no_votes, spellings
+
+__all__ = ["CASES"]
+
+CASES = (*spellings.CASES, *no_votes.CASES, *alarms.CASES, *gold.CASES, *nested.CASES)
