@@ -33,6 +33,10 @@ FORMATS = {
     "qualtrics": "karat.io.readers.exports.qualtrics",
     "sagemaker": "karat.io.readers.exports.sagemaker",
     "mt-bench": "karat.io.readers.exports.mt_bench",
+    "judgebench": "karat.io.readers.exports.judge_bench",
+    "alpaca-eval": "karat.io.readers.exports.alpaca_eval",
+    "arena": "karat.io.readers.exports.arena",
+    "zooniverse": "karat.io.readers.exports.zooniverse",
     "nested-json": "karat.io.readers.exports.nested_json",
 }
 
