@@ -14,10 +14,10 @@ from karat import InputError
 from karat.io.readers import read, read_each
 from tests.readers_votes import votes_of, write
 
-HEADER = (
-    "classification_id,user_name,user_id,user_ip,workflow_id,workflow_name,workflow_version,created_at,gold_standard,"
-    "expert,metadata,annotations,subject_data,subject_ids"
-).split(",")
+HEADER = [
+    "classification_id", "user_name", "user_id", "user_ip", "workflow_id", "workflow_name", "workflow_version",
+    "created_at", "gold_standard", "expert", "metadata", "annotations", "subject_data", "subject_ids",
+]  # fmt: skip
 
 
 def step(name: str, value: Any) -> dict[str, Any]:

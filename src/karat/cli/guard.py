@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import sys
 import traceback
 import warnings
@@ -24,6 +25,7 @@ from karat.system.files import WRITTEN
 __all__ = ["Guarded", "report_error"]
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+GIVEN = "karat.given"  # the arguments of the command line, in the context of Click
 OS_ERROR_MESSAGES = {
     errno.ENOSPC: "cannot write: the disk is full; free some space",
     errno.EDQUOT: "cannot write: the disk quota is used up; free some space",
@@ -38,28 +40,32 @@ OS_ERROR_MESSAGES = {
 class Guarded(TyperGroup):
     """A group of commands that share one error handler."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta[GIVEN] = list(args)
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
-        with guarded():
+        with guarded(ctx.meta.get(GIVEN, [])):
             return super().invoke(ctx)
 
 
 @contextmanager
-def guarded() -> Iterator[None]:
+def guarded(given: list[str]) -> Iterator[None]:
     """Handle errors here, because Typer would print other messages and use other exit codes."""
     WRITTEN.clear()
     try:
         with karat_warnings_as_lines():
             yield
     except (KaratError, KeyboardInterrupt, OSError, EOFError) as error:
-        raise typer.Exit(report_error(error)) from error
+        raise typer.Exit(report_error(error, given)) from error
 
 
-def report_error(error: BaseException) -> int:
+def report_error(error: BaseException, given: list[str] | None = None) -> int:
     """Print the error and return the exit code."""
     if isinstance(error, KaratError):
         return _fail(str(error), BAD_INPUT)
     if isinstance(error, KeyboardInterrupt):
-        what = str(error) or f"{', '.join(map(str, WRITTEN)) or 'nothing'} was written"
+        what = f"{error}{_resuming(given)}" if str(error) else f"{', '.join(map(str, WRITTEN)) or 'nothing'} was written"
         return _fail(f"interrupted; {what}", INTERRUPTED)
     if isinstance(error, BrokenPipeError):  # the reading process, such as head, has closed the pipe
         discard_output()
@@ -68,6 +74,17 @@ def report_error(error: BaseException) -> int:
         discard_output()
         return _fail(OS_ERROR_MESSAGES[error.errno], BAD_INPUT)
     return report_bug(error)
+
+
+def _resuming(given: list[str] | None) -> str:
+    """Return the command that continues an interrupted one, without passwords of databases."""
+    from karat.io.databases import is_database, parse
+
+    if not given:
+        return ""
+    words = [word for word in given if word not in ("--resume", "--overwrite")]
+    plain = [parse(word).name if is_database(word) else word for word in words]
+    return f": {shlex.join(['karat', *plain, '--resume'])}"
 
 
 def report_bug(error: BaseException) -> int:
