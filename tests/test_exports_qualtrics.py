@@ -150,8 +150,9 @@ def test_damage_is_named_with_the_tool_and_the_remedy(tmp_path: Path) -> None:
         read(write(tmp_path / "cut.csv", whole[:-60]))
 
 
-LEGACY = """V1,V2,V3,V4,V5,V6,V7,V8,V9,V10,Q1,Q2,LocationLatitude,LocationLongitude,LocationAccuracy,
-ResponseID,ResponseSet,Name,ExternalDataReference,EmailAddress,IPAddress,Status,StartDate,EndDate,Finished,"Is it art, or not?",And this?,LocationLatitude,LocationLongitude,LocationAccuracy,
+ABOUT = "ResponseID,ResponseSet,Name,ExternalDataReference,EmailAddress,IPAddress,Status,StartDate,EndDate,Finished"
+LEGACY = f"""V1,V2,V3,V4,V5,V6,V7,V8,V9,V10,Q1,Q2,LocationLatitude,LocationLongitude,LocationAccuracy,
+{ABOUT},"Is it art, or not?",And this?,LocationLatitude,LocationLongitude,LocationAccuracy,
 R_a,Default Response Set,Anonymous,,,1.2.3.4,0,2014-01-01 10:00:00,2014-01-01 10:05:00,1,art,no,47.1,8.5,-1,
 R_b,Default Response Set,Anonymous,,,1.2.3.5,0,2014-01-01 10:00:00,2014-01-01 10:05:00,1,no,no,47.1,8.5,-1,
 R_c,Default Response Set,Anonymous,,,1.2.3.6,8,2014-01-01 10:00:00,2014-01-01 10:05:00,1,art,no,47.1,8.5,-1,

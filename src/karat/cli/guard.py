@@ -65,7 +65,9 @@ def report_error(error: BaseException, given: list[str] | None = None) -> int:
     if isinstance(error, KaratError):
         return _fail(str(error), BAD_INPUT)
     if isinstance(error, KeyboardInterrupt):
-        what = f"{error}{_resuming(given)}" if str(error) else f"{', '.join(map(str, WRITTEN)) or 'nothing'} was written"
+        what = (
+            f"{error}{_resuming(given)}" if str(error) else f"{', '.join(map(str, WRITTEN)) or 'nothing'} was written"
+        )
         return _fail(f"interrupted; {what}", INTERRUPTED)
     if isinstance(error, BrokenPipeError):  # the reading process, such as head, has closed the pipe
         discard_output()

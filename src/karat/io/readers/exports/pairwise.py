@@ -1,4 +1,4 @@
-"""Pairwise judgements -> votes: one comparison of two answers by one judge, perhaps as two games with swapped positions."""
+"""Pairwise judgements -> votes: one judge compares two answers, perhaps in two games with swapped positions."""
 
 from __future__ import annotations
 

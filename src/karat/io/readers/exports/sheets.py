@@ -20,7 +20,7 @@ ROW = "karat row"  # from 1, as messages count them
 
 
 def sheets_of(seen: Peek, columns: Sequence[str], may_omit: int = 0) -> pl.DataFrame:
-    """Read these columns as text, blank cells as null, and number the rows, which may omit so many of the last cells."""
+    """Read these columns as text, blank cells as null, and number the rows. They may omit so many of the last cells."""
     wanted = [name for name in dict.fromkeys(columns) if name in seen.columns]
     schema = dict.fromkeys(wanted, pl.String())
     parts = batches(seen.source, scan_delimited(seen.source), wanted, may_omit)
