@@ -13,7 +13,7 @@ from numba.core import event
 __all__ = ["CompileTimer", "without_compiling"]
 
 
-class CompileTimer(event.Listener):  # type: ignore[misc]
+class CompileTimer(event.Listener):
     """The seconds during which some thread compiles. A function may be compiled inside of another."""
 
     def __init__(self) -> None:
