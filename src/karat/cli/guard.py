@@ -11,7 +11,7 @@ import shlex
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -20,12 +20,12 @@ from typer.core import TyperGroup
 
 from karat.cli.messages import print_error, warn
 from karat.errors import KaratError, KaratWarning
+from karat.io.databases import is_database, parse
 from karat.system.files import WRITTEN
 
 __all__ = ["Guarded", "report_error"]
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
-GIVEN = "karat.given"  # the arguments of the command line, in the context of Click
 OS_ERROR_MESSAGES = {
     errno.ENOSPC: "cannot write: the disk is full; free some space",
     errno.EDQUOT: "cannot write: the disk quota is used up; free some space",
@@ -40,35 +40,29 @@ OS_ERROR_MESSAGES = {
 class Guarded(TyperGroup):
     """A group of commands that share one error handler."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        ctx.meta[GIVEN] = list(args)
-        return super().parse_args(ctx, args)
-
     def invoke(self, ctx: Any) -> Any:
-        with guarded(ctx.meta.get(GIVEN, [])):
+        with guarded([*ctx._protected_args, *ctx.args]):
             return super().invoke(ctx)
 
 
 @contextmanager
-def guarded(given: list[str]) -> Iterator[None]:
-    """Handle errors here, because Typer would print other messages and use other exit codes."""
+def guarded(words: Sequence[str] = ()) -> Iterator[None]:
+    """Handle errors of the command that these words are: Typer would print other messages and use other exit codes."""
     WRITTEN.clear()
     try:
         with karat_warnings_as_lines():
             yield
     except (KaratError, KeyboardInterrupt, OSError, EOFError) as error:
-        raise typer.Exit(report_error(error, given)) from error
+        raise typer.Exit(report_error(error, words)) from error
 
 
-def report_error(error: BaseException, given: list[str] | None = None) -> int:
+def report_error(error: BaseException, words: Sequence[str] = ()) -> int:
     """Print the error and return the exit code."""
     if isinstance(error, KaratError):
-        return _fail(str(error), BAD_INPUT)
+        options = getattr(error, "options", {})
+        return _fail(str(error) + (f"\ntry: {repaired(words, options)}" if options and words else ""), BAD_INPUT)
     if isinstance(error, KeyboardInterrupt):
-        what = (
-            f"{error}{_resuming(given)}" if str(error) else f"{', '.join(map(str, WRITTEN)) or 'nothing'} was written"
-        )
-        return _fail(f"interrupted; {what}", INTERRUPTED)
+        return _fail(f"interrupted; {_what_is_kept(error, words)}", INTERRUPTED)
     if isinstance(error, BrokenPipeError):  # the reading process, such as head, has closed the pipe
         discard_output()
         return 0
@@ -78,15 +72,24 @@ def report_error(error: BaseException, given: list[str] | None = None) -> int:
     return report_bug(error)
 
 
-def _resuming(given: list[str] | None) -> str:
-    """Return the command that continues an interrupted one, without passwords of databases."""
-    from karat.io.databases import is_database, parse
+def _what_is_kept(error: KeyboardInterrupt, words: Sequence[str]) -> str:
+    """Return where the work is kept, with the command that continues it, or what was written."""
+    if not str(error):
+        return f"{', '.join(map(str, WRITTEN)) or 'nothing'} was written"
+    return f"{error}: {repaired(words, {'--overwrite': None, '--resume': ''})}" if words else str(error)
 
-    if not given:
-        return ""
-    words = [word for word in given if word not in ("--resume", "--overwrite")]
-    plain = [parse(word).name if is_database(word) else word for word in words]
-    return f": {shlex.join(['karat', *plain, '--resume'])}"
+
+def repaired(words: Sequence[str], options: Mapping[str, str | None]) -> str:
+    """Return the command line with these options, ready to paste."""
+    kept, rest = ["karat"], iter(words)
+    for word in rest:
+        name, has_value, _ = word.partition("=")
+        if name not in options:
+            kept.append(parse(word).name if is_database(word) else word)
+        elif options[name] and not has_value:
+            next(rest, None)  # the value that is replaced
+    added = [word for name, value in options.items() if value is not None for word in (name, value) if word]
+    return shlex.join([*kept, *added])
 
 
 def report_bug(error: BaseException) -> int:
