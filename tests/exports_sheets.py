@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-__all__ = ["MT_BENCH", "SAGEMAKER", "SHEETS"]
+__all__ = ["ALPACA_EVAL", "ARENA_HARD", "JUDGE_BENCH", "MT_BENCH", "SAGEMAKER", "SHEETS", "ZOONIVERSE"]
 
 MTURK = """HITId,HITTypeId,AssignmentId,WorkerId,AssignmentStatus,Input.url,Answer.category.label,Approve,Reject
 H1,T,A1,ann,Approved,u1,cat,,
@@ -43,11 +43,38 @@ MT_BENCH = [
     {"question_id": 81, "model_a": "alpaca", "model_b": "llama", "judge": "expert_3", "turn": 1, "winner": "tie"},
 ]  # fmt: skip
 
+ZOONIVERSE = """classification_id,user_name,user_id,user_ip,workflow_id,workflow_version,annotations,subject_ids
+1,ann,11,ab,77,3.4,"[{""task"":""T0"",""task_label"":""What?"",""value"":""Cat""}]",101
+2,bob,,cd,77,3.4,"[{""task"":""T0"",""task_label"":""What?"",""value"":""Dog""}]",101
+"""
+ALPACA_EVAL = [
+    {
+        "instruction": "Name a colour.", "output_1": "Red", "generator_1": "gpt4", "dataset": "helpful_base",
+        "output_2": "Blue!", "generator_2": "alpaca", "annotator": judge, "preference": preference,
+    }
+    for judge, preference in [("gpt4_turbo", 1.0), ("claude", 2.0)]
+]  # fmt: skip
+JUDGE_BENCH = [
+    {
+        "pair_id": "p1", "source": "math", "question": "2 + 2?", "response_A": "4", "response_B": "5", "label": "A>B",
+        "judge_name": judge, "judgments": [{"decision": first}, {"decision": second}],
+    }
+    for judge, first, second in [("vanilla", "A>B", "B>A"), ("arena_hard", "B>A", "A>B")]
+]  # fmt: skip
+ARENA_HARD = [
+    {"question_id": "q1", "model": "llama", "judge": judge, "games": [{"score": first}, {"score": second}]}
+    for judge, first, second in [("gpt-4", "A>>B", "B>A"), ("claude", "B>A", "A>B")]
+]
+
 SHEETS: dict[str, tuple[str, str]] = {
     "mturk": ("Batch_1_batch_results.csv", MTURK),
     "toloka": ("assignments.tsv", TOLOKA),
     "appen": ("f1.csv", APPEN),
     "qualtrics": ("survey.csv", QUALTRICS),
     "sagemaker": ("2018-11-26.json", json.dumps(SAGEMAKER)),
+    "zooniverse": ("cats-classifications.csv", ZOONIVERSE),
+    "alpaca-eval": ("annotations.json", json.dumps(ALPACA_EVAL)),
+    "judgebench": ("judges.jsonl", "".join(json.dumps(record) + "\n" for record in JUDGE_BENCH)),
+    "arena": ("llama.jsonl", "".join(json.dumps(record) + "\n" for record in ARENA_HARD)),
     "mt-bench": ("gpt-4_pair.jsonl", "".join(json.dumps(record) + "\n" for record in MT_BENCH)),
 }

@@ -226,7 +226,7 @@ def test_an_interrupt_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert list(tmp_path.iterdir()) == [votes]
 
 
-@pytest.mark.parametrize(("how", "words"), [("", "--resume"), ("--overwrite", "--resume instead of --overwrite")])
+@pytest.mark.parametrize(("how", "words"), [("", "add --resume"), ("--overwrite", "replace --overwrite by --resume")])
 def test_an_interrupt_with_a_checkpoint_says_how_to_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, words: str
 ) -> None:
@@ -241,7 +241,8 @@ def test_an_interrupt_with_a_checkpoint_says_how_to_go_on(
         patched.setattr("karat.methods.ptbcc.PTBCC.converged", press)
         result = run(*given, *how.split())
     assert result.exit_code == 130
-    said = f"interrupted; half holds the work so far; to continue, run the same command with {words}"
+    again = "karat aggregate votes.csv --method ptbcc -o out.csv --checkpoint half --resume"
+    said = f"interrupted; half holds the work so far; to continue, {words}: {again}"
     assert assert_one_message(result.stderr) == f"error: {said}\n"
     assert run(*given, "--resume").exit_code == 0
 
@@ -277,3 +278,25 @@ def test_bad_usage_is_exit_code_two(tmp_path: Path) -> None:
         assert result.exit_code == 2, arguments
         assert result.stdout == ""
         assert "Traceback" not in result.stderr
+
+
+def test_a_checkpoint_of_another_fit_is_kept_and_the_message_names_the_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def press(*_: object) -> bool:
+        signal.raise_signal(signal.SIGINT)
+        return False
+
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "votes.csv", CSV)
+    given = ["aggregate", "votes.csv", "-o", "out.csv", "--checkpoint", "half", "--method"]
+    with monkeypatch.context() as patched:
+        patched.setattr("karat.methods.ptbcc.PTBCC.converged", press)
+        assert run(*given, "ptbcc").exit_code == 130
+    before = (tmp_path / "half").read_bytes()
+    for further in ([], ["--resume"]):
+        result = run(*given, "ds", *further)
+        assert result.exit_code == 2
+        assert "--overwrite" in assert_one_message(result.stderr)
+        assert (tmp_path / "half").read_bytes() == before
+    assert run(*given, "ds", "--overwrite").exit_code == 0

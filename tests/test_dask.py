@@ -21,7 +21,7 @@ from karat.methods.ds import Statistics
 from karat.methods.lookup import method_class
 from tests.cli_helpers import run
 
-pytest.importorskip("distributed", reason='the Dask engine is an extra: pip install "karat[dask]"')
+pytest.importorskip("distributed", reason="the Dask engine is an extra: pip install 'karat[dask]'")
 
 from distributed import LocalCluster
 
@@ -187,7 +187,7 @@ def test_too_little_memory_is_told_before(engine, votes, monkeypatch):
 def test_without_the_extra(missing):
     code = f"import sys; sys.modules['{missing}'] = None; import karat; karat.aggregate('x', engine='dask')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert 'pip install "karat[dask]"' in done.stderr
+    assert "pip install 'karat[dask]'" in done.stderr
 
 
 def test_keepers_of_another_version_are_refused(engine, votes, monkeypatch):

@@ -14,7 +14,7 @@ from karat.methods.lookup import method_class
 from karat.methods.registry import DEFAULT_METHOD
 from tests.cli_helpers import run
 
-pytest.importorskip("distributed", reason='the Dask engine is an extra: pip install "karat[dask]"')
+pytest.importorskip("distributed", reason="the Dask engine is an extra: pip install 'karat[dask]'")
 
 from karat.api.folders import aggregate_files
 from karat.engines.dask import DaskEngine

@@ -114,3 +114,29 @@ def test_an_archive_of_an_unknown_version_is_refused(tmp_path, name, says):
     place = whole.index(b"PK\x01\x02") + 6  # the version that the directory asks for
     with pytest.raises(InputError, match=says):
         karat.read(write(tmp_path / name, whole[:place] + b"\x80" + whole[place + 1 :]))
+
+
+def old(task, *annotations):
+    return {"id": task, "text": "hi", "meta": {}, "annotation_approver": None, "annotations": list(annotations)}
+
+
+def test_old_versions_name_the_user_of_every_annotation(tmp_path):
+    records = [
+        old(5, {"label": 2, "user": 1}, {"label": 3, "user": 2}),
+        old(6, {"id": 9, "label": 3, "user": 1}, {"id": 8, "label": 2, "user": 1}),
+        old(7, {"label": 2, "user": 1, "start_offset": 0, "end_offset": 2}),
+        old(8),
+    ]
+    with pytest.warns(karat.KaratWarning, match="hold several labels"):
+        found = karat.read(write(tmp_path / "file.json1", lines(records)))
+    assert votes_of(found) == {(5, 1, "2"), (5, 2, "3"), (6, 1, "2|3")}
+    assert found.counts.left_out == {"marked spans": 1}
+    assert len(found.unlabelled) == 2
+    names = [old(5, {"label": 2, "user": 1, "label_name": "pos", "user_name": "ann"})]
+    assert votes_of(karat.read(write(tmp_path / "named.jsonl", lines(names)))) == {(5, "ann", "pos")}
+
+
+def test_an_old_annotation_without_a_user_is_refused(tmp_path):
+    path = write(tmp_path / "file.jsonl", lines([old(5, {"label": 2, "user": 1}, {"label": 3})]))
+    with pytest.raises(InputError, match=r'\(doccano export\), record 1: found an annotation without a "user"'):
+        karat.read(path)

@@ -107,3 +107,23 @@ def test_a_damaged_log_names_the_tool_the_record_and_the_remedy(tmp_path, packed
 def test_a_log_that_is_cut_short(tmp_path):
     with pytest.raises(InputError, match=r"\(Inspect export\), record 2: the file is cut short"):
         karat.read(write(tmp_path / "log.json", json.dumps(INSPECT, indent=2)[:-60]))
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_log_without_scores_says_that(tmp_path, packed):
+    log = with_samples({"id": 1, "epoch": 1}, {"id": 2, "epoch": 1, "scores": {}})
+    path = tmp_path / ("log.eval" if packed else "log.json")
+    write(path, zipped(archive(log)) if packed else json.dumps(log, indent=2))
+    with pytest.raises(InputError, match=r"\(Inspect export\): none of its 2 samples has a score; .* inspect score"):
+        karat.read(path)
+    with pytest.raises(InputError, match=r"\(Inspect export\): it holds no samples"):
+        karat.read(write(tmp_path / "header.json", json.dumps(with_samples(), indent=2)))
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_the_vocabulary_of_a_tokenizer_is_no_log(tmp_path, indent):
+    words = {"version": 1, "status": 2, "eval": 3, **{f"word{number}": number for number in range(4, 40)}}
+    path = write(tmp_path / "vocab.json", json.dumps(words, indent=indent))
+    with pytest.raises(InputError) as failure:
+        karat.read(path)
+    assert "Inspect" not in str(failure.value)

@@ -193,3 +193,21 @@ def test_a_damaged_export_names_the_tool_the_record_and_the_remedy(tmp_path, nam
     assert f"{path} (Label Studio export)" in str(failure.value)
     assert found in str(failure.value)
     assert "; export it again: on the project's page, Export, format JSON" in str(failure.value)
+
+
+@pytest.mark.parametrize("as_annotation", [False, True])
+def test_a_single_indented_object_is_a_task(tmp_path, as_annotation):
+    task = LABEL_STUDIO[0]
+    if as_annotation:
+        task = {**task["annotations"][0], "task": {"id": 7, "data": {"text": "hi"}}}
+    votes = karat.read(write(tmp_path / "7.json", json.dumps(task, indent=2)))
+    assert votes_of(votes) == ({(7, 3, "pos")} if as_annotation else {(7, "3", "pos"), (7, "b@x.org", "neg")})
+    long = {**LABEL_STUDIO[0], "data": {f"field {number}": "x" * 50 for number in range(2000)}}
+    assert karat.read(write(tmp_path / "long.json", json.dumps(long, indent=2))).n_votes == 2
+
+
+def test_an_object_that_is_no_task_is_not_taken_for_one(tmp_path):
+    settings = {"id": 7, "data": "folder", "annotations": 3}
+    with pytest.raises(InputError) as failure:
+        karat.read(write(tmp_path / "settings.json", json.dumps(settings, indent=2)))
+    assert "Label Studio" not in str(failure.value)

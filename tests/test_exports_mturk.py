@@ -167,3 +167,24 @@ def test_damage_is_named_with_the_tool_the_row_and_the_remedy(tmp_path: Path) ->
 def test_a_table_with_names_of_mechanical_turk_is_a_plain_table(tmp_path: Path) -> None:
     path = write(tmp_path / "own.csv", "HITId,WorkerId,answer\nH1,ann,a\n")
     assert votes_of(read(path)) == {("H1", "ann", "a")}
+
+
+def test_rows_may_omit_the_cells_of_approve_and_reject(tmp_path: Path) -> None:
+    head = f"{ABOUT},Input.url,Answer.mood,Approve,Reject\n"
+    rows = [
+        "H1,T,x,A1,ann,Submitted,12,0%,u1,good",
+        "H1,T,x,A2,bob,Submitted,12,0%,u1,bad,",
+        "H2,T,x,A3,ann,Submitted,12,0%,u2,bad,,",
+    ]
+    found = read(write(tmp_path / "batch.csv", head + "\n".join(rows) + "\n"))
+    assert votes_of(found) == {("H1", "ann", "good"), ("H1", "bob", "bad"), ("H2", "ann", "bad")}
+    short = write(tmp_path / "short.csv", head + "\n".join([*rows, "H2,T,x,A4,eve,Submitted,12,0%,u2"]) + "\n")
+    with pytest.raises(InputError, match=r"line 5: too few fields, found 9 but the header has 12"):
+        read(short)
+
+
+def test_buttons_that_pandas_saved_again_are_one_question(tmp_path: Path) -> None:
+    names, chosen = "Answer.mood.good,Answer.mood.bad", ["True,False", "False,True", "False,False", "True,False"]
+    assert votes_of(read(batch(tmp_path, names, chosen))) == {("H1", "ann", "good"), ("H1", "bob", "bad")}
+    boxes = read_each(batch(tmp_path, names, ["True,True", "False,True", "False,False", "True,False"]))
+    assert {label for _, _, label in votes_of(boxes["mood.good"])} == {"true", "false"}

@@ -92,7 +92,7 @@ def test_missing_votes_are_counted_and_tasks_without_votes_are_listed(tmp_path: 
     votes = karat.read(write(tmp_path / "votes.json", json.dumps(content)))
     assert votes_of(votes) == {*VOTES, ("t3", "bob", "cat")}
     assert len(votes.unlabelled) == 2
-    assert votes.counts.missing == 3
+    assert votes.counts.missing == 1  # t4 and t5 have no votes that could be missing
 
 
 def test_several_fields_are_several_questions(tmp_path: Path) -> None:
@@ -207,3 +207,10 @@ def test_nan_is_a_missing_value_and_counted(tmp_path: Path, label: str) -> None:
         assert list(votes.unlabelled) == ['NaN, said "NaN"']
     packed = write(tmp_path / "c.jsonl.gz", gzip.compress(lines.encode()))
     assert karat.read(packed).counts.missing == 1
+
+
+def test_the_pairs_of_inference_data_are_tasks(tmp_path: Path) -> None:
+    rows = [{"annotator_labels": ["a", "a", "b"], "pairID": f"p{n}", "sentence1": "x"} for n in range(3)]
+    with pytest.warns(KaratWarning, match="by their position"):
+        votes = karat.read(write(tmp_path / "snli.jsonl", "".join(json.dumps(row) + "\n" for row in rows)))
+    assert {task for task, _, _ in votes_of(votes)} == {"p0", "p1", "p2"}

@@ -21,6 +21,7 @@ def test_choices(tmp_path):
     assert votes_of(votes) == VOTES
     assert votes.unlabelled.to_list() == [33]
     assert votes.counts.left_out == {"ignored answers": 1, "rejected choices": 1}
+    assert votes.counts.missing == 0  # they are counted once
 
 
 def test_choices_as_a_json_list(tmp_path):

@@ -148,3 +148,24 @@ def test_damage_is_named_with_the_tool_and_the_remedy(tmp_path: Path) -> None:
         InputError, match=r"cut\.csv \(Qualtrics export\), line \d+: too few fields.*, or (download|export) it again"
     ):
         read(write(tmp_path / "cut.csv", whole[:-60]))
+
+
+ABOUT = "ResponseID,ResponseSet,Name,ExternalDataReference,EmailAddress,IPAddress,Status,StartDate,EndDate,Finished"
+LEGACY = f"""V1,V2,V3,V4,V5,V6,V7,V8,V9,V10,Q1,Q2,LocationLatitude,LocationLongitude,LocationAccuracy,
+{ABOUT},"Is it art, or not?",And this?,LocationLatitude,LocationLongitude,LocationAccuracy,
+R_a,Default Response Set,Anonymous,,,1.2.3.4,0,2014-01-01 10:00:00,2014-01-01 10:05:00,1,art,no,47.1,8.5,-1,
+R_b,Default Response Set,Anonymous,,,1.2.3.5,0,2014-01-01 10:00:00,2014-01-01 10:05:00,1,no,no,47.1,8.5,-1,
+R_c,Default Response Set,Anonymous,,,1.2.3.6,8,2014-01-01 10:00:00,2014-01-01 10:05:00,1,art,no,47.1,8.5,-1,
+R_d,Default Response Set,Anonymous,,,1.2.3.7,0,2014-01-01 10:00:00,2014-01-01 10:05:00,0,art,,47.1,8.5,-1,
+"""
+
+
+def test_headers_of_the_old_export(tmp_path: Path) -> None:
+    found = read(write(tmp_path / "survey.csv", LEGACY))
+    assert votes_of(found) == {("Q1", "R_a", "art"), ("Q1", "R_b", "no"), ("Q2", "R_a", "no"), ("Q2", "R_b", "no")}
+    assert found.counts.left_out == {"responses marked as spam": 1, "unfinished responses": 1}
+
+
+def test_v1_alone_makes_no_survey(tmp_path: Path) -> None:
+    path = write(tmp_path / "votes.csv", "task,V1,V2,V3\n1,a,b,a\n2,b,b,a\n3,a,a,a\n")
+    assert read(path, wide=True).n_annotators == 3

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from karat import InputError
+from karat import InputError, KaratWarning
 from karat.io.readers import read, read_each
 from tests.readers_votes import votes_of, write
 
@@ -69,8 +69,6 @@ def test_old_exports_have_no_task_ids(tmp_path: Path) -> None:
     header = ["INPUT:url", "OUTPUT:mood", "ASSIGNMENT:worker_id"]
     assert votes_of(read(tsv(tmp_path, header, [["u", "ok", "ann"]]))) == {("u", "ann", "ok")}
     header, row = ["INPUT:url", "INPUT:text", "OUTPUT:mood", "ASSIGNMENT:worker_id"], ["u", "t", "ok", "ann"]
-    with pytest.raises(InputError, match=r"no ASSIGNMENT:task_id; say with --task which .*\(INPUT:url, INPUT:text\)"):
-        read(tsv(tmp_path, header, [row]))
     assert votes_of(read(tsv(tmp_path, header, [row]), task="text")) == {("t", "ann", "ok")}
 
 
@@ -80,6 +78,8 @@ def test_damage_is_named_with_the_tool_and_the_remedy(tmp_path: Path) -> None:
         InputError, match=rf"{title}: there is no OUTPUT:\* column; download it again: .*Download results"
     ):
         read(tsv(tmp_path, ["INPUT:url", "ASSIGNMENT:worker_id"], [["u", "ann"]]))
+    with pytest.raises(InputError, match=r"there is no ASSIGNMENT:task_id, and no INPUT:\* either"):
+        read(tsv(tmp_path, ["OUTPUT:mood", "ASSIGNMENT:worker_id"], [["u", "ann"]]))
     with pytest.raises(InputError, match=rf"{title}: there is no ASSIGNMENT:worker_id column"):
         read(tsv(tmp_path, ["INPUT:url", "OUTPUT:mood", "ASSIGNMENT:status"], [["u", "a", "APPROVED"]]))
     with pytest.raises(
@@ -88,3 +88,15 @@ def test_damage_is_named_with_the_tool_and_the_remedy(tmp_path: Path) -> None:
         read(tsv(tmp_path, HEADER, [ROWS[0], ROWS[1][:4]]))
     with pytest.raises(InputError, match=r"holds no votes; left out were .*rejected assignments"):
         read(tsv(tmp_path, HEADER, [ROWS[4]]))
+
+
+def test_tasks_without_ids_are_told_apart_by_all_inputs(tmp_path: Path) -> None:
+    header = ["INPUT:left", "INPUT:right", "OUTPUT:better", "ASSIGNMENT:worker_id"]
+    rows = [["a", "b", "left", "ann"], ["a", "c", "left", "ann"], ["a", "b", "right", "bob"]]
+    path = tsv(tmp_path, header, rows)
+    with pytest.warns(KaratWarning, match="INPUT:left and INPUT:right together name the tasks"):
+        found = read(path)
+    assert votes_of(found) == {("a | b", "ann", "left"), ("a | c", "ann", "left"), ("a | b", "bob", "right")}
+    assert votes_of(read(path, task="left,right")) == votes_of(found)
+    with pytest.raises(InputError, match='there is no column "middle"; choose --task among'):
+        read(path, task="left,middle")

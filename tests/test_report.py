@@ -142,7 +142,7 @@ def test_ten_thousand_tasks_stay_below_five_megabytes_and_what_is_cut_is_said(tm
     assert len(found.source.encode()) < 5_000_000
     doubtful = int(doubts(result).any.sum())
     for words in (
-        f"200 of {doubtful:,} shown, ordered by confidence, the least confident first; the rest is in labels.csv",
+        f"200 of {doubtful:,} shown, ordered by confidence, the least confident first; the rest is in the",
         "300 of 700 shown, ordered by expected accuracy: the 150 best and the 150 worst",
         "40 of 700 shown",
         "60 of 70 shown",

@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from tests.exports_made import ARGILLA, DOCCANO, INSPECT, LABEL_STUDIO, PRODIGY, lines, zipped
-from tests.exports_sheets import MT_BENCH, SAGEMAKER, SHEETS
+from tests.exports_sheets import ALPACA_EVAL, ARENA_HARD, JUDGE_BENCH, MT_BENCH, SAGEMAKER, SHEETS
 from tests.fuzz.case import OUTPUT, Case
 from tests.workbooks import ods, xls, xlsx
 
@@ -32,6 +32,9 @@ RECORDS: dict[str, tuple[str, Any]] = {
     "inspect": ("log.json", INSPECT),
     "sagemaker": ("requests.json", SAGEMAKER),
     "mt-bench": ("judgments.jsonl", MT_BENCH),
+    "alpaca-eval": ("annotations.json", ALPACA_EVAL),
+    "judgebench": ("pairs.jsonl", JUDGE_BENCH),
+    "arena": ("games.jsonl", ARENA_HARD),
     "doccano": ("ann.jsonl", DOCCANO["ann.jsonl"]),
     "table": ("votes.jsonl", [dict(zip(HEADER, row, strict=True)) for row in ROWS]),
     "list": ("votes.json", [dict(zip(HEADER, row, strict=True)) for row in ROWS]),

@@ -62,7 +62,7 @@ class Result(ResultData):
     converged, stopped, steps : bool, str, list
         Whether the fit converged, why it stopped, and its steps.
     seconds : float
-        The duration of the fit.
+        The duration of the fit on this machine, without that of compiling code, which only the first fit does.
     counts : Counts
         How many rows were read and how many were left out, and why.
     annotations : Annotations or None

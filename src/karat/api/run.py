@@ -167,8 +167,8 @@ def how_to_resume(checkpoint: Checkpoint | None) -> Iterator[None]:
     except KeyboardInterrupt:
         if checkpoint is None or not checkpoint.owned:
             raise
-        how = "--resume instead of --overwrite" if checkpoint.overwrite else "--resume"
-        words = f"{checkpoint.path} holds the work so far; to continue, run the same command with {how}"
+        how = "replace --overwrite by --resume" if checkpoint.overwrite else "add --resume"
+        words = f"{checkpoint.path} holds the work so far; to continue, {how}"
         raise KeyboardInterrupt(words) from None
 
 

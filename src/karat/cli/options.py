@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from karat.cli.completion import complete_method, complete_methods
 from karat.cli.database import Param, Query, Table, parameters
 from karat.cli.exports import ALL, Format, GoldFromExport, Include, Question
 from karat.cli.groups import with_groups
@@ -122,11 +123,23 @@ Repeated = Annotated[
     ),
 ]
 Method = Annotated[
-    str | None, typer.Option("--method", metavar="M", help=f"One of {METHOD_CHOICES}; by default {DEFAULT_METHOD}.")
+    str | None,
+    typer.Option(
+        "--method",
+        metavar="M",
+        help=f"One of {METHOD_CHOICES}; by default {DEFAULT_METHOD}.",
+        autocompletion=complete_method,
+    ),
 ]
 Methods = Annotated[
     list[str] | None,
-    typer.Option("--method", "--methods", metavar="A,B,C", help=f"Some of {METHOD_CHOICES}. Can be repeated."),
+    typer.Option(
+        "--method",
+        "--methods",
+        metavar="A,B,C",
+        help=f"Some of {METHOD_CHOICES}. Can be repeated.",
+        autocompletion=complete_methods,
+    ),
 ]
 
 

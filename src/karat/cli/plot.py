@@ -9,8 +9,10 @@ import typer
 
 from karat.cli import options as o
 from karat.cli import source as s
+from karat.cli.completion import complete_chart
 from karat.errors import InputError
 from karat.report.kinds import FORMATS, KINDS
+from karat.system.nearest import did_you_mean
 
 __all__ = ["plot"]
 
@@ -22,7 +24,10 @@ def plot(
     file: Annotated[
         str, typer.Argument(metavar="FILE|MODEL", help="Votes, as for karat aggregate, or a model written by --save.")
     ],
-    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}.")],
+    kind: Annotated[
+        str,
+        typer.Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}.", autocompletion=complete_chart),
+    ],
     output: Annotated[str, typer.Option("--output", "-o", metavar="OUT", help="The image file: .svg, .png or .pdf.")],
     who: Annotated[
         str | None, typer.Option("--who", metavar="NAME", help="The annotator to show, for the chart annotator.")
@@ -51,7 +56,7 @@ plot.__doc__ = f"Save one chart of the report.\n\n{KINDS_HELP}"
 
 def _check(kind: str, who: str | None, output: str) -> None:
     if kind not in KINDS:
-        raise InputError(f"there is no chart {kind!r}; choose one of {', '.join(KINDS)}")
+        raise InputError(f"there is no chart {kind!r}; choose one of {', '.join(KINDS)}{did_you_mean(kind, KINDS)}")
     if (kind == "annotator") != (who is not None):
         raise InputError("--who NAME is required for the chart annotator and not allowed for other charts")
     if Path(output).suffix.lower().removeprefix(".") not in FORMATS:

@@ -129,7 +129,7 @@ class Checkpoint:
         if any(name in arrays and arrays[name].shape != values.shape for name, values in expected.items()):
             raise InputError(
                 f"{self.path} belongs to another fit (it has other numbers of tasks, annotators or classes); resume "
-                "with the same votes, classes and settings, or delete it"
+                "with the same votes, classes and settings, or discard it (--overwrite, overwrite=True)"
             )
         for name, values in expected.items():
             check_alike(name, arrays[name], values, same_integers=name.startswith("state."))
@@ -163,13 +163,14 @@ class Checkpoint:
     def _check(self, found: dict[str, Any]) -> None:
         if str(found.get("method")) in ALIASES:
             raise InputError(
-                f"{self.path} was left by {found['method']}, which no longer exists; delete it and start again"
+                f"{self.path} was left by {found['method']}, which no longer exists; discard it with --overwrite "
+                "(overwrite=True)"
             )
         for name, expected in self.manifest.items():
             if found.get(name) != expected:
                 raise InputError(
                     f"{self.path} belongs to another fit ({name} differs); resume with the same votes and settings, "
-                    "or delete it"
+                    "discard it (--overwrite, overwrite=True), or name another file"
                 )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -16,6 +15,7 @@ from karat.engines.blas import one_blas_thread
 from karat.engines.local import LocalEngine
 from karat.errors import InputError
 from karat.fitting.checkpoint import Checkpoint, fingerprint, interruptible
+from karat.fitting.compile_time import without_compiling
 from karat.fitting.squarem import Squarem
 from karat.methods.base import Method, Step
 from karat.results.data import ResultData, summarise
@@ -72,15 +72,15 @@ def fit(
         with checkpoint.hold():
             return fit(method, annotations, threads=threads, engine=engine, on_step=on_step, checkpoint=checkpoint)
     _check(method, annotations, checkpoint)
-    began = time.perf_counter()
-    engine = engine or LocalEngine(threads, single=method.single)
-    if checkpoint is not None:
-        checkpoint.bind(method, fingerprint(annotations))
-    result = _sweep_to_end(method, annotations, engine, on_step, checkpoint)
-    if checkpoint is not None:
-        checkpoint.done()
-    notes = [*method.notes, *method.cautions(annotations.n_tasks), *engine.notes()]
-    return replace(result, seconds=time.perf_counter() - began, notes=notes)
+    with without_compiling() as seconds:
+        engine = engine or LocalEngine(threads, single=method.single)
+        if checkpoint is not None:
+            checkpoint.bind(method, fingerprint(annotations))
+        result = _sweep_to_end(method, annotations, engine, on_step, checkpoint)
+        if checkpoint is not None:
+            checkpoint.done()
+        notes = [*method.notes, *method.cautions(annotations.n_tasks), *engine.notes()]
+        return replace(result, seconds=seconds(), notes=notes)
 
 
 def _sweep_to_end(

@@ -9,7 +9,6 @@ effect of the new votes on other tasks, and through them on the parameters, is i
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from karat.engines.blas import one_blas_thread
 from karat.engines.local import LocalEngine
 from karat.errors import InputError
+from karat.fitting.compile_time import without_compiling
 from karat.fitting.solve import OnStep, start
 from karat.methods.base import Step, SufficientStatistics
 from karat.methods.lookup import Method, method_of
@@ -48,13 +48,12 @@ def update(
     on_step: OnStep | None = None,
 ) -> ResultData:
     """Return the result with the merged votes folded in."""
-    began = time.perf_counter()
     _check(result, merged.votes)
     if not merged.touched.size:
         return replace(result, annotations=merged.votes, counts=merged.votes.counts, stopped="no new votes to fold in")
-    with one_blas_thread():
+    with one_blas_thread(), without_compiling() as seconds:
         updated = _fold_in(result, merged, threads, on_step)
-    return replace(updated, seconds=time.perf_counter() - began)
+        return replace(updated, seconds=seconds())
 
 
 def _check(result: ResultData, votes: Annotations) -> None:

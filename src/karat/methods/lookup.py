@@ -13,6 +13,7 @@ from karat.methods.outside import outside_class, outside_names, register
 from karat.methods.paper_settings import in_paper, paper_settings
 from karat.methods.registry import ALIASES, REGISTRY
 from karat.results.data import Learned, ResultData
+from karat.system.nearest import did_you_mean
 from karat.system.validation import Field, check
 
 __all__ = [
@@ -51,7 +52,8 @@ def method_class(name: str) -> type[Method]:
     if registered not in REGISTRY:
         if (outside := outside_class(registered)) is not None:
             return outside
-        raise InputError(f"there is no method {name!r}; choose from {', '.join(method_names())}")
+        known = method_names()
+        raise InputError(f"there is no method {name!r}; choose from {', '.join(known)}{did_you_mean(name, known)}")
     module, _, attribute = REGISTRY[registered].partition(":")
     found: type[Method] = getattr(import_module(module), attribute)
     return found

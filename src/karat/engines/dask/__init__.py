@@ -12,6 +12,6 @@ from karat.errors import InputError
 try:
     from karat.engines.dask.engine import DaskEngine
 except ImportError as error:
-    raise InputError(f'the Dask engine needs {error.name}, which is missing; pip install "karat[dask]"') from None
+    raise InputError(f"the Dask engine needs {error.name}: pip install 'karat[dask]'") from None
 
 __all__ = ["DaskEngine"]

@@ -11,8 +11,8 @@ import polars as pl
 from karat.errors import InputError
 from karat.io.formulas import unescaped
 from karat.io.readers.delimited import check_short_rows
-from karat.io.readers.diagnosis import reading
-from karat.io.readers.source import Source, read_start, size_of
+from karat.io.readers.diagnosis import ragged_line, reading
+from karat.io.readers.source import Source, read_start, separator_of, size_of
 
 __all__ = ["Progress", "WatchReading", "batches", "expected_rows", "watched"]
 
@@ -40,8 +40,11 @@ class Progress(NamedTuple):
 WatchReading = Callable[[Progress], None]
 
 
-def batches(source: Source, scan: pl.LazyFrame, columns: Sequence[Any]) -> Iterator[pl.DataFrame]:
-    """Yield the chosen columns. Polars reads ahead with all of its threads while a batch is processed."""
+def batches(source: Source, scan: pl.LazyFrame, columns: Sequence[Any], may_omit: int = 0) -> Iterator[pl.DataFrame]:
+    """Yield the chosen columns. Polars reads ahead with all of its threads while a batch is processed.
+
+    Rows of a delimited text may omit so many of the last cells.
+    """
     with reading(source):
         if source.format in ("parquet", "arrow"):
             yield from _all_declared(source, scan, _stream(scan.select(columns)))
@@ -50,13 +53,22 @@ def batches(source: Source, scan: pl.LazyFrame, columns: Sequence[Any]) -> Itera
             yield from _stream(scan.select(columns))
             return
         # Polars sees rows with too many fields only if it may not skip the columns that are not asked for.
-        last = pl.col(scan.collect_schema().names()[-1]).is_null().alias(SHORT)
+        last = pl.col(scan.collect_schema().names()[-1 - may_omit]).is_null().alias(SHORT)
         may_be_short = False
         for batch in _stream(scan.select(*columns, last), projection_pushdown=False):
             may_be_short |= bool(batch.get_column(SHORT).any())
             yield unescaped(batch.drop(SHORT))
-        if may_be_short:
+        if may_be_short and may_omit:
+            _check_rows(source, may_omit)
+        elif may_be_short:
             check_short_rows(source)
+
+
+def _check_rows(source: Source, may_omit: int) -> None:
+    """Refuse rows that are shorter than they may be."""
+    found = ragged_line(source, separator_of(source), may_omit)
+    if found:
+        raise InputError(f"{source.name}{found}")
 
 
 def _all_declared(source: Source, scan: pl.LazyFrame, rows: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:

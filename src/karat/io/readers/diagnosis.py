@@ -89,12 +89,12 @@ def line_of_row(source: Source, separator: str, row: int) -> int | None:
     return None
 
 
-def ragged_line(source: Source, separator: str) -> str:
+def ragged_line(source: Source, separator: str, may_omit: int = 0) -> str:
     """Describe the first line with too many or too few fields; return an empty text if there is none."""
     width = 0
     for line, record in records(source, separator):
         width = width or len(record)
-        if record and len(record) != width:
+        if record and not width - may_omit <= len(record) <= width:
             kind = "many" if len(record) > width else "few"
             return (
                 f", line {line}: too {kind} fields, found {len(record)} but the header has {width}; "

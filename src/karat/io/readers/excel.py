@@ -49,7 +49,7 @@ def _open(source: Source) -> Any:
     try:
         import fastexcel
     except ImportError:
-        raise InputError(f'{source.name} is a workbook; to read it, install "karat[excel]"') from None
+        raise InputError(f"{source.name} is a workbook; to read it: pip install 'karat[excel]'") from None
     with _whole_workbook(source):
         _check_size(source)
         return fastexcel.read_excel(source.data)

@@ -28,7 +28,7 @@ def cupy() -> Any:
     try:
         import cupy as found
     except ImportError:
-        raise InputError("the GPU engine needs CuPy: pip install karat[gpu]") from None
+        raise InputError("the GPU engine needs CuPy: pip install 'karat[gpu]'") from None
     try:
         devices = found.cuda.runtime.getDeviceCount()
     except found.cuda.runtime.CUDARuntimeError as error:

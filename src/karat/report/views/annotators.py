@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.report.views.classes import shown_classes
-from karat.report.views.common import Matrix, Shown, plain, texts
+from karat.report.views.common import ANNOTATORS_TABLE, Matrix, Shown, plain, texts
 from karat.report.views.suspects import KINDS, Group, Suspects
 from karat.results.data import ResultData
 from karat.results.predictions import matrices
@@ -105,11 +105,11 @@ def annotators(
         n_better=int((result.accuracy_low > chance).sum()),
         n_worse=int((result.accuracy_high < chance).sum()),
         rows=_rows(result, order, chosen, key, found),
-        shown=Shown(len(chosen), len(order), words, "annotators.csv"),
+        shown=Shown(len(chosen), len(order), words, ANNOTATORS_TABLE),
         ranking=_ranked(result, drawn),
-        ranking_shown=Shown(len(drawn), len(order), drawn_words, "annotators.csv"),
+        ranking_shown=Shown(len(drawn), len(order), drawn_words, ANNOTATORS_TABLE),
         dots=_ranked(result, by_votes),
-        dots_shown=Shown(len(by_votes), len(order), "number of votes", "annotators.csv"),
+        dots_shown=Shown(len(by_votes), len(order), "number of votes", ANNOTATORS_TABLE),
         confusions=confusions(result),
         absent=None if result.learned.has_matrices else f"{result.method} does not learn {MATRICES}.",
         groups=[] if found is None else found.groups,

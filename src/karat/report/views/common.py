@@ -12,7 +12,18 @@ from scipy.special import betaincinv
 from karat.votes.encoding import Names
 from karat.votes.frames import take, to_list
 
-__all__ = ["Floats", "Matrix", "Shown", "percent", "plain", "share_interval", "texts", "thousands"]
+__all__ = [
+    "ANNOTATORS_TABLE",
+    "LABELS_TABLE",
+    "Floats",
+    "Matrix",
+    "Shown",
+    "percent",
+    "plain",
+    "share_interval",
+    "texts",
+    "thousands",
+]
 
 Floats = NDArray[np.float64]
 Matrix = list[list[float]]  # truth in rows, vote in columns
@@ -20,6 +31,10 @@ Matrix = list[list[float]]  # truth in rows, vote in columns
 NARROW_SPACE = "\u202f"  # a narrow no-break space: 95 %
 MAX_NAME_LENGTH = 200  # some tasks are named by their whole text
 DIGITS = 4  # enough for a probability, and keeps the file small
+
+# The tables that hold what a list of the report leaves out. The report does not write them.
+ANNOTATORS_TABLE = "the table of annotators (karat aggregate --annotators FILE)"
+LABELS_TABLE = "the table of labels (karat aggregate -o FILE)"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from karat.report.views.classes import Mistake, mistakes, shown_classes
-from karat.report.views.common import Matrix, Shown, plain, texts
+from karat.report.views.common import ANNOTATORS_TABLE, Matrix, Shown, plain, texts
 from karat.results.data import ResultData
 
 __all__ = ["Mixture", "Prototype", "Prototypes", "prototypes"]
@@ -68,7 +68,7 @@ def prototypes(result: ResultData) -> Prototypes | None:
             Mixture(name, int(result.votes_per_annotator[j]), plain(known.weights[j]))
             for name, j in zip(texts(result.annotator_names, thinned), thinned.tolist(), strict=True)
         ],
-        mixtures_shown=Shown(len(thinned), len(order), _order_of(len(thinned), len(order)), "annotators.csv"),
+        mixtures_shown=Shown(len(thinned), len(order), _order_of(len(thinned), len(order)), ANNOTATORS_TABLE),
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.insight.majority import CLOSE, flipped_tasks, margins
-from karat.report.views.common import Floats, Shown, plain, texts
+from karat.report.views.common import LABELS_TABLE, Floats, Shown, plain, texts
 from karat.results.data import ResultData
 from karat.results.predictions import evidence
 from karat.votes.annotations import Annotations
@@ -114,7 +114,7 @@ def tasks(result: ResultData, key: Key | None = None, *, most: int = MAX_ROWS) -
         errors_any=float(wrong[codes].sum()),
         errors=float(wrong.sum()),
         rows=task_rows(result, codes[:most].tolist(), found, key),
-        shown=Shown(min(most, len(codes)), len(codes), "confidence, the least confident first", "labels.csv"),
+        shown=Shown(min(most, len(codes)), len(codes), "confidence, the least confident first", LABELS_TABLE),
         absent=None if result.annotations is not None else WITHOUT_VOTES,
     )
 

@@ -5,7 +5,6 @@ Files are read record by record: memory depends on the distinct names and the vo
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -14,6 +13,7 @@ from karat.errors import InputError
 from karat.io.readers.exports.export import Export
 from karat.io.readers.exports.peek import Peek, peek
 from karat.io.readers.source import Source
+from karat.system.nearest import did_you_mean
 
 __all__ = ["FORMATS", "TABLE", "TRANSPOSED", "export_named", "find_export", "look", "nested_hint"]
 
@@ -33,6 +33,10 @@ FORMATS = {
     "qualtrics": "karat.io.readers.exports.qualtrics",
     "sagemaker": "karat.io.readers.exports.sagemaker",
     "mt-bench": "karat.io.readers.exports.mt_bench",
+    "judgebench": "karat.io.readers.exports.judge_bench",
+    "alpaca-eval": "karat.io.readers.exports.alpaca_eval",
+    "arena": "karat.io.readers.exports.arena",
+    "zooniverse": "karat.io.readers.exports.zooniverse",
     "nested-json": "karat.io.readers.exports.nested_json",
 }
 
@@ -40,9 +44,7 @@ FORMATS = {
 def export_named(name: str) -> Export:
     if name not in FORMATS:
         known = [TABLE, TRANSPOSED, *FORMATS]
-        near = difflib.get_close_matches(name, known, n=1)
-        meant = f"; did you mean {near[0]}?" if near else ""
-        raise InputError(f'there is no format "{name}"; Karat knows {", ".join(known)}{meant}')
+        raise InputError(f'there is no format "{name}"; Karat knows {", ".join(known)}{did_you_mean(name, known)}')
     export: Export = import_module(FORMATS[name]).EXPORT
     return export
 

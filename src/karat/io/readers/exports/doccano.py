@@ -12,9 +12,9 @@ import polars as pl
 
 from karat.io.readers.columns import ANNOTATOR, candidates
 from karat.io.readers.diagnosis import long_fields
-from karat.io.readers.exports.export import Export, ExportOptions, Vote, Wrong, in_batches, joined, numbered
+from karat.io.readers.exports.export import Export, ExportOptions, Vote, Wrong, in_batches, joined, need, numbered
 from karat.io.readers.exports.peek import Peek
-from karat.io.readers.exports.records import items, json_lines, open_export, open_member, open_zip
+from karat.io.readers.exports.records import items, json_lines, open_export, open_member, open_zip, records_of
 
 __all__ = ["EXPORT"]
 
@@ -22,6 +22,7 @@ FILES = (".jsonl", ".json", ".csv")
 DATA = {"text", "filename", "data"}
 LABELS = ("label", "cats", "labels")  # "cats" where slots are filled beside the intent
 EVERYBODY = "all"
+OLD = ("annotation_approver", "meta")  # one of these is in every record of versions before 1.3
 
 
 def fits(seen: Peek) -> bool:
@@ -30,8 +31,21 @@ def fits(seen: Peek) -> bool:
     if seen.source.is_delimited:
         columns = set(seen.columns)
         return {"id", "label"} < columns and bool(DATA & columns) and not candidates(seen.columns, ANNOTATOR)
+    if _is_old(seen.record):
+        return True
     labels = [seen.record[name] for name in LABELS if name in seen.record]
     return "id" in seen.record and bool(DATA & seen.record.keys()) and any(isinstance(found, list) for found in labels)
+
+
+def _is_old(record: dict[str, Any]) -> bool:
+    """Return whether the record is of an old version, which writes the user into every annotation."""
+    annotations = record.get("annotations")
+    has_marks = {"id", "text"} <= record.keys() and any(name in record for name in OLD)
+    return has_marks and isinstance(annotations, list) and all(map(_has_label, annotations))
+
+
+def _has_label(annotation: Any) -> bool:
+    return isinstance(annotation, dict) and "label" in annotation
 
 
 def _is_of_member(name: str) -> bool:
@@ -39,6 +53,8 @@ def _is_of_member(name: str) -> bool:
 
 
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+    if _is_old(seen.record):
+        return in_batches(numbered(records_of(seen), lambda record: _old_votes(record, options)))
     return in_batches(_of_archive(seen, options) if seen.source.format == "zip" else _of_file(seen, options))
 
 
@@ -89,10 +105,33 @@ def _rows(file: BinaryIO) -> Iterator[dict[str, str]]:
         raise Wrong(f"no valid CSV in UTF-8 ({error})") from None
 
 
-def _vote(record: Any, annotator: str, options: ExportOptions) -> Vote:
+def _task(record: Any, options: ExportOptions) -> Any:
     task = record.get(options.task or "id") if isinstance(record, dict) else None
     if task is None:
         raise Wrong(f'found no "{options.task or "id"}"')
+    return task
+
+
+def _old_votes(record: Any, options: ExportOptions) -> Iterator[Vote]:
+    """Yield a vote per user: what one user chose of several labels is one answer."""
+    task = _task(record, options)
+    labels: dict[Any, list[Any]] = {}
+    for annotation in need(record, "annotations", list):
+        user = annotation.get("user_name", annotation.get("user"))
+        if user is None:
+            raise Wrong('found an annotation without a "user"')
+        if "start_offset" in annotation:
+            options.left_out["marked spans"] += 1
+        else:
+            labels.setdefault(user, []).append(annotation.get("label_name", annotation.get("label")))
+    if not labels:
+        yield Vote(task)
+    for user, chosen in labels.items():
+        yield Vote(task, user, joined(chosen), "")
+
+
+def _vote(record: Any, annotator: str, options: ExportOptions) -> Vote:
+    task = _task(record, options)
     name = next((name for name in LABELS if record.get(name) is not None), None)
     labels = [] if name is None else record[name]
     if isinstance(labels, str):  # CSV has several labels in one text

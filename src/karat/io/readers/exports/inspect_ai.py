@@ -24,12 +24,26 @@ REMEDY = "write it again: inspect log convert LOG --to json --output-dir FOLDER"
 def fits(seen: Peek) -> bool:
     if seen.source.format == "zip":
         return any(name in seen.members for name in HEADERS)
-    return {"version", "status", "eval"} <= seen.record.keys()
+    record = seen.record
+    return "version" in record and isinstance(record.get("status"), str) and isinstance(record.get("eval"), dict)
 
 
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     head = _head(seen)
-    return in_batches(numbered(_samples(seen), lambda sample: _votes(sample, head, options)))
+    votes = numbered(_samples(seen), lambda sample: _votes(sample, head, options))
+    return in_batches(_with_scores(votes, options))
+
+
+def _with_scores(votes: Iterator[Vote], options: ExportOptions) -> Iterator[Vote]:
+    """Yield the votes, and raise an error if no sample was scored."""
+    samples = scores = 0
+    for vote in votes:
+        samples, scores = samples + 1, scores + (vote.annotator is not None)
+        yield vote
+    if not samples and not options.has_many_files:
+        raise Wrong("it holds no samples", remedy="give the log of a run that has finished")
+    if not scores and not options.left_out and not options.has_many_files:
+        raise Wrong(f"none of its {samples:,} samples has a score", remedy="score it: inspect score LOG --scorer NAME")
 
 
 def _head(seen: Peek) -> dict[str, Any]:

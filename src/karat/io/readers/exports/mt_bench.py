@@ -12,16 +12,25 @@ from typing import Any
 import polars as pl
 
 from karat.io.readers.exports.export import Export, ExportOptions, Vote, Wrong, in_batches, numbered
+from karat.io.readers.exports.pairwise import (
+    FAILED,
+    FIRST,
+    GAMES,
+    SECOND,
+    TIE,
+    WINNER,
+    Comparison,
+    named,
+    swapped,
+    votes_on,
+)
 from karat.io.readers.exports.peek import Peek
 from karat.io.readers.exports.records import records_of
 
 __all__ = ["EXPORT"]
 
-SCORE, WINNER = "score", "winner"  # the two kinds of questions
-TIE = "tie"
-TURNED = {"model_1": "model_2", "model_2": "model_1"}
-WINNERS = {"model_a": "model_1", "model_b": "model_2", "tie (inconsistent)": TIE, "tie (bothbad)": TIE}
-FAILED = "judgements that failed"
+SCORE = "score"  # the other kind of question is the winner
+WINNERS = {"model_a": FIRST, "model_b": SECOND, "tie (inconsistent)": TIE, "tie (bothbad)": TIE, "both_bad": TIE}
 
 
 def fits(seen: Peek) -> bool:
@@ -41,7 +50,7 @@ def _votes(record: Any, options: ExportOptions) -> Iterator[Vote]:
     if SCORE in record:
         yield _scored(record, judge, options)
     else:
-        yield from _compared(record, judge, options)
+        yield from compared(record, judge, options)
 
 
 def _judge(record: dict[str, Any]) -> str:
@@ -54,7 +63,7 @@ def _judge(record: dict[str, Any]) -> str:
 
 
 def _scored(record: dict[str, Any], judge: str, options: ExportOptions) -> Vote:
-    task = _named(record, _text(record, "model"))
+    task = _with_turn(record, f"{record['question_id']}, {_text(record, 'model')}")
     score = record[SCORE]
     if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
         raise Wrong(f'found {score!r} for "score", expected a number')
@@ -64,17 +73,14 @@ def _scored(record: dict[str, Any], judge: str, options: ExportOptions) -> Vote:
     return Vote(task, judge, score, SCORE)
 
 
-def _compared(record: dict[str, Any], judge: str, options: ExportOptions) -> Iterator[Vote]:
+def compared(record: dict[str, Any], judge: str, options: ExportOptions) -> Iterator[Vote]:
     """Name pairs in alphabetical order, whichever came first, so that all judges vote on the same task."""
-    first, second = _models(record)
-    task = _named(record, f"{min(first, second)} vs {max(first, second)}")
-    games = [_winner(record[name], first > second) for name in ("g1_winner", "g2_winner", WINNER) if name in record]
+    task, is_swapped = named(record["question_id"], *_models(record))
+    games = [winner_of(record[name]) for name in ("g1_winner", "g2_winner", WINNER) if name in record]
     if not games:
         raise Wrong('found neither "score" nor "g1_winner"')
-    votes = _merged(games) if "games" not in options.include else games
-    options.left_out.update({FAILED: votes.count(None)} if None in votes else {})
-    for number, label in enumerate(votes, start=1):
-        yield Vote(task, judge if len(votes) == 1 else f"{judge} (game {number})", label, WINNER)
+    games = [swapped(game) for game in games] if is_swapped else games
+    yield from votes_on(Comparison(_with_turn(record, task), judge, games), options)
 
 
 def _models(record: dict[str, Any]) -> tuple[str, str]:
@@ -82,24 +88,18 @@ def _models(record: dict[str, Any]) -> tuple[str, str]:
     return _text(record, names[0]), _text(record, names[1])
 
 
-def _winner(said: Any, turned: bool) -> str | None:
+def winner_of(said: Any) -> str | None:
     winner = WINNERS.get(str(said), str(said))
-    if winner == "error":
+    if said is None or winner == "error":
         return None
-    if winner not in (*TURNED, TIE):
+    if winner not in (FIRST, SECOND, TIE):
         raise Wrong(f"found {said!r} for the winner, expected model_1, model_2, tie or error")
-    return TURNED.get(winner, winner) if turned else winner
+    return winner
 
 
-def _merged(games: list[str | None]) -> list[str | None]:
-    if None in games:
-        return [None]
-    return [games[0] if len(set(games)) == 1 else TIE]
-
-
-def _named(record: dict[str, Any], models: str) -> str:
+def _with_turn(record: dict[str, Any], task: str) -> str:
     turn = record.get("turn")
-    return f"{record['question_id']}, {models}" + (f", turn {turn}" if turn is not None else "")
+    return task if turn is None else f"{task}, turn {turn}"
 
 
 def _text(record: dict[str, Any], name: str) -> str:
@@ -115,5 +115,5 @@ EXPORT = Export(
     remedy="write it again with gen_judgment.py of FastChat",
     fits=fits,
     read=read,
-    include=("games",),
+    include=(GAMES,),
 )

@@ -10,6 +10,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import Any
 
 import polars as pl
@@ -22,6 +23,7 @@ __all__ = ["EXPORT"]
 
 ANSWER, INPUT = "Answer.", "Input."
 STATUS, REJECT = "AssignmentStatus", "Reject"
+DECISIONS = ("Approve", REJECT)
 ALL_ANSWERS = "Answer.taskAnswers"  # of forms that are not known beforehand: all answers as JSON
 MARKS = {"HITId", "WorkerId", "AssignmentId"}
 NAMELESS = "choice"  # a group of buttons whose names have nothing in common
@@ -38,10 +40,16 @@ def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     answers = [name for name in seen.columns if name.startswith(ANSWER)]
     if not answers:
         raise Wrong("there is no Answer.* column")
-    table = sheets_of(seen, [task, "WorkerId", STATUS, REJECT, *answers, *items.values()])
+    wanted = [task, "WorkerId", STATUS, REJECT, *answers, *items.values()]
+    table = sheets_of(seen, wanted, may_omit=_decisions_at_end(seen))
     table = leave_out(table, _is_rejected(table), "rejected assignments", options, "rejected")
     labels = _questions(_answers(table, answers))
     return _votes_on_items(table, items, labels, options) if items else votes_on(table, task, "WorkerId", labels)
+
+
+def _decisions_at_end(seen: Peek) -> int:
+    """Return how many of the last columns are for the requester to fill in. Batches omit their cells."""
+    return sum(1 for _ in takewhile(lambda name: name in DECISIONS, reversed(seen.columns)))
 
 
 def _items(seen: Peek, options: ExportOptions) -> dict[str, str]:
@@ -110,7 +118,8 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
 def _questions(answers: pl.DataFrame) -> dict[str, pl.Series]:
     """Return the label of each assignment for each question."""
     is_option = {cells.name: "." in cells.name and _says_true_or_false(cells) for cells in answers}
-    labels = _options(answers.select(name for name in answers.columns if is_option[name]))
+    options = [name for name in answers.columns if is_option[name]]
+    labels = _options(answers.select(pl.col(options).str.to_lowercase()))
     for cells in answers:
         if not is_option[cells.name]:
             short = cells.name.removesuffix(".label").removesuffix(".labels")
@@ -119,7 +128,9 @@ def _questions(answers: pl.DataFrame) -> dict[str, pl.Series]:
 
 
 def _says_true_or_false(cells: pl.Series) -> bool:
-    return bool(cells.null_count() < len(cells) and cells.drop_nulls().is_in(["true", "false"]).all())
+    return bool(
+        cells.null_count() < len(cells) and cells.drop_nulls().str.to_lowercase().is_in(["true", "false"]).all()
+    )
 
 
 def _options(boxes: pl.DataFrame) -> dict[str, pl.Series]:

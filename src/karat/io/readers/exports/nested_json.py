@@ -21,7 +21,7 @@ from karat.io.readers.exports.records import damage, open_export, records_of
 __all__ = ["EXPORT"]
 
 SAMPLE = 200  # tasks that tell whether a file holds votes
-ROW_ID = Role("task", "task", TASK.words | {"id", "uid", "index", "key"})
+ROW_ID = Role("task", "task", TASK.words | {"id", "uid", "index", "key", "pairid"})
 
 
 @dataclass

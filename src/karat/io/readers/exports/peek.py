@@ -48,7 +48,7 @@ class Peek:
     source: Source
     columns: tuple[str, ...] = ()  # the header of a table
     rows: tuple[tuple[str, ...], ...] = ()  # the next few rows of a delimited text
-    record: dict[str, Any] = field(default_factory=dict)  # the first JSON object; of a big one only plain values
+    record: dict[str, Any] = field(default_factory=dict)  # the first JSON object; of a big one only the beginning
     is_list: bool = False  # a JSON list, not an object
     members: tuple[str, ...] = ()  # the names in a zip archive
 
@@ -103,7 +103,7 @@ def _object_or_lines(source: Source) -> Peek:
     """Tell JSON Lines, with a whole object on the first line, from a single object over many lines."""
     with suppress(ValueError):
         return Peek(replace(source, format="jsonl"), record=dict(json.loads(_line(source))))
-    return Peek(replace(source, format="json"), record=_plain_values(source))
+    return Peek(replace(source, format="json"), record=_partial_object(source))
 
 
 def _line(source: Source) -> str:
@@ -141,19 +141,17 @@ def _start_and_whole(source: Source) -> Iterator[BinaryIO]:
     yield open_bytes(source)
 
 
-def _plain_values(source: Source) -> dict[str, Any]:
-    """Return the keys of a large object, as far as they are seen, and the values that are plain."""
+def _partial_object(source: Source) -> dict[str, Any]:
+    """Return the beginning of an object over many lines."""
     import ijson
 
-    found: dict[str, Any] = {}
+    found = ijson.ObjectBuilder()
     with open_bytes(source) as file, suppress(ijson.JSONError):
         skip_bom(file)
-        for prefix, event, value in islice(ijson.parse(file, use_float=True), MOST_EVENTS):
-            if prefix == "" and event == "map_key":
-                found[value] = None
-            elif prefix in found and "." not in prefix and event not in ("start_map", "end_map", "map_key"):
-                found[prefix] = found[prefix] if value is None else value
-    return found
+        for event, value in islice(ijson.basic_parse(file, use_float=True), MOST_EVENTS):
+            found.event(event, value)
+    record = getattr(found, "value", {})
+    return record if isinstance(record, dict) else {}
 
 
 def skip_bom(file: BinaryIO) -> None:

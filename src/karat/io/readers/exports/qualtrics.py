@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 import polars as pl
@@ -26,7 +27,7 @@ RESPONSE, START = ("ResponseId", "ResponseID"), "StartDate"
 PEOPLE = ("prolificpid", "prolificid", "participantid", "workerid", "mturkid", "sonaid")  # in this order
 ABOUT = re.compile(  # the response, not what it says
     r"(Start|End|Recorded)Date|Status|IPAddress|Progress|Duration.*|Finished|Response(Id|ID|Set)|Name|EmailAddress|"
-    r"Recipient(LastName|FirstName|Email)|External(Data)?Reference|Location(Latitude|Longitude)|DistributionChannel|"
+    r"Recipient(LastName|FirstName|Email)|External(Data)?Reference|Location(Latitude|Longitude|Accuracy)|DistributionChannel|"
     r"UserLanguage|Q_.*"
 )
 NO_LABEL = re.compile(  # free texts, orders of display, timers and browsers
@@ -41,19 +42,35 @@ UNANSWERED = "-99"  # a question that was seen and left out, if the export was t
 
 def fits(seen: Peek) -> bool:
     names = set(seen.columns)
-    return seen.source.is_delimited and bool(_import_ids(seen) or (START in names and names & set(RESPONSE)))
+    return seen.source.is_delimited and bool(
+        _import_ids(seen) or _legacy_names(seen) or (START in names and names & set(RESPONSE))
+    )
 
 
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+    table, names = sheets_of(seen, seen.columns), _legacy_names(seen)
+    seen, table = _renamed(seen, names), table.rename(names)
     respondent = _respondent(seen)
     items = _items(seen, options)
-    table = sheets_of(seen, seen.columns).filter(pl.col(ROW) > _header_rows(seen))
+    table = table.filter(pl.col(ROW) > _header_rows(seen))
     if table.is_empty():
         raise Wrong("it has headers but no responses")
     table = _without_tests(table, options).with_columns(pl.col(items).replace(UNANSWERED, None))
     for question, columns in _questions(seen, table, items, options).items():
         for column, task in columns.items():
             yield table.select(task=pl.lit(task), annotator=respondent, label=column, question=pl.lit(question))
+
+
+def _legacy_names(seen: Peek) -> dict[str, str]:
+    """Return the fields that the old export calls V1, V2, ... in the first row, and names in the second."""
+    names = dict(zip(seen.columns, seen.rows[0], strict=False)) if seen.rows else {}
+    found = {column: name for column, name in names.items() if re.fullmatch(r"V\d+", column) and name}
+    is_legacy = START in found.values() and not set(RESPONSE).isdisjoint(found.values())
+    return found if is_legacy and not set(found.values()) & set(seen.columns) else {}
+
+
+def _renamed(seen: Peek, names: dict[str, str]) -> Peek:
+    return replace(seen, columns=tuple(names.get(column, column) for column in seen.columns))
 
 
 def _import_ids(seen: Peek) -> dict[str, str]:

@@ -10,9 +10,10 @@ from typing import NoReturn
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from karat.errors import InputError
-from karat.io.readers.assemble import ReadOptions, assemble, refuse_lost_ids
+from karat.io.readers.assemble import ReadOptions, assemble, count_more, refuse_lost_ids
 from karat.io.readers.batches import Progress, WatchReading
 from karat.io.readers.diagnosis import reading
 from karat.io.readers.exports.export import ALL, WRONG_KINDS, Export, ExportOptions, Wrong
@@ -21,7 +22,7 @@ from karat.io.readers.streaming_codes import growing
 from karat.io.readers.table import Streamed
 from karat.io.readers.truth import gold_truth
 from karat.votes.annotations import Annotations
-from karat.votes.encoding import MISSING, Codes
+from karat.votes.encoding import MISSING
 from karat.votes.frames import series_like, to_list
 from karat.votes.hygiene import votes_in
 from karat.votes.names import Coded
@@ -207,7 +208,10 @@ def _assembled(table: Exported, export: Export, export_options: ExportOptions, o
     truth = gold_truth(table, tasks, gold, options.gold, options.no_vote)
     if gold is not None and truth is not None and not len(truth.task):
         raise InputError(f"{table.place} marks no gold; leave out --gold-from-export, or give a file (--gold FILE)")
-    annotations = assemble(tasks, _anybody(annotators, labels.codes), labels, truth, options, True, table.where)
+    only_asked = (annotators.codes == MISSING) & (labels.codes == MISSING) & (tasks.codes != MISSING)
+    annotators = _anybody(annotators, only_asked)
+    annotations = assemble(tasks, annotators, labels, truth, options, True, table.where)
+    annotations = count_more(annotations, rows=-int(only_asked.sum()), missing=-int(only_asked.sum()))
     return replace(annotations, counts=replace(annotations.counts, left_out=dict(export_options.left_out)))
 
 
@@ -219,9 +223,8 @@ def _shortened(annotators: Coded, export: Export) -> Coded:
     return Coded(annotators.codes, series_like(export.shorten(names), annotators.names))
 
 
-def _anybody(annotators: Coded, labels: Codes) -> Coded:
+def _anybody(annotators: Coded, only_asked: NDArray[np.bool_]) -> Coded:
     """Give tasks that nobody answered some annotator, so that they are listed."""
-    nobody = (annotators.codes == MISSING) & (labels == MISSING)
-    if not nobody.any() or not len(annotators.names):
+    if not only_asked.any() or not len(annotators.names):
         return annotators
-    return Coded(np.where(nobody, np.int32(0), annotators.codes), annotators.names)
+    return Coded(np.where(only_asked, np.int32(0), annotators.codes), annotators.names)

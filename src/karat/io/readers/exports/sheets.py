@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 import polars as pl
 
@@ -13,20 +14,28 @@ from karat.io.readers.delimited import scan_delimited
 from karat.io.readers.exports.export import ExportOptions, Wrong, joined
 from karat.io.readers.exports.peek import Peek
 
-__all__ = ["ROW", "chosen", "leave_out", "sheets_of", "unlisted", "votes_on"]
+__all__ = ["ROW", "chosen", "leave_out", "rows_of", "sheets_of", "unlisted", "votes_on"]
 
 ROW = "karat row"  # from 1, as messages count them
 
 
-def sheets_of(seen: Peek, columns: Sequence[str]) -> pl.DataFrame:
-    """Read these columns as text, blank cells as null, and number the rows."""
+def sheets_of(seen: Peek, columns: Sequence[str], may_omit: int = 0) -> pl.DataFrame:
+    """Read these columns as text, blank cells as null, and number the rows. They may omit so many of the last cells."""
     wanted = [name for name in dict.fromkeys(columns) if name in seen.columns]
     schema = dict.fromkeys(wanted, pl.String())
-    parts = batches(seen.source, scan_delimited(seen.source), wanted)
+    parts = batches(seen.source, scan_delimited(seen.source), wanted, may_omit)
     table = pl.concat([pl.DataFrame(schema=schema), *parts])
     if table.is_empty():
         raise Wrong("it has a header but no rows")
     return table.with_columns(_without_blanks(pl.all())).with_row_index(ROW, offset=1)
+
+
+def rows_of(seen: Peek, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a table, with those of the columns that it has."""
+    wanted = [name for name in dict.fromkeys(columns) if name in seen.columns]
+    scan = scan_delimited(seen.source) if seen.source.is_delimited else pl.scan_parquet(seen.source.data, glob=False)
+    for batch in batches(seen.source, scan, wanted):
+        yield from batch.iter_rows(named=True)
 
 
 def chosen(seen: Peek, options: ExportOptions, usual: str, kind: str) -> str:

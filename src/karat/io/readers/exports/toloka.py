@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 
 import polars as pl
 
+from karat.errors import KaratWarning
 from karat.io.readers.exports.export import Export, ExportOptions, Wrong
 from karat.io.readers.exports.peek import Peek
 from karat.io.readers.exports.sheets import chosen, leave_out, sheets_of, unlisted, votes_on
@@ -14,6 +17,8 @@ __all__ = ["EXPORT"]
 
 INPUT, OUTPUT, GOLDEN = "INPUT:", "OUTPUT:", "GOLDEN:"
 TASK, WORKER, STATUS = "ASSIGNMENT:task_id", "ASSIGNMENT:worker_id", "ASSIGNMENT:status"
+KEY = "karat task"  # the column with the name of the task
+BETWEEN = " | "  # the values of a task that several columns name
 UNFINISHED = ["ACTIVE", "SKIPPED", "EXPIRED"]
 
 
@@ -22,32 +27,46 @@ def fits(seen: Peek) -> bool:
 
 
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    task = _usual_task(seen) if options.task is None else chosen(seen, options, TASK, INPUT)
+    keys = _usual_keys(seen) if options.task is None else _chosen_keys(seen, options)
     outputs = [name for name in seen.columns if name.startswith(OUTPUT)]
     if not outputs or WORKER not in seen.columns:
         raise Wrong(f"there is no {WORKER if outputs else 'OUTPUT:*'} column")
     golden = [name for name in seen.columns if name.startswith(GOLDEN)]
-    table = sheets_of(seen, [task, WORKER, STATUS, *outputs, *golden])
+    table = sheets_of(seen, [*keys, WORKER, STATUS, *outputs, *golden])
     table = table.filter(pl.col(WORKER).is_not_null() | pl.any_horizontal(pl.col(outputs).is_not_null()))
     if STATUS in table.columns:
         table = leave_out(table, pl.col(STATUS) == "REJECTED", "rejected assignments", options, "rejected")
         table = leave_out(table, pl.col(STATUS).is_in(UNFINISHED), "skipped or unfinished assignments", options)
-    return votes_on(table, task, WORKER, _by_field(table, outputs), _by_field(table, golden))
+    table = table.with_columns(_key(keys))
+    return votes_on(table, KEY, WORKER, _by_field(table, outputs), _by_field(table, golden))
 
 
 def _by_field(table: pl.DataFrame, columns: list[str]) -> dict[str, pl.Series]:
     return {name.partition(":")[2]: unlisted(table[name]) for name in columns}
 
 
-def _usual_task(seen: Peek) -> str:
-    """Return the column of tasks. Older exports do not number them, and then a single input serves."""
+def _usual_keys(seen: Peek) -> list[str]:
+    """Return the columns that name tasks. Older exports have no ids, and then all inputs together name a task."""
     if TASK in seen.columns:
-        return TASK
+        return [TASK]
     inputs = [name for name in seen.columns if name.startswith(INPUT)]
-    if len(inputs) != 1:
-        found = ", ".join(inputs) or "no INPUT:* either"
-        raise Wrong(f"there is no {TASK}", remedy=f"say with --task which input tells tasks apart ({found})")
-    return inputs[0]
+    if not inputs:
+        raise Wrong(f"there is no {TASK}, and no INPUT:* either")
+    if len(inputs) > 1:
+        named = f"{', '.join(inputs[:-1])} and {inputs[-1]} together name the tasks"
+        text = f"{seen.source.name} has no {TASK}; {named} (choose others with --task A,B)"
+        warnings.warn(text, KaratWarning, stacklevel=2)
+    return inputs
+
+
+def _chosen_keys(seen: Peek, options: ExportOptions) -> list[str]:
+    """Return the columns of --task, which may be several with commas between them."""
+    names = str(options.task).split(",") if options.task not in seen.columns else [options.task]
+    return [chosen(seen, replace(options, task=name.strip()), TASK, INPUT) for name in names]
+
+
+def _key(columns: list[str]) -> pl.Expr:
+    return pl.concat_str(columns, separator=BETWEEN, ignore_nulls=len(columns) > 1).alias(KEY)
 
 
 EXPORT = Export(

@@ -1,0 +1,43 @@
+"""For every reader: the votes in a file are those that are counted and those that are reported as left out."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import karat
+from karat.io.readers.exports import FORMATS as EXPORTS
+from tests.support.written_votes import FORMATS, Said
+
+SOME = [Said("t0", "w0", "cat"), Said("t0", "w1", "dog"), Said("t1", "w0", "dog"), Said("t1", "w1", "cat")]
+SAID = st.builds(
+    Said,
+    st.sampled_from(["t0", "t1", "t2", "t3"]),
+    st.sampled_from(["w0", "w1", "w2"]),
+    st.sampled_from(["cat", "dog", ""]),
+    st.booleans(),
+)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@given(more=st.lists(SAID, max_size=12))
+def test_votes_in_a_file_are_counted_or_reported(name: str, more: list[Said]) -> None:
+    written = FORMATS[name]([*SOME, *more])
+    with TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore", karat.KaratWarning)
+        paths = [Path(folder) / file for file in written.files]
+        for path, content in zip(paths, written.files.values(), strict=True):
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+        found = karat.read(paths, **written.options)
+    counts = found.counts
+    assert found.n_votes + counts.repeated + counts.missing + sum(counts.left_out.values()) == written.votes
+
+
+def test_every_export_is_written() -> None:
+    written = {make(SOME).options.get("format") for make in FORMATS.values()}
+    assert set(EXPORTS) <= written
