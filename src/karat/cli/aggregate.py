@@ -146,8 +146,9 @@ class Outputs:
 
 def _local_only_options(reading: o.Reading) -> dict[str, Any]:
     """Return the reading options that do not work on a cluster."""
-    names = ("query", "table", "param", "format", "question", "include", "wide")
-    return {name: getattr(reading, name) for name in names}
+    names = ("query", "table", "param", "format", "question", "include", "wide", "encoding", "separator", "no_header")
+    more = {"header_line": reading.header_line != 1}
+    return {name: getattr(reading, name) for name in names} | more
 
 
 def _not_none(*paths: str | None) -> list[str]:

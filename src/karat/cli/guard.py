@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -19,6 +20,7 @@ from typer.core import TyperGroup
 
 from karat.cli.messages import print_error, warn
 from karat.errors import KaratError, KaratWarning
+from karat.io.databases import is_database, parse
 from karat.system.files import WRITTEN
 
 __all__ = ["Guarded", "report_error"]
@@ -39,25 +41,26 @@ class Guarded(TyperGroup):
     """A group of commands that share one error handler."""
 
     def invoke(self, ctx: Any) -> Any:
-        with guarded():
+        with guarded([*ctx._protected_args, *ctx.args]):
             return super().invoke(ctx)
 
 
 @contextmanager
-def guarded() -> Iterator[None]:
-    """Handle errors here, because Typer would print other messages and use other exit codes."""
+def guarded(words: Sequence[str] = ()) -> Iterator[None]:
+    """Handle errors of the command that these words are: Typer would print other messages and use other exit codes."""
     WRITTEN.clear()
     try:
         with karat_warnings_as_lines():
             yield
     except (KaratError, KeyboardInterrupt, OSError, EOFError) as error:
-        raise typer.Exit(report_error(error)) from error
+        raise typer.Exit(report_error(error, words)) from error
 
 
-def report_error(error: BaseException) -> int:
+def report_error(error: BaseException, words: Sequence[str] = ()) -> int:
     """Print the error and return the exit code."""
     if isinstance(error, KaratError):
-        return _fail(str(error), BAD_INPUT)
+        options = getattr(error, "options", {})
+        return _fail(str(error) + (f"\ntry: {repaired(words, options)}" if options and words else ""), BAD_INPUT)
     if isinstance(error, KeyboardInterrupt):
         what = str(error) or f"{', '.join(map(str, WRITTEN)) or 'nothing'} was written"
         return _fail(f"interrupted; {what}", INTERRUPTED)
@@ -68,6 +71,19 @@ def report_error(error: BaseException) -> int:
         discard_output()
         return _fail(OS_ERROR_MESSAGES[error.errno], BAD_INPUT)
     return report_bug(error)
+
+
+def repaired(words: Sequence[str], options: Mapping[str, str | None]) -> str:
+    """Return the command line with these options, ready to paste."""
+    kept, rest = ["karat"], iter(words)
+    for word in rest:
+        name, has_value, _ = word.partition("=")
+        if name not in options:
+            kept.append(parse(word).name if is_database(word) else word)
+        elif options[name] and not has_value:
+            next(rest, None)  # the value that is replaced
+    added = [word for name, value in options.items() if value is not None for word in (name, value) if word]
+    return shlex.join([*kept, *added])
 
 
 def report_bug(error: BaseException) -> int:
