@@ -72,6 +72,8 @@ class Annotations:
         Names of annotators who have missing votes only.
     counts : Counts
         How many rows were read and how many were left out, and why.
+    columns : tuple of two str
+        What the user calls tasks and annotators: the names of their columns.
 
     Examples
     --------
@@ -94,6 +96,7 @@ class Annotations:
     unlabelled: Names = field(default_factory=lambda: np.empty(0, dtype=object))  # tasks with missing votes only
     never_voted: Names = field(default_factory=lambda: np.empty(0, dtype=object))  # annotators with missing votes only
     counts: Counts = Counts()
+    columns: tuple[str, str] = ("task", "annotator")
 
     @property
     def n_tasks(self) -> int:

@@ -71,6 +71,7 @@ def merge(old: Annotations, new: Annotations, repeated: Repeated = "first") -> M
         unlabelled=_still_missing(old.unlabelled, new.unlabelled, tasks.names),
         never_voted=_still_missing(old.never_voted, new.never_voted, annotators.names),
         counts=_counts(old, new, fresh.counts.repeated),
+        columns=old.columns,
     )
     if repeated == "first":
         touched = touched[_differs(touched, fresh, votes.gold, old, tasks)]

@@ -10,14 +10,18 @@ from karat.votes.names import text_of
 
 __all__ = ["propose"]
 
+MOST_COLUMNS = 100  # of which a proposal is more than a guess
+
 
 def propose(
     columns: Sequence[Any], values: Sequence[Sequence[Any]], lost: Sequence[Role], found: Sequence[Any]
 ) -> dict[str, str | None]:
-    """Return options that name a column for each lost role, or none if there are too few columns.
+    """Return options that name a column for each lost role, or none if there are too few or too many columns.
 
     A label has the fewest different values, a task the most, and an annotator few of them.
     """
+    if len(columns) > MOST_COLUMNS:
+        return {}
     distinct = {
         str(name): len({text_of(value) for value in column if value is not None})
         for name, column in zip(columns, values, strict=True)

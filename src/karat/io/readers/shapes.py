@@ -34,6 +34,7 @@ from karat.votes.names import Coded, text_of
 
 __all__ = ["Guess", "Shape", "alike", "guess_shape", "plain_columns", "say_aside", "shape_of"]
 
+MOST_COLUMNS = 1_000  # that are compared with each other
 MOST_LABELS = 200  # of one column; a column with more holds ids, texts or measurements
 TEXT_LENGTH = 50  # of labels on average; longer ones are texts
 MANY_ROWS = 5  # in which a column of votes repeats itself
@@ -62,7 +63,7 @@ def shape_of(opened: Opened, task: str | None) -> Shape | None:
 def guess_shape(opened: Opened, task: str | None) -> Guess:
     if any(bare_name(column) in LABEL.words for column in opened.columns):
         return Guess()
-    found = _ids(opened.columns, task)
+    found = _ids(opened.columns, task) if len(opened.columns) <= MOST_COLUMNS else None
     if found is None:
         return Guess()
     ids, is_transposed = found
@@ -108,7 +109,9 @@ def _names_each_once(table: Loaded, column: Any) -> bool:
 
 
 def _groups(labels: dict[Any, Coded]) -> list[list[Any]]:
-    """Return the groups of two or more columns that share labels."""
+    """Return the groups of two or more columns that share labels; none if there are too many columns to compare."""
+    if len(labels) > MOST_COLUMNS:
+        return []
     few = {name: coded for name, coded in labels.items() if len(coded.names) <= MOST_LABELS}
     groups = alike({name: set(map(text_of, to_list(coded.names))) for name, coded in few.items()})
     return [names for names in groups if len(names) > 1]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from karat.errors import InputError
-from karat.io.readers.assemble import ReadOptions, assemble, refuse_lost_ids
+from karat.io.readers.assemble import ReadOptions, assemble, refuse_lost_ids, with_columns
 from karat.io.readers.columns import RESPONDENT, TRUTH, bare_name, candidates, columns_of
 from karat.io.readers.table import Opened
 from karat.io.readers.truth import Truth, read_gold
@@ -54,6 +54,7 @@ def read_transposed(
     whole = with_unlabelled(task, who, votes, items)
     annotations = assemble(*whole, truth, options, table.is_text, where)
     counted = count_cells(annotations, int((~np.isin(people.codes, keys)).sum()) * len(columns))
+    counted = with_columns(counted, opened, None, by_annotator)
     return replace(counted, never_voted=_without_truth(counted.never_voted))
 
 

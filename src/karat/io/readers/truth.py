@@ -98,6 +98,11 @@ def _read(truth: Any, columns: dict[Role, str | None], missing: Sequence[Any] | 
         return _of_table(open_table(truth), columns, missing, prefix)
 
 
+def _is_own_output(columns: Sequence[Any]) -> bool:
+    """Return whether Karat wrote this table: its first column is that of the tasks, whatever it is called."""
+    return list(columns[1:5]) == ["label", "confidence", "n_votes", "tied"]
+
+
 @contextmanager
 def _own_options() -> Iterator[None]:
     """Take from an error the options that concern the votes and not the truths."""
@@ -111,6 +116,8 @@ def _own_options() -> Iterator[None]:
 def _of_table(opened: Opened, columns: dict[Role, str | None], missing: Sequence[Any] | None, prefix: str) -> Truth:
     role = TRUTH if columns[LABEL] is None and truth_columns(opened.columns) else LABEL
     wanted = {_with_option(TASK, prefix): columns[TASK], _with_option(role, prefix): columns[LABEL]}
+    if _is_own_output(opened.columns) and columns[TASK] is None and not candidates(opened.columns, TASK):
+        wanted[_with_option(TASK, prefix)] = opened.columns[0]
     with explained(opened), columns_of(opened.name):
         by_task, by_truth = find_columns(opened.columns, wanted)
     table = opened.encode([by_task], [by_truth])

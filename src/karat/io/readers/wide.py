@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.errors import InputError
-from karat.io.readers.assemble import ReadOptions, assemble, refuse_lost_ids
+from karat.io.readers.assemble import ReadOptions, assemble, refuse_lost_ids, with_columns
 from karat.io.readers.columns import (
     ANNOTATOR,
     LABEL,
@@ -67,7 +67,7 @@ def read_wide(
         Coded(tasks.codes[row], tasks.names), Coded(names.codes[column], names.names), labels, tasks
     )
     annotations = assemble(*whole, truth, options, table.is_text, where)
-    return count_cells(annotations, len(table.frame) * len(columns))
+    return with_columns(count_cells(annotations, len(table.frame) * len(columns)), opened, by_task, None)
 
 
 def id_column(opened: Opened, role: Role, name: str | None, others: set[Any]) -> tuple[Opened, Any]:
