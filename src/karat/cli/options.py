@@ -11,6 +11,7 @@ from karat.cli.database import Param, Query, Table, parameters
 from karat.cli.exports import ALL, Format, GoldFromExport, Include, Question
 from karat.cli.groups import with_groups
 from karat.cli.settings import method_from_options, split_commas
+from karat.cli.text_files import Encoding, HeaderLine, NoHeader, Separator
 from karat.engines.registry import ENGINES
 from karat.errors import InputError
 from karat.io.formulas import ESCAPE
@@ -116,43 +117,6 @@ Alias = Annotated[
         metavar="FILE",
         help="A table of two columns: spellings of labels, and the classes that they mean.",
         rich_help_panel=COLUMNS_PANEL,
-    ),
-]
-Encoding = Annotated[
-    str | None,
-    typer.Option(
-        "--encoding",
-        metavar="NAME",
-        help="The encoding of a text file that is not UTF-8, e.g. latin-1 or cp1252.",
-        rich_help_panel=COLUMNS_PANEL,
-    ),
-]
-Separator = Annotated[
-    str | None,
-    typer.Option(
-        "--separator",
-        metavar="CHARACTER",
-        help="The character between the columns of a text file, or tab, if it is not found.",
-        rich_help_panel=COLUMNS_PANEL,
-    ),
-]
-NoHeader = Annotated[
-    bool,
-    typer.Option(
-        "--no-header",
-        help="The columns have no names: name them by number, e.g. --task 1 --annotator 2 --label 3.",
-        rich_help_panel=COLUMNS_PANEL,
-    ),
-]
-HeaderLine = Annotated[
-    int,
-    typer.Option(
-        "--header-line",
-        metavar="N",
-        min=1,
-        help="The line with the names of the columns, if a title is above it.",
-        rich_help_panel=COLUMNS_PANEL,
-        show_default=False,
     ),
 ]
 Repeated = Annotated[

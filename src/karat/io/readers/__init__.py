@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from karat.errors import InputError
 from karat.io.databases import is_database
 from karat.io.readers.alias import read_alias
 from karat.io.readers.assemble import ReadOptions
 from karat.io.readers.batches import Progress, WatchReading
+from karat.io.readers.chosen import Columns
 from karat.io.readers.database import open_database
 from karat.io.readers.dialect import Dialect
 from karat.io.readers.exports import TABLE, TRANSPOSED, find_export, look, nested_hint
@@ -226,25 +227,6 @@ def read_each(
     export_options = ExportOptions(task, question, gold is True, frozenset(_as_list(include) or ()))
     votes = Dialect(encoding, separator, int(header)).apply(votes)
     return _read(votes, Columns(task), format, export_options, options)
-
-
-class Columns(NamedTuple):
-    """The columns of a plain table that the user names."""
-
-    task: str | None = None
-    annotator: str | Sequence[str] | None = None
-    label: str | None = None
-    wide: bool = False
-
-    @property
-    def names(self) -> list[Any]:
-        """The columns of tasks, annotators and labels that the user names."""
-        return [name for name in (self.task, self.annotator, self.label) if isinstance(name, str)]
-
-    @property
-    def say_table(self) -> bool:
-        """Whether the user names columns that only a plain table has."""
-        return self.wide or self.annotator is not None or self.label is not None
 
 
 def _read(
