@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 
+from karat.kernels.compiling import watch_compiler
 from karat.kernels.kept import KeptCode
 
 __all__ = ["MAX_UNROLLED", "ONE", "ZERO", "fixed_length", "inlined", "kernel", "kernel_as_written"]
@@ -23,6 +24,8 @@ FAST_SUMS = {"reassoc", "contract", "nsz", "arcp"}
 IN_ORDER = {"contract", "nsz"}
 
 MAX_UNROLLED = 8
+
+watch_compiler()
 
 
 def kernel(function: Function) -> Function:
