@@ -10,6 +10,7 @@ import pytest
 
 import karat
 from karat.api.result import Result
+from karat.engines import blocks
 from karat.kernels import few_votes
 from karat.kernels.labels import decide
 from karat.kernels.lookup import first_rows
@@ -130,3 +131,19 @@ def test_a_whole_fit(both: Any, method: str) -> None:
     few, many = both(fitted)
     names = ("posterior", "label_codes", "tied", "accuracy", "agreement")
     same([getattr(few, name) for name in names], [getattr(many, name) for name in names])
+
+
+@pytest.mark.parametrize("method", ["ptbcc", "ds"])
+def test_one_version_for_all_numbers_of_classes_of_few_votes(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    few = karat.aggregate(votes(5), method)
+    monkeypatch.setattr(blocks, "MIN_UNROLLED_VOTES", 0)
+    np.testing.assert_allclose(few.posterior, karat.aggregate(votes(5), method).posterior, rtol=0, atol=1e-12)
+
+
+def test_the_version_depends_on_the_votes_of_the_block_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = votes(3)
+    small, large = blocks.cut(found, np.zeros((found.n_tasks, 3)), np.array([900.0]))
+    assert isinstance(small.classes, np.ndarray)
+    assert len(small.classes) == 3
+    monkeypatch.setattr(blocks, "MIN_UNROLLED_VOTES", 1000)
+    assert (type(small.classes), large.classes) == (np.ndarray, (0, 1, 2))
