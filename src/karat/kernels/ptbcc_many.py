@@ -1,4 +1,4 @@
-"""One sweep of PTBCC for many classes, or few votes: the sums of (10) and (12) cell by cell, without K x K work per task.
+"""One sweep of PTBCC for many classes or few votes: the sums of (10) and (12) cell by cell, not K x K work per task.
 
 Tasks are processed in short runs, so that exponentials are computed in long buffers and all scratch stays in the cache.
 The names and equations are those of ptbcc.py.
