@@ -12,7 +12,8 @@ import pytest
 import karat
 from karat import Annotations
 from karat.api.fit import fit
-from karat.fitting.progress import COMPILING, compiling, in_notebook, on_terminal
+from karat.fitting.progress import in_notebook, on_terminal
+from karat.kernels.compiling import COMPILING, compiling
 
 ROOT = Path(__file__).resolve().parents[1]
 
