@@ -164,7 +164,7 @@ takes more than a second, a line on standard error says so once; it is a warning
 
 `pip install karat` brings 21 packages, which take 640 MB on disk: llvmlite and Numba 210, Polars 180, SciPy 140, NumPy
 75 MB. The command line reads votes and fits the default method with these; everything else is in extras
-(`karat[report]`, `karat[studio]`, ...).
+(report, studio, ...).
 """.replace("{other}", str(OTHER))
 
 

@@ -117,7 +117,7 @@ def test_a_file_with_a_hash_in_its_name(tmp_path: Path) -> None:
 def test_the_library_is_asked_for_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = xlsx(tmp_path / "v.xlsx", {"A": LONG})
     monkeypatch.setitem(sys.modules, "fastexcel", None)
-    with pytest.raises(InputError, match=r'v\.xlsx is a workbook; to read it, install "karat\[excel\]"'):
+    with pytest.raises(InputError, match=r"v\.xlsx is a workbook; to read it: pip install 'karat\[excel\]'"):
         read(path)
 
 
