@@ -19,7 +19,7 @@ import karat
 from karat.kernels import compiling
 compiling.SECONDS_BEFORE_LOG = 0.01
 votes = karat.Annotations.from_arrays([1, 1, 2, 2], list("abab"), list("xyxx"))
-karat.aggregate(votes)
+karat.aggregate(votes, "mv")
 karat.aggregate(votes, "ds")
 """
 
