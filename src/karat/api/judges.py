@@ -341,12 +341,9 @@ def assess(
     if isinstance(log, JudgeLog) and gold is not None:
         verdicts = with_gold(verdicts, gold)
     answers = merge(verdicts, torn)
-    if not answers.votes.n_votes:
-        raise InputError('every answer of every judge is torn, so there is nothing to label by; use torn="tie"')
     result = run(Run(answers.votes, method=method))
-    # The gold corrects a posterior that has not seen it.
-    without = answers.votes.gold == MISSING
-    blind = result if without.all() else _without_gold(answers, method)
+    has_gold = (answers.votes.gold != MISSING).any()
+    blind = _without_gold(answers, method) if has_gold else result
     correlated = correlated_annotators(blind)
     found = scores(verdicts, answers, credits(answers, blind), _partners(correlated))
     return JudgeReport(verdicts, result, found, correlated, torn, answers, item_posterior(answers, blind))

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from scipy.sparse import coo_array
 
 __all__ = ["Games", "Strengths", "fit_strengths"]
 
@@ -68,12 +69,14 @@ def fit_strengths(games: Games, *, learn_weights: bool = True, n_draws: int = 50
 
 def _cells(games: Games) -> tuple[Games, Floats, Integers]:
     """Sum equal games; return the distinct ones, their weights, and the cell of each game."""
-    table = np.stack([games.a, games.b, games.judge, games.order.astype(np.int64), games.outcome])
-    distinct, cell_of = np.unique(table, axis=1, return_inverse=True)
-    cell_of = cell_of.reshape(-1)
+    sizes = (games.n_systems, games.n_systems, games.n_judges, 3, 3)
+    key = np.ravel_multi_index((games.a, games.b, games.judge, games.order.astype(np.int64) + 1, games.outcome), sizes)
+    distinct, cell_of = np.unique(key, return_inverse=True)
+    a, b, judge, order, outcome = np.unravel_index(distinct, sizes)
     counts = np.bincount(cell_of, games.weight).astype(float)
-    a, b, judge, order, outcome = distinct
-    cells = Games(a, b, judge, order.astype(float), outcome, counts, a, games.n_systems, games.n_judges, games.n_items)
+    cells = Games(
+        a, b, judge, order.astype(np.float64) - 1, outcome, counts, a, games.n_systems, games.n_judges, games.n_items
+    )
     return cells, counts, cell_of
 
 
@@ -85,7 +88,7 @@ class Model:
         sizes = [n_systems, n_judges, n_judges, n_judges if learn_weights else 0]
         self.ends = np.cumsum(sizes)
         spread = (STRENGTH_SD, POSITION_SD, TIE_SD, DISCRIMINATION_SD)
-        self.precision = np.repeat([1 / sd**2 for sd in spread], sizes)
+        self.precision: Floats = np.repeat(np.array([1 / sd**2 for sd in spread]), sizes)
 
     def split(self, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         theta, position, tie, free = np.split(x, self.ends[:-1])
@@ -98,25 +101,25 @@ class Model:
         value = -float(counts @ log_p) + 0.5 * float(self.precision @ x**2)
         return value, self.precision * x - self._gradient(parts * counts)
 
-    def scores(self, x: Floats, cell: Integers, row: Integers, n_rows: int, weight: Floats) -> Floats:
-        """[rows, parameters] Return the gradient of the log likelihood of each row of games."""
+    def scores(self, x: Floats) -> Floats:
+        """[cells, parameters] Return the gradient of the log likelihood of one game of each cell."""
         _, parts = self._derivatives(x)
-        found = np.zeros((n_rows, len(x)))
+        found = np.zeros((len(self.cells.a), len(x)))
+        rows = np.arange(len(found))
         for column, values in self._columns(parts):
-            np.add.at(found, (row, column[cell]), (values[cell] * weight))
+            found[rows, column] += values
         return self._centred(found)
 
     def step(self, x: Floats, counts: Floats, gradient: Floats) -> Floats:
         """Return the Newton step of this gradient."""
-        step: Floats = np.linalg.solve(self.hessian(x, counts), gradient)
-        return step
+        return np.asarray(np.linalg.solve(self.hessian(x, counts), gradient), dtype=np.float64)
 
     def hessian(self, x: Floats, counts: Floats) -> Floats:
         """Return the second derivatives of the loss, as differences of its gradient."""
         width = 1e-4
         shifts = np.eye(len(x)) * width
         rows = [(self.loss(x + h, counts)[1] - self.loss(x - h, counts)[1]) / (2 * width) for h in shifts]
-        matrix = np.array(rows)
+        matrix: Floats = np.array(rows)
         return (matrix + matrix.T) / 2 + 1e-9 * np.eye(len(x))
 
     def _derivatives(self, x: Floats) -> tuple[Floats, Floats]:
@@ -160,13 +163,12 @@ def _draws(
 ) -> Floats:
     """[B, S] Draw items with replacement, and take one Newton step for each draw."""
     rng = np.random.default_rng(seed)
-    scores = model.scores(best, cell_of, games.item, games.n_items, games.weight)
+    shape = (games.n_items, len(counts))
+    scores = coo_array((games.weight, (games.item, cell_of)), shape=shape).tocsr() @ model.scores(best)
     scores = scores[np.bincount(games.item, minlength=games.n_items) > 0]
-    n = len(scores)
     inverse = np.linalg.inv(model.hessian(best, counts))
-    found = np.empty((n_draws, games.n_systems))
-    for b in range(n_draws):
-        extra = np.bincount(rng.integers(0, n, n), minlength=n) - 1.0
-        theta = best + inverse @ (extra @ scores)
-        found[b] = model.split(theta)[0]
-    return found
+    influence = scores @ inverse[:, : games.n_systems]  # of each item on the strengths
+    influence -= influence.mean(axis=1, keepdims=True)
+    n, theta = len(influence), model.split(best)[0]
+    weights = (np.bincount(rng.integers(0, n, n), minlength=n) - 1.0 for _ in range(n_draws))
+    return np.array([theta + weight @ influence for weight in weights])

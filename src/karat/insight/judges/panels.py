@@ -7,9 +7,8 @@ posterior, corrected by gold where there is enough.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -26,9 +25,9 @@ __all__ = ["JudgeComparison", "Members", "Panel", "compare_panels", "every_panel
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-MOST_ITEMS = 5000  # of a sample that panels are compared on; items with gold come first
+MOST_ITEMS = 4000  # of a sample that panels are compared on; items with gold come first
 ALL_PANELS_OF = 10  # with more judges, panels are extended from the best ones of each size
-BEAM = 40  # panels of each size that are extended
+BEAM = 20  # panels of each size that are extended
 LARGEST_PANEL = 9
 MIN_GAIN = 0.005  # in accuracy, for which a dearer panel is listed
 ACCURACY_MARGIN = 0.02  # accuracies are kept this far from 0 and 1
@@ -127,40 +126,33 @@ def log_odds(accuracy: Floats, n_classes: int) -> Floats:
     """Return the weight of a vote: 0 for a judge no better than chance."""
     chance = 1 / n_classes
     bounded = np.clip(np.nan_to_num(accuracy, nan=chance), ACCURACY_MARGIN, 1 - ACCURACY_MARGIN)
-    return np.maximum(logit(bounded) - logit(chance), 1e-3)
+    return np.asarray(np.maximum(logit(bounded) - logit(chance), 1e-3))
 
 
-def every_panel(members: Members) -> Iterator[Integers]:
-    """Yield the panels to consider, as rows of 0 and 1: all of them, or extensions of the best ones of each size."""
+def every_panel(members: Members) -> NDArray[np.bool_]:
+    """Return the panels to consider, as rows of booleans: all of them, or extensions of the best ones of each size."""
     J = len(members.names)
     if J <= ALL_PANELS_OF:
-        yield np.array(
-            [[j in chosen for j in range(J)] for n in range(1, J + 1) for chosen in combinations(range(J), n)]
-        )
-        return
-    panels = np.eye(J, dtype=bool)
-    for _ in range(min(LARGEST_PANEL, J)):
-        yield panels
-        best = panels[np.argsort(-_mean_credit(members, panels), kind="stable")[:BEAM]]
-        longer = (best[:, None, :] | np.eye(J, dtype=bool)[None]).reshape(-1, J)
-        panels = np.unique(longer[longer.sum(axis=1) == best[0].sum() + 1], axis=0)
-    yield np.ones((1, J), dtype=bool)
+        return (np.arange(1, 2**J)[:, None] >> np.arange(J) & 1).astype(bool)
+    panels, single = [np.eye(J, dtype=bool)], np.eye(J, dtype=bool)
+    for size in range(2, min(LARGEST_PANEL, J) + 1):
+        longer = (panels[-1][:, None, :] | single[None]).reshape(-1, J)
+        longer = np.unique(longer[longer.sum(axis=1) == size], axis=0)
+        panels.append(longer[np.argsort(-_mean_credit(members, longer), kind="stable")[:BEAM]])
+    return np.concatenate([*panels, np.ones((1, J), dtype=bool)])
 
 
 def frontier(members: Members) -> list[Panel]:
     """Return the panels that are more accurate than every cheaper one, the cheapest first."""
-    masks = np.concatenate(list(every_panel(members))).astype(bool)
-    cost = masks @ members.price
-    if (members.gold >= 0).sum() >= MIN_GOLD:
-        accuracy = np.array([panel.accuracy.value for panel in score_panels(members, masks)])
-    else:
-        accuracy = _mean_credit(members, masks)
+    masks = every_panel(members)
+    panels = score_panels(members, masks) if (members.gold >= 0).sum() >= MIN_GOLD else []
+    accuracy = [panel.accuracy.value for panel in panels] or _mean_credit(members, masks).tolist()
     best, kept = -np.inf, []
-    for row in np.lexsort((-accuracy, cost)):
+    for row in np.lexsort((-np.array(accuracy), masks @ members.price)).tolist():
         if accuracy[row] > best + MIN_GAIN:
             best = accuracy[row]
             kept.append(row)
-    return score_panels(members, masks[kept])
+    return [panels[row] for row in kept] if panels else score_panels(members, masks[kept])
 
 
 def score_panels(members: Members, masks: NDArray[np.bool_]) -> list[Panel]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import bdtr
 
 from karat.insight.judges.shares import Share, Z, wilson
 from karat.io.readers.judge_logs import JudgeLog
@@ -25,30 +26,24 @@ def position_bias(log: JudgeLog) -> list[tuple[Share, float]]:
     """
     used = (log.answer != MISSING) & (log.first >= 0)
     follows = np.where(log.answer == log.first, 1.0, np.where(log.answer == 1 - log.first, -1.0, 0.0))
-    key, order = _pair_keys(log, used), log.first[used]
-    pairs, place = np.unique(key, return_inverse=True)
-    n, sums = (
-        np.stack([np.bincount(place[order == o], weights, minlength=len(pairs)) for o, weights in by_order])
-        for by_order in (
-            [(o, None) for o in (0, 1)],
-            [(o, follows[used][order == o]) for o in (0, 1)],
-        )
-    )
-    both = (n > 0).all(axis=0)
-    per_pair = np.where(both, (sums / np.maximum(n, 1)).sum(axis=0) / 2, sums.sum(axis=0) / n.sum(axis=0))
+    pairs, place = np.unique(_pair_keys(log, used), return_inverse=True)
+    cell = place * 2 + log.first[used]
+    n = np.bincount(cell, minlength=2 * len(pairs)).reshape(-1, 2)
+    sums = np.bincount(cell, follows[used], minlength=2 * len(pairs)).reshape(-1, 2)
+    both: NDArray[np.bool_] = n.min(axis=1) > 0
+    balanced = (sums / np.maximum(n, 1)).sum(axis=1) / 2
+    per_pair = np.where(both, balanced, sums.sum(axis=1) / n.sum(axis=1))
     judge = pairs // log.n_items
     return [_bias(per_pair[judge == j], both[judge == j]) for j in range(log.n_judges)]
 
 
 def _bias(values: Floats, both: NDArray[np.bool_]) -> tuple[Share, float]:
-    from scipy.stats import binomtest
-
     values = values[both] if both.any() else values
     n = len(values)
     if n == 0:
         return NOTHING, np.nan
     toward, against = int((values > 0).sum()), int((values < 0).sum())
-    p = float(binomtest(toward, toward + against).pvalue) if toward + against else 1.0
+    p = min(2 * float(bdtr(min(toward, against), toward + against, 0.5)), 1.0)
     mean = float(values.mean())
     spread = (float((values**2).sum()) + 2) / (n + 2) - mean**2  # two more items, one each way: never zero
     error = float(np.sqrt(spread / (n + 2)))

@@ -213,7 +213,7 @@ def _wins(games: Games) -> tuple[Floats, NDArray[np.int64]]:
     forward, backward = games.a * S + games.b, games.b * S + games.a
     wins = np.bincount(forward, points, minlength=S * S) + np.bincount(backward, 1 - points, minlength=S * S)
     n = np.bincount(forward, minlength=S * S) + np.bincount(backward, minlength=S * S)
-    return wins.reshape(S, S), n.reshape(S, S)
+    return wins.reshape(S, S).astype(float), n.reshape(S, S).astype(np.int64)
 
 
 def _against_average(theta: Floats, nu: float) -> Floats:

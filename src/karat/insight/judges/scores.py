@@ -146,7 +146,7 @@ def scores(log: JudgeLog, answers: Answers, credit: Credit, partners: dict[str, 
 
 
 def _is_tie(log: JudgeLog) -> NDArray[np.bool_]:
-    return log.answer == (len(log.class_names) - 1 if log.kind == "pairwise" else MISSING)
+    return np.asarray(log.answer == (len(log.class_names) - 1 if log.kind == "pairwise" else MISSING))
 
 
 def _agreement(log: JudgeLog, answers: Answers) -> list[Share]:

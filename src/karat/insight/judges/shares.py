@@ -15,6 +15,7 @@ Z = float(ndtri(0.975))
 # How far the accuracy that the posterior expects is off: root mean square over the judges of real panels with known
 # truths, mean over families of data sets (bench/judges.py --real). No number of items makes it smaller; gold does.
 MODEL_ERROR = 0.09
+MOST_WEIGHT = 3.0  # of what the posterior expects; more than 1 where it is too cautious
 
 
 class Share(NamedTuple):
@@ -75,7 +76,7 @@ def _estimate(expected: Floats, known: Floats) -> tuple[float, float]:
     n, n_all = len(truth), len(expected)
     spread = float(guess.var(ddof=1))
     weight = float(np.cov(truth, guess)[0, 1]) / (spread * (1 + n / n_all)) if spread > 0 else 0.0
-    weight = min(max(weight, 0.0), 1.0)
+    weight = min(max(weight, 0.0), MOST_WEIGHT)
     value = float(truth.mean()) + weight * (float(expected.mean()) - float(guess.mean()))
     variance = float((truth - weight * guess).var(ddof=1)) / n + weight**2 * float(expected.var(ddof=1)) / n_all
     return value, variance
