@@ -20,6 +20,7 @@ from karat.insight.judges.notebook import judges_html
 from karat.insight.judges.panels import JudgeComparison, Members, Panel, compare_panels, frontier, log_odds, sample
 from karat.insight.judges.ranking import Ranking, Weights, rank_systems
 from karat.insight.judges.scores import MIN_GOLD, JudgeScore, credits, item_posterior, scores
+from karat.insight.judges.shares import MODEL_ERROR
 from karat.io.readers.judge_logs import JudgeLog, read_judge_log
 from karat.io.readers.judge_logs.log import Kind, with_gold
 from karat.methods.registry import DEFAULT_METHOD
@@ -140,8 +141,8 @@ class JudgeReport:
         found = list(self.log.notes)
         if n_gold < MIN_GOLD:
             found.append(
-                f"Accuracies are what the posterior expects. On real panels of LLM judges they were off by 9 points; "
-                f"known truths of {MIN_GOLD} or more random items (gold) give unbiased ones."
+                f"accuracies are what the posterior expects, which was off by {100 * MODEL_ERROR:.0f} points on real "
+                f"panels; known truths of {MIN_GOLD} or more random items (gold) make them unbiased"
             )
         return found + self.correlated.warnings
 
@@ -155,6 +156,26 @@ class JudgeReport:
         """
         rows = [_row(one) for one in sorted(self.scores, key=lambda one: -one.accuracy.value)]
         return make_frame({name: [row[name] for row in rows] for name in rows[0]}, like=np.empty(0))
+
+    def labels(self) -> Any:
+        """Return the label of every item that has one, by all judges and the gold.
+
+        Returns
+        -------
+        data frame
+            The item, its label (for pairs of systems: both systems and the winner), the confidence, and the number of
+            judges that answered.
+        """
+        log, result, items = self.log, self.result, self._answers.voted
+        columns: dict[str, Any] = {"item": [log.item_names[i] for i in items]}
+        label = [str(name) for name in to_list(result.label)]
+        if log.system_names:
+            sides = [[log.system_names[s] for s in side[items]] for side in (log.system_a, log.system_b)]
+            better = {str(name): side for name, side in zip(log.class_names, sides, strict=False)}
+            label = [better[name][row] if name in better else name for row, name in enumerate(label)]
+            columns |= {"system_a": sides[0], "system_b": sides[1]}
+        columns |= {"label": label, "confidence": result.confidence, "n_judges": result.votes_per_task}
+        return make_frame(columns, like=np.empty(0))
 
     def compare(self, first: str | Sequence[str], second: str | Sequence[str]) -> JudgeComparison:
         """Compare two judges or panels on the items that both answered.

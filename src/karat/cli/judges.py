@@ -100,11 +100,10 @@ def _prices(given: list[str] | None) -> dict[str, float] | None:
 
 def _write(found: JudgeReport, output: str | None, labels: str | None, report: str | None) -> None:
     from karat.cli.outputs import Write, frame_writer, write_all
-    from karat.io.writers import write_labels
 
     makers: dict[str | None, Write] = {
         output: frame_writer(found.table),
-        labels: lambda path: write_labels(found.result, path),
+        labels: frame_writer(found.labels),
         report: found.report,
     }
     write_all({path: make for path, make in makers.items() if path is not None})

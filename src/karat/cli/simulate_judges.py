@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 __all__ = ["write_judge_log"]
 
+GOLD_EVERY = 4  # gold.csv has the truth of every fourth item
+
 
 def write_judge_log(n_judges: int, n_items: int, out: str, kind: str, seed: int) -> None:
     """Write the log, the truths, and what judges and systems are like, into a folder."""
@@ -24,13 +26,13 @@ def write_judge_log(n_judges: int, n_items: int, out: str, kind: str, seed: int)
     if folder.suffix and not folder.is_dir():
         raise InputError(f"--judges writes several files, so {out} must be a folder; leave out the extension")
     drawn = simulate_log(draw_judges(n_judges, seed=seed), n_items, seed)
-    paths = {name: str(folder / f"{name}.{kind}") for name in ("log", "truth", "judges", "systems")}
+    paths = {name: str(folder / f"{name}.{kind}") for name in ("log", "truth", "gold", "judges", "systems")}
     frames = _frames(drawn)
     with prepared(folder):
         check_outputs(paths.values(), [], [])
         write_all({path: frame_writer(lambda name=name: frames[name]) for name, path in paths.items()})
     n_verdicts = len(drawn.columns["item"])
-    say(f"wrote {paths['log']} ({count(n_verdicts, 'verdict')}), and the truth beside it: {', '.join(frames)[5:]}")
+    say(f"wrote {paths['log']} ({count(n_verdicts, 'verdict')}), with truth, gold, judges and systems beside it")
 
 
 def _frames(drawn: JudgeSimulation) -> dict[str, Any]:
@@ -46,4 +48,5 @@ def _frames(drawn: JudgeSimulation) -> dict[str, Any]:
     }
     systems = {"system": process.system_names, "strength": process.strength}
     tables = {"log": drawn.columns, "truth": drawn.truth, "judges": judges, "systems": systems}
-    return {name: pl.DataFrame(columns) for name, columns in tables.items()}
+    frames = {name: pl.DataFrame(columns) for name, columns in tables.items()}
+    return frames | {"gold": frames["truth"].gather_every(GOLD_EVERY)}

@@ -59,7 +59,7 @@ def ranking_html(ranking: Ranking) -> str:
 def with_interval(share: Share) -> str:
     if share.value != share.value:  # NaN
         return "–"
-    return f"{share.value:.2f} [{share.low:.2f}, {share.high:.2f}]"
+    return f"{share.value:z.2f} [{share.low:z.2f}, {share.high:z.2f}]"
 
 
 def percent(share: float) -> str:

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 Z = float(ndtri(0.975))
 # How far the accuracy that the posterior expects is off: root mean square over the judges of real panels with known
 # truths, mean over families of data sets (bench/judges.py --real). No number of items makes it smaller; gold does.
-MODEL_ERROR = 0.09
+MODEL_ERROR = 0.10
 MOST_WEIGHT = 3.0  # of what the posterior expects; more than 1 where it is too cautious
 
 
