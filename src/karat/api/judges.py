@@ -250,7 +250,15 @@ class JudgeReport:
         from karat.report import write_report
         from karat.report.views.judges import judges_view
 
-        write_report(self.result, path, title="Panel of LLM judges", judges=judges_view(self))
+        can_rank = self.log.kind == "pairwise" and bool(self.log.system_names)
+        try:
+            ranking = self.rank() if can_rank else None
+        except InputError as error:  # systems that were never compared with each other
+            ranking, notes = None, [*self.notes, str(error)]
+        else:
+            notes = self.notes
+        found = judges_view(self.scores, self.correlated, self.panels(), ranking, notes)
+        write_report(self.result, path, title="Panel of LLM judges", judges=found)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as plain values, for JSON.

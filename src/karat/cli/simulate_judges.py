@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ def write_judge_log(n_judges: int, n_items: int, out: str, kind: str, seed: int)
     frames = _frames(drawn)
     with prepared(folder):
         check_outputs(paths.values(), [], [])
-        write_all({path: frame_writer(lambda name=name: frames[name]) for name, path in paths.items()})
+        write_all({path: frame_writer(partial(frames.__getitem__, name)) for name, path in paths.items()})
     n_verdicts = len(drawn.columns["item"])
     say(f"wrote {paths['log']} ({count(n_verdicts, 'verdict')}), with truth, gold, judges and systems beside it")
 
