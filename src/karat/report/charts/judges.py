@@ -35,8 +35,8 @@ def _position(judges: Judges) -> Spec:
         for one in judges.rows
         if one.position
     ]
-    title = "share of verdicts that follow the position (left: second, right: first)"
-    return _intervals(rows, "judge", alt.Axis(title=title, format=SHARE, tickCount=5), ORANGE)
+    axis = alt.Axis(title="verdicts that follow the position", format=SHARE, tickCount=5)
+    return _intervals(rows, "judge", axis, ORANGE)
 
 
 def _ranking(judges: Judges) -> Spec:
@@ -65,17 +65,18 @@ def _intervals(rows: list[dict[str, Any]], name: str, axis: alt.Axis, colour: st
 
 def _pairs(judges: Judges) -> Spec:
     """Return a map of pairs of judges: a stronger colour means more excess agreement."""
-    n = len({pair.one for pair in judges.pairs})
-    order = [one.judge for one in judges.rows]
+    names = [one.judge for one in judges.rows]
+    excess = {(pair.one, pair.other): pair.excess for pair in judges.pairs}
+    rows = [{"one": a, "other": b, "excess": excess.get((a, b), 0.0)} for a in names for b in names]
     base = alt.Chart(data()).encode(
-        x=alt.X("one:N", title=None, sort=order, axis=alt.Axis(labelAngle=-40, ticks=False, domain=False)),
-        y=alt.Y("other:N", title=None, sort=order, axis=alt.Axis(ticks=False, domain=False)),
+        x=alt.X("one:N", title=None, sort=None, axis=alt.Axis(labelAngle=-40, ticks=False, domain=False)),
+        y=alt.Y("other:N", title=None, sort=None, axis=alt.Axis(ticks=False, domain=False)),
         tooltip=[alt.Tooltip("one:N"), alt.Tooltip("other:N"), alt.Tooltip("excess:Q", format=".2f")],
     )
     fill = alt.FillOpacity("excess:Q", scale=alt.Scale(domain=[0, 0.5], range=[0.02, 1], clamp=True), legend=None)
     cell = base.mark_rect(color=BLUE, stroke=INK, strokeOpacity=0.12).encode(fillOpacity=fill)
-    chart = cell.properties(width="container", height=max(ROW_HEIGHT * n, 80))
-    return spec_of(chart, rows=[vars(pair) for pair in judges.pairs])
+    chart = cell.properties(width="container", height=max(ROW_HEIGHT * len(names), 80))
+    return spec_of(chart, rows=rows)
 
 
 def _panels(judges: Judges) -> Spec:

@@ -41,6 +41,8 @@ def read_judge_log(
     """Read a judge log; see `karat.judges.read`."""
     if verdicts not in ("position", "answer"):
         raise InputError(f'verdicts must be "position" or "answer", not {verdicts!r}')
+    if kind not in (None, "pairwise", "pointwise"):
+        raise InputError(f'kind must be "pairwise" or "pointwise", not {kind!r}')
     if isinstance(log, JudgeLog):
         return log
     sources = sources_of(log) if is_files(log) else []
