@@ -96,7 +96,8 @@ def _undocumented_fields(path: str, thing: type) -> Iterator[str]:
     if not is_dataclass(thing) or issubclass(thing, Estimator):
         return
     documented = {name for entry in get_doc_object(thing)["Attributes"] for name in entry.name.split(", ")}
-    missing = [field.name for field in fields(thing) if field.name not in documented]
+    public = [field.name for field in fields(thing) if not field.name.startswith("_")]
+    missing = [name for name in public if name not in documented]
     if missing:
         yield f"{path}: Attributes {', '.join(missing)} not documented"
 

@@ -279,3 +279,21 @@ def test_contradictions_after_every_swap_are_said():
     frame = table(item=sorted([*range(n)] * 2), judge=["j"] * 2 * n, order=["AB", "BA"] * n, verdict=["A"] * 2 * n)
     assert "--verdicts answer" in read(frame).notes[0]
     assert read(frame, verdicts="answer").notes == []
+
+
+def test_what_is_not_used_is_said():
+    rows = {"item": [1, 1], "judge": ["a", "b"], "verdict": ["pass", "fail"], "cost": ["$0.5", "free"]}
+    log = read(table(**rows, order=["XY", "YX"]))
+    assert log.cost[0] == 0.5
+    assert [note.split(" is not used")[0].split(" values")[0] for note in log.notes] == ['the column "order"', "1"]
+    with pytest.raises(InputError, match='the column "order" has other values than AB and BA'):
+        read(table(**rows, order=["XY", "YX"]), order="order")
+
+
+@pytest.mark.parametrize("games", ["x", [], None, [{"said": 1}], [1]])
+@pytest.mark.parametrize(
+    "row", [{"pair_id": 1, "judgments": ...}, {"question_id": 1, "judge": "j", "model": "m", "games": ...}]
+)
+def test_damaged_judgements_are_refused_in_words(tmp_path, row, games):
+    with pytest.raises(InputError, match=r"log\.jsonl"):
+        read(lines(tmp_path / "log.jsonl", {name: games if value is ... else value for name, value in row.items()}))

@@ -82,7 +82,7 @@ def _votes(
     """Return whole answers as votes, and the item of each task."""
     whole = share.max(axis=1) == 1
     if not whole.any():
-        raise InputError("every answer of every judge is torn, so there is nothing to label by; count them as ties")
+        raise InputError("every answer of every judge is torn, so there is nothing to label by (see --torn)")
     label = np.where(whole, share.argmax(axis=1), MISSING).astype(np.int32)
     voted = np.flatnonzero(np.bincount(item[whole], minlength=log.n_items))
     known = np.flatnonzero(gold[voted] != MISSING)

@@ -36,7 +36,7 @@ def pairwise_log(table: pl.DataFrame, source: str, *, is_placed: bool, by_positi
     """Make the log of a table whose columns are text with the names of their roles."""
     table, notes = _without_own_opponents(table)
     flip, a, b = _sides(table)
-    row_first = _row_first(table, a, b, source, notes, is_placed)
+    row_first = _row_first(table, a, is_placed)
     meaning = _meanings(table, source)
     side = _side(meaning, row_first, by_position)
     answer = _undo(side, flip)
@@ -85,11 +85,9 @@ def _sides(table: pl.DataFrame) -> tuple[NDArray[np.bool_], Any, Any]:
     return flip, low, high
 
 
-def _row_first(table: pl.DataFrame, a: Any, b: Any, source: str, notes: list[str], is_placed: bool) -> Integers:
+def _row_first(table: pl.DataFrame, a: Any, is_placed: bool) -> Integers:
     """Return which answer of the row was shown first: 0, 1, or -1 if that is not known."""
     orders = _orders(table.get_column("order")) if "order" in table.columns else None
-    if "order" in table.columns and orders is None:
-        notes.append(f"{source}: the column of orders has other values than AB and BA and is ignored")
     if orders is not None and not (a is not None and _is_exchanged(table)):
         return orders
     known = 0 if a is not None and is_placed else -1

@@ -51,10 +51,27 @@ def read_judge_log(
     opened = _with_judges(open_sources(sources) if sources else open_table(log), columns.get("judge"))
     frame, chosen = _frame_and_columns(opened, columns)
     table = _standard(frame, chosen)
+    if columns.get("order") is not None and not has_order(table):
+        raise InputError(f'{opened.name}: the column "{chosen.order}" has other values than AB and BA; see --order')
     kind = kind or _kind(table, chosen)
     if kind == "pointwise":
-        return pointwise_log(table, opened.name)
-    return pairwise_log(table, opened.name, is_placed=chosen.is_placed, by_position=verdicts == "position")
+        found = pointwise_log(table, opened.name)
+    else:
+        by_position = verdicts == "position"
+        found = pairwise_log(table, opened.name, is_placed=chosen.is_placed, by_position=by_position)
+    return replace(found, notes=[*found.notes, *_notes(table, frame, chosen, kind)])
+
+
+def _notes(table: pl.DataFrame, frame: pl.DataFrame, chosen: Chosen, kind: str) -> list[str]:
+    """Return what was in the log but is not used."""
+    notes = []
+    if "order" in table.columns and (kind == "pointwise" or not has_order(table)):
+        notes.append(f'the column "{chosen.order}" is not used: its values are not AB and BA, or answers stand alone')
+    if chosen.cost is not None:
+        blank = frame.get_column(chosen.cost).null_count()
+        n = table.get_column("cost").null_count() - blank
+        notes += [f'{n:,} values in the column "{chosen.cost}" are no numbers and are left out'] if n > 0 else []
+    return notes
 
 
 def _is_scores(sources: list[Source]) -> bool:
@@ -77,10 +94,21 @@ def _with_judges(opened: Opened, judge: str | None) -> Opened:
 
 def _frame_and_columns(opened: Opened, given: Mapping[str, str | None]) -> tuple[pl.DataFrame, Chosen]:
     if nested := columns_of_shape(opened.columns):
-        frame = flatten(to_polars(opened.load(nested).frame))
+        frame = _flat(to_polars(opened.load(nested).frame), opened.name)
         return frame, choose_columns(frame.columns, given, source=opened.name, by_file=False)
     chosen = choose_columns(opened.columns, given, source=opened.name, by_file=False)
     return to_polars(opened.load(chosen.columns).frame.select(chosen.columns)), chosen
+
+
+def _flat(frame: pl.DataFrame, source: str) -> pl.DataFrame:
+    try:
+        return flatten(frame)
+    except pl.exceptions.PolarsError as error:
+        said = str(error).splitlines()[0]
+        raise InputError(
+            f"{source} looks like a log of JudgeBench or Arena-Hard, but its judgements are no lists of objects with a "
+            f"decision or a score ({said}); write one row per verdict, with the columns item, judge, order and verdict"
+        ) from None
 
 
 def _standard(frame: pl.DataFrame, chosen: Chosen) -> pl.DataFrame:
@@ -89,7 +117,7 @@ def _standard(frame: pl.DataFrame, chosen: Chosen) -> pl.DataFrame:
     series = {role: _text(frame.get_column(column)) for role in roles if (column := getattr(chosen, role)) is not None}
     table = pl.DataFrame(series)
     if chosen.cost is not None:
-        table = table.with_columns(cost=_text(frame.get_column(chosen.cost)).cast(pl.Float64, strict=False))
+        table = table.with_columns(cost=_price(frame.get_column(chosen.cost)))
     table = _whole_items(table)
     return _last_attempts(table)
 
@@ -100,6 +128,12 @@ def _text(column: pl.Series) -> pl.Series:
     if column.dtype.is_float() or column.dtype == pl.Boolean:
         return as_text(column)
     return column.cast(pl.String)
+
+
+def _price(column: pl.Series) -> pl.Series:
+    if column.dtype.is_numeric():
+        return column.cast(pl.Float64).fill_nan(None)
+    return _text(column).str.strip_chars(" $€£").cast(pl.Float64, strict=False)
 
 
 def _whole_items(table: pl.DataFrame) -> pl.DataFrame:
