@@ -1,8 +1,9 @@
 """What the documentation shows is what happens: every example is run, and its output compared.
 
 A ```python block is run in a folder with the embedded sample (votes.csv, truth.csv, votes.db, export.json, and as
-sets/mine) and a label matrix (L.csv, Y.csv); a ```console block runs its lines that begin with "$ ". The output is what
-follows in the block, or in a ```text block right after it; "..." stands for anything.
+sets/mine) and a label matrix (L.csv, Y.csv), and with a simulated log of LLM judges where it names panel/. A ```console
+block runs its lines that begin with "$ ". The output is what follows in the block or in a ```text block right after it;
+"..." stands for anything.
 """
 
 import doctest
@@ -102,6 +103,8 @@ def test_the_example_runs_and_prints_what_it_shows(kind, code, expected, folder)
         if not (SHARED / "datasets").exists():
             pytest.skip("the public data sets are not in ../shared/datasets")
         shutil.copytree(SHARED / "datasets" / "val5", folder / "my" / "sets" / "val5")
+    if "panel/" in code:
+        run("karat simulate --judges 6 --tasks 400 --seed 2 --out panel")
     if kind == "console":
         for command, shown in commands(code):
             same(shown, run(command))
