@@ -1,11 +1,14 @@
 """What judges are worth: figures by hand, torn answers, intervals, comparisons and panels."""
 
+import doctest
+
 import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import binomtest
 
 import karat
+from karat.api import judges
 from karat.errors import InputError
 from karat.insight.judges.answers import merge
 from karat.insight.judges.positions import position_bias, repeat_consistency, swap_consistency
@@ -232,3 +235,8 @@ def test_notebooks_show_a_table(report):
     shown = report._repr_html_()
     assert "<b>8 judges</b>" in shown
     assert shown.count("<tr>") == 9
+
+
+def test_the_examples_of_the_docstrings_run():
+    found = doctest.testmod(judges)
+    assert (found.attempted > 8, found.failed) == (True, 0)

@@ -35,7 +35,7 @@ def wilson(share: float, n: float) -> Share:
         return NOTHING
     centre = (share + Z * Z / (2 * n)) / (1 + Z * Z / n)
     half = Z / (1 + Z * Z / n) * np.sqrt(share * (1 - share) / n + Z * Z / (4 * n * n))
-    return Share(share, max(float(centre - half), 0.0), min(float(centre + half), 1.0))
+    return Share(float(share), max(float(centre - half), 0.0), min(float(centre + half), 1.0))
 
 
 def expected_share(values: Floats) -> Share:
