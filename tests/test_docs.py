@@ -14,7 +14,6 @@ import re
 import shlex
 import shutil
 import sqlite3
-import subprocess
 import sys
 from contextlib import closing, redirect_stdout
 from pathlib import Path
@@ -27,6 +26,7 @@ import karat
 from karat.kernels.compiling import COMPILING
 from karat.methods.lookup import method_class
 from karat.methods.registry import REGISTRY
+from tests.cli_helpers import run as run_command
 from tests.exports_made import annotation, choices
 from tests.support.data_sets import SHARED
 
@@ -126,10 +126,8 @@ def commands(block):
 def run(command):
     words = shlex.split(command)
     assert words[0] == "karat", f"only karat is run here, not {command}"
-    done = subprocess.run(
-        [sys.executable, "-m", "karat", *words[1:]], capture_output=True, text=True, check=False, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
+    done = run_command(*words[1:])
+    assert done.exit_code == 0, done.stderr
     said = [line for line in done.stderr.splitlines() if COMPILING not in line]
     return done.stdout + "\n".join(said)
 
