@@ -12,7 +12,9 @@ import argparse
 import tempfile
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -155,9 +157,9 @@ def speed() -> None:
     timed("rank", report.rank)
 
 
-def timed(name: str, work: object) -> object:
+def timed(name: str, work: Callable[[], Any]) -> Any:
     start, cpu = time.perf_counter(), time.process_time()
-    found = work()  # type: ignore[operator]
+    found = work()
     print(f"{name:8s} {time.perf_counter() - start:6.2f} s, {time.process_time() - cpu:6.2f} s of CPU", flush=True)
     return found
 

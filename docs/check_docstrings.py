@@ -21,7 +21,7 @@ MORE = [
     "karat.insight.Agreement",
     "karat.insight.Trust",
     "karat.insight.next_votes.Plan",
-    "karat.api.judges.JudgeReport",
+    "karat.api.judge_report.JudgeReport",
     "karat.insight.judges.panels.JudgeComparison",
     "karat.insight.judges.panels.Panel",
     "karat.insight.judges.ranking.Ranking",
