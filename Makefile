@@ -30,11 +30,12 @@ lint: $(READY)
 	$(VENV)/bin/lint-imports
 	$(RUN) docs/check_docstrings.py
 
+# Three processes use two cores well: some tests wait for browsers, servers and signals.
 test: lint
-	$(RUN) -m pytest -n 2 -m "not slow"
+	$(RUN) -m pytest -n 3 -m "not slow"
 
 test-all: lint
-	$(RUN) -m pytest -n 2
+	HYPOTHESIS_PROFILE=thorough $(RUN) -m pytest -n 3
 
 # The tests with the oldest and with the newest versions that pyproject.toml allows, in .environments.
 test-dependencies: $(READY)

@@ -3,6 +3,7 @@
 python bench/cluster.py                       one pass over all of it, 20 million votes
 python bench/cluster.py --parts equal         one part; the others' figures stay those of the last run
 python bench/cluster.py --votes 1e6 --show    smaller, printed only
+python bench/cluster.py --method anchored --parts equal files --show    another method; the cost model is of PTBCC
 
 1. equal: 2 workers give the bits of 2 threads, also when a worker is killed in mid-fit; wall time of both.
 2. traffic: bytes moved per sweep against votes (they must not grow) and against annotators (they must grow with them).
@@ -35,6 +36,7 @@ from karat.engines.blocks import cuts
 from karat.engines.dask import DaskEngine
 from karat.engines.dask.packing import memory_of
 from karat.engines.local import LocalEngine
+from karat.methods.lookup import method_class
 from karat.methods.ptbcc import PTBCC, First, Statistics
 from machine import RESULTS, keep
 
@@ -56,12 +58,12 @@ class Timed:
 
     @property
     def sweep(self) -> float:
-        """The usual one; the first ones do not count."""
-        return float(np.median([b - a for a, b in pairwise(self.ends[2:])]))
+        """The usual one; the first does not count."""
+        return float(np.median([b - a for a, b in pairwise(self.ends[1:])]))
 
 
-def equal(votes: karat.Annotations) -> Figures:
-    method, timed = PTBCC(), (Timed(), Timed(), Timed())
+def equal(votes: karat.Annotations, name: str) -> Figures:
+    method, timed = method_class(name)(), (Timed(), Timed(), Timed())
     fit(method, _few(), engine=LocalEngine(2))  # what is not yet compiled is compiled before
     local = fit(method, votes, engine=LocalEngine(2), on_step=timed[0])
     began = time.perf_counter()
@@ -72,6 +74,7 @@ def equal(votes: karat.Annotations) -> Figures:
         moved = engine.moved[-1]
         killed = fit(method, votes, engine=engine, on_step=_killing(engine, timed[2]))
     return {
+        "method": name,
         "votes": votes.n_votes,
         "sweeps": local.iterations,
         "local_seconds": local.seconds,
@@ -99,21 +102,27 @@ def traffic(sizes: list[int], annotators: list[int]) -> Figures:
     return found
 
 
-def from_files(votes: Path, work: Path) -> Figures:
+def from_files(votes: Path, work: Path, name: str) -> Figures:
     """Both read, fit and write; a fresh folder each."""
     from karat.api.folders import aggregate_files
     from karat.io.writers import write_labels
 
     began = time.perf_counter()
-    result = karat.aggregate(votes, "ptbcc", threads=2)
+    result = karat.aggregate(votes, name, threads=2)
     write_labels(result, work / "labels.parquet")
     one = time.perf_counter() - began
     with DaskEngine(threads=2) as engine:
-        fit(PTBCC(), _few(), engine=engine)
+        fit(method_class(name)(), _few(), engine=engine)
         began = time.perf_counter()
-        aggregate_files(votes, work / "labels", "ptbcc", engine=engine)
+        aggregate_files(votes, work / "labels", name, engine=engine)
         many = time.perf_counter() - began
-    return {"one_machine_seconds": one, "two_workers_seconds": many, "same_table": _same_table(work)}
+    return {
+        "method": name,
+        "one_machine_seconds": one,
+        "two_workers_seconds": many,
+        "ratio": many / one,
+        "same_table": _same_table(work),
+    }
 
 
 def model(compute: float, call: float, update: Figures, machines: int, cores: int = 16) -> Figures:
@@ -175,7 +184,7 @@ def _call_seconds(engine: DaskEngine) -> float:
 def _killing(engine: DaskEngine, timed: Timed) -> Any:
     def watch(step: Any) -> None:
         timed(step)
-        if step.iteration == 10:
+        if step.iteration == 2:
             os.kill(min(engine.cluster.client.run(os.getpid).values()), signal.SIGKILL)
 
     return watch
@@ -205,16 +214,16 @@ def _simulated(work: Path, n_votes: int) -> Path:
     return folder / "votes.parquet"
 
 
-def measure(work: Path, n_votes: int, parts: list[str]) -> Figures:
+def measure(work: Path, n_votes: int, parts: list[str], method: str) -> Figures:
     figures: Figures = {}
     votes = _simulated(work, n_votes)
     if "equal" in parts:
-        figures["equal"] = equal(karat.read(votes))
+        figures["equal"] = equal(karat.read(votes), method)
     if "traffic" in parts:
         figures["traffic"] = traffic([1_000_000, 2_000_000, 4_000_000, 8_000_000], [100, 1_000, 10_000, 30_000])
     if "files" in parts:
         with tempfile.TemporaryDirectory(dir=work) as folder:
-            figures["files"] = from_files(votes, Path(folder))
+            figures["files"] = from_files(votes, Path(folder), method)
     return figures
 
 
@@ -244,12 +253,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--votes", type=float, default=2e7)
     parser.add_argument("--parts", nargs="*", default=["equal", "traffic", "files"])
+    parser.add_argument("--method", default="ptbcc", help="the method of the parts equal and files")
     parser.add_argument("--work", type=Path, help="a folder for data, which are kept there and used again")
     parser.add_argument("--show", action="store_true", help="print the figures, do not keep them")
     options = parser.parse_args()
     work = options.work or Path(tempfile.mkdtemp(prefix="karat-cluster-"))
     try:
-        figures = measure(work, int(options.votes), options.parts)
+        figures = measure(work, int(options.votes), options.parts, options.method)
     finally:
         if options.work is None:
             shutil.rmtree(work)

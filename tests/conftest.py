@@ -2,6 +2,7 @@
 
 import csv
 import logging
+import os
 import signal
 
 import numpy as np
@@ -11,9 +12,10 @@ from hypothesis import settings
 from karat import Annotations
 from tests.support.data_sets import SHARED
 
-# The first example of a test may compile a kernel, which takes seconds.
-settings.register_profile("karat", deadline=None)
-settings.load_profile("karat")
+# The first example of a test may compile a kernel, which takes seconds. `make test-all` tries more examples.
+settings.register_profile("karat", deadline=None, max_examples=25)
+settings.register_profile("thorough", deadline=None, max_examples=200)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "karat"))
 
 # Tests look at standard error, where the log says that a kernel is compiled.
 logging.getLogger("karat").setLevel(logging.ERROR)

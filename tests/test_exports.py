@@ -11,7 +11,7 @@ from karat.io.readers.exports import FORMATS, export_named, find_export, look
 from karat.io.readers.source import Source
 from tests.cli_helpers import run
 from tests.exports_made import ARGILLA, DOCCANO, INSPECT, LABEL_STUDIO, PRODIGY, annotation, choices, lines, zipped
-from tests.exports_sheets import MT_BENCH, SAGEMAKER, SHEETS
+from tests.exports_sheets import SHEETS
 from tests.readers_votes import CSV, VOTES, votes_of, write
 
 # Of each format one file: its name and what is in it.
@@ -227,54 +227,11 @@ def test_objects_may_be_spread_over_lines(tmp_path):
     assert karat.read(write(tmp_path / "reviews.jsonl", content)).n_votes == 3
 
 
-def values_in(value, path=()):
-    """The paths to all values in JSON."""
-    yield path
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in items:
-        yield from values_in(item, (*path, key))
-
-
-def changed(value, path, new):
-    """A copy with a new value at a path; left out if it is REMOVE."""
-    if not path:
-        return new
-    copy = dict(value) if isinstance(value, dict) else list(value)
-    if new is REMOVE and len(path) == 1:
-        del copy[path[0]]
-    else:
-        copy[path[0]] = changed(value[path[0]], path[1:], new)
-    return copy
-
-
-REMOVE = object()
-STRANGE = [REMOVE, None, 5, "odd", [1, "a"], {"a": {"b": 1}}, [[]], "\ud800"]
-RECORDS = {
-    "label-studio": LABEL_STUDIO,
-    "prodigy": PRODIGY,
-    "argilla": ARGILLA,
-    "inspect": [INSPECT],
-    "sagemaker": SAGEMAKER,
-    "mt-bench": MT_BENCH,
-}
-
-
-@pytest.mark.filterwarnings("ignore::karat.errors.KaratWarning")
-@pytest.mark.parametrize("name", RECORDS)
-def test_whatever_is_changed_in_an_export_it_is_read_or_refused_with_words(tmp_path, name):
-    records = RECORDS[name]
-    for path in list(values_in(records))[1:]:
-        for new in STRANGE if path[1:] else STRANGE[1:]:
-            odd = changed(records, path, new)
-            content = json.dumps(odd[0] if name == "inspect" else odd)
-            check_words(write(tmp_path / "export.json", content), format=name, question="all")
-
-
 @pytest.mark.parametrize("name", SAMPLES)
 def test_wherever_an_export_is_cut_it_is_read_or_refused_with_words(tmp_path, name):
     file, content = SAMPLES[name]
     data = content if isinstance(content, bytes) else content.encode()
-    for length in range(1, len(data), max(1, len(data) // 60)):
+    for length in range(1, len(data), max(1, len(data) // 25)):
         check_words(write(tmp_path / file, data[:length]), format=name)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import karat
@@ -46,7 +46,6 @@ def written(tasks):
     return {text_of(task) for task in tasks}
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.lists(ONES, min_size=1, max_size=12), st.lists(ONES, min_size=1, max_size=12))
 def test_there_are_as_many_tasks_as_ids_that_are_written_differently(first, second):
     old, new = votes(first), votes(second)
@@ -60,7 +59,6 @@ def test_there_are_as_many_tasks_as_ids_that_are_written_differently(first, seco
     check_votes(merged.task_ptr, merged.cell_ptr, merged.cell_class, merged.annotator, merged.gold, sizes)
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.lists(ONES, min_size=1, max_size=12, unique_by=text_of), st.lists(ONES, min_size=1, max_size=12))
 def test_old_names_keep_their_order_and_every_vote_its_task(first, second):
     old, new = votes(first), votes(second)

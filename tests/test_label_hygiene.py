@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import karat
@@ -399,7 +399,6 @@ def test_gold_beside_no_vote_at_all_is_refused_with_words(tmp_path: Path) -> Non
         karat.read(write(tmp_path / "v.csv", "task,worker,label\n,,\n"), gold={"t0": "x"})
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.sampled_from(["x", "y", ""])), min_size=1))
 @pytest.mark.parametrize("repeated", ["first", "last", "majority"])
 def test_disagreeing_votes_are_counted_like_by_hand(repeated: Any, rows: list[tuple[int, int, str]]) -> None:

@@ -103,7 +103,11 @@ def test_file_names_that_are_not_utf_8(tmp_path: Path) -> None:
         Path(name).write_text(CSV)
 
 
-WRONG: list[Any] = [None, 5, -1.5, True, "", "text", [], [5], [[]], {}, {"a": 5}, [None], [{"a": []}], {"taxonomy": 5}]
+REMOVED = object()
+WRONG: list[Any] = [
+    *(REMOVED, None, 5, -1.5, True, "", "text", "\ud800", [], [5], [1, "a"], [[]], {}, {"a": 5}, [None], [{"a": []}]),
+    {"taxonomy": 5},
+]
 RECORDS: dict[str, Any] = {
     "label-studio": LABEL_STUDIO,
     "prodigy": PRODIGY,
@@ -122,14 +126,18 @@ def places(value: Any) -> list[tuple[Any, ...]]:
 
 
 def with_value(value: Any, place: tuple[Any, ...], new: Any) -> Any:
-    """The same JSON value with the part at a place replaced."""
+    """The same JSON value with the part at a place replaced or removed."""
     if not place:
-        return new
+        return None if new is REMOVED else new
     copy = dict(value) if isinstance(value, dict) else list(value)
+    if new is REMOVED and len(place) == 1:
+        del copy[place[0]]
+        return copy
     copy[place[0]] = with_value(value[place[0]], place[1:], new)
     return copy
 
 
+@pytest.mark.filterwarnings("ignore::karat.errors.KaratWarning")
 @pytest.mark.parametrize("tool", RECORDS)
 def test_any_value_of_an_export_may_be_of_any_kind(tmp_path: Path, tool: str) -> None:
     """Read, or refused in a sentence: no other exception."""

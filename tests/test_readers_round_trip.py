@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from karat.io import readers
@@ -91,7 +91,6 @@ def as_read(values: list[Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("door", DOORS)
-@settings(max_examples=40, deadline=None)
 @given(table=tables())
 def test_votes_and_ids_come_back_exactly(door: str, table: dict[str, list[Any]]) -> None:
     expected = {name: as_read(values) for name, values in table.items()} if door == "csv" else table
@@ -103,7 +102,6 @@ def test_votes_and_ids_come_back_exactly(door: str, table: dict[str, list[Any]])
 
 
 @pytest.mark.parametrize("door", DOORS)
-@settings(max_examples=20, deadline=None)
 @given(table=tables(), seed=st.integers(0, 1000))
 def test_shuffled_rows_give_identical_arrays(door: str, table: dict[str, list[Any]], seed: int) -> None:
     order = list(range(len(table["task"])))
@@ -117,7 +115,6 @@ def test_shuffled_rows_give_identical_arrays(door: str, table: dict[str, list[An
         assert getattr(one, names).dtype == getattr(other, names).dtype
 
 
-@settings(max_examples=20, deadline=None)
 @given(table=tables())
 def test_a_wide_table_tells_the_same_votes_as_a_long_one(table: dict[str, list[Any]]) -> None:
     texts = {name: ["w-" + str(value) for value in values] for name, values in table.items()}  # no column "gold"
@@ -126,7 +123,6 @@ def test_a_wide_table_tells_the_same_votes_as_a_long_one(table: dict[str, list[A
     assert votes_of(read(frame, wide=True, task="task")) == votes_of(long)
 
 
-@settings(max_examples=20, deadline=None)
 @given(table=tables())
 def test_gold_finds_its_tasks_and_classes(table: dict[str, list[Any]]) -> None:
     truths = {task: label for task, _, label in rows_of(table)}

@@ -45,9 +45,10 @@ def pack(manifest: Any, arrays: dict[str, Any], compression: int = zipfile.ZIP_S
     """Values that are bytes are written as they are."""
     memory = io.BytesIO()
     with zipfile.ZipFile(memory, "w", compression) as archive:
-        archive.writestr("manifest.json", json.dumps(manifest))
+        archive.writestr(zipfile.ZipInfo("manifest.json"), json.dumps(manifest), compression)
         for name, values in arrays.items():
-            archive.writestr(name, values if isinstance(values, bytes) else as_npy(values))
+            content = values if isinstance(values, bytes) else as_npy(values)
+            archive.writestr(zipfile.ZipInfo(name), content, compression)  # without the time of now
     return memory.getvalue()
 
 

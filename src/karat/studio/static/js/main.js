@@ -79,8 +79,8 @@ function openAgain(body) {
 // Called when another tab, a program or a job changed the project.
 function heard(project, before) {
   showTop(project, current?.name);
-  if (current?.update) current.update(project, before);
-  else if (current && project.shown !== before?.shown) show();
+  if (current?.update) return current.update(project, before);
+  if (current && project.shown !== before?.shown) show();
 }
 
 function lost(isGone) {

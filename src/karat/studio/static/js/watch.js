@@ -8,6 +8,8 @@ export class ProjectWatch {
     this.lost = lost;
     this.project = null;
     this.source = null;
+    this.latest = null; // the last event that no view has shown
+    this.isTelling = false;
   }
 
   // Load the project and listen to its changes from now on.
@@ -20,8 +22,7 @@ export class ProjectWatch {
 
   stop() {
     this.source?.close();
-    this.source = null;
-    this.project = null;
+    this.source = this.project = this.latest = null;
     return null;
   }
 
@@ -30,9 +31,8 @@ export class ProjectWatch {
     let complained = false;
     this.source.onmessage = (event) => {
       complained = false;
-      const before = this.project;
-      this.project = JSON.parse(event.data);
-      if (JSON.stringify(before) !== event.data) this.heard(this.project, before);
+      this.latest = event.data;
+      this.#tell();
     };
     this.source.addEventListener("gone", () => {
       this.stop();
@@ -42,6 +42,26 @@ export class ProjectWatch {
       if (!complained && this.source) this.lost(false);
       complained = true;
     };
+  }
+
+  // A view is updated once at a time, so that requests of a slow studio do not pile up. What arrives meanwhile is shown
+  // after it. If the studio does not respond, `onerror` says so.
+  async #tell() {
+    if (this.isTelling) return;
+    this.isTelling = true;
+    try {
+      while (this.latest !== null) {
+        const [before, data] = [this.project, this.latest];
+        this.latest = null;
+        if (JSON.stringify(before) === data) continue;
+        this.project = JSON.parse(data);
+        await this.heard(this.project, before);
+      }
+    } catch (problem) {
+      if (problem.status !== 0) throw problem;
+    } finally {
+      this.isTelling = false;
+    }
   }
 }
 
