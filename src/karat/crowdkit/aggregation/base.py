@@ -110,7 +110,9 @@ def check_columns(data: Any, columns: tuple[str, ...]) -> None:
             raise ColumnError(f'the data frame has no column "{column}"; rename the column that holds it')
         empty = np.flatnonzero(data[column].isna())
         if empty.size:
-            raise InputError(f'row {data.index[empty[0]]!r} has no value in the column "{column}"; drop or fill such rows')
+            raise InputError(
+                f'row {data.index[empty[0]]!r} has no value in the column "{column}"; drop or fill such rows'
+            )
 
 
 def encode(data: Any, *, sort: bool = False) -> Votes:

@@ -55,7 +55,7 @@ class BinaryRelevance:
             return self
         tasks = pd.Index(data["task"].unique(), name="task")
         chosen: dict[Any, list[Any]] = {task: [] for task in tasks}
-        for label in dict.fromkeys(label for given in data["label"] for label in given):
+        for label in sorted({label for given in data["label"] for label in given}):
             for task in self._tasks_with(data, label):
                 chosen[task].append(label)
         self.labels_ = pd.Series(list(chosen.values()), index=tasks, name="agg_label")

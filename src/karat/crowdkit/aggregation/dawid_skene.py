@@ -22,10 +22,11 @@ class _Method(dawid_skene.DawidSkene):
     """Karat's Dawid-Skene with the evidence lower bound that crowd-kit reports."""
 
     def bound(self, parameters: ds.Parameters, statistics: ds.Statistics) -> float:
-        """Return the bound per vote after the M step."""
+        """Return the bound per vote after the M step; crowd-kit counts the frequency of classes once per vote."""
         after = self.expect(statistics, parameters)
         entropy = statistics.log_likelihood - _expected(parameters, statistics)
-        return float((_expected(after, statistics) + entropy) / statistics.n.sum())
+        per_vote = _times_log(statistics.n.sum(axis=(0, 1)) - statistics.tau, after)
+        return float((_expected(after, statistics) + per_vote + entropy) / statistics.n.sum())
 
 
 class _OneCoinMethod(_Method):
@@ -41,8 +42,12 @@ class _OneCoinMethod(_Method):
 def _expected(parameters: ds.Parameters, statistics: ds.Statistics) -> float:
     """Return the expected log-likelihood of votes and truths."""
     votes = np.where(statistics.n > 0, parameters.log_v, 0.0)
-    classes = np.where(statistics.tau > 0, parameters.log_p, 0.0)
-    return float((statistics.n * votes).sum() + (statistics.tau * classes).sum())
+    return float((statistics.n * votes).sum() + _times_log(statistics.tau, parameters))
+
+
+def _times_log(weight: Floats, parameters: ds.Parameters) -> float:
+    """Return the sum over classes of weight times the logarithm of the frequency."""
+    return float((weight * np.where(weight > 0, parameters.log_p, 0.0)).sum())
 
 
 def _one_coin(parameters: ds.Parameters, n: Floats) -> ds.Parameters:
@@ -249,7 +254,10 @@ def _with_truths(votes: Votes, true_labels: Any) -> tuple[Votes, tuple[Codes, Co
     known = true_labels[true_labels.index.isin(votes.tasks)]
     new = pd.Index(known.unique()).difference(votes.labels, sort=False)
     votes = votes._replace(labels=votes.labels.append(new) if len(new) else votes.labels)
-    return votes, (votes.tasks.get_indexer(known.index).astype(np.int64), votes.labels.get_indexer(known).astype(np.int64))
+    return votes, (
+        votes.tasks.get_indexer(known.index).astype(np.int64),
+        votes.labels.get_indexer(known).astype(np.int64),
+    )
 
 
 def _history(votes: Votes, initial_error: Any, strategy: str) -> Floats:

@@ -30,21 +30,16 @@ class _Method(glad.GLAD):
         return first._replace(tau=self._weigh(block))
 
     def begin(self, first: glad.First) -> glad.Parameters:
-        parameters = super().begin(first)
-        n_annotators = len(parameters.alpha)
         self.losses = []
-        return parameters._replace(alpha=self.means[:n_annotators].copy(), beta=self.means[n_annotators:].copy())
+        return super().begin(first)
 
     def sweep(self, block: Block, parameters: glad.Parameters) -> glad.Statistics:
         return super().sweep(block, parameters)._replace(tau=self._weigh(block))
 
     def advance(self, engine: Engine, statistics: glad.Statistics, before: glad.Parameters) -> glad.Parameters:
         after = super().advance(engine, statistics, before)
-        with np.errstate(divide="ignore"):
-            classes = np.where(statistics.tau > 0, np.log(self.class_prior), 0.0)
-        constant = -len(self.means) * glad.HALF_LOG_2PI
         q, _ = self._objective(engine, after, np.append(after.alpha, after.beta))
-        self.losses.append(q + constant + float(statistics.tau @ classes))
+        self.losses.append(q - len(self.means) * glad.HALF_LOG_2PI)
         return after._replace(has_converged=False)
 
     def converged(self, steps: list[Step]) -> bool:
@@ -131,7 +126,7 @@ class GLAD(BaseClassificationAggregator):
         descent, probas, _ = run(method, votes.annotations(), self.n_iter)
         n_rows = len(data) * len(votes.labels)
         self.loss_history_ = [loss / n_rows for loss in method.losses]
-        self._learn(votes, descent.parameters, method)
+        self._learn(votes, descent.parameters)
         ordered = votes.labels.argsort()
         self.probas_ = votes.frame(probas, "variable").iloc[:, ordered].sort_index()
         self.labels_ = _most_probable(self.probas_)
@@ -166,7 +161,7 @@ class GLAD(BaseClassificationAggregator):
         method.class_prior = self.priors_.to_numpy(dtype=np.float64)
         return method
 
-    def _learn(self, votes: Votes, parameters: glad.Parameters, method: _Method) -> None:
+    def _learn(self, votes: Votes, parameters: glad.Parameters) -> None:
         self.tasks_, self.workers_, self.prior_labels_ = votes.tasks, votes.workers, votes.labels
         self.alphas_ = votes.of_workers(parameters.alpha, "alpha")
         self.betas_ = pd.Series(parameters.beta, index=pd.Index(votes.tasks, name="task"), name="beta")

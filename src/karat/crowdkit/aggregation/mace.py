@@ -62,9 +62,7 @@ class _Method(Method):
         if self.variational:
             known = _digamma_shares(statistics.known, np.array(self.beta_prior))
             return Parameters(known, _digamma_shares(statistics.strategy, STRATEGY_PRIOR))
-        return Parameters(
-            _shares(statistics.known + self.smoothing), _shares(statistics.strategy + self.smoothing)
-        )
+        return Parameters(_shares(statistics.known + self.smoothing), _shares(statistics.strategy + self.smoothing))
 
     def bound(self, parameters: Parameters, statistics: Statistics) -> float:
         """Return the log-likelihood of the votes."""
@@ -179,6 +177,9 @@ class MACE(BaseClassificationAggregator):
         if self.method not in ("vb", "em"):
             raise InputError(f'method must be "vb" or "em", not {self.method!r}')
         self.smoothing_ = SMOOTHING / len(votes.labels)
+        if self.method == "vb":
+            self.theta_priors_ = np.tile([self.alpha, self.beta], (len(votes.workers), 1))
+            self.strategy_priors_ = np.full((len(votes.workers), len(votes.labels)), STRATEGY_PRIOR)
         descent, _, engine = run(self._method(len(votes.workers), len(votes.labels)), votes.annotations(), self.n_iter)
         self.spamming_, self.thetas_ = descent.parameters
         engine.sum(descent.method.sweep, descent.parameters)

@@ -20,6 +20,9 @@ from karat.errors import InputError, NotFittedError
 __all__ = ["MMSR"]
 
 
+TINY = 1e-300  # instead of a division by 0
+
+
 @dataclass(eq=False)
 class MMSR(BaseClassificationAggregator):
     """M-MSR: skills by robust completion of the rank-one matrix of agreements, then a weighted vote.
@@ -160,7 +163,8 @@ class MMSR(BaseClassificationAggregator):
             self.loss_history_.append(float(np.linalg.norm(np.outer(u, v) - before)))
             if self.loss_history_[-1] < self.tol:
                 break
-        return np.asarray(u / np.sqrt(np.linalg.norm(u) / np.linalg.norm(v)))
+        scale = np.linalg.norm(u) / max(np.linalg.norm(v), TINY)
+        return np.asarray(u / np.sqrt(max(scale, TINY)))
 
 
 def _agreements(votes: Votes) -> tuple[Floats, Floats]:
@@ -184,7 +188,8 @@ def _trimmed_means(size: Floats, seen: NDArray[np.bool_], other: Floats, own: Fl
     """Return for each row the mean of size / other without the largest above and the smallest below the row's own."""
     found = own.copy()
     for row in range(len(own)):
-        ratio = np.sort(size[row, seen[row]] / other[seen[row]])
+        usable = seen[row] & (other > 0)
+        ratio = np.sort(size[row, usable] / other[usable])
         low = min(trimmed, int((ratio < own[row]).sum()))
         high = min(trimmed, int((ratio > own[row]).sum()))
         kept = ratio[max(low, 0) : len(ratio) - max(high, 0)]

@@ -33,14 +33,16 @@ def _read(data: Any) -> Comparisons:
     if neither.size:
         row = data.iloc[neither[0]]
         raise InputError(
-            f'row {data.index[neither[0]]!r} says that {row["label"]!r} won, but compares {row["left"]!r} with '
-            f'{row["right"]!r}; the label must be one of the two'
+            f"row {data.index[neither[0]]!r} says that {row['label']!r} won, but compares {row['left']!r} with "
+            f"{row['right']!r}; the label must be one of the two"
         )
     # A list keeps tuples as single names.
     codes, items = pd.factorize(_objects([*data["left"], *data["right"]]), sort=True)
     left, right = np.split(codes.astype(np.int64), 2)
     won = left_won.to_numpy(dtype=bool)
-    return Comparisons(np.where(won, left, right), np.where(won, right, left), won, pd.Index(items, tupleize_cols=False))
+    return Comparisons(
+        np.where(won, left, right), np.where(won, right, left), won, pd.Index(items, tupleize_cols=False)
+    )
 
 
 def _objects(names: list[Any]) -> Any:

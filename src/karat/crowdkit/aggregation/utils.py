@@ -135,7 +135,8 @@ def evaluate(df_true: Any, df_pred: Any, evaluate_func: Callable[[Any], int] = e
     float
         The share of right labels among the tasks that are in both frames.
     """
-    both = df_true[["label"]].join(df_pred[["label"]], lsuffix="_true", rsuffix="_pred", how="inner")
+    columns = [df_true["label"].rename("label_true"), df_pred["label"].rename("label_pred")]
+    both = pd.concat(columns, axis=1, join="inner")
     if not len(both):
         raise InputError("the two frames have no task in common; index both by task")
     return float(both.apply(evaluate_func, axis=1).mean())

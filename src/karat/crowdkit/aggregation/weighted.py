@@ -297,7 +297,7 @@ class ZeroBasedSkill(_Skilled):
     Parameters
     ----------
     n_iter : int, default 100
-        The largest number of steps.
+        The number of steps.
     lr_init : float, default 1.0
         The share of the way to the agreement that the first step goes.
     lr_steps_to_reduce : int, default 20
@@ -305,7 +305,7 @@ class ZeroBasedSkill(_Skilled):
     lr_reduce_factor : float, default 0.5
         The factor by which it is reduced.
     eps : float, default 1e-5
-        Stop when no skill changes by as much; it is also added to the first skills.
+        Is added to the first skills. It ends nothing early, in crowd-kit neither.
 
     Attributes
     ----------
@@ -343,10 +343,7 @@ class ZeroBasedSkill(_Skilled):
         rate = self.lr_init
         for step in range(1, self.n_iter + 1):
             rate *= self.lr_reduce_factor if step % self.lr_steps_to_reduce == 0 else 1.0
-            before = skills
             skills = skills + rate * (_agreement(votes, skills) - skills)
-            if np.abs(skills - before).max() < self.eps:
-                break
         self.skills_ = votes.of_workers(skills, "skill")
         return self
 

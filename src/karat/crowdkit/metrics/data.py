@@ -16,9 +16,7 @@ from karat.errors import InputError
 __all__ = ["alpha_krippendorff", "consistency", "uncertainty"]
 
 
-def consistency(
-    answers: Any, workers_skills: Any = None, aggregator: Any = None, by_task: bool = False
-) -> Any:
+def consistency(answers: Any, workers_skills: Any = None, aggregator: Any = None, by_task: bool = False) -> Any:
     """Return the posterior probability of the aggregated labels, given skills as the chance of a right vote.
 
     Parameters
@@ -52,7 +50,7 @@ def consistency(
     posterior = normalize_rows(votes.frame(scores))
     best = votes.labels.get_indexer(labels.reindex(votes.tasks))
     found = pd.Series(posterior.to_numpy()[np.arange(len(best)), best], index=posterior.index)
-    return found if by_task else found.mean()
+    return found.sort_index() if by_task else found.mean()
 
 
 def uncertainty(
@@ -69,7 +67,7 @@ def uncertainty(
     answers : pandas.DataFrame
         The votes, with the columns task, worker and label.
     workers_skills : pandas.Series, optional
-        The skill of each worker, the weight of the worker's votes. By default all have the same.
+        The skill of each worker: that much of a vote counts for its label, the rest for the other labels.
     aggregator : BaseClassificationAggregator, optional
         Its `skills_` are used if `workers_skills` is not given.
     compute_by : {"task", "worker"}, default "task"
@@ -87,13 +85,15 @@ def uncertainty(
     if workers_skills is None and aggregator is not None:
         aggregator.fit(answers)
         workers_skills = aggregator.skills_
-    votes = encode(answers, sort=False)
-    weights = np.ones(len(answers))
+    votes = encode(answers)
+    skill = np.ones(len(answers))
     if workers_skills is not None:
-        weights = answers["worker"].map(workers_skills).to_numpy(dtype=np.float64)
+        skill = answers["worker"].map(workers_skills).to_numpy(dtype=np.float64)
     if compute_by == "worker":
         votes = votes._replace(task=votes.worker, tasks=votes.workers)
-    entropy = _entropy(weighted_scores(votes, weights))
+    wrong = (1 - skill) / max(len(votes.labels) - 1, 1)
+    others = np.bincount(votes.task, wrong, len(votes.tasks))
+    entropy = _entropy(weighted_scores(votes, skill - wrong) + others[:, None])
     found = pd.Series(entropy, index=pd.Index(votes.tasks, name=compute_by)).sort_index()
     return found.mean() if aggregate else found
 
