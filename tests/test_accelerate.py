@@ -5,7 +5,7 @@ import pytest
 
 from karat import Annotations, InputError
 from karat.api.fit import fit
-from karat.checks.laws import LAWS, sample_votes
+from karat.checks import LAWS, sample_votes
 from karat.fitting.checkpoint import Checkpoint
 from karat.methods.ptbcc import PTBCC
 from tests.support.data_sets import DATA_SETS

@@ -12,7 +12,7 @@ import pytest
 import karat
 from karat import Annotations, InputError
 from karat.api.fit import fit
-from karat.checks.laws import sample_votes
+from karat.checks import sample_votes
 from karat.fitting.checkpoint import Checkpoint
 from karat.kernels.dirichlet import digamma_and_gammaln
 from karat.methods.hpt import HPT

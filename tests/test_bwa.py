@@ -5,7 +5,7 @@ import pytest
 
 from karat import Annotations, InputError
 from karat.api.fit import fit
-from karat.checks.laws import sample_votes
+from karat.checks import sample_votes
 from karat.methods.bwa import BWA
 from tests.reference import bwa as twin
 

@@ -5,8 +5,7 @@ import pytest
 
 from karat import Annotations, InputError
 from karat.api.fit import fit
-from karat.checks import LAWS
-from karat.checks.laws import sample_votes
+from karat.checks import LAWS, sample_votes
 from karat.engines.local import LocalEngine
 from karat.kernels.catd import draw
 from karat.methods.catd import CATD

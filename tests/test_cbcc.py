@@ -5,7 +5,7 @@ import pytest
 
 from karat import Annotations, InputError
 from karat.api.fit import fit
-from karat.checks.laws import sample_votes
+from karat.checks import sample_votes
 from karat.kernels import knowles_minka
 from karat.methods.cbcc import CBCC, community_prior
 from tests.reference import cbcc as twin

@@ -10,7 +10,7 @@ import pytest
 import karat
 from karat import Annotations, InputError
 from karat.api.fit import fit
-from karat.checks.laws import same_bits, sample_votes
+from karat.checks import same_bits, sample_votes
 from karat.fitting.checkpoint import Checkpoint
 from karat.methods.ebcc import EBCC
 from karat.methods.hpt import HPT

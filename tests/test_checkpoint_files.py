@@ -11,7 +11,7 @@ import pytest
 import karat
 from karat import Annotations, InputError
 from karat.api.fit import fit
-from karat.checks.laws import sample_votes
+from karat.checks import sample_votes
 from karat.errors import OutputError
 from karat.fitting.checkpoint import Checkpoint
 from karat.methods.hpt import HPT

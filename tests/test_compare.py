@@ -12,7 +12,7 @@ import pytest
 import karat
 from karat import Annotations
 from karat.api.fit import fit
-from karat.checks.laws import sample_votes
+from karat.checks import sample_votes
 from karat.insight.comparison import compare
 from karat.methods.lookup import method_class
 from karat.methods.registry import REGISTRY

@@ -13,7 +13,7 @@ import pytest
 import karat
 from karat import Annotations
 from karat.api.fit import fit
-from karat.checks.laws import sample_votes
+from karat.checks import sample_votes
 from karat.engines.blocks import Tree, add_up
 from karat.engines.local import LocalEngine
 from karat.errors import InputError, KaratError

@@ -5,7 +5,7 @@ import pytest
 
 import karat
 from karat.api.fit import fit
-from karat.checks.laws import sample_votes
+from karat.checks import sample_votes
 from karat.engines.local import LocalEngine
 from karat.errors import InputError, KaratWarning, OutputError
 from karat.insight import n_flips

@@ -5,7 +5,7 @@ import pytest
 
 from karat import Annotations, InputError
 from karat.api.fit import fit
-from karat.checks.laws import sample_votes
+from karat.checks import sample_votes
 from karat.kernels import confusion
 from karat.kernels.jit import fixed_length
 from karat.methods.ds import DS

@@ -10,7 +10,7 @@ from scipy.special import digamma, gammaln
 import karat
 from karat import Annotations, InputError
 from karat.api.fit import fit
-from karat.checks.laws import sample_votes
+from karat.checks import sample_votes
 from karat.engines.local import LocalEngine
 from karat.kernels.gamma import digamma_and_gammaln_buffer, log_buffer
 from karat.methods.ebcc import EBCC, Columns

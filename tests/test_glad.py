@@ -6,8 +6,7 @@ from scipy.optimize import approx_fprime
 
 from karat import Annotations, InputError
 from karat.api.fit import fit
-from karat.checks import LAWS
-from karat.checks.laws import sample_votes
+from karat.checks import LAWS, sample_votes
 from karat.engines.local import LocalEngine
 from karat.methods import glad
 from karat.methods.glad import GLAD

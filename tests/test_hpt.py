@@ -4,7 +4,7 @@ import numpy as np
 
 from karat import Annotations
 from karat.api.fit import fit
-from karat.checks.laws import sample_votes
+from karat.checks import sample_votes
 from karat.methods.hds import HDS
 from karat.methods.hpt import HPT
 from karat.methods.ptbcc import PTBCC

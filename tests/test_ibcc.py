@@ -5,8 +5,7 @@ import pytest
 
 from karat import Annotations, InputError
 from karat.api.fit import fit
-from karat.checks import LAWS
-from karat.checks.laws import sample_votes
+from karat.checks import LAWS, sample_votes
 from karat.methods.ibcc import IBCC
 from tests.reference import ibcc as twin
 

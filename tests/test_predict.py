@@ -5,7 +5,7 @@ import pytest
 
 from karat import Annotations, simulate
 from karat.api.fit import fit
-from karat.checks.laws import sample_votes
+from karat.checks import sample_votes
 from karat.errors import InputError
 from karat.methods.ds import DS
 from karat.methods.hds import HDS

@@ -6,7 +6,7 @@ import pytest
 import karat
 from karat import Annotations, InputError
 from karat.api.fit import fit
-from karat.checks.laws import sample_votes
+from karat.checks import sample_votes
 from karat.fitting.checkpoint import Checkpoint
 from karat.fitting.prior import fit_with_prior
 from karat.methods.ds import DS

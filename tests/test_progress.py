@@ -8,7 +8,7 @@ import pytest
 
 from karat import Annotations
 from karat.api.fit import fit
-from karat.checks.laws import sample_votes
+from karat.checks import sample_votes
 from karat.fitting.progress import _line
 from karat.methods.ptbcc import PTBCC
 

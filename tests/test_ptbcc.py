@@ -7,7 +7,7 @@ import pytest
 
 from karat import Annotations, InputError
 from karat.api.fit import fit
-from karat.checks.laws import sample_votes
+from karat.checks import sample_votes
 from karat.engines.local import LocalEngine
 from karat.methods.ptbcc import PTBCC
 from tests.reference import ptbcc as twin

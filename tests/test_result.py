@@ -13,7 +13,7 @@ import pytest
 import karat
 from karat import Annotations, InputError, KaratError, OutputError
 from karat.api.fit import fit
-from karat.checks.laws import sample_votes
+from karat.checks import sample_votes
 from karat.kernels.labels import decide, preference_of
 from karat.methods.mv import MajorityVote
 from karat.methods.ptbcc import PTBCC

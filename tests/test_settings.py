@@ -11,7 +11,7 @@ import pytest
 import karat
 from karat import Annotations
 from karat.api.fit import fit
-from karat.checks.laws import sample_votes
+from karat.checks import sample_votes
 from karat.errors import InputError
 from karat.fitting import solve
 from karat.methods.ds import DS

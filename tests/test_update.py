@@ -9,7 +9,7 @@ import pytest
 import karat
 from karat import Annotations, InputError
 from karat.api.fit import fit
-from karat.checks.laws import sample_votes
+from karat.checks import sample_votes
 from karat.engines.local import LocalEngine
 from karat.fitting.updating import _renumbered, _subtract_touched, _tasks_with_new_votes
 from karat.insight.reliability import calibration

@@ -1,4 +1,11 @@
-"""Tests that every method must pass. A law takes a function that creates the method, and raises AssertionError."""
+"""Tests that every method must pass ("laws"). Run them on your own method:
+
+from karat.checks import LAWS
+for law in LAWS:
+    law(MyMethod)
+
+A law takes a function that creates the method, and raises AssertionError.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,139 @@
+"""What the classes of `karat.crowdkit.aggregation` share: integer codes of votes, and a fit with Karat's loop."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from karat.engines.blas import one_blas_thread
+from karat.engines.local import LocalEngine
+from karat.errors import InputError
+from karat.fitting.solve import Descent, check_memory, descend
+from karat.methods.base import Method
+from karat.votes.annotations import Annotations
+
+__all__ = ["BaseClassificationAggregator", "BasePairwiseAggregator", "ColumnError", "Votes", "encode", "run"]
+
+Codes = NDArray[np.int64]
+Floats = NDArray[np.float64]
+MISSING = -1
+
+
+class ColumnError(InputError, KeyError):
+    """A column is missing in a data frame."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class BaseClassificationAggregator:
+    """Base class of the aggregators that give each task one label."""
+
+    labels_: Any
+
+    def fit(self, data: Any) -> Any:
+        """Fit to votes.
+
+        Parameters
+        ----------
+        data : pandas.DataFrame
+            The votes, with the columns task, worker and label.
+
+        Returns
+        -------
+        BaseClassificationAggregator
+            This object.
+        """
+        raise NotImplementedError
+
+    def fit_predict(self, data: Any, *known: Any, **others: Any) -> Any:
+        """Fit to votes and return the label of every task.
+
+        Parameters
+        ----------
+        data : pandas.DataFrame
+            The votes, with the columns task, worker and label.
+        *known : object
+            Further arguments of `fit`.
+        **others : object
+            Further arguments of `fit`, by name.
+
+        Returns
+        -------
+        pandas.Series
+            The attribute `labels_`.
+        """
+        return self.fit(data, *known, **others).labels_
+
+
+class BasePairwiseAggregator:
+    """Base class of the aggregators of comparisons."""
+
+
+class Votes(NamedTuple):
+    """Votes as integers. Names are in the order of their first appearance, or sorted."""
+
+    task: Codes
+    worker: Codes
+    label: Codes
+    tasks: Any  # pandas.Index
+    workers: Any
+    labels: Any
+
+    def annotations(self, gold: tuple[Codes, Codes] | None = None) -> Annotations:
+        """Return the votes in the form that methods use; repeated votes all count."""
+        names = [np.arange(len(names)) for names in (self.tasks, self.workers, self.labels)]
+        return Annotations.from_codes(self.task, self.worker, self.label, *names, gold=gold, repeated="all")
+
+    def frame(self, values: Floats, columns_name: str | None = "label") -> Any:
+        """Return a frame with a row per task and a column per label."""
+        index = pd.Index(self.tasks, name="task")
+        return pd.DataFrame(values, index=index, columns=pd.Index(self.labels, name=columns_name))
+
+    def decide(self, values: Floats) -> Any:
+        """Return the label with the highest value of each task; the first one if several have it."""
+        best = self.labels.take(np.argmax(values, axis=1))
+        return pd.Series(best, index=pd.Index(self.tasks, name="task"), name="agg_label")
+
+    def of_workers(self, values: Floats, name: str) -> Any:
+        """Return a series with a number per worker."""
+        return pd.Series(values, index=pd.Index(self.workers, name="worker"), name=name)
+
+
+def check_columns(data: Any, columns: tuple[str, ...]) -> None:
+    """Raise an error if a column is missing or has missing values."""
+    for column in columns:
+        if column not in data:
+            raise ColumnError(f'the data frame has no column "{column}"; rename the column that holds it')
+        empty = np.flatnonzero(data[column].isna())
+        if empty.size:
+            raise InputError(
+                f'row {data.index[empty[0]]!r} has no value in the column "{column}"; drop or fill such rows'
+            )
+
+
+def encode(data: Any, *, sort: bool = False) -> Votes:
+    """Return the votes as integers; with `sort`, names are sorted."""
+    check_columns(data, ("task", "worker", "label"))
+    coded = [_codes(data[column], sort) for column in ("task", "worker", "label")]
+    (task, tasks), (worker, workers), (label, labels) = coded
+    return Votes(task, worker, label, tasks, workers, labels)
+
+
+def _codes(column: Any, sort: bool) -> tuple[Codes, Any]:
+    codes, names = pd.factorize(column, sort=sort)
+    return codes.astype(np.int64), pd.Index(names)
+
+
+def run(method: Method, annotations: Annotations, n_iter: int) -> tuple[Descent, Floats, LocalEngine]:
+    """Fit with Karat's loop; `n_iter` may be 0, which leaves the first estimate."""
+    method.max_iterations = n_iter
+    check_memory(method, annotations, "label", annotations.n_tasks * annotations.n_classes)
+    engine = LocalEngine(1)
+    engine.scatter(annotations, divisible=method.divisible)
+    with one_blas_thread():
+        descent = descend(method, engine)
+    return descent, engine.gather(), engine

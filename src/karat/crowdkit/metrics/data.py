@@ -1,0 +1,136 @@
+"""How much the votes on a task, or of a worker, agree: consistency, uncertainty and Krippendorff's alpha."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from karat.crowdkit.aggregation.base import encode
+from karat.crowdkit.aggregation.utils import normalize_rows
+from karat.crowdkit.aggregation.weighted import MajorityVote, weighted_scores
+from karat.errors import InputError
+
+__all__ = ["alpha_krippendorff", "consistency", "uncertainty"]
+
+
+def consistency(answers: Any, workers_skills: Any = None, aggregator: Any = None, by_task: bool = False) -> Any:
+    """Return the posterior probability of the aggregated labels, given skills as the chance of a right vote.
+
+    Parameters
+    ----------
+    answers : pandas.DataFrame
+        The votes, with the columns task, worker and label.
+    workers_skills : pandas.Series, optional
+        The skill of each worker. By default the `skills_` of the aggregator.
+    aggregator : BaseClassificationAggregator, default MajorityVote()
+        Gives the labels.
+    by_task : bool, default False
+        Return the probability of every task.
+
+    Returns
+    -------
+    float or pandas.Series
+        The mean, or the probability of every task.
+    """
+    aggregator = MajorityVote() if aggregator is None else aggregator
+    labels = aggregator.fit_predict(answers)
+    if workers_skills is None:
+        if not hasattr(aggregator, "skills_"):
+            raise InputError(f"{type(aggregator).__name__} has no skills_; give workers_skills")
+        workers_skills = aggregator.skills_
+    votes = encode(answers)
+    skill = answers["worker"].map(workers_skills).to_numpy(dtype=np.float64)
+    wrong = (1 - skill) / max(len(votes.labels) - 1, 1)
+    scores = np.ones((len(votes.tasks), len(votes.labels)))
+    for label in range(len(votes.labels)):
+        np.multiply.at(scores[:, label], votes.task, np.where(votes.label == label, skill, wrong))
+    posterior = normalize_rows(votes.frame(scores))
+    best = votes.labels.get_indexer(labels.reindex(votes.tasks))
+    found = pd.Series(posterior.to_numpy()[np.arange(len(best)), best], index=posterior.index)
+    return found.sort_index() if by_task else found.mean()
+
+
+def uncertainty(
+    answers: Any,
+    workers_skills: Any = None,
+    aggregator: Any = None,
+    compute_by: str = "task",
+    aggregate: bool = True,
+) -> Any:
+    """Return the entropy of the labels of tasks or workers, in nats.
+
+    Parameters
+    ----------
+    answers : pandas.DataFrame
+        The votes, with the columns task, worker and label.
+    workers_skills : pandas.Series, optional
+        The skill of each worker: that much of a vote counts for its label, the rest for the other labels.
+    aggregator : BaseClassificationAggregator, optional
+        Its `skills_` are used if `workers_skills` is not given.
+    compute_by : {"task", "worker"}, default "task"
+        Whose entropy is computed.
+    aggregate : bool, default True
+        Return the mean.
+
+    Returns
+    -------
+    float or pandas.Series
+        The mean, or the entropy of every task or worker.
+    """
+    if compute_by not in ("task", "worker"):
+        raise InputError(f'compute_by must be "task" or "worker", not {compute_by!r}')
+    if workers_skills is None and aggregator is not None:
+        aggregator.fit(answers)
+        workers_skills = aggregator.skills_
+    votes = encode(answers)
+    skill = np.ones(len(answers))
+    if workers_skills is not None:
+        skill = answers["worker"].map(workers_skills).to_numpy(dtype=np.float64)
+    if compute_by == "worker":
+        votes = votes._replace(task=votes.worker, tasks=votes.workers)
+    wrong = (1 - skill) / max(len(votes.labels) - 1, 1)
+    others = np.bincount(votes.task, wrong, len(votes.tasks))
+    entropy = _entropy(weighted_scores(votes, skill - wrong) + others[:, None])
+    found = pd.Series(entropy, index=pd.Index(votes.tasks, name=compute_by)).sort_index()
+    return found.mean() if aggregate else found
+
+
+def _entropy(weights: Any) -> Any:
+    """Return the entropy of each row, divided by its sum."""
+    from scipy.special import entr
+
+    return entr(weights / weights.sum(axis=1, keepdims=True)).sum(axis=1)
+
+
+def alpha_krippendorff(answers: Any, distance: Callable[[Any, Any], float] | None = None) -> float:
+    """Return Krippendorff's alpha, the agreement beyond chance.
+
+    Parameters
+    ----------
+    answers : pandas.DataFrame
+        The votes, with the columns task, worker and label.
+    distance : callable, optional
+        The distance of two labels, between 0 and 1. By default 0 for equal labels, otherwise 1.
+
+    Returns
+    -------
+    float
+        Alpha: 1 for full agreement, 0 for the agreement of chance.
+    """
+    votes = encode(answers)
+    counts = weighted_scores(votes, np.ones(len(answers)))
+    counts = counts[counts.sum(axis=1) > 1]  # a single vote agrees with no other
+    apart = _distances(votes.labels, distance)
+    n, total = counts.sum(axis=1), counts.sum(axis=0)
+    observed = (np.einsum("tk,kl,tl->t", counts, apart, counts) / (n - 1)).sum()
+    expected = total @ apart @ total / (total.sum() - 1)
+    return 1.0 if expected == 0 else float(1 - observed / expected)
+
+
+def _distances(labels: Any, distance: Callable[[Any, Any], float] | None) -> Any:
+    if distance is None:
+        return 1.0 - np.eye(len(labels))
+    return np.array([[distance(a, b) for b in labels] for a in labels], dtype=np.float64)
