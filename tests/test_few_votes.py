@@ -133,7 +133,7 @@ def test_a_whole_fit(both: Any, method: str) -> None:
     same([getattr(few, name) for name in names], [getattr(many, name) for name in names])
 
 
-@pytest.mark.parametrize("method", ["ptbcc", "ds"])
+@pytest.mark.parametrize("method", ["ptbcc", "ds", "bwa", "catd"])
 def test_one_version_for_all_numbers_of_classes_of_few_votes(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
     few = karat.aggregate(votes(5), method)
     monkeypatch.setattr(blocks, "MIN_UNROLLED_VOTES", 0)

@@ -15,7 +15,6 @@ from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.io.readers import read
 from karat.kernels import confusion
-from karat.kernels.jit import fixed_length
 from karat.methods import ds
 from karat.methods.base import Floats, start_from_shares
 from karat.results.data import Step
@@ -124,7 +123,7 @@ class DawidSkene(Estimator, ds.DS):
     def start(self, block: Block, restart: int) -> ds.Statistics:
         start_from_shares(block)
         n = np.zeros((block.n_annotators, block.n_classes, block.n_classes))
-        confusion.counts(fixed_length(block.n_classes), *block.votes, block.posterior, n)
+        confusion.counts(block.classes, *block.votes, block.posterior, n)
         return ds.Statistics(0.0, block.posterior.sum(axis=0), n, 0.0)
 
     def begin(self, statistics: ds.Statistics) -> ds.Parameters:

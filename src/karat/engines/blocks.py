@@ -66,12 +66,16 @@ class Block:
 
     @property
     def classes(self) -> Any:
-        """Return an object as long as there are classes: for few votes an array, so that one version serves any number.
+        """Return an object as long as there are classes."""
+        return self.length(self.n_classes)
+
+    def length(self, n: int) -> Any:
+        """Return an object of length n: for few votes an array, so that one version of a kernel serves any length.
 
         Only the block of small data has few votes: larger data have blocks of at least FEWEST_VOTES votes.
         """
         few = self.kernels is kernels_of_cpu and self._n_votes() < MIN_UNROLLED_VOTES
-        return np.arange(self.n_classes) if few else fixed_length(self.n_classes)
+        return np.arange(n) if few else fixed_length(n)
 
     def _n_votes(self) -> int:
         return int(self.cell_ptr[self.task_ptr[-1]] - self.cell_ptr[self.task_ptr[0]])

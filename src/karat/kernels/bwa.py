@@ -116,7 +116,7 @@ def freeze_converged(
 
 @kernel
 def sweep(
-    K: Any,  # has the length of the number of classes (fixed_length)
+    K: Any,  # as long as there are classes (Block.classes)
     task_ptr: NDArray[np.uint64],
     cell_ptr: NDArray[np.uint64],
     cell_class: NDArray[np.uint8],

@@ -77,7 +77,7 @@ def publish(K: Any, i: Any, score: Floats, phi: Floats) -> float:
 
 @kernel
 def vote(
-    K: Any,  # has the length of the number of classes (fixed_length)
+    K: Any,  # as long as there are classes (Block.classes)
     task_ptr: NDArray[np.uint64],
     cell_ptr: NDArray[np.uint64],
     cell_class: NDArray[np.uint8],

@@ -77,7 +77,7 @@ def exponentials(score: Floats, n: Any) -> None:
 
 @kernel
 def sweep(
-    K: Any,  # has the length of the number of classes (fixed_length)
+    K: Any,  # as long as there are classes (Block.classes)
     task_ptr: NDArray[np.uint64],
     cell_ptr: NDArray[np.uint64],
     cell_class: NDArray[np.uint8],

@@ -155,7 +155,7 @@ def most_votes(first_vote: Any, step: Any) -> Any:
 
 @kernel
 def sweep(
-    K: Any,  # has the length of the number of classes (fixed_length)
+    K: Any,  # as long as there are classes (Block.classes)
     first_vote: NDArray[np.uint64],  # [T + 1]
     task: NDArray[np.uint32],  # [votes]
     slot: NDArray[np.uint32],  # [votes]

@@ -68,7 +68,7 @@ def count_confusions(
 
 @kernel
 def sweep(
-    K: Any,  # has the length of the number of classes (fixed_length)
+    K: Any,  # as long as there are classes (Block.classes)
     D: Any,  # has the length of the number of prototypes without the first
     task_ptr: NDArray[np.uint64],
     cell_ptr: NDArray[np.uint64],

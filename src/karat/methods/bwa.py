@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 
 from karat.engines.blocks import Block
 from karat.kernels import bwa as kernels
-from karat.kernels.jit import fixed_length
 from karat.methods.base import Floats, Learned, Method, Step, start_from_shares
 from karat.methods.settings import POSITIVE, Allowed
 from karat.votes.annotations import Annotations
@@ -118,7 +117,7 @@ class BWA(Method):
             votes=np.zeros(n),
             spread=np.zeros(K),
         )
-        kernels.errors(fixed_length(K), *block.votes, block.posterior, first.error)
+        kernels.errors(block.classes, *block.votes, block.posterior, first.error)
         kernels.spread(*block.votes, first.votes, first.spread)
         return first
 
@@ -129,7 +128,7 @@ class BWA(Method):
         return self._parameters(constants, first.z, first.error, active=np.ones(K, np.bool_))
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
-        K, size = fixed_length(block.n_classes), block.state["size"]
+        K, size = block.classes, block.state["size"]
         mu, w, active = parameters[1:]
         z, error, unsettled = np.zeros_like(mu), np.zeros_like(w), np.zeros_like(mu)
         change = kernels.sweep(

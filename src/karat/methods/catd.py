@@ -25,7 +25,6 @@ from scipy.special import gammaincinv
 from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.kernels import catd as kernels
-from karat.kernels.jit import fixed_length
 from karat.methods.base import Floats, Learned, Method, Step, start_from_shares
 from karat.methods.settings import SHARE, Allowed
 
@@ -150,7 +149,7 @@ class CATD(Method):
         """Set labels by weighted vote and count the errors of annotators. Random ties report a change of 1."""
         z, error = np.zeros(block.n_classes), np.zeros(block.n_annotators)
         change, lots = kernels.vote(
-            fixed_length(block.n_classes),
+            block.classes,
             *block.votes,
             block.gold,
             q,

@@ -29,7 +29,6 @@ from scipy.special import digamma
 from karat.engines.blocks import Block
 from karat.kernels import cbcc as kernels
 from karat.kernels import confusion
-from karat.kernels.jit import fixed_length
 from karat.kernels.knowles_minka import message, scratch, tangent
 from karat.methods.base import Floats, Learned, Method, start_from_shares
 from karat.methods.dirichlet import Dirichlets, dirichlets, mean
@@ -156,7 +155,7 @@ class CBCC(Method):
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         tau, n = np.zeros(block.n_classes), np.zeros_like(parameters.log_v)
-        K = fixed_length(block.n_classes)
+        K = block.classes
         log_tau, log_v = parameters.tau.log, parameters.log_v
         change, _ = confusion.sweep(K, *block.votes, block.gold, log_tau, log_v, block.posterior, tau, n)
         return Statistics(change, tau, n)

@@ -24,7 +24,6 @@ from scipy.special import softmax
 
 from karat.engines.blocks import Block
 from karat.kernels import confusion, fgbcc
-from karat.kernels.jit import fixed_length
 from karat.methods.base import Floats, Learned, Method, Step, start_from_shares
 from karat.methods.dirichlet import Dirichlets, dirichlets, mean
 from karat.methods.settings import COUNT, Allowed, Range
@@ -107,7 +106,7 @@ class FGBCC(Method):
     def start(self, block: Block, restart: int) -> Statistics:
         start_from_shares(block)
         n = np.zeros((block.n_annotators, block.n_classes, block.n_classes))
-        confusion.counts(fixed_length(block.n_classes), *block.votes, block.posterior, n)
+        confusion.counts(block.classes, *block.votes, block.posterior, n)
         return Statistics(0.0, block.posterior.sum(axis=0), n, 0.0)
 
     def begin(self, statistics: Statistics) -> Parameters:
@@ -117,7 +116,7 @@ class FGBCC(Method):
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         tau, n = np.zeros_like(parameters.alpha), np.zeros_like(parameters.lam)
         change, log_norm = confusion.sweep(
-            fixed_length(block.n_classes),
+            block.classes,
             *block.votes,
             block.gold,
             parameters.tau.log,

@@ -24,7 +24,6 @@ from numpy.typing import ArrayLike
 
 from karat.engines.blocks import Block
 from karat.errors import InputError
-from karat.kernels.jit import fixed_length
 from karat.methods.base import Floats, Learned, Method, SufficientStatistics, start_from_shares
 from karat.methods.dirichlet import Dirichlets, dirichlets, mean
 from karat.methods.settings import COUNT, POSITIVE, Allowed
@@ -201,7 +200,7 @@ class PTBCC(Method):
         tau, pi, total, confusion = map(np.zeros_like, (parameters.tau.log, log_odds_pi, base, diff))
         change, log_norm, entropy = block.kernels("ptbcc").sweep(
             block.classes,
-            fixed_length(diff.shape[1]),
+            (0,) if diff.shape[1] == 1 else block.length(diff.shape[1]),
             *block.votes,
             block.gold,
             parameters.tau.log,

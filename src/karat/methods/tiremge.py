@@ -26,7 +26,6 @@ from numpy.typing import DTypeLike, NDArray
 
 from karat.engines.blocks import Block
 from karat.kernels import tiremge as kernels
-from karat.kernels.jit import fixed_length
 from karat.kernels.softmax import normalise, subtract_largest
 from karat.kernels.tiremge import Layers
 from karat.methods.base import Floats, Learned, Method
@@ -197,7 +196,7 @@ def features(block: Block, reliability: Real) -> Real:
 
 def _posteriors(block: Block, e: Real) -> tuple[float, Floats]:
     """Set posteriors to the softmax of the embeddings; return the largest change and the sum of the posteriors."""
-    classes, n_tasks = fixed_length(block.n_classes), len(e)
+    classes, n_tasks = block.classes, len(e)
     score, tau = e.astype(np.float64).ravel(), np.zeros(block.n_classes)
     subtract_largest(classes, n_tasks, score, block.gold)
     np.exp(score, out=score)
