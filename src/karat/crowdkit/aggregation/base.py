@@ -86,7 +86,9 @@ class Votes(NamedTuple):
     def annotations(self, gold: tuple[Codes, Codes] | None = None) -> Annotations:
         """Return the votes in the form that methods use; repeated votes all count."""
         names = [np.arange(len(names)) for names in (self.tasks, self.workers, self.labels)]
-        return Annotations.from_codes(self.task, self.worker, self.label, *names, gold=gold, repeated="all")
+        codes = (code.astype(np.int32) for code in (self.task, self.worker, self.label))
+        known = None if gold is None else (gold[0].astype(np.int32), gold[1].astype(np.int32))
+        return Annotations.from_codes(*codes, *names, gold=known, repeated="all")
 
     def frame(self, values: Floats, columns_name: str | None = "label") -> Any:
         """Return a frame with a row per task and a column per label."""

@@ -172,7 +172,7 @@ class DawidSkene(BaseClassificationAggregator):
         self.probas_, self.errors_ = pd.DataFrame(), pd.DataFrame()
         self.priors_ = pd.Series(dtype=float, name="prior")
         self.labels_ = pd.Series(dtype=float, name="agg_label")
-        self.loss_history_: list[float] = []
+        self.loss_history_ = []
         return self
 
 

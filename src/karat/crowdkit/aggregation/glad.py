@@ -57,7 +57,7 @@ class _Method(glad.GLAD):
         if np.ptp(self.class_prior) > 0:
             block.posterior *= self.class_prior
             block.posterior /= block.posterior.sum(axis=1, keepdims=True)
-        return block.posterior.sum(axis=0)
+        return np.asarray(block.posterior.sum(axis=0))
 
 
 @dataclass(eq=False)

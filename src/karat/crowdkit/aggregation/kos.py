@@ -75,9 +75,9 @@ class KOS(BaseClassificationAggregator):
         y = np.random.RandomState(self.random_state).normal(1, 1, len(sign))
         for _ in range(self.n_iter):
             y = _of_others(sign * _of_others(sign * y, votes.task), votes.worker)
-        return np.bincount(votes.task, sign * y)
+        return np.asarray(np.bincount(votes.task, sign * y), float)
 
 
 def _of_others(message: Floats, group: Codes) -> Floats:
     """Return the sum over the other messages of the same group."""
-    return np.bincount(group, message)[group] - message
+    return np.asarray(np.bincount(group, message)[group] - message, float)

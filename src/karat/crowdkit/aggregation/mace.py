@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from karat.crowdkit.aggregation.base import BaseClassificationAggregator, Floats, encode, run
 from karat.engines.blocks import Block
@@ -87,11 +88,15 @@ def _digamma_shares(counts: Floats, prior: Any) -> Floats:
     return np.asarray(np.exp(digamma(counts) - digamma(counts.sum(axis=1, keepdims=True))))
 
 
+def _sizes(pointers: Any) -> NDArray[np.int64]:
+    return np.asarray(np.diff(pointers.astype(np.int64)), np.int64)
+
+
 def _expect_votes(block: Block, parameters: Parameters) -> Statistics:
     """Run the E step on a block."""
-    cells = np.repeat(np.arange(block.n_tasks), np.diff(block.task_ptr.astype(np.int64)))
+    cells = np.repeat(np.arange(block.n_tasks), _sizes(block.task_ptr))
     begin, end = int(block.task_ptr[0]), int(block.task_ptr[-1])
-    sizes = np.diff(block.cell_ptr[begin : end + 1].astype(np.int64))
+    sizes = _sizes(block.cell_ptr[begin : end + 1])
     votes = slice(int(block.cell_ptr[begin]), int(block.cell_ptr[end]))
     task, worker = np.repeat(cells, sizes), block.annotator[votes].astype(np.int64)
     label = np.repeat(block.cell_class[begin:end].astype(np.int64), sizes)

@@ -112,7 +112,7 @@ class MMSR(BaseClassificationAggregator):
         """
         return self._apply(data).scores_
 
-    def fit_predict(self, data: Any) -> Any:  # type: ignore[override]
+    def fit_predict(self, data: Any) -> Any:
         """Fit to votes and return the label of every task.
 
         Parameters
@@ -163,7 +163,7 @@ class MMSR(BaseClassificationAggregator):
             self.loss_history_.append(float(np.linalg.norm(np.outer(u, v) - before)))
             if self.loss_history_[-1] < self.tol:
                 break
-        scale = np.linalg.norm(u) / max(np.linalg.norm(v), TINY)
+        scale = float(np.linalg.norm(u)) / max(float(np.linalg.norm(v)), TINY)
         return np.asarray(u / np.sqrt(max(scale, TINY)))
 
 

@@ -66,16 +66,15 @@ def get_accuracy(data: Any, true_labels: Any, by: str | None = None) -> Any:
         The share, or the share of every group.
     """
     check_columns(data, ("task", "worker", "label"))
-    column = "true_label" if by == "true_label" else data[by] if by else None
     right, known = _is_right(data, true_labels)
     weight = data["weight"][known] if "weight" in data else pd.Series(1.0, index=data.index[known])
     right = right[known] * weight.to_numpy()
     if by is None:
         return right.sum() / weight.sum()
-    if isinstance(column, str):
+    if by == "true_label":
         group = pd.Index(true_labels.reindex(data["task"][known]), name=by)
     else:
-        group = pd.Index(column[known], name=by)
+        group = pd.Index(data[by][known], name=by)
     sums = pd.DataFrame({"right": right, "all": weight.to_numpy()}, index=group).groupby(level=0).sum()
     return (sums["right"] / sums["all"]).rename(None)
 
