@@ -32,10 +32,10 @@ lint: $(READY)
 
 # Three processes use two cores well: some tests wait for browsers, servers and signals.
 test: lint
-	$(RUN) -m pytest -n 3 -m "not slow"
+	$(RUN) -m pytest -n 3 --dist loadfile -m "not slow"
 
 test-all: lint
-	HYPOTHESIS_PROFILE=thorough $(RUN) -m pytest -n 3
+	HYPOTHESIS_PROFILE=thorough $(RUN) -m pytest -n 3 --dist loadfile
 
 # The tests with the oldest and with the newest versions that pyproject.toml allows, in .environments.
 test-dependencies: $(READY)

@@ -84,8 +84,7 @@ def test_names_of_judges_and_systems_are_text(tmp_path):
         assert "alert" not in json.dumps({key: value for key, value in page.charts[name].items() if key != "datasets"})
 
 
-@pytest.mark.parametrize("width", [1440, 420])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (420, "dark")])
 def test_the_page_fits_the_screen(browser, path, width, scheme):
     with opened(browser, path, width, scheme) as page:
         assert page.locator("#judges .plot svg").count() == 4
