@@ -52,7 +52,7 @@ export async function render(root, { project, params, go }) {
   const button = h("button", { class: "primary", id: "read", onclick: read }, project.reading ? "Read again" : "Read the votes");
   draw();
   const found = h("div", { class: "stack" });
-  const showFound = (now) => fill(found, readCard(now), spellingsCard(now));
+  const showFound = (now) => fill(found, readCard(now), now.reading?.shape === "judges" ? null : spellingsCard(now));
   showStatus(status, project);
   showFound(project);
   fill(

@@ -4,7 +4,7 @@ import { get, query } from "../api.js";
 import { figure } from "../charts.js";
 import { fill, h } from "../dom.js";
 import { count, number, percent, signed } from "../format.js";
-import { card, field, later, range, select } from "../parts.js";
+import { field, later, range, select } from "../parts.js";
 
 const TORN = [
   ["tie", "a tie"],
@@ -49,7 +49,7 @@ const share = (value) => (value === null ? "–" : percent(value));
 const price = (value) => (value === null ? "–" : String(Number(value.toPrecision(3))));
 const interval = (low, high, show) => h("small", {}, `${show(low)} to ${show(high)}`);
 const points = (value) => `${signed(100 * value)} %`;
-const chance = (p) => (p < 0.001 ? "p < 0.001" : `p = ${p.toPrecision(2)}`);
+const chance = (p) => (p < 0.001 ? "p < 0.001" : `p = ${Number(p.toPrecision(2))}`);
 
 // A column is a title, the content of a cell, and a class. Columns without any value are left out.
 function judgeColumns(rows) {
