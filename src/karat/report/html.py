@@ -61,7 +61,14 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"percent": percent, "number": _number, "count": _count, "few": _few, "odds": _odds, "points": _points}
+    made.filters |= {
+        "percent": percent,
+        "number": _number,
+        "count": _count,
+        "few": _few,
+        "odds": _odds,
+        "points": _points,
+    }
     return made
 
 
