@@ -107,10 +107,9 @@ def pictures_of_judges(browser: Browser, folder: Path) -> None:
     command = ["simulate", "--judges", "6", "--tasks", "400", "--seed", "2", "--out", str(folder)]
     subprocess.run([sys.executable, "-m", "karat", *command], check=True)
     karat.judges.assess(folder / "log.csv", gold=folder / "gold.csv").report(folder / "report.html")
-    for scheme, end in (("light", ""), ("dark", "-dark")):
-        with opened(browser, folder / "report.html", 1200, 900, scheme) as page:
-            page.add_style_tag(content="nav { position: static !important; }")  # it would cover the picture
-            picture(page, "#judges", f"report-judges{end}.png")
+    with opened(browser, folder / "report.html", 1200, 900) as page:
+        page.add_style_tag(content="nav { position: static !important; }")  # it would cover the picture
+        picture(page, "#judges", "report-judges.png")
     with started(folder, "log.csv") as link:
         for scheme, end in (("light", ""), ("dark", "-dark")):
             page = browser.new_page(viewport={"width": 1200, "height": 860}, color_scheme=scheme)

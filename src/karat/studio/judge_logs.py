@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 from pydantic import BaseModel, Field
@@ -44,7 +44,7 @@ class JudgeColumns(BaseModel, extra="forbid"):
     )
 
 
-def guess_log(head: pl.DataFrame) -> dict[str, str | None] | None:
+def guess_log(head: pl.DataFrame) -> dict[str, Any] | None:
     """Return the columns of tasks, annotators and labels if these first rows are of a judge log, otherwise None."""
     try:
         chosen = choose_columns(head.columns, {}, source="", by_file=False)
@@ -75,4 +75,5 @@ def read_judge_votes(path: Path, options: Reading) -> Annotations:
 def read_log(path: Path, options: Reading) -> JudgeLog:
     more = options.judges or JudgeColumns()
     named = {"item": options.task, "judge": options.annotator, "verdict": options.label, "gold": options.gold}
-    return read_judge_log(str(path), **more.model_dump(), **named)
+    others = more.model_dump(exclude={"kind", "verdicts"})
+    return read_judge_log(str(path), kind=more.kind, verdicts=more.verdicts, **named, **others)

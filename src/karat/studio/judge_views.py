@@ -18,6 +18,7 @@ from karat.studio.judge_logs import read_log
 from karat.studio.problems import Problem
 from karat.studio.projects import Projects
 from karat.studio.reading import Reading
+from karat.studio.store import Row
 from karat.votes.names import text_of
 
 __all__ = ["JudgeViews"]
@@ -44,7 +45,7 @@ class JudgeViews:
                     del self._kept[next(iter(self._kept))]
             return self._kept[key]
 
-    def _compute(self, row: Mapping[str, Any], torn: Torn) -> Judges:
+    def _compute(self, row: Row, torn: Torn) -> Judges:
         options = Reading.model_validate_json(row["reading"] or "{}")
         if options.shape != "judges":
             raise Problem(

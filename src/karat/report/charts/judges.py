@@ -61,7 +61,7 @@ def _intervals(rows: list[dict[str, Any]], name: str, axis: alt.Axis, colour: st
             *(alt.Tooltip(f"{end}:Q", format=".3f") for end in ("value", "low", "high")),
         ],
     )
-    line = base.mark_rule(color=colour, opacity=0.45, strokeWidth=3).encode(x=alt.X("low:Q", axis=axis), x2="high:Q")
+    line = base.mark_rule(color=colour, opacity=0.6, strokeWidth=3).encode(x=alt.X("low:Q", axis=axis), x2="high:Q")
     dot = base.mark_point(color=colour, filled=True, opacity=1, size=60).encode(x="value:Q")
     zero = alt.Chart(data("zero")).mark_rule(color=INK, opacity=0.4, strokeDash=[4, 4]).encode(x="x:Q")
     chart = alt.layer(zero, line, dot).properties(width="container", height=max(ROW_HEIGHT * len(rows), 60))
@@ -105,7 +105,7 @@ def _panels(judges: Judges) -> Spec:
             alt.Tooltip("value:Q", title="expected accuracy", format=".1%"),
         ],
     )
-    line = base.mark_rule(color=BLUE, opacity=0.35, strokeWidth=3).encode(y=accuracy, y2="high:Q")
+    line = base.mark_rule(color=BLUE, opacity=0.55, strokeWidth=3).encode(y=accuracy, y2="high:Q")
     path = base.mark_line(color=BLUE, interpolate="step-after", opacity=0.5).encode(y="value:Q")
     dot = base.mark_point(color=BLUE, filled=True, opacity=1, size=60).encode(y="value:Q")
     return spec_of(alt.layer(path, line, dot).properties(width="container", height=260), rows=rows)
