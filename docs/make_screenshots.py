@@ -35,6 +35,7 @@ def main() -> None:
         pictures_of_the_report(browser, Path(folder) / "report.html")
         pictures_of_the_studio(browser, Path(folder) / "studio")
         pictures_of_what_was_read(browser, Path(folder) / "dirty")
+        pictures_of_judges(browser, Path(folder) / "judges")
         browser.close()
 
 
@@ -101,6 +102,25 @@ def pictures_of_what_was_read(browser: Browser, folder: Path) -> None:
         page.close()
 
 
+def pictures_of_judges(browser: Browser, folder: Path) -> None:
+    """The log of the guide on LLM judges, in the report and in the studio, light and dark."""
+    command = ["simulate", "--judges", "6", "--tasks", "400", "--seed", "2", "--out", str(folder)]
+    subprocess.run([sys.executable, "-m", "karat", *command], check=True)
+    karat.judges.assess(folder / "log.csv", gold=folder / "gold.csv").report(folder / "report.html")
+    with opened(browser, folder / "report.html", 1200, 900) as page:
+        page.add_style_tag(content="nav { position: static !important; }")  # it would cover the picture
+        picture(page, "#judges", "report-judges.png")
+    with started(folder, "log.csv") as link:
+        for scheme, end in (("light", ""), ("dark", "-dark")):
+            page = browser.new_page(viewport={"width": 1200, "height": 860}, color_scheme=scheme)
+            page.goto(link)
+            if scheme == "light":
+                page.click("#read")
+            page.wait_for_selector("#chart-judge-ranking svg", timeout=120_000)
+            page.screenshot(path=IMAGES / f"studio-judges{end}.png", full_page=True)
+            page.close()
+
+
 def _above(page: Page, selector: str) -> dict[str, float]:
     """The page from its top to the end of an element."""
     box = page.locator(selector).bounding_box()
@@ -109,9 +129,9 @@ def _above(page: Page, selector: str) -> dict[str, float]:
 
 
 @contextmanager
-def started(folder: Path) -> Iterator[str]:
+def started(folder: Path, file: str = "votes.csv") -> Iterator[str]:
     """A studio as users start it. -> its address"""
-    command = [sys.executable, "-m", "karat", "studio", "votes.csv", "--no-browser"]
+    command = [sys.executable, "-m", "karat", "studio", file, "--no-browser"]
     studio = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert studio.stdout is not None
     link = studio.stdout.readline().strip()

@@ -24,8 +24,8 @@ def test_verdicts_are_winners() -> None:
     assert [verdict(said) for said in ("A>B", "A>>B", "B<A", "B<<A", "[[A>B]]")] == [FIRST] * 5
     assert [verdict(said) for said in ("B>A", "B>>A", "A<B", "A<<B")] == [SECOND] * 4
     assert [verdict(said) for said in ("A=B", "B=A")] == [TIE] * 2
-    assert verdict(None) is None
-    for odd in ("A", "A>C", 3, ""):
+    assert [verdict(said) for said in (None, "", "error", "I cannot answer that")] == [None] * 4
+    for odd in ("A>C", 3, "model_a"):
         with pytest.raises(Wrong, match="for a verdict, expected one such as"):
             verdict(odd)
 

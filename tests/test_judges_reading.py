@@ -8,7 +8,7 @@ import pytest
 from karat.errors import InputError
 from karat.io.readers.judge_logs import read_judge_log as read
 from karat.io.readers.judge_logs.log import with_gold
-from karat.io.readers.judge_logs.verdicts import Meaning, class_of, meaning_of
+from karat.io.readers.verdicts import Meaning, class_of, meaning_of
 
 FIRST, SECOND, TIE = Meaning.FIRST, Meaning.SECOND, Meaning.TIE
 
@@ -44,9 +44,11 @@ def answers(log):
         ("A is worse in tone. B is longer.\n\nFinal verdict: [[B]]", SECOND),
         ('{"reason": "A is long", "winner": "B"}', SECOND),
         ("A>B", FIRST),
+        ("B<<A", FIRST),
         ("[[B>>A]]", SECOND),
         ("A=B", TIE),
         ("tie (bothbad)", TIE),
+        ("both_bad", TIE),
         ("Draw.", TIE),
         ("model_a", Meaning.SIDE_A),
         ("model_2", Meaning.SIDE_B),

@@ -1,6 +1,7 @@
 """Who may come in, from where, with how much; which files can be named; what a kill may cost."""
 
 import http.client
+import re
 import subprocess
 import sys
 import threading
@@ -30,6 +31,16 @@ def test_without_the_right_token_there_is_nothing(studio, path, headers):
     answer = httpx.get(studio.address + path, headers=headers)
     assert answer.status_code == 401
     assert answer.json()["title"] == "The token is missing or wrong"
+
+
+def test_no_route_answers_without_the_token(studio):
+    """Every route of the interface, whichever were added since."""
+    described = studio.good("GET", "/api/openapi.json")["paths"]
+    assert "/api/projects/{project}/judges" in described
+    for path, operations in described.items():
+        for method in operations:
+            answer = httpx.request(method, studio.address + re.sub(r"{\w+}", "1", path))
+            assert answer.status_code == 401, (method, path)
 
 
 def test_the_token_of_the_address_becomes_a_cookie_that_scripts_and_other_sites_cannot_use(studio):
@@ -138,13 +149,14 @@ def test_no_file_outside_the_folder_can_be_named(studio, name):
     assert "link.csv" not in {file["name"] for file in studio.good("GET", "/api/folder")["files"]}
 
 
-def test_gold_names_a_column_and_never_a_path(studio):
+@pytest.mark.parametrize("shape", ["long", "judges"])
+def test_gold_names_a_column_and_never_a_path(studio, shape):
     """`karat.read` would take it for a path."""
     copy_sample(studio.folder)
     truth = studio.folder.parent / "truth.csv"
     truth.write_text("task,truth\n0,cat\n")
     project = studio.good("POST", "/api/projects", json={"file": "votes.csv"})["id"]
-    studio.good("PUT", f"/api/projects/{project}/votes", json={"gold": str(truth)})
+    studio.good("PUT", f"/api/projects/{project}/votes", json={"gold": str(truth), "shape": shape})
     job = studio.settled(project)["job"]
     assert job["state"] == "failed"
     assert "there is no column" in job["message"]

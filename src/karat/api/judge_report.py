@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,10 @@ from karat.io.readers.judge_logs import JudgeLog
 from karat.votes.encoding import MISSING
 from karat.votes.frames import make_frame, to_list
 
-__all__ = ["JudgeReport"]
+if TYPE_CHECKING:
+    from karat.report.views.judges import Judges
+
+__all__ = ["JudgeReport", "view_of"]
 
 Floats = NDArray[np.float64]
 SHARES = (
@@ -183,17 +186,8 @@ class JudgeReport:
             The file.
         """
         from karat.report import write_report
-        from karat.report.views.judges import judges_view
 
-        can_rank = self.log.kind == "pairwise" and bool(self.log.system_names)
-        try:
-            ranking = self.rank() if can_rank else None
-        except InputError as error:  # systems that were never compared with each other
-            ranking, notes = None, [*self.notes, str(error)]
-        else:
-            notes = self.notes
-        found = judges_view(self.scores, self.correlated, self.panels(), ranking, notes)
-        write_report(self.result, path, title="Panel of LLM judges", judges=found)
+        write_report(self.result, path, title="Panel of LLM judges", judges=view_of(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as plain values, for JSON.
@@ -255,6 +249,18 @@ class JudgeReport:
         found = np.full(len(place), float(other))
         found[[place[str(name)] for name in to_list(self.correlated.names)]] = values
         return found
+
+
+def view_of(report: JudgeReport) -> Judges:
+    """Return what the report and the studio show of the judges."""
+    from karat.report.views.judges import judges_view
+
+    can_rank, ranking, notes = report.log.kind == "pairwise" and bool(report.log.system_names), None, report.notes
+    try:
+        ranking = report.rank() if can_rank else None
+    except InputError as error:  # systems that were never compared with each other
+        notes = [*notes, str(error)]
+    return judges_view(report.scores, report.correlated, report.panels(), ranking, notes)
 
 
 def _as_list(names: str | Sequence[str]) -> list[str]:

@@ -61,7 +61,14 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"percent": percent, "number": _number, "count": _count, "few": _few, "odds": _odds}
+    made.filters |= {
+        "percent": percent,
+        "number": _number,
+        "count": _count,
+        "few": _few,
+        "odds": _odds,
+        "points": _points,
+    }
     return made
 
 
@@ -84,6 +91,11 @@ def _number(value: float) -> str:
 
 def _count(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _points(share: float) -> str:
+    """Format a share that may be negative, with its sign."""
+    return f"{100 * share:+.1f} %"
 
 
 def _few(value: float) -> str:

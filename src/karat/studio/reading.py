@@ -23,6 +23,8 @@ from karat.io.readers.shapes import shape_of
 from karat.io.readers.table import Opened, open_sources
 from karat.io.readers.truth import GoldColumn
 from karat.io.writeback import TOOLS
+from karat.studio.judge_logs import EXPORTS as JUDGE_EXPORTS
+from karat.studio.judge_logs import JudgeColumns, guess_log, read_judge_votes
 from karat.votes.annotations import Annotations, Repeated
 
 __all__ = ["Preview", "Question", "Reading", "preview", "read_votes"]
@@ -39,9 +41,11 @@ class Reading(BaseModel, extra="forbid"):
     task: str | None = Field(default=None, description="The column with the tasks.")
     annotator: str | None = Field(default=None, description="The column with the annotators.")
     label: str | None = Field(default=None, description="The column with the labels.")
-    shape: Literal["long", "wide", "transposed"] = Field(
-        default="long", description="Whether a row is a vote, a task (wide) or an annotator (transposed)."
+    shape: Literal["long", "wide", "transposed", "judges"] = Field(
+        default="long",
+        description="Whether a row is a vote, a task (wide), an annotator (transposed) or a call of an LLM judge.",
     )
+    judges: JudgeColumns | None = Field(default=None, description="How to read a log of LLM judges.")
     columns: list[str] | None = Field(default=None, description="The columns with votes in a wide or transposed table.")
     gold: str | None = Field(default=None, description="A column with known truths.")
     question: str | None = Field(default=None, description="The question to read, in an export with several.")
@@ -74,6 +78,7 @@ class Preview(BaseModel):
     questions: list[Question] = []
     includes: list[str] = Field(default=[], description="What can be included: predictions, rejected, ...")
     writes_back: bool = Field(default=False, description="Whether labels can be exported for this tool.")
+    is_judge_log: bool = Field(default=False, description="Whether this can be read as a log of LLM judges.")
     has_gold: bool = Field(default=False, description="Whether this tool's exports can mark gold.")
 
 
@@ -88,7 +93,8 @@ def preview(path: Path) -> Preview:
     columns = [str(column) for column in opened.columns]
     with reading(opened.sources[0]):
         head = opened.scans[0].head(SHOWN_ROWS).collect()
-    guess, unknown = _guess(opened, columns)
+    log = guess_log(head)
+    guess, unknown = _guess(opened, columns) if log is None else (Reading(shape="judges", **log), [])
     return Preview(
         file=path.name,
         format=f"{opened.sources[0].format.upper()} table",
@@ -97,11 +103,14 @@ def preview(path: Path) -> Preview:
         rows=_texts(head),
         guess=guess,
         open=unknown,
+        is_judge_log=log is not None,
     )
 
 
 def read_votes(path: Path, options: Reading, watch: Callable[[Any], None]) -> Annotations:
-    given = options.model_dump(exclude={"gold_marks", "shape", "columns"}, exclude_none=True)
+    if options.shape == "judges":
+        return read_judge_votes(path, options)
+    given = options.model_dump(exclude={"gold_marks", "shape", "columns", "judges"}, exclude_none=True)
     if options.gold is not None:
         given["gold"] = GoldColumn(options.gold)
     elif options.gold_marks:
@@ -130,12 +139,16 @@ def _of_export(file: str, export: Export, seen: Peek) -> Preview:
         is_export=True,
         columns=shown,
         rows=_texts(votes.select(shown).head(SHOWN_ROWS)),
-        guess=Reading(question=questions[0].name if len(questions) > 1 else None),
+        guess=Reading(
+            shape="judges" if export.name in JUDGE_EXPORTS else "long",
+            question=questions[0].name if len(questions) > 1 else None,
+        ),
         open=[],
         questions=questions,
         includes=list(export.include),
         has_gold=export.has_gold,
         writes_back=export.name in TOOLS,
+        is_judge_log=export.name in JUDGE_EXPORTS,
     )
 
 

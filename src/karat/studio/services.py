@@ -12,6 +12,7 @@ from karat.studio.events import Hub
 from karat.studio.files import Files
 from karat.studio.gold import Gold
 from karat.studio.jobs import Jobs
+from karat.studio.judge_views import JudgeViews
 from karat.studio.problems import Problem
 from karat.studio.projects import Projects
 from karat.studio.store import Store
@@ -30,6 +31,7 @@ class Services:
         self.files = Files(folder, self.store, also=file)
         self.projects = Projects(self.store, self.hub)
         self.gold = Gold(self.projects)
+        self.judges = JudgeViews(self.projects, self.files, self.gold)
         self.workspace = Workspace(self.projects, self.files)
         self.jobs = Jobs(self.projects, self.workspace)
 

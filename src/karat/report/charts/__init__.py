@@ -8,6 +8,7 @@ from typing import Any
 
 from karat.errors import InputError
 from karat.report.charts import pictures, words
+from karat.report.charts.drawn import Drawn
 from karat.report.charts.judges import judge_charts
 from karat.report.charts.matrices import matrix_spec
 from karat.report.charts.render import image
@@ -21,16 +22,6 @@ from karat.votes.encoding import MISSING
 from karat.votes.names import match
 
 __all__ = ["DRAWN", "Drawn", "Kind", "draw", "draw_annotator", "drawn", "image"]
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """A chart, ready for a page."""
-
-    title: str
-    alt: str  # alternative text, which says what the chart shows
-    spec: Spec | None  # a Vega-Lite specification, or None if the chart is absent
-    absent: str | None = None
 
 
 @dataclass(frozen=True)
@@ -112,5 +103,5 @@ def drawn(view: View) -> dict[str, Drawn]:
         spec = matrix_spec(found.matrices[0], found.classes)
         charts["annotator"] = Drawn("How one annotator votes", "", spec)
     if view.judges is not None:
-        charts |= {name: Drawn(*chart) for name, chart in judge_charts(view.judges).items()}
+        charts |= judge_charts(view.judges)
     return charts

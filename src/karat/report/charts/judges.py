@@ -6,6 +6,7 @@ from typing import Any
 
 import altair as alt
 
+from karat.report.charts.drawn import Drawn
 from karat.report.charts.style import BLUE, INK, ORANGE, SHARE, Spec, data, spec_of
 from karat.report.views.common import percent
 from karat.report.views.judges import Judges
@@ -15,17 +16,21 @@ __all__ = ["judge_charts"]
 ROW_HEIGHT = 26  # pixels per judge or system
 
 
-def judge_charts(judges: Judges) -> dict[str, tuple[str, str, Spec]]:
-    """Return the title, the alternative text and the specification of each chart that can be drawn."""
+def judge_charts(judges: Judges) -> dict[str, Drawn]:
+    """Return the charts that can be drawn of these judges."""
     charts = {}
     if any(one.position for one in judges.rows):
-        charts["judge-position"] = ("Position bias", _position_words(judges), _position(judges))
+        note = "Right of 0: the first answer; left: the second. Over both orders, preferences for an answer cancel."
+        charts["judge-position"] = Drawn("Position bias", _position_words(judges), _position(judges), note=note)
     if judges.pairs:
-        charts["judge-pairs"] = ("Judges that err alike", _pair_words(judges), _pairs(judges))
+        note = "Agreement beyond what the accuracies explain; a stronger colour means more."
+        charts["judge-pairs"] = Drawn("Judges that err alike", _pair_words(judges), _pairs(judges), note=note)
     if len(judges.panels) > 1:
-        charts["judge-panels"] = ("The best panels for the money", _panel_words(judges), _panels(judges))
+        note = "Every panel shown is more accurate than all cheaper ones."
+        charts["judge-panels"] = Drawn("Accuracy against cost", _panel_words(judges), _panels(judges), note=note)
     if judges.ranking:
-        charts["judge-ranking"] = ("Strength of the systems", _ranking_words(judges), _ranking(judges))
+        note = "Bradley-Terry strengths with 95 % intervals; 0 is the average system."
+        charts["judge-ranking"] = Drawn("Strength of the systems", _ranking_words(judges), _ranking(judges), note=note)
     return charts
 
 
@@ -56,7 +61,7 @@ def _intervals(rows: list[dict[str, Any]], name: str, axis: alt.Axis, colour: st
             *(alt.Tooltip(f"{end}:Q", format=".3f") for end in ("value", "low", "high")),
         ],
     )
-    line = base.mark_rule(color=colour, opacity=0.45, strokeWidth=3).encode(x=alt.X("low:Q", axis=axis), x2="high:Q")
+    line = base.mark_rule(color=colour, opacity=0.6, strokeWidth=3).encode(x=alt.X("low:Q", axis=axis), x2="high:Q")
     dot = base.mark_point(color=colour, filled=True, opacity=1, size=60).encode(x="value:Q")
     zero = alt.Chart(data("zero")).mark_rule(color=INK, opacity=0.4, strokeDash=[4, 4]).encode(x="x:Q")
     chart = alt.layer(zero, line, dot).properties(width="container", height=max(ROW_HEIGHT * len(rows), 60))
@@ -100,7 +105,7 @@ def _panels(judges: Judges) -> Spec:
             alt.Tooltip("value:Q", title="expected accuracy", format=".1%"),
         ],
     )
-    line = base.mark_rule(color=BLUE, opacity=0.35, strokeWidth=3).encode(y=accuracy, y2="high:Q")
+    line = base.mark_rule(color=BLUE, opacity=0.55, strokeWidth=3).encode(y=accuracy, y2="high:Q")
     path = base.mark_line(color=BLUE, interpolate="step-after", opacity=0.5).encode(y="value:Q")
     dot = base.mark_point(color=BLUE, filled=True, opacity=1, size=60).encode(y="value:Q")
     return spec_of(alt.layer(path, line, dot).properties(width="container", height=260), rows=rows)

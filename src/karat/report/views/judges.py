@@ -35,6 +35,7 @@ class Judge:
     position: Figure | None
     position_p: float | None
     same_after_swap: float | None
+    same_in_repeats: float | None
     ties: float | None
     failed: float
     agreement: float | None
@@ -118,6 +119,7 @@ def _judge(one: JudgeScore) -> Judge:
         position=_figure(one.position_bias) if has_position else None,
         position_p=_number(one.position_p),
         same_after_swap=_number(one.swap_consistency.value),
+        same_in_repeats=_number(one.repeat_consistency.value),
         ties=_number(one.tie_rate.value),
         failed=one.failure_rate.value,
         agreement=_number(one.agreement.value),

@@ -9,6 +9,7 @@ from karat.studio.problems import ProblemDetails
 from karat.studio.routes.exports import router as exports_routes
 from karat.studio.routes.fits import router as fits_routes
 from karat.studio.routes.gold import router as gold_routes
+from karat.studio.routes.judges import router as judges_routes
 from karat.studio.routes.planning import router as planning_routes
 from karat.studio.routes.projects import router as projects_routes
 from karat.studio.routes.results import router as results_routes
@@ -39,6 +40,7 @@ ROUTES = (
     gold_routes,
     planning_routes,
     exports_routes,
+    judges_routes,
 )
 
 

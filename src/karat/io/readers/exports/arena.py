@@ -11,7 +11,6 @@ from typing import Any
 import polars as pl
 
 from karat.io.readers.exports.export import Export, ExportOptions, Vote, Wrong, in_batches, need, numbered
-from karat.io.readers.exports.mt_bench import winner_of
 from karat.io.readers.exports.pairwise import (
     FIRST,
     GAMES,
@@ -22,6 +21,7 @@ from karat.io.readers.exports.pairwise import (
     swapped,
     verdict,
     votes_on,
+    winner_of,
 )
 from karat.io.readers.exports.peek import Peek
 from karat.io.readers.exports.records import records_of

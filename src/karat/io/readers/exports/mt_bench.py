@@ -12,25 +12,13 @@ from typing import Any
 import polars as pl
 
 from karat.io.readers.exports.export import Export, ExportOptions, Vote, Wrong, in_batches, numbered
-from karat.io.readers.exports.pairwise import (
-    FAILED,
-    FIRST,
-    GAMES,
-    SECOND,
-    TIE,
-    WINNER,
-    Comparison,
-    named,
-    swapped,
-    votes_on,
-)
+from karat.io.readers.exports.pairwise import FAILED, GAMES, WINNER, Comparison, named, swapped, votes_on, winner_of
 from karat.io.readers.exports.peek import Peek
 from karat.io.readers.exports.records import records_of
 
 __all__ = ["EXPORT"]
 
 SCORE = "score"  # the other kind of question is the winner
-WINNERS = {"model_a": FIRST, "model_b": SECOND, "tie (inconsistent)": TIE, "tie (bothbad)": TIE, "both_bad": TIE}
 
 
 def fits(seen: Peek) -> bool:
@@ -86,15 +74,6 @@ def compared(record: dict[str, Any], judge: str, options: ExportOptions) -> Iter
 def _models(record: dict[str, Any]) -> tuple[str, str]:
     names = ("model_a", "model_b") if "model_a" in record else ("model_1", "model_2")
     return _text(record, names[0]), _text(record, names[1])
-
-
-def winner_of(said: Any) -> str | None:
-    winner = WINNERS.get(str(said), str(said))
-    if said is None or winner == "error":
-        return None
-    if winner not in (FIRST, SECOND, TIE):
-        raise Wrong(f"found {said!r} for the winner, expected model_1, model_2, tie or error")
-    return winner
 
 
 def _with_turn(record: dict[str, Any], task: str) -> str:

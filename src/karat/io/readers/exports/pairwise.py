@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from karat.io.readers.exports.export import ExportOptions, Vote, Wrong
+from karat.io.readers.verdicts import Meaning, meaning_of
 
 __all__ = [
     "FAILED",
@@ -20,6 +20,7 @@ __all__ = [
     "swapped",
     "verdict",
     "votes_on",
+    "winner_of",
 ]
 
 FIRST, SECOND, TIE = "model_1", "model_2", "tie"  # the classes: which of two answers is better
@@ -27,7 +28,6 @@ WINNER = "winner"  # the question
 GAMES = "games"  # what --include takes to count every game as a vote
 FAILED = "judgements that failed"
 SWAPPED = {FIRST: SECOND, SECOND: FIRST}
-VERDICT = re.compile(r"\[{0,2}(?:A(>+|<+|=)B|B(>+|<+|=)A)\]{0,2}")
 
 
 class Comparison(NamedTuple):
@@ -53,15 +53,23 @@ def named(question: Any, first: str, second: str) -> tuple[str, bool]:
 
 def verdict(said: Any) -> str | None:
     """Return the winner that a verdict such as "A>>B" or "B=A" names, A being the first answer; None for no verdict."""
-    if said is None or said == "error":
+    places = {Meaning.FIRST: FIRST, Meaning.SECOND: SECOND, Meaning.TIE: TIE}
+    return _winner(said, places, "a verdict, expected one such as A>B, B>A or A=B")
+
+
+def winner_of(said: Any) -> str | None:
+    """Return the winner that a record names by its model, such as model_a or model_1; None for no verdict."""
+    models = {Meaning.SIDE_A: FIRST, Meaning.SIDE_B: SECOND, Meaning.TIE: TIE}
+    return _winner(said, models, "the winner, expected model_1, model_2, tie or error")
+
+
+def _winner(said: Any, winners: dict[Meaning, str], expected: str) -> str | None:
+    meaning = meaning_of(None if said is None else str(said))
+    if meaning in (Meaning.ERROR, Meaning.REFUSAL, Meaning.EMPTY):
         return None
-    found = VERDICT.fullmatch(said.strip()) if isinstance(said, str) else None
-    if found is None:
-        raise Wrong(f"found {said!r:.40} for a verdict, expected one such as A>B, B>A or A=B")
-    sign = found[1] or found[2]
-    if sign == "=":
-        return TIE
-    return FIRST if (sign[0] == ">") == (found[1] is not None) else SECOND
+    if meaning not in winners:
+        raise Wrong(f"found {said!r:.40} for {expected}")
+    return winners[meaning]
 
 
 def votes_on(comparison: Comparison, options: ExportOptions) -> Iterator[Vote]:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.errors import InputError
-from karat.io.readers.judge_logs.verdicts import FAILURES
 from karat.io.readers.truth import read_truth
+from karat.io.readers.verdicts import FAILURES
 from karat.votes.encoding import MISSING, Codes
 from karat.votes.frames import to_list
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from karat.io.readers.judge_logs.log import TIE, JudgeLog
 from karat.io.readers.judge_logs.names import costs_of, encoded, gold_of_items, refuse_unreadable
-from karat.io.readers.judge_logs.verdicts import Meaning, failure_of, meaning_of
+from karat.io.readers.verdicts import Meaning, failure_of, meaning_of
 from karat.votes.encoding import MISSING, Codes
 from karat.votes.frames import to_list
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from karat.errors import InputError
 from karat.io.readers.judge_logs.log import JudgeLog
 from karat.io.readers.judge_logs.names import costs_of, encoded, gold_of_items, refuse_unreadable
-from karat.io.readers.judge_logs.verdicts import Meaning, class_of, failure_of, number_of
+from karat.io.readers.verdicts import Meaning, class_of, failure_of, number_of
 from karat.votes.annotations import Annotations
 from karat.votes.encoding import MISSING, Codes
 from karat.votes.frames import to_list

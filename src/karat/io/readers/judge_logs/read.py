@@ -17,11 +17,11 @@ from karat.io.readers.judge_logs.log import JudgeLog, Kind
 from karat.io.readers.judge_logs.pairwise import has_order, pairwise_log
 from karat.io.readers.judge_logs.pointwise import log_of_votes, pointwise_log
 from karat.io.readers.judge_logs.shapes import columns_of_shape, flatten
-from karat.io.readers.judge_logs.verdicts import is_clearly_pairwise
 from karat.io.readers.kinds import as_text
 from karat.io.readers.per_annotator import file_names
 from karat.io.readers.source import Source
 from karat.io.readers.table import Opened, open_sources, open_table
+from karat.io.readers.verdicts import is_clearly_pairwise
 from karat.votes.frames import to_polars
 
 __all__ = ["read_judge_log"]

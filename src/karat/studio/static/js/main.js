@@ -2,7 +2,7 @@
 
 import { get, post } from "./api.js";
 import { fill, h, toast } from "./dom.js";
-import { showTop } from "./top.js";
+import { isJudgeLog, showTop } from "./top.js";
 import { ProjectWatch } from "./watch.js";
 
 const VIEWS = {
@@ -14,6 +14,7 @@ const VIEWS = {
   annotators: () => import("./views/annotators.js"),
   classes: () => import("./views/classes.js"),
   judge: () => import("./views/judge.js"),
+  judges: () => import("./views/judges.js"),
   export: () => import("./views/export.js"),
 };
 
@@ -59,7 +60,7 @@ async function show() {
 
 function firstView(project) {
   if (project.shown === null) return project.file === null ? "method" : "columns";
-  return "overview";
+  return isJudgeLog(project) ? "judges" : "overview";
 }
 
 function complain(problem) {

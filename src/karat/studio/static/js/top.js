@@ -12,9 +12,12 @@ const TABS = [
   ["annotators", "Annotators"],
   ["classes", "Classes"],
   ["judge", "Judge"],
+  ["judges", "LLM judges"],
   ["export", "Export"],
 ];
 const BEFORE_VOTES = new Set(["columns", "method"]);
+
+export const isJudgeLog = (project) => project.reading?.shape === "judges";
 
 export function showTop(project, name) {
   const bar = h(
@@ -29,7 +32,7 @@ export function showTop(project, name) {
 }
 
 function tabs(project, name) {
-  const links = TABS.filter(([view]) => view !== "columns" || project.file !== null).map(([view, text]) => {
+  const links = TABS.filter(([view]) => (view !== "columns" || project.file !== null) && (view !== "judges" || isJudgeLog(project))).map(([view, text]) => {
     const off = project.shown === null && !BEFORE_VOTES.has(view);
     const badge = view === "judge" && project.n_gold ? h("span", { class: "badge accent" }, number(project.n_gold)) : null;
     return h(

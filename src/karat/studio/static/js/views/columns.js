@@ -3,6 +3,7 @@
 import { get, put } from "../api.js";
 import { fill, h, toast } from "../dom.js";
 import { count, number } from "../format.js";
+import { judgeFields } from "../judge_fields.js";
 import { readCard, spellingsCard, warningsOf } from "../hygiene.js";
 import { card, empty, field, select } from "../parts.js";
 import { isActive } from "../watch.js";
@@ -11,6 +12,7 @@ const SHAPES = [
   ["long", "a vote"],
   ["wide", "a task, with a column per annotator"],
   ["transposed", "an annotator, with a column per task"],
+  ["judges", "a call of an LLM judge"],
 ];
 const MOST_BOXES = 60;
 const REPEATED = [
@@ -31,12 +33,14 @@ export async function render(root, { project, params, go }) {
   const fields = h("div", { class: "fields" });
   const draw = () => {
     fill(table, previewTable(preview, reading));
+    more.hidden = reading.shape === "judges"; // failed calls are recognised by their texts
     fill(fields, preview.is_export ? exportFields(preview, reading, change) : tableFields(preview, reading, change, draw));
   };
   const change = (name) => (value) => {
     reading[name] = value === "" ? null : value;
     draw();
   };
+  const more = moreFields(preview, reading, change);
   async function read() {
     try {
       await put(`/projects/${project.id}/votes`, { ...reading, version });
@@ -48,7 +52,7 @@ export async function render(root, { project, params, go }) {
   const button = h("button", { class: "primary", id: "read", onclick: read }, project.reading ? "Read again" : "Read the votes");
   draw();
   const found = h("div", { class: "stack" });
-  const showFound = (now) => fill(found, readCard(now), spellingsCard(now));
+  const showFound = (now) => fill(found, readCard(now), now.reading?.shape === "judges" ? null : spellingsCard(now));
   showStatus(status, project);
   showFound(project);
   fill(
@@ -56,7 +60,7 @@ export async function render(root, { project, params, go }) {
     h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, preview.file), h("p", { class: "muted" }, `${preview.format}${preview.is_export ? ", recognised by its content" : ""}. ${advice(preview)}`)), button),
     status,
     found,
-    card("Columns", fields, moreFields(preview, reading, change)),
+    card("Columns", fields, more),
     h("section", { class: "card flush" }, h("div", { class: "inner" }, h("h2", {}, "The first rows")), table),
   );
   return {
@@ -68,7 +72,7 @@ export async function render(root, { project, params, go }) {
       Object.assign(reading, now.reading ?? {});
       showFound(now);
       const isFirst = (before?.base ?? null) === null; // a second reading is a choice that the user wants to see
-      if (now.base !== before?.base && isFirst && !warningsOf(now).length) go(`#/p/${now.id}/method`);
+      if (now.base !== before?.base && isFirst && !warningsOf(now).length) go(`#/p/${now.id}/${now.reading?.shape === "judges" ? "judges" : "method"}`);
     },
   };
 }
@@ -88,13 +92,14 @@ function tableFields(preview, reading, change, draw) {
   const columns = preview.columns.map((name) => [name, name]);
   const named = (role, none) => field(title(role), idSelect(role, [["", none], ...columns], reading, change));
   const shape = idSelect("shape", SHAPES, reading, (name) => (value) => {
-    Object.assign(reading, { [name]: value, task: null, annotator: null, label: null, columns: null });
+    Object.assign(reading, { [name]: value, task: null, annotator: null, label: null, columns: null, judges: null });
     draw();
   });
   const roles = {
     long: () => [named("task", "(choose)"), named("annotator", "(choose)"), named("label", "(choose)")],
     wide: () => [named("task", "(row number)"), votesField(preview, reading, "task", draw)],
     transposed: () => [named("annotator", "(row number)"), votesField(preview, reading, "annotator", draw)],
+    judges: () => judgeFields(preview, reading, change),
   }[reading.shape]();
   const gold = field("Known truth (gold)", idSelect("gold", [["", "(none)"], ...columns], reading, change), "These labels are kept, and the method learns from them.");
   return [field("Every row is", shape), ...roles, reading.shape === "transposed" ? null : gold];
@@ -125,6 +130,7 @@ function idSelect(role, choices, reading, change) {
 }
 
 function exportFields(preview, reading, change) {
+  if (preview.is_judge_log) return [field("Every record is", idSelect("shape", SHAPES.filter(([shape]) => shape === "long" || shape === "judges"), reading, change))];
   if (preview.questions.length < 2) return [h("p", { class: "muted" }, "The columns of this export are known: there is nothing to choose.")];
   const questions = preview.questions.map((question) => [question.name, `${question.name} (${count(question.n_votes, "vote")})`]);
   return [field("Question", idSelect("question", questions, reading, change))];

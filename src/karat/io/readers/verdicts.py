@@ -33,11 +33,11 @@ FAILURES = {
 
 THING = r"(?:answer|response|assistant|option|output|candidate|text|completion|summary|choice|position|item)"
 WORDS = {
-    Meaning.FIRST: rf"a|1|1\.0|first|left|{THING} ?(?:a|1|one)|(?:the )?first {THING}|a ?>+ ?b|a is better",
+    Meaning.FIRST: rf"a|1|1\.0|first|left|{THING} ?(?:a|1|one)|(?:the )?first {THING}|a ?>+ ?b|b ?<+ ?a|a is better",
     Meaning.SECOND: rf"b|2|2\.0|second|right|{THING} ?(?:b|2|two)|(?:the )?second {THING}|b ?>+ ?a|a ?<+ ?b|"
     r"b is better",
     Meaning.TIE: r"tie|ties|tied|draw|equal|equally good|same|both|neither|even|c|0|0\.0|1\.5|0\.5|a ?=+ ?b|b ?=+ ?a|"
-    r"tie ?\(.*|both ?bad|no preference|toss ?up",
+    r"tie ?\(.*|both[ _]?bad|no preference|toss ?up",
     Meaning.SIDE_A: r"(?:model|system|generator|player|contestant)[ _]?(?:a|1)|win|wins|won|model|candidate",
     Meaning.SIDE_B: r"(?:model|system|generator|player|contestant)[ _]?(?:b|2)|lose|loses|lost|loss|baseline|reference",
 }
