@@ -7,12 +7,13 @@ After each fault the same command runs again, and leaves nothing but its outputs
 from __future__ import annotations
 
 import errno
+import json
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -56,21 +57,49 @@ CREATE TABLE labels (task TEXT, label TEXT, confidence REAL, n_votes INTEGER, ti
 INSERT INTO labels VALUES ('old', 'x', 1.0, 1, 0);
 """
 
-PROGRAM = """
-import os, signal, sys
+# Reads commands from standard input, and runs each in a fork that kills itself before it puts files in place.
+KILLED_RUNS = """
+import json, os, sys
+import altair, jinja2, numba, polars, scipy.optimize, vl_convert  # once, not in each fork
 import karat.system.files
-place = karat.system.files._put_in_place
-def kill(*given):
-    os.kill(os.getpid(), {signal})
-    place(*given)
-karat.system.files._put_in_place = kill
-if sys.argv[1] == "datasets":
-    from karat.paper.datasets import register
-    register("mine", "sets/mine")
 from karat.cli import main
-sys.argv = ["karat", *sys.argv[1:]]
-main()
+from karat.paper.datasets import register
+
+place = karat.system.files._put_in_place
+nowhere = os.open(os.devnull, os.O_RDWR)
+for line in sys.stdin:
+    folder, number, words = json.loads(line)
+    child = os.fork()
+    if child == 0:
+        def kill(*given):
+            os.kill(os.getpid(), number)
+            place(*given)
+        karat.system.files._put_in_place = kill
+        os.chdir(folder)
+        os.dup2(nowhere, 1), os.dup2(nowhere, 2)
+        if words[0] == "datasets":
+            register("mine", "sets/mine")
+        sys.argv = ["karat", *words]
+        main()
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
+
+
+@pytest.fixture(scope="module")
+def killed() -> Iterator[Callable[[Path, str, int], int]]:
+    """Return a function that runs a command and kills it before files are put in place; it returns the exit code."""
+    environment = {**os.environ, "KARAT_CACHE": "cache"}
+    command = [sys.executable, "-c", KILLED_RUNS]
+    with subprocess.Popen(command, stdin=-1, stdout=-1, text=True, env=environment) as runs:
+
+        def killed(folder: Path, command: str, number: int) -> int:
+            assert runs.stdin is not None
+            assert runs.stdout is not None
+            runs.stdin.write(json.dumps([str(folder), number, words(command)]) + "\n")
+            runs.stdin.flush()
+            return int(runs.stdout.readline())
+
+        yield killed
 
 
 @pytest.fixture
@@ -220,14 +249,10 @@ def test_a_fault_leaves_old_files_or_new_ones(here: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"database"}))  # it commits before files are moved
-def test_a_killed_run_leaves_the_old_files(here: Path, command: str) -> None:
+def test_a_killed_run_leaves_the_old_files(here: Path, killed: Any, command: str) -> None:
     put_old(here, command)
-    signals = [signal.SIGKILL, signal.SIGTERM]
-    running = [
-        subprocess.Popen([sys.executable, "-c", PROGRAM.format(signal=int(number)), *words(command)], stderr=-3)
-        for number in signals
-    ]
-    assert [process.wait() for process in running] == [-number for number in signals]
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        assert killed(here, command, number) == -number
     left = files_in(here) - INPUTS - set(COMMANDS[command][1])
     assert left
     assert all(Path(name).name.startswith(".") for name in left)
