@@ -26,6 +26,7 @@ import karat
 from karat.kernels.compiling import COMPILING
 from karat.methods.lookup import method_class
 from karat.methods.registry import REGISTRY
+from karat.paper.datasets import registry as datasets
 from tests.cli_helpers import run as run_command
 from tests.exports_made import annotation, choices
 from tests.support.data_sets import SHARED
@@ -49,6 +50,7 @@ def examples():
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(datasets, "_REGISTRY", dict(datasets._REGISTRY))  # an example registers a data set
     sample = Path(karat.__file__).parent / "votes" / "sample"
     for name in ("votes.csv", "truth.csv"):
         shutil.copy(sample / name, tmp_path)

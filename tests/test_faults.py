@@ -115,8 +115,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         write(tmp_path / name / "label.csv", CSV)
         write(tmp_path / name / "truth.csv", "task,truth\nt1,x\n")
     monkeypatch.setenv("KARAT_CACHE", "cache")
-    others = {name: entry for name, entry in registry._REGISTRY.items() if name != "mine"}  # of other tests
-    monkeypatch.setattr(registry, "_REGISTRY", others)
+    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
     register("mine", "sets/mine")
     return tmp_path
 
