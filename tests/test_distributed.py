@@ -12,6 +12,7 @@ from karat.insight import n_flips
 from karat.io.readers.assemble import ReadOptions
 from karat.methods.lookup import method_class
 from karat.methods.registry import DEFAULT_METHOD
+from karat.results.tables import labels_for_users
 from tests.cli_helpers import run
 
 pytest.importorskip("distributed", reason="the Dask engine is an extra: pip install 'karat[dask]'")
@@ -80,7 +81,7 @@ def test_labels_are_those_of_one_machine(engine, tmp_path, kind, suffix, monkeyp
     found = aggregate_files(source, tmp_path / "out", "ptbcc", engine=engine, probabilities=True, rows_per_range=RANGE)
     expected = local(source)
     assert engine.n_blocks > 4
-    assert pl.read_parquet(tmp_path / "out").equals(expected.labels(probabilities=True))
+    assert pl.read_parquet(tmp_path / "out").equals(labels_for_users(expected, probabilities=True))
     assert found.result.counts == expected.counts
     assert (found.n_votes, found.n_tasks) == (expected.annotations.n_votes, expected.annotations.n_tasks)
     assert found.result.unlabelled.to_list() == expected.unlabelled.to_list()
@@ -97,14 +98,14 @@ def test_gold_classes_and_the_last_vote(engine, tmp_path):
         found = aggregate_files(source, tmp_path / "out", "ds", engine=engine, rows_per_range=RANGE, **how)
     with pytest.warns(KaratWarning):
         expected = local(source, "ds", **how)
-    assert pl.read_parquet(tmp_path / "out").equals(expected.labels())
+    assert pl.read_parquet(tmp_path / "out").equals(labels_for_users(expected, probabilities=False))
     assert (found.n_gold, found.result.counts) == (2, expected.counts)
 
 
 def test_a_worker_killed_in_the_middle_changes_nothing(client, engine, tmp_path):
     source = write(votes_of("text"), tmp_path / "votes", ".parquet")
     aggregate_files(source, tmp_path / "out", "ptbcc", engine=engine, on_step=kill_at(client, 3), rows_per_range=RANGE)
-    assert pl.read_parquet(tmp_path / "out").equals(local(source).labels())
+    assert pl.read_parquet(tmp_path / "out").equals(labels_for_users(local(source), probabilities=False))
 
 
 @pytest.mark.parametrize("name", ["hpt", DEFAULT_METHOD])
@@ -112,7 +113,7 @@ def test_other_methods_give_the_table_and_the_record_of_one_machine(engine, tmp_
     source = write(votes_of("text"), tmp_path / "votes", ".parquet")
     found = aggregate_files(source, tmp_path / "out", name, engine=engine, probabilities=True)
     expected = local(source, name)
-    assert pl.read_parquet(tmp_path / "out").equals(expected.labels(probabilities=True))
+    assert pl.read_parquet(tmp_path / "out").equals(labels_for_users(expected, probabilities=True))
     assert found.outvoted == n_flips(expected)
     assert found.result.settings == expected.settings
     assert (found.result.stopped, found.result.converged) == (expected.stopped, expected.converged)
@@ -131,7 +132,7 @@ def test_a_folder_of_labels_is_replaced_and_any_other_stays(engine, tmp_path):
     source, out = write(votes_of("text"), tmp_path / "votes", ".csv"), tmp_path / "out"
     for method in ("ptbcc", "mv"):
         aggregate_files(source, out, method, engine=engine)
-    assert pl.read_parquet(out).equals(local(source, "mv").labels())
+    assert pl.read_parquet(out).equals(labels_for_users(local(source, "mv"), probabilities=False))
     (out / "notes.txt").write_text("mine")
     with pytest.raises(OutputError, match=r"notes\.txt is not as Karat wrote it"):
         aggregate_files(source, out, engine=engine)
@@ -194,7 +195,7 @@ def test_old_labels_of_a_run_killed_while_replacing_them_come_back(engine, tmp_p
     out.rename(shop / "old")
     with pytest.raises(InputError, match="no such"), replacing_folder(out):
         raise InputError("no such")
-    assert pl.read_parquet(out).equals(local(source, "mv").labels())
+    assert pl.read_parquet(out).equals(labels_for_users(local(source, "mv"), probabilities=False))
     assert sorted(place.name for place in tmp_path.iterdir()) == ["out", "votes"]
 
 
@@ -232,7 +233,7 @@ def test_the_command_line_writes_a_folder(client, tmp_path):
     assert done.exit_code == 0, done.stderr
     assert '"n_tasks": 500' in done.stdout
     assert "bytes moved per sweep" in done.stderr
-    assert pl.read_parquet(tmp_path / "out").equals(karat.aggregate(source).labels())
+    assert pl.read_parquet(tmp_path / "out").equals(labels_for_users(karat.aggregate(source), probabilities=False))
     assert len(pl.read_csv(tmp_path / "people.csv")) == 6
 
 

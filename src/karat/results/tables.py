@@ -17,7 +17,7 @@ from karat.votes.frames import kind_of, make_frame, polars_column, polars_series
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["annotators_for_users", "annotators_table", "labels_pieces", "labels_table"]
+__all__ = ["annotators_for_users", "annotators_table", "labels_for_users", "labels_pieces", "labels_table"]
 
 MOST_ROWS = 2**18  # in a chunk
 DIGITS = 20  # of numbers inside names, for their natural order
@@ -54,16 +54,21 @@ def labels_pieces(
     for first in range(0, n_tasks, rows):
         places = slice(first, first + rows) if order is None else order[first : first + rows]
         piece = _cut(result, places, is_last=first + rows >= n_tasks)
-        table = to_polars(labels_table(piece, probabilities=probabilities))
-        yield _for_users(table, piece) if for_users else table
+        yield (labels_for_users if for_users else _labels)(piece, probabilities)
 
 
-def _for_users(table: pl.DataFrame, piece: ResultData) -> pl.DataFrame:
+def labels_for_users(piece: ResultData, probabilities: bool) -> pl.DataFrame:
+    """Return the table of labels with the user's name of the column of tasks, and with the column `is_gold`."""
     import polars as pl
 
+    table = _labels(piece, probabilities)
     is_gold = np.append(piece.gold != MISSING, np.zeros(len(piece.unlabelled), np.bool_))
     place = table.columns.index("tied") + 1
     return _own_name(table.insert_column(place, pl.Series("is_gold", is_gold)), piece, 0)
+
+
+def _labels(piece: ResultData, probabilities: bool) -> pl.DataFrame:
+    return to_polars(labels_table(piece, probabilities=probabilities))
 
 
 def annotators_for_users(result: ResultData) -> pl.DataFrame:

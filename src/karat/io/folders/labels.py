@@ -15,10 +15,9 @@ from karat.io.folders.stored import Stored
 from karat.kernels.labels import decide
 from karat.kernels.votes import agreement, outvoted
 from karat.results.data import ResultData
-from karat.results.tables import labels_table
+from karat.results.tables import labels_for_users
 from karat.system.files import move, temporary_name
 from karat.votes.encoding import Names
-from karat.votes.frames import to_polars
 
 __all__ = ["Tally", "Totals", "class_totals", "part_name", "write_block", "write_unlabelled"]
 
@@ -55,6 +54,7 @@ def write_block(
         template,
         task_names=nw.from_native(stored[block.index].task_names(), series_only=True),
         posterior=block.posterior,
+        gold=block.gold,
         label_codes=label,
         tied=tied,
         votes_per_task=np.diff(block.cell_ptr[block.task_ptr]).astype(np.int64),
@@ -75,7 +75,7 @@ def part_name(index: int) -> str:
 def _write(piece: ResultData, probabilities: bool, path: Path) -> None:
     """Write a part whole: a worker that was taken for lost may still write it, and writes the same again."""
     temporary = temporary_name(path)
-    to_polars(labels_table(piece, probabilities=probabilities)).write_parquet(temporary)
+    labels_for_users(piece, probabilities).write_parquet(temporary)
     move(temporary, path)
 
 
