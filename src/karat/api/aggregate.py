@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from karat.api.renamed import on_step_of
 from karat.api.result import Result
-from karat.api.run import IN_NOTEBOOK, Run, run
+from karat.api.run import IN_NOTEBOOK, Run, run_any
 from karat.methods.lookup import Method
 from karat.methods.registry import DEFAULT_METHOD
 
@@ -53,6 +53,7 @@ def aggregate(
     format: str | None = None,
     question: str | None = None,
     include: str | Sequence[str] = (),
+    multi: bool | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
     """Compute the most probable label of every task and its probability.
@@ -118,13 +119,16 @@ def aggregate(
         The question to read, if an export has several.
     include : str or sequence of str, optional
         What the reader of an export leaves out by default.
+    multi : bool, optional
+        Whether a vote is a set of labels, such as a list or "a;b". Every option is then a question of yes or no, and
+        the result is a `MultiResult`. By default the votes decide, and a warning says so if they are sets.
     **settings : dict
         Settings of a method that is given by name.
 
     Returns
     -------
-    Result
-        Labels, probabilities, and how good each annotator is.
+    Result or MultiResult
+        Labels, probabilities, and how good each annotator is. A `MultiResult` if the votes are sets of labels.
 
     Raises
     ------
@@ -160,8 +164,9 @@ def aggregate(
         "format": format,
         "question": question,
         "include": include,
+        "multi": multi,
     }
-    return run(
+    found = run_any(
         Run(
             votes,
             reading,
@@ -178,3 +183,4 @@ def aggregate(
             progress=IN_NOTEBOOK,
         )
     )
+    return cast(Result, found)  # the declared type; a MultiResult if the votes are sets

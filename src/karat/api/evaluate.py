@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from karat.api.result import Result
-from karat.api.run import IN_NOTEBOOK, OnStep, Run, fitter, read_votes
+from karat.api.run import IN_NOTEBOOK, OnStep, Run, fitter, label_sets, read_votes
 from karat.errors import InputError
 from karat.io.readers import match_truth
+from karat.io.readers.truth_sets import match_sets
 from karat.methods.lookup import Method, make_method
 from karat.methods.registry import DEFAULT_METHOD
 from karat.results import metrics
+from karat.results.multi_metrics import set_figures
 from karat.votes.key import Key
 
 if TYPE_CHECKING:
@@ -74,7 +76,8 @@ def evaluate(
     -------
     list of dict
         One dict per method: `method`, `accuracy`, `macro_f1`, `log_loss`, `calibration_error`, `iterations`,
-        `converged`, `seconds`, `n_tasks`, `n_truths` and `n_truths_unused` (of tasks without votes).
+        `converged`, `seconds`, `n_tasks`, `n_truths` and `n_truths_unused` (of tasks without votes). If votes are
+        sets of labels (see `multi` of `karat.aggregate`), the metrics are `exact_match`, `micro_f1` and `macro_f1`.
 
     Raises
     ------
@@ -113,7 +116,10 @@ def evaluate_run(
 ) -> list[dict[str, Any]]:
     """Evaluate methods on the votes of a run. The method of the run is ignored."""
     with fitter(wanted, methods) as fit:
-        votes = read_votes(wanted)
+        votes = read_votes(wanted, find_sets=True)
+        if votes.multi:
+            truths = match_sets(votes, truth, task=truth_task, label=truth_label)
+            return [set_figures(label_sets(wanted, method, votes), *truths) for method in methods]
         key = match_truth(votes, truth, task=truth_task, label=truth_label)
         return [_figures(fit(method, votes), key) for method in methods]
 

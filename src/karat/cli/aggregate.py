@@ -14,6 +14,7 @@ from karat.cli import options as o
 if TYPE_CHECKING:
     from karat.api.result import Result
     from karat.cli.outputs import Write
+    from karat.results.multi import MultiResult
 
 __all__ = ["aggregate"]
 
@@ -52,9 +53,12 @@ def aggregate(
 ) -> None:
     """Compute the most probable label of every task and its probability.
 
+    With --multi, votes are sets of labels, and every task gets the set of options that are more probably right than
+    wrong.
+
     With --question all, every question of an export is aggregated, and the tables have a column with the question.
     """
-    from karat.api.run import run, run_questions
+    from karat.api.run import run_any, run_questions
     from karat.cli.folder import aggregate_into
     from karat.cli.questions import refuse_single_question_options
     from karat.cli.source import inputs_of
@@ -81,7 +85,7 @@ def aggregate(
     if reading.reads_all_questions:
         outputs.write_questions(run_questions(wanted))
     else:
-        outputs.write(run(wanted), into)
+        outputs.write_any(run_any(wanted), into)
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,17 @@ class Outputs:
         others = _not_none(self.model, self.checkpoint, self.export.output)
         check_outputs(_not_none(self.labels, self.annotators), others, inputs)
         self.export.check()
+
+    def write_any(self, result: Result | MultiResult, into: d.Destination | None) -> None:
+        from karat.cli.multi import write_sets
+        from karat.results.multi import MultiResult
+
+        if isinstance(result, MultiResult):
+            refused = {"--save": self.model, "--to-table": into}
+            back = self.export.files(result)
+            write_sets(result, self.labels, self.annotators, self.probabilities, self.json, back, refused)
+        else:
+            self.write(result, into)
 
     def write(self, result: Result, into: d.Destination | None) -> None:
         from karat.cli.outputs import write_all
@@ -155,7 +170,7 @@ def _rows(result: Result, probabilities: bool) -> list[dict[str, Any]]:
 def _local_only_options(reading: o.Reading) -> dict[str, Any]:
     """Return the reading options that do not work on a cluster."""
     names = ("query", "table", "param", "format", "question", "include", "wide", "encoding", "separator", "no_header")
-    more = {"header_line": reading.header_line != 1}
+    more = {"header_line": reading.header_line != 1, "multi": reading.multi}
     return {name: getattr(reading, name) for name in names} | more
 
 

@@ -129,6 +129,15 @@ Repeated = Annotated[
         rich_help_panel=COLUMNS_PANEL,
     ),
 ]
+Multi = Annotated[
+    bool | None,
+    typer.Option(
+        "--multi/--no-multi",
+        help="Whether votes are sets of labels, such as a;b; by default, aggregate and evaluate find out.",
+        show_default=False,
+        rich_help_panel=COLUMNS_PANEL,
+    ),
+]
 Method = Annotated[
     str | None,
     typer.Option(
@@ -202,6 +211,7 @@ class Reading:
     format: Format = None
     question: Question = None
     include: Include = None
+    multi: Multi = None
 
     @property
     def reads_all_questions(self) -> bool:
@@ -229,8 +239,9 @@ class Reading:
             "question": self.question,
             "include": split_commas(self.include),
         }
-        header = {} if self._header == 1 else {"header": self._header}
-        return {name: value for name, value in given.items() if value} | header
+        more = {} if self._header == 1 else {"header": self._header}
+        more |= {} if self.multi is None else {"multi": self.multi}
+        return {name: value for name, value in given.items() if value} | more
 
     @property
     def _header(self) -> int:
@@ -247,6 +258,8 @@ class Reading:
         """Read the votes for a command that fits nothing."""
         from karat.api.run import read_votes
 
+        if self.multi:
+            raise InputError("sets of labels (--multi) are for aggregate and evaluate; leave it out here")
         return read_votes(self.run(files, gold))
 
     def read_each(self, files: list[str], gold: str | bool | None = None) -> dict[str, Annotations]:

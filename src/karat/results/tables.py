@@ -11,13 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.results.data import ResultData
+from karat.votes.annotations import Annotations
 from karat.votes.encoding import MISSING, Names
 from karat.votes.frames import kind_of, make_frame, polars_column, polars_series, series_like, take, to_list, to_polars
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["annotators_for_users", "annotators_table", "labels_pieces", "labels_table"]
+__all__ = [
+    "annotators_for_users",
+    "annotators_table",
+    "distinct",
+    "labels_pieces",
+    "labels_table",
+    "natural_order",
+    "own_name",
+]
 
 MOST_ROWS = 2**18  # in a chunk
 DIGITS = 20  # of numbers inside names, for their natural order
@@ -34,7 +43,7 @@ def labels_table(result: ResultData, *, probabilities: bool = False) -> Any:
         "tied": np.append(result.tied, np.zeros(empty, np.bool_)),
     }
     if probabilities:
-        names = _distinct([str(name) for name in to_list(result.class_names)], {*columns, "is_gold"})
+        names = distinct([str(name) for name in to_list(result.class_names)], {*columns, "is_gold"})
         for k, name in enumerate(names):
             columns[name] = _extended(result.posterior[:, k], empty)
     return make_frame(columns, like=result.task_names)
@@ -63,19 +72,19 @@ def _for_users(table: pl.DataFrame, piece: ResultData) -> pl.DataFrame:
 
     is_gold = np.append(piece.gold != MISSING, np.zeros(len(piece.unlabelled), np.bool_))
     place = table.columns.index("tied") + 1
-    return _own_name(table.insert_column(place, pl.Series("is_gold", is_gold)), piece, 0)
+    return own_name(table.insert_column(place, pl.Series("is_gold", is_gold)), piece.annotations, 0)
 
 
 def annotators_for_users(result: ResultData) -> pl.DataFrame:
     """Return the table of annotators in their natural order, with the user's name of the column of annotators."""
     table = to_polars(annotators_table(result))
     order = natural_order(result.annotator_names)
-    return _own_name(table if order is None else table[order], result, 1)
+    return own_name(table if order is None else table[order], result.annotations, 1)
 
 
-def _own_name(table: pl.DataFrame, result: ResultData, place: int) -> pl.DataFrame:
+def own_name(table: pl.DataFrame, votes: Annotations | None, place: int) -> pl.DataFrame:
     """Name the first column as the user does, unless another column has this name."""
-    name = result.annotations.columns[place] if result.annotations else table.columns[0]
+    name = votes.columns[place] if votes else table.columns[0]
     return table if name in table.columns else table.rename({table.columns[0]: name})
 
 
@@ -147,6 +156,6 @@ def _extended(values: NDArray[np.float64], empty: int) -> Any:
     return values if not empty else [*values.tolist(), *[None] * empty]
 
 
-def _distinct(names: list[str], taken: set[str]) -> list[str]:
+def distinct(names: list[str], taken: set[str]) -> list[str]:
     """Change names of classes that are also names of other columns."""
     return [f"p({name})" if name in taken else name for name in names]
