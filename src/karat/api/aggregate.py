@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from karat.api.renamed import on_step_of
 from karat.api.result import Result
-from karat.api.run import IN_NOTEBOOK, Run, run_any
+from karat.api.run import IN_NOTEBOOK, Run, classes_of, run_any
 from karat.methods.lookup import Method
 from karat.methods.registry import DEFAULT_METHOD
 
@@ -54,6 +54,7 @@ def aggregate(
     question: str | None = None,
     include: str | Sequence[str] = (),
     multi: bool | None = None,
+    ordered: list[Any] | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
     """Compute the most probable label of every task and its probability.
@@ -122,6 +123,8 @@ def aggregate(
     multi : bool, optional
         Whether a vote is a set of labels, such as a list or "a;b". Every option is then a question of yes or no, and
         the result is a `MultiResult`. By default the votes decide, and a warning says so if they are sets.
+    ordered : list, optional
+        All classes, from the lowest to the highest, instead of `classes`: `Result.scores` follows this order.
     **settings : dict
         Settings of a method that is given by name.
 
@@ -149,7 +152,7 @@ def aggregate(
         "annotator": annotator,
         "label": label,
         "wide": wide,
-        "classes": classes,
+        "classes": classes_of(classes, ordered),
         "repeated": repeated,
         "missing": missing,
         "keep_missing": keep_missing,

@@ -37,6 +37,7 @@ __all__ = [
     "OnStep",
     "Progress",
     "Run",
+    "classes_of",
     "fitter",
     "label_sets",
     "names_given",
@@ -210,6 +211,17 @@ def read_votes(wanted: Run, find_sets: bool = False) -> Annotations:
     if wanted.on_read is not None:
         wanted.on_read(votes)
     return votes
+
+
+def classes_of(classes: Sequence[Any] | None, ordered: Sequence[Any] | None) -> Sequence[Any] | None:
+    """Return the classes to read: those given, or the ordered ones."""
+    if ordered is None:
+        return classes
+    if classes is not None:
+        raise InputError("--classes and --ordered (classes=, ordered= in Python) both list the classes; leave one out")
+    if isinstance(ordered, str) or len(ordered) < 2:
+        raise InputError("--ordered (ordered= in Python) needs at least two classes, from the lowest to the highest")
+    return ordered
 
 
 def saved(votes: Any) -> Result | None:

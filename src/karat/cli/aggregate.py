@@ -76,7 +76,8 @@ def aggregate(
         refuse_single_question_options(**single, query=reading.query, table=reading.table)
     wanted = fitting.run(files, reading, method, known.given())
     export = e.WriteBackOptions(write_back, files, reading.format, reading.question, reading.task)
-    outputs = Outputs(output, annotators, save, fitting.checkpoint, export, probabilities, json)
+    ordered = reading.ordered is not None
+    outputs = Outputs(output, annotators, save, fitting.checkpoint, export, probabilities, json, ordered)
     outputs.check(inputs_of(files, known.gold, fitting.prior, reading.alias))
     into = d.destination(files, reading.table, to_table, to_database)
     if into is not None:
@@ -99,6 +100,7 @@ class Outputs:
     export: e.WriteBackOptions
     probabilities: bool
     json: bool
+    ordered: bool = False
 
     def check(self, inputs: list[str]) -> None:
         """Check before the fit that everything can be written."""
@@ -130,6 +132,8 @@ class Outputs:
         write_all(self._files(result), then=None if into is None else lambda: into.write(result, self.probabilities))
         self._print(result, found, has_place=bool(self.labels or into))
         print_summary(found, result)
+        if not self.ordered:
+            _propose_order(result)
 
     def write_questions(self, results: dict[str, Result]) -> None:
         from karat.cli.questions import write_questions
@@ -142,7 +146,7 @@ class Outputs:
         from karat.results.tables import annotators_for_users
 
         makers: dict[str | None, Write] = {
-            self.labels: lambda path: write_labels(result, path, probabilities=self.probabilities),
+            self.labels: lambda path: write_labels(result, path, **self._columns),
             self.annotators: lambda path: write_frame(annotators_for_users(result), path),
             self.model: result.save,
         }
@@ -154,17 +158,32 @@ class Outputs:
         from karat.io.writers import write_labels
 
         if self.json:
-            labels = {} if has_place else {"labels": _rows(result, self.probabilities)}
+            labels = {} if has_place else {"labels": _rows(result, **self._columns)}
             print_json({**found, **labels})
         elif not has_place:
-            write_labels(result, "-", probabilities=self.probabilities)
+            write_labels(result, "-", **self._columns)
+
+    @property
+    def _columns(self) -> dict[str, bool]:
+        """The columns that are wanted beside the usual ones."""
+        return {"probabilities": self.probabilities, "scores": self.ordered}
 
 
-def _rows(result: Result, probabilities: bool) -> list[dict[str, Any]]:
+def _rows(result: Result, **columns: bool) -> list[dict[str, Any]]:
     from karat.results.tables import labels_pieces
 
-    pieces = labels_pieces(result, probabilities=probabilities, for_users=True)
+    pieces = labels_pieces(result, for_users=True, **columns)
     return [row for piece in pieces for row in piece.to_dicts()]
+
+
+def _propose_order(result: Result) -> None:
+    """Say that classes look like a scale."""
+    from karat.cli.messages import say
+    from karat.results.ordered import consecutive_integers
+
+    if classes := consecutive_integers(result.class_names):
+        listed = ",".join(map(str, classes))
+        say(f"classes are {classes[0]} to {classes[-1]}; if they are a scale, --ordered {listed} adds expected scores")
 
 
 def _local_only_options(reading: o.Reading) -> dict[str, Any]:

@@ -90,6 +90,16 @@ Classes = Annotated[
         rich_help_panel=COLUMNS_PANEL,
     ),
 ]
+Ordered = Annotated[
+    str | None,
+    typer.Option(
+        "--ordered",
+        metavar="A,B,C",
+        help="All classes, from the lowest to the highest: aggregate adds expected scores, evaluate and agreement know "
+        "the order.",
+        rich_help_panel=COLUMNS_PANEL,
+    ),
+]
 Missing = Annotated[
     str | None,
     typer.Option(
@@ -212,6 +222,7 @@ class Reading:
     question: Question = None
     include: Include = None
     multi: Multi = None
+    ordered: Ordered = None
 
     @property
     def reads_all_questions(self) -> bool:
@@ -219,12 +230,14 @@ class Reading:
 
     def keywords(self) -> dict[str, Any]:
         """Return the options as keywords of `karat.read`."""
+        from karat.api.run import classes_of
+
         given = {
             "task": self.task,
             "annotator": split_commas(self.annotator) if self.wide else self.annotator,
             "label": self.label,
             "wide": self.wide,
-            "classes": split_commas(self.classes),
+            "classes": classes_of(split_commas(self.classes), split_commas(self.ordered)),
             "missing": split_commas(self.missing),
             "keep_missing": self.keep_missing,
             "normalise": self.normalise,

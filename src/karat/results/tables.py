@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.results.data import ResultData
+from karat.results.ordered import expected_scores, scale_of
 from karat.votes.annotations import Annotations
 from karat.votes.encoding import MISSING, Names
 from karat.votes.frames import kind_of, make_frame, polars_column, polars_series, series_like, take, to_list, to_polars
@@ -26,13 +27,14 @@ __all__ = [
     "labels_table",
     "natural_order",
     "own_name",
+    "scores_table",
 ]
 
 MOST_ROWS = 2**18  # in a chunk
 DIGITS = 20  # of numbers inside names, for their natural order
 
 
-def labels_table(result: ResultData, *, probabilities: bool = False) -> Any:
+def labels_table(result: ResultData, *, probabilities: bool = False, scores: bool = False) -> Any:
     """Return one row per task, in the order of the task names; tasks without votes come last, without a label."""
     empty = len(result.unlabelled)
     columns: dict[str, Any] = {
@@ -42,6 +44,8 @@ def labels_table(result: ResultData, *, probabilities: bool = False) -> Any:
         "n_votes": np.append(result.votes_per_task, np.zeros(empty, np.int64)),
         "tied": np.append(result.tied, np.zeros(empty, np.bool_)),
     }
+    if scores:
+        columns |= {name: _extended(values, empty) for name, values in _scores(result).items()}
     if probabilities:
         names = distinct([str(name) for name in to_list(result.class_names)], {*columns, "is_gold"})
         for k, name in enumerate(names):
@@ -49,8 +53,18 @@ def labels_table(result: ResultData, *, probabilities: bool = False) -> Any:
     return make_frame(columns, like=result.task_names)
 
 
+def scores_table(result: ResultData) -> Any:
+    """Return the expected score of each task with votes, and its interval, if classes are ordered."""
+    return make_frame({"task": result.task_names, **_scores(result)}, like=result.task_names)
+
+
+def _scores(result: ResultData) -> dict[str, NDArray[np.float64]]:
+    found = expected_scores(result.posterior, scale_of(result.class_names))
+    return dict(zip(("score", "score_low", "score_high"), found, strict=True))
+
+
 def labels_pieces(
-    result: ResultData, *, probabilities: bool = False, for_users: bool = False
+    result: ResultData, *, probabilities: bool = False, scores: bool = False, for_users: bool = False
 ) -> Iterator[pl.DataFrame]:
     """Yield the same table in chunks of Polars; tasks without votes are in the last chunk.
 
@@ -63,7 +77,7 @@ def labels_pieces(
     for first in range(0, n_tasks, rows):
         places = slice(first, first + rows) if order is None else order[first : first + rows]
         piece = _cut(result, places, is_last=first + rows >= n_tasks)
-        table = to_polars(labels_table(piece, probabilities=probabilities))
+        table = to_polars(labels_table(piece, probabilities=probabilities, scores=scores))
         yield _for_users(table, piece) if for_users else table
 
 
