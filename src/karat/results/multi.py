@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -137,7 +137,6 @@ class MultiResult:
     converged: bool = True
     stopped: str = ""
     seconds: float = 0.0
-    notes: list[str] = field(default_factory=list)
 
     @property
     def task_names(self) -> Names:
