@@ -186,6 +186,8 @@ def test_other_functions_refuse_sets() -> None:
     votes = karat.read(columns(), multi=True)
     with pytest.raises(InputError, match="are for aggregate and evaluate"):
         karat.compare(votes, ["mv", "ds"])
+    with pytest.raises(InputError, match="are for aggregate and evaluate"):
+        karat.DS().fit(votes)
     assert isinstance(karat.aggregate(votes), karat.MultiResult)
 
 
@@ -287,6 +289,13 @@ def test_truths_that_match_nothing_are_refused() -> None:
         karat.evaluate(columns(), {"t7": "a"}, multi=True)
     with pytest.raises(InputError, match=r"holds an option of the votes: the truths have 'z', the votes have 'a'"):
         karat.evaluate(columns(), {"t1": "z"}, multi=True)
+
+
+def test_too_many_options_for_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(multi_label, "MOST_PAIRS", 11)  # there are 3 annotators, 3 options and "nothing"
+    with pytest.raises(InputError, match="3 annotators and 3 options are too many for sets of labels"):
+        karat.aggregate(columns(), multi=True)
+    assert karat.aggregate(columns(), "mv", multi=True).sets() == [["a", "b"], ["c"]]
 
 
 def test_constants_of_the_model() -> None:

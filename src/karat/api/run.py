@@ -171,8 +171,6 @@ def fitter(wanted: Run, methods: Sequence[Method]) -> Iterator[Fit]:
             return stack.enter_context(opened_engine(wanted, single))
 
         def fit_method(method: Method, votes: Annotations) -> Result:
-            if votes.multi:
-                raise InputError("sets of labels (--multi) are for aggregate and evaluate; leave it out here")
             with wanted.progress.fitting(method.name) as line, how_to_resume(checkpoints[method.name]):
                 return fit(
                     method,

@@ -14,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from karat.errors import InputError
 from karat.results.multi import Answers, MultiResult, OptionModel
 from karat.votes.annotations import Annotations
 
@@ -24,6 +25,7 @@ Floats = NDArray[np.float64]
 PRIOR_ANSWERS = 20.0  # of everybody's average, in the shares of an annotator and of an option
 PRIOR_TASKS = 2.0  # of the average prevalence, in that of an option
 TOLERANCE, MAX_ITERATIONS = 1e-4, 300
+MOST_PAIRS = 2**25  # annotators x options; a few arrays of this size are in memory
 LEAST = 1e-4  # no probability of a choice is closer to 0 or 1
 
 
@@ -34,6 +36,11 @@ def vote_on_sets(votes: Annotations) -> MultiResult:
 
 def fit_sets(votes: Annotations) -> MultiResult:
     """Fit the model of options, and return the sets of options that are more probably right than wrong."""
+    if votes.n_annotators * votes.n_classes > MOST_PAIRS:
+        raise InputError(
+            f"{votes.n_annotators:,} annotators and {votes.n_classes - 1:,} options are too many for sets of labels; "
+            "check the columns of annotators and labels, or say --method mv"
+        )
     began = time.perf_counter()
     answers = Answers(votes)
     model = _learned(answers, answers.shares)

@@ -51,6 +51,8 @@ def hold_sets(cells: Sequence[str], counts: NDArray[np.int64], *, of_export: boo
 
     An export writes | between the labels of one answer, so one such answer is enough if any of its labels occurs again.
     """
+    if not any(mark in cell for cell in cells for mark in (*CLEAR_SEPARATORS, "[", "{")):
+        return False
     separator = separator_of(cells)
     parts = [options_of(cell, separator) for cell in cells]
     several = np.array([len(some) > 1 for some in parts], dtype=bool)
