@@ -105,6 +105,8 @@ def test_the_example_runs_and_prints_what_it_shows(kind, code, expected, folder)
         if not (SHARED / "datasets").exists():
             pytest.skip("the public data sets are not in ../shared/datasets")
         shutil.copytree(SHARED / "datasets" / "val5", folder / "my" / "sets" / "val5")
+    if "sklearn" in code and kind == "python":
+        pytest.importorskip("sklearn", reason="scikit-learn is not installed")
     if "panel/" in code:
         run("karat simulate --judges 6 --tasks 400 --seed 2 --out panel")
     if kind == "console":

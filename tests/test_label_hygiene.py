@@ -312,7 +312,7 @@ def test_cells_with_several_labels_are_said(tmp_path: Path, several: str) -> Non
     assert votes.n_classes == 3
     assert said == [
         f"2 votes hold several labels, such as {several}, which is read as a class of its own; if annotators may "
-        "choose several labels, give each label a task with the classes yes and no"
+        "choose several labels, say --multi (multi=True in Python)"
     ]
 
 

@@ -33,6 +33,7 @@ _HOME = {
     "KaratWarning": "karat.errors",
     "MajorityVote": "karat.api.weighted_votes",
     "Method": "karat.methods.base",
+    "MultiResult": "karat.results.multi",
     "NotFittedError": "karat.errors",
     "OutputError": "karat.errors",
     "PTBCC": "karat.api.estimators",

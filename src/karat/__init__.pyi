@@ -39,6 +39,7 @@ from karat.io.writers.votes import write_votes as write_votes
 from karat.methods.base import Method as Method
 from karat.methods.outside import register as register
 from karat.paper.datasets import load_dataset as load_dataset
+from karat.results.multi import MultiResult as MultiResult
 from karat.votes.annotations import Annotations as Annotations
 from karat.votes.simulation import simulate as simulate
 
@@ -64,6 +65,7 @@ __all__ = [
     "KaratWarning",
     "MajorityVote",
     "Method",
+    "MultiResult",
     "NotFittedError",
     "OutputError",
     "Result",

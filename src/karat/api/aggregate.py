@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from karat.api.renamed import on_step_of
 from karat.api.result import Result
-from karat.api.run import IN_NOTEBOOK, Run, run
+from karat.api.run import IN_NOTEBOOK, Run, classes_of, run_any
 from karat.methods.lookup import Method
 from karat.methods.registry import DEFAULT_METHOD
 
@@ -53,6 +53,8 @@ def aggregate(
     format: str | None = None,
     question: str | None = None,
     include: str | Sequence[str] = (),
+    multi: bool | None = None,
+    ordered: list[Any] | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
     """Compute the most probable label of every task and its probability.
@@ -118,13 +120,18 @@ def aggregate(
         The question to read, if an export has several.
     include : str or sequence of str, optional
         What the reader of an export leaves out by default.
+    multi : bool, optional
+        Whether a vote is a set of labels, such as a list or "a;b". Every option is then a question of yes or no, and
+        the result is a `MultiResult`. By default the votes decide, and a warning says so if they are sets.
+    ordered : list, optional
+        All classes, from the lowest to the highest, instead of `classes`: `Result.scores` follows this order.
     **settings : dict
         Settings of a method that is given by name.
 
     Returns
     -------
-    Result
-        Labels, probabilities, and how good each annotator is.
+    Result or MultiResult
+        Labels, probabilities, and how good each annotator is. A `MultiResult` if the votes are sets of labels.
 
     Raises
     ------
@@ -145,7 +152,7 @@ def aggregate(
         "annotator": annotator,
         "label": label,
         "wide": wide,
-        "classes": classes,
+        "classes": classes_of(classes, ordered),
         "repeated": repeated,
         "missing": missing,
         "keep_missing": keep_missing,
@@ -160,8 +167,9 @@ def aggregate(
         "format": format,
         "question": question,
         "include": include,
+        "multi": multi,
     }
-    return run(
+    found = run_any(
         Run(
             votes,
             reading,
@@ -178,3 +186,4 @@ def aggregate(
             progress=IN_NOTEBOOK,
         )
     )
+    return cast(Result, found)  # the declared type; a MultiResult if the votes are sets

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from karat.api.result import Result
-from karat.api.run import IN_NOTEBOOK, OnStep, Run, fitter, read_votes
+from karat.api.run import IN_NOTEBOOK, OnStep, Run, classes_of, fitter, label_sets, read_votes
 from karat.errors import InputError
 from karat.io.readers import match_truth
+from karat.io.readers.truth_sets import match_sets
 from karat.methods.lookup import Method, make_method
 from karat.methods.registry import DEFAULT_METHOD
 from karat.results import metrics
+from karat.results.multi_metrics import set_figures
+from karat.results.ordered import mean_absolute_error, quadratic_kappa, scale_of
 from karat.votes.key import Key
 
 if TYPE_CHECKING:
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["evaluate", "evaluate_run", "methods_of"]
 
 Methods = str | Method | Iterable[str | Method]
+ORDERED = {"mean_absolute_error": mean_absolute_error, "quadratic_kappa": quadratic_kappa}
 
 
 def evaluate(
@@ -37,6 +41,7 @@ def evaluate(
     resume: bool = False,
     overwrite: bool = False,
     on_step: OnStep | None = None,
+    ordered: list[Any] | None = None,
     **reading: Any,
 ) -> list[dict[str, Any]]:
     """Fit one or more methods to the votes and compare their labels with known truths.
@@ -67,6 +72,8 @@ def evaluate(
         Discard the unfinished work of an earlier run in the checkpoint.
     on_step : callable, optional
         Called with a `Step` after each sweep.
+    ordered : list, optional
+        All classes, from the lowest to the highest. `mean_absolute_error` and `quadratic_kappa` are then added.
     **reading : dict
         How to read the votes: keywords of `karat.read`.
 
@@ -74,7 +81,8 @@ def evaluate(
     -------
     list of dict
         One dict per method: `method`, `accuracy`, `macro_f1`, `log_loss`, `calibration_error`, `iterations`,
-        `converged`, `seconds`, `n_tasks`, `n_truths` and `n_truths_unused` (of tasks without votes).
+        `converged`, `seconds`, `n_tasks`, `n_truths` and `n_truths_unused` (of tasks without votes). If votes are
+        sets of labels (see `multi` of `karat.aggregate`), the metrics are `exact_match`, `micro_f1` and `macro_f1`.
 
     Raises
     ------
@@ -88,6 +96,8 @@ def evaluate(
     >>> [(row["method"], row["accuracy"]) for row in karat.evaluate(votes, {1: "x", 2: "x"}, ["mv", "ds"])]
     [('mv', 0.5), ('ds', 0.5)]
     """
+    if ordered is not None:
+        reading["classes"] = classes_of(reading.get("classes"), ordered)
     wanted = Run(
         votes,
         reading,
@@ -100,7 +110,8 @@ def evaluate(
         on_step=on_step,
         progress=IN_NOTEBOOK,
     )
-    return evaluate_run(wanted, truth, methods_of(methods), truth_task=truth_task, truth_label=truth_label)
+    columns = {"truth_task": truth_task, "truth_label": truth_label}
+    return evaluate_run(wanted, truth, methods_of(methods), ordered=ordered is not None, **columns)
 
 
 def evaluate_run(
@@ -110,12 +121,16 @@ def evaluate_run(
     *,
     truth_task: str | None = None,
     truth_label: str | None = None,
+    ordered: bool = False,
 ) -> list[dict[str, Any]]:
     """Evaluate methods on the votes of a run. The method of the run is ignored."""
     with fitter(wanted, methods) as fit:
-        votes = read_votes(wanted)
+        votes = read_votes(wanted, find_sets=True)
+        if votes.multi:
+            truths = match_sets(votes, truth, task=truth_task, label=truth_label)
+            return [set_figures(label_sets(wanted, method, votes), *truths) for method in methods]
         key = match_truth(votes, truth, task=truth_task, label=truth_label)
-        return [_figures(fit(method, votes), key) for method in methods]
+        return [_figures(fit(method, votes), key, ordered) for method in methods]
 
 
 def methods_of(methods: Methods) -> list[Method]:
@@ -126,14 +141,16 @@ def methods_of(methods: Methods) -> list[Method]:
     return [make_method(method, {}) for method in given]
 
 
-def _figures(result: Result, key: Key) -> dict[str, Any]:
+def _figures(result: Result, key: Key, ordered: bool) -> dict[str, Any]:
     posterior = result.posterior
+    of_order = (result.label_codes, key.codes, scale_of(result.class_names)) if ordered else None
     return {
         "method": result.method,
         "accuracy": metrics.accuracy(posterior, key.codes),
         "macro_f1": metrics.macro_f1(posterior, key.codes),
         "log_loss": metrics.log_loss(posterior, key.codes),
         "calibration_error": metrics.calibration_error(posterior, key.codes),
+        **({name: measure(*of_order) for name, measure in ORDERED.items()} if of_order else {}),
         "iterations": result.iterations,
         "converged": result.converged,
         "seconds": result.seconds,

@@ -6,6 +6,7 @@ from typing import Any
 
 from karat.api.renamed import on_step_of
 from karat.api.result import Result
+from karat.errors import InputError
 from karat.fitting.prior import fit_with_prior
 from karat.methods.lookup import Method
 from karat.votes.annotations import Annotations
@@ -18,5 +19,7 @@ def fit(method: Method, annotations: Annotations, *, prior: Any = None, watch: A
 
     Keywords are those of `solve.fit`; `watch` is the old name of its `on_step`.
     """
+    if annotations.multi:
+        raise InputError("sets of labels (--multi) are for aggregate and evaluate; leave it out here")
     keywords["on_step"] = on_step_of(keywords.get("on_step"), watch)
     return Result.of(fit_with_prior(method, annotations, prior, **keywords))

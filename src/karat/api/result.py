@@ -186,6 +186,61 @@ class Result(ResultData):
 
         return labels_table(self, probabilities=probabilities)
 
+    def scores(self) -> Any:
+        """Return the expected score of each task, if classes are ordered, such as ratings from 1 to 5.
+
+        Returns
+        -------
+        DataFrame
+            With the columns task, score, score_low and score_high: the mean of the scores, weighted by the
+            probabilities, and the bounds of the central 95 % of their distribution. The score of a class is its number,
+            or its position from 1 if the classes are no numbers. Tasks without votes are left out.
+        """
+        from karat.results.tables import scores_table
+
+        return scores_table(self)
+
+    def soft_labels(self) -> Any:
+        """Return the probability of each class for each task, to train a model on.
+
+        Returns
+        -------
+        DataFrame
+            With the column task and one column per class, of the library that the votes came from (Polars for files
+            and arrays). Tasks without votes are left out.
+        """
+        from karat.results.training import soft_labels
+
+        return soft_labels(self)
+
+    def sample_weights(self) -> Floats:
+        """Return how much each task should count in training.
+
+        Returns
+        -------
+        ndarray of shape (T,)
+            1 where the label is certain, 0 where all classes are equally probable: 1 minus the entropy of the
+            probabilities, divided by the largest possible one.
+        """
+        from karat.results.training import sample_weights
+
+        return sample_weights(self)
+
+    def export(self, path: str | Path, purpose: str) -> None:
+        """Write labels for training as Parquet: labels, probabilities, weights, agreement and a split by agreement.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write, with the suffix .parquet.
+        purpose : {"huggingface", "torch", "sklearn"}
+            "huggingface": labels are numbers, with their names beside, and probabilities a list. "torch": the same,
+            with arrays of fixed length. "sklearn": labels are names, and every class has a column.
+        """
+        from karat.io.writers.training import write_training
+
+        write_training(self, path, purpose)
+
     def annotators(self) -> Any:
         """Return a data frame with one row per annotator.
 

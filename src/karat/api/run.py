@@ -18,6 +18,7 @@ from karat.api.result import Result, load
 from karat.engines.base import Engine, opened
 from karat.errors import InputError
 from karat.fitting.checkpoint import Checkpoint
+from karat.fitting.multi_label import fit_sets, vote_on_sets
 from karat.fitting.prior import check_takes_prior
 from karat.fitting.progress import in_notebook
 from karat.fitting.solve import check_resumable
@@ -25,6 +26,7 @@ from karat.methods.lookup import Method, make_method
 from karat.methods.registry import DEFAULT_METHOD
 from karat.results.archive import is_saved_result
 from karat.results.data import ResultData, Step
+from karat.results.multi import MultiResult
 from karat.votes.annotations import Annotations
 
 if TYPE_CHECKING:
@@ -35,13 +37,16 @@ __all__ = [
     "OnStep",
     "Progress",
     "Run",
+    "classes_of",
     "fitter",
+    "label_sets",
     "names_given",
     "opened_engine",
     "read_questions",
     "read_votes",
     "refuse_for_model",
     "run",
+    "run_any",
     "run_questions",
     "saved",
 ]
@@ -122,6 +127,27 @@ def run(wanted: Run) -> Result:
         return fit_method(method, read_votes(wanted))
 
 
+def run_any(wanted: Run) -> Result | MultiResult:
+    """Read the votes, fit them, and return the result. The votes themselves decide whether they are sets of labels."""
+    method = make_method(wanted.method, dict(wanted.settings))
+    with fitter(wanted, [method]) as fit_method:
+        votes = read_votes(wanted, find_sets=True)
+        return label_sets(wanted, method, votes) if votes.multi else fit_method(method, votes)
+
+
+def label_sets(wanted: Run, method: Method, votes: Annotations) -> MultiResult:
+    """Return the set of labels of each task. A vote on each option is the only other method."""
+    given = {"--prior": wanted.prior, "--checkpoint": wanted.checkpoint, "--gold": wanted.gold}
+    given |= {"--engine": None if wanted.engine == "local" else wanted.engine}
+    if names := names_given(given):
+        raise InputError(f"{names[0]} cannot be combined with sets of labels (--multi); leave it out")
+    if method.name not in (DEFAULT_METHOD, "mv"):
+        raise InputError(
+            f"{method.name} gives one label per task; for sets of labels (--multi), leave --method out or say mv"
+        )
+    return vote_on_sets(votes) if method.name == "mv" else fit_sets(votes)
+
+
 def run_questions(wanted: Run) -> dict[str, Result]:
     """Fit the method to the votes of every question of an export, and return the results by question."""
     method = make_method(wanted.method, dict(wanted.settings))
@@ -172,15 +198,28 @@ def how_to_resume(checkpoint: Checkpoint | None) -> Iterator[None]:
         raise KeyboardInterrupt(words) from None
 
 
-def read_votes(wanted: Run) -> Annotations:
-    """Read the votes of a run."""
+def read_votes(wanted: Run, find_sets: bool = False) -> Annotations:
+    """Read the votes of a run. Unless the run says whether votes are sets of labels, they are only if `find_sets`."""
     from karat.io.readers import read
 
+    multi = wanted.reading.get("multi")
+    reading = {**wanted.reading, "multi": None if multi is None and find_sets else bool(multi)}
     with wanted.progress.reading() as watch:
-        votes = read(wanted.votes, gold=wanted.gold, watch=watch, **wanted.reading)
+        votes = read(wanted.votes, gold=wanted.gold, watch=watch, **reading)
     if wanted.on_read is not None:
         wanted.on_read(votes)
     return votes
+
+
+def classes_of(classes: Sequence[Any] | None, ordered: Sequence[Any] | None) -> Sequence[Any] | None:
+    """Return the classes to read: those given, or the ordered ones."""
+    if ordered is None:
+        return classes
+    if classes is not None:
+        raise InputError("--classes and --ordered (classes=, ordered= in Python) both list the classes; leave one out")
+    if isinstance(ordered, str) or len(ordered) < 2:
+        raise InputError("--ordered (ordered= in Python) needs at least two classes, from the lowest to the highest")
+    return ordered
 
 
 def saved(votes: Any) -> Result | None:
@@ -244,6 +283,8 @@ def read_questions(wanted: Run) -> dict[str, Annotations]:
     from karat.io.readers import read_each
 
     reading = dict(wanted.reading)
+    if reading.pop("multi", None):
+        raise InputError("--multi works with one question only; choose it with --question NAME")
     if names_given({name: reading.pop(name, None) for name in ("annotator", "label", "wide")}):
         raise InputError(
             "--annotator, --label and --wide are for plain tables and cannot be combined with --question all"

@@ -14,6 +14,7 @@ from karat.cli import options as o
 if TYPE_CHECKING:
     from karat.api.result import Result
     from karat.cli.outputs import Write
+    from karat.results.multi import MultiResult
 
 __all__ = ["aggregate"]
 
@@ -52,9 +53,12 @@ def aggregate(
 ) -> None:
     """Compute the most probable label of every task and its probability.
 
+    With --multi, votes are sets of labels, and every task gets the set of options that are more probably right than
+    wrong.
+
     With --question all, every question of an export is aggregated, and the tables have a column with the question.
     """
-    from karat.api.run import run, run_questions
+    from karat.api.run import run_any, run_questions
     from karat.cli.folder import aggregate_into
     from karat.cli.questions import refuse_single_question_options
     from karat.cli.source import inputs_of
@@ -72,7 +76,8 @@ def aggregate(
         refuse_single_question_options(**single, query=reading.query, table=reading.table)
     wanted = fitting.run(files, reading, method, known.given())
     export = e.WriteBackOptions(write_back, files, reading.format, reading.question, reading.task)
-    outputs = Outputs(output, annotators, save, fitting.checkpoint, export, probabilities, json)
+    ordered = reading.ordered is not None
+    outputs = Outputs(output, annotators, save, fitting.checkpoint, export, probabilities, json, ordered)
     outputs.check(inputs_of(files, known.gold, fitting.prior, reading.alias))
     into = d.destination(files, reading.table, to_table, to_database)
     if into is not None:
@@ -81,7 +86,7 @@ def aggregate(
     if reading.reads_all_questions:
         outputs.write_questions(run_questions(wanted))
     else:
-        outputs.write(run(wanted), into)
+        outputs.write_any(run_any(wanted), into)
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,7 @@ class Outputs:
     export: e.WriteBackOptions
     probabilities: bool
     json: bool
+    ordered: bool = False
 
     def check(self, inputs: list[str]) -> None:
         """Check before the fit that everything can be written."""
@@ -103,6 +109,17 @@ class Outputs:
         others = _not_none(self.model, self.checkpoint, self.export.output)
         check_outputs(_not_none(self.labels, self.annotators), others, inputs)
         self.export.check()
+
+    def write_any(self, result: Result | MultiResult, into: d.Destination | None) -> None:
+        from karat.cli.multi import write_sets
+        from karat.results.multi import MultiResult
+
+        if isinstance(result, MultiResult):
+            refused = {"--save": self.model, "--to-table": into}
+            back = self.export.files(result)
+            write_sets(result, self.labels, self.annotators, self.probabilities, self.json, back, refused)
+        else:
+            self.write(result, into)
 
     def write(self, result: Result, into: d.Destination | None) -> None:
         from karat.cli.outputs import write_all
@@ -115,6 +132,8 @@ class Outputs:
         write_all(self._files(result), then=None if into is None else lambda: into.write(result, self.probabilities))
         self._print(result, found, has_place=bool(self.labels or into))
         print_summary(found, result)
+        if not self.ordered:
+            _propose_order(result)
 
     def write_questions(self, results: dict[str, Result]) -> None:
         from karat.cli.questions import write_questions
@@ -127,7 +146,7 @@ class Outputs:
         from karat.results.tables import annotators_for_users
 
         makers: dict[str | None, Write] = {
-            self.labels: lambda path: write_labels(result, path, probabilities=self.probabilities),
+            self.labels: lambda path: write_labels(result, path, **self._columns),
             self.annotators: lambda path: write_frame(annotators_for_users(result), path),
             self.model: result.save,
         }
@@ -139,23 +158,38 @@ class Outputs:
         from karat.io.writers import write_labels
 
         if self.json:
-            labels = {} if has_place else {"labels": _rows(result, self.probabilities)}
+            labels = {} if has_place else {"labels": _rows(result, **self._columns)}
             print_json({**found, **labels})
         elif not has_place:
-            write_labels(result, "-", probabilities=self.probabilities)
+            write_labels(result, "-", **self._columns)
+
+    @property
+    def _columns(self) -> dict[str, bool]:
+        """The columns that are wanted beside the usual ones."""
+        return {"probabilities": self.probabilities, "scores": self.ordered}
 
 
-def _rows(result: Result, probabilities: bool) -> list[dict[str, Any]]:
+def _rows(result: Result, **columns: bool) -> list[dict[str, Any]]:
     from karat.results.tables import labels_pieces
 
-    pieces = labels_pieces(result, probabilities=probabilities, for_users=True)
+    pieces = labels_pieces(result, for_users=True, **columns)
     return [row for piece in pieces for row in piece.to_dicts()]
+
+
+def _propose_order(result: Result) -> None:
+    """Say that classes look like a scale."""
+    from karat.cli.messages import say
+    from karat.results.ordered import consecutive_integers
+
+    if classes := consecutive_integers(result.class_names):
+        listed = ",".join(map(str, classes))
+        say(f"classes are {classes[0]} to {classes[-1]}; if they are a scale, --ordered {listed} adds expected scores")
 
 
 def _local_only_options(reading: o.Reading) -> dict[str, Any]:
     """Return the reading options that do not work on a cluster."""
     names = ("query", "table", "param", "format", "question", "include", "wide", "encoding", "separator", "no_header")
-    more = {"header_line": reading.header_line != 1}
+    more = {"header_line": reading.header_line != 1, "multi": reading.multi}
     return {name: getattr(reading, name) for name in names} | more
 
 

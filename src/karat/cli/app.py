@@ -15,6 +15,7 @@ from karat.cli.coverage import coverage
 from karat.cli.datasets import datasets
 from karat.cli.demo import demo
 from karat.cli.evaluate import evaluate
+from karat.cli.export import export
 from karat.cli.guard import Guarded
 from karat.cli.judges import judges
 from karat.cli.methods import methods
@@ -51,6 +52,7 @@ for command in (
     judges,
     rank,
     convert,
+    export,
     report,
     plot,
     simulate,

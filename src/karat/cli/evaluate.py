@@ -11,6 +11,12 @@ from karat.methods.registry import DEFAULT_METHOD
 
 __all__ = ["evaluate"]
 
+METRICS = (
+    *("exact_match", "micro_f1"),  # of sets of labels
+    *("accuracy", "macro_f1", "log_loss", "calibration_error"),
+    *("mean_absolute_error", "quadratic_kappa"),  # of ordered classes
+)
+
 
 @o.with_groups
 def evaluate(
@@ -30,6 +36,9 @@ def evaluate(
     If m classes share the highest probability and one of them is the truth, the task adds 1/m to the accuracy.
     Macro-F1 is the mean over the classes of the truths. For the log loss, probabilities are clipped at 1e-15. The
     calibration error is the expected calibration error with 15 bins.
+
+    With --multi, the metrics are the share of tasks whose set is right as a whole, and F1 over all labels (micro) and
+    over the options (macro). With --ordered, the mean absolute error of the labels and quadratic kappa are added.
     """
     from karat.api.evaluate import evaluate_run
     from karat.cli.outputs import check_outputs
@@ -42,7 +51,8 @@ def evaluate(
         split_values(methods) or [DEFAULT_METHOD], fitting.settings, fitting.seed, fitting.paper
     )
     wanted = reading.run(files, on_read=print_left_out, **fitting.run_fields())
-    scores = evaluate_run(wanted, truth, chosen, truth_task=truth_task, truth_label=truth_label)
+    columns = {"truth_task": truth_task, "truth_label": truth_label}
+    scores = evaluate_run(wanted, truth, chosen, ordered=reading.ordered is not None, **columns)
     _show(scores, json, many=len(chosen) > 1)
 
 
@@ -59,14 +69,15 @@ def _show(scores: list[dict[str, Any]], as_json: bool, many: bool) -> None:
 
     table = Table(box=SIMPLE, caption=f"{scores[0]['n_truths']:,} truths, {scores[0]['n_tasks']:,} tasks")
     table.add_column("method")
-    for name in ("accuracy", "macro-F1", "log loss", "calibration error", "iterations", "seconds"):
-        table.add_column(name, justify="right")
+    metrics = [name for name in METRICS if name in scores[0]]
+    for name in (*metrics, "iterations", "seconds"):
+        table.add_column(name.replace("_f1", "-F1").replace("_", " "), justify="right")
     for score in scores:
-        table.add_row(*_row(score))
+        table.add_row(*_row(score, metrics))
     console().print(table)
 
 
-def _row(score: dict[str, Any]) -> list[str]:
-    figures = [f"{score[name]:.4f}" for name in ("accuracy", "macro_f1", "log_loss", "calibration_error")]
+def _row(score: dict[str, Any], metrics: list[str]) -> list[str]:
+    figures = [f"{score[name]:.4f}" for name in metrics]
     stopped = "" if score["converged"] else " (not converged)"
     return [score["method"], *figures, f"{score['iterations']}{stopped}", f"{score['seconds']:.3f}"]

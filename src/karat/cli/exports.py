@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from karat.api.result import Result
     from karat.cli.outputs import Write
     from karat.io.readers.source import Source
+    from karat.results.multi import MultiResult
 
     Results = dict[str, Result]
 
@@ -105,7 +106,7 @@ class WriteBackOptions:
         """The paths to read the votes from, or the sources if they were opened already."""
         return self.files_read if self.output is None else self.sources
 
-    def files(self, result: Result | Results) -> dict[str, Write]:
+    def files(self, result: Result | MultiResult | Results) -> dict[str, Write]:
         """Return the function that writes each output file."""
         if self.output is None:
             return {}

@@ -90,6 +90,16 @@ Classes = Annotated[
         rich_help_panel=COLUMNS_PANEL,
     ),
 ]
+Ordered = Annotated[
+    str | None,
+    typer.Option(
+        "--ordered",
+        metavar="A,B,C",
+        help="All classes, from the lowest to the highest: aggregate adds expected scores, evaluate and agreement know "
+        "the order.",
+        rich_help_panel=COLUMNS_PANEL,
+    ),
+]
 Missing = Annotated[
     str | None,
     typer.Option(
@@ -126,6 +136,15 @@ Repeated = Annotated[
         "--repeated",
         metavar="first|last|majority|all|error",
         help="Which votes count if an annotator votes on a task more than once.",
+        rich_help_panel=COLUMNS_PANEL,
+    ),
+]
+Multi = Annotated[
+    bool | None,
+    typer.Option(
+        "--multi/--no-multi",
+        help="Whether votes are sets of labels, such as a;b; by default, aggregate and evaluate find out.",
+        show_default=False,
         rich_help_panel=COLUMNS_PANEL,
     ),
 ]
@@ -202,6 +221,8 @@ class Reading:
     format: Format = None
     question: Question = None
     include: Include = None
+    multi: Multi = None
+    ordered: Ordered = None
 
     @property
     def reads_all_questions(self) -> bool:
@@ -209,12 +230,14 @@ class Reading:
 
     def keywords(self) -> dict[str, Any]:
         """Return the options as keywords of `karat.read`."""
+        from karat.api.run import classes_of
+
         given = {
             "task": self.task,
             "annotator": split_commas(self.annotator) if self.wide else self.annotator,
             "label": self.label,
             "wide": self.wide,
-            "classes": split_commas(self.classes),
+            "classes": classes_of(split_commas(self.classes), split_commas(self.ordered)),
             "missing": split_commas(self.missing),
             "keep_missing": self.keep_missing,
             "normalise": self.normalise,
@@ -229,8 +252,9 @@ class Reading:
             "question": self.question,
             "include": split_commas(self.include),
         }
-        header = {} if self._header == 1 else {"header": self._header}
-        return {name: value for name, value in given.items() if value} | header
+        more = {} if self._header == 1 else {"header": self._header}
+        more |= {} if self.multi is None else {"multi": self.multi}
+        return {name: value for name, value in given.items() if value} | more
 
     @property
     def _header(self) -> int:
@@ -247,6 +271,8 @@ class Reading:
         """Read the votes for a command that fits nothing."""
         from karat.api.run import read_votes
 
+        if self.multi:
+            raise InputError("sets of labels (--multi) are for aggregate and evaluate; leave it out here")
         return read_votes(self.run(files, gold))
 
     def read_each(self, files: list[str], gold: str | bool | None = None) -> dict[str, Annotations]:

@@ -11,19 +11,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.results.data import ResultData
+from karat.results.ordered import expected_scores, scale_of
+from karat.votes.annotations import Annotations
 from karat.votes.encoding import MISSING, Names
 from karat.votes.frames import kind_of, make_frame, polars_column, polars_series, series_like, take, to_list, to_polars
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["annotators_for_users", "annotators_table", "labels_for_users", "labels_pieces", "labels_table"]
+__all__ = [
+    "annotators_for_users",
+    "annotators_table",
+    "distinct",
+    "labels_for_users",
+    "labels_pieces",
+    "labels_table",
+    "natural_order",
+    "own_name",
+    "scores_table",
+]
 
 MOST_ROWS = 2**18  # in a chunk
 DIGITS = 20  # of numbers inside names, for their natural order
 
 
-def labels_table(result: ResultData, *, probabilities: bool = False) -> Any:
+def labels_table(result: ResultData, *, probabilities: bool = False, scores: bool = False) -> Any:
     """Return one row per task, in the order of the task names; tasks without votes come last, without a label."""
     empty = len(result.unlabelled)
     columns: dict[str, Any] = {
@@ -33,15 +45,27 @@ def labels_table(result: ResultData, *, probabilities: bool = False) -> Any:
         "n_votes": np.append(result.votes_per_task, np.zeros(empty, np.int64)),
         "tied": np.append(result.tied, np.zeros(empty, np.bool_)),
     }
+    if scores:
+        columns |= {name: _extended(values, empty) for name, values in _scores(result).items()}
     if probabilities:
-        names = _distinct([str(name) for name in to_list(result.class_names)], {*columns, "is_gold"})
+        names = distinct([str(name) for name in to_list(result.class_names)], {*columns, "is_gold"})
         for k, name in enumerate(names):
             columns[name] = _extended(result.posterior[:, k], empty)
     return make_frame(columns, like=result.task_names)
 
 
+def scores_table(result: ResultData) -> Any:
+    """Return the expected score of each task with votes, and its interval, if classes are ordered."""
+    return make_frame({"task": result.task_names, **_scores(result)}, like=result.task_names)
+
+
+def _scores(result: ResultData) -> dict[str, NDArray[np.float64]]:
+    found = expected_scores(result.posterior, scale_of(result.class_names))
+    return dict(zip(("score", "score_low", "score_high"), found, strict=True))
+
+
 def labels_pieces(
-    result: ResultData, *, probabilities: bool = False, for_users: bool = False
+    result: ResultData, *, probabilities: bool = False, scores: bool = False, for_users: bool = False
 ) -> Iterator[pl.DataFrame]:
     """Yield the same table in chunks of Polars; tasks without votes are in the last chunk.
 
@@ -54,33 +78,33 @@ def labels_pieces(
     for first in range(0, n_tasks, rows):
         places = slice(first, first + rows) if order is None else order[first : first + rows]
         piece = _cut(result, places, is_last=first + rows >= n_tasks)
-        yield (labels_for_users if for_users else _labels)(piece, probabilities)
+        yield (labels_for_users if for_users else _labels)(piece, probabilities, scores)
 
 
-def labels_for_users(piece: ResultData, probabilities: bool) -> pl.DataFrame:
+def labels_for_users(piece: ResultData, probabilities: bool = False, scores: bool = False) -> pl.DataFrame:
     """Return the table of labels with the user's name of the column of tasks, and with the column `is_gold`."""
     import polars as pl
 
-    table = _labels(piece, probabilities)
+    table = _labels(piece, probabilities, scores)
     is_gold = np.append(piece.gold != MISSING, np.zeros(len(piece.unlabelled), np.bool_))
     place = table.columns.index("tied") + 1
-    return _own_name(table.insert_column(place, pl.Series("is_gold", is_gold)), piece, 0)
+    return own_name(table.insert_column(place, pl.Series("is_gold", is_gold)), piece.annotations, 0)
 
 
-def _labels(piece: ResultData, probabilities: bool) -> pl.DataFrame:
-    return to_polars(labels_table(piece, probabilities=probabilities))
+def _labels(piece: ResultData, probabilities: bool, scores: bool) -> pl.DataFrame:
+    return to_polars(labels_table(piece, probabilities=probabilities, scores=scores))
 
 
 def annotators_for_users(result: ResultData) -> pl.DataFrame:
     """Return the table of annotators in their natural order, with the user's name of the column of annotators."""
     table = to_polars(annotators_table(result))
     order = natural_order(result.annotator_names)
-    return _own_name(table if order is None else table[order], result, 1)
+    return own_name(table if order is None else table[order], result.annotations, 1)
 
 
-def _own_name(table: pl.DataFrame, result: ResultData, place: int) -> pl.DataFrame:
+def own_name(table: pl.DataFrame, votes: Annotations | None, place: int) -> pl.DataFrame:
     """Name the first column as the user does, unless another column has this name."""
-    name = result.annotations.columns[place] if result.annotations else table.columns[0]
+    name = votes.columns[place] if votes else table.columns[0]
     return table if name in table.columns else table.rename({table.columns[0]: name})
 
 
@@ -152,6 +176,6 @@ def _extended(values: NDArray[np.float64], empty: int) -> Any:
     return values if not empty else [*values.tolist(), *[None] * empty]
 
 
-def _distinct(names: list[str], taken: set[str]) -> list[str]:
+def distinct(names: list[str], taken: set[str]) -> list[str]:
     """Change names of classes that are also names of other columns."""
     return [f"p({name})" if name in taken else name for name in names]

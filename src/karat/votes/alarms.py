@@ -93,7 +93,7 @@ def _several_labels(votes: Totals) -> Finding | None:
     return Finding(
         "several labels",
         f"{count:,} votes hold several labels, such as {names[several[0]]}, which is read as a class of its own",
-        "; if annotators may choose several labels, give each label a task with the classes yes and no",
+        "; if annotators may choose several labels, say --multi (multi=True in Python)",
     )
 
 

@@ -77,6 +77,8 @@ class Annotations:
         What looked wrong in the labels, and how spellings became classes.
     columns : tuple of two str
         What the user calls tasks and annotators: the names of their columns.
+    multi : bool
+        Whether an annotator may choose several classes of a task. The last class is then "", for nothing chosen.
 
     Examples
     --------
@@ -101,6 +103,7 @@ class Annotations:
     counts: Counts = Counts()
     hygiene: Hygiene = field(default_factory=Hygiene)
     columns: tuple[str, str] = ("task", "annotator")
+    multi: bool = False
 
     @property
     def n_tasks(self) -> int:

@@ -54,6 +54,7 @@ def read(
     encoding: str | None = None,
     separator: str | None = None,
     header: bool | int = True,
+    multi: bool | None = False,
     watch: WatchReading | None = None,
 ) -> Annotations:
     """Read votes from any source.
@@ -109,6 +110,9 @@ def read(
         The character between the columns of a text file: one character, or "tab". By default, it is found.
     header : bool or int, default True
         The line with the names of the columns, from 1. False or 0 if there is none: columns are then "1", "2", ...
+    multi : bool or None, default False
+        Whether a vote is a set of labels: a list, or options such as "a;b". The classes are then the options. None
+        finds it out: the votes are sets if the cells hold lists, or if most of them hold several options.
     watch : callable, optional
         Is called from time to time with the `Progress` of reading a long file.
 
@@ -137,6 +141,7 @@ def read(
             task=task, annotator=annotator, label=label, wide=wide, format=format, question=question, include=include,
             classes=classes, missing=missing, keep_missing=keep_missing, normalise=normalise,
             alias=alias is not None, encoding=encoding, separator=separator, header=header != 1,
+            multi=multi and not votes.multi,
         )  # fmt: skip
         return votes if gold is None else with_gold(votes, gold)
     if is_database(votes) or query is not None or table is not None or params:
@@ -144,8 +149,8 @@ def read(
     if question == ALL:
         raise InputError("several questions give several sets of votes; choose one (--question) or use karat.read_each")
     given = (gold, classes, repeated, _as_list(missing), keep_missing, normalise)
-    options = ReadOptions(*given, read_alias(alias), watch)
-    export_options = ExportOptions(task, question, gold is True, frozenset(_as_list(include) or ()))
+    options = ReadOptions(*given, read_alias(alias), watch, multi)
+    export_options = ExportOptions(task, question, gold is True, frozenset(_as_list(include) or ()), multi=multi)
     columns = Columns(task, annotator, label, wide)
     with collecting():
         return next(iter(_read(dialect.apply(votes), columns, format, export_options, options).values()))

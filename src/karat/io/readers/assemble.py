@@ -10,6 +10,7 @@ import numpy as np
 
 from karat.errors import InputError
 from karat.io.readers.batches import WatchReading
+from karat.io.readers.sets import assemble_sets, find_sets, refuse_with_sets
 from karat.io.readers.table import Opened
 from karat.io.readers.truth import Truth, gold_codes, warn_of_gold
 from karat.votes.alarms import alarm, totals_of
@@ -37,12 +38,17 @@ class ReadOptions:
     normalise: bool = False
     alias: Alias | None = None
     watch: WatchReading | None = None  # called with the progress of a long read
+    multi: bool | None = False  # whether votes are sets of labels; None if the labels decide
 
     @property
     def no_vote(self) -> Sequence[Any] | None:
         """The words that mean "no vote", or None for the usual ones."""
         spellings = self.alias.class_of if self.alias else {}
         return missing_words(self.missing, self.keep_missing, [*listed_classes(self.classes), *spellings])
+
+    def decided(self, labels: Coded, of_export: bool = False) -> ReadOptions:
+        """Return the options with `multi` true or false."""
+        return self if self.multi is not None else replace(self, multi=find_sets(labels, of_export))
 
 
 def assemble(
@@ -55,6 +61,10 @@ def assemble(
     where: Callable[[int], str],
 ) -> Annotations:
     """Build Annotations with one list of classes. Rows that hold nothing are left out and counted."""
+    if options.decided(labels).multi:
+        refuse_with_sets(truth, options.repeated)
+        given = (options.classes, options.normalise, options.alias)
+        return assemble_sets(tasks, annotators, labels, *given, where)
     truths, label = to_list(truth.truth) if truth else [], str(labels.names.name)
     labels, truths, _ = unify(Spellings(labels, truths), options.classes, options.normalise, options.alias)
     encoded = encode_classes(labels, truths, options.classes, is_text, where)

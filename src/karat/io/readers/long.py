@@ -8,6 +8,7 @@ from karat.errors import InputError
 from karat.io.readers.assemble import ReadOptions, assemble, refuse_lost_ids, with_columns
 from karat.io.readers.columns import ANNOTATOR, LABEL, TASK, columns_of, find_columns
 from karat.io.readers.limits import limit, remedy_of
+from karat.io.readers.sets import lists_as_text
 from karat.io.readers.table import Opened
 from karat.io.readers.truth import gold_column, gold_truth
 from karat.votes.annotations import Annotations
@@ -23,11 +24,15 @@ def read_long(
         gold = gold_column(options.gold, opened.columns)
         free = [column for column in opened.columns if column != gold]
         chosen = find_columns(free, {TASK: task, ANNOTATOR: annotator, LABEL: label})
+    if options.multi is not False:
+        opened = lists_as_text(opened, chosen[2])
     values = [chosen[2]] if gold is None else [chosen[2], gold]
     table = opened.encode(chosen[:2], values, options.watch)
     tasks, annotators = table.ids(chosen[0]), table.ids(chosen[1])
     labels = votes_in(table.values(chosen[2]), options.no_vote)
-    _refuse_too_many_classes(opened.name, chosen[2], len(labels.names))
+    options = options.decided(labels)
+    if not options.multi:
+        _refuse_too_many_classes(opened.name, chosen[2], len(labels.names))
     refuse_lost_ids("task", tasks.codes, labels.codes, table.where)
     refuse_lost_ids("annotator", annotators.codes, labels.codes, table.where)
     truth = gold_truth(table, tasks, gold, options.gold, options.no_vote)

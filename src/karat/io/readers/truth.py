@@ -23,6 +23,7 @@ from karat.io.readers.columns import (
     the_only,
     truth_columns,
 )
+from karat.io.readers.sets import lists_as_text
 from karat.io.readers.table import Opened, Table, open_table
 from karat.io.readers.unclear import explained
 from karat.results.data import ResultData
@@ -134,7 +135,7 @@ def _of_table(opened: Opened, columns: dict[Role, str | None], missing: Sequence
         wanted[_with_option(TASK, prefix)] = opened.columns[0]
     with explained(opened), columns_of(opened.name):
         by_task, by_truth = find_columns(opened.columns, wanted)
-    table = opened.encode([by_task], [by_truth])
+    table = lists_as_text(opened, by_truth).encode([by_task], [by_truth])
     return one_per_task(table, table.ids(by_task), by_truth, missing)
 
 

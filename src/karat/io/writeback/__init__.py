@@ -18,6 +18,7 @@ from karat.io.readers.exports.records import records_of
 from karat.io.readers.files import sources_of
 from karat.io.writeback.labels import Labels
 from karat.results.data import ResultData
+from karat.results.multi import MultiResult
 from karat.system.files import replacing
 
 __all__ = ["TOOLS", "writable", "write_back"]
@@ -27,7 +28,7 @@ TOOLS = {"label-studio": "karat.io.writeback.label_studio", "argilla": "karat.io
 
 
 def write_back(
-    result: ResultData | Mapping[str, ResultData],
+    result: ResultData | MultiResult | Mapping[str, ResultData],
     export: Any,
     path: str | os.PathLike[str],
     *,
@@ -41,7 +42,7 @@ def write_back(
 
     Parameters
     ----------
-    result : Result or mapping of str to Result
+    result : Result, MultiResult or mapping of str to Result
         The labels of one question, or of several by the names that `karat.read_each` gives them.
     export : path or sequence of paths
         The files that the votes were read from.
@@ -67,7 +68,7 @@ def write_back(
     """
     peeks = look(sources_of(export))
     tool = writable(peeks, format)
-    results = dict(result) if isinstance(result, Mapping) else {question: result}
+    results: Mapping[Any, ResultData | MultiResult] = result if isinstance(result, Mapping) else {question: result}
     labels = {name: Labels.of(one) for name, one in results.items()}
     suggested = import_module(TOOLS[tool.name]).suggested
     with replacing(path) as temporary:

@@ -55,6 +55,8 @@ def _value(key: str, answers: list[Any], label: Any) -> Any:
     """Return the label as a value of this kind. A taxonomy has a list of paths."""
     if key != TAXONOMY:
         return in_words_of(answers, label)
+    if isinstance(label, list):
+        return [path.split("/") for path in label]
     given = next((answer for answer in answers if answer_of({key: answer}) == label), None)
     return given or [path.split("/") for path in str(label).split(SEVERAL)]
 

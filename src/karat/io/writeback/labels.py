@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from karat.io.readers.exports.export import SEVERAL
 from karat.results.data import ResultData
+from karat.results.multi import MultiResult
 from karat.votes.frames import to_list
 from karat.votes.names import text_of
 
@@ -27,16 +28,16 @@ class Labels:
     """Labels by the text of the task: the export may have the text "7" where the result has the number."""
 
     method: str
-    classes: Sequence[Any]
-    codes: NDArray[np.int32]  # [T]
+    labels: Sequence[Any]  # [T] names of classes, or lists of options
     confidence: NDArray[np.floating[Any]]  # [T]
     row_of: dict[str, int]
     used: bool = False  # whether any task was found
 
     @classmethod
-    def of(cls, result: ResultData) -> Labels:
+    def of(cls, result: ResultData | MultiResult) -> Labels:
         rows = {text_of(task): row for row, task in enumerate(to_list(result.task_names))}
-        return cls(f"karat {result.method}", to_list(result.class_names), result.label_codes, result.confidence, rows)
+        labels = result.sets() if isinstance(result, MultiResult) else to_list(result.label)
+        return cls(f"karat {result.method}", labels, result.confidence, rows)
 
     def get(self, task: Any) -> Label | None:
         """Return the label of a task, or None."""
@@ -44,7 +45,7 @@ class Labels:
         if row is None:
             return None
         self.used = True
-        return Label(self.classes[self.codes[row]], float(self.confidence[row]))
+        return Label(self.labels[row], float(self.confidence[row]))
 
 
 def in_words_of(answers: list[Any], label: Any) -> Any:
@@ -52,6 +53,8 @@ def in_words_of(answers: list[Any], label: Any) -> Any:
 
     A label that no annotator gave is written like the first answer.
     """
+    if isinstance(label, list):
+        return _set_in_words_of(answers, label)
     for answer in answers:
         if _written(answer) == text_of(label):
             return answer
@@ -59,6 +62,13 @@ def in_words_of(answers: list[Any], label: Any) -> Any:
     if isinstance(like, list):
         return text_of(label).split(SEVERAL)
     return text_of(label) if isinstance(like, str) else label
+
+
+def _set_in_words_of(answers: list[Any], options: list[str]) -> list[Any]:
+    """Return the options of a set as annotators wrote them: numbers as numbers where theirs are."""
+    parts = [part for answer in answers for part in (answer if isinstance(answer, list) else [answer])]
+    word_of = {text_of(part): part for part in parts if not isinstance(part, list | dict)}
+    return [word_of.get(option, option) for option in options]
 
 
 def _written(answer: Any) -> str:

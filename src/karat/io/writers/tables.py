@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from karat.results.data import ResultData
 
-__all__ = ["check_table_path", "write_frame", "write_labels", "write_pieces"]
+__all__ = ["check_table_path", "polars_errors", "write_frame", "write_labels", "write_pieces"]
 
 MOST_ROWS = 2**16  # written at a time
 GZIP = 31  # zlib's number for a stream with the header and the checksum of gzip
@@ -58,6 +58,7 @@ def write_labels(
     path: str | os.PathLike[str],
     *,
     probabilities: bool = False,
+    scores: bool = False,
     escape_formulas: bool | None = None,
 ) -> None:
     """Write the labels piece by piece, without holding all of them in memory.
@@ -73,6 +74,8 @@ def write_labels(
         The file to write: CSV, TSV, JSONL, Parquet or XLSX, as the extension says; "-" is CSV on standard output.
     probabilities : bool, default False
         Add a column per class with its probability.
+    scores : bool, default False
+        Add the expected score and its interval, for ordered classes.
     escape_formulas : bool, optional
         Put an apostrophe in front of texts in CSV and TSV that a spreadsheet would take for formulas. Karat's readers
         remove it. The default is True.
@@ -87,7 +90,7 @@ def write_labels(
     from karat.results.tables import labels_pieces
 
     check_table_path(path)
-    pieces = labels_pieces(result, probabilities=probabilities, for_users=True)
+    pieces = labels_pieces(result, probabilities=probabilities, scores=scores, for_users=True)
     write_pieces(pieces, path, escape_formulas=escape_formulas)
 
 
@@ -105,7 +108,7 @@ def write_pieces(
     if os.fspath(path) == STANDARD_OUTPUT:
         _print(pieces)
         return
-    with replacing(path) as temporary, _polars_errors(path, kind):
+    with replacing(path) as temporary, polars_errors(path, kind):
         if kind == "parquet":
             _sink_parquet(pieces, temporary)
             return
@@ -135,7 +138,7 @@ def check_table_path(path: str | os.PathLike[str]) -> tuple[str, bool]:
 
 
 @contextmanager
-def _polars_errors(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
+def polars_errors(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
     """Turn the errors that Polars raises into those of Karat: it reports some errors of the disk as its own."""
     import polars as pl
 

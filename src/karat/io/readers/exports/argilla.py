@@ -130,7 +130,9 @@ def _suggested(record: dict[str, Any], task: Any) -> Iterator[Vote]:
 
 def _label(value: Any, options: ExportOptions) -> Any:
     """Return a label, a rating or several labels. Ranks and spans concern parts of a task, and are left out."""
-    if value is None or value == []:
+    if value == []:
+        return options.nothing("responses without an answer")
+    if value is None:
         options.left_out["responses without an answer"] += 1
         return None
     if not isinstance(value, list):

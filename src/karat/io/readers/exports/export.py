@@ -12,6 +12,7 @@ import polars as pl
 
 from karat.io.readers.exports.peek import Peek
 from karat.votes.names import text_of
+from karat.votes.sets import NOTHING
 
 __all__ = ["ALL", "WRONG_KINDS", "Export", "ExportOptions", "Vote", "Wrong", "in_batches", "joined", "need", "numbered"]
 
@@ -46,6 +47,13 @@ class ExportOptions:
     include: frozenset[str] = frozenset()  # of what the tool's reader leaves out by itself
     left_out: Counter[str] = field(default_factory=Counter)  # the reader counts here, under a plural: "drafts"
     has_many_files: bool = False
+    multi: bool | None = False  # whether answers are sets of labels; None if the labels decide
+    empty: Counter[str] = field(default_factory=Counter)  # answers without a label, which are empty sets if `multi`
+
+    def nothing(self, what: str) -> str | None:
+        """Return the label of an answer in which nothing was chosen, and count it under this name."""
+        (self.left_out if self.multi is False else self.empty)[what] += 1
+        return None if self.multi is False else NOTHING
 
 
 @dataclass(frozen=True)

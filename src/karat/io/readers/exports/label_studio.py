@@ -97,8 +97,8 @@ def _of_annotation(task: Any, annotation: Any, options: ExportOptions) -> Iterat
     if annotator is None:
         options.left_out["annotations without an annotator"] += 1
         return
-    if not results:
-        options.left_out["annotations without an answer"] += 1
+    if not results and (label := options.nothing("annotations without an answer")) is not None:
+        yield Vote(task, annotator, label)
     is_gold = annotation.get("ground_truth") is True
     for question, label in _answers(results, options):
         yield Vote(task, annotator, label, question, label if is_gold else None)

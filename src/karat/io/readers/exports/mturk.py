@@ -18,6 +18,7 @@ import polars as pl
 from karat.io.readers.exports.export import Export, ExportOptions, Wrong, joined
 from karat.io.readers.exports.peek import Peek
 from karat.io.readers.exports.sheets import ROW, chosen, leave_out, sheets_of, unlisted, votes_on
+from karat.votes.sets import as_cell
 
 __all__ = ["EXPORT"]
 
@@ -43,7 +44,7 @@ def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     wanted = [task, "WorkerId", STATUS, REJECT, *answers, *items.values()]
     table = sheets_of(seen, wanted, may_omit=_decisions_at_end(seen))
     table = leave_out(table, _is_rejected(table), "rejected assignments", options, "rejected")
-    labels = _questions(_answers(table, answers))
+    labels = _questions(_answers(table, answers), options)
     return _votes_on_items(table, items, labels, options) if items else votes_on(table, task, "WorkerId", labels)
 
 
@@ -115,11 +116,12 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
         yield name, str(value)
 
 
-def _questions(answers: pl.DataFrame) -> dict[str, pl.Series]:
+def _questions(answers: pl.DataFrame, chosen: ExportOptions) -> dict[str, pl.Series]:
     """Return the label of each assignment for each question."""
     is_option = {cells.name: "." in cells.name and _says_true_or_false(cells) for cells in answers}
     options = [name for name in answers.columns if is_option[name]]
-    labels = _options(answers.select(pl.col(options).str.to_lowercase()))
+    multi = False if chosen.question in options else chosen.multi
+    labels = _options(answers.select(pl.col(options).str.to_lowercase()), multi)
     for cells in answers:
         if not is_option[cells.name]:
             short = cells.name.removesuffix(".label").removesuffix(".labels")
@@ -133,11 +135,13 @@ def _says_true_or_false(cells: pl.Series) -> bool:
     )
 
 
-def _options(boxes: pl.DataFrame) -> dict[str, pl.Series]:
+def _options(boxes: pl.DataFrame, multi: bool | None) -> dict[str, pl.Series]:
     """Buttons and boxes as questions.
 
     Those of one name are one question, unless somebody chose several. Those with names of their own are one question
-    if everybody chose exactly one: a group of radio buttons. All others are each a question: true or false?
+    if everybody chose exactly one: a group of radio buttons. All others are each a question: true or false? If
+    answers may be sets of labels, boxes of one name are one question, whose answer is the set of those that are ticked;
+    if they are sets, all boxes with names of their own are one question, too.
     """
     by_name: dict[str, list[str]] = {}
     for box in boxes.columns:
@@ -147,9 +151,14 @@ def _options(boxes: pl.DataFrame) -> dict[str, pl.Series]:
     if len(alone) > 1 and (_ticks(boxes, alone) == 1).all():
         labels[_common_name(alone)] = _choice(boxes, {box: _said_by(box, alone) for box in alone})
         alone = []
+    elif len(alone) > 1 and multi:
+        labels[_common_name(alone)] = _ticked(boxes, {box: _said_by(box, alone) for box in alone})
+        alone = []
     for name, options in by_name.items():
         if len(options) > 1 and (_ticks(boxes, options) <= 1).all():
             labels[name] = _choice(boxes, {box: box.rpartition(".")[2] for box in options})
+        elif len(options) > 1 and multi is not False:
+            labels[name] = _ticked(boxes, {box: box.rpartition(".")[2] for box in options})
         elif len(options) > 1:
             labels.update({box: boxes[box] for box in options})
     return labels | {box.rpartition(".")[0]: boxes[box] for box in alone}
@@ -157,6 +166,16 @@ def _options(boxes: pl.DataFrame) -> dict[str, pl.Series]:
 
 def _ticks(boxes: pl.DataFrame, options: list[str]) -> pl.Series:
     return boxes.select(pl.sum_horizontal((pl.col(options) == "true").fill_null(False))).to_series()
+
+
+def _ticked(boxes: pl.DataFrame, label_of: dict[str, str]) -> pl.Series:
+    """Return the labels of each assignment's ticked boxes as the text of a list; null where no box has an answer."""
+    names = list(label_of.values())
+    cells = [
+        as_cell(name for name, cell in zip(names, row, strict=True) if cell == "true") if any(row) else None
+        for row in boxes.select(list(label_of)).iter_rows()
+    ]
+    return pl.Series(cells, dtype=pl.String)
 
 
 def _choice(boxes: pl.DataFrame, label_of: dict[str, str]) -> pl.Series:

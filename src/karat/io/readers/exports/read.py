@@ -25,7 +25,8 @@ from karat.votes.annotations import Annotations
 from karat.votes.encoding import MISSING
 from karat.votes.frames import series_like, to_list
 from karat.votes.hygiene import votes_in
-from karat.votes.names import Coded
+from karat.votes.names import Coded, without
+from karat.votes.sets import NOTHING
 
 __all__ = ["complain", "read_export"]
 
@@ -202,6 +203,10 @@ class Exported(Streamed):
 def _assembled(table: Exported, export: Export, export_options: ExportOptions, options: ReadOptions) -> Annotations:
     tasks, annotators = table.ids("task"), _shortened(table.ids("annotator"), export)
     labels = votes_in(table.values("label"), options.no_vote)
+    options = options.decided(labels, of_export=True)
+    if not options.multi:
+        annotators, labels = _without_empty(annotators, labels)
+        export_options.left_out.update(export_options.empty)
     refuse_lost_ids("task", tasks.codes, labels.codes, table.where)
     refuse_lost_ids("annotator", annotators.codes, labels.codes, table.where)
     gold = "gold" if export_options.gold else None
@@ -213,6 +218,17 @@ def _assembled(table: Exported, export: Export, export_options: ExportOptions, o
     annotations = assemble(tasks, annotators, labels, truth, options, True, table.where)
     annotations = count_more(annotations, rows=-int(only_asked.sum()), missing=-int(only_asked.sum()))
     return replace(annotations, counts=replace(annotations.counts, left_out=dict(export_options.left_out)))
+
+
+def _without_empty(annotators: Coded, labels: Coded) -> tuple[Coded, Coded]:
+    """Take answers in which nothing was chosen as tasks that were only asked, unless votes are sets."""
+    places = [code for code, name in enumerate(to_list(labels.names)) if name == NOTHING]
+    if not places:
+        return annotators, labels
+    is_empty = labels.codes == places[0]
+    return Coded(np.where(is_empty, np.int32(MISSING), annotators.codes), annotators.names), without(
+        labels, lambda name: name == NOTHING
+    )
 
 
 def _shortened(annotators: Coded, export: Export) -> Coded:

@@ -10,7 +10,7 @@ const ADVICE = {
   "no vote": "If they are classes, tick “Words such as NA and None are classes” under More, then read again.",
   "minus one": "Name -1 under More as a label that means “no vote”, then read again.",
   "many classes": "Choose another column for the labels, then read again.",
-  "several labels": "If annotators may choose several labels, give each label a task with the classes yes and no.",
+  "several labels": "If annotators may choose several labels, use karat aggregate --multi on the command line.",
   "one annotator": "If another column names the annotators, choose it, then read again.",
   swapped: "Choose the columns of tasks and annotators, then read again.",
   disagreeing: "Under More you can say which of them counts.",

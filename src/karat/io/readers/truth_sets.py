@@ -1,0 +1,62 @@
+"""Known truths that are sets of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from karat.errors import InputError
+from karat.io.readers.truth import read_truth
+from karat.votes.annotations import Annotations
+from karat.votes.encoding import MISSING
+from karat.votes.frames import to_list
+from karat.votes.names import match, text_of
+from karat.votes.sets import as_cell, known_options
+from karat.votes.spellings import as_classes
+
+__all__ = ["TruthSets", "match_sets"]
+
+
+class TruthSets(NamedTuple):
+    """The true sets of some tasks."""
+
+    task: list[int]  # positions among the tasks of the votes
+    sets: list[set[str]]
+    n_unused: int  # truths of tasks without votes
+
+
+def match_sets(votes: Annotations, truth: Any, *, task: str | None = None, label: str | None = None) -> TruthSets:
+    """Match known sets to the tasks of votes. Options are spelled as in the votes if these were normalised."""
+    tasks, cells = map(to_list, read_truth(_as_texts(truth), task=task, label=label))
+    place = match(tasks, votes.task_names)
+    options = to_list(votes.class_names)[:-1]
+    rules, known = votes.hygiene, set(options)
+    found = [
+        set(as_classes(known_options(text_of(cell), known), options, rules.normalise, rules.alias))
+        for cell, code in zip(cells, place.tolist(), strict=True)
+        if code != MISSING
+    ]
+    of_file = f" in {truth}" if isinstance(truth, str | Path) else ""
+    if not found:
+        raise InputError(
+            f"none of the {len(cells):,} truths{of_file} belongs to a task with votes; check that the tasks have the "
+            "same names as in the votes"
+        )
+    true = sorted(set().union(*found))
+    if true and known.isdisjoint(true):
+        raise InputError(
+            f"none of the {len(found):,} truths{of_file} holds an option of the votes: the truths have {true[0]!r}, "
+            f"the votes have {options[0] if options else 'none'!r}"
+        )
+    return TruthSets(place[place != MISSING].tolist(), found, int((place == MISSING).sum()))
+
+
+def _as_texts(truth: Any) -> Any:
+    """Write lists and sets of a mapping as text."""
+    if not isinstance(truth, Mapping):
+        return truth
+    return {
+        task: as_cell(sorted(cell, key=str)) if isinstance(cell, list | tuple | set | frozenset) else cell
+        for task, cell in truth.items()
+    }
