@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tools import lock, release
 
 import karat
-from tools import lock, release
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -62,8 +62,9 @@ def test_constraints_are_names_and_versions_of_all_that_is_needed() -> None:
     lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()[1:]
     assert lock.pins("\n".join(lines)) == lines
     pinned = {line.partition("==")[0] for line in lines}
-    extras = [one for name, one in PROJECT["project"]["optional-dependencies"].items() if name != "gpu"]
-    needed = [*PROJECT["project"]["dependencies"], *sum(extras, []), *PROJECT["dependency-groups"]["test"]]
+    extras = PROJECT["project"]["optional-dependencies"].items()
+    needed = [*PROJECT["project"]["dependencies"], *PROJECT["dependency-groups"]["test"]]
+    needed += [one for name, packages in extras if name != "gpu" for one in packages]
     names = {re.split(r"[\[><=; ]", one)[0].replace(".", "-") for one in needed} - {"karat"}
     assert sorted(names - pinned) == [], "run `make lock`"
 

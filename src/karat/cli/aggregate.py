@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -61,7 +62,7 @@ def aggregate(
 
     output = None if output == "-" else output
     single = {"save": save, "checkpoint": fitting.checkpoint, "prior": fitting.prior, "to_table": to_table}
-    if output is not None and output.endswith("/"):
+    if output is not None and is_folder(output):
         wanted = fitting.run(files, reading, method, known.gold)
         refused = {**single, **_local_only_options(reading), "write_back": write_back}
         refused |= {"gold_from_export": known.gold_from_export, "resume": fitting.resume}
@@ -150,6 +151,10 @@ def _rows(result: Result, probabilities: bool) -> list[dict[str, Any]]:
 
     pieces = labels_pieces(result, probabilities=probabilities, for_users=True)
     return [row for piece in pieces for row in piece.to_dicts()]
+
+
+def is_folder(output: str) -> bool:
+    return output.endswith(("/", os.sep))
 
 
 def _local_only_options(reading: o.Reading) -> dict[str, Any]:
