@@ -17,8 +17,7 @@ PARAMETER = re.compile(r"(?m)^(\w+) : .*\n((?:    .*\n)+)")
 FIRST = tuple(dict.fromkeys((DEFAULT_METHOD, "ptbcc", "hpt", "hds")))  # then the others, in the order of the registry
 HEAD = f"""# The methods
 
-This page is made from the docstrings (`python docs/make_methods.py`). Names are those of `karat aggregate --method`,
-classes those of `karat`. Every class has `fit`, `fit_predict` and `fit_predict_proba`; `karat.aggregate(votes, name)`
+Names are those of `karat aggregate --method`, classes those of `karat`. Every class has `fit`, `fit_predict` and `fit_predict_proba`; `karat.aggregate(votes, name)`
 does the same.
 
 **Which one?** Start with `{DEFAULT_METHOD}`, the default: it was the best on real data. `ptbcc` is the method of the
@@ -36,12 +35,13 @@ votes a task has, *T*, *W* and *K* how many tasks, annotators and classes there 
 | method | class | in one line | gold truths | bound | the paper's row |
 |---|---|---|---|---|---|
 """
+FOOT = "\nThis page is made from the docstrings by `python docs/make_methods.py`.\n"
 
 
 def page() -> str:
     classes = {name: method_class(name) for name in (*FIRST, *(name for name in REGISTRY if name not in FIRST))}
     rows = "".join(_row(name, made) for name, made in classes.items())
-    return HEAD + rows + "".join(_section(name, made) for name, made in classes.items())
+    return HEAD + rows + "".join(_section(name, made) for name, made in classes.items()) + FOOT
 
 
 def _row(name: str, made: type[Method]) -> str:
