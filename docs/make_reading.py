@@ -45,7 +45,8 @@ all look-alikes. [What Karat reads](formats.md) describes the formats.
 ![The report shows the same: votes of each class, what was left out, spellings](images/report-reading.png)
 """
 FOOT = """
-This page is made by `python docs/make_reading.py`, which runs every case; the files are in `tests/support/reading_corpus`.
+This page is made by `python docs/make_reading.py`, which runs every case; the files are in
+`tests/support/reading_corpus`.
 """
 
 

@@ -13,14 +13,14 @@ __all__ = ["Command", "Group"]
 class PlainHelp:
     """A command or a group of commands whose help says what a user types, and nothing about Python's types."""
 
-    def __init__(self, *args: Any, help: str | None = None, **kwargs: Any) -> None:  # noqa: A002
-        super().__init__(*args, help=help and unwrapped(help), **kwargs)
+    def __init__(self, *args: Any, help: str | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, help=help and unwrapped(help), **kwargs)  # type: ignore[call-arg]
 
     def get_params(self, ctx: Any) -> list[Any]:
         params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
         for param in params:
             if isinstance(param, TyperArgument):
-                param.display_type_rich = _no_type
+                param.display_type_rich = _no_type  # type: ignore[method-assign]
             elif getattr(param, "is_flag", False):
                 param.metavar = ""
         return params
