@@ -5,6 +5,7 @@ RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 DATA ?= ../shared/datasets
+FETCHED ?= .data
 
 # The versions that development is done with; `make CONSTRAINTS= ...` takes the newest instead.
 CONSTRAINTS ?= constraints.txt
@@ -41,6 +42,13 @@ test: lint
 
 test-all: lint
 	HYPOTHESIS_PROFILE=thorough $(RUN) -m pytest -n 3 --dist loadfile
+
+# The numerical tests on the paper's data sets, which are fetched and checked; without network those on the sample remain.
+PUBLIC := val7 aircr cf fact ms dog face adult val5 web
+NUMERICAL := accuracy anchored bwa catd cbcc datasets ds ebcc fgbcc glad hds hpt ibcc ptbcc reproduce sample tiremge
+test-data: $(READY)
+	-KARAT_CACHE=$(FETCHED)/datasets $(VENV)/bin/karat datasets fetch $(PUBLIC)
+	KARAT_TEST_DATA=$(FETCHED) $(RUN) -m pytest -n 3 --dist loadfile -m "not slow" -rs $(NUMERICAL:%=tests/test_%.py)
 
 # The tests with the oldest and with the newest versions that pyproject.toml allows, in .environments.
 test-dependencies: $(READY)

@@ -149,7 +149,8 @@ HEAD = (
 )
 PAGE = """# How long the first run takes
 
-Seconds of processor time (and on the clock) of one command that reads 1,500 votes from a CSV file and writes labels, imports included, on {machine} ({date}).
+Seconds of processor time (and on the clock) of one command that reads 1,500 votes from a CSV file and writes
+labels, imports included, on {machine} ({date}).
 
 - *empty*: nothing has been compiled before, as in a new container or a CI job;
 - *other classes*: votes with {other} classes have been aggregated before, but none with this number of classes;
