@@ -5,8 +5,12 @@ RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 DATA ?= ../shared/datasets
+FETCHED ?= .data
 
-.PHONY: demo test test-all test-dependencies lint bench rivals clean docs docs-serve
+# The versions that development is done with; `make CONSTRAINTS= ...` takes the newest instead.
+CONSTRAINTS ?= constraints.txt
+
+.PHONY: demo test test-all test-data test-dependencies coverage lint lock release bench rivals clean docs docs-serve
 
 # Karat and the 21 packages that it needs.
 $(INSTALLED): pyproject.toml
@@ -15,9 +19,11 @@ $(INSTALLED): pyproject.toml
 	$(RUN) -m pip install --disable-pip-version-check -e .
 	touch $(INSTALLED)
 
-$(READY): $(INSTALLED) requirements-dev.txt
+# Dependency groups need pip 25.1; the pip of a new environment may be older.
+$(READY): $(INSTALLED) pyproject.toml $(CONSTRAINTS)
 	@echo "Tools for tests, benchmarks and documentation are installed into $(VENV), once."
-	$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	$(RUN) -m pip install --quiet --disable-pip-version-check "pip>=25.1"
+	$(RUN) -m pip install --quiet --disable-pip-version-check --group dev -e ".[all]" $(if $(CONSTRAINTS),-c $(CONSTRAINTS))
 	touch $(READY)
 
 demo: $(INSTALLED)
@@ -37,6 +43,13 @@ test: lint
 test-all: lint
 	HYPOTHESIS_PROFILE=thorough $(RUN) -m pytest -n 3 --dist loadfile
 
+# The numerical tests on the paper's data sets, which are fetched and checked; without network those on the sample remain.
+PUBLIC := val7 aircr cf fact ms dog face adult val5 web
+NUMERICAL := accuracy anchored bwa catd cbcc datasets ds ebcc fgbcc glad hds hpt ibcc ptbcc reproduce sample tiremge
+test-data: $(READY)
+	-KARAT_CACHE=$(FETCHED)/datasets $(VENV)/bin/karat datasets fetch $(PUBLIC)
+	KARAT_TEST_DATA=$(FETCHED) $(RUN) -m pytest -n 3 --dist loadfile -m "not slow" -rs $(NUMERICAL:%=tests/test_%.py)
+
 # The tests with the oldest and with the newest versions that pyproject.toml allows, in .environments.
 test-dependencies: $(READY)
 	$(RUN) tests/dependencies.py
@@ -55,5 +68,17 @@ docs: $(READY)
 docs-serve: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs serve --no-strict
 
+# Which lines the tests run: a table here, and pages in htmlcov/.
+coverage: $(READY)
+	$(RUN) -m pytest -n 3 --dist loadfile -m "not slow" --cov --cov-report=term:skip-covered --cov-report=html
+
+# constraints.txt anew, with the newest versions. It has names and versions only, no addresses.
+lock: $(READY)
+	$(RUN) tools/lock.py
+
+# sdist and wheel in dist/, checked and tried in a fresh environment, then a tag. DRY_RUN=1 leaves out the tag.
+release: $(READY)
+	$(RUN) tools/release.py $(if $(DRY_RUN),--dry-run)
+
 clean:
-	rm -rf $(VENV) karat-demo site
+	rm -rf $(VENV) karat-demo site dist htmlcov

@@ -173,7 +173,7 @@ def page(figures: dict[str, dict[str, Any]]) -> str:
     lines = [
         "# What the methods cost",
         "",
-        "Made by `python bench/methods.py --page docs/costs.md`: seconds of processor time of a whole fit with the",
+        "Seconds of processor time of a whole fit with the",
         f"default settings, one thread, compiled before, on {machine['processor']} ({machine['date'][:10]}).",
         "",
         *_table(["data set", *methods], _rows(figures, lambda found: [f"{found[m]['seconds']:.3f}" for m in methods])),
@@ -187,6 +187,8 @@ def page(figures: dict[str, dict[str, Any]]) -> str:
         *_table(
             ["data set", *others], _rows(figures, lambda found: [f"{share:.1f}" for share in _share(found, others)])
         ),
+        "",
+        "This page is made by `python bench/methods.py --page docs/costs.md`.",
     ]
     return "\n".join(lines) + "\n"
 

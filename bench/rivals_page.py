@@ -40,7 +40,7 @@ def _blocks(found: dict[str, Any], names: list[str]) -> list[Block]:
     versions = ", ".join(f"{name} {version}" for name, version in machine["rivals"].items())
     return [
         Text(
-            "Each fit ran in a process of its own, with one thread, on the same files, by bench/rivals.py. "
+            "Each fit ran in a process of its own, with one thread, on the same files. "
             "Seconds are from arrays in memory to labels, the better of two fits where the first was short: compiled "
             "code is loaded then. Memory is the peak of the whole process, libraries included."
         ),
@@ -63,6 +63,7 @@ def _blocks(found: dict[str, Any], names: list[str]) -> list[Block]:
         ),
         Heading("Machine"),
         Items([f"{name}: {value}" for name, value in machine.items() if name != "rivals"]),
+        Text("This page is made by bench/rivals.py."),
     ]
 
 

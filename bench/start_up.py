@@ -149,8 +149,8 @@ HEAD = (
 )
 PAGE = """# How long the first run takes
 
-Made by `python bench/start_up.py --page docs/start_up.md`: seconds of processor time (and on the clock) of one
-command that reads 1,500 votes from a CSV file and writes labels, imports included, on {machine} ({date}).
+Seconds of processor time (and on the clock) of one command that reads 1,500 votes from a CSV file and writes
+labels, imports included, on {machine} ({date}).
 
 - *empty*: nothing has been compiled before, as in a new container or a CI job;
 - *other classes*: votes with {other} classes have been aggregated before, but none with this number of classes;
@@ -165,6 +165,8 @@ takes more than a second, a line on standard error says so once; it is a warning
 `pip install karat` brings 21 packages, which take 640 MB on disk: llvmlite and Numba 210, Polars 180, SciPy 140, NumPy
 75 MB. The command line reads votes and fits the default method with these; everything else is in extras
 (report, studio, ...).
+
+This page is made by `python bench/start_up.py --page docs/start_up.md`.
 """.replace("{other}", str(OTHER))
 
 

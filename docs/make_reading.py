@@ -32,8 +32,7 @@ SHOWN = ("warning: ", "error: ", "left out: ")
 MOST_CLASSES = 5
 HEAD = """# What Karat says of dirty files
 
-This page is made by a command that runs every case (`python docs/make_reading.py`); the files are in
-`tests/support/reading_corpus`. "Karat says" is what `karat aggregate` (for truths: `karat evaluate`) prints on standard
+"Karat says" is what `karat aggregate` (for truths: `karat evaluate`) prints on standard
 error apart from its summary. Python warns in the same words (`KaratWarning`), and the studio and the report show the
 same findings under "What was read". Nothing is left out in silence.
 
@@ -45,10 +44,14 @@ all look-alikes. [What Karat reads](formats.md) describes the formats.
 
 ![The report shows the same: votes of each class, what was left out, spellings](images/report-reading.png)
 """
+FOOT = """
+This page is made by `python docs/make_reading.py`, which runs every case; the files are in
+`tests/support/reading_corpus`.
+"""
 
 
 def page() -> str:
-    return HEAD + "".join(_section(title, cases) for title, cases in SECTIONS.items())
+    return HEAD + "".join(_section(title, cases) for title, cases in SECTIONS.items()) + FOOT
 
 
 def _section(title: str, cases: tuple[Case, ...]) -> str:

@@ -1,6 +1,6 @@
 """Makes the documentation's pictures of pages, from real pages in a real browser: python docs/make_screenshots.py
 
-Needs the packages of requirements-dev.txt, and Chromium (on Debian: apt-get install chromium).
+Needs the dependency group "dev", and Chromium (on Debian: apt-get install chromium).
 """
 
 from __future__ import annotations

@@ -8,10 +8,11 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from karat.cli.app import app
+from tests.support.data_sets import SHARED
 
 __all__ = ["CSV", "DATASETS", "run", "write"]
 
-DATASETS = Path(__file__).resolve().parents[2] / "shared" / "datasets"
+DATASETS = SHARED / "datasets"
 CSV = "task,worker,label\n" + "".join(
     f"{task},{worker},{label}\n"
     for task, labels in {"t1": "xxy", "t2": "yyy", "t3": "xyz", "t4": "zzx"}.items()

@@ -40,7 +40,7 @@ def environment(name: str) -> Path:
     python = place / "bin" / "python"
     uv("pip", "compile", "pyproject.toml", "--extra", "all", "--resolution", RESOLUTIONS[name], "-o", str(pins))
     uv("venv", "--clear", str(place))
-    uv("pip", "install", "--python", str(python), "-e", ".", "-r", str(pins), "-r", "requirements-dev.txt")
+    uv("pip", "install", "--python", str(python), "-e", ".", "-r", str(pins), "--group", "dev")
     return python
 
 

@@ -1,4 +1,4 @@
-"""Every method on every data set against ../shared/reference/accuracy.csv, each within the tolerance given there."""
+"""Every method on every data set against tests/data/accuracy.csv, each within the tolerance given there."""
 
 import csv
 from dataclasses import replace
@@ -8,7 +8,7 @@ import pytest
 
 from karat.api.fit import fit
 from karat.methods.lookup import make_method
-from tests.support.data_sets import DATA_SETS, SHARED
+from tests.support.data_sets import ACCURACY, DATA_SETS
 
 # Names of the file -> registered name, settings and, for rows without one, the tolerance.
 VARIANTS = {
@@ -23,10 +23,7 @@ SLOW = {"ebcc": SMALL[:-2], "fgbcc": ("web", "dog"), "tiremge": ("web", "dog", "
 
 
 def rows():
-    path = SHARED / "reference" / "accuracy.csv"
-    if not path.exists():
-        return [pytest.param(None, marks=pytest.mark.skip("../shared/reference/accuracy.csv is not there"))]
-    with path.open(newline="") as handle:
+    with ACCURACY.open(newline="") as handle:
         found = [row for row in csv.DictReader(handle) if row["dataset"] in DATA_SETS]
     return [pytest.param(row, id=f"{row['method']}-{row['dataset']}", marks=marks(row)) for row in found]
 

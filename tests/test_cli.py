@@ -1,13 +1,19 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
+import pytest
+
 import karat
+from karat.cli.app import PANELS, app
 from karat.methods.lookup import method_class
 from karat.methods.registry import REGISTRY
 from tests.cli_helpers import run
 
+COMMANDS = [[command.name or command.callback.__name__] for command in app.registered_commands]
+COMMANDS += [["datasets", name] for name in ("list", "info", "fetch", "verify")]
 HEAVY = {"numba", "polars", "narwhals", "numpy", "scipy", "pandas"}
 SHOW_HELP = """
 import sys
@@ -31,11 +37,25 @@ def test_the_version_is_shown() -> None:
     assert run("--version").stdout == f"karat {karat.__version__}\n"
 
 
-def test_help_names_every_command() -> None:
+def test_help_names_every_command_in_groups() -> None:
     shown = run("--help").stdout
-    for command in ("aggregate", "evaluate", "simulate", "methods", "demo"):
-        assert command in shown
-        assert run(command, "--help").exit_code == 0
+    assert [panel for panel in re.findall(r"─ ([A-Z][a-z ]+) ─", shown) if panel != "Options"] == list(PANELS)
+    for command in COMMANDS:
+        assert f"│ {command[0]} " in shown
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_help_has_no_types_of_python(command: list[str]) -> None:
+    done = run(*command, "--help")
+    assert done.exit_code == 0
+    assert not re.search(r"<[a-z]+", done.stdout)
+
+
+def test_paragraphs_of_help_wrap_at_the_width_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    shown = re.sub(r" +", " ", run("evaluate", "--help").stdout)
+    assert "Macro-F1 is the mean over the classes of the truths. For the log loss, probabilities" in shown
+    assert "adds 1/m to the accuracy. Macro-F1" in shown
 
 
 def test_every_method_is_listed_with_the_first_line_of_its_explanation() -> None:

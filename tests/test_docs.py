@@ -184,3 +184,11 @@ def test_the_examples_of_the_package_run():
     from karat.votes import annotations
 
     assert doctest.testmod(annotations).failed == 0
+
+
+def test_the_page_of_commands_is_made_from_them():
+    sys.path.insert(0, str(ROOT / "docs"))
+    import make_cli
+
+    is_current = (ROOT / "docs" / "cli.md").read_text("utf-8") == make_cli.page()
+    assert is_current, "docs/cli.md is not current: run python docs/make_cli.py"

@@ -128,3 +128,31 @@ def test_a_result_shows_labels_flips_and_annotators_but_not_everything():
 def test_long_names_are_cut():
     votes = Annotations.from_arrays(["t" * 500], ["a"], ["x"])
     assert "t" * 59 + "…<" in karat.aggregate(votes)._repr_html_()
+
+
+def test_agreement_trust_plans_and_comparisons_show_themselves():
+    votes = karat.simulate(60, 9, 3, seed=1)
+    result = karat.aggregate(votes.annotations)
+    agreement, trust, plan = karat.agreement(votes.annotations), result.trust(votes.truth), result.next(budget=7)
+    compared = karat.compare(votes.annotations, ["mv", "ds"])
+    assert f"<td>Krippendorff's alpha</td>{figure(f'{agreement.alpha:.3f}')}" in agreement._repr_html_()
+    assert f"<td>contested labels</td>{figure(trust.n_contested)}" in trust._repr_html_()
+    assert "accuracy on 60 truths" in trust._repr_html_()
+    assert "7 tasks to ask about" in plan._repr_html_()
+    assert "2 more" in plan._repr_html_()
+    assert [f"<td>{name}</td>" in compared._repr_html_() for name in ("mv", "ds")] == [True, True]
+
+
+def figure(value):
+    return f'<td class="n">{value}</td>'
+
+
+def test_names_cannot_break_out_of_other_views():
+    votes = Annotations.from_arrays([EVIL, EVIL, "b"], [EVIL, "w", EVIL], [EVIL, "y", "y"])
+    result = karat.aggregate(votes)
+    views = (result.trust(), result.next(), karat.agreement(votes), karat.compare(votes, ["mv"]))
+    assert [view for view in views if "<script" in view._repr_html_()] == []
+
+
+def test_agreement_that_is_not_defined_is_called_so():
+    assert "undefined" in karat.agreement(Annotations.from_arrays([1, 1], ["a", "b"], ["x", "x"]))._repr_html_()

@@ -39,3 +39,22 @@ def test_on_a_terminal_the_line_is_seen():
     os.close(leader)
     for words in ("hpt: iteration 12, change 0.5", "hpt: iteration 13, change 0.5"):
         assert words in seen
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal to look at")
+def test_a_script_on_a_terminal_shows_the_line_too():
+    leader, follower = os.openpty()
+    script = (
+        "import time\n"
+        "from karat.api.run import IN_NOTEBOOK\n"
+        "from karat.results.learned import Step\n"
+        "with IN_NOTEBOOK.fitting('hpt') as watch:\n"
+        "    watch(Step(0, 12, 0.5, 1.0))\n"
+        "    time.sleep(0.3)\n"
+    )
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
+    subprocess.run([sys.executable, "-c", script], check=True, stderr=follower, env=environment)
+    os.close(follower)
+    seen = os.read(leader, 100_000).decode()
+    os.close(leader)
+    assert "hpt: iteration 12, change 0.5" in seen

@@ -12,7 +12,7 @@ from karat.paper import document, figures, output, plan, published, runs
 from karat.paper.reproduce import reproduce
 from karat.paper.wilcoxon import compare
 from tests.cli_helpers import DATASETS, run, write
-from tests.support.data_sets import SHARED
+from tests.support.data_sets import ACCURACY
 
 TEN = ["val7", "aircr", "cf", "fact", "ms", "dog", "face", "adult", "val5", "web"]
 PTBCC = [0.31, 0.822934, 0.893333, 0.901042, 0.794286, 0.824040, 0.655822, 0.771772, 0.56, 0.819450]
@@ -99,10 +99,7 @@ def test_the_page_needs_no_other_file(out):
 
 def test_rank_sums_and_p_are_the_papers_for_the_accuracies_of_the_original_programs():
     """METHODS.md, section 14: eight rank sums agree exactly, GLAD's comes out as 31."""
-    path = SHARED / "reference" / "accuracy.csv"
-    if not path.exists():
-        pytest.skip("../shared/reference/accuracy.csv is not there")
-    with path.open(newline="") as file:
+    with ACCURACY.open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["dataset"] != "senti"]
     values = {m: [float(r["accuracy"]) for r in rows if r["method"].lower() == m] for m in published.METHODS}
     mv = [*values["mv"], published.SENTI["mv"].accuracy]

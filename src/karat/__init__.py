@@ -8,7 +8,7 @@ from warnings import warn
 
 from karat.system import moved
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 _MODULES = ("checks", "judges", "paper")  # public modules, loaded when first used
 

@@ -1,10 +1,12 @@
-"""Where the public data sets are: beside the project, never inside it."""
+"""Where the public data sets are: beside the project, or where `make test-data` fetched them."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-__all__ = ["DATA_SETS", "SHARED"]
+__all__ = ["ACCURACY", "DATA_SETS", "SHARED"]
 
-SHARED = Path(__file__).resolve().parents[3] / "shared"
+SHARED = Path(os.environ.get("KARAT_TEST_DATA") or Path(__file__).resolve().parents[3] / "shared").absolute()
 DATA_SETS = ["adult", "aircr", "cf", "dog", "face", "fact", "ms", "val5", "val7", "web"]
+ACCURACY = Path(__file__).resolve().parents[1] / "data" / "accuracy.csv"  # of the original programs

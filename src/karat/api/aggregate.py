@@ -75,7 +75,8 @@ def aggregate(
         Where the fit runs: "local" (the threads of this machine), "dask" (a cluster), "gpu", or an engine object
         such as `DaskEngine("tcp://scheduler:8786")` of karat.engines.dask.
     on_step : callable, optional
-        Called with a `Step` after each sweep. If it is not given, notebooks show one line of progress.
+        Called with a `Step` after each sweep. If it is not given, notebooks and terminals show one line of
+        progress.
     checkpoint : path, optional
         A file for unfinished work, written on Ctrl-C and every minute.
     resume : bool, default False

@@ -20,7 +20,7 @@ from karat.errors import InputError
 from karat.fitting.checkpoint import Checkpoint
 from karat.fitting.multi_label import fit_sets, vote_on_sets
 from karat.fitting.prior import check_takes_prior
-from karat.fitting.progress import in_notebook
+from karat.fitting.progress import in_notebook, on_terminal
 from karat.fitting.solve import check_resumable
 from karat.methods.lookup import Method, make_method
 from karat.methods.registry import DEFAULT_METHOD
@@ -62,7 +62,17 @@ class Progress(NamedTuple):
     fitting: Callable[[str], AbstractContextManager[OnStep | None]] = lambda name: nullcontext()
 
 
-IN_NOTEBOOK = Progress(fitting=in_notebook)
+@contextmanager
+def _in_python(name: str) -> Iterator[OnStep | None]:
+    with in_notebook(name) as in_cell:
+        if in_cell is not None:
+            yield in_cell
+            return
+        with on_terminal(name) as on_line:
+            yield on_line
+
+
+IN_NOTEBOOK = Progress(fitting=_in_python)  # in a notebook or on a terminal; nowhere else
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -65,7 +66,7 @@ def aggregate(
 
     output = None if output == "-" else output
     single = {"save": save, "checkpoint": fitting.checkpoint, "prior": fitting.prior, "to_table": to_table}
-    if output is not None and output.endswith("/"):
+    if output is not None and is_folder(output):
         wanted = fitting.run(files, reading, method, known.gold)
         refused = {**single, **_local_only_options(reading), "write_back": write_back}
         refused |= {"gold_from_export": known.gold_from_export, "resume": fitting.resume}
@@ -184,6 +185,10 @@ def _propose_order(result: Result) -> None:
     if classes := consecutive_integers(result.class_names):
         listed = ",".join(map(str, classes))
         say(f"classes are {classes[0]} to {classes[-1]}; if they are a scale, --ordered {listed} adds expected scores")
+
+
+def is_folder(output: str) -> bool:
+    return output.endswith(("/", os.sep))
 
 
 def _local_only_options(reading: o.Reading) -> dict[str, Any]:

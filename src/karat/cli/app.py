@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -17,6 +18,7 @@ from karat.cli.demo import demo
 from karat.cli.evaluate import evaluate
 from karat.cli.export import export
 from karat.cli.guard import Guarded
+from karat.cli.help import Command
 from karat.cli.judges import judges
 from karat.cli.methods import methods
 from karat.cli.next import next_votes
@@ -41,29 +43,17 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (
-    aggregate,
-    update,
-    evaluate,
-    compare,
-    agreement,
-    coverage,
-    trust,
-    judges,
-    rank,
-    convert,
-    export,
-    report,
-    plot,
-    simulate,
-    methods,
-    demo,
-    reproduce,
-    studio,
-):
-    app.command()(command)
-app.command("next")(next_votes)
-app.add_typer(datasets, name="datasets")
+PANELS: dict[str, tuple[Callable[..., None], ...]] = {
+    "Start here": (demo, aggregate, report, studio),
+    "Look closer": (trust, agreement, evaluate, compare, coverage, next_votes, judges, rank, plot),
+    "Data": (update, convert, export),
+    "Research": (methods, simulate, reproduce),
+}
+for panel, commands in PANELS.items():
+    for command in commands:
+        name = "next" if command is next_votes else None
+        app.command(name, cls=Command, rich_help_panel=panel)(command)
+app.add_typer(datasets, name="datasets", rich_help_panel="Research")
 
 
 def show_version(wanted: bool) -> None:

@@ -32,7 +32,12 @@ def convert(
         typer.Option("--output", "-o", metavar="OUT", help="The table: .csv, .tsv, .jsonl or .parquet; - prints CSV."),
     ],
     to: Annotated[
-        Shape, typer.Option("--to", help="long: one row per vote. wide: one row per task and one column per annotator.")
+        Shape,
+        typer.Option(
+            "--to",
+            metavar="long|wide",
+            help="long: one row per vote. wide: one row per task and one column per annotator.",
+        ),
     ] = Shape.long,
     reading: o.Reading = EVERY_VOTE,
     known: o.Gold = o.GOLD,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from karat.cli.help import Command, Group
 from karat.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,10 +20,12 @@ __all__ = ["datasets"]
 
 EXPECTED = "val5/ with label.csv and truth.csv"
 
-datasets = typer.Typer(help="List, fetch and verify the public data sets of the paper.", no_args_is_help=True)
+datasets = typer.Typer(
+    cls=Group, help="List, fetch and verify the public data sets of the paper.", no_args_is_help=True
+)
 
 
-@datasets.command("list")
+@datasets.command("list", cls=Command)
 def list_() -> None:
     """List the data sets, with their counts and whether they are in the cache."""
     from rich.box import SIMPLE
@@ -43,7 +46,7 @@ def list_() -> None:
     Console().print(table)
 
 
-@datasets.command()
+@datasets.command(cls=Command)
 def info(name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `karat datasets list`.")]) -> None:
     """Show the details of a data set."""
     from karat.paper.datasets import cache_folder, data_set, find
@@ -55,7 +58,7 @@ def info(name: Annotated[str, typer.Argument(metavar="NAME", help="A name from `
     typer.echo(f"in the cache  {place or 'no; run: karat datasets fetch ' + entry.name}")
 
 
-@datasets.command()
+@datasets.command(cls=Command)
 def fetch(
     names: Annotated[
         list[str] | None,
@@ -83,7 +86,7 @@ def fetch(
         say(f"not in {source}: {', '.join(absent)}")
 
 
-@datasets.command()
+@datasets.command(cls=Command)
 def verify(
     folder: Annotated[str, typer.Argument(metavar="DIR", help="A folder with one subfolder per data set.")],
 ) -> None:

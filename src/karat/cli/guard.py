@@ -16,8 +16,8 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
+from karat.cli.help import Group
 from karat.cli.messages import print_error, warn
 from karat.errors import KaratError, KaratWarning
 from karat.io.databases import is_database, parse
@@ -37,7 +37,7 @@ OS_ERROR_MESSAGES = {
 }
 
 
-class Guarded(TyperGroup):
+class Guarded(Group):
     """A group of commands that share one error handler."""
 
     def invoke(self, ctx: Any) -> Any:

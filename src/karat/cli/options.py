@@ -320,7 +320,9 @@ class Execution:
     ] = None
     threads: Annotated[
         int | None,
-        fit_option("--threads", "The number of threads; by default KARAT_THREADS, otherwise one per core.", min=1),
+        fit_option(
+            "--threads", "The number of threads; by default KARAT_THREADS, otherwise one per core.", min=1, metavar="N"
+        ),
     ] = None
     engine: Annotated[str, fit_option("--engine", "Where the fit runs.", metavar=ENGINE_CHOICES)] = "local"
     scheduler: Annotated[
@@ -348,7 +350,9 @@ class Fitting(Execution):
     """Options for fitting a method."""
 
     settings: Setting = None
-    seed: Annotated[int | None, fit_option("--seed", "The seed of methods that draw random numbers.", min=0)] = None
+    seed: Annotated[
+        int | None, fit_option("--seed", "The seed of methods that draw random numbers.", min=0, metavar="N")
+    ] = None
     paper: Annotated[
         bool,
         fit_option("--paper", "Use the settings of the tables in the PTBCC paper instead of the recommended ones."),

@@ -26,7 +26,7 @@ def rank(
             "--weights", metavar="learned|equal", help="How much judges count: by what was learned, or alike."
         ),
     ] = "learned",
-    seed: Annotated[int, typer.Option("--seed", help="The seed of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The seed of the bootstrap.")] = 0,
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="OUT", help="Write the ranking to a file.")
     ] = None,

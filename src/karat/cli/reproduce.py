@@ -35,7 +35,10 @@ def reproduce(
     jobs: Annotated[
         int | None,
         typer.Option(
-            "--jobs", min=1, help="The number of fits at a time, each with one thread; by default one per core."
+            "--jobs",
+            metavar="N",
+            min=1,
+            help="The number of fits at a time, each with one thread; by default one per core.",
         ),
     ] = None,
     allow_unverified: Annotated[

@@ -24,17 +24,23 @@ def simulate(
     out: Annotated[
         str, typer.Option("--out", metavar="DIR|FILE", help="A folder for votes and truths, or the file for the votes.")
     ],
-    tasks: Annotated[int, typer.Option("--tasks", help="The number of tasks.")] = 1000,
-    annotators: Annotated[int, typer.Option("--annotators", help="The number of annotators.")] = 50,
-    classes: Annotated[int | None, typer.Option("--classes", help="The number of classes.  [default: 4]")] = None,
+    tasks: Annotated[int, typer.Option("--tasks", metavar="N", help="The number of tasks.")] = 1000,
+    annotators: Annotated[int, typer.Option("--annotators", metavar="N", help="The number of annotators.")] = 50,
+    classes: Annotated[
+        int | None, typer.Option("--classes", metavar="N", help="The number of classes; by default 4.")
+    ] = None,
     class_names: Annotated[
         str | None, typer.Option("--class-names", metavar="A,B,C", help="The names of the classes; by default numbers.")
     ] = None,
-    votes_per_task: Annotated[float, typer.Option("--votes-per-task", help="The mean number of votes per task.")] = 5.0,
+    votes_per_task: Annotated[
+        float, typer.Option("--votes-per-task", metavar="X", help="The mean number of votes per task.")
+    ] = 5.0,
     activity_spread: Annotated[
         float,
         typer.Option(
-            "--activity-spread", help="How much the activity of annotators varies; with 0, all are equally active."
+            "--activity-spread",
+            metavar="X",
+            help="How much the activity of annotators varies; with 0, all are equally active.",
         ),
     ] = 1.0,
     prototypes: Annotated[
@@ -55,14 +61,17 @@ def simulate(
         float,
         typer.Option(
             "--annotator-concentration",
+            metavar="X",
             help="If small, each annotator follows one prototype; if large, each is a mixture of all.",
         ),
     ] = 2.0,
     imbalance: Annotated[
         float,
-        typer.Option("--imbalance", help="The frequency of the most frequent class divided by that of the rarest."),
+        typer.Option(
+            "--imbalance", metavar="X", help="The frequency of the most frequent class divided by that of the rarest."
+        ),
     ] = 1.0,
-    missing: Annotated[float, typer.Option("--missing", help="The share of votes without a label.")] = 0.0,
+    missing: Annotated[float, typer.Option("--missing", metavar="X", help="The share of votes without a label.")] = 0.0,
     judges: Annotated[
         int | None,
         typer.Option(
@@ -72,10 +81,14 @@ def simulate(
             "Only --tasks, --seed, --format and --out apply.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="The seed. The same seed gives the same files.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The seed. The same seed gives the same files.")] = 0,
     format: Annotated[
         Format | None,
-        typer.Option("--format", help="The format of the tables.  [default: by the extension, otherwise csv]"),
+        typer.Option(
+            "--format",
+            metavar="csv|parquet|jsonl",
+            help="The format of the tables.  [default: by the extension, otherwise csv]",
+        ),
     ] = None,
 ) -> None:
     """Draw votes and truths from the generative model of the PTBCC paper, or a log of LLM judges (--judges)."""

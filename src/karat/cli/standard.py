@@ -62,7 +62,7 @@ def set_up() -> None:
         if not is_open[number]:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, so that no other file gets it
     if not is_open[0]:
-        sys.stdin = Path(os.devnull).open()  # noqa: SIM115
+        sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115
     sys.stdout = _text(Stream(1, is_open=is_open[1], must_arrive=True), sys.stdout, "replace")
     sys.stderr = _text(Stream(2, is_open=is_open[2], must_arrive=False), sys.stderr, "backslashreplace")
 

@@ -23,10 +23,11 @@ def studio(
         typer.Option("--project", metavar="FILE", help="The project file; by default in the folder of the votes."),
     ] = None,
     port: Annotated[
-        int | None, typer.Option("--port", min=1, max=65535, help="The port; by default any free one.")
+        int | None, typer.Option("--port", metavar="N", min=1, max=65535, help="The port; by default any free one.")
     ] = None,
     host: Annotated[
-        str, typer.Option("--host", help="The address to listen on. Any but a local one needs --token.")
+        str,
+        typer.Option("--host", metavar="ADDRESS", help="The address to listen on. Any but a local one needs --token."),
     ] = "127.0.0.1",
     public_name: Annotated[
         str | None,
@@ -34,7 +35,12 @@ def studio(
     ] = None,
     token: Annotated[
         str | None,
-        typer.Option("--token", envvar="KARAT_STUDIO_TOKEN", help="The access token; by default a new random one."),
+        typer.Option(
+            "--token",
+            metavar="TEXT",
+            envvar="KARAT_STUDIO_TOKEN",
+            help="The access token; by default a new random one.",
+        ),
     ] = None,
     upload_limit: Annotated[
         int, typer.Option("--upload-limit", metavar="MIB", min=1, help="The largest file that can be uploaded, in MiB.")

@@ -50,6 +50,11 @@ class Comparison:
         names = {result.method: take(result.class_names, result.label_codes) for result in self.results}
         return make_frame({"task": self.majority.task_names, **names}, like=self.majority.task_names)
 
+    def _repr_html_(self) -> str:
+        from karat.insight.notebook import comparison_html
+
+        return comparison_html(self)
+
     def _row(self, result: ResultData) -> dict[str, Any]:
         bound = result.steps[-1].bound
         row: dict[str, Any] = {

@@ -102,6 +102,11 @@ class Agreement:
         names = ("alpha", "fleiss", "cohen", "ac1", "observed", "self_agreement", "n_tasks", "n_votes", "n_annotators")
         return {name: getattr(self, name) for name in names}
 
+    def _repr_html_(self) -> str:
+        from karat.insight.notebook import agreement_html
+
+        return agreement_html(self)
+
     def interval(self, name: str) -> tuple[float, float]:
         """Return the 95 % confidence interval of a figure.
 

@@ -79,6 +79,11 @@ class Plan:
         ask, safe, look_after = len(self.ask), int(self.safe.sum()), len(self.advice)
         return f"Plan({ask:,} tasks to ask about, {safe:,} safe; {look_after:,} annotators to look after)"
 
+    def _repr_html_(self) -> str:
+        from karat.insight.notebook import plan_html
+
+        return plan_html(self)
+
     def tasks(self) -> Any:
         """Return the tasks to ask about.
 

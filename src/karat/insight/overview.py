@@ -76,6 +76,11 @@ class Trust:
         warn_renamed("alike", "correlated")
         return self.correlated
 
+    def _repr_html_(self) -> str:
+        from karat.insight.notebook import trust_html
+
+        return trust_html(self)
+
     def figures(self) -> dict[str, Any]:
         """Return everything as plain values, for example for JSON.
 

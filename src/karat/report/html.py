@@ -46,10 +46,15 @@ def html(view: View) -> str:
             hashes=Markup(" ".join(f"'sha256-{_hash(code)}'" for code in scripts.values())),
             css=Markup(_page("report.css")),
             version=karat.__version__,
-            made=datetime.now(UTC).strftime("%-d %B %Y, %H:%M UTC"),
+            made=written_date(datetime.now(UTC)),
             **{name: Markup(code) for name, code in scripts.items()},
         )
     )
+
+
+def written_date(moment: datetime) -> str:
+    """Return text such as "7 March 2026, 09:05 UTC". Windows has no directive for a day without a leading zero."""
+    return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
 
 
 @cache

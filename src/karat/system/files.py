@@ -239,20 +239,20 @@ def _put_in_place(temporary: Path, target: Path) -> None:
             shutil.copyfileobj(source, device)
         return
     final = target.resolve()  # a symbolic link stays a link, and its target is replaced
+    _sync(temporary, os.O_RDWR)  # Windows syncs only what it can write; the old mode may be read-only
     if final.exists():
         shutil.copymode(final, temporary)
-    _sync(temporary)
     move(temporary, final)
     with suppress(OSError):  # some file systems cannot sync folders
-        _sync(final.parent)
+        _sync(final.parent, os.O_RDONLY)
 
 
 def _is_replaceable(target: Path) -> bool:
     return target.is_file() or target.is_dir() or not target.exists()
 
 
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
+def _sync(path: Path, access: int) -> None:
+    handle = os.open(path, access)
     try:
         os.fsync(handle)
     finally:

@@ -46,7 +46,7 @@ def compiled(files: tuple[str, ...], name: str, *, fast: bool = False, **constan
     """
     math = ("--use_fast_math",) if fast else ()
     options = ("-std=c++17", *math, f"-DTHREADS={THREADS}", *(f"-D{key}={value}" for key, value in constants.items()))
-    source = "\n".join((HERE / file).read_text() for file in ("common.cuh", *files))
+    source = "\n".join((HERE / file).read_text(encoding="utf-8") for file in ("common.cuh", *files))
     return cupy().RawModule(code=source, options=options).get_function(name)
 
 
