@@ -81,6 +81,13 @@ class Result(ResultData):
         The temperature that a calibration applied to the posterior; 1 without one.
     votes_folded_in : int
         The number of votes that updates added since all votes were fitted.
+    model_records : list of ModelRecord
+        What was learned about the models whose predictions were combined with the votes; `models` makes a table of it.
+    predicted_names : sequence
+        Names of tasks that have predictions but no votes, P in number. The arrays above do not hold them; `labels`
+        lists them with 0 votes.
+    predicted_posterior : ndarray of shape (P, K)
+        The probability of each class for each of these tasks.
 
     Examples
     --------
@@ -199,6 +206,20 @@ class Result(ResultData):
 
         return annotators_table(self)
 
+    def models(self) -> Any:
+        """Return a data frame with one row per model whose predictions were combined with the votes.
+
+        Returns
+        -------
+        DataFrame
+            With the columns model, n_tasks (with votes), n_tasks_without_votes, weight (1 for calibrated probabilities,
+            0 for a model that is ignored), accuracy (the expected share of right predictions) and confidence (what the
+            model itself claims).
+        """
+        from karat.results.tables import models_table
+
+        return models_table(self)
+
     def flips(self) -> Any:
         """Return a data frame of the tasks whose label has fewer votes than another class.
 
@@ -305,8 +326,8 @@ class Result(ResultData):
             Fit all votes again, old and new.
         **more : dict
             `repeated` says which votes count if an annotator votes on a task more than once. `threads`, `on_step` and,
-            with `refit`, `prior`, `engine`, `checkpoint`, `resume` and `overwrite` are as in `karat.aggregate`. All
-            other keywords are those of `karat.read`.
+            with `refit`, `prior`, `predictions`, `engine`, `checkpoint`, `resume` and `overwrite` are as in
+            `karat.aggregate`. All other keywords are those of `karat.read`.
 
         Returns
         -------

@@ -18,6 +18,7 @@ from karat.api.result import Result, load
 from karat.engines.base import Engine, opened
 from karat.errors import InputError
 from karat.fitting.checkpoint import Checkpoint
+from karat.fitting.combining import combine
 from karat.fitting.prior import check_takes_prior
 from karat.fitting.progress import in_notebook
 from karat.fitting.solve import check_resumable
@@ -26,6 +27,7 @@ from karat.methods.registry import DEFAULT_METHOD
 from karat.results.archive import is_saved_result
 from karat.results.data import ResultData, Step
 from karat.votes.annotations import Annotations
+from karat.votes.predictions import Predictions
 
 if TYPE_CHECKING:
     from karat.io.readers.batches import WatchReading
@@ -76,6 +78,8 @@ class Run:
         Settings of a method that is given by name.
     gold : path, data frame, mapping, str or bool, optional
         Known truths, from which the method learns.
+    predictions : path, data frame, tuple, mapping or list, optional
+        Class probabilities of one or more models, which are combined with the votes (see `karat.aggregate`).
     prior : Result or path, optional
         An earlier result. What it learned about annotators is the prior for those who vote again.
     engine : str or Engine
@@ -103,6 +107,7 @@ class Run:
     method: str | Method = DEFAULT_METHOD
     settings: Mapping[str, Any] = field(default_factory=dict)
     gold: Any = None
+    predictions: Any = None
     prior: ResultData | str | Path | None = None
     engine: str | Engine = "local"
     scheduler: str | None = None
@@ -145,8 +150,9 @@ def fitter(wanted: Run, methods: Sequence[Method]) -> Iterator[Fit]:
             return stack.enter_context(opened_engine(wanted, single))
 
         def fit_method(method: Method, votes: Annotations) -> Result:
+            predictions = read_predictions(wanted, votes)
             with wanted.progress.fitting(method.name) as line, how_to_resume(checkpoints[method.name]):
-                return fit(
+                result = fit(
                     method,
                     votes,
                     prior=wanted.prior,
@@ -154,6 +160,7 @@ def fitter(wanted: Run, methods: Sequence[Method]) -> Iterator[Fit]:
                     on_step=wanted.on_step or line,
                     checkpoint=checkpoints[method.name],
                 )
+            return result if predictions is None else Result.of(combine(result, predictions))
 
         engine_of(methods[0].single)
         yield fit_method
@@ -181,6 +188,15 @@ def read_votes(wanted: Run) -> Annotations:
     if wanted.on_read is not None:
         wanted.on_read(votes)
     return votes
+
+
+def read_predictions(wanted: Run, votes: Annotations) -> Predictions | None:
+    """Read the predictions of a run and match them to the votes; None if there are none."""
+    if not names_given({"predictions": wanted.predictions}):
+        return None
+    from karat.io.readers.predictions import read_predictions
+
+    return read_predictions(wanted.predictions, votes)
 
 
 def saved(votes: Any) -> Result | None:

@@ -36,6 +36,7 @@ def update(
     on_step: OnStep | None = None,
     watch: OnStep | None = None,
     prior: Any = None,
+    predictions: Any = None,
     engine: str | Engine = "local",
     scheduler: str | None = None,
     checkpoint: str | Path | None = None,
@@ -49,7 +50,7 @@ def update(
         raise InputError("there is nothing to update: give votes, known truths (gold) or refit")
     on_step, refit = on_step_of(on_step, watch, stacklevel=4), refit or result.method in ALIASES
     fitting: dict[str, Any] = {"prior": prior, "scheduler": scheduler, "checkpoint": checkpoint}
-    fitting |= {"resume": resume, "overwrite": overwrite}
+    fitting |= {"predictions": predictions, "resume": resume, "overwrite": overwrite}
     if not refit:
         check_no_fit({**fitting, "engine": engine})
     merged = _merge(votes_of(result), votes, gold, repeated, reading)
@@ -68,6 +69,8 @@ def check_no_fit(options: dict[str, Any]) -> None:
 def _refit(result: Result, wanted: Run) -> Result:
     if result.known_annotators is not None and wanted.prior is None:
         raise InputError("the model was fitted with a prior; give the same one again (--prior, prior=)")
+    if result.model_records and not names_given({"predictions": wanted.predictions}):
+        raise InputError("the model was fitted with predictions; give them again (--predictions, predictions=)")
     made = run(wanted)
     if result.method not in ALIASES:
         return made

@@ -61,6 +61,7 @@ def aggregate(
 
     output = None if output == "-" else output
     single = {"save": save, "checkpoint": fitting.checkpoint, "prior": fitting.prior, "to_table": to_table}
+    single |= {"predictions": fitting.predictions}
     if output is not None and output.endswith("/"):
         wanted = fitting.run(files, reading, method, known.gold)
         refused = {**single, **_local_only_options(reading), "write_back": write_back}
@@ -73,7 +74,7 @@ def aggregate(
     wanted = fitting.run(files, reading, method, known.given())
     export = e.WriteBackOptions(write_back, files, reading.format, reading.question, reading.task)
     outputs = Outputs(output, annotators, save, fitting.checkpoint, export, probabilities, json)
-    outputs.check(inputs_of(files, known.gold, fitting.prior, reading.alias))
+    outputs.check(inputs_of(files, known.gold, fitting.prior, reading.alias, *fitting.predictions_files))
     into = d.destination(files, reading.table, to_table, to_database)
     if into is not None:
         into.check()

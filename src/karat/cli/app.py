@@ -9,6 +9,7 @@ import typer
 import karat
 from karat.cli.aggregate import aggregate
 from karat.cli.agreement import agreement
+from karat.cli.audit import audit
 from karat.cli.compare import compare
 from karat.cli.convert import convert
 from karat.cli.coverage import coverage
@@ -45,6 +46,7 @@ for command in (
     compare,
     agreement,
     coverage,
+    audit,
     trust,
     convert,
     report,

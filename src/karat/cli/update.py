@@ -58,7 +58,9 @@ def update(
     tables = [path for path in (labels, annotators) if path is not None]
     check_outputs(tables, [], [model])  # only the new model may replace the old one
     check_outputs(
-        tables, [output, *outputs_of(execution)], inputs_of(files or [], known.gold, execution.prior, reading.alias)
+        tables,
+        [output, *outputs_of(execution)],
+        inputs_of(files or [], known.gold, execution.prior, reading.alias, *execution.predictions_files),
     )
     options = {**reading.keywords(), **execution.run_fields(), "gold": known.given(), "refit": refit}
     with locked(Path(output).expanduser(), wait=say):  # of two updates without a lock, one would be lost

@@ -9,20 +9,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.results.data import ResultData
+from karat.results.data import ModelRecord, ResultData
 from karat.votes.encoding import MISSING, Names
 from karat.votes.frames import kind_of, make_frame, series_like, take, to_list, to_polars
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["annotators_table", "labels_pieces", "labels_table"]
+__all__ = ["annotators_table", "labels_pieces", "labels_table", "models_table", "with_predicted_tasks"]
 
 MOST_ROWS = 2**18  # in a chunk
 
 
 def labels_table(result: ResultData, *, probabilities: bool = False) -> Any:
-    """Return one row per task, in the order of the task names; tasks without votes come last, without a label."""
+    """Return one row per task, in the order of the task names.
+
+    Then come tasks with predictions only (n_votes is 0), then tasks with neither votes nor predictions.
+    """
+    result = with_predicted_tasks(result)
     empty = len(result.unlabelled)
     columns: dict[str, Any] = {
         "task": _joined(result),
@@ -40,6 +44,7 @@ def labels_table(result: ResultData, *, probabilities: bool = False) -> Any:
 
 def labels_pieces(result: ResultData, *, probabilities: bool = False) -> Iterator[pl.DataFrame]:
     """Yield the same table in chunks of Polars; tasks without votes are in the last chunk."""
+    result = with_predicted_tasks(result)
     n_tasks = len(result.label_codes)
     rows = MOST_ROWS if _may_be_cut(result.task_names) and _may_be_cut(result.class_names) else n_tasks
     for first in range(0, n_tasks, rows):
@@ -59,6 +64,30 @@ def annotators_table(result: ResultData) -> Any:
     for s in range(0 if weights is None else weights.shape[1]):
         columns[f"prototype_{s + 1}"] = np.ascontiguousarray(weights[:, s])  # type: ignore[index]
     return make_frame(columns, like=result.annotator_names)
+
+
+def models_table(result: ResultData) -> Any:
+    columns = {name: [getattr(one, name) for one in result.model_records] for name in ModelRecord._fields}
+    return make_frame(columns, like=result.task_names)
+
+
+def with_predicted_tasks(result: ResultData) -> ResultData:
+    """Return the result with tasks that have predictions but no votes after those with votes."""
+    n = len(result.predicted_posterior)
+    if not n:
+        return result
+    labels = result.predicted_posterior.argmax(axis=1).astype(result.label_codes.dtype)
+    return replace(
+        result,
+        task_names=series_like([*to_list(result.task_names), *to_list(result.predicted_names)], result.task_names),
+        posterior=np.vstack([result.posterior, result.predicted_posterior]),
+        label_codes=np.append(result.label_codes, labels),
+        tied=np.append(result.tied, np.zeros(n, np.bool_)),
+        votes_per_task=np.append(result.votes_per_task, np.zeros(n, np.int64)),
+        gold=np.append(result.gold, np.full(n, MISSING, result.gold.dtype)),
+        predicted_names=result.predicted_names[:0],
+        predicted_posterior=result.predicted_posterior[:0],
+    )
 
 
 def _may_be_cut(names: Names) -> bool:

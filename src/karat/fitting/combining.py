@@ -1,0 +1,178 @@
+r"""Combine votes with the class probabilities of models, after any method has been fitted to the votes.
+
+    p_mi   probabilities of model m for task i, clipped at 10^-4; x_mi = log p_mi, centred over the tasks of the model,
+           and 0 for tasks without a prediction
+    q_i    posterior of the method, from the votes alone
+    V_ik   log-likelihood of the votes on task i if its class is k
+
+A class is drawn from c_i = softmax(b + sum_m a_m x_mi), and votes are drawn given the class. The parameters maximise
+the likelihood of all votes, sum_i log sum_k c_ik exp(V_ik), with a normal prior for each a_m (mean 1, variance 1, and
+a_m >= 0) and each b_k (mean 0, variance 1). So a_m is what the votes say that the model is worth: 1 if its
+probabilities are calibrated, less if it is overconfident, 0 if it does not predict the votes, and two copies of one
+model share its weight. The posterior is
+
+    r_i proportional to c_i exp(V_i)
+
+The first V_i is M_i = log q_i - log mean q. Then, for three rounds, annotators are estimated from r, so that they
+profit from the predictions, with everybody's matrix as half of their evidence (`anchored` does the same):
+
+    n_jkl  = sum of r_ik over the votes of annotator j for l
+    mu_kl  = (sum_j n_jkl + 1/2) / its row sum
+    pi_jkl = (n_jkl + 2 mu_kl) / its row sum
+    A_ik   = sum over the votes (j, l) on i of (log pi_jkl + log mu_kl) / 2, divided by the design effect D_i
+    V_i    = (M_i + A_i) / 2
+
+D_i = 1 + (d_i - 1) rho, where d_i is the number of votes and rho the correlation of two residuals of a task (whether a
+vote is right, minus the accuracy of its annotator): annotators who err together must not outvote a model. Known truths
+replace r_i. The posterior of a task without votes is c_i. `bench/predictions.py` measures the accuracy, also with other
+constants.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import log_softmax, logsumexp, softmax
+
+from karat.results.data import ModelRecord, ResultData, summarise, votes_of
+from karat.votes.annotations import Annotations
+from karat.votes.encoding import MISSING
+from karat.votes.predictions import Predictions
+
+__all__ = ["combine"]
+
+Floats = NDArray[np.float64]
+
+LEAST_PROBABILITY = 1e-4  # of a class, as a model predicts it
+MAX_WEIGHT = 5.0  # of a model
+ROUNDS = 3  # in which annotators are estimated from the combined posterior
+METHOD_SHARE = 0.5  # weight of the method's own evidence; the rest is that of annotators estimated from r
+OWN_SHARE = 0.5  # weight of an annotator's own matrix; the rest is everybody's
+PRIOR_VOTES = 2.0  # that everybody's matrix counts for in that of each annotator
+PSEUDO_VOTES = 0.5  # for each class and vote in everybody's matrix
+ACCURACY_MARGIN = 0.02  # minimum distance of an annotator's accuracy from 0 and 1, in residuals
+IMPOSSIBLE = -50.0  # log-likelihood of classes other than a known truth
+
+
+def combine(result: ResultData, predictions: Predictions) -> ResultData:
+    """Return the result with labels that follow from votes and predictions together."""
+    votes = votes_of(result)
+    x = np.stack([_centred(p) for p in predictions.probabilities])
+    weights, bias, posterior = _fit(votes, result.posterior.astype(np.float64), x)
+    n_tasks = votes.n_tasks
+    made = summarise(
+        result.method,
+        result.settings,
+        votes,
+        posterior.astype(result.posterior.dtype),
+        result.steps,
+        replace(result.learned, class_prior=posterior.mean(axis=0)),
+    )
+    predicted = softmax(bias + np.tensordot(weights, x[:, n_tasks:], axes=1), axis=1)
+    kept = ("converged", "stopped", "seconds", "notes", "known_annotators", "temperature", "annotator_weights")
+    return replace(
+        made,
+        **{name: getattr(result, name) for name in kept},
+        model_records=_records(predictions, weights, np.vstack([posterior, predicted]), n_tasks),
+        predicted_names=predictions.task_names,
+        predicted_posterior=predicted,
+    )
+
+
+def _centred(probabilities: Floats) -> Floats:
+    """[T + P, K] Return log p without its mean over tasks; 0 where there is no prediction."""
+    known = ~np.isnan(probabilities[:, 0])
+    x = np.zeros_like(probabilities)
+    logs = np.log(np.maximum(probabilities[known], LEAST_PROBABILITY))
+    x[known] = logs - logs.mean(axis=0)
+    return x
+
+
+def _fit(votes: Annotations, posterior: Floats, x: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the weight of each model, the bias of each class, and the combined posterior of the tasks with votes."""
+    x = x[:, : votes.n_tasks]
+    of_method = np.log(np.maximum(posterior, 1e-9)) - np.log(np.maximum(posterior.mean(axis=0), 1e-9))
+    cast, found = votes.votes(), _calibrated(x, _with_gold(of_method, votes))
+    for _ in range(ROUNDS):
+        of_annotators = _likelihood(cast, found[2], votes.n_annotators)
+        likelihood = METHOD_SHARE * of_method + (1 - METHOD_SHARE) * of_annotators
+        found = _calibrated(x, _with_gold(likelihood, votes))
+    return found
+
+
+def _with_gold(likelihood: Floats, votes: Annotations) -> Floats:
+    likelihood, known = likelihood.copy(), np.flatnonzero(votes.gold != MISSING)
+    likelihood[known] = IMPOSSIBLE
+    likelihood[known, votes.gold[known]] = 0.0
+    return likelihood
+
+
+def _calibrated(x: Floats, likelihood: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the weights and biases that maximise the penalised likelihood of the votes, and the posterior r."""
+    n_models, _, n_classes = x.shape
+
+    def loss(parameters: Floats) -> tuple[float, Floats]:
+        weights, bias = parameters[:n_models], parameters[n_models:]
+        log_c = log_softmax(bias + np.tensordot(weights, x, axes=1), axis=1)
+        joint = log_c + likelihood
+        total = logsumexp(joint, axis=1, keepdims=True)
+        slope = np.exp(joint - total) - np.exp(log_c)
+        gradient = np.append(np.tensordot(x, slope, axes=2), slope.sum(axis=0))
+        off = parameters - start
+        return float(off @ off / 2 - total.sum()), off - gradient
+
+    start = np.append(np.ones(n_models), np.zeros(n_classes))
+    bounds = [(0.0, MAX_WEIGHT)] * n_models + [(None, None)] * n_classes
+    best = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
+    weights, bias = best[:n_models], best[n_models:]
+    return weights, bias, softmax(bias + np.tensordot(weights, x, axes=1) + likelihood, axis=1)
+
+
+def _likelihood(votes: tuple[Any, Any, Any], posterior: Floats, n_annotators: int) -> Floats:
+    """[T, K] Return A, with the annotators' matrices estimated from the posterior."""
+    task, annotator, label = votes
+    n_tasks, K = posterior.shape
+    cell = annotator.astype(np.int64) * K + label
+    counts = np.stack([np.bincount(cell, posterior[task, k], n_annotators * K) for k in range(K)])
+    counts = counts.reshape(K, n_annotators, K).transpose(1, 0, 2)
+    everybody = counts.sum(axis=0) + PSEUDO_VOTES
+    everybody /= everybody.sum(axis=1, keepdims=True)
+    own = counts + PRIOR_VOTES * everybody
+    own /= own.sum(axis=2, keepdims=True)
+    evidence = OWN_SHARE * np.log(own) + (1 - OWN_SHARE) * np.log(everybody)
+    sums = np.stack([np.bincount(task, evidence[annotator, k, label], n_tasks) for k in range(K)], axis=1)
+    design_effect = 1 + (np.bincount(task, minlength=n_tasks) - 1) * _correlation(votes, posterior, n_annotators)
+    return np.asarray(sums / design_effect[:, None])
+
+
+def _correlation(votes: tuple[Any, Any, Any], posterior: Floats, n_annotators: int) -> float:
+    """Return the correlation of two residuals of a task: whether a vote is right, minus its annotator's accuracy."""
+    task, annotator, label = votes
+    right = posterior[task, label]
+    accuracy = np.bincount(annotator, right, n_annotators) / np.bincount(annotator, minlength=n_annotators)
+    accuracy = np.clip(accuracy, ACCURACY_MARGIN, 1 - ACCURACY_MARGIN)
+    found = _pair_products(task, right - accuracy[annotator])
+    most = _pair_products(task, np.sqrt(accuracy * (1 - accuracy))[annotator])
+    return min(max(found / most, 0.0), 1.0) if most > 0 else 0.0
+
+
+def _pair_products(task: NDArray[Any], values: Floats) -> float:
+    """Return the sum of the products of two values of the same task."""
+    return float((np.bincount(task, values) ** 2).sum() - (values**2).sum())
+
+
+def _records(predictions: Predictions, weights: Floats, posterior: Floats, n_tasks: int) -> list[ModelRecord]:
+    found = []
+    for name, probabilities, weight in zip(
+        predictions.models, predictions.probabilities, weights.tolist(), strict=True
+    ):
+        known = np.flatnonzero(~np.isnan(probabilities[:, 0]))
+        voted = known[known < n_tasks]
+        best = probabilities[voted].argmax(axis=1)
+        accuracy, confidence = posterior[voted, best].mean(), probabilities[voted, best].mean()
+        found.append(ModelRecord(name, len(voted), len(known) - len(voted), weight, float(accuracy), float(confidence)))
+    return found
