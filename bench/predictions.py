@@ -3,8 +3,8 @@
 python bench/predictions.py [--draws 20] [--only tutorial] [--out bench/results] [--constants]
 
 The first worlds rebuild the setting of cleanlab's tutorial on data with several annotators: 300 points in three
-Gaussian clusters, 50 annotators of whom 5 are poor, each labelling a tenth of the points, and a logistic regression whose
-probabilities are out of sample. In the others a classifier of given accuracy is drawn, with calibrated probabilities
+Gaussian clusters, 50 annotators of whom 5 are poor, each labelling a tenth of the points, and the out-of-sample
+probabilities of a logistic regression. In the others a classifier of given accuracy is drawn, with calibrated probabilities
 or with logits that are four times too large, and in the last ones it is wrong on a third of the tasks with .99.
 CROWDLAB runs in the environment of bench/rivals.py. With --constants, Karat's constants are halved and doubled.
 """
@@ -43,6 +43,7 @@ CONSTANTS = {
     "PRIOR_VOTES": (1.0, 4.0),
     "LEAST_PROBABILITY": (1e-5, 1e-3),
     "PSEUDO_VOTES": (0.25, 1.0),
+    "CONFUSION_PENALTY": (10.0, 40.0),
 }
 CROWDLAB = """
 import sys, warnings, numpy as np, pandas as pd

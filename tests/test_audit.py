@@ -63,7 +63,9 @@ def test_saved_models_and_the_command_line(tmp_path):
     pl.DataFrame({"task": list(current), "label": list(current.values())}).write_csv(tmp_path / "current.csv")
     pl.DataFrame({"task": range(N), **dict(zip(CLASSES, p.T, strict=True))}).write_parquet(tmp_path / "p.parquet")
     given = ("--labels", tmp_path / "current.csv")
-    done = run("audit", tmp_path / "votes.csv", *given, "--predictions", tmp_path / "p.parquet", "-o", tmp_path / "a.csv")
+    done = run(
+        "audit", tmp_path / "votes.csv", *given, "--predictions", tmp_path / "p.parquet", "-o", tmp_path / "a.csv"
+    )
     assert done.exit_code == 0, done.stderr
     assert f"{N} labels audited; about" in done.stderr
     expected = karat.audit(votes, current, predictions=(range(N), p))

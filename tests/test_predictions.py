@@ -193,8 +193,8 @@ def refusal(tmp_path, predictions, *more):
 @pytest.mark.parametrize(
     ("predictions", "message"),
     [
-        ("task,x,y\n0,.5,.5\n1,.9,.8\n", "row 2 (line 3) (task 1): the probabilities sum to 1.7, not to 1"),
-        ("task,x,y\n0,1.5,-.5\n", 'row 1 (line 2) (task 0): the probability of "y" is negative (-0.5)'),
+        ("task,x,y\n0,.5,.5\n1,.9,.8\n", "row 2 (task 1): the probabilities sum to 1.7, not to 1"),
+        ("task,x,y\n0,1.5,-.5\n", 'row 1 (task 0): the probability of "y" is negative (-0.5)'),
         ("task,x,y\n0,1,\n", 'the probability of "y" is missing or not a number'),
         ("task,x,y\n0,1,nan\n", 'the probability of "y" is missing or not a number'),
         ("task,x,y\n0,high,low\n", 'the probability of "x" is missing or not a number'),
@@ -227,14 +227,16 @@ def test_arrays_of_a_wrong_shape_are_refused():
     for given in [(range(N), p[:, :2]), (range(5), p), (range(N), p, ["ant", "bee"]), (range(N), p[:, 0])]:
         with pytest.raises(karat.InputError, match="an array of shape"):
             karat.aggregate(votes, predictions=given)
-    with pytest.raises(karat.InputError, match="has 1 parts|have 1 parts"):
+    with pytest.raises(karat.InputError, match="have 1 parts"):
         karat.aggregate(votes, predictions=(p,))
 
 
 def test_command_line(tmp_path):
     votes, p, _ = draw()
     karat.write_votes(votes, tmp_path / "votes.csv")
-    pl.DataFrame({"task": range(N), **{name: p[:, k] for k, name in enumerate(CLASSES)}}).write_csv(tmp_path / "bert.csv")
+    pl.DataFrame({"task": range(N), **{name: p[:, k] for k, name in enumerate(CLASSES)}}).write_csv(
+        tmp_path / "bert.csv"
+    )
     given = (tmp_path / "votes.csv", "--predictions", tmp_path / "bert.csv")
     done = run("aggregate", *given, "-o", tmp_path / "labels.csv", "--json")
     assert done.exit_code == 0, done.stderr

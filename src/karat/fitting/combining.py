@@ -5,11 +5,12 @@ r"""Combine votes with the class probabilities of models, after any method has b
     q_i    posterior of the method, from the votes alone
     V_ik   log-likelihood of the votes on task i if its class is k
 
-A class is drawn from c_i = softmax(b + sum_m a_m x_mi), and votes are drawn given the class. The parameters maximise
-the likelihood of all votes, sum_i log sum_k c_ik exp(V_ik), with a normal prior for each a_m (mean 1, variance 1, and
-a_m >= 0) and each b_k (mean 0, variance 1). So a_m is what the votes say that the model is worth: 1 if its
-probabilities are calibrated, less if it is overconfident, 0 if it does not predict the votes, and two copies of one
-model share its weight. The posterior is
+A class is drawn from c_i = softmax(b + sum_m A_m x_mi), and votes are drawn given the class. The parameters maximise
+the likelihood of all votes, sum_i log sum_k c_ik exp(V_ik), with normal priors: A_m has the mean I, and the variance 1
+on its diagonal and 1/20 elsewhere; b has the mean 0 and the variance 1. So A_m is what the votes say that the model is
+worth: I if its probabilities are calibrated, less on the diagonal if it is overconfident, 0 if it does not predict the
+votes, and positive beside the diagonal if it says one class where another is true. Two copies of one model share its
+weight. The posterior is
 
     r_i proportional to c_i exp(V_i)
 
@@ -48,7 +49,8 @@ __all__ = ["combine"]
 Floats = NDArray[np.float64]
 
 LEAST_PROBABILITY = 1e-4  # of a class, as a model predicts it
-MAX_WEIGHT = 5.0  # of a model
+MAX_WEIGHT = 5.0  # on the diagonal of A
+CONFUSION_PENALTY = 20.0  # on the squares of A beside the diagonal; 1 on the diagonal
 ROUNDS = 3  # in which annotators are estimated from the combined posterior
 METHOD_SHARE = 0.5  # weight of the method's own evidence; the rest is that of annotators estimated from r
 OWN_SHARE = 0.5  # weight of an annotator's own matrix; the rest is everybody's
@@ -62,7 +64,7 @@ def combine(result: ResultData, predictions: Predictions) -> ResultData:
     """Return the result with labels that follow from votes and predictions together."""
     votes = votes_of(result)
     x = np.stack([_centred(p) for p in predictions.probabilities])
-    weights, bias, posterior = _fit(votes, result.posterior.astype(np.float64), x)
+    matrices, bias, posterior = _fit(votes, result.posterior.astype(np.float64), x)
     n_tasks = votes.n_tasks
     made = summarise(
         result.method,
@@ -72,12 +74,12 @@ def combine(result: ResultData, predictions: Predictions) -> ResultData:
         result.steps,
         replace(result.learned, class_prior=posterior.mean(axis=0)),
     )
-    predicted = softmax(bias + np.tensordot(weights, x[:, n_tasks:], axes=1), axis=1)
+    predicted = softmax(_logits(matrices, bias, x[:, n_tasks:]), axis=1)
     kept = ("converged", "stopped", "seconds", "notes", "known_annotators", "temperature", "annotator_weights")
     return replace(
         made,
         **{name: getattr(result, name) for name in kept},
-        model_records=_records(predictions, weights, np.vstack([posterior, predicted]), n_tasks),
+        model_records=_records(predictions, _weights(matrices), np.vstack([posterior, predicted]), n_tasks),
         predicted_names=predictions.task_names,
         predicted_posterior=predicted,
     )
@@ -93,7 +95,7 @@ def _centred(probabilities: Floats) -> Floats:
 
 
 def _fit(votes: Annotations, posterior: Floats, x: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the weight of each model, the bias of each class, and the combined posterior of the tasks with votes."""
+    """Return the matrix of each model, the bias of each class, and the combined posterior of the tasks with votes."""
     x = x[:, : votes.n_tasks]
     of_method = np.log(np.maximum(posterior, 1e-9)) - np.log(np.maximum(posterior.mean(axis=0), 1e-9))
     cast, found = votes.votes(), _calibrated(x, _with_gold(of_method, votes))
@@ -112,24 +114,40 @@ def _with_gold(likelihood: Floats, votes: Annotations) -> Floats:
 
 
 def _calibrated(x: Floats, likelihood: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the weights and biases that maximise the penalised likelihood of the votes, and the posterior r."""
-    n_models, _, n_classes = x.shape
+    """Return the matrices A and biases b that maximise the penalised likelihood of the votes, and the posterior r."""
+    (n_models, _, K), identity = x.shape, np.eye(x.shape[2])
+    shape, size = (n_models, K, K), n_models * K * K
+    start = np.append(np.tile(identity.ravel(), n_models), np.zeros(K))
+    penalty = np.append(np.tile(np.where(identity == 1, 1.0, CONFUSION_PENALTY).ravel(), n_models), np.ones(K))
 
     def loss(parameters: Floats) -> tuple[float, Floats]:
-        weights, bias = parameters[:n_models], parameters[n_models:]
-        log_c = log_softmax(bias + np.tensordot(weights, x, axes=1), axis=1)
+        log_c = log_softmax(_logits(parameters[:size].reshape(shape), parameters[size:], x), axis=1)
         joint = log_c + likelihood
         total = logsumexp(joint, axis=1, keepdims=True)
         slope = np.exp(joint - total) - np.exp(log_c)
-        gradient = np.append(np.tensordot(x, slope, axes=2), slope.sum(axis=0))
+        gradient = np.append(slope.T @ x, slope.sum(axis=0))
         off = parameters - start
-        return float(off @ off / 2 - total.sum()), off - gradient
+        return float(penalty * off @ off / 2 - total.sum()), penalty * off - gradient
 
-    start = np.append(np.ones(n_models), np.zeros(n_classes))
-    bounds = [(0.0, MAX_WEIGHT)] * n_models + [(None, None)] * n_classes
+    of_matrix = [(0.0, MAX_WEIGHT) if is_diagonal else (None, None) for is_diagonal in identity.ravel().tolist()]
+    bounds = of_matrix * n_models + [(None, None)] * K
     best = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
-    weights, bias = best[:n_models], best[n_models:]
-    return weights, bias, softmax(bias + np.tensordot(weights, x, axes=1) + likelihood, axis=1)
+    matrices, bias = best[:size].reshape(shape), best[size:]
+    return matrices, bias, softmax(_logits(matrices, bias, x) + likelihood, axis=1)
+
+
+def _logits(matrices: Floats, bias: Floats, x: Floats) -> Floats:
+    """[T, K] Return b + sum_m A_m x_mi."""
+    return np.asarray(bias + (x @ matrices.transpose(0, 2, 1)).sum(axis=0))
+
+
+def _weights(matrices: Floats) -> Floats:
+    """[M] Return the mean diagonal of each A over that beside it: a for a I; constants in a column have no effect."""
+    K = matrices.shape[1]
+    diagonal = np.trace(matrices, axis1=1, axis2=2)
+    if K == 1:
+        return np.asarray(diagonal)
+    return np.asarray((diagonal - (matrices.sum(axis=(1, 2)) - diagonal) / (K - 1)) / K)
 
 
 def _likelihood(votes: tuple[Any, Any, Any], posterior: Floats, n_annotators: int) -> Floats:
