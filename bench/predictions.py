@@ -4,8 +4,8 @@ python bench/predictions.py [--draws 20] [--only tutorial] [--out bench/results]
 
 The first worlds rebuild the setting of cleanlab's tutorial on data with several annotators: 300 points in three
 Gaussian clusters, 50 annotators of whom 5 are poor, each labelling a tenth of the points, and the out-of-sample
-probabilities of a logistic regression. In the others a classifier of given accuracy is drawn, with calibrated probabilities
-or with logits that are four times too large, and in the last ones it is wrong on a third of the tasks with .99.
+probabilities of a logistic regression. In the others a classifier of given accuracy is drawn, with calibrated
+probabilities or with logits that are four times too large. In the last ones it is wrong on a third with .99.
 CROWDLAB runs in the environment of bench/rivals.py. With --constants, Karat's constants are halved and doubled.
 """
 
