@@ -2,17 +2,25 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
+INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 DATA ?= ../shared/datasets
 
 .PHONY: demo test test-all test-dependencies lint bench rivals clean docs docs-serve
 
-$(READY): pyproject.toml requirements-dev.txt
+# Karat and the 21 packages that it needs.
+$(INSTALLED): pyproject.toml
+	@echo "Karat and the packages that it needs (640 MB) are installed into $(VENV), once."
 	$(PYTHON) -m venv $(VENV)
-	$(RUN) -m pip install --quiet --disable-pip-version-check -e . -r requirements-dev.txt
+	$(RUN) -m pip install --disable-pip-version-check -e .
+	touch $(INSTALLED)
+
+$(READY): $(INSTALLED) requirements-dev.txt
+	@echo "Tools for tests, benchmarks and documentation are installed into $(VENV), once."
+	$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	touch $(READY)
 
-demo: $(READY)
+demo: $(INSTALLED)
 	$(VENV)/bin/karat demo
 
 lint: $(READY)

@@ -21,7 +21,16 @@ MORE = [
     "karat.insight.Agreement",
     "karat.insight.Trust",
     "karat.insight.next_votes.Plan",
+    "karat.api.judge_report.JudgeReport",
+    "karat.insight.judges.panels.JudgeComparison",
+    "karat.insight.judges.panels.Panel",
+    "karat.insight.judges.ranking.Ranking",
+    "karat.insight.judges.scores.JudgeScore",
+    "karat.io.readers.judge_logs.log.JudgeLog",
     "karat.io.readers.read_truth",
+    "karat.judges.assess",
+    "karat.judges.rank",
+    "karat.judges.read",
     "karat.io.writers.database.write_frame_to_table",
     "karat.io.writers.database.write_labels_to_table",
     "karat.io.writers.tables.write_frame",
@@ -87,7 +96,8 @@ def _undocumented_fields(path: str, thing: type) -> Iterator[str]:
     if not is_dataclass(thing) or issubclass(thing, Estimator):
         return
     documented = {name for entry in get_doc_object(thing)["Attributes"] for name in entry.name.split(", ")}
-    missing = [field.name for field in fields(thing) if field.name not in documented]
+    public = [field.name for field in fields(thing) if not field.name.startswith("_")]
+    missing = [name for name in public if name not in documented]
     if missing:
         yield f"{path}: Attributes {', '.join(missing)} not documented"
 

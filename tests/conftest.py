@@ -1,6 +1,7 @@
 """Settings and fixtures of all tests."""
 
 import csv
+import logging
 import signal
 
 import numpy as np
@@ -13,6 +14,9 @@ from tests.support.data_sets import SHARED
 # The first example of a test may compile a kernel, which takes seconds.
 settings.register_profile("karat", deadline=None)
 settings.load_profile("karat")
+
+# Tests look at standard error, where the log says that a kernel is compiled.
+logging.getLogger("karat").setLevel(logging.ERROR)
 
 # A job in the background starts with SIGINT ignored, and so would the processes that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

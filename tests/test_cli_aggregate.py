@@ -25,7 +25,7 @@ def test_labels_go_to_standard_output_and_words_to_standard_error(votes: Path) -
     result = run("aggregate", votes)
     assert result.exit_code == 0
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
-    assert list(rows[0]) == ["task", "label", "confidence", "n_votes", "tied"]
+    assert list(rows[0]) == ["task", "label", "confidence", "n_votes", "tied", "is_gold"]
     assert [row["task"] for row in rows] == ["t1", "t2", "t3", "t4"]
     assert [row["label"] for row in rows][:2] == ["x", "y"]
     assert f"{DEFAULT_METHOD}: 12 votes by 3 annotators on 4 tasks, 3 classes" in result.stderr
@@ -50,9 +50,9 @@ def test_probabilities_annotators_and_model_are_written_on_request(votes: Path, 
     result = run("aggregate", votes, "-o", labels, "--probabilities", "--annotators", annotators, "--save", model)
     assert result.exit_code == 0
     table = pl.read_csv(labels)
-    assert table.columns[5:] == ["x", "y", "z"]
+    assert table.columns[6:] == ["x", "y", "z"]
     assert table.select(pl.sum_horizontal("x", "y", "z")).to_series().to_list() == pytest.approx([1] * 4)
-    assert pl.read_ndjson(annotators)["annotator"].to_list() == ["ann", "bob", "eve"]
+    assert pl.read_ndjson(annotators)["worker"].to_list() == ["ann", "bob", "eve"]
     assert to_list(karat.load(model).label) == table["label"].to_list()
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
         ["votes.csv", "labels.csv", "annotators.jsonl", "model.karat"]
@@ -91,7 +91,7 @@ def test_what_is_left_out_is_counted_on_standard_error(tmp_path: Path) -> None:
     assert "2 rows without a label" in result.stderr
     assert "1 repeated vote" in result.stderr
     assert "1 task without any vote" in result.stderr
-    assert result.stdout.splitlines()[-1] == "3,,,0,false"
+    assert result.stdout.splitlines()[-1] == "3,,,0,false,false"
 
 
 def test_a_dash_reads_standard_input_and_writes_standard_output() -> None:
@@ -128,14 +128,14 @@ def test_gold_of_a_task_that_is_not_there_is_a_warning_with_a_count(votes: Path,
 
 def test_given_classes_keep_their_order(votes: Path) -> None:
     result = run("aggregate", votes, "--classes", "z,y,x,w", "--probabilities")
-    assert result.stdout.splitlines()[0].endswith("tied,z,y,x,w")
+    assert result.stdout.splitlines()[0].endswith("tied,is_gold,z,y,x,w")
 
 
 def test_repeated_votes_follow_the_policy(tmp_path: Path) -> None:
     file = write(tmp_path / "v.csv", "task,worker,label\n1,a,x\n1,a,y\n")
     assert run("aggregate", file, "--method", "mv").stdout.splitlines()[1].startswith("1,x,")
     assert run("aggregate", file, "--method", "mv", "--repeated", "last").stdout.splitlines()[1].startswith("1,y,")
-    assert run("aggregate", file, "--method", "mv", "--repeated", "all").stdout.splitlines()[1].endswith("2,true")
+    assert run("aggregate", file, "--method", "mv", "--repeated", "all").stdout.splitlines()[1].endswith("2,true,false")
     assert run("aggregate", file, "--repeated", "error").exit_code == 2
 
 

@@ -80,7 +80,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 def assert_one_message(stderr: str) -> str:
     assert stderr.count("error: ") == 1
     assert "Traceback" not in stderr
-    assert len(stderr.strip().splitlines()) == 1
+    lines = stderr.strip().splitlines()
+    assert len(lines) == 1 or (len(lines) == 2 and lines[1].startswith("try: karat "))
     return stderr
 
 

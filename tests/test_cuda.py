@@ -20,7 +20,7 @@ def test_without_cupy_or_a_gpu_there_is_a_message_that_says_what_to_do():
     except ImportError:
         pass
     karat.kernels.cuda.cupy.cache_clear()
-    with pytest.raises(InputError, match=r"pip install karat\[gpu\]|no GPU"):
+    with pytest.raises(InputError, match=r"pip install 'karat\[gpu\]'|no GPU"):
         karat.kernels.cuda.cupy()
 
 

@@ -1,8 +1,9 @@
 """What the documentation shows is what happens: every example is run, and its output compared.
 
 A ```python block is run in a folder with the embedded sample (votes.csv, truth.csv, votes.db, export.json, and as
-sets/mine) and a label matrix (L.csv, Y.csv); a ```console block runs its lines that begin with "$ ". The output is what
-follows in the block, or in a ```text block right after it; "..." stands for anything.
+sets/mine) and a label matrix (L.csv, Y.csv), and with a simulated log of LLM judges where it names panel/. A ```console
+block runs its lines that begin with "$ ". The output is what follows in the block or in a ```text block right after it;
+"..." stands for anything.
 """
 
 import doctest
@@ -13,7 +14,6 @@ import re
 import shlex
 import shutil
 import sqlite3
-import subprocess
 import sys
 from contextlib import closing, redirect_stdout
 from pathlib import Path
@@ -23,8 +23,10 @@ import polars as pl
 import pytest
 
 import karat
+from karat.kernels.compiling import COMPILING
 from karat.methods.lookup import method_class
 from karat.methods.registry import REGISTRY
+from tests.cli_helpers import run as run_command
 from tests.exports_made import annotation, choices
 from tests.support.data_sets import SHARED
 
@@ -101,6 +103,8 @@ def test_the_example_runs_and_prints_what_it_shows(kind, code, expected, folder)
         if not (SHARED / "datasets").exists():
             pytest.skip("the public data sets are not in ../shared/datasets")
         shutil.copytree(SHARED / "datasets" / "val5", folder / "my" / "sets" / "val5")
+    if "panel/" in code:
+        run("karat simulate --judges 6 --tasks 400 --seed 2 --out panel")
     if kind == "console":
         for command, shown in commands(code):
             same(shown, run(command))
@@ -122,11 +126,10 @@ def commands(block):
 def run(command):
     words = shlex.split(command)
     assert words[0] == "karat", f"only karat is run here, not {command}"
-    done = subprocess.run(
-        [sys.executable, "-m", "karat", *words[1:]], capture_output=True, text=True, check=False, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout + done.stderr
+    done = run_command(*words[1:])
+    assert done.exit_code == 0, done.stderr
+    said = [line for line in done.stderr.splitlines() if COMPILING not in line]
+    return done.stdout + "\n".join(said)
 
 
 def same(shown, found):

@@ -59,7 +59,7 @@ def test_an_export_is_aggregated_without_being_told_what_it_is(tmp_path, name):
     file, content = SAMPLES[name]
     done = run("aggregate", write(tmp_path / file, content), "--method", "mv")
     assert done.exit_code == 0, done.stderr
-    assert done.stdout.startswith("task,label,confidence,n_votes,tied\n")
+    assert done.stdout.startswith("task,label,confidence,n_votes,tied,is_gold\n")
 
 
 def test_every_format_has_a_sample():
@@ -196,7 +196,8 @@ def test_every_question_on_the_command_line(tmp_path):
     done = run("aggregate", path, "--method", "mv", "--question", "all", "-o", out, "--annotators", annotators)
     assert done.exit_code == 0, done.stderr
     assert out.read_text() == (
-        "question,task,label,confidence,n_votes,tied\nsent,1,pos,1.0,2,false\nstars,1,4,1.0,1,false\n"
+        "question,task,label,confidence,n_votes,tied,is_gold\n"
+        "sent,1,pos,1.0,2,false,false\nstars,1,4,1.0,1,false,false\n"
     )
     assert pl.read_csv(annotators).get_column("question").to_list() == ["sent", "sent", "stars"]
     found = json.loads(run("aggregate", path, "--method", "mv", "--question", "all", "--json").stdout)

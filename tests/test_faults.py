@@ -37,6 +37,8 @@ COMMANDS = {
     "next": ("model.karat -o a.csv", ["a.csv"]),
     "trust": ("model.karat --flips a.csv --spammers b.csv", ["a.csv", "b.csv"]),
     "agreement": ("votes.csv --annotators a.csv --pairs b.csv", ["a.csv", "b.csv"]),
+    "judges": ("votes.csv --judge worker -o a.csv --labels b.csv --report c.html", ["a.csv", "b.csv", "c.html"]),
+    "rank": ("games.csv -o a.csv --matrix b.csv", ["a.csv", "b.csv"]),
     "compare": ("votes.csv --method mv -o a.csv --labels b.csv", ["a.csv", "b.csv"]),
     "demo": ("--out demo", ["demo/truth.csv", "demo/labels.csv", "demo/annotators.csv", "demo/model.karat"]),
     "datasets": ("fetch mine --from sets", ["cache/mine/label.csv", "cache/mine/truth.csv"]),
@@ -45,7 +47,7 @@ COMMANDS = {
                   ["paper/reproduction.html", "paper/reproduction.md", "paper/results.json", "paper/table3.csv"]),
 }  # fmt: skip
 SETS = ("sets/mine", "papers/fact")
-INPUTS = {"votes.csv", "new.csv", "model.karat", "demo/votes.csv"}
+INPUTS = {"votes.csv", "new.csv", "games.csv", "model.karat", "demo/votes.csv"}
 INPUTS |= {f"{folder}/{name}" for folder in SETS for name in ("label.csv", "truth.csv")}
 OLD = b"old"
 OLD_TABLE = """
@@ -76,6 +78,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     karat.aggregate(write(tmp_path / "votes.csv", CSV), "mv").save(tmp_path / "model.karat")
     write(tmp_path / "new.csv", "task,worker,label\nt9,ann,x\n")
+    write(tmp_path / "games.csv", "item,judge,model_a,model_b,winner\n1,j,a,b,a\n2,j,b,a,a\n3,j,a,b,tie\n")
     for name in (*SETS, "cache/mine", "demo", "paper"):
         (tmp_path / name).mkdir(parents=True)
     write(tmp_path / "demo/votes.csv", VOTES.read_bytes())
@@ -83,7 +86,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         write(tmp_path / name / "label.csv", CSV)
         write(tmp_path / name / "truth.csv", "task,truth\nt1,x\n")
     monkeypatch.setenv("KARAT_CACHE", "cache")
-    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
+    others = {name: entry for name, entry in registry._REGISTRY.items() if name != "mine"}  # of other tests
+    monkeypatch.setattr(registry, "_REGISTRY", others)
     register("mine", "sets/mine")
     return tmp_path
 

@@ -189,7 +189,7 @@ def test_the_command_line_keeps_long_ids(tmp_path):
     write(tmp_path / "b.jsonl", [{"task": 0.5, "annotator": 1, "label": "x"}])
     run("aggregate", tmp_path / "a.jsonl", "--method", "mv", "--save", model)
     run("update", model, tmp_path / "b.jsonl", "-o", model, "--labels", table)
-    assert pl.read_csv(table, infer_schema=False)["task"].to_list() == ["0.5", *map(str, LONG)]
+    assert pl.read_csv(table, infer_schema=False)["task"].to_list() == [*map(str, LONG), "0.5"]
     assert written(to_list(karat.load(model).task_names)) == written([*LONG, 0.5])
 
 

@@ -145,7 +145,7 @@ def test_the_command_line_reads_a_label_matrix_and_names_who_never_votes(tmp_pat
     assert found.exit_code == 0, found.stderr
     assert '"never_voted": [\n    "never"\n  ]' in found.stdout
     said = run("aggregate", path, "--wide", "--missing", "-1", "--method", "mv", "-o", tmp_path / "labels.csv").stderr
-    assert "7 rows without a label, 1 task without any vote (listed without a label), " in said
+    assert '7 rows without a label (7 "-1"), 1 task without any vote (listed without a label), ' in said
     assert "1 annotator without any vote: never" in said
 
 

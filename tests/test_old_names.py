@@ -153,7 +153,7 @@ def test_a_checkpoint_of_auto_is_refused_in_one_sentence(votes, tmp_path):
     path = tmp_path / "auto-0.1.checkpoint"
     for method in ("auto", HDS()):
         with pytest.raises(
-            InputError, match=r"checkpoint was left by auto, which no longer exists; delete it and start again$"
+            InputError, match=r"checkpoint was left by auto, which no longer exists; discard it with --overwrite"
         ):
             karat.aggregate(votes, method, checkpoint=path, resume=True)
     assert karat.aggregate(votes, checkpoint=path, overwrite=True).converged

@@ -85,7 +85,7 @@ def test_a_folder_of_workbooks(tmp_path: Path) -> None:
             "v.xlsx",
             r'v\.xlsx, sheet "A", row 4 \(line 5\): there is a label but no',
         ),
-        ({"A": [[1, 2, 3], [4, 5, 6]]}, "v.xlsx", r'v\.xlsx, sheet "A": there is no task'),
+        ({"A": [[1, 2, 3], [4, 5, 6]]}, "v.xlsx", r'v\.xlsx, sheet "A": the first line \(1, 2, 3\) looks like data'),
     ],
 )
 def test_what_is_wrong_is_said_of_the_sheet(tmp_path: Path, sheets: Sheets, path: str, words: str) -> None:
@@ -117,7 +117,7 @@ def test_a_file_with_a_hash_in_its_name(tmp_path: Path) -> None:
 def test_the_library_is_asked_for_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = xlsx(tmp_path / "v.xlsx", {"A": LONG})
     monkeypatch.setitem(sys.modules, "fastexcel", None)
-    with pytest.raises(InputError, match=r'v\.xlsx is a workbook; to read it, install "karat\[excel\]"'):
+    with pytest.raises(InputError, match=r"v\.xlsx is a workbook; to read it: pip install 'karat\[excel\]'"):
         read(path)
 
 

@@ -65,7 +65,7 @@ def test_gold_teaches_and_is_counted(tmp_path):
     gold = write(tmp_path / "gold.csv", "task,truth\n0,dog\n1,fox\n")
     done = run("report", VOTES, "--gold", gold, "-o", tmp_path / "report.html")
     assert done.exit_code == 0, done.stderr
-    assert "gold truths used 2" in Page(tmp_path / "report.html").words
+    assert "2 gold truths used" in Page(tmp_path / "report.html").words
 
 
 def test_an_output_that_cannot_be_written_is_told_before_the_work(tmp_path):

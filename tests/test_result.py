@@ -226,3 +226,10 @@ def test_runs_of_tasks_change_neither_labels_nor_records(monkeypatch):
     assert whole.votes_per_annotator.tolist() == parts.votes_per_annotator.tolist()
     assert whole.agreement.tolist() == parts.agreement.tolist()
     assert whole.accuracy == pytest.approx(parts.accuracy, abs=1e-12)
+
+
+def test_a_tie_goes_to_the_class_that_is_more_frequent():
+    votes = Annotations.from_arrays([1, 1, 2, 2, 3, 3], list("ababab"), list("xyyyyy"))
+    result = karat.aggregate(votes, "mv")
+    assert result.label.tolist() == ["y", "y", "y"]
+    assert result.tied.tolist() == [True, False, False]

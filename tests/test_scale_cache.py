@@ -16,9 +16,9 @@ COUNT = """
 import numpy as np
 from karat.kernels import sort_votes
 
-sort_votes.count(np.zeros(3, np.int32), 1)
+sort_votes.count_many(np.zeros(3, np.int32), 1)
 print(sort_votes.__file__)
-print(sum(sort_votes.count.stats.cache_hits.values()), sum(sort_votes.count.stats.cache_misses.values()))
+print(sum(sort_votes.count_many.stats.cache_hits.values()), sum(sort_votes.count_many.stats.cache_misses.values()))
 """
 
 

@@ -19,6 +19,7 @@ import karat
 from karat.api.result import Result
 from karat.errors import OutputError
 from karat.io.writers import write_frame, write_labels, write_pieces
+from karat.votes.frames import to_polars
 
 ROWS = pl.DataFrame(
     {
@@ -44,6 +45,12 @@ def results() -> dict[str, Result]:
     }
 
 
+def whole_table(result: Result, probabilities: bool = False) -> pl.DataFrame:
+    """The table of labels in one piece, with gold marks."""
+    table = to_polars(result.labels(probabilities=probabilities))
+    return table.insert_column(5, pl.Series("is_gold", [False] * table.height))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("which", results())
 @pytest.mark.parametrize("probabilities", [False, True])
@@ -53,7 +60,7 @@ def test_pieces_make_the_same_file(
     result = results()[which]
     monkeypatch.setattr("karat.results.tables.MOST_ROWS", 2)
     write_labels(result, tmp_path / f"pieces.{kind}", probabilities=probabilities)
-    write_frame(result.labels(probabilities=probabilities), tmp_path / f"whole.{kind}")
+    write_frame(whole_table(result, probabilities), tmp_path / f"whole.{kind}")
     if kind != "parquet":
         unpack = __import__("gzip").decompress if kind == "csv.gz" else bytes
         one, other = (unpack((tmp_path / f"{name}.{kind}").read_bytes()) for name in ("pieces", "whole"))
@@ -71,7 +78,7 @@ def test_pieces_go_to_standard_output(
     monkeypatch.setattr("karat.results.tables.MOST_ROWS", 2)
     result = results()["polars"]
     write_labels(result, "-")
-    assert capfdbinary.readouterr().out == result.labels().write_csv().encode()
+    assert capfdbinary.readouterr().out == whole_table(result).write_csv().encode()
 
 
 @pytest.mark.parametrize("kind", KINDS)

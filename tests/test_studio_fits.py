@@ -4,6 +4,8 @@ import threading
 
 import pytest
 
+from karat.api.run import run
+from karat.kernels import compiling
 from karat.studio.problems import Problem
 from tests.studio_helpers import studio_in_thread
 
@@ -46,6 +48,20 @@ def test_a_setting_of_the_wrong_kind_is_refused_by_its_name(studio, method, sett
 )
 def test_settings_of_the_right_kind_are_used(studio, method, settings):
     assert studio.fit(studio.project, method, **settings)["job"]["state"] == "done"
+
+
+def test_a_fit_that_waits_for_the_compiler_says_so(studio, monkeypatch):
+    seen = []
+
+    def compile_and_run(wanted):
+        for show in compiling._displays:
+            show(compiling.COMPILING)
+        seen.append(studio.good("GET", f"/api/projects/{studio.project}")["job"]["message"])
+        return run(wanted)
+
+    monkeypatch.setattr("karat.studio.jobs.run", compile_and_run)
+    assert studio.fit(studio.project)["job"]["message"] == ""
+    assert seen == [compiling.COMPILING]
 
 
 def test_a_fit_that_another_of_its_kind_replaced_can_still_be_asked_for(studio):

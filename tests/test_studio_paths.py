@@ -30,7 +30,6 @@ def read_with_gold(studio, body, gold, **wishes):
 
 SHAPES = [
     (TRANSPOSED, {"shape": "transposed"}),
-    (TRANSPOSED, {}),
     (MTURK, {}),
 ]
 

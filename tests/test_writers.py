@@ -60,7 +60,7 @@ def test_a_dash_is_csv_on_standard_output(capfdbinary: pytest.CaptureFixture[byt
     assert capfdbinary.readouterr().out == b'task,confidence\nt1,0.5\n"t,2",\nmore'
 
 
-@pytest.mark.parametrize("name", ["out", "out.xlsx", "out.parquet.gz", "out.gz", ".csv"])
+@pytest.mark.parametrize("name", ["out", "out.xls", "out.xlsx.gz", "out.parquet.gz", "out.gz", ".csv"])
 def test_an_unknown_extension_is_an_error_that_lists_the_known_ones(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=r"use one of \.csv, .*\.parquet, .*\.csv\.gz"):
         write_frame(FRAME, tmp_path / name)

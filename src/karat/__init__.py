@@ -10,7 +10,7 @@ from karat.system import moved
 
 __version__ = "0.1.0"
 
-_MODULES = ("checks", "paper")  # public modules, loaded when first used
+_MODULES = ("checks", "judges", "paper")  # public modules, loaded when first used
 
 # Public names and where they live. They are loaded when first used, so that `import karat` costs nothing.
 # `__init__.pyi` has the same names for editors and type checkers; a test compares them.

@@ -1,6 +1,7 @@
 """The public names of Karat, for editors and type checkers: the names of `_HOME` in `__init__.py`."""
 
 from karat import checks as checks
+from karat import judges as judges
 from karat import paper as paper
 from karat.api.aggregate import aggregate as aggregate
 from karat.api.agreement import agreement as agreement

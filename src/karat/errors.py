@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 __all__ = ["InputError", "KaratError", "KaratWarning", "NotFittedError", "OutputError"]
 
 
@@ -10,7 +12,20 @@ class KaratError(Exception):
 
 
 class InputError(KaratError, ValueError):
-    """The data or the settings cannot be used as they are (exit code 2)."""
+    """The data or the settings cannot be used as they are (exit code 2).
+
+    Parameters
+    ----------
+    message : str
+        What was found, where, and what to do.
+    options : mapping, optional
+        Options of the command line that would repair it, such as {"--task": "id", "--wide": ""}; None leaves an option
+        out. The command line shows them as a command to paste.
+    """
+
+    def __init__(self, message: str = "", options: Mapping[str, str | None] | None = None) -> None:
+        super().__init__(message)
+        self.options = dict(options or {})
 
 
 class NotFittedError(InputError, AttributeError):

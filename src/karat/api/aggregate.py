@@ -45,6 +45,9 @@ def aggregate(
     keep_missing: bool = False,
     normalise: bool = False,
     alias: Any = None,
+    encoding: str | None = None,
+    separator: str | None = None,
+    header: bool | int = True,
     query: str | None = None,
     table: str | None = None,
     params: Mapping[str, Any] | None = None,
@@ -103,6 +106,12 @@ def aggregate(
         Merge labels that differ only in case, spaces, Unicode form, a dot at the end or number format.
     alias : mapping, path or data frame, optional
         The class that each spelling of a label means.
+    encoding : str, optional
+        The encoding of text files that are not UTF-8, such as "latin-1".
+    separator : str, optional
+        The character between the columns of a text file, if it is not found.
+    header : bool or int, default True
+        The line with the names of the columns, from 1; False if there is none (see `karat.read`).
     query : str, optional
         The query to read from a database.
     table : str, optional
@@ -148,6 +157,9 @@ def aggregate(
         "keep_missing": keep_missing,
         "normalise": normalise,
         "alias": alias,
+        "encoding": encoding,
+        "separator": separator,
+        "header": header,
         "query": query,
         "table": table,
         "params": params,

@@ -27,7 +27,7 @@ def aggregate(
             "--output",
             "-o",
             metavar="OUT",
-            help="The file for the labels: .csv, .tsv, .jsonl or .parquet, or FOLDER/ with --engine dask. "
+            help="The file for the labels: .csv, .tsv, .jsonl, .parquet or .xlsx, or FOLDER/ with --engine dask. "
             "By default, CSV is printed.",
         ),
     ] = None,
@@ -125,10 +125,11 @@ class Outputs:
 
     def _files(self, result: Result) -> dict[str, Write]:
         from karat.io.writers import write_frame, write_labels
+        from karat.results.tables import annotators_for_users
 
         makers: dict[str | None, Write] = {
             self.labels: lambda path: write_labels(result, path, probabilities=self.probabilities),
-            self.annotators: lambda path: write_frame(result.annotators(), path),
+            self.annotators: lambda path: write_frame(annotators_for_users(result), path),
             self.model: result.save,
         }
         return {**self.export.files(result), **{path: make for path, make in makers.items() if path is not None}}
@@ -139,16 +140,24 @@ class Outputs:
         from karat.io.writers import write_labels
 
         if self.json:
-            labels = {} if has_place else {"labels": result.labels(probabilities=self.probabilities).to_dicts()}
+            labels = {} if has_place else {"labels": _rows(result, self.probabilities)}
             print_json({**found, **labels})
         elif not has_place:
             write_labels(result, "-", probabilities=self.probabilities)
 
 
+def _rows(result: Result, probabilities: bool) -> list[dict[str, Any]]:
+    from karat.results.tables import labels_pieces
+
+    pieces = labels_pieces(result, probabilities=probabilities, for_users=True)
+    return [row for piece in pieces for row in piece.to_dicts()]
+
+
 def _local_only_options(reading: o.Reading) -> dict[str, Any]:
     """Return the reading options that do not work on a cluster."""
-    names = ("query", "table", "param", "format", "question", "include", "wide")
-    return {name: getattr(reading, name) for name in names}
+    names = ("query", "table", "param", "format", "question", "include", "wide", "encoding", "separator", "no_header")
+    more = {"header_line": reading.header_line != 1}
+    return {name: getattr(reading, name) for name in names} | more
 
 
 def _not_none(*paths: str | None) -> list[str]:

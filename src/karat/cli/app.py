@@ -17,9 +17,11 @@ from karat.cli.datasets import datasets
 from karat.cli.demo import demo
 from karat.cli.evaluate import evaluate
 from karat.cli.guard import Guarded
+from karat.cli.judges import judges
 from karat.cli.methods import methods
 from karat.cli.next import next_votes
 from karat.cli.plot import plot
+from karat.cli.rank import rank
 from karat.cli.report import report
 from karat.cli.reproduce import reproduce
 from karat.cli.simulate import simulate
@@ -48,6 +50,8 @@ for command in (
     coverage,
     audit,
     trust,
+    judges,
+    rank,
     convert,
     report,
     plot,

@@ -34,6 +34,8 @@ def compare(
         str | None,
         typer.Option("--truth", metavar="FILE", help="Known truths: a table with a task and a truth column."),
     ] = None,
+    truth_task: o.TruthTask = None,
+    truth_label: o.TruthLabel = None,
     methods: o.Methods = None,
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="OUT", help="Write the table to a file as well.")
@@ -56,7 +58,7 @@ def compare(
     from karat.api.compare import compare_run
     from karat.cli.outputs import check_outputs
     from karat.cli.settings import methods_from_options, split_values
-    from karat.cli.source import inputs_of, outputs_of
+    from karat.cli.source import inputs_of, outputs_of, truths_of
     from karat.cli.summary import print_left_out
     from karat.methods.lookup import method_names
 
@@ -68,7 +70,8 @@ def compare(
         split_values(methods) or method_names(), fitting.settings, fitting.seed, fitting.paper
     )
     wanted = reading.run(files, on_read=print_left_out, **fitting.run_fields())
-    found = compare_run(wanted, chosen, truth)
+    truths = truths_of(truth, truth_task, truth_label) if truth_task or truth_label else truth
+    found = compare_run(wanted, chosen, truths)
     _write(found, output, labels)
     _show(found, json)
 

@@ -35,12 +35,8 @@ def coverage(
         str | None, typer.Option("-o", "--output", metavar="OUT", help="Write the table: CSV, TSV, JSONL or Parquet.")
     ] = None,
     reading: o.Reading = o.READING,
-    truth_task: Annotated[
-        str | None, typer.Option("--truth-task", metavar="NAME", help="The column of the tasks in --truth.")
-    ] = None,
-    truth_label: Annotated[
-        str | None, typer.Option("--truth-label", metavar="NAME", help="The column of the truths in --truth.")
-    ] = None,
+    truth_task: o.TruthTask = None,
+    truth_label: o.TruthLabel = None,
     json: o.Json = False,
 ) -> None:
     """Measure what each annotator or labelling function covers: coverage, polarity, overlaps, conflicts.

@@ -21,12 +21,8 @@ def evaluate(
     methods: o.Methods = None,
     fitting: o.Fitting = o.FITTING,
     reading: o.Reading = o.READING,
-    truth_task: Annotated[
-        str | None, typer.Option("--truth-task", metavar="NAME", help="The column of the tasks in --truth.")
-    ] = None,
-    truth_label: Annotated[
-        str | None, typer.Option("--truth-label", metavar="NAME", help="The column of the truths in --truth.")
-    ] = None,
+    truth_task: o.TruthTask = None,
+    truth_label: o.TruthLabel = None,
     json: o.Json = False,
 ) -> None:
     """Evaluate the labels of one or more methods against known truths. The default method is that of karat aggregate.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from karat.fitting.progress import compiling
+from karat.kernels.compiling import compiling
 
 if TYPE_CHECKING:
     from collections.abc import Callable

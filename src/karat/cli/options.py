@@ -12,6 +12,7 @@ from karat.cli.database import Param, Query, Table, parameters
 from karat.cli.exports import ALL, Format, GoldFromExport, Include, Question
 from karat.cli.groups import with_groups
 from karat.cli.settings import method_from_options, split_commas
+from karat.cli.text_files import Encoding, HeaderLine, NoHeader, Separator
 from karat.engines.registry import ENGINES
 from karat.errors import InputError
 from karat.io.formulas import ESCAPE
@@ -55,6 +56,12 @@ Source = Annotated[
     ),
 ]
 Truth = Annotated[str | None, typer.Option("--truth", metavar="FILE", help="Known truths to compare the labels with.")]
+TruthTask = Annotated[
+    str | None, typer.Option("--truth-task", metavar="NAME", help="The column of the tasks in --truth.")
+]
+TruthLabel = Annotated[
+    str | None, typer.Option("--truth-label", metavar="NAME", help="The column of the truths in --truth.")
+]
 TaskColumn = Annotated[
     str | None, typer.Option("--task", metavar="NAME", help="The column with the tasks.", rich_help_panel=COLUMNS_PANEL)
 ]
@@ -184,6 +191,10 @@ class Reading:
     keep_missing: KeepMissing = False
     normalise: Normalise = False
     alias: Alias = None
+    encoding: Encoding = None
+    separator: Separator = None
+    no_header: NoHeader = False
+    header_line: HeaderLine = 1
     repeated: Repeated = "first"
     query: Query = None
     table: Table = None
@@ -208,6 +219,8 @@ class Reading:
             "keep_missing": self.keep_missing,
             "normalise": self.normalise,
             "alias": self.alias,
+            "encoding": self.encoding,
+            "separator": self.separator,
             "repeated": self.repeated,
             "query": self.query,
             "table": self.table,
@@ -216,12 +229,19 @@ class Reading:
             "question": self.question,
             "include": split_commas(self.include),
         }
-        return {name: value for name, value in given.items() if value}
+        header = {} if self._header == 1 else {"header": self._header}
+        return {name: value for name, value in given.items() if value} | header
+
+    @property
+    def _header(self) -> int:
+        if self.no_header and self.header_line != 1:
+            raise InputError("--no-header and --header-line cannot be combined; leave one of them out")
+        return 0 if self.no_header else self.header_line
 
     def options(self) -> dict[str, Any]:
-        """Return the values by option name, without --repeated, which always has a value."""
-        names = [one.name for one in fields(self) if one.name != "repeated"]
-        return {f"--{name.replace('_', '-')}": getattr(self, name) for name in names}
+        """Return the values that differ from the default by option name, without --repeated."""
+        given = [one for one in fields(self) if one.name != "repeated" and getattr(self, one.name) != one.default]
+        return {f"--{one.name.replace('_', '-')}": getattr(self, one.name) for one in given}
 
     def read(self, files: list[str], gold: str | bool | None = None) -> Annotations:
         """Read the votes for a command that fits nothing."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
 from glob import glob
 from pathlib import Path
 from typing import Any
@@ -65,15 +64,13 @@ def _data_files(found: Iterable[Path]) -> list[Path]:
 
 def write_all(files: dict[str, Write], then: Callable[[], None] | None = None) -> None:
     """Write all files under temporary names, call `then`, and move the files to their final names."""
-    from karat.system.files import replacing, uninterrupted
+    from karat.system.files import replacing_all
 
-    with ExitStack() as stack:
-        for path, write in files.items():
-            _write_to(stack.enter_context(replacing(path)), path, write)
+    with replacing_all(files) as temporary_paths:
+        for temporary, (path, write) in zip(temporary_paths, files.items(), strict=True):
+            _write_to(temporary, path, write)
         if then is not None:
             then()
-        with uninterrupted():  # Ctrl-C between two moves would leave new files beside old ones
-            stack.close()
 
 
 def _write_to(temporary: Path, path: str, write: Write) -> None:

@@ -33,6 +33,8 @@ def plot(
         str | None, typer.Option("--who", metavar="NAME", help="The annotator to show, for the chart annotator.")
     ] = None,
     truth: o.Truth = None,
+    truth_task: o.TruthTask = None,
+    truth_label: o.TruthLabel = None,
     method: o.Method = None,
     fitting: o.Fitting = o.FITTING,
     known: o.Gold = o.GOLD,
@@ -48,7 +50,7 @@ def plot(
         [output, *s.outputs_of(fitting)],
         s.inputs_of([file], fitting.prior, truth, known.gold, reading.alias, *fitting.predictions_files),
     )
-    truths = s.truths_of(truth)
+    truths = s.truths_of(truth, truth_task, truth_label)
     result = s.result_of([file], reading, fitting, method, known)
     write_plot(result, kind, output, truths, who=who)
 

@@ -31,16 +31,21 @@ def write_questions(
     as_json: bool, more: dict[str, Write],
 ) -> None:  # fmt: skip
     """Write all files or none, then print the summary."""
+    import polars as pl
+
     from karat.cli.outputs import write_all
     from karat.cli.summary import print_json
     from karat.io.writers import write_frame
+    from karat.results.tables import annotators_for_users, labels_pieces
 
-    labels = _together(results, lambda result: result.labels(probabilities=probabilities))
+    labels = _together(
+        results, lambda result: pl.concat(labels_pieces(result, probabilities=probabilities, for_users=True))
+    )
     files = dict(more)
     if output:
         files[output] = lambda path: write_frame(labels, path)
     if annotators:
-        files[annotators] = lambda path: write_frame(_together(results, lambda result: result.annotators()), path)
+        files[annotators] = lambda path: write_frame(_together(results, annotators_for_users), path)
     write_all(files)
     found = _summary(results)
     if as_json:

@@ -18,6 +18,8 @@ def report(
     files: o.Source,
     output: Annotated[str, typer.Option("--output", "-o", metavar="OUT", help="The HTML file.")] = "report.html",
     truth: o.Truth = None,
+    truth_task: o.TruthTask = None,
+    truth_label: o.TruthLabel = None,
     method: o.Method = None,
     fitting: o.Fitting = o.FITTING,
     known: o.Gold = o.GOLD,
@@ -38,7 +40,7 @@ def report(
         [output, *s.outputs_of(fitting)],
         s.inputs_of(files, fitting.prior, truth, known.gold, reading.alias, *fitting.predictions_files),
     )
-    truths = s.truths_of(truth)
+    truths = s.truths_of(truth, truth_task, truth_label)
     result = s.result_of(files, reading, fitting, method, known)
     write_report(result, output, truths, title=s.title_of(files), command=s.command_line(context))
     say(f"wrote {output}; open it in a browser")

@@ -1,4 +1,4 @@
-"""`karat simulate`: draw votes and truths from the generative model of the PTBCC paper."""
+"""`karat simulate`: draw votes and truths from the generative model of the PTBCC paper, or a log of LLM judges."""
 
 from __future__ import annotations
 
@@ -63,13 +63,27 @@ def simulate(
         typer.Option("--imbalance", help="The frequency of the most frequent class divided by that of the rarest."),
     ] = 1.0,
     missing: Annotated[float, typer.Option("--missing", help="The share of votes without a label.")] = 0.0,
+    judges: Annotated[
+        int | None,
+        typer.Option(
+            "--judges",
+            metavar="N",
+            help="Draw a raw log of N LLM judges instead, with families, position bias, failures, ties and costs. "
+            "Only --tasks, --seed, --format and --out apply.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="The seed. The same seed gives the same files.")] = 0,
     format: Annotated[
         Format | None,
         typer.Option("--format", help="The format of the tables.  [default: by the extension, otherwise csv]"),
     ] = None,
 ) -> None:
-    """Draw votes and truths from the generative model of the PTBCC paper."""
+    """Draw votes and truths from the generative model of the PTBCC paper, or a log of LLM judges (--judges)."""
+    if judges is not None:
+        from karat.cli.simulate_judges import write_judge_log
+
+        write_judge_log(judges, tasks, out, format.value if format else "csv", seed)
+        return
     from karat.votes.simulation import draw_process
 
     names = split_commas(class_names)

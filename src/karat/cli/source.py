@@ -56,11 +56,11 @@ def outputs_of(execution: o.Execution) -> list[str]:
     return [] if execution.checkpoint is None else [execution.checkpoint]
 
 
-def truths_of(path: str | None) -> Any:
+def truths_of(path: str | None, task: str | None = None, label: str | None = None) -> Any:
     """Read the truths. Commands do this before the fit, so that errors are found early."""
     from karat.io.readers import read_truth
 
-    return None if path is None else read_truth(path)
+    return None if path is None else read_truth(path, task=task, label=label)
 
 
 def title_of(files: list[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from polars.io.plugins import register_io_source
 
 from karat.errors import InputError
 from karat.io.writers import check_table_path
-from karat.system.files import replacing, uninterrupted
+from karat.system.files import replacing_all
 from karat.votes.simulation import Process, draw_truth, pieces
 
 if TYPE_CHECKING:
@@ -43,12 +42,9 @@ def write_simulation(
 ) -> int:
     """Write both tables or none, and return the number of votes."""
     written = RowCounter()
-    with ExitStack() as stack:
-        first, second = (stack.enter_context(replacing(path)) for path in (votes, truth))
+    with replacing_all([votes, truth]) as (first, second):
         _sink(written.counted(_vote_tables(process, n_tasks, names)), first, kind)
         _sink(_truth_tables(process, n_tasks, names), second, kind)
-        with uninterrupted():
-            stack.close()
     return written.rows
 
 

@@ -32,6 +32,8 @@ def trust(
         str | None,
         typer.Option("--truth", metavar="FILE", help="Known truths: measure the calibration and fit a temperature."),
     ] = None,
+    truth_task: o.TruthTask = None,
+    truth_label: o.TruthLabel = None,
     flips: Annotated[
         str | None, table_option("--flips", "Write the labels that differ from the majority vote, with the reasons.")
     ] = None,
@@ -67,7 +69,7 @@ def trust(
         s.inputs_of(files, fitting.prior, truth, known.gold, reading.alias, *fitting.predictions_files),
     )
     result = s.result_of(files, reading, fitting, method, known)
-    found = result.trust(truth)
+    found = result.trust(s.truths_of(truth, truth_task, truth_label) if truth_task or truth_label else truth)
     _write(result, found, paths)
     _show(result, found, json)
 

@@ -82,10 +82,11 @@ def _updated(before: Result, files: list[str] | None, options: dict[str, Any]) -
 
 def _files(result: Result, paths: dict[str, str | None]) -> dict[str, Any]:
     from karat.io.writers import write_frame, write_labels
+    from karat.results.tables import annotators_for_users
 
     writers = {
         "labels": lambda path: write_labels(result, path),
-        "annotators": lambda path: write_frame(result.annotators(), path),
+        "annotators": lambda path: write_frame(annotators_for_users(result), path),
         "model": result.save,
     }
     return {path: writers[name] for name, path in paths.items() if path is not None}

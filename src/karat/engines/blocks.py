@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from karat.kernels.jit import fixed_length
 from karat.votes.annotations import Annotations
 
 __all__ = ["Block", "Tree", "add_up", "cut", "cuts", "split", "sum_tasks"]
@@ -22,6 +23,7 @@ __all__ = ["Block", "Tree", "add_up", "cut", "cuts", "split", "sum_tasks"]
 FEWEST_VOTES = 2**16  # per block; smaller blocks are not worth a thread
 VOTES_PER_ANNOTATOR = 32  # per block at least, so that sums by annotator cost little in comparison
 MAX_BLOCKS = 64
+MIN_UNROLLED_VOTES = 2**15  # per block; below, versions for one number of classes are not worth their compilation
 MAX_VOTES_PER_BLOCK = 2**22  # larger data has more than MAX_BLOCKS blocks, since a cluster has hundreds of cores
 
 Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
@@ -61,6 +63,18 @@ class Block:
     def votes(self) -> tuple[Any, Any, Any, Any]:
         """Return the first arguments of nearly every kernel."""
         return self.task_ptr, self.cell_ptr, self.cell_class, self.annotator
+
+    @property
+    def classes(self) -> Any:
+        """Return an object as long as there are classes: for few votes an array, so that one version serves any number.
+
+        Only the block of small data has few votes: larger data have blocks of at least FEWEST_VOTES votes.
+        """
+        few = self.kernels is kernels_of_cpu and self._n_votes() < MIN_UNROLLED_VOTES
+        return np.arange(self.n_classes) if few else fixed_length(self.n_classes)
+
+    def _n_votes(self) -> int:
+        return int(self.cell_ptr[self.task_ptr[-1]] - self.cell_ptr[self.task_ptr[0]])
 
     def class_sums(self) -> NDArray[np.float64]:
         """[K] Return the sum of the posteriors."""

@@ -9,17 +9,18 @@ from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from karat.kernels.compiling import compiling
+
 if TYPE_CHECKING:
     from karat.results.data import Step
 
     OnStep = Callable[[Step], None]
     Show = Callable[[str], None]
 
-__all__ = ["compiling", "in_notebook", "on_terminal"]
+__all__ = ["in_notebook", "on_terminal"]
 
 SECONDS_BEFORE_FIRST_LINE = 0.5  # most fits have ended by then
 SECONDS_BETWEEN_LINES = 0.2
-COMPILING = "compiling for votes like these, once on this machine ..."
 
 
 @contextmanager
@@ -47,22 +48,6 @@ def on_terminal(name: str) -> Iterator[OnStep | None]:
 
     with Console(stderr=True).status(f"{name} ...") as line, compiling(line.update):
         yield lambda step: line.update(_line(name, step))
-
-
-@contextmanager
-def compiling(show: Show) -> Iterator[None]:
-    """Show a message while a kernel is compiled. Only the first run compiles; later runs load the kernel from disk."""
-    from numba.core import event
-
-    class Listener(event.Listener):
-        def on_start(self, event: Any) -> None:
-            show(COMPILING)
-
-        def on_end(self, event: Any) -> None:
-            pass
-
-    with event.install_listener("numba:compile", Listener()):
-        yield
 
 
 def _show_steps(name: str, show: Show) -> OnStep:

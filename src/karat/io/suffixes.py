@@ -21,4 +21,4 @@ COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 EXPORTS = (".json", ".json.gz", ".zip", ".eval", *WORKBOOKS)  # of files in a folder without plain tables
 READABLE = frozenset({*TABLES, *COMPRESSIONS, *WORKBOOKS, ".json", ".zip", ".eval", ".manifest"})
-WRITABLE = {suffix: kind for suffix, kind in TABLES.items() if kind in TEXT | {"parquet"}}
+WRITABLE = {suffix: kind for suffix, kind in TABLES.items() if kind in TEXT | {"parquet"}} | {".xlsx": "xlsx"}

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.kernels.jit import ONE, kernel
+from karat.kernels.jit import ONE, inlined, kernel
 
 __all__ = ["start", "sweep"]
 
@@ -61,8 +61,8 @@ def sweep(
     excess: Floats,  # IN/OUT [2]: sum of products of two residuals of a task; the same sum if all were correlated
 ) -> float:
     """Return the largest difference between q and the previous phi."""
-    K = phi.shape[1]
-    share, score, right, q = np.zeros(K), np.zeros(K), np.zeros(K), np.zeros(K)
+    scratch = np.zeros((4, phi.shape[1]))
+    share, score, right, q = scratch[0], scratch[1], scratch[2], scratch[3]
     change = 0.0
     for i in range(np.uint64(task_ptr.size) - ONE):
         first, end = task_ptr[i], task_ptr[i + ONE]
@@ -81,7 +81,7 @@ def sweep(
     return change
 
 
-@kernel
+@inlined
 def _add_votes(
     first: int,
     end: int,
@@ -114,7 +114,7 @@ def _add_votes(
     return weights, chances, squares, deviations, variances
 
 
-@kernel
+@inlined
 def _softmax(first: int, end: int, cell_class: NDArray[np.uint8], log_prior: Floats, score: Floats) -> None:
     """Apply the softmax over the classes of the task's cells."""
     largest, total = -math.inf, 0.0
@@ -130,7 +130,7 @@ def _softmax(first: int, end: int, cell_class: NDArray[np.uint8], log_prior: Flo
         score[cell_class[c]] /= total
 
 
-@kernel
+@inlined
 def _add_excess(
     first: int,
     end: int,
@@ -154,7 +154,7 @@ def _add_excess(
     excess[1] += sums[3] * sums[3] - sums[4]
 
 
-@kernel
+@inlined
 def _count(
     first: int,
     end: int,

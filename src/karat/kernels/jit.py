@@ -9,9 +9,10 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 
+from karat.kernels.compiling import watch_compiler
 from karat.kernels.kept import KeptCode
 
-__all__ = ["MAX_UNROLLED", "ONE", "ZERO", "fixed_length", "kernel", "kernel_as_written"]
+__all__ = ["MAX_UNROLLED", "ONE", "ZERO", "fixed_length", "inlined", "kernel", "kernel_as_written"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -24,6 +25,8 @@ IN_ORDER = {"contract", "nsz"}
 
 MAX_UNROLLED = 8
 
+watch_compiler()
+
 
 def kernel(function: Function) -> Function:
     """Compile without the interpreter lock, cache the machine code on disk, and divide as NumPy does."""
@@ -33,6 +36,11 @@ def kernel(function: Function) -> Function:
 def kernel_as_written(function: Function) -> Function:
     """The same, but sums keep the order in which they are written."""
     return _compile(function, IN_ORDER)
+
+
+def inlined(function: Function) -> Function:
+    """Copy the function into the kernels that call it, which takes less time than compiling it and then linking it."""
+    return cast(Function, numba.njit(inline="always")(function))
 
 
 def _compile(function: Function, fastmath: set[str]) -> Function:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from karat.kernels import few_votes
 from karat.kernels.jit import kernel
 
 __all__ = ["NEAR", "NEAR_SINGLE", "decide", "preference_of"]
@@ -15,7 +16,6 @@ NEAR = 1e-9
 NEAR_SINGLE = 1e-6  # for float32
 
 
-@kernel
 def decide(
     phi: NDArray[np.float64],
     preference: NDArray[np.int64],  # [K] the classes, the preferred one first
@@ -24,8 +24,23 @@ def decide(
 ) -> None:
     """Choose the most probable class; if several are tied, the preferred one of them."""
     near = NEAR_SINGLE if phi.itemsize == 4 else NEAR
+    version = few_votes.decide if phi.size <= few_votes.MAX_VOTES else decide_many
+    version(phi, near, preference, label, tied)
+
+
+@kernel
+def decide_many(
+    phi: NDArray[np.float64],
+    near: float,
+    preference: NDArray[np.int64],
+    label: NDArray[np.int32],
+    tied: NDArray[np.bool_],
+) -> None:
     for i in range(phi.shape[0]):
-        least = phi[i].max() * (1.0 - near)
+        highest = phi[i, 0]
+        for k in range(1, phi.shape[1]):
+            highest = max(highest, phi[i, k])
+        least = highest * (1.0 - near)
         best, many = -1, False
         for k in preference:
             if phi[i, k] >= least:

@@ -30,11 +30,11 @@ def codes_in_range(values: Integers, low: int, code_of: NDArray[np.int32], codes
         codes[row] = code_of[values[row] - low]
 
 
-@kernel
-def first_rows(codes: NDArray[np.int32], rows: NDArray[np.int64]) -> None:
-    """Set rows[c] to the first row with code c."""
-    for row in range(codes.size - 1, -1, -1):
-        rows[codes[row]] = row
+def first_rows(codes: NDArray[np.int32], n: int) -> NDArray[np.int64]:
+    """[n] Return the first row with each code."""
+    rows = np.empty(n, np.int64)
+    rows[codes[::-1]] = np.arange(codes.size - 1, -1, -1)  # of repeated indices, NumPy keeps the last
+    return rows
 
 
 @kernel

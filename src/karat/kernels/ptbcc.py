@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.kernels import ptbcc_few, ptbcc_many
-from karat.kernels.jit import MAX_UNROLLED, ONE, kernel
+from karat.kernels.jit import ONE, kernel
 
 __all__ = ["start", "sweep"]
 
@@ -64,7 +64,7 @@ def start(
 
 
 def sweep(
-    K: Any,  # as long as there are classes (fixed_length)
+    K: Any,  # as long as there are classes: a tuple for few classes and many votes (Block.classes)
     D: Any,  # as long as there are prototypes but the first
     task_ptr: NDArray[np.uint64],
     cell_ptr: NDArray[np.uint64],
@@ -82,6 +82,6 @@ def sweep(
     confusion: Floats,  # OUT [L, D, K]
 ) -> tuple[float, float, float]:
     """Return the largest change of phi, the sum of its log-normalisers, and theta's part of the entropy."""
-    kernel = ptbcc_few.sweep if len(K) <= MAX_UNROLLED else ptbcc_many.sweep
+    kernel = ptbcc_few.sweep if isinstance(K, tuple) else ptbcc_many.sweep
     votes = (task_ptr, cell_ptr, cell_class, annotator, known)
     return kernel(K, D, *votes, log_tau, log_odds_pi, base, diff, phi, tau, pi, total, confusion)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.kernels.exponential import exp_buffer
-from karat.kernels.jit import ONE, ZERO, kernel
+from karat.kernels.jit import ONE, ZERO, inlined, kernel
 from karat.kernels.ptbcc_votes import MAX_DIRECT_LOG_ODDS, SCRATCH, find_rows, log_odds, most_votes, open_records, weigh
 
 __all__ = ["sweep"]
@@ -23,7 +23,7 @@ __all__ = ["sweep"]
 Floats = NDArray[np.float64]
 
 
-@kernel
+@inlined
 def spread(D: Any, cell_ptr: Any, label: Any, row: Any, theta: Floats, votes: Floats, share: Floats) -> None:
     """Write the number of votes of each cell, and their theta, to tables."""
     votes[:] = 0.0
@@ -37,7 +37,7 @@ def spread(D: Any, cell_ptr: Any, label: Any, row: Any, theta: Floats, votes: Fl
             at += ONE
 
 
-@kernel
+@inlined
 def add_votes(
     K: Any, D: Any, tasks: Any, log_tau: Floats, base: Floats, diff: Floats, votes: Floats, share: Floats, score: Floats
 ) -> None:
@@ -52,7 +52,7 @@ def add_votes(
             score[k, i] = total
 
 
-@kernel
+@inlined
 def softmax(K: Any, tasks: Any, score: Floats, weight: Floats, largest: Floats, total: Floats, scale: Floats) -> None:
     """weight = exp(score - largest) / total, with the largest score and the total of each task."""
     for i in range(tasks):
@@ -75,7 +75,7 @@ def softmax(K: Any, tasks: Any, score: Floats, weight: Floats, largest: Floats, 
             weight[k, i] *= scale[i]
 
 
-@kernel
+@inlined
 def take_over(
     K: Any, tasks: Any, score: Floats, weight: Floats, largest: Floats, total: Floats, known: Any, phi: Any, tau: Floats
 ) -> tuple[float, float]:
@@ -100,7 +100,7 @@ def take_over(
     return change, log_sum + math.log(product)
 
 
-@kernel
+@inlined
 def count_confusions(
     K: Any, D: Any, tasks: Any, weight: Floats, votes: Floats, share: Floats, total: Floats, confusion: Floats
 ) -> None:
@@ -112,7 +112,7 @@ def count_confusions(
                 confusion[voted, d, k] += product_sum(share[voted * np.uint64(len(D)) + d], weight[k], tasks)
 
 
-@kernel
+@inlined
 def product_sum(a: Floats, b: Floats, n: Any) -> float:
     total = 0.0
     for i in range(n):

@@ -1,4 +1,4 @@
-"""One sweep of PTBCC for any number of classes: the sums of (10) and (12) cell by cell, without K x K work per task.
+"""One sweep of PTBCC for many classes or few votes: the sums of (10) and (12) cell by cell, not K x K work per task.
 
 Tasks are processed in short runs, so that exponentials are computed in long buffers and all scratch stays in the cache.
 The names and equations are those of ptbcc.py.
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.kernels.exponential import exp_buffer
-from karat.kernels.jit import ONE, ZERO, kernel
+from karat.kernels.jit import ONE, ZERO, inlined, kernel
 from karat.kernels.ptbcc_votes import MAX_DIRECT_LOG_ODDS, SCRATCH, find_rows, log_odds, most_votes, open_records, weigh
 from karat.kernels.softmax import fill_scores, normalise, subtract_largest
 
@@ -21,7 +21,7 @@ __all__ = ["sweep"]
 Floats = NDArray[np.float64]
 
 
-@kernel
+@inlined
 def add_votes(
     K: Any,
     D: Any,
@@ -44,7 +44,7 @@ def add_votes(
             score[at + k] += total
 
 
-@kernel
+@inlined
 def count_confusions(
     K: Any,
     D: Any,

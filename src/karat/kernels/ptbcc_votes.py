@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.kernels.exponential import exp_buffer
-from karat.kernels.jit import ONE, ZERO, kernel
+from karat.kernels.jit import ONE, ZERO, inlined
 from karat.kernels.softmax import LARGE
 
 __all__ = ["MAX_DIRECT_LOG_ODDS", "SCRATCH", "find_rows", "log_odds", "most_votes", "open_records", "weigh"]
@@ -25,7 +25,7 @@ MAX_LOG_ODDS = 300.0  # of an annotator; beyond, a vote is practically certain
 MAX_DIRECT_LOG_ODDS = 200.0  # runs beyond this are computed in logs, vote by vote
 
 
-@kernel
+@inlined
 def most_votes(task_ptr: Any, cell_ptr: Any, step: Any) -> Any:
     """Return the number of votes of the largest run of this many tasks."""
     most: Any = 0
@@ -36,7 +36,7 @@ def most_votes(task_ptr: Any, cell_ptr: Any, step: Any) -> Any:
     return most
 
 
-@kernel
+@inlined
 def find_rows(task_ptr: Any, row: NDArray[np.uint32]) -> None:
     """Set row[c] to the task of cell c, counted within the run: a cumulative sum of marks, because no task is empty."""
     n_tasks = np.uint64(task_ptr.size) - ONE
@@ -50,7 +50,7 @@ def find_rows(task_ptr: Any, row: NDArray[np.uint32]) -> None:
         row[c] = at
 
 
-@kernel
+@inlined
 def log_odds(K: Any, D: Any, label: Any, row: Any, phi: Floats, diff: Floats, q: Floats) -> float:
     """Compute q_cd = sum_k phi_ik D_ldk. Return the largest absolute value."""
     largest = 0.0
@@ -67,7 +67,7 @@ def log_odds(K: Any, D: Any, label: Any, row: Any, phi: Floats, diff: Floats, q:
     return largest
 
 
-@kernel
+@inlined
 def weigh_votes_of_two(
     cell_ptr: Any,
     annotator: Any,
@@ -110,7 +110,7 @@ def weigh_votes_of_two(
     return log_sum + math.log(product)
 
 
-@kernel
+@inlined
 def weigh_votes(
     D: Any,
     cell_ptr: Any,
@@ -145,7 +145,7 @@ def weigh_votes(
     return log_sum + math.log(product)
 
 
-@kernel
+@inlined
 def weigh_votes_in_logs(
     D: Any, cell_ptr: Any, annotator: Any, log_odds_pi: Floats, record: Floats, q: Floats, theta: Floats
 ) -> float:
@@ -172,7 +172,7 @@ def weigh_votes_in_logs(
     return log_sum
 
 
-@kernel
+@inlined
 def open_records(log_odds_pi: Floats) -> Floats:
     """Return [W, 2 D]: an annotator's odds next to the sums of theta. A vote needs both, so they share a cache line."""
     W, D = log_odds_pi.shape
@@ -188,7 +188,7 @@ def open_records(log_odds_pi: Floats) -> Floats:
     return record
 
 
-@kernel
+@inlined
 def weigh(
     D: Any,
     cell_ptr: Any,
@@ -205,7 +205,8 @@ def weigh(
     if wide:
         return weigh_votes_in_logs(D, cell_ptr, annotator, log_odds_pi, record, q, theta)
     n = (cell_ptr.size - 1) * len(D)
-    odds[:n] = q[:n]
+    for at in range(n):
+        odds[at] = q[at]
     exp_buffer(odds, n)
     if len(D) == 1:
         return weigh_votes_of_two(cell_ptr, annotator, record, q, odds, opens, theta)

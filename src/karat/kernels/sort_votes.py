@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from karat.kernels import few_votes
 from karat.kernels.jit import kernel
 from karat.kernels.parallel import in_threads, ranges
 
@@ -21,9 +22,13 @@ MAX_INSERTION_SORT = 32  # votes
 Labels = NDArray[np.uint8] | NDArray[np.uint16]
 
 
-@kernel
 def count(codes: NDArray[np.int32], n: int) -> NDArray[np.int64]:
     """Count how often each of n codes occurs; negative codes are ignored."""
+    return few_votes.count(codes, n) if codes.size <= few_votes.MAX_VOTES else count_many(codes, n)
+
+
+@kernel
+def count_many(codes: NDArray[np.int32], n: int) -> NDArray[np.int64]:
     counts = np.zeros(n, np.int64)
     for code in codes:
         if code >= 0:
@@ -31,16 +36,35 @@ def count(codes: NDArray[np.int32], n: int) -> NDArray[np.int64]:
     return counts
 
 
-@kernel
 def renumber(codes: NDArray[np.int32], new_code: NDArray[np.int32]) -> None:
     """Replace codes by new ones in place; negative codes are kept."""
+    (few_votes.renumber if codes.size <= few_votes.MAX_VOTES else renumber_many)(codes, new_code)
+
+
+@kernel
+def renumber_many(codes: NDArray[np.int32], new_code: NDArray[np.int32]) -> None:
     for row in range(codes.size):
         if codes[row] >= 0:
             codes[row] = new_code[codes[row]]
 
 
-@kernel
 def group_by_task(
+    task: NDArray[np.int32],
+    annotator: NDArray[np.int32],
+    label: NDArray[np.int32],
+    start: NDArray[np.int64],  # IN [T+1] index of the first vote of each task
+    by_annotator: NDArray[np.int32],  # OUT
+    by_label: Labels,  # OUT
+) -> None:
+    """Sort votes by task; votes of a task keep the order of the rows."""
+    if task.size <= few_votes.MAX_VOTES:
+        few_votes.group_by_task(task, annotator, label, by_annotator, by_label)
+    else:
+        group_many(task, annotator, label, start[:-1].copy(), by_annotator, by_label)
+
+
+@kernel
+def group_many(
     task: NDArray[np.int32],
     annotator: NDArray[np.int32],
     label: NDArray[np.int32],
@@ -48,7 +72,7 @@ def group_by_task(
     by_annotator: NDArray[np.int32],  # OUT
     by_label: Labels,  # OUT
 ) -> None:
-    """The second half of a counting sort: votes of a task keep the order of the rows."""
+    """The second half of a counting sort."""
     for row in range(task.size):
         at = place[task[row]]
         place[task[row]] = at + 1
@@ -127,6 +151,8 @@ def sort_run(
 
 def sort_tasks(start: NDArray[np.int64], annotator: NDArray[np.int32], label: Labels, policy: int) -> int:
     """Run `sort_run` on all tasks, start [T+1]. Return the number of votes kept; they come first in all arrays."""
+    if label.size <= few_votes.MAX_VOTES:
+        return few_votes.sort_tasks(start, annotator, label, keep_all=policy == KEEP_ALL, keep_last=policy == LAST)
     runs = [(first, end, int(start[first]), int(start[end])) for first, end in ranges(len(start) - 1)]
     ends = in_threads(lambda run: sort_run(start[run[0] : run[1]], run[3], annotator, label, policy), runs)
     kept = 0
@@ -168,6 +194,8 @@ def fill_cells(
 
 def cells(start: NDArray[np.int64], label: Labels) -> tuple[NDArray[np.int64], NDArray[np.int64], Labels]:
     """Convert runs of equal labels within a task to task_ptr, cell_ptr, cell_class."""
+    if label.size <= few_votes.MAX_VOTES:
+        return few_votes.cells(start, label)
     runs = ranges(len(start) - 1)
     numbers = in_threads(lambda run: count_cells(start[run[0] : run[1] + 1], label), runs)
     n_cells = sum(numbers)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from karat.kernels import few_votes
 from karat.kernels.jit import ONE, kernel
 
 __all__ = ["agreement", "outvoted", "vote_rows", "vote_shares"]
@@ -25,7 +26,6 @@ def vote_rows(
     return cell_ptr[task_ptr] - cells[0], row
 
 
-@kernel
 def vote_shares(
     task_ptr: NDArray[np.uint64],
     cell_ptr: NDArray[np.uint64],
@@ -34,18 +34,10 @@ def vote_shares(
     phi: NDArray[np.float64],  # OUT [T, K]
 ) -> None:
     """phi_ik = share of task i's votes for class k; 1 for a known truth."""
-    phi[:] = 0.0
-    for i in range(np.uint64(task_ptr.size) - ONE):
-        if gold[i] >= 0:
-            phi[i, gold[i]] = 1.0
-            continue
-        first, end = task_ptr[i], task_ptr[i + ONE]
-        votes = np.float64(cell_ptr[end] - cell_ptr[first])
-        for c in range(first, end):
-            phi[i, cell_class[c]] = np.float64(cell_ptr[c + ONE] - cell_ptr[c]) / votes
+    version = few_votes.vote_shares if _few_votes(task_ptr, cell_ptr) else vote_shares_of_many
+    version(task_ptr, cell_ptr, cell_class, gold, phi)
 
 
-@kernel
 def agreement(
     task_ptr: NDArray[np.uint64],
     cell_ptr: NDArray[np.uint64],
@@ -56,6 +48,58 @@ def agreement(
     votes: NDArray[np.int64],  # OUT [W] votes cast
     agreed: NDArray[np.int64],  # OUT [W] votes for the label that the task received
     expected: NDArray[np.float64],  # OUT [W] sum of the posterior of the classes voted for
+) -> None:
+    version = few_votes.agreement if _few_votes(task_ptr, cell_ptr) else agreement_of_many
+    version(task_ptr, cell_ptr, cell_class, annotator, phi, label, votes, agreed, expected)
+
+
+def outvoted(
+    task_ptr: NDArray[np.uint64],
+    cell_ptr: NDArray[np.uint64],
+    cell_class: NDArray[np.uint8],
+    gold: NDArray[np.int32],
+    label: NDArray[np.int32],
+    found: NDArray[np.bool_],  # OUT [T]
+) -> None:
+    """Mark the tasks whose label has fewer votes than another class; tasks with a gold truth are never marked."""
+    version = few_votes.outvoted if _few_votes(task_ptr, cell_ptr) else outvoted_of_many
+    version(task_ptr, cell_ptr, cell_class, gold, label, found)
+
+
+def _few_votes(task_ptr: NDArray[np.uint64], cell_ptr: NDArray[np.uint64]) -> bool:
+    return int(cell_ptr[task_ptr[-1]] - cell_ptr[task_ptr[0]]) <= few_votes.MAX_VOTES
+
+
+@kernel
+def vote_shares_of_many(
+    task_ptr: NDArray[np.uint64],
+    cell_ptr: NDArray[np.uint64],
+    cell_class: NDArray[np.uint8],
+    gold: NDArray[np.int32],
+    phi: NDArray[np.float64],
+) -> None:
+    phi[:] = 0.0
+    for i in range(np.uint64(task_ptr.size) - ONE):
+        if gold[i] >= 0:
+            phi[i, gold[i]] = 1.0
+            continue
+        first, end = task_ptr[i], task_ptr[i + ONE]
+        share = 1.0 / np.float64(cell_ptr[end] - cell_ptr[first])
+        for c in range(first, end):
+            phi[i, cell_class[c]] = np.float64(cell_ptr[c + ONE] - cell_ptr[c]) * share
+
+
+@kernel
+def agreement_of_many(
+    task_ptr: NDArray[np.uint64],
+    cell_ptr: NDArray[np.uint64],
+    cell_class: NDArray[np.uint8],
+    annotator: NDArray[np.uint32],
+    phi: NDArray[np.float64],
+    label: NDArray[np.int32],
+    votes: NDArray[np.int64],
+    agreed: NDArray[np.int64],
+    expected: NDArray[np.float64],
 ) -> None:
     for i in range(np.uint64(task_ptr.size) - ONE):
         for c in range(task_ptr[i], task_ptr[i + ONE]):
@@ -69,15 +113,14 @@ def agreement(
 
 
 @kernel
-def outvoted(
+def outvoted_of_many(
     task_ptr: NDArray[np.uint64],
     cell_ptr: NDArray[np.uint64],
     cell_class: NDArray[np.uint8],
     gold: NDArray[np.int32],
     label: NDArray[np.int32],
-    found: NDArray[np.bool_],  # OUT [T]
+    found: NDArray[np.bool_],
 ) -> None:
-    """Mark the tasks whose label has fewer votes than another class; tasks with a gold truth are never marked."""
     for i in range(np.uint64(task_ptr.size) - ONE):
         most, own = np.uint64(0), np.uint64(0)
         for c in range(task_ptr[i], task_ptr[i + ONE]):

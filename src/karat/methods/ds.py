@@ -22,7 +22,6 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from karat.engines.blocks import Block
-from karat.kernels.jit import fixed_length
 from karat.methods.base import Floats, Learned, Method, SufficientStatistics, start_from_shares
 from karat.methods.settings import SHARE, Allowed
 from karat.results.data import ResultData
@@ -105,7 +104,7 @@ class DS(Method):
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         tau, n = np.zeros_like(parameters.p), np.zeros_like(parameters.v)
-        K, log_p, log_v = fixed_length(block.n_classes), parameters.log_p, parameters.log_v
+        K, log_p, log_v = block.classes, parameters.log_p, parameters.log_v
         change, log_likelihood = block.kernels("confusion").sweep(
             K, *block.votes, block.gold, log_p, log_v, block.posterior, tau, n
         )

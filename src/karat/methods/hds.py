@@ -26,7 +26,6 @@ import numpy as np
 from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.kernels import hds as kernels
-from karat.kernels.jit import fixed_length
 from karat.kernels.parallel import in_threads
 from karat.methods.base import Floats, Learned, Method, SufficientStatistics, start_from_shares
 from karat.methods.dirichlet import Dirichlets, dirichlets, mean
@@ -117,7 +116,7 @@ class HDS(Method):
         """Count the votes by truth; `shares` are the summed vote shares."""
         K = block.n_classes
         n = np.zeros((block.n_annotators, K, K))
-        block.kernels("confusion").counts(fixed_length(K), *block.votes, block.posterior, n)
+        block.kernels("confusion").counts(block.classes, *block.votes, block.posterior, n)
         return First(0.0, block.class_sums(), n, shares)
 
     def begin(self, first: First) -> Parameters:
@@ -127,7 +126,7 @@ class HDS(Method):
 
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         tau, n = np.zeros_like(parameters.u), np.zeros_like(parameters.n)
-        K, log_tau, log_v = fixed_length(block.n_classes), parameters.tau.log, parameters.log_v
+        K, log_tau, log_v = block.classes, parameters.tau.log, parameters.log_v
         change, log_norm = block.kernels("confusion").sweep(
             K, *block.votes, block.gold, log_tau, log_v, block.posterior, tau, n
         )

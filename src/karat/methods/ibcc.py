@@ -27,7 +27,6 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from karat.engines.blocks import Block
-from karat.kernels.jit import fixed_length
 from karat.methods.base import Floats, Learned, Method, SufficientStatistics, start_from_shares
 from karat.methods.dirichlet import dirichlets, mean
 from karat.methods.settings import POSITIVE, Allowed
@@ -146,7 +145,7 @@ class IBCC(Method):
             block.state.update(block.kernels("ibcc").messages(K, *block.votes))
         else:
             g += block.class_sums()
-            block.kernels("confusion").counts(fixed_length(K), *block.votes, block.posterior, a)
+            block.kernels("confusion").counts(block.classes, *block.votes, block.posterior, a)
         return Statistics(0.0, g, a)
 
     def begin(self, statistics: Statistics) -> Parameters:
@@ -190,7 +189,7 @@ def _propagate(block: Block, parameters: Parameters) -> Statistics:
     g, a = np.zeros_like(parameters.g), np.zeros_like(parameters.a)
     A = np.repeat(parameters.a.sum(axis=1), K, axis=0)
     change = block.kernels("ibcc").sweep(
-        fixed_length(K),
+        block.classes,
         *(state["first_vote"], state["task"], state["slot"], block.gold),
         *(parameters.g, parameters.a.reshape(-1, K), A),
         *(state["delta"], state["eps"], block.posterior),
@@ -201,7 +200,7 @@ def _propagate(block: Block, parameters: Parameters) -> Statistics:
 
 def _vary(block: Block, expected: Expectations) -> Statistics:
     g, a = np.zeros_like(expected.log_tau), np.zeros_like(expected.log_v)
-    K = fixed_length(block.n_classes)
+    K = block.classes
     change, log_norm = block.kernels("confusion").sweep(
         K, *block.votes, block.gold, expected.log_tau, expected.log_v, block.posterior, g, a
     )

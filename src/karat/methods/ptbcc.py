@@ -199,10 +199,9 @@ class PTBCC(Method):
         log_v = parameters.v.log.transpose(2, 0, 1)  # [L, S, K], the order in which the kernel reads
         base, diff = np.ascontiguousarray(log_v[:, 0]), _against_first(log_v)
         tau, pi, total, confusion = map(np.zeros_like, (parameters.tau.log, log_odds_pi, base, diff))
-        _, n_others, n_classes = diff.shape
         change, log_norm, entropy = block.kernels("ptbcc").sweep(
-            fixed_length(n_classes),
-            fixed_length(n_others),
+            block.classes,
+            fixed_length(diff.shape[1]),
             *block.votes,
             block.gold,
             parameters.tau.log,

@@ -12,7 +12,7 @@ from karat.errors import OutputError
 from karat.paper.document import Block, Table, csv_cell, to_html, to_markdown
 from karat.paper.page import TITLE, blocks
 from karat.paper.results import Results
-from karat.system.files import check_writable, prepared, replacing, uninterrupted
+from karat.system.files import check_writable, prepared, replacing_all
 
 __all__ = ["as_json", "checked_place", "contents", "place"]
 
@@ -93,10 +93,11 @@ def checked_place(out: Path) -> Iterator[None]:
 
 def place(files: dict[str, bytes], out: Path) -> list[Path]:
     """Write all files under temporary names first, so that a failure leaves the existing files unchanged."""
-    with ExitStack() as stack:
-        for name, data in files.items():
-            stack.enter_context(prepared((out / name).parent))
-            stack.enter_context(replacing(out / name)).write_bytes(data)
-        with uninterrupted():
-            stack.close()
-    return [out / name for name in files]
+    paths = [out / name for name in files]
+    with ExitStack() as folders:
+        for folder in {path.parent: None for path in paths}:
+            folders.enter_context(prepared(folder))
+        with replacing_all(paths) as temporary_paths:
+            for temporary, data in zip(temporary_paths, files.values(), strict=True):
+                temporary.write_bytes(data)
+    return paths

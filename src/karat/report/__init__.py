@@ -10,20 +10,27 @@ from karat.errors import InputError
 from karat.system.files import write_bytes
 
 if TYPE_CHECKING:
+    from karat.report.views.judges import Judges
     from karat.results.data import ResultData
 
 __all__ = ["require_libraries", "write_plot", "write_report"]
 
 
 def write_report(
-    result: ResultData, path: str | Path, truth: Any = None, *, title: str | None = None, command: str | None = None
+    result: ResultData,
+    path: str | Path,
+    truth: Any = None,
+    *,
+    title: str | None = None,
+    command: str | None = None,
+    judges: Judges | None = None,
 ) -> None:
-    """Write a self-contained HTML file. `truth` is a path, a data frame or a mapping."""
+    """Write a self-contained HTML file. `truth` is a path, a data frame or a mapping; `judges` adds a section."""
     require_libraries()
     from karat.report.html import html
     from karat.report.views import view
 
-    page = html(view(result, truth, title=title or f"Labels by {result.method}", command=command))
+    page = html(view(result, truth, title=title or f"Labels by {result.method}", command=command, judges=judges))
     write_bytes(path, page.encode("utf-8"))
 
 

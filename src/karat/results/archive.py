@@ -35,6 +35,7 @@ FORMAT, VERSION = "karat-result", 1
 ADVICE = "make one with karat aggregate VOTES --save MODEL (ResultData.save in Python)"
 NAMES = ("task_names", "annotator_names", "class_names", "unlabelled")
 PREDICTED_NAMES, PREDICTED = "predicted_names", "predicted_posterior"  # only if predictions were combined with votes
+COLUMNS = ("task", "annotator")  # as files name them that do not say what the user calls them
 NEVER_VOTED = "never_voted"  # names of annotators; files of the first Karat do not have them
 ARRAYS = (
     "posterior",
@@ -54,6 +55,7 @@ TYPES: dict[str, Any] = {
     "method": str,
     "settings": dict,
     "beside_settings": list,
+    "columns": list,
     "converged": bool,
     "stopped": str,
     "counts": dict,
@@ -97,6 +99,7 @@ def save(result: ResultData, path: Path) -> None:
         "beside_settings": [name for name in BESIDE_SETTINGS if name in result.all_settings.keys() - result.settings],
         "notes": result.notes,
         "counts": asdict(result.counts),
+        "columns": list(result.annotations.columns if result.annotations else COLUMNS),
         "more": [name.removeprefix("more.") for name in arrays if name.startswith("more.")],
         "hygiene": (Hygiene() if result.annotations is None else result.annotations.hygiene).as_json(),
     }
@@ -338,6 +341,7 @@ def _votes(
         annotator=annotator.astype(np.int32),
         gold=values["gold"],
         counts=counts,
+        columns=_columns(manifest),
         never_voted=as_column(arrays.get(NEVER_VOTED, manifest.get(NEVER_VOTED, []))),
         hygiene=hygiene_of(manifest["hygiene"]) if "hygiene" in manifest else Hygiene(),  # older files have none
         **{name: values[name] for name in NAMES},
@@ -346,6 +350,14 @@ def _votes(
     if not np.array_equal(votes.votes_per_task, values["votes_per_task"]):
         raise ValueError("the arrays of the votes do not match")
     return votes
+
+
+def _columns(manifest: dict[str, Any]) -> tuple[str, str]:
+    """Return the names of the user's columns, which older files do not have."""
+    task, annotator = manifest.get("columns", COLUMNS)
+    if not isinstance(task, str) or not isinstance(annotator, str):
+        raise TypeError("the names of the columns are not text")
+    return task, annotator
 
 
 def _pointers(lengths: NDArray[Any]) -> NDArray[np.int64]:

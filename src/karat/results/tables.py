@@ -6,19 +6,28 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from karat.results.data import ModelRecord, ResultData
 from karat.votes.encoding import MISSING, Names
-from karat.votes.frames import kind_of, make_frame, series_like, take, to_list, to_polars
+from karat.votes.frames import kind_of, make_frame, polars_column, polars_series, series_like, take, to_list, to_polars
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["annotators_table", "labels_pieces", "labels_table", "models_table", "with_predicted_tasks"]
+__all__ = [
+    "annotators_for_users",
+    "annotators_table",
+    "labels_pieces",
+    "labels_table",
+    "models_table",
+    "with_predicted_tasks",
+]
 
 MOST_ROWS = 2**18  # in a chunk
+DIGITS = 20  # of numbers inside names, for their natural order
 
 
 def labels_table(result: ResultData, *, probabilities: bool = False) -> Any:
@@ -36,19 +45,70 @@ def labels_table(result: ResultData, *, probabilities: bool = False) -> Any:
         "tied": np.append(result.tied, np.zeros(empty, np.bool_)),
     }
     if probabilities:
-        names = _distinct([str(name) for name in to_list(result.class_names)], set(columns))
+        names = _distinct([str(name) for name in to_list(result.class_names)], {*columns, "is_gold"})
         for k, name in enumerate(names):
             columns[name] = _extended(result.posterior[:, k], empty)
     return make_frame(columns, like=result.task_names)
 
 
-def labels_pieces(result: ResultData, *, probabilities: bool = False) -> Iterator[pl.DataFrame]:
-    """Yield the same table in chunks of Polars; tasks without votes are in the last chunk."""
+def labels_pieces(
+    result: ResultData, *, probabilities: bool = False, for_users: bool = False
+) -> Iterator[pl.DataFrame]:
+    """Yield the same table in chunks of Polars; tasks without votes are in the last chunk.
+
+    for_users: in the natural order of the tasks (t2 before t10), with the user's name of the column of tasks, and
+        with a column that says whether the label is gold.
+    """
     result = with_predicted_tasks(result)
     n_tasks = len(result.label_codes)
     rows = MOST_ROWS if _may_be_cut(result.task_names) and _may_be_cut(result.class_names) else n_tasks
+    order = natural_order(result.task_names) if for_users else None
     for first in range(0, n_tasks, rows):
-        yield to_polars(labels_table(_cut(result, first, first + rows), probabilities=probabilities))
+        places = slice(first, first + rows) if order is None else order[first : first + rows]
+        piece = _cut(result, places, is_last=first + rows >= n_tasks)
+        table = to_polars(labels_table(piece, probabilities=probabilities))
+        yield _for_users(table, piece) if for_users else table
+
+
+def _for_users(table: pl.DataFrame, piece: ResultData) -> pl.DataFrame:
+    import polars as pl
+
+    is_gold = np.append(piece.gold != MISSING, np.zeros(len(piece.unlabelled), np.bool_))
+    place = table.columns.index("tied") + 1
+    return _own_name(table.insert_column(place, pl.Series("is_gold", is_gold)), piece, 0)
+
+
+def annotators_for_users(result: ResultData) -> pl.DataFrame:
+    """Return the table of annotators in their natural order, with the user's name of the column of annotators."""
+    table = to_polars(annotators_table(result))
+    order = natural_order(result.annotator_names)
+    return _own_name(table if order is None else table[order], result, 1)
+
+
+def _own_name(table: pl.DataFrame, result: ResultData, place: int) -> pl.DataFrame:
+    """Name the first column as the user does, unless another column has this name."""
+    name = result.annotations.columns[place] if result.annotations else table.columns[0]
+    return table if name in table.columns else table.rename({table.columns[0]: name})
+
+
+def natural_order(names: Names) -> NDArray[np.int64] | None:
+    """Return the order of texts in which t2 comes before t10, or None if they are in this order or are no texts."""
+    import polars as pl
+
+    if isinstance(names, np.ndarray) and names.dtype.kind not in "OU":
+        return None
+    texts = polars_column(names) if isinstance(names, nw.Series) else polars_series(to_list(names))
+    if texts.dtype != pl.String:
+        return None
+    if texts.str.len_bytes().n_unique() == 1:
+        return None
+    prefix = texts.str.strip_chars_end("0123456789")
+    if prefix.str.contains(r"\d").any():  # a10_1: pad the numbers in front, which takes longer
+        prefix = prefix.str.replace_all(r"(\d+)", f"{'0' * DIGITS}${{1}}")
+        prefix = prefix.str.replace_all(rf"\d*(\d{{{DIGITS}}})", "${1}")
+    keys = pl.DataFrame({"prefix": prefix, "length": texts.str.len_bytes(), "text": texts})
+    order: NDArray[np.int64] = keys.select(pl.arg_sort_by(keys.columns)).to_series().to_numpy().astype(np.int64)
+    return None if (order[1:] > order[:-1]).all() else order
 
 
 def annotators_table(result: ResultData) -> Any:
@@ -97,16 +157,16 @@ def _may_be_cut(names: Names) -> bool:
     return bool(kind_of(names).is_polars())
 
 
-def _cut(result: ResultData, first: int, end: int) -> ResultData:
-    """Return the tasks from first to end; tasks without votes follow the last one."""
-    is_last = end >= len(result.label_codes)
+def _cut(result: ResultData, places: slice | NDArray[np.int64], is_last: bool) -> ResultData:
+    """Return some tasks; tasks without votes follow the last one."""
     return replace(
         result,
-        task_names=result.task_names[first:end],
-        posterior=result.posterior[first:end],
-        label_codes=result.label_codes[first:end],
-        tied=result.tied[first:end],
-        votes_per_task=result.votes_per_task[first:end],
+        task_names=result.task_names[places],
+        posterior=result.posterior[places],
+        label_codes=result.label_codes[places],
+        tied=result.tied[places],
+        votes_per_task=result.votes_per_task[places],
+        gold=result.gold[places],
         unlabelled=result.unlabelled if is_last else result.unlabelled[:0],
     )
 

@@ -19,6 +19,7 @@ import numpy as np
 from karat.api.result import Result
 from karat.api.run import Run, run
 from karat.errors import KaratError, KaratWarning
+from karat.kernels.compiling import compiling
 from karat.methods.lookup import make_method
 from karat.results.data import Step
 from karat.studio.browse import Browser
@@ -231,12 +232,19 @@ class Jobs:
     def _fit(self, job: Job, wanted: Run, prior: int | None) -> None:
         def on_step(step: Step) -> None:
             job.add_step(step)
+            job.message = ""
             self._notify(job)
+
+        def say(message: str) -> None:
+            job.message = message
+            self.projects.hub.notify(job.project)
 
         votes = self._votes(job)
         given = self._given(job.project)
         earlier = None if prior is None else self.workspace.shown(prior).result
-        result = run(replace(wanted, votes=_with_gold(votes, given), prior=earlier, on_step=on_step))
+        with compiling(say):
+            result = run(replace(wanted, votes=_with_gold(votes, given), prior=earlier, on_step=on_step))
+        job.message = ""
         _check(job)
         self._keep(job, result, len(given))
 

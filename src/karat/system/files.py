@@ -15,8 +15,8 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from karat.errors import KaratError, OutputError
@@ -32,6 +32,7 @@ __all__ = [
     "prepared",
     "print_bytes",
     "replacing",
+    "replacing_all",
     "reserved",
     "temporary_name",
     "uninterrupted",
@@ -70,6 +71,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             with uninterrupted():
                 _put_in_place(temporary, target)
                 WRITTEN.append(target)
+
+
+@contextmanager
+def replacing_all(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path]]:
+    """Yield a temporary path for each path; they replace the paths together if the block succeeds."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(replacing(path)) for path in paths]
+        with uninterrupted():  # Ctrl-C between two moves would leave new files beside old ones
+            stack.close()
 
 
 @contextmanager

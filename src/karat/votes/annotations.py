@@ -75,6 +75,8 @@ class Annotations:
         How many rows were read and how many were left out, and why.
     hygiene : Hygiene
         What looked wrong in the labels, and how spellings became classes.
+    columns : tuple of two str
+        What the user calls tasks and annotators: the names of their columns.
 
     Examples
     --------
@@ -98,6 +100,7 @@ class Annotations:
     never_voted: Names = field(default_factory=lambda: np.empty(0, dtype=object))  # annotators with missing votes only
     counts: Counts = Counts()
     hygiene: Hygiene = field(default_factory=Hygiene)
+    columns: tuple[str, str] = ("task", "annotator")
 
     @property
     def n_tasks(self) -> int:

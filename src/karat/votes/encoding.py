@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from karat.errors import InputError
-from karat.kernels import lookup
+from karat.kernels import few_votes, lookup
 from karat.kernels.parallel import in_threads, ranges
 from karat.kernels.sort_votes import renumber
 
@@ -129,6 +129,9 @@ def encode_integers(column: NDArray[Any]) -> tuple[Codes, NDArray[Any]]:
 
 def encode_pieces(pieces: Sequence[NDArray[Any]], dtype: Any) -> tuple[Codes, NDArray[Any]]:
     """Encode a column of integers that is given in pieces, none of them empty."""
+    if sum(map(len, pieces)) <= few_votes.MAX_VOTES:
+        names, inverse = np.unique(np.concatenate(pieces), return_inverse=True)
+        return inverse.astype(np.int32), names.astype(dtype)
     low, high = min(int(piece.min()) for piece in pieces), max(int(piece.max()) for piece in pieces)
     signed = [_signed(piece) for piece in pieces]
     ends = np.cumsum([len(piece) for piece in pieces]).tolist()

@@ -40,7 +40,7 @@ def grouped(
     by_label: sort_votes.Labels = np.empty(len(task), np.uint8)
     if n_classes > 256:
         by_label = np.empty(len(task), np.uint16)
-    sort_votes.group_by_task(task, annotator, label, start[:-1].copy(), by_annotator, by_label)
+    sort_votes.group_by_task(task, annotator, label, start, by_annotator, by_label)
     used = np.append(counts > 0, True)
     return start if used.all() else start[used], by_annotator, by_label
 

@@ -72,6 +72,7 @@ def merge(old: Annotations, new: Annotations, repeated: Repeated = "first") -> M
         never_voted=_still_missing(old.never_voted, new.never_voted, annotators.names),
         counts=_counts(old, new, fresh.counts.repeated),
         hygiene=old.hygiene.joined(new.hygiene),
+        columns=old.columns,
     )
     if repeated == "first":
         touched = touched[_differs(touched, fresh, votes.gold, old, tasks)]

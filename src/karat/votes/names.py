@@ -144,9 +144,7 @@ def _encode_present(series: nw.Series[Any]) -> Coded:
     series = _of_one_kind(series)
     codes = _codes(series)
     size = int(codes.max()) + 1 if len(codes) else 0
-    rows = np.empty(size, dtype=np.int64)
-    first_rows(codes, rows)
-    return Coded(codes, plain_rows(series[rows]))
+    return Coded(codes, plain_rows(series[first_rows(codes, size)]))
 
 
 def _of_one_kind(series: nw.Series[Any]) -> nw.Series[Any]:

@@ -28,7 +28,7 @@ from karat.io.folders.vocabulary import Vocabulary, vocabulary
 from karat.io.readers.assemble import ReadOptions
 from karat.io.readers.columns import ANNOTATOR, LABEL, TASK, columns_of, find_columns
 from karat.io.readers.table import open_table
-from karat.io.readers.truth import Truth, gold_column, read_truth, warn_of_gold_tasks
+from karat.io.readers.truth import Truth, gold_column, read_gold, warn_of_gold_tasks
 from karat.votes.alarms import LOOKED_AT, Totals, alarm
 from karat.votes.annotations import Counts
 from karat.votes.encoding import Names
@@ -83,7 +83,7 @@ def ingest(
         if gold_column(options.gold, opened.columns) is not None:
             raise InputError("gold truths in a column of the votes cannot be read by a cluster; give a file of truths")
         columns = Columns(*find_columns(opened.columns, dict(zip((TASK, ANNOTATOR, LABEL), chosen, strict=True))))
-    truth = None if options.gold in (None, False) else read_truth(options.gold, missing=options.no_vote)
+    truth = None if options.gold in (None, False) else read_gold(options.gold, options.no_vote)
     passes, folders_read = _read_parts(cluster, parts_of(opened), columns, options, scratch)
     n_ranges = max(sum(one.rows for one in passes) // rows_per_range, 1)
     known = vocabulary(passes, truth, options, opened.is_text, n_ranges)

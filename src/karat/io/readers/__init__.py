@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from karat.errors import InputError
 from karat.io.databases import is_database
 from karat.io.readers.alias import read_alias
 from karat.io.readers.assemble import ReadOptions
 from karat.io.readers.batches import Progress, WatchReading
+from karat.io.readers.chosen import Columns
 from karat.io.readers.database import open_database
+from karat.io.readers.dialect import Dialect
 from karat.io.readers.exports import TABLE, TRANSPOSED, find_export, look, nested_hint
 from karat.io.readers.exports.export import ALL, ExportOptions
 from karat.io.readers.exports.read import read_export
 from karat.io.readers.files import is_files, sources_of
 from karat.io.readers.long import read_long
 from karat.io.readers.per_annotator import by_file, refuse_other_files
-from karat.io.readers.shapes import shape_of
+from karat.io.readers.shapes import Guess, guess_shape, say_aside
 from karat.io.readers.table import Opened, open_sources, open_table
 from karat.io.readers.transposed import read_transposed
 from karat.io.readers.truth import Truth, match_truth, read_truth, with_gold
+from karat.io.readers.unclear import explained
 from karat.io.readers.wide import read_wide
 from karat.votes.annotations import Annotations, Repeated
 from karat.votes.findings import collecting
@@ -48,6 +51,9 @@ def read(
     keep_missing: bool = False,
     normalise: bool = False,
     alias: Any = None,
+    encoding: str | None = None,
+    separator: str | None = None,
+    header: bool | int = True,
     watch: WatchReading | None = None,
 ) -> Annotations:
     """Read votes from any source.
@@ -97,6 +103,12 @@ def read(
         frequent spelling. Without it, a warning shows them. If every label is a number, formats are always merged.
     alias : mapping, path or data frame, optional
         The class that each spelling of a label means: spelling -> class, or a table with these two columns.
+    encoding : str, optional
+        The encoding of text files that are not UTF-8, such as "latin-1" or "cp1252".
+    separator : str, optional
+        The character between the columns of a text file: one character, or "tab". By default, it is found.
+    header : bool or int, default True
+        The line with the names of the columns, from 1. False or 0 if there is none: columns are then "1", "2", ...
     watch : callable, optional
         Is called from time to time with the `Progress` of reading a long file.
 
@@ -119,11 +131,12 @@ def read(
     >>> karat.read(pl.DataFrame({"task": [1, 2], "ann": ["x", "y"], "bob": ["x", None]}), wide=True)
     Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
     """
+    dialect = Dialect(encoding, separator, int(header))
     if isinstance(votes, Annotations):
         _refuse_options(
             task=task, annotator=annotator, label=label, wide=wide, format=format, question=question, include=include,
             classes=classes, missing=missing, keep_missing=keep_missing, normalise=normalise,
-            alias=alias is not None,
+            alias=alias is not None, encoding=encoding, separator=separator, header=header != 1,
         )  # fmt: skip
         return votes if gold is None else with_gold(votes, gold)
     if is_database(votes) or query is not None or table is not None or params:
@@ -135,7 +148,7 @@ def read(
     export_options = ExportOptions(task, question, gold is True, frozenset(_as_list(include) or ()))
     columns = Columns(task, annotator, label, wide)
     with collecting():
-        return next(iter(_read(votes, columns, format, export_options, options).values()))
+        return next(iter(_read(dialect.apply(votes), columns, format, export_options, options).values()))
 
 
 def read_each(
@@ -152,6 +165,9 @@ def read_each(
     keep_missing: bool = False,
     normalise: bool = False,
     alias: Any = None,
+    encoding: str | None = None,
+    separator: str | None = None,
+    header: bool | int = True,
     watch: WatchReading | None = None,
 ) -> dict[str, Annotations]:
     """Read the votes of an export for each of its questions.
@@ -182,6 +198,12 @@ def read_each(
         Merge spellings of one class, as in `karat.read`.
     alias : mapping, path or data frame, optional
         The class that each spelling of a label means.
+    encoding : str, optional
+        The encoding of text files that are not UTF-8, as in `karat.read`.
+    separator : str, optional
+        The character between the columns of a text file, as in `karat.read`.
+    header : bool or int, default True
+        The line with the names of the columns, as in `karat.read`.
     watch : callable, optional
         Is called from time to time with the `Progress` of reading a long file.
 
@@ -205,27 +227,9 @@ def read_each(
     given = (gold, classes, repeated, _as_list(missing), keep_missing, normalise)
     options = ReadOptions(*given, read_alias(alias), watch)
     export_options = ExportOptions(task, question, gold is True, frozenset(_as_list(include) or ()))
+    votes = Dialect(encoding, separator, int(header)).apply(votes)
     with collecting():
         return _read(votes, Columns(task), format, export_options, options)
-
-
-class Columns(NamedTuple):
-    """The columns of a plain table that the user names."""
-
-    task: str | None = None
-    annotator: str | Sequence[str] | None = None
-    label: str | None = None
-    wide: bool = False
-
-    @property
-    def names(self) -> list[Any]:
-        """The columns of tasks, annotators and labels that the user names."""
-        return [name for name in (self.task, self.annotator, self.label) if isinstance(name, str)]
-
-    @property
-    def say_table(self) -> bool:
-        """Whether the user names columns that only a plain table has."""
-        return self.wide or self.annotator is not None or self.label is not None
 
 
 def _read(
@@ -241,7 +245,8 @@ def _read(
         return {"": _read_table(opened, columns, export_options, options)}
     sources = sources_of(votes)
     peeks = look(sources)
-    export = find_export(peeks, format, may_be_table=columns.say_table)
+    is_plain = columns.say_table or any(not source.header for source in sources)
+    export = find_export(peeks, format, may_be_table=is_plain)
     if export is None:
         with nested_hint(peeks):
             return {"": _read_table(open_sources(sources), columns, export_options, options)}
@@ -273,7 +278,10 @@ def _refuse_of_exports(opened: Opened, export_options: ExportOptions) -> None:
 def _read_table(opened: Opened, columns: Columns, export_options: ExportOptions, options: ReadOptions) -> Annotations:
     _refuse_of_exports(opened, export_options)
     task, annotator, label, wide = columns
-    if not columns.say_table and (shape := shape_of(opened, task)) is not None:
+    guess = Guess() if columns.say_table else guess_shape(opened, task)
+    if guess.shape is not None and not guess.doubt:
+        shape = guess.shape
+        say_aside(opened.name, shape.is_transposed, shape.votes, guess.aside)
         if shape.is_transposed:
             return read_transposed(opened, shape.votes, shape.ids, options)
         return read_wide(opened, shape.ids, shape.votes, options)
@@ -284,9 +292,11 @@ def _read_table(opened: Opened, columns: Columns, export_options: ExportOptions,
     if annotator is not None and not isinstance(annotator, str):
         raise InputError("several annotator columns make a wide table: add --wide (wide=True in Python)")
     if annotator is not None:
-        return read_long(opened, task, annotator, label, options)
+        with explained(opened):
+            return read_long(opened, task, annotator, label, options)
     opened = by_file(opened, task, label)
-    annotations = read_long(opened, task, None, label, options)
+    with explained(opened, guess):
+        annotations = read_long(opened, task, None, label, options)
     refuse_other_files(opened, annotations)
     return annotations
 

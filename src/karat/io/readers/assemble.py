@@ -10,6 +10,7 @@ import numpy as np
 
 from karat.errors import InputError
 from karat.io.readers.batches import WatchReading
+from karat.io.readers.table import Opened
 from karat.io.readers.truth import Truth, gold_codes, warn_of_gold
 from karat.votes.alarms import alarm, totals_of
 from karat.votes.annotations import Annotations, Repeated
@@ -21,7 +22,7 @@ from karat.votes.names import Coded
 from karat.votes.repeats import count_disagreeing
 from karat.votes.spellings import Alias, Spellings, unify
 
-__all__ = ["ReadOptions", "assemble", "count_more", "refuse_lost_ids"]
+__all__ = ["ReadOptions", "assemble", "count_more", "refuse_lost_ids", "with_columns"]
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,15 @@ def assemble(
     alarm(totals_of(annotations), options.repeated)
     alias = options.alias.class_of if options.alias else {}
     return replace(annotations, hygiene=taken(label=label, normalise=options.normalise, alias=alias))
+
+
+def with_columns(annotations: Annotations, opened: Opened, task: Any, annotator: Any) -> Annotations:
+    """Keep what the user calls tasks and annotators, where columns have names."""
+    if any(not source.header for source in opened.sources):
+        return annotations
+    known = zip((task, annotator), annotations.columns, strict=True)
+    names = [name if isinstance(name, str) and name.strip() else usual for name, usual in known]
+    return replace(annotations, columns=(names[0], names[1]))
 
 
 def refuse_lost_ids(role: str, ids: Codes, labels: Codes, where: Callable[[int], str]) -> None:

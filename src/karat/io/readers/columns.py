@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -13,28 +13,41 @@ from karat.errors import InputError
 
 __all__ = [
     "ANNOTATOR",
+    "INDEX",
     "LABEL",
     "RESPONDENT",
     "TASK",
     "TRUTH",
     "WIDE_TASK",
+    "LostColumnsError",
     "Role",
     "bare_name",
     "candidates",
     "columns_of",
     "find_column",
     "find_columns",
+    "listed",
     "truth_columns",
 ]
 
 
 @dataclass(frozen=True)
 class Role:
-    """A role of a column, the option that names it, and the names that other tools use."""
+    """A role of a column, the option that names it, and the names that other tools use.
+
+    A column with one of the other names has the role only if no column has one of `words`; those of the first set of
+    other names come before those of the second.
+    """
 
     name: str
-    option: str
+    option: str  # of the command line; empty if no option names such columns
     words: frozenset[str]
+    others: tuple[frozenset[str], ...] = ()
+    shown: str = ""  # the names that an error lists
+
+    @property
+    def argument(self) -> str:
+        return self.option.replace("-", "_")
 
 
 def _words(names: str) -> frozenset[str]:
@@ -46,30 +59,43 @@ def _plain(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
+TASKS = "task item question unit hit example instance"
+CONTENTS = "image text"  # beside an id they hold what was shown
+ANNOTATORS = "annotator worker user rater judge evaluator performer labeler labeller coder reviewer participant"
+LABELS = "label answer response rating choice class verdict vote judgment judgement annotation"
+CATEGORIES = "category sentiment winner"  # beside a label they describe the task
+INDEX = frozenset({"", "unnamed0"})  # pandas writes its row numbers without a name
+
 # A column "prompt" or "sample" may hold the text beside an id; one with "id" behind it names the tasks of LLM judges.
-TASK = Role("task", "task", _words("task item question unit hit example instance") | _plain("promptid sampleid"))
-ANNOTATOR = Role(
-    "annotator",
-    "annotator",
-    _words("annotator worker user rater judge performer labeler labeller coder reviewer participant"),
+TASK = Role(
+    "task",
+    "task",
+    _words(TASKS) | _plain("promptid sampleid docid"),
+    (_words(CONTENTS),),
+    f"{TASKS} prompt_id sample_id doc_id {CONTENTS}",
 )
-LABEL = Role(
-    "label",
-    "label",
-    _plain("label answer response rating choice class verdict vote judgment judgement annotation"),
-)
+ANNOTATOR = Role("annotator", "annotator", _words(ANNOTATORS), (_words("model"),), f"{ANNOTATORS} model")
+LABEL = Role("label", "label", _plain(LABELS), (_plain(CATEGORIES),), f"{LABELS} {CATEGORIES}")
 TRUTH = Role("truth", "label", _plain("truth gold groundtruth goldlabel truelabel"))
-# In a wide table, row ids would otherwise be taken for an annotator; pandas writes theirs without a name.
-WIDE_TASK = Role("task", "task", TASK.words | {"id", "index", "", "unnamed0"})
+# In a wide table, row ids would otherwise be taken for an annotator.
+WIDE_TASK = Role("task", "task", TASK.words | {"id", "index"}, (INDEX, *TASK.others), f"{TASK.shown} id index")
 # In a transposed table a row is a respondent, whom surveys know by many names.
 RESPONDENT = Role(
     "annotator",
     "annotator",
-    ANNOTATOR.words
-    | _words("respondent prolific")
-    | _plain("responseid prolificpid email emailaddress name id index unnamed0")
-    | {""},
+    ANNOTATOR.words | _words("respondent prolific") | _plain("responseid prolificpid email emailaddress name id index"),
+    (INDEX,),
+    f"{ANNOTATORS} respondent email name id",
 )
+
+
+class LostColumnsError(InputError):
+    """No column has a name that is known for a role. `lost` are the roles, and `found` the columns of the others."""
+
+    def __init__(self, message: str = "", options: Mapping[str, str | None] | None = None) -> None:
+        super().__init__(message, options)
+        self.lost: list[Role] = []
+        self.found: list[Any] = []
 
 
 @contextmanager
@@ -78,7 +104,8 @@ def columns_of(name: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(f"{name}: {error}") from None
+        error.args = (f"{name}: {error}",)
+        raise
 
 
 def find_columns(columns: Sequence[Any], chosen: dict[Role, str | None]) -> list[Any]:
@@ -88,7 +115,9 @@ def find_columns(columns: Sequence[Any], chosen: dict[Role, str | None]) -> list
     found = {role: candidates(free, role) for role in chosen if role not in named}
     lost = [role for role, matches in found.items() if not matches]
     if lost:
-        raise InputError(_nothing_found(columns, lost))
+        error = LostColumnsError(_nothing_found(columns, lost))
+        error.lost, error.found = lost, [*named.values(), *(one[0] for one in found.values() if one)]
+        raise error
     return [named[role] if role in named else the_only(found[role], role) for role in chosen]
 
 
@@ -105,7 +134,12 @@ def truth_columns(columns: Iterable[Any]) -> list[Any]:
 
 
 def candidates(columns: Iterable[Any], role: Role) -> list[Any]:
-    return [column for column in columns if bare_name(column) in role.words]
+    """Return the columns with a name of the role: those with a usual one, or else those with another."""
+    names = [(column, bare_name(column)) for column in columns]
+    for words in (role.words, *role.others):
+        if found := [column for column, name in names if name in words]:
+            return found
+    return []
 
 
 def named_column(columns: Sequence[Any], name: str, role: Role) -> Any:
@@ -117,34 +151,34 @@ def named_column(columns: Sequence[Any], name: str, role: Role) -> Any:
         return the_only(matches, role)
     near = difflib.get_close_matches(str(name), [str(column) for column in columns], n=1)
     meant = f'; did you mean "{near[0]}"?' if near else ""
-    raise InputError(f'there is no column "{name}" for the {role.name}; the columns are {_listed(columns)}{meant}')
+    options = {f"--{role.option}": near[0]} if near and role.option else {}
+    text = f'there is no column "{name}" for the {role.name}; the columns are {listed(columns)}{meant}'
+    raise InputError(text, options)
 
 
 def the_only(matches: list[Any], role: Role) -> Any:
     """Return the only match. Refuse to guess between two, because the guess would often be wrong."""
     if len(matches) > 1:
-        raise InputError(
-            f"the columns {_listed(matches)} could each be the {role.name}; "
-            f"say which with --{role.option} NAME ({role.option}= in Python)"
-        )
+        options = {f"--{role.option}": str(matches[0])} if role.option else {}
+        text = f"the columns {listed(matches)} could each be the {role.name}; {_remedy([role], 'say which')}"
+        raise InputError(text, options)
     return matches[0]
+
+
+def _remedy(roles: list[Role], what: str) -> str:
+    if not all(role.option for role in roles):
+        return f"name the column {' and '.join(role.name for role in roles)} in the file"
+    options = " and ".join(f"--{role.option} NAME" for role in roles)
+    return f"{what} with {options} ({', '.join(f'{role.argument}=' for role in roles)} in Python)"
 
 
 def _nothing_found(columns: Sequence[Any], lost: list[Role]) -> str:
     if not columns:
         return "there are no columns; expected a table with a header and at least one vote"
     roles = " and no ".join(role.name for role in lost)
-    options = " and ".join(f"--{role.option} NAME" for role in lost)
-    arguments = ", ".join(f"{role.option}=" for role in lost)
-    message = f"there is no {roles} column among {_listed(columns)}; name it with {options} ({arguments} in Python)"
-    return message + (_WIDE_HINT if _looks_wide(columns, lost) else "")
-
-
-_WIDE_HINT = ". If every annotator has a column of their own, use --wide (wide=True in Python)"
-
-
-def _looks_wide(columns: Sequence[Any], lost: list[Role]) -> bool:
-    return ANNOTATOR in lost and LABEL in lost and len(columns) >= 3
+    known = " and ".join(f"{', '.join(role.shown.split())} ({role.name})" for role in lost if role.shown)
+    names = f"; the names that Karat knows are {known}" if known else ""
+    return f"there is no {roles} column among {listed(columns)}; {_remedy(lost, 'name it')}{names}"
 
 
 def bare_name(column: Any) -> str:
@@ -152,7 +186,7 @@ def bare_name(column: Any) -> str:
     return re.sub(r"[\s_.:-]+", "", str(column).casefold())
 
 
-def _listed(columns: Iterable[Any], most: int = 20) -> str:
+def listed(columns: Iterable[Any], most: int = 20) -> str:
     names = [f'"{column}"' for column in columns]
     more = [f"and {len(names) - most} more"] if len(names) > most else []
     return ", ".join(names[:most] + more)

@@ -9,16 +9,25 @@ import polars as pl
 from karat.errors import InputError
 from karat.io.formulas import unescaped_name
 from karat.io.readers.diagnosis import ragged_line
+from karat.io.readers.first_rows import wrong_header
 from karat.io.readers.source import BOM, Source, has_whole_text, lines_of, separator_of, text_start
 
 __all__ = ["check_short_rows", "scan_delimited"]
 
 
 def scan_delimited(source: Source) -> pl.LazyFrame:
-    separator, header = separator_of(source), _header_text(source)
+    """Scan a text. Columns without names are called by their numbers, from 1."""
+    separator = separator_of(source)
+    if not source.header:
+        scan = pl.scan_csv(source.data, separator=separator, has_header=False, infer_schema=False, glob=False)
+        return scan.rename({name: str(n) for n, name in enumerate(scan.collect_schema().names(), 1)})
+    header = _header_text(source)
     _refuse_repeated_names(source, separator)
     schema = None if header is None else pl.scan_csv(header, separator=separator, infer_schema=False).collect_schema()
-    scan = pl.scan_csv(source.data, separator=separator, infer_schema=False, schema=schema, glob=False)
+    skipped = source.header - 1
+    scan = pl.scan_csv(
+        source.data, separator=separator, infer_schema=False, schema=schema, skip_lines=skipped, glob=False
+    )
     names = {name: unescaped_name(name) for name in scan.collect_schema().names()}
     changed = {name: plain for name, plain in names.items() if plain != name}
     return scan.rename(changed) if changed else scan
@@ -44,8 +53,17 @@ def _may_have_short_rows(source: Source, separator: str, width: int) -> bool:
 
 def _header(source: Source, separator: str) -> list[str]:
     """Return the names as they are in the file: Polars renames duplicates."""
-    text = _header_text(source) or source.data
-    row = pl.scan_csv(text, has_header=False, separator=separator, infer_schema=False, n_rows=1, glob=False).collect()
+    text = _header_text(source)
+    skipped = 0 if text else max(source.header - 1, 0)
+    row = pl.scan_csv(
+        text or source.data,
+        has_header=False,
+        separator=separator,
+        infer_schema=False,
+        n_rows=1,
+        skip_lines=skipped,
+        glob=False,
+    ).collect()
     return [name or "" for name in row.row(0)] if row.height else []
 
 
@@ -57,6 +75,7 @@ def _header_text(source: Source) -> bytes | None:
     if source.compression == "zstd":
         return None
     text = text_start(source).removeprefix(BOM) + (b"\n" if has_whole_text(source) else b"")
+    text = text.split(b"\n", max(source.header - 1, 0))[-1]
     end = quotes = 0
     while (found := text.find(b"\n", end)) >= 0:
         quotes, end = quotes + text.count(b'"', end, found), found + 1
@@ -75,6 +94,9 @@ def _is_utf8(text: bytes) -> bool:
 
 def _refuse_repeated_names(source: Source, separator: str) -> None:
     twice = [name for name, times in Counter(_header(source, separator)).items() if times > 1]
-    if twice:
-        names = ", ".join(f'"{name}"' for name in twice)
-        raise InputError(f"{source.name} has more than one column named {names}; give every column its own name")
+    if not twice:
+        return
+    if (found := wrong_header(source)) is not None:
+        raise InputError(f"{source.name}: {found.what}; {found.remedy}", found.options)
+    names = ", ".join(f'"{name}"' for name in twice)
+    raise InputError(f"{source.name} has more than one column named {names}; give every column its own name")

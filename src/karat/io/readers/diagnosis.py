@@ -9,12 +9,14 @@ import zlib
 from collections import deque
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import NoReturn
 
 import polars as pl
 
 from karat.errors import InputError
-from karat.io.readers.source import Source, first_line, lines_of, open_bytes, separator_of
+from karat.io.readers.first_rows import wrong_header
+from karat.io.readers.source import Source, first_line, lines_of, open_bytes, separator_of, text_start
 
 __all__ = ["line_of_row", "long_fields", "ragged_line", "reading", "records"]
 
@@ -45,6 +47,8 @@ def reading(source: Source) -> Iterator[None]:
 def explain(source: Source, error: BaseException) -> NoReturn:
     if source.compression == "zstd" and (not source.format or isinstance(error, OSError)):
         raise InputError(f"{source.name}{_bad_zstd(str(error))}; fetch or write the file again") from error
+    if (header := wrong_header(source)) is not None and not _bad_unicode(source, str(error)):
+        raise InputError(f"{source.name}: {header.what}; {header.remedy}", header.options) from error
     for diagnose in (_binary, _bad_unicode, _bad_shape, _bad_json):
         try:
             found = diagnose(source, str(error))
@@ -52,20 +56,22 @@ def explain(source: Source, error: BaseException) -> NoReturn:
             again = "fetch or write the file again"
             raise InputError(f"{source.name} is damaged: it cannot be unpacked ({damage}); {again}") from error
         if found:
-            raise InputError(f"{source.name}{found}") from error
+            raise InputError(f"{source.name}{found}", _encoding(source) if diagnose is _bad_unicode else {}) from error
     said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     raise InputError(f"{source.name} cannot be read as {source.format.upper()}: {said}") from error
 
 
 def records(source: Source, separator: str) -> Generator[tuple[int, list[str]], None, None]:
     """Yield every record of a delimited file, the header first, with the line that it starts on."""
+    skipped = max(source.header - 1, 0)
     with open_bytes(source) as raw, long_fields():
         text = _text_lines(source, raw)
+        deque(islice(text, skipped), maxlen=0)
         reader = csv.reader(text, delimiter=separator)
-        line = 1
+        line = skipped + 1
         for record in reader:
             yield line, record
-            line = reader.line_num + 1
+            line = skipped + reader.line_num + 1
 
 
 @contextmanager
@@ -81,7 +87,7 @@ def long_fields() -> Iterator[None]:
 def line_of_row(source: Source, separator: str, row: int) -> int | None:
     """Return the line on which data row `row` (from zero) starts, or None if it cannot be found."""
     try:
-        for number, (line, _) in enumerate(records(source, separator), start=-1):
+        for number, (line, _) in enumerate(records(source, separator), start=-1 if source.header else 0):
             if number == row:
                 return line
     except (csv.Error, UnicodeError, OSError, EOFError, pl.exceptions.PolarsError):
@@ -136,8 +142,23 @@ def _bad_unicode(source: Source, said: str) -> str:
                 line.decode("utf-8")
             except UnicodeDecodeError as error:
                 found = line[error.start : error.start + 1].hex()
-                return f", line {number}: not valid UTF-8 (byte 0x{found}); save the file as UTF-8"
+                what = f", line {number}: not valid UTF-8 (byte 0x{found})"
+                name = _western(source)
+                looks = f"; it looks like {name}: say --encoding {name} (encoding= in Python), or save it as UTF-8"
+                return what + (looks if name else "; save the file as UTF-8")
     return ""
+
+
+def _encoding(source: Source) -> dict[str, str | None]:
+    return {"--encoding": found} if source.compression != "zstd" and (found := _western(source)) else {}
+
+
+def _western(source: Source) -> str:
+    """Return the name of an encoding of one byte per character that the first bytes fit, or nothing."""
+    start = text_start(source)
+    if b"\0" in start or any(byte < 32 and byte not in b"\t\r\n\f" for byte in start):
+        return ""
+    return "cp1252" if any(0x80 <= byte < 0xA0 for byte in start) else "latin-1"
 
 
 def _bad_shape(source: Source, said: str) -> str:

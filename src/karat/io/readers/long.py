@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from karat.errors import InputError
-from karat.io.readers.assemble import ReadOptions, assemble, refuse_lost_ids
+from karat.io.readers.assemble import ReadOptions, assemble, refuse_lost_ids, with_columns
 from karat.io.readers.columns import ANNOTATOR, LABEL, TASK, columns_of, find_columns
 from karat.io.readers.limits import limit, remedy_of
 from karat.io.readers.table import Opened
@@ -31,7 +31,8 @@ def read_long(
     refuse_lost_ids("task", tasks.codes, labels.codes, table.where)
     refuse_lost_ids("annotator", annotators.codes, labels.codes, table.where)
     truth = gold_truth(table, tasks, gold, options.gold, options.no_vote)
-    return assemble(tasks, annotators, labels, truth, options, table.is_text, table.where)
+    annotations = assemble(tasks, annotators, labels, truth, options, table.is_text, table.where)
+    return with_columns(annotations, opened, *chosen[:2])
 
 
 def _refuse_too_many_classes(name: str, column: Any, found: int) -> None:

@@ -14,7 +14,7 @@ from karat.io.readers.table import Opened, open_sources
 from karat.io.suffixes import READABLE
 from karat.votes.annotations import Annotations
 
-__all__ = ["by_file", "refuse_other_files"]
+__all__ = ["by_file", "file_names", "refuse_other_files"]
 
 REMEDY = "so they are not one file per annotator; add a column of annotators, or name it with --annotator NAME"
 NAMED = 5  # annotators that the warning names
@@ -24,7 +24,7 @@ def by_file(opened: Opened, task: str | None, label: str | None) -> Opened:
     """Add the annotators as a column, if there are several files with tasks and labels and without annotators."""
     columns = opened.columns
     has_votes = (task or candidates(columns, TASK)) and (label or candidates(columns, LABEL))
-    names = _names(opened.sources)
+    names = file_names(opened.sources)
     if len(names) < 2 or not has_votes or candidates(columns, ANNOTATOR):
         return opened
     listed = ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else "")
@@ -44,7 +44,7 @@ def refuse_other_files(opened: Opened, annotations: Annotations) -> None:
         raise InputError(f"{opened.name}: the files share no task, {REMEDY}")
 
 
-def _names(sources: Sequence[Source]) -> list[str]:
+def file_names(sources: Sequence[Source]) -> list[str]:
     """Return the names of the files without endings, or of their folders if the files are called alike."""
     paths = [PurePath(source.name) for source in sources]
     for names in ([_bare(path) for path in paths], [path.parent.name for path in paths]):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import zipfile
 import zlib
 from contextlib import suppress
@@ -22,6 +23,7 @@ __all__ = [
     "Source",
     "archive_members",
     "first_line",
+    "first_lines",
     "has_whole_text",
     "lines_of",
     "open_bytes",
@@ -35,6 +37,8 @@ __all__ = [
 START = 2**14  # bytes that tell what kind of file it is; they are kept for each of many files
 BOM = b"\xef\xbb\xbf"  # that some editors put in front
 GZIP_HEADER = 31  # zlib's number for data with the header of gzip
+LINES = 20  # that show the separator
+QUOTED = re.compile('"[^"]*"')
 UNUSED = "\x1f"  # a separator that hardly ever occurs, so that a line is one field
 
 
@@ -50,6 +54,8 @@ class Source:
     format: str = ""
     compression: str = ""
     annotator: str = ""  # who cast all votes of the file, if its name tells
+    separator: str = ""  # of the columns of a delimited text; empty to find it
+    header: int = 1  # the line of a delimited text with the names of the columns; 0 if there is none
     seen: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)  # what was read of the file before
 
     @property
@@ -136,11 +142,37 @@ def first_line(source: Source) -> str:
 
 
 def separator_of(source: Source) -> str:
-    """Return a tab for TSV, and a comma for CSV unless the header has semicolons or tabs but no commas."""
-    if source.format == "tsv":
-        return "\t"
-    line = first_line(source)
-    return next((mark for mark in ",;\t" if mark in line), ",")
+    """Return the separator that the user names, or the one that the first lines show."""
+    if source.separator:
+        return source.separator
+    kept = f"separator {source.header}"
+    if kept not in source.seen:
+        source.seen[kept] = _find_separator(first_lines(source, source.header), source.format)
+    found: str = source.seen[kept]
+    return found
+
+
+def first_lines(source: Source, first: int = 1) -> list[str]:
+    """Return some lines that are not blank, from line `first` on; the last of the first bytes may be cut."""
+    if source.compression == "zstd":
+        lines = [line or "" for line in lines_of(source, most=first + LINES).collect().to_series().to_list()]
+    else:
+        lines = text_start(source).removeprefix(BOM).decode(errors="replace").splitlines()
+        lines = lines if len(lines) == 1 or has_whole_text(source) else lines[:-1]
+    return [line for line in lines[max(first - 1, 0) :] if line.strip()][:LINES]
+
+
+def _find_separator(lines: list[str], format: str) -> str:
+    """Return the mark that the header has; of several, one that each line has equally often."""
+    marks = "\t,;|" if format == "tsv" else ",;\t|"
+    plain = [QUOTED.sub("", line) for line in lines] or [""]
+    counts = {mark: [line.count(mark) for line in plain] for mark in f"{marks} "}
+    found = [mark for mark in marks if counts[mark][0]]
+    steady = [mark for mark in found if len(set(counts[mark])) == 1]
+    if found:
+        return (steady or found)[0]
+    has_spaces = len(lines) > 1 and counts[" "][0] > 1 and len(set(counts[" "])) == 1
+    return " " if has_spaces else marks[0]
 
 
 def _file(source: Source) -> Path | io.BytesIO:

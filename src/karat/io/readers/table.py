@@ -113,6 +113,16 @@ class Opened:
         self._refuse_empty(len(table.frame))
         return table
 
+    def head(self, rows: int) -> list[list[Any]]:
+        """Return the values of each column in the first rows."""
+        if self.frame is not None:
+            table = self.frame.head(rows)
+            found = table.collect() if isinstance(table, nw.LazyFrame) else table
+            return [found.get_column(name).to_list() for name in self.columns]
+        with reading(self.sources[0]):
+            first = self.scans[0].head(rows).collect()
+        return [first.get_column(name).to_list() for name in self.columns]
+
     def encode(self, ids: Sequence[Any], values: Sequence[Any], watch: WatchReading | None = None) -> Table:
         """Encode these columns; files are read in batches."""
         if self.frame is not None:
@@ -200,6 +210,7 @@ def _frame_of(votes: Any) -> Any:
 def open_sources(sources: Sequence[Source]) -> Opened:
     """Open files with plain tables."""
     sources = [recognise(source) for source in sources]
+    _refuse_dialect(sources)
     scans, columns = [], []
     for number, source in enumerate(sources):
         with reading(source):
@@ -216,6 +227,13 @@ def open_sources(sources: Sequence[Source]) -> Opened:
                 "files read together must have the same columns"
             )
     return Opened(columns[0], sources=sources, scans=scans)
+
+
+def _refuse_dialect(sources: Sequence[Source]) -> None:
+    for source in sources:
+        if not source.is_delimited and (source.separator or source.header != 1):
+            kind = source.format.upper()
+            raise InputError(f"{source.name} is {kind}, which has no separator and no header line; leave them out")
 
 
 def _scan(source: Source, kinds: dict[str, Any] | None = None) -> pl.LazyFrame:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from karat.errors import InputError
-from karat.io.readers.assemble import ReadOptions, assemble, refuse_lost_ids
+from karat.io.readers.assemble import ReadOptions, assemble, refuse_lost_ids, with_columns
 from karat.io.readers.columns import RESPONDENT, TRUTH, bare_name, candidates, columns_of
 from karat.io.readers.table import Opened
-from karat.io.readers.truth import Truth, read_truth
+from karat.io.readers.truth import Truth, read_gold
 from karat.io.readers.wide import cells_of, column_names, count_cells, id_column, row_ids, with_unlabelled
 from karat.votes.annotations import Annotations
 from karat.votes.encoding import MISSING, Names
@@ -54,6 +54,7 @@ def read_transposed(
     whole = with_unlabelled(task, who, votes, items)
     annotations = assemble(*whole, truth, options, table.is_text, where)
     counted = count_cells(annotations, int((~np.isin(people.codes, keys)).sum()) * len(columns))
+    counted = with_columns(counted, opened, None, by_annotator)
     return replace(counted, never_voted=_without_truth(counted.never_voted))
 
 
@@ -85,9 +86,7 @@ def _without_truth(names: Names) -> Names:
 def _truth(task: Coded, labels: Coded, is_truth: Any, options: ReadOptions, name: str) -> Truth | None:
     """Return the truths of a row of the table, or of another source."""
     if options.gold is not True:
-        return (
-            None if options.gold is None or options.gold is False else read_truth(options.gold, missing=options.no_vote)
-        )
+        return None if options.gold is None or options.gold is False else read_gold(options.gold, options.no_vote)
     told = np.flatnonzero(is_truth & (labels.codes != MISSING))
     if not told.size:
         raise InputError(f"{name} has no row called gold or truth; give a file of truths (--gold FILE)")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,8 +12,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from karat.errors import InputError, KaratWarning
-from karat.io.readers.columns import LABEL, TASK, TRUTH, candidates, columns_of, find_columns, the_only, truth_columns
-from karat.io.readers.table import Table, open_table
+from karat.io.readers.columns import (
+    LABEL,
+    TASK,
+    TRUTH,
+    Role,
+    candidates,
+    columns_of,
+    find_columns,
+    the_only,
+    truth_columns,
+)
+from karat.io.readers.table import Opened, Table, open_table
+from karat.io.readers.unclear import explained
 from karat.results.data import ResultData
 from karat.votes.annotations import Annotations, warn_of_unused_gold
 from karat.votes.encoding import MISSING, Codes, Names
@@ -29,6 +41,7 @@ __all__ = [
     "gold_column",
     "gold_truth",
     "match_truth",
+    "read_gold",
     "read_truth",
     "warn_of_gold_classes",
     "warn_of_gold_tasks",
@@ -79,18 +92,56 @@ def read_truth(
     InputError
         If the truths cannot be read, or if a task has several.
     """
+    return _read(truth, {TASK: task, LABEL: label}, missing, "truth-")
+
+
+def read_gold(gold: Any, missing: Sequence[Any] | None = None) -> Truth:
+    """Read gold truths. No option names the columns of their file."""
+    return _read(gold, {TASK: None, LABEL: None}, missing, "")
+
+
+def _read(truth: Any, columns: dict[Role, str | None], missing: Sequence[Any] | None, prefix: str) -> Truth:
+    """Read truths. `prefix` is that of the options that name the columns."""
     if isinstance(truth, Truth):
         return truth
     if isinstance(truth, GoldColumn):
         raise InputError(f'a column cannot hold the gold of such a file, but "{truth}" was named; leave it out')
     if isinstance(truth, Mapping) or (hasattr(truth, "items") and not hasattr(truth, "columns")):
         return _of_pairs(list(truth.items()), missing)
-    opened = open_table(truth)
-    role = TRUTH if label is None and truth_columns(opened.columns) else LABEL
-    with columns_of(opened.name):
-        by_task, by_truth = find_columns(opened.columns, {TASK: task, role: label})
+    with _own_options():
+        return _of_table(open_table(truth), columns, missing, prefix)
+
+
+def _is_own_output(columns: Sequence[Any]) -> bool:
+    """Return whether Karat wrote this table: its first column is that of the tasks, whatever it is called."""
+    return list(columns[1:5]) == ["label", "confidence", "n_votes", "tied"]
+
+
+@contextmanager
+def _own_options() -> Iterator[None]:
+    """Take from an error the options that concern the votes and not the truths."""
+    try:
+        yield
+    except InputError as error:
+        error.options = {name: value for name, value in error.options.items() if name.startswith("--truth")}
+        raise
+
+
+def _of_table(opened: Opened, columns: dict[Role, str | None], missing: Sequence[Any] | None, prefix: str) -> Truth:
+    role = TRUTH if columns[LABEL] is None and truth_columns(opened.columns) else LABEL
+    wanted = {_with_option(TASK, prefix): columns[TASK], _with_option(role, prefix): columns[LABEL]}
+    if _is_own_output(opened.columns) and columns[TASK] is None and not candidates(opened.columns, TASK):
+        wanted[_with_option(TASK, prefix)] = opened.columns[0]
+    with explained(opened), columns_of(opened.name):
+        by_task, by_truth = find_columns(opened.columns, wanted)
     table = opened.encode([by_task], [by_truth])
     return one_per_task(table, table.ids(by_task), by_truth, missing)
+
+
+def _with_option(role: Role, prefix: str) -> Role:
+    name = "truth" if role is LABEL else role.name
+    shown = f"truth gold ground_truth {role.shown}" if role is LABEL else role.shown
+    return replace(role, name=name, option=f"{prefix}{role.option}" if prefix else "", shown=shown)
 
 
 def one_per_task(table: Table, tasks: Coded, column: Any, missing: Sequence[Any] | None) -> Truth:
@@ -134,7 +185,7 @@ def gold_truth(table: Table, tasks: Coded, column: Any, gold: Any, missing: Sequ
     """Return the gold truths, from a column of the votes' own table or from another source."""
     if column is not None:
         return one_per_task(table, tasks, column, missing)
-    return None if gold is None or gold is False else read_truth(gold, missing=missing)
+    return None if gold is None or gold is False else read_gold(gold, missing)
 
 
 def gold_codes(
@@ -259,7 +310,7 @@ def _warn_of_unknown(tasks: list[Any], of_file: str) -> None:
 
 def with_gold(annotations: Annotations, gold: Any) -> Annotations:
     """Return the annotations with these gold truths instead of their own."""
-    tasks, truths = map(to_list, read_truth(gold))
+    tasks, truths = map(to_list, read_gold(gold))
     key = make_key(tasks, truths, annotations.task_names, annotations.class_names)
     if key.n_unvoted:
         raise InputError(

@@ -11,8 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.errors import InputError
-from karat.io.readers.assemble import ReadOptions, assemble, refuse_lost_ids
-from karat.io.readers.columns import ANNOTATOR, WIDE_TASK, Role, columns_of, find_column, named_column, truth_columns
+from karat.io.readers.assemble import ReadOptions, assemble, refuse_lost_ids, with_columns
+from karat.io.readers.columns import (
+    ANNOTATOR,
+    LABEL,
+    WIDE_TASK,
+    Role,
+    bare_name,
+    columns_of,
+    find_column,
+    listed,
+    named_column,
+    truth_columns,
+)
+from karat.io.readers.shapes import plain_columns, say_aside
 from karat.io.readers.table import Loaded, Opened, row_numbers
 from karat.io.readers.truth import gold_column, gold_truth
 from karat.votes.annotations import Annotations
@@ -36,8 +48,11 @@ def read_wide(
     with columns_of(opened.name):
         gold = gold_column(options.gold, opened.columns)
         opened, by_task = id_column(opened, WIDE_TASK, task, {gold})
-        columns = _annotator_columns(opened.columns, annotators, {by_task, gold})
+        columns = _named_columns(opened.columns, annotators, {by_task, gold})
     table = opened.load([column for column in [by_task, *columns, gold] if column is not None], [by_task])
+    if annotators is None:
+        with columns_of(opened.name):
+            columns = _annotator_columns(table, opened, columns, by_task)
     tasks = row_ids(table, by_task)
     cells, row, column = cells_of(table, columns)
     labels = votes_in(cells, options.no_vote, is_wide=options.classes is None)
@@ -52,7 +67,7 @@ def read_wide(
         Coded(tasks.codes[row], tasks.names), Coded(names.codes[column], names.names), labels, tasks
     )
     annotations = assemble(*whole, truth, options, table.is_text, where)
-    return count_cells(annotations, len(table.frame) * len(columns))
+    return with_columns(count_cells(annotations, len(table.frame) * len(columns)), opened, by_task, None)
 
 
 def id_column(opened: Opened, role: Role, name: str | None, others: set[Any]) -> tuple[Opened, Any]:
@@ -67,7 +82,8 @@ def id_column(opened: Opened, role: Role, name: str | None, others: set[Any]) ->
     return replace(opened, frame=nw.from_native(native), columns=list(native.columns)), native.columns[0]
 
 
-def _annotator_columns(columns: list[Any], chosen: str | Sequence[str] | None, others: set[Any]) -> list[Any]:
+def _named_columns(columns: list[Any], chosen: str | Sequence[str] | None, others: set[Any]) -> list[Any]:
+    """Return the columns of the annotators that the user names, or all columns that may be theirs."""
     if chosen is not None:
         wanted = [chosen] if isinstance(chosen, str) else chosen
         return [named_column(columns, name, ANNOTATOR) for name in wanted]
@@ -75,6 +91,22 @@ def _annotator_columns(columns: list[Any], chosen: str | Sequence[str] | None, o
     found = [column for column in columns if column not in others]
     if not found:
         raise InputError(f"no column is left for an annotator among {', '.join(map(str, columns))}")
+    return found
+
+
+def _annotator_columns(table: Loaded, opened: Opened, columns: list[Any], by_task: Any) -> list[Any]:
+    """Leave aside row numbers, ids and texts. Refuse a long table, whose annotators would become votes."""
+    found = plain_columns(table, columns, by_task)
+    voting = set(found)
+    aside = [column for column in columns if column not in voting]
+    people = [column for column in columns if bare_name(column) in ANNOTATOR.words]
+    has_labels = any(bare_name(column) in LABEL.words for column in columns)
+    if people and (has_labels or people[0] in aside):
+        text = f"the column {listed(people[:1])} names annotators, so this is no wide table; leave --wide out"
+        raise InputError(f"{text} (wide= in Python)", {"--wide": None})
+    if not found:
+        raise InputError(f"no column is left for an annotator; {listed(aside)} hold ids or texts")
+    say_aside(opened.name, False, found, aside)
     return found
 
 

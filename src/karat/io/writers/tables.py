@@ -1,4 +1,4 @@
-"""Data frames, whole or in pieces -> CSV, TSV, JSONL (each also gzipped) and Parquet."""
+"""Data frames, whole or in pieces -> CSV, TSV, JSONL (each also gzipped), Parquet and Excel."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from karat.errors import InputError, OutputError
 from karat.io.formulas import ESCAPE, escaped
 from karat.io.suffixes import TEXT, WRITABLE
+from karat.io.writers.workbook import write_workbook
 from karat.system.files import STANDARD_OUTPUT, print_bytes, replacing
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ GZIP = 31  # zlib's number for a stream with the header and the checksum of gzip
 
 
 def write_frame(frame: Any, path: str | os.PathLike[str], *, escape_formulas: bool | None = None) -> None:
-    """Write a data frame of any library as CSV, TSV, JSONL or Parquet, as the extension says.
+    """Write a data frame of any library as CSV, TSV, JSONL, Parquet or XLSX, as the extension says.
 
     Parameters
     ----------
@@ -59,14 +60,17 @@ def write_labels(
     probabilities: bool = False,
     escape_formulas: bool | None = None,
 ) -> None:
-    """Write the table of `Result.labels` piece by piece, without holding all of it in memory.
+    """Write the labels piece by piece, without holding all of them in memory.
+
+    The file has the columns of `Result.labels` and `is_gold`. The column of the tasks keeps the name that it has in the
+    votes, and tasks are in their natural order (t2 before t10).
 
     Parameters
     ----------
     result : Result
         The labels.
     path : str or Path
-        The file to write: CSV, TSV, JSONL or Parquet, as the extension says; "-" is CSV on standard output.
+        The file to write: CSV, TSV, JSONL, Parquet or XLSX, as the extension says; "-" is CSV on standard output.
     probabilities : bool, default False
         Add a column per class with its probability.
     escape_formulas : bool, optional
@@ -83,7 +87,8 @@ def write_labels(
     from karat.results.tables import labels_pieces
 
     check_table_path(path)
-    write_pieces(labels_pieces(result, probabilities=probabilities), path, escape_formulas=escape_formulas)
+    pieces = labels_pieces(result, probabilities=probabilities, for_users=True)
+    write_pieces(pieces, path, escape_formulas=escape_formulas)
 
 
 def write_pieces(
@@ -104,6 +109,9 @@ def write_pieces(
         if kind == "parquet":
             _sink_parquet(pieces, temporary)
             return
+        if kind == "xlsx":
+            write_workbook(pieces, temporary)
+            return
         with temporary.open("wb") as file:
             for data in _packed(_texts(pieces, kind)) if is_packed else _texts(pieces, kind):
                 file.write(data)
@@ -117,7 +125,7 @@ def check_table_path(path: str | os.PathLike[str]) -> tuple[str, bool]:
     is_packed = suffixes[-1:] == [".gz"]
     suffix = (suffixes[:-1] if is_packed else suffixes)[-1:]
     kind = WRITABLE.get(suffix[0], "") if suffix else ""
-    if not kind or (is_packed and kind == "parquet"):
+    if not kind or (is_packed and kind not in TEXT):
         known = ", ".join([*WRITABLE, *(f"{suffix}.gz" for suffix in WRITABLE if WRITABLE[suffix] in TEXT)])
         raise InputError(f"{path} has no extension that Karat writes; use one of {known}")
     shown = os.fsencode(path).decode(errors="backslashreplace")

@@ -1,6 +1,6 @@
 // PTBCC with few classes: the GPU version of karat/kernels/ptbcc.py, with its equations and names. Compiled for K
-// classes and D prototypes besides the first, so that all data of a task stay in registers: cells are sorted by class,
-// so a loop over the classes accesses them with constant indices.
+// classes and D prototypes besides the first, so that the sums of a thread stay in registers, and what it keeps for the
+// class of a vote in shared memory.
 //
 // Arithmetic is float32. Each thread sums over its tasks in float32, each block sums these in float64 in a fixed
 // order, and the host sums over the blocks. Sums by annotator are fixed-point integers, for which the order does not
@@ -46,46 +46,60 @@ sweep(unsigned n_tasks, const unsigned *__restrict__ task_ptr, const unsigned *_
     for (int n = threadIdx.x; n < K; n += THREADS) tau_of[n] = log_tau[n];
     __syncthreads();
 
+    // Per thread, since the class of a vote is no constant: q and the sum of theta for each class, and its votes.
+    __shared__ float q_of[K * OTHERS][THREADS], theta_of[K * OTHERS][THREADS], votes_of[K][THREADS];
+    const unsigned me = threadIdx.x;
+
     float tau_sum[K] = {}, total_sum[K * K] = {}, confusion_sum[K * OTHERS * K] = {}, moved = 0.0f;
     double norm_sum = 0.0, entropy_sum = 0.0;
     for EACH_TASK(i, n_tasks) {
-        float p[K], score[K], votes[K], theta[K * OTHERS], task_entropy = 0.0f;
+        float p[K], score[K], task_entropy = 0.0f;
 #pragma unroll
         for (int k = 0; k < K; ++k) p[k] = phi[(size_t)i * K + k], score[k] = tau_of[k];
-        unsigned c = task_ptr[i], end = task_ptr[i + 1];
 #pragma unroll
         for (int l = 0; l < K; ++l) {
-            votes[l] = 0.0f;
+            votes_of[l][me] = 0.0f;
 #pragma unroll
-            for (int d = 0; d < D; ++d) theta[l * D + d] = 0.0f;
-            if (c < end && cell_class[c] == l) {
-                float q[OTHERS], share[OTHERS];
+            for (int d = 0; d < D; ++d) {
+                float q = 0.0f;
 #pragma unroll
-                for (int d = 0; d < D; ++d) {
-                    q[d] = 0.0f;
+                for (int k = 0; k < K; ++k) q += p[k] * diff_of[(l * D + d) * K + k];
+                q_of[l * D + d][me] = q;
+                theta_of[l * D + d][me] = 0.0f;
+            }
+        }
+        unsigned c = task_ptr[i], vote = cell_ptr[c], last = cell_ptr[task_ptr[i + 1]], next = vote;
+        for (int l = 0; vote < last; ++vote) {  // one loop, so that all threads of a warp are at a vote
+            if (vote == next) {
+                l = cell_class[c];
+                next = cell_ptr[++c];
+                votes_of[l][me] = next - vote;
+            }
+            float q[OTHERS], share[OTHERS];
+            size_t j = annotator[vote];
 #pragma unroll
-                    for (int k = 0; k < K; ++k) q[d] += p[k] * diff_of[(l * D + d) * K + k];
-                }
-                unsigned vote = cell_ptr[c], last = cell_ptr[c + 1];
-                votes[l] = last - vote;
-                ++c;
-                for (; vote < last; ++vote) {
-                    size_t j = annotator[vote];
-                    task_entropy += weigh(log_odds_pi + j * D, q, share);
+            for (int d = 0; d < D; ++d) q[d] = q_of[l * D + d][me];
+            task_entropy += weigh(log_odds_pi + j * D, q, share);
 #pragma unroll
-                    for (int d = 0; d < D; ++d) {
-                        theta[l * D + d] += share[d];
-                        atomicAdd(pi + j * D + d, (Fixed)(share[d] * ONE));
-                    }
-                }
+            for (int d = 0; d < D; ++d) {
+                theta_of[l * D + d][me] += share[d];
+                atomicAdd(pi + j * D + d, (Fixed)(share[d] * ONE));
+            }
+        }
+        float votes[K], theta[K * OTHERS];
 #pragma unroll
-                for (int d = 0; d < D; ++d) task_entropy -= theta[l * D + d] * q[d];
+        for (int l = 0; l < K; ++l) {
+            votes[l] = votes_of[l][me];
 #pragma unroll
-                for (int k = 0; k < K; ++k) {
-                    score[k] += votes[l] * base_of[l * K + k];
+            for (int d = 0; d < D; ++d) {
+                theta[l * D + d] = theta_of[l * D + d][me];
+                task_entropy -= theta[l * D + d] * q_of[l * D + d][me];
+            }
 #pragma unroll
-                    for (int d = 0; d < D; ++d) score[k] += theta[l * D + d] * diff_of[(l * D + d) * K + k];
-                }
+            for (int k = 0; k < K; ++k) {
+                score[k] += votes[l] * base_of[l * K + k];
+#pragma unroll
+                for (int d = 0; d < D; ++d) score[k] += theta[l * D + d] * diff_of[(l * D + d) * K + k];
             }
         }
         entropy_sum += task_entropy;

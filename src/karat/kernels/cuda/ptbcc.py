@@ -14,6 +14,7 @@ __all__ = ["launch", "start", "sweep"]
 Floats = NDArray[np.float64]
 
 MAX_FEW_CLASSES = 10  # whose sums a thread can hold
+SHARED_BYTES = 40_000  # of the shared memory that every device has
 
 
 def start(
@@ -76,7 +77,7 @@ def launch(votes: tuple[Any, ...], parameters: list[Any], phi: Any) -> tuple[Any
     by_annotator, change = cp.zeros(log_odds_pi.shape, dtype=np.uint64), cp.zeros(1, dtype=np.uint32)
     sums = cp.zeros((rows, n_classes + base.size + diff.size + 2))
     arguments = [np.uint32(len(phi)), *votes, *parameters, phi, by_annotator, change, sums]
-    if n_classes > MAX_FEW_CLASSES:
+    if not _is_few(n_classes, n_others):
         arguments.append(cp.empty((len(votes[2]), n_others), dtype=np.float32))  # theta of every cell
     kernel((blocks,), (THREADS,), tuple(arguments))
     return by_annotator, change, sums
@@ -84,10 +85,16 @@ def launch(votes: tuple[Any, ...], parameters: list[Any], phi: Any) -> tuple[Any
 
 def _kernel(name: str, n_classes: int, n_others: int, cell_class: Any, phi: Any) -> tuple[Any, int, int]:
     """Return the kernel, its number of blocks, and the number of rows of sums that it writes."""
-    few, blocks = n_classes <= MAX_FEW_CLASSES, grid(len(phi))
+    few, blocks = _is_few(n_classes, n_others), grid(len(phi))
     files = ("ptbcc.cuh", "ptbcc.cu" if few else "ptbcc_many.cu")
     kernel = compiled(files, name, fast=True, K=n_classes, D=n_others, **types_of(cell_class, phi))
     return kernel, blocks, blocks if few else 1
+
+
+def _is_few(n_classes: int, n_others: int) -> bool:
+    """Return whether registers and shared memory can hold what a thread keeps for every class."""
+    per_thread = 4 * n_classes * (2 * n_others + 1)
+    return n_classes <= MAX_FEW_CLASSES and per_thread * THREADS <= SHARED_BYTES
 
 
 def _share_out(sums: Floats, arrays: tuple[Floats, ...]) -> Floats:

@@ -8,6 +8,7 @@ from typing import Any
 
 from karat.errors import InputError
 from karat.report.charts import pictures, words
+from karat.report.charts.judges import judge_charts
 from karat.report.charts.matrices import matrix_spec
 from karat.report.charts.render import image
 from karat.report.charts.style import Spec
@@ -101,7 +102,7 @@ def draw_annotator(result: ResultData, name: Any) -> Drawn:
 
 
 def drawn(view: View) -> dict[str, Drawn]:
-    """Draw all charts of the report: those of DRAWN, each prototype, and the matrix of an annotator."""
+    """Draw all charts of the report: those of DRAWN, each prototype, the matrix of an annotator, those of judges."""
     charts = {kind: draw(view, kind) for kind in DRAWN if kind != "prototypes"}
     if view.prototypes is not None:
         for one in view.prototypes.prototypes:
@@ -110,4 +111,6 @@ def drawn(view: View) -> dict[str, Drawn]:
     if (found := view.annotators.confusions) is not None:
         spec = matrix_spec(found.matrices[0], found.classes)
         charts["annotator"] = Drawn("How one annotator votes", "", spec)
+    if view.judges is not None:
+        charts |= {name: Drawn(*chart) for name, chart in judge_charts(view.judges).items()}
     return charts

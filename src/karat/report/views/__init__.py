@@ -12,6 +12,7 @@ from typing import Any
 from karat.io.readers import match_truth
 from karat.report.views.annotators import Annotators, annotators
 from karat.report.views.classes import Classes, classes
+from karat.report.views.judges import Judges
 from karat.report.views.prototypes import Prototypes, prototypes
 from karat.report.views.quality import Quality, quality
 from karat.report.views.reading import Reading, reading
@@ -35,9 +36,17 @@ class View:
     classes: Classes
     trust: Trust
     record: Record
+    judges: Judges | None = None  # of a log of LLM judges
 
 
-def view(result: ResultData, truth: Any = None, *, title: str = "Labels", command: str | None = None) -> View:
+def view(
+    result: ResultData,
+    truth: Any = None,
+    *,
+    title: str = "Labels",
+    command: str | None = None,
+    judges: Judges | None = None,
+) -> View:
     """Return everything that the report shows. `truth` is what `karat.io.readers.match_truth` takes."""
     key = None if truth is None else match_truth(result, truth)
     judgement = judge(result, key)
@@ -52,4 +61,5 @@ def view(result: ResultData, truth: Any = None, *, title: str = "Labels", comman
         classes=classes(result),
         trust=trust_of(judgement),
         record=record(result, command),
+        judges=judges,
     )

@@ -29,7 +29,7 @@ def long(*labels: Any, tasks: str = "t") -> Mapping[str, bytes]:
 
 
 def wide(*rows: str) -> Mapping[str, bytes]:
-    return {"v.csv": "\n".join(["task,ann,bob,eve", *rows, ""]).encode()}
+    return {"v.csv": "\n".join(["task,rater1,rater2,rater3", *rows, ""]).encode()}
 
 
 def as_json(value: Any, name: str = "v.json") -> Mapping[str, bytes]:

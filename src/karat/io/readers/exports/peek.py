@@ -170,7 +170,7 @@ def _first_rows(source: Source) -> list[tuple[str, ...]]:
     """Return the header and the next rows, out of the first bytes where these hold one row more."""
     separator = separator_of(source)
     if source.compression != "zstd":
-        start = Source(source.name, text_start(source))
+        start = Source(source.name, text_start(source), header=source.header)
         with suppress(csv.Error, UnicodeDecodeError):
             rows = _rows_of(start, separator, ROWS + 2)
             if len(rows) == ROWS + 2 or has_whole_text(source):

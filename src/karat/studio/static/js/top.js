@@ -46,6 +46,6 @@ function jobPill(project) {
   const job = project.job;
   if (!isActive(job)) return null;
   const step = job.steps.at(-1);
-  const words = job.kind === "read" ? `reading ${number(job.rows)} rows` : step ? `iteration ${step[0]}` : "starting";
+  const words = job.kind === "read" ? `reading ${number(job.rows)} rows` : job.message || (step ? `iteration ${step[0]}` : "starting");
   return h("a", { class: "pill", href: `#/p/${project.id}/${job.kind === "read" ? "columns" : "method"}` }, h("span", { class: "spin" }), words);
 }

@@ -1,0 +1,140 @@
+"""What a judge said, as one of a few meanings: the first answer, the second, a tie, a class, or a failed call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from enum import IntEnum
+from typing import Any
+
+__all__ = ["FAILURES", "Meaning", "class_of", "failure_of", "is_clearly_pairwise", "meaning_of", "number_of"]
+
+
+class Meaning(IntEnum):
+    """The meaning of a pairwise verdict. FIRST and SECOND are positions, SIDE_A and SIDE_B the systems of the row."""
+
+    FIRST = 0
+    SECOND = 1
+    TIE = 2
+    SIDE_A = 3
+    SIDE_B = 4
+    ERROR = 10
+    REFUSAL = 11
+    UNREADABLE = 12
+    EMPTY = 13
+
+
+FAILURES = {
+    Meaning.ERROR: "error",
+    Meaning.REFUSAL: "refusal",
+    Meaning.UNREADABLE: "unreadable",
+    Meaning.EMPTY: "empty",
+}
+
+THING = r"(?:answer|response|assistant|option|output|candidate|text|completion|summary|choice|position|item)"
+WORDS = {
+    Meaning.FIRST: rf"a|1|1\.0|first|left|{THING} ?(?:a|1|one)|(?:the )?first {THING}|a ?>+ ?b|a is better",
+    Meaning.SECOND: rf"b|2|2\.0|second|right|{THING} ?(?:b|2|two)|(?:the )?second {THING}|b ?>+ ?a|a ?<+ ?b|"
+    r"b is better",
+    Meaning.TIE: r"tie|ties|tied|draw|equal|equally good|same|both|neither|even|c|0|0\.0|1\.5|0\.5|a ?=+ ?b|b ?=+ ?a|"
+    r"tie ?\(.*|both ?bad|no preference|toss ?up",
+    Meaning.SIDE_A: r"(?:model|system|generator|player|contestant)[ _]?(?:a|1)|win|wins|won|model|candidate",
+    Meaning.SIDE_B: r"(?:model|system|generator|player|contestant)[ _]?(?:b|2)|lose|loses|lost|loss|baseline|reference",
+}
+PATTERNS = {meaning: re.compile(pattern) for meaning, pattern in WORDS.items()}
+CLEAR = re.compile(  # words that no class of a pointwise question would be
+    rf"first|second|tie|tied|draw|{THING} ?[ab]|(?:the )?(?:first|second) {THING}|[ab] ?[<>=]+ ?[ab]|"
+    r"(?:model|system)[ _]?[ab12]|win|wins|lose|loses|loss|tie ?\(.*"
+)
+# The verdict inside a longer text. The last match counts, because judges reason first.
+MARKED = (
+    re.compile(r"\[\[\s*([^\[\]]{1,40}?)\s*\]\]"),
+    re.compile(r"<(?:verdict|answer|decision|score)>\s*([^<]{1,40}?)\s*</", re.IGNORECASE),
+    re.compile(
+        r'"(?:verdict|winner|decision|preference|choice|answer|score|rating|label)"\s*:\s*"?([^",}\n]{1,40})', re.I
+    ),
+    re.compile(
+        r"(?:final\s+)?(?:verdict|winner|decision|preference|choice|score|rating|grade|judge?ment)\s*(?:is|:|=)\s*"
+        r"\**\s*([^\n.,;]{1,40})",
+        re.IGNORECASE,
+    ),
+)
+REFUSAL = re.compile(
+    r"\bi(?:'m| am)? ?(?:cannot|can't|can not|won't|will not|am unable|unable|not able|must decline|decline)\b|"
+    r"\brefus(?:e|ed|al)\b|\bas an ai\b|\b(?:i'm|i am) sorry\b|^sorry\b|\bcontent[ _]?(?:filter|policy)\b",
+    re.IGNORECASE,
+)
+ERROR = re.compile(
+    r"^\W*(?:api[ _]?)?(?:error|exception|failed to|failure:|timeout|time-?out|traceback|http ?[45]\d\d)\b|"
+    r"\btimed out\b|\brate[ _]?limit|\b(?:timeout|api|connection|server) ?error\b|\b(?:call|request) failed\b|"
+    r"\boverloaded\b|^\$error\$$",
+    re.IGNORECASE,
+)
+NUMBER = re.compile(r"([+-]?\d+(?:\.\d+)?)(?:\s*(?:/|out of)\s*\d+)?")
+NO_ERROR = {"", "none", "null", "nan", "false", "0", "ok", "success", "succeeded", "completed", "done", "no", "200"}
+NOTHING = {"", "none", "null", "nan", "n/a", "na", "#n/a", "-", "?"}
+LONGEST_CLASS, MOST_WORDS = 40, 5  # longer pointwise verdicts are text that hides its verdict
+
+
+def failure_of(error: str | None) -> bool:
+    """Return whether the text of an error or status column says that the call failed."""
+    return error is not None and error.strip().casefold() not in NO_ERROR
+
+
+def meaning_of(text: str | None) -> Meaning:
+    """Return what a pairwise verdict means."""
+    if text is None or text.strip().casefold() in NOTHING:
+        return Meaning.EMPTY
+    for said in _candidates(text):
+        for meaning, pattern in PATTERNS.items():
+            if pattern.fullmatch(said):
+                return meaning
+        if (number := number_of(said)) is not None and 1 < number < 2:  # AlpacaEval: 1 is the first, 2 the second
+            return Meaning.FIRST if number < 1.5 else Meaning.SECOND
+    return _failed(text)
+
+
+def class_of(text: str | None) -> str | Meaning:
+    """Return the class that a pointwise verdict names, in lower case, or how the call failed."""
+    if text is None or text.strip().casefold() in NOTHING:
+        return Meaning.EMPTY
+    said = next(iter(_candidates(text)), "")
+    failed = _failed(text)
+    if failed != Meaning.UNREADABLE and said == _plain(text):
+        return failed
+    if not said or len(said) > LONGEST_CLASS or len(said.split()) > MOST_WORDS:
+        return failed
+    return said
+
+
+def number_of(text: str) -> float | None:
+    """Return the number that a pointwise verdict is, as in 4, 4.0 and 4/5."""
+    found = NUMBER.fullmatch(text)
+    return float(found[1]) if found else None
+
+
+def is_clearly_pairwise(texts: Iterable[str]) -> bool:
+    """Return whether verdicts speak of a first or second answer, a tie or a win, as classes would not."""
+    return any(CLEAR.fullmatch(said) for text in texts for said in _candidates(text))
+
+
+def _candidates(text: str) -> Iterable[str]:
+    """Yield what may be the verdict: the marked part of the text, then the whole text."""
+    if len(text) <= 2:
+        yield text.casefold()
+        return
+    for pattern in MARKED:
+        if found := pattern.findall(text):
+            yield _plain(found[-1])
+    yield _plain(text)
+
+
+def _plain(text: Any) -> str:
+    """Remove case, quotes, brackets, asterisks and final points."""
+    return " ".join(str(text).casefold().strip(" \t\r\n\"'`*[](){}<>.,:;!").split())
+
+
+def _failed(text: str) -> Meaning:
+    if ERROR.search(text[:300]):
+        return Meaning.ERROR
+    return Meaning.REFUSAL if REFUSAL.search(text) else Meaning.UNREADABLE

@@ -1,0 +1,62 @@
+"""Make small tables of votes and of other things, always the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any
+
+__all__ = ["Row", "crowd", "joined", "lines", "long_rows", "not_votes", "table", "wide_rows"]
+
+Row = Sequence[Any]
+CLASSES = ("cat", "dog", "bird")
+
+
+def joined(rows: Sequence[Row], separator: str = ",") -> str:
+    """Write rows as text. Cells with the separator are quoted."""
+    return "".join(separator.join(_cell(cell, separator) for cell in row) + "\n" for row in rows)
+
+
+def table(rows: Sequence[Row], separator: str = ",") -> bytes:
+    return joined(rows, separator).encode()
+
+
+def lines(rows: Sequence[Row]) -> bytes:
+    """Write rows as JSON Lines; the first row has the names."""
+    return "".join(json.dumps(dict(zip(rows[0], row, strict=True))) + "\n" for row in rows[1:]).encode()
+
+
+def crowd(
+    n_annotators: int = 3, n_tasks: int = 12, classes: Sequence[Any] = CLASSES, right: float = 0.8, seed: int = 0
+) -> list[list[Any]]:
+    """Return the vote of each annotator (column) on each task (row)."""
+    random = Random(seed)
+    truths = [random.choice(classes) for _ in range(n_tasks)]
+    return [
+        [truth if random.random() < right else random.choice(classes) for _ in range(n_annotators)] for truth in truths
+    ]
+
+
+def wide_rows(names: Sequence[str], task: str = "id", **how: Any) -> list[list[Any]]:
+    votes = crowd(len(names), **how)
+    return [[task, *names], *([f"t{number}", *row] for number, row in enumerate(votes, 1))]
+
+
+def long_rows(header: Row = ("task", "worker", "label"), **how: Any) -> list[list[Any]]:
+    votes = crowd(**how)
+    return [
+        list(header),
+        *([f"t{t}", f"w{w}", label] for t, row in enumerate(votes, 1) for w, label in enumerate(row, 1)),
+    ]
+
+
+def not_votes(header: Row, make: Callable[[Random], Row], rows: int = 12, seed: int = 1) -> bytes:
+    """Return a table with an id in front of what `make` returns for each row."""
+    random = Random(seed)
+    return table([header, *([number, *make(random)] for number in range(1, rows + 1))])
+
+
+def _cell(cell: Any, separator: str) -> str:
+    text = "" if cell is None else str(cell)
+    return f'"{text}"' if separator in text or "\n" in text else text

@@ -1,0 +1,67 @@
+"""Whoever waits for the compiler is told so once: in the log, if no display is open."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from karat.kernels import compiling
+from karat.kernels.compiling import COMPILING, Watch
+
+SCRIPT = """
+import karat
+from karat.kernels import compiling
+compiling.SECONDS_BEFORE_LOG = 0.01
+votes = karat.Annotations.from_arrays([1, 1, 2, 2], list("abab"), list("xyxx"))
+karat.aggregate(votes, "mv")
+karat.aggregate(votes, "ds")
+"""
+
+
+def test_a_script_is_told_once_when_it_compiles_and_not_again(tmp_path: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    first, second = (
+        subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True)
+        for _ in range(2)
+    )
+    assert first.stderr == f"karat: {COMPILING}\n"
+    assert second.stderr == ""
+
+
+def compile_for(watch: Watch, seconds: float) -> None:
+    watch.start()
+    watch.start()  # a kernel that the first one calls
+    watch.end()
+    time.sleep(seconds)
+    watch.end()
+
+
+def test_many_short_compilations_count_together(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiling, "SECONDS_BEFORE_LOG", 0.3)
+    caplog.set_level(logging.WARNING, "karat")
+    watch = Watch()
+    compile_for(watch, 0.0)
+    assert caplog.messages == []
+    for _ in range(6):
+        compile_for(watch, 0.1)
+    assert caplog.messages == [f"karat: {COMPILING}"]
+
+
+def test_the_log_is_silent_where_a_display_is_open(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiling, "SECONDS_BEFORE_LOG", 0.01)
+    caplog.set_level(logging.WARNING, "karat")
+    shown: list[str] = []
+    with compiling.compiling(shown.append):
+        compile_for(Watch(), 0.1)
+    assert set(shown) == {COMPILING}
+    assert caplog.messages == []

@@ -1,0 +1,149 @@
+"""Few votes are processed by NumPy, many by compiled kernels: the arrays are the same to the bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import karat
+from karat.api.result import Result
+from karat.engines import blocks
+from karat.kernels import few_votes
+from karat.kernels.labels import decide
+from karat.kernels.lookup import first_rows
+from karat.kernels.sort_votes import count, renumber
+from karat.kernels.votes import agreement, outvoted, vote_shares
+from karat.votes.annotations import Annotations, Repeated
+from karat.votes.encoding import encode
+
+RNG = np.random.default_rng(5)
+N = 3000
+
+
+@pytest.fixture
+def both(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], tuple[Any, Any]]:
+    """Call a function with NumPy, then with compiled kernels."""
+
+    def call(function: Callable[[], Any]) -> tuple[Any, Any]:
+        few = function()
+        monkeypatch.setattr(few_votes, "MAX_VOTES", -1)
+        many = function()
+        monkeypatch.undo()
+        return few, many
+
+    return call
+
+
+def same(few: Any, many: Any) -> None:
+    for one, other in zip(few, many, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+
+
+def votes(n_classes: int, repeated: Repeated = "first", missing: bool = False) -> Annotations:
+    rng = np.random.default_rng(n_classes)
+    task, annotator = rng.integers(0, N // 12, N, dtype=np.int32), rng.integers(0, 40, N, dtype=np.int32) * 2
+    label = rng.integers(-1 if missing else 0, n_classes, N, dtype=np.int32)
+    known = np.arange(0, N // 12, 7, dtype=np.int32)
+    gold = known, rng.integers(0, n_classes, len(known), dtype=np.int32)
+    names = (np.arange(n) for n in (N // 12, 80, n_classes))
+    return Annotations.from_codes(task, annotator, label, *names, gold=gold, repeated=repeated)
+
+
+@pytest.mark.parametrize("repeated", ["first", "last", "all"])
+@pytest.mark.parametrize("n_classes", [1, 3, 300])
+def test_sorted_votes(both: Any, n_classes: int, repeated: Repeated) -> None:
+    few, many = both(lambda: votes(n_classes, repeated, missing=n_classes == 3))
+    fields = ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold", "annotator_names", "unlabelled")
+    same([getattr(few, name) for name in fields], [getattr(many, name) for name in fields])
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32, np.int64, np.uint64])
+@pytest.mark.parametrize("high", [100, None])
+def test_codes_of_integers(both: Any, dtype: Any, high: int | None) -> None:
+    limits = np.iinfo(dtype)
+    values = RNG.integers(limits.min // 2 if high is None else 0, high or limits.max, N, dtype=dtype)
+    same(*both(lambda: encode(values)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_over_the_votes_of_a_block(both: Any, dtype: Any) -> None:
+    found = votes(4)
+    task_ptr, cell_ptr = found.task_ptr[50:201].view(np.uint64), found.cell_ptr.view(np.uint64)
+    annotator, cell_class, gold = found.annotator.view(np.uint32), found.cell_class, found.gold[50:200]
+    label, posterior = RNG.integers(0, 4, 150, dtype=np.int32), RNG.dirichlet(np.ones(4), 150).astype(dtype)
+
+    def sums() -> list[Any]:
+        phi, against = np.full((150, 4), 9, dtype), np.empty(150, bool)
+        vote_shares(task_ptr, cell_ptr, cell_class, gold, phi)
+        outvoted(task_ptr, cell_ptr, cell_class, gold, label, against)
+        counts = np.zeros(80, np.int64), np.zeros(80, np.int64), np.full(80, 0.1)
+        agreement(task_ptr, cell_ptr, cell_class, annotator, posterior, label, *counts)
+        return [phi, against, *counts]
+
+    few, many = both(sums)
+    same(few, many)
+    assert 0 < few[1].sum() < 150
+    np.testing.assert_allclose(few[0].sum(axis=1), 1, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_labels_and_ties(both: Any, dtype: Any) -> None:
+    phi = RNG.integers(1, 4, (500, 5)).astype(dtype)
+    phi[::3] *= 1 + RNG.choice([0, 1e-12, 1e-8, 1e-5], (167, 5)).astype(dtype)
+    preference = RNG.permutation(5)
+
+    def labels() -> list[Any]:
+        label, tied = np.empty(500, np.int32), np.empty(500, bool)
+        decide(phi, preference, label, tied)
+        return [label, tied]
+
+    few, many = both(labels)
+    same(few, many)
+    assert 0 < few[1].sum() < 500
+
+
+def test_missing_codes_are_not_counted_and_keep_their_code(both: Any) -> None:
+    codes = RNG.integers(-1, 9, 100, dtype=np.int32)
+
+    def renumbered() -> list[Any]:
+        new = codes.copy()
+        renumber(new, np.arange(9, 0, -1, dtype=np.int32))
+        return [count(codes, 9), new]
+
+    few, many = both(renumbered)
+    same(few, many)
+    assert few[0].sum() == (codes >= 0).sum()
+
+
+def test_first_rows() -> None:
+    assert first_rows(np.array([1, 0, 1, 2, 0], np.int32), 3).tolist() == [1, 0, 3]
+
+
+@pytest.mark.parametrize("method", ["anchored", "mv"])
+def test_a_whole_fit(both: Any, method: str) -> None:
+    def fitted() -> Result:
+        return karat.aggregate(votes(5), method)
+
+    few, many = both(fitted)
+    names = ("posterior", "label_codes", "tied", "accuracy", "agreement")
+    same([getattr(few, name) for name in names], [getattr(many, name) for name in names])
+
+
+@pytest.mark.parametrize("method", ["ptbcc", "ds"])
+def test_one_version_for_all_numbers_of_classes_of_few_votes(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    few = karat.aggregate(votes(5), method)
+    monkeypatch.setattr(blocks, "MIN_UNROLLED_VOTES", 0)
+    np.testing.assert_allclose(few.posterior, karat.aggregate(votes(5), method).posterior, rtol=0, atol=1e-12)
+
+
+def test_the_version_depends_on_the_votes_of_the_block_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = votes(3)
+    small, large = blocks.cut(found, np.zeros((found.n_tasks, 3)), np.array([900.0]))
+    assert isinstance(small.classes, np.ndarray)
+    assert len(small.classes) == 3
+    monkeypatch.setattr(blocks, "MIN_UNROLLED_VOTES", 1000)
+    assert (type(small.classes), large.classes) == (np.ndarray, (0, 1, 2))
