@@ -18,6 +18,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -38,12 +39,13 @@ COVARIANCES = [[[5, -1.5], [-1.5, 1]], [[1, 0.5], [0.5, 4]], [[5, 1], [1, 5]]]
 SIZES = [150, 75, 75]
 CONSTANTS = {
     "ROUNDS": (1, 6),
-    "METHOD_SHARE": (0.25, 0.75),
+    "METHOD_SHARE": (0.0, 0.5),
     "OWN_SHARE": (0.25, 0.75),
     "PRIOR_VOTES": (1.0, 4.0),
     "LEAST_PROBABILITY": (1e-5, 1e-3),
     "PSEUDO_VOTES": (0.25, 1.0),
-    "CONFUSION_PENALTY": (10.0, 40.0),
+    "WEIGHT_PENALTY": (0.015, 0.06),
+    "CONFUSION_PENALTY": (0.25, 1.0),
 }
 CROWDLAB = """
 import sys, warnings, numpy as np, pandas as pd
@@ -127,13 +129,20 @@ def logistic(x: Floats, y: Floats) -> Floats:
     return np.asarray(minimize(loss, np.zeros(K * x.shape[1]), jac=True, method="L-BFGS-B").x.reshape(K, -1))
 
 
-def classifier(rng: Random, truth: NDArray[np.int64], accuracy: float, scale: float) -> Floats:
-    """Probabilities of a classifier of this accuracy; calibrated if the logits are multiplied by 1."""
-    tests = np.random.default_rng(0).normal(size=(20_000, K))
-    strengths = np.linspace(0.1, 5, 200)
+@cache
+def strength(accuracy: float, n_classes: int) -> float:
+    """The distance of classes, in standard deviations, at which the best classifier has this accuracy."""
+    tests = np.random.default_rng(0).normal(size=(20_000, n_classes))
+    strengths = np.linspace(0.1, 6, 240)
     reached = [(s**2 + s * tests[:, 0] > (s * tests[:, 1:]).max(axis=1)).mean() for s in strengths]
-    s = strengths[int(np.searchsorted(reached, accuracy))]
-    return np.asarray(softmax(scale * (s**2 * np.eye(K)[truth] + s * rng.normal(size=(len(truth), K))), axis=1))
+    return float(strengths[int(np.searchsorted(reached, accuracy))])
+
+
+def classifier(rng: Random, truth: NDArray[np.int64], accuracy: float, scale: float, n_classes: int = K) -> Floats:
+    """Probabilities of a classifier of this accuracy; calibrated if the logits are multiplied by 1."""
+    s = strength(accuracy, n_classes)
+    noise = rng.normal(size=(len(truth), n_classes))
+    return np.asarray(softmax(scale * (s**2 * np.eye(n_classes)[truth] + s * noise), axis=1))
 
 
 def drawn(rng: Random, share: float, accuracy: float, scale: float, skill: float = 0.7) -> World:

@@ -63,12 +63,12 @@ def test_a_model_that_is_confidently_wrong_on_a_third_does_not_spoil_labels(how)
 
 def test_weight_and_accuracy_are_learned():
     votes, p, truth = draw()
-    record = karat.aggregate(votes, predictions=(range(N), p)).model_records[0]
+    record = karat.aggregate(votes, predictions=(range(N), p)).combined.records[0]
     assert record.weight == pytest.approx(1, abs=0.5)
     assert record.accuracy == pytest.approx((p.argmax(1) == truth)[:VOTED].mean(), abs=0.05)
     assert (record.n_tasks, record.n_tasks_without_votes) == (VOTED, N - VOTED)
     votes, p, _ = draw(scale=4.0)
-    record = karat.aggregate(votes, predictions=(range(N), p)).model_records[0]
+    record = karat.aggregate(votes, predictions=(range(N), p)).combined.records[0]
     assert record.weight < 0.6
     assert record.confidence > record.accuracy
 
@@ -77,11 +77,13 @@ def test_a_model_at_random_changes_nothing_and_copies_share_the_weight():
     votes, p, truth = draw()
     noise = np.random.default_rng(1).dirichlet(np.ones(3), N)
     alone, with_noise = karat.aggregate(votes), karat.aggregate(votes, predictions=(range(N), noise))
-    assert with_noise.model_records[0].weight < 0.2
+    assert with_noise.combined.records[0].weight < 0.2
     assert share_right(with_noise, truth) > share_right(alone, truth) - 0.01
     twice = karat.aggregate(votes, predictions={"one": (range(N), p), "other": (range(N), p)})
     once = karat.aggregate(votes, predictions=(range(N), p))
-    assert sum(record.weight for record in twice.model_records) == pytest.approx(once.model_records[0].weight, abs=0.2)
+    assert sum(record.weight for record in twice.combined.records) == pytest.approx(
+        once.combined.records[0].weight, abs=0.2
+    )
     assert (twice.label_codes == once.label_codes).mean() > 0.98
 
 
@@ -94,7 +96,7 @@ def test_a_model_does_not_outvote_unanimous_annotators_without_earning_it():
     assert share_right(both, truth) >= share_right(karat.aggregate(votes), truth) - 0.005
 
 
-@pytest.mark.parametrize("method", ["mv", "ds", "ptbcc"])
+@pytest.mark.parametrize("method", ["mv", "ds", "hds", "ptbcc"])
 def test_every_method_takes_predictions(method):
     votes, p, truth = draw()
     both = karat.aggregate(votes, method, predictions=(range(N), p))
@@ -107,10 +109,12 @@ def test_tasks_with_predictions_only_are_labelled_and_marked():
     result = karat.aggregate(votes, predictions=(range(N), p))
     labels = result.labels(probabilities=True)
     assert labels["task"].to_list() == list(range(N))
-    assert (labels["n_votes"] == 0).to_list() == [False] * VOTED + [True] * (N - VOTED)
+    assert labels["predictions_only"].to_list() == [False] * VOTED + [True] * (N - VOTED)
+    assert (labels["n_votes"] == 0).equals(labels["predictions_only"])
+    assert "predictions_only" not in karat.aggregate(votes).labels().columns
     only = labels.tail(N - VOTED)
     assert (only["label"] == pl.Series(CLASSES)[truth[VOTED:].tolist()]).mean() > 0.8
-    assert np.allclose(only.select(CLASSES).to_numpy(), result.predicted_posterior)
+    assert np.allclose(only.select(CLASSES).to_numpy(), result.combined.posterior)
     plan = result.next()
     assert set(range(VOTED, N)) & set(plan.tasks()["task"].to_list())
 
@@ -141,8 +145,41 @@ def test_forms_of_predictions_agree(tmp_path):
     for form in forms:
         assert np.allclose(karat.aggregate(votes, predictions=form).posterior, expected)
     two = karat.aggregate(votes, predictions=[tmp_path / "probs.csv", tmp_path / "probs.parquet", (range(N), p)])
-    assert [record.model for record in two.model_records] == ["probs 1", "probs 2", "predictions"]
+    assert [record.model for record in two.combined.records] == ["probs 1", "probs 2", "predictions"]
     assert two.models().columns[:2] == ["model", "n_tasks"]
+
+
+def test_outputs_of_pipelines_and_of_pandas():
+    votes, p, _ = draw()
+    expected = karat.aggregate(votes, predictions=(range(N), p)).posterior
+    rows = [
+        [{"label": CLASSES[k], "score": float(row[k])} for k in np.argsort(-row)] for row in p
+    ]  # Hugging Face, all scores
+    assert np.allclose(karat.aggregate(votes, predictions=(range(N), rows)).posterior, expected)
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(p, columns=CLASSES).assign(task=range(N))
+    assert np.allclose(karat.aggregate(votes, predictions=frame).posterior, expected)
+
+
+def test_a_model_may_predict_a_few_tasks_only():
+    votes, _, _ = draw()
+    alone = karat.aggregate(votes)
+    other = (alone.label_codes[:2] + 1) % 3
+    result = karat.aggregate(votes, predictions=([0, 1], np.eye(3)[other]))
+    assert (result.posterior[[0, 1], other] > alone.posterior[[0, 1], other]).all()
+    assert np.abs(result.posterior[2:] - alone.posterior[2:]).mean() < 0.1
+
+
+def test_ids_of_other_kinds_and_tasks_whose_votes_are_missing(tmp_path):
+    votes = karat.read({"task": [1, 1, 2, 2, 3], "annotator": list("ababa"), "label": ["x", "x", "y", "x", None]})
+    assert list(votes.unlabelled) == [3]
+    given = (["1", "2", "3", "new"], [[0.9, 0.1], [0.2, 0.8], [0.3, 0.7], [0.6, 0.4]])
+    result = karat.aggregate(votes, predictions=given)
+    labels = result.labels()
+    assert [str(task) for task in labels["task"].to_list()] == ["1", "2", "3", "new"]
+    assert labels["predictions_only"].to_list() == [False, False, True, True]
+    result.save(tmp_path / "m.karat")
+    assert karat.load(tmp_path / "m.karat").labels().equals(labels)
 
 
 def test_saved_and_loaded(tmp_path):
@@ -150,18 +187,76 @@ def test_saved_and_loaded(tmp_path):
     result = karat.aggregate(votes, predictions={"bert": (range(N), p)})
     result.save(tmp_path / "model.karat")
     loaded = karat.load(tmp_path / "model.karat")
-    assert loaded.model_records == result.model_records
+    assert loaded.combined.records == result.combined.records
     assert loaded.labels(probabilities=True).equals(result.labels(probabilities=True))
-    new = {"task": [0], "annotator": ["new"], "label": ["ant"]}
-    with pytest.raises(karat.InputError, match="fitted with predictions; add --refit"):
-        loaded.update(new)
-    with pytest.raises(karat.InputError, match="fitted with predictions; give them again"):
-        loaded.update(new, refit=True)
-    with pytest.raises(karat.InputError, match="--predictions works only with a full fit"):
-        loaded.update(new, predictions=(range(N), p))
-    again = loaded.update(new, refit=True, predictions=(range(N), p))
-    assert again.annotations.n_votes == votes.n_votes + 1
-    assert len(again.predicted_posterior) == N - VOTED
+    assert loaded.combined.predictions.models == ["bert"]
+    assert (loaded.combined.predictions.probabilities == result.combined.predictions.probabilities).all()
+
+
+@pytest.mark.parametrize("refit", [False, True])
+def test_update_keeps_the_predictions(tmp_path, refit):
+    votes, p, truth = draw()
+    result = karat.aggregate(votes, predictions={"bert": (range(N), p)})
+    new = {"task": [0, N - 1, N], "annotator": ["w1", "new", "new"], "label": ["ant", CLASSES[truth[N - 1]], "bee"]}
+    updated = result.update(new, refit=refit, repeated="last")
+    assert updated.annotations.n_votes in (votes.n_votes + 2, votes.n_votes + 3)
+    assert len(updated.combined.posterior) == N - VOTED - 1  # one of them has a vote now
+    assert updated.combined.records[0].model == "bert"
+    labels = updated.labels()
+    assert labels["task"].n_unique() == len(labels) == N + 1
+    assert labels.row(by_predicate=pl.col("task") == N - 1, named=True)["n_votes"] == 1
+    both = karat.aggregate(updated.annotations, predictions=(range(N), p))
+    assert (updated.label_codes == both.label_codes).mean() > 0.98
+    assert len([note for note in updated.notes if note.startswith("Model bert")]) == 1
+
+
+def test_update_with_new_predictions():
+    votes, p, truth = draw()
+    result = karat.aggregate(votes)
+    updated = result.update(predictions=(range(N), p))
+    assert np.allclose(updated.posterior, karat.aggregate(votes, predictions=(range(N), p)).posterior)
+    again = updated.update(predictions=(range(N), p[:, [1, 2, 0]]))
+    expected = karat.aggregate(votes, predictions=(range(N), p[:, [1, 2, 0]]))
+    assert np.allclose(again.posterior, expected.posterior)
+    assert again.notes == expected.notes
+    calibrated = updated.trust({i: CLASSES[truth[i]] for i in range(100)}).calibration.apply(updated)
+    assert np.allclose(calibrated.combined.posterior.sum(axis=1), 1)
+    with pytest.raises(karat.InputError, match="calibrated after votes and predictions had been combined; add --refit"):
+        calibrated.update({"task": [0], "annotator": ["new"], "label": ["ant"]})
+
+
+def test_the_dask_engine_combines_too():
+    pytest.importorskip("distributed")
+    from karat.engines.dask import DaskEngine
+    from tests.dask_cluster import two_workers
+
+    votes, p, _ = draw()
+    expected = karat.aggregate(votes, predictions=(range(N), p))
+    with two_workers() as client, DaskEngine(client) as engine:
+        found = karat.aggregate(votes, predictions=(range(N), p), engine=engine)
+    assert np.array_equal(found.posterior, expected.posterior)
+    assert np.array_equal(found.combined.posterior, expected.combined.posterior)
+
+
+def test_the_studio_fits_with_predictions(tmp_path):
+    pytest.importorskip("fastapi")
+    from tests.studio_helpers import studio_in_thread
+
+    with studio_in_thread(tmp_path) as studio:
+        project = studio.read_sample(tmp_path)
+        sample = karat.read(tmp_path / "votes.csv")
+        names = [str(name) for name in sample.class_names]
+        rows = np.full((sample.n_tasks, len(names)), 1 / len(names))
+        table = pl.DataFrame({"task": list(sample.task_names), **dict(zip(names, rows.T, strict=True))})
+        table.write_csv(tmp_path / "bert.csv")
+        asked = {"method": "mv", "predictions": ["bert.csv"]}
+        studio.good("POST", f"/api/projects/{project}/fits", json=asked)
+        state = studio.settled(project)
+        assert state["job"]["state"] == "done", state["job"]
+        notes = [note for fit in state["fits"] if fit["facts"] for note in fit["facts"].get("notes", [])]
+        assert any(note.startswith("Model bert: weight") for note in notes)
+        refused = studio.post(f"/api/projects/{project}/fits", json={"predictions": ["../bert.csv"]})
+        assert refused.status_code == 404
 
 
 def test_predictions_in_other_functions(tmp_path):
@@ -175,6 +270,7 @@ def test_predictions_in_other_functions(tmp_path):
     result = karat.aggregate(votes, predictions=(range(N), p))
     result.trust(names)
     result.report(tmp_path / "report.html")
+    assert "tasks without votes were labelled from predictions only" in (tmp_path / "report.html").read_text()
     assert karat.insight.expected.expected_of(result) is None
 
 
@@ -229,6 +325,10 @@ def test_arrays_of_a_wrong_shape_are_refused():
             karat.aggregate(votes, predictions=given)
     with pytest.raises(karat.InputError, match="have 1 parts"):
         karat.aggregate(votes, predictions=(p,))
+    with pytest.raises(karat.InputError, match="does not say which tasks its rows belong to"):
+        karat.aggregate(votes, predictions=p)
+    with pytest.raises(karat.InputError, match="not an array of numbers"):
+        karat.aggregate(votes, predictions=(range(2), [["a", "b", "c"], ["d", "e", "f"]]))
 
 
 def test_command_line(tmp_path):
@@ -242,10 +342,10 @@ def test_command_line(tmp_path):
     assert done.exit_code == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["models"][0]["model"] == "bert"
-    assert found["predicted_only"] == N - VOTED
-    assert "model bert: weight" in done.stderr
-    assert f"{N - VOTED} tasks without votes labelled by predictions only" in done.stderr
-    assert len(pl.read_csv(tmp_path / "labels.csv")) == N
+    assert found["predictions_only"] == N - VOTED
+    assert "Model bert: weight" in done.stderr
+    assert f"{N - VOTED} tasks without votes were labelled from predictions only" in done.stderr
+    assert pl.read_csv(tmp_path / "labels.csv")["predictions_only"].sum() == N - VOTED
     for command in ("next", "trust"):
         assert run(command, *given, "--json").exit_code == 0
     refused = run("aggregate", *given, "-o", tmp_path / "bert.csv")

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from karat.api.result import Result
-from karat.api.run import IN_NOTEBOOK, Run, fitter, read_predictions, read_votes, refuse_for_model, saved
+from karat.api.run import IN_NOTEBOOK, Run, refuse_for_model, run, saved
 from karat.insight.audit import audit_table
 from karat.io.readers import match_truth
-from karat.methods.lookup import Method, make_method
+from karat.methods.lookup import Method
 from karat.methods.registry import DEFAULT_METHOD
 from karat.results.tables import with_predicted_tasks
 
@@ -90,12 +90,6 @@ def audit(
 
 def audit_run(wanted: Run, labels: Any, *, labels_task: str | None = None, labels_label: str | None = None) -> Any:
     """Audit labels by the votes of a run, or by a saved result."""
-    result, predictions = saved(wanted.votes), None
-    if result is None:
-        method = make_method(wanted.method, dict(wanted.settings))
-        with fitter(wanted, [method]) as fit:
-            votes = read_votes(wanted)
-            predictions = read_predictions(wanted, votes)
-            result = fit(method, votes)
+    result = saved(wanted.votes) or run(wanted)
     key = match_truth(with_predicted_tasks(result), labels, task=labels_task, label=labels_label)
-    return audit_table(result, key, predictions)
+    return audit_table(result, key)

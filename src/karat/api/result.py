@@ -81,13 +81,10 @@ class Result(ResultData):
         The temperature that a calibration applied to the posterior; 1 without one.
     votes_folded_in : int
         The number of votes that updates added since all votes were fitted.
-    model_records : list of ModelRecord
-        What was learned about the models whose predictions were combined with the votes; `models` makes a table of it.
-    predicted_names : sequence
-        Names of tasks that have predictions but no votes, P in number. The arrays above do not hold them; `labels`
-        lists them with 0 votes.
-    predicted_posterior : ndarray of shape (P, K)
-        The probability of each class for each of these tasks.
+    combined : Combined or None
+        The predictions that were combined with the votes, the posterior of the votes alone (`votes_posterior`), that of
+        tasks without votes (`posterior`), and what was learned about each model (`records`); None without predictions.
+        The arrays above are those of tasks with votes; `labels` lists the others too.
 
     Examples
     --------
@@ -187,7 +184,7 @@ class Result(ResultData):
         -------
         DataFrame
             With the columns task, label, confidence, n_votes and tied, of the library that the votes came from
-            (Polars for files and arrays).
+            (Polars for files and arrays). With predictions, the column predictions_only marks tasks without votes.
         """
         from karat.results.tables import labels_table
 
@@ -325,9 +322,10 @@ class Result(ResultData):
         refit : bool, default False
             Fit all votes again, old and new.
         **more : dict
-            `repeated` says which votes count if an annotator votes on a task more than once. `threads`, `on_step` and,
-            with `refit`, `prior`, `predictions`, `engine`, `checkpoint`, `resume` and `overwrite` are as in
-            `karat.aggregate`. All other keywords are those of `karat.read`.
+            `repeated` says which votes count if an annotator votes on a task more than once. `predictions` replace
+            those that the result was combined with. `threads`, `on_step` and, with `refit`, `prior`, `engine`,
+            `checkpoint`, `resume` and `overwrite` are as in `karat.aggregate`. All other keywords are those of
+            `karat.read`.
 
         Returns
         -------

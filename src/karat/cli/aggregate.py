@@ -61,7 +61,7 @@ def aggregate(
 
     output = None if output == "-" else output
     single = {"save": save, "checkpoint": fitting.checkpoint, "prior": fitting.prior, "to_table": to_table}
-    single |= {"predictions": fitting.predictions}
+    single |= {"predictions": next(iter(fitting.predictions_files), None)}
     if output is not None and output.endswith("/"):
         wanted = fitting.run(files, reading, method, known.gold)
         refused = {**single, **_local_only_options(reading), "write_back": write_back}

@@ -59,8 +59,8 @@ def summary_fields(
         "gold": gold,
         "unlabelled": len(result.unlabelled),
         "never_voted": [] if result.annotations is None else to_list(result.annotations.never_voted),
-        "models": [record._asdict() for record in result.model_records],
-        "predicted_only": len(result.predicted_posterior),
+        "models": [record._asdict() for record in result.combined.records] if result.combined else [],
+        "predictions_only": len(result.combined.posterior) if result.combined else 0,
         "rows": asdict(result.counts),
         "no_vote": {} if result.annotations is None else result.annotations.hygiene.no_vote,
     }
@@ -80,10 +80,6 @@ def print_summary(found: dict[str, Any], result: ResultData) -> None:
     )
     if found["expected_accuracy"]:
         say(in_words(Expected(**found["expected_accuracy"])))
-    for model in found["models"]:
-        say(_model(model))
-    if found["predicted_only"]:
-        say(f"{count(found['predicted_only'], 'task')} without votes labelled by predictions only (n_votes is 0)")
     for note in result.notes:
         say(note)
     if words := left_out(found):
@@ -92,13 +88,6 @@ def print_summary(found: dict[str, Any], result: ResultData) -> None:
         say(f"labels written to {found['table']}")
     best, worst = extremes(result)
     say(f"best annotators: {_named(result, best)}; worst: {_named(result, worst)}")
-
-
-def _model(model: dict[str, Any]) -> str:
-    return (
-        f"model {model['model']}: weight {model['weight']:.2f}, right on about {model['accuracy']:.0%} of "
-        f"{count(model['n_tasks'], 'task')} with votes (claims {model['confidence']:.0%})"
-    )
 
 
 def extremes(result: ResultData, shown: int = ANNOTATORS_SHOWN) -> tuple[list[int], list[int]]:

@@ -52,7 +52,7 @@ def update(
     from karat.system.locks import locked
 
     if not refit:
-        check_no_fit({**execution.run_fields(), "threads": None})
+        check_no_fit({**execution.run_fields(), "threads": None, "predictions": None})
     if known.gold_from_export and not files:
         raise InputError("--gold-from-export needs FILE, the export with the gold marks")
     tables = [path for path in (labels, annotators) if path is not None]

@@ -1,32 +1,31 @@
 r"""Combine votes with the class probabilities of models, after any method has been fitted to the votes.
 
-    p_mi   probabilities of model m for task i, clipped at 10^-4; x_mi = log p_mi, centred over the tasks of the model,
-           and 0 for tasks without a prediction
-    q_i    posterior of the method, from the votes alone
-    V_ik   log-likelihood of the votes on task i if its class is k
+    p_mi   probabilities of model m for task i, at least 10^-4; x_mi = log p_mi minus its mean over the n tasks of the
+           model (their sum / (n + 10)), and 0 for tasks without a prediction
+    q_i    posterior of the method, from the votes alone; M_i = log q_i - log mean q
+    V_ik   log-likelihood of the votes on task i if its class is k; at first M_i
 
-A class is drawn from c_i = softmax(b + sum_m A_m x_mi), and votes are drawn given the class. The parameters maximise
-the likelihood of all votes, sum_i log sum_k c_ik exp(V_ik), with normal priors: A_m has the mean I, and the variance 1
-on its diagonal and 1/20 elsewhere; b has the mean 0 and the variance 1. So A_m is what the votes say that the model is
-worth: I if its probabilities are calibrated, less on the diagonal if it is overconfident, 0 if it does not predict the
-votes, and positive beside the diagonal if it says one class where another is true. Two copies of one model share its
-weight. The posterior is
+A class is drawn from c_i = softmax(b + sum_m B_m x_mi), and votes are drawn given the class. The matrices B and biases
+b maximise the likelihood of the votes, sum_i log sum_k c_ik exp(V_ik), with normal priors. Those of B have the mean I
+and a weight in proportion to the number of tasks: annotators who err together look like a model that errs, however many
+tasks there are. So B_m is what the votes say that the model is worth: I if its probabilities are calibrated, less on
+the diagonal if it is overconfident, 0 if it does not predict the votes, and positive beside the diagonal if it says one
+class where another is true. Copies of a model share its weight. The posterior is
 
     r_i proportional to c_i exp(V_i)
 
-The first V_i is M_i = log q_i - log mean q. Then, for three rounds, annotators are estimated from r, so that they
-profit from the predictions, with everybody's matrix as half of their evidence (`anchored` does the same):
+For three rounds, annotators are then estimated from r, so that they profit from the predictions, with everybody's
+matrix as half of their evidence (`anchored` does the same):
 
     n_jkl  = sum of r_ik over the votes of annotator j for l
     mu_kl  = (sum_j n_jkl + 1/2) / its row sum
     pi_jkl = (n_jkl + 2 mu_kl) / its row sum
     A_ik   = sum over the votes (j, l) on i of (log pi_jkl + log mu_kl) / 2, divided by the design effect D_i
-    V_i    = (M_i + A_i) / 2
+    V_i    = M_i / 4 + 3 A_i / 4
 
 D_i = 1 + (d_i - 1) rho, where d_i is the number of votes and rho the correlation of two residuals of a task (whether a
 vote is right, minus the accuracy of its annotator): annotators who err together must not outvote a model. Known truths
-replace r_i. The posterior of a task without votes is c_i. `bench/predictions.py` measures the accuracy, also with other
-constants.
+replace V_i. The posterior of a task without votes is c_i.
 """
 
 from __future__ import annotations
@@ -39,20 +38,23 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp, softmax
 
-from karat.results.data import ModelRecord, ResultData, summarise, votes_of
+from karat.results.combined import Combined, ModelRecord
+from karat.results.data import BESIDE_SETTINGS, ResultData, summarise, votes_of
 from karat.votes.annotations import Annotations
-from karat.votes.encoding import MISSING
+from karat.votes.encoding import MISSING, Names, as_column, look_up
 from karat.votes.predictions import Predictions
 
-__all__ = ["combine"]
+__all__ = ["combine", "without_predictions"]
 
 Floats = NDArray[np.float64]
 
 LEAST_PROBABILITY = 1e-4  # of a class, as a model predicts it
-MAX_WEIGHT = 5.0  # on the diagonal of A
-CONFUSION_PENALTY = 20.0  # on the squares of A beside the diagonal; 1 on the diagonal
+CENTRING_TASKS = 10  # tasks with log p = 0 in the mean of log p, for models with few predictions
+MAX_WEIGHT = 5.0  # on the diagonal of B
+WEIGHT_PENALTY = 0.05  # per task, on half the squares of the diagonal of B - I
+CONFUSION_PENALTY = 1.0  # the same beside the diagonal
 ROUNDS = 3  # in which annotators are estimated from the combined posterior
-METHOD_SHARE = 0.5  # weight of the method's own evidence; the rest is that of annotators estimated from r
+METHOD_SHARE = 0.25  # weight of the method's own evidence; the rest is that of annotators estimated from r
 OWN_SHARE = 0.5  # weight of an annotator's own matrix; the rest is everybody's
 PRIOR_VOTES = 2.0  # that everybody's matrix counts for in that of each annotator
 PSEUDO_VOTES = 0.5  # for each class and vote in everybody's matrix
@@ -62,41 +64,67 @@ IMPOSSIBLE = -50.0  # log-likelihood of classes other than a known truth
 
 def combine(result: ResultData, predictions: Predictions) -> ResultData:
     """Return the result with labels that follow from votes and predictions together."""
+    result = without_predictions(result)
     votes = votes_of(result)
     x = np.stack([_centred(p) for p in predictions.probabilities])
-    matrices, bias, posterior = _fit(votes, result.posterior.astype(np.float64), x)
-    n_tasks = votes.n_tasks
-    made = summarise(
-        result.method,
-        result.settings,
-        votes,
-        posterior.astype(result.posterior.dtype),
-        result.steps,
-        replace(result.learned, class_prior=posterior.mean(axis=0)),
-    )
-    predicted = softmax(_logits(matrices, bias, x[:, n_tasks:]), axis=1)
-    kept = ("converged", "stopped", "seconds", "notes", "known_annotators", "temperature", "annotator_weights")
+    matrices, bias, posterior = _fit(votes, result.posterior.astype(np.float64), x[:, : votes.n_tasks])
+    predicted = softmax(_logits(matrices, bias, x[:, votes.n_tasks :]), axis=1)
+    records = _records(predictions, _weights(matrices), np.vstack([posterior, predicted]), votes.n_tasks)
+    combined = Combined(predictions, result.posterior, predicted, records)
+    made = _with_posterior(result, posterior.astype(result.posterior.dtype))
     return replace(
         made,
-        **{name: getattr(result, name) for name in kept},
-        model_records=_records(predictions, _weights(matrices), np.vstack([posterior, predicted]), n_tasks),
-        predicted_names=predictions.task_names,
-        predicted_posterior=predicted,
+        combined=combined,
+        notes=[*made.notes, *_notes(combined)],
+        unlabelled=_without(made.unlabelled, predictions.task_names),
     )
+
+
+def without_predictions(result: ResultData) -> ResultData:
+    """Return the result of the votes alone."""
+    if result.combined is None:
+        return result
+    made = _with_posterior(result, result.combined.votes_posterior)
+    said = _notes(result.combined)
+    return replace(made, notes=[note for note in made.notes if note not in said], temperature=1.0)
+
+
+def _with_posterior(result: ResultData, posterior: Floats) -> ResultData:
+    made = summarise(result.method, result.settings, votes_of(result), posterior, result.steps, result.learned)
+    kept = ("converged", "stopped", "seconds", "notes", "votes_folded_in", *BESIDE_SETTINGS.values())
+    return replace(made, **{name: getattr(result, name) for name in kept})
+
+
+def _without(names: Names, others: Names) -> Names:
+    """Return the names that are not among the others."""
+    if not len(names) or not len(others):
+        return names
+    kept: Names = names[np.flatnonzero(look_up(as_column(names), others) == MISSING)]  # type: ignore[arg-type]
+    return kept
+
+
+def _notes(combined: Combined) -> list[str]:
+    """Return a sentence about each model, and one about tasks without votes, for people."""
+    said = [
+        f"Model {one.model}: weight {one.weight:.2f}, right on about {one.accuracy:.0%} of {one.n_tasks:,} tasks with "
+        f"votes (claims {one.confidence:.0%})."
+        for one in combined.records
+    ]
+    n = len(combined.posterior)
+    return [*said, *([f"{n:,} tasks without votes were labelled from predictions only."] if n else [])]
 
 
 def _centred(probabilities: Floats) -> Floats:
-    """[T + P, K] Return log p without its mean over tasks; 0 where there is no prediction."""
-    known = ~np.isnan(probabilities[:, 0])
+    """[T + P, K] Return x: log p without its mean over tasks, which is what the model says about all of them."""
+    known = probabilities.any(axis=1)
     x = np.zeros_like(probabilities)
     logs = np.log(np.maximum(probabilities[known], LEAST_PROBABILITY))
-    x[known] = logs - logs.mean(axis=0)
+    x[known] = logs - logs.sum(axis=0) / (len(logs) + CENTRING_TASKS)
     return x
 
 
 def _fit(votes: Annotations, posterior: Floats, x: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the matrix of each model, the bias of each class, and the combined posterior of the tasks with votes."""
-    x = x[:, : votes.n_tasks]
     of_method = np.log(np.maximum(posterior, 1e-9)) - np.log(np.maximum(posterior.mean(axis=0), 1e-9))
     cast, found = votes.votes(), _calibrated(x, _with_gold(of_method, votes))
     for _ in range(ROUNDS):
@@ -114,11 +142,13 @@ def _with_gold(likelihood: Floats, votes: Annotations) -> Floats:
 
 
 def _calibrated(x: Floats, likelihood: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the matrices A and biases b that maximise the penalised likelihood of the votes, and the posterior r."""
-    (n_models, _, K), identity = x.shape, np.eye(x.shape[2])
+    """Return the matrices B and biases b that maximise the penalised likelihood of the votes, and the posterior r."""
+    (n_models, _, K), is_diagonal = x.shape, np.eye(x.shape[2]).ravel() == 1
     shape, size = (n_models, K, K), n_models * K * K
-    start = np.append(np.tile(identity.ravel(), n_models), np.zeros(K))
-    penalty = np.append(np.tile(np.where(identity == 1, 1.0, CONFUSION_PENALTY).ravel(), n_models), np.ones(K))
+    start = np.append(np.tile(is_diagonal, n_models), np.zeros(K)).astype(np.float64)
+    per_task = np.where(is_diagonal, WEIGHT_PENALTY, CONFUSION_PENALTY)
+    n_predicted = x.any(axis=2).sum(axis=1)
+    penalty = 1 + np.append(np.outer(n_predicted, per_task), np.zeros(K))
 
     def loss(parameters: Floats) -> tuple[float, Floats]:
         log_c = log_softmax(_logits(parameters[:size].reshape(shape), parameters[size:], x), axis=1)
@@ -129,20 +159,19 @@ def _calibrated(x: Floats, likelihood: Floats) -> tuple[Floats, Floats, Floats]:
         off = parameters - start
         return float(penalty * off @ off / 2 - total.sum()), penalty * off - gradient
 
-    of_matrix = [(0.0, MAX_WEIGHT) if is_diagonal else (None, None) for is_diagonal in identity.ravel().tolist()]
-    bounds = of_matrix * n_models + [(None, None)] * K
+    bounds = [(0.0, MAX_WEIGHT) if one else (None, None) for one in is_diagonal] * n_models + [(None, None)] * K
     best = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
     matrices, bias = best[:size].reshape(shape), best[size:]
     return matrices, bias, softmax(_logits(matrices, bias, x) + likelihood, axis=1)
 
 
 def _logits(matrices: Floats, bias: Floats, x: Floats) -> Floats:
-    """[T, K] Return b + sum_m A_m x_mi."""
+    """[T, K] Return b + sum_m B_m x_mi."""
     return np.asarray(bias + (x @ matrices.transpose(0, 2, 1)).sum(axis=0))
 
 
 def _weights(matrices: Floats) -> Floats:
-    """[M] Return the mean diagonal of each A over that beside it: a for a I; constants in a column have no effect."""
+    """[M] Return the mean diagonal of each B over that beside it: a for a I; constants in a column have no effect."""
     K = matrices.shape[1]
     diagonal = np.trace(matrices, axis1=1, axis2=2)
     if K == 1:
@@ -188,7 +217,7 @@ def _records(predictions: Predictions, weights: Floats, posterior: Floats, n_tas
     for name, probabilities, weight in zip(
         predictions.models, predictions.probabilities, weights.tolist(), strict=True
     ):
-        known = np.flatnonzero(~np.isnan(probabilities[:, 0]))
+        known = np.flatnonzero(probabilities.any(axis=1))
         voted = known[known < n_tasks]
         best = probabilities[voted].argmax(axis=1)
         accuracy, confidence = posterior[voted, best].mean(), probabilities[voted, best].mean()

@@ -60,8 +60,6 @@ def _check(result: ResultData, votes: Annotations) -> None:
     remedy = "add --refit (refit=True) to fit all votes again"
     if reason := method_of(result).why_not_updatable():
         raise InputError(f"{reason}; {remedy}")
-    if result.model_records:
-        raise InputError(f"votes cannot be folded into a model that was fitted with predictions; {remedy}")
     if result.annotator_weights is not None:
         raise InputError(
             f"the model was fitted with weights of annotators, which {result.method} no longer supports; {remedy}"

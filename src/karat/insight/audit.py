@@ -19,16 +19,17 @@ __all__ = ["audit_table"]
 Floats = NDArray[np.float64]
 
 
-def audit_table(result: ResultData, key: Key, predictions: Predictions | None = None) -> Any:
+def audit_table(result: ResultData, key: Key) -> Any:
     """Return one row per task with a label in use, the least probable label first.
 
     `key` holds the labels in use, for the tasks of `with_predicted_tasks(result)`.
     """
     everything = with_predicted_tasks(result)
     tasks = np.flatnonzero(key.codes != MISSING)
+    p_wrong = 1 - _probability(everything.posterior[tasks], key.codes[tasks])
+    order = np.lexsort((tasks, -p_wrong))
+    tasks, p_wrong = tasks[order], p_wrong[order]
     current = key.codes[tasks]
-    p_wrong = 1 - _probability(everything.posterior[tasks], current)
-    tasks, current, p_wrong = (array[np.lexsort((tasks, -p_wrong))] for array in (tasks, current, p_wrong))
     for_label = _votes_for(result, len(everything.posterior), tasks, current)
     columns = {
         "task": take(everything.task_names, tasks.astype(np.int32)),
@@ -39,8 +40,8 @@ def audit_table(result: ResultData, key: Key, predictions: Predictions | None = 
         "votes_for": for_label,
         "votes_against": everything.votes_per_task[tasks] - for_label,
     }
-    if predictions is not None:
-        columns |= _opinion(everything, predictions, tasks, current)
+    if result.combined:
+        columns |= _opinion(everything, result.combined.predictions, tasks, current)
     return make_frame(columns, like=everything.task_names)
 
 
@@ -63,10 +64,9 @@ def _votes_for(result: ResultData, n_tasks: int, tasks: NDArray[Any], current: C
 
 def _opinion(result: ResultData, predictions: Predictions, tasks: NDArray[Any], current: Codes) -> dict[str, Any]:
     """Return what the models predict, on average and as they gave it, for each task; null without a prediction."""
-    stacked = np.stack([p[tasks] for p in predictions.probabilities])
-    known = ~np.isnan(stacked[:, :, 0])
-    mean = np.where(known[:, :, None], stacked, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)[:, None]
-    has_any = known.any(axis=0)
+    n_models = predictions.known[:, tasks].sum(axis=0)
+    mean = predictions.probabilities[:, tasks].sum(axis=0) / np.maximum(n_models, 1)[:, None]
+    has_any = n_models > 0
     share = _probability(mean, current).tolist()
     return {
         "predicted": take(result.class_names, np.where(has_any, mean.argmax(axis=1), MISSING).astype(np.int32)),

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.errors import InputError
-from karat.results.data import BESIDE_SETTINGS, Learned, ModelRecord, ResultData, Step
+from karat.results.combined import Combined, arrays_of, combined_of
+from karat.results.data import BESIDE_SETTINGS, Learned, ResultData, Step
 from karat.system.files import replacing
 from karat.system.unpacking import opened, read_arrays, read_manifest
 from karat.system.validation import Field, check, check_rows, check_steps, check_votes
@@ -34,7 +35,7 @@ __all__ = ["is_saved_result", "load", "save", "steps_of", "to_json", "write_arch
 FORMAT, VERSION = "karat-result", 1
 ADVICE = "make one with karat aggregate VOTES --save MODEL (ResultData.save in Python)"
 NAMES = ("task_names", "annotator_names", "class_names", "unlabelled")
-PREDICTED_NAMES, PREDICTED = "predicted_names", "predicted_posterior"  # only if predictions were combined with votes
+PREDICTED_NAMES = "predicted_names"  # of tasks that have predictions but no votes
 COLUMNS = ("task", "annotator")  # as files name them that do not say what the user calls them
 NEVER_VOTED = "never_voted"  # names of annotators; files of the first Karat do not have them
 ARRAYS = (
@@ -82,7 +83,6 @@ FIELDS = {
     "known.weights": Field("WS", "f", 0, MAX_PROBABILITY),
     "known.confusion": Field("WKK", "f", 0, MAX_PROBABILITY),
 }
-PREDICTED_FIELD = Field("PK", "f", 0, MAX_PROBABILITY)
 STATISTICS_FIELD = Field(".", "biuf")  # shapes depend on the method: `method_of` checks them
 FIRST_MEMBER = b"manifest.json"  # at byte 30 of the file
 VOTES = ("votes.cells_per_task", "votes.votes_per_cell", "votes.cell_class", "votes.annotator")
@@ -103,8 +103,8 @@ def save(result: ResultData, path: Path) -> None:
         "more": [name.removeprefix("more.") for name in arrays if name.startswith("more.")],
         "hygiene": (Hygiene() if result.annotations is None else result.annotations.hygiene).as_json(),
     }
-    if result.model_records:
-        manifest["models"] = [record._asdict() for record in result.model_records]
+    if result.combined:
+        manifest["models"] = [record._asdict() for record in result.combined.records]
     for name, names in _all_names(result).items():
         values = _names_to_save(names)
         if isinstance(values, list):
@@ -116,8 +116,8 @@ def save(result: ResultData, path: Path) -> None:
 
 def _all_names(result: ResultData) -> dict[str, Names]:
     names = {name: getattr(result, name) for name in NAMES}
-    if result.model_records:
-        names[PREDICTED_NAMES] = result.predicted_names
+    if result.combined:
+        names[PREDICTED_NAMES] = result.combined.predictions.task_names
     return names if result.annotations is None else names | {NEVER_VOTED: result.annotations.never_voted}
 
 
@@ -180,9 +180,7 @@ def _arrays(result: ResultData) -> dict[str, NDArray[Any]]:
     arrays["steps"] = np.array(result.steps, dtype=float)
     if result.votes_folded_in:
         arrays["more.added"] = np.array([result.votes_folded_in])
-    if result.model_records:
-        arrays[PREDICTED] = result.predicted_posterior
-    return arrays
+    return arrays | arrays_of(result.combined) if result.combined else arrays
 
 
 def _known_arrays(known: Learned) -> dict[str, NDArray[Any]]:
@@ -241,21 +239,14 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
         notes=manifest.get("notes", []),  # files of the first Karat have no notes
         counts=counts,
         annotations=_votes(arrays, values, counts, manifest) if VOTES[0] in arrays else None,  # and no votes
-        **_predictions(arrays, manifest, sizes["K"]),
+        combined=_combined(arrays, manifest, sizes),
     )
 
 
-def _predictions(arrays: dict[str, NDArray[Any]], manifest: dict[str, Any], n_classes: int) -> dict[str, Any]:
-    """Return the fields of a result whose votes were combined with predictions; no field for other results."""
+def _combined(arrays: dict[str, NDArray[Any]], manifest: dict[str, Any], sizes: dict[str, int]) -> Combined | None:
     if not manifest.get("models"):
-        return {}
-    names, posterior = _names(manifest, arrays, PREDICTED_NAMES), arrays[PREDICTED]
-    check(arrays, {PREDICTED: PREDICTED_FIELD}, {"P": len(names), "K": n_classes})
-    check_rows(PREDICTED, posterior)
-    records = [ModelRecord(**model) for model in manifest["models"]]
-    if not all(isinstance(one.model, str) and np.isfinite(one[1:]).all() for one in records):
-        raise TypeError("what was learned about models is not made of numbers")
-    return {"model_records": records, PREDICTED_NAMES: names, PREDICTED: posterior}
+        return None
+    return combined_of(arrays, manifest["models"], _names(manifest, arrays, PREDICTED_NAMES), sizes)
 
 
 def _settings(manifest: dict[str, Any]) -> dict[str, Any]:

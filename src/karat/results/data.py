@@ -13,12 +13,13 @@ from karat.kernels.labels import decide, preference_of
 from karat.kernels.parallel import in_threads
 from karat.kernels.votes import agreement
 from karat.results.accuracy import Intervals, accuracies
-from karat.results.learned import Learned, ModelRecord, Step
+from karat.results.combined import Combined
+from karat.results.learned import Learned, Step
 from karat.system.renamed import warn_renamed
 from karat.votes.annotations import Annotations, Counts
 from karat.votes.encoding import Codes, Names
 
-__all__ = ["BESIDE_SETTINGS", "Learned", "ModelRecord", "ResultData", "Step", "summarise", "votes_of"]
+__all__ = ["BESIDE_SETTINGS", "Learned", "ResultData", "Step", "summarise", "votes_of"]
 
 Floats = NDArray[np.float64]
 
@@ -61,9 +62,7 @@ class ResultData:
     temperature: float = 1.0  # applied to the posterior by a calibration
     annotator_weights: list[float] | None = None  # weights of votes, which only Karat 0.1 could use
     votes_folded_in: int = 0  # number of votes that updates added since the last fit
-    model_records: list[ModelRecord] = field(default_factory=list)  # models whose predictions were combined with votes
-    predicted_names: Names = field(default_factory=lambda: np.empty(0, dtype=object))  # tasks with predictions only
-    predicted_posterior: Floats = field(default_factory=lambda: np.empty((0, 0)))  # [P, K] of these tasks
+    combined: Combined | None = None  # with predictions of models
 
     @property
     def label(self) -> Any:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from karat.system.renamed import warn_renamed
 
-__all__ = ["Learned", "ModelRecord", "Step"]
+__all__ = ["Learned", "Step"]
 
 Floats = NDArray[np.float64]
 
@@ -22,17 +22,6 @@ class Step(NamedTuple):
     iteration: int
     change: float  # largest change of a posterior
     bound: float  # NaN if the method has none
-
-
-class ModelRecord(NamedTuple):
-    """What was learned about a model whose predictions were combined with the votes."""
-
-    model: str
-    n_tasks: int  # with votes, so that they show what the model is worth
-    n_tasks_without_votes: int
-    weight: float  # of log p: 1 for calibrated probabilities, less for overconfident ones, 0 for an ignored model
-    accuracy: float  # expected share of right predictions, judged by the combined posterior
-    confidence: float  # mean probability of the predicted class, as the model gave it
 
 
 @dataclass(frozen=True)

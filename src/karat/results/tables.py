@@ -10,7 +10,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.results.data import ModelRecord, ResultData
+from karat.results.combined import ModelRecord
+from karat.results.data import ResultData
 from karat.votes.encoding import MISSING, Names
 from karat.votes.frames import kind_of, make_frame, polars_column, polars_series, series_like, take, to_list, to_polars
 
@@ -33,7 +34,7 @@ DIGITS = 20  # of numbers inside names, for their natural order
 def labels_table(result: ResultData, *, probabilities: bool = False) -> Any:
     """Return one row per task, in the order of the task names.
 
-    Then come tasks with predictions only (n_votes is 0), then tasks with neither votes nor predictions.
+    Then come tasks with predictions only, then tasks with neither votes nor predictions.
     """
     result = with_predicted_tasks(result)
     empty = len(result.unlabelled)
@@ -44,6 +45,8 @@ def labels_table(result: ResultData, *, probabilities: bool = False) -> Any:
         "n_votes": np.append(result.votes_per_task, np.zeros(empty, np.int64)),
         "tied": np.append(result.tied, np.zeros(empty, np.bool_)),
     }
+    if result.combined:
+        columns["predictions_only"] = np.append(result.votes_per_task == 0, np.zeros(empty, np.bool_))
     if probabilities:
         names = _distinct([str(name) for name in to_list(result.class_names)], {*columns, "is_gold"})
         for k, name in enumerate(names):
@@ -127,26 +130,27 @@ def annotators_table(result: ResultData) -> Any:
 
 
 def models_table(result: ResultData) -> Any:
-    columns = {name: [getattr(one, name) for one in result.model_records] for name in ModelRecord._fields}
+    records = result.combined.records if result.combined else []
+    columns = {name: [getattr(one, name) for one in records] for name in ModelRecord._fields}
     return make_frame(columns, like=result.task_names)
 
 
 def with_predicted_tasks(result: ResultData) -> ResultData:
-    """Return the result with tasks that have predictions but no votes after those with votes."""
-    n = len(result.predicted_posterior)
-    if not n:
+    """Return the result with the tasks that have predictions but no votes after those with votes."""
+    combined = result.combined
+    if combined is None or not len(combined.posterior):
         return result
-    labels = result.predicted_posterior.argmax(axis=1).astype(result.label_codes.dtype)
+    n, predictions = len(combined.posterior), combined.predictions
+    labels = combined.posterior.argmax(axis=1).astype(result.label_codes.dtype)
     return replace(
         result,
-        task_names=series_like([*to_list(result.task_names), *to_list(result.predicted_names)], result.task_names),
-        posterior=np.vstack([result.posterior, result.predicted_posterior]),
+        task_names=series_like([*to_list(result.task_names), *to_list(predictions.task_names)], result.task_names),
+        posterior=np.vstack([result.posterior, combined.posterior]),
         label_codes=np.append(result.label_codes, labels),
         tied=np.append(result.tied, np.zeros(n, np.bool_)),
         votes_per_task=np.append(result.votes_per_task, np.zeros(n, np.int64)),
         gold=np.append(result.gold, np.full(n, MISSING, result.gold.dtype)),
-        predicted_names=result.predicted_names[:0],
-        predicted_posterior=result.predicted_posterior[:0],
+        combined=replace(combined, posterior=combined.posterior[:0]),
     )
 
 

@@ -16,11 +16,11 @@ __all__ = ["Predictions"]
 class Predictions:
     """The probabilities of one or more models for tasks with votes and for tasks without votes."""
 
-    models: list[str]
-    probabilities: list[NDArray[np.float64]]  # per model [T + P, K]; NaN in the rows of tasks without a prediction
+    models: list[str]  # names
+    probabilities: NDArray[np.float64]  # [M, T + P, K]; rows of 0 for tasks without a prediction
     task_names: Names  # [P] tasks that have predictions but no votes
 
     @property
-    def n_models(self) -> int:
-        """The number of models."""
-        return len(self.models)
+    def known(self) -> NDArray[np.bool_]:
+        """[M, T + P] Whether the model has a prediction for the task."""
+        return np.asarray(self.probabilities.any(axis=2))

@@ -14,9 +14,10 @@ from karat.errors import InputError
 from karat.io.readers.columns import TASK, WIDE_TASK, candidates, columns_of, find_columns
 from karat.io.readers.files import is_files
 from karat.io.readers.table import open_table
+from karat.votes.align import ModelOutput, align
 from karat.votes.annotations import Annotations
-from karat.votes.encoding import MISSING, as_column, look_up
-from karat.votes.frames import polars_column, series_like, to_list
+from karat.votes.encoding import MISSING, as_column
+from karat.votes.frames import polars_column, to_list
 from karat.votes.labels import listed
 from karat.votes.names import match, text_of
 from karat.votes.predictions import Predictions
@@ -27,7 +28,7 @@ __all__ = ["read_predictions"]
 Floats = NDArray[np.float64]
 
 MAX_SUM_ERROR = 0.02  # of the probabilities of a task, for rounding; they are normalised then
-TUPLES = "a tuple of predictions is (tasks, array) or (tasks, array, classes)"
+FORMS = "give (tasks, array) or (tasks, array, classes), with a row per task and a column per class"
 
 
 class Model(NamedTuple):
@@ -50,7 +51,8 @@ def read_predictions(given: Any, votes: Annotations) -> Predictions:
     ----------
     given : path, data frame, tuple, mapping or list
         One model: a table with a column of tasks and one for each class, or a tuple (tasks, array) or (tasks, array,
-        classes). Several: a list of such models, or a mapping of their names to them.
+        classes); in place of the array, the output of a Hugging Face pipeline with all scores. Several: a list of such
+        models, or a mapping of their names to them.
     votes : Annotations
         The votes, whose classes the predictions must have.
 
@@ -65,17 +67,9 @@ def read_predictions(given: Any, votes: Annotations) -> Predictions:
         If classes do not match, if values are not probabilities, or if no task is one of the votes.
     """
     models = [_model(name, one, votes) for name, one in _by_name(given).items()]
-    checked = [_checked(model, votes) for model in models]
-    places = [_places(model, votes) for model in models]
-    new = {text_of(task): task for one in zip(models, places, strict=True) for task in _unmatched(*one)}
-    names = series_like(sorted(new.values(), key=_sort_key), votes.task_names)
-    aligned = [_aligned(*one, names, votes) for one in zip(models, places, checked, strict=True)]
-    return Predictions([model.name for model in models], aligned, names)
-
-
-def _sort_key(task: Any) -> tuple[bool, Any]:
-    """Return a key that sorts numbers before text."""
-    return (False, task) if isinstance(task, int | float) else (True, str(task))
+    for model in models:
+        _check_tasks(model, votes)
+    return align([ModelOutput(one.name, one.tasks, _checked(one, votes)) for one in models], votes)
 
 
 def _by_name(given: Any) -> dict[str, Any]:
@@ -104,6 +98,8 @@ def _stem(given: Any) -> str:
 
 
 def _model(name: str, given: Any, votes: Annotations) -> Model:
+    if isinstance(given, np.ndarray):
+        raise InputError(f"an array of predictions does not say which tasks its rows belong to; {FORMS}")
     if isinstance(given, tuple) and not is_files(given):
         return _of_array(name, given, votes)
     opened = open_table(given)
@@ -131,15 +127,33 @@ def _numbers(column: pl.Series) -> Floats:
 def _of_array(name: str, given: tuple[Any, ...], votes: Annotations) -> Model:
     source = f"the predictions {name!r}" if name != "predictions" else "the predictions"
     if len(given) not in (2, 3):
-        raise InputError(f"{source} have {len(given)} parts; {TUPLES}")
-    tasks, array = as_column(given[0]).tolist(), np.asarray(given[1], dtype=np.float64)
+        raise InputError(f"{source} have {len(given)} parts; {FORMS}")
     classes = to_list(votes.class_names) if len(given) == 2 else list(given[2])
+    tasks, output = as_column(given[0]).tolist(), given[1]
+    if _is_pipeline_output(output):
+        classes = sorted({str(one["label"]) for row in output for one in row})
+        output = [_scores(row, classes) for row in output]
+    try:
+        array = np.asarray(output, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{source} are not an array of numbers; {FORMS}") from None
     if array.ndim != 2 or len(array) != len(tasks) or array.shape[1] != len(classes):
         raise InputError(
             f"{source} are an array of shape {array.shape}, but there are {len(tasks):,} tasks and "
-            f"{len(classes):,} classes ({listed(classes)}); {TUPLES}, with a row per task and a column per class"
+            f"{len(classes):,} classes ({listed(classes)}); {FORMS}"
         )
     return Model(name, source, tasks, classes, array)
+
+
+def _is_pipeline_output(output: Any) -> bool:
+    """Return whether each row is a list of {"label": ..., "score": ...}, as of a Hugging Face pipeline."""
+    rows = output if isinstance(output, list) and output else [None]
+    return all(isinstance(row, list) and all(isinstance(one, dict) and "score" in one for one in row) for row in rows)
+
+
+def _scores(row: list[dict[str, Any]], classes: list[str]) -> list[float]:
+    scores = {str(one["label"]): float(one["score"]) for one in row}
+    return [scores.get(name, float("nan")) for name in classes]
 
 
 def _checked(model: Model, votes: Annotations) -> Floats:
@@ -190,31 +204,15 @@ def _refuse(model: Model, probabilities: Floats, classes: list[Any], wrong: NDAr
     )
 
 
-def _places(model: Model, votes: Annotations) -> NDArray[np.int32]:
-    """[n] Return the position of each task among the tasks with votes, MISSING for others."""
-    texts = [text_of(task) for task in model.tasks]
-    if len(set(texts)) < len(texts):
-        seen: set[str] = set()
-        row = next(i for i, text in enumerate(texts) if text in seen or seen.add(text))
-        raise InputError(f"{model.row(row)}: the task has several rows of predictions; keep one of them")
-    place: NDArray[np.int32] = match(model.tasks, votes.task_names)
-    if (place == MISSING).all():
+def _check_tasks(model: Model, votes: Annotations) -> None:
+    """Refuse tasks with two rows, and predictions of which no task has votes."""
+    first: dict[str, int] = {}
+    for row, task in enumerate(model.tasks):
+        if first.setdefault(text_of(task), row) != row:
+            raise InputError(f"{model.row(row)}: the task has several rows of predictions; keep one of them")
+    if (match(model.tasks, votes.task_names) == MISSING).all():
+        seen = f"the predictions have {model.tasks[0]!r}, " if model.tasks else ""
         raise InputError(
-            f"{model.source}: none of the {len(place):,} tasks has votes; check that tasks are written alike (the "
-            f"predictions have {model.tasks[0]!r}, the votes have {to_list(votes.task_names[:1])[0]!r})"
+            f"{model.source}: none of the {len(model.tasks):,} tasks has votes; check that tasks are written alike "
+            f"({seen}the votes have {to_list(votes.task_names[:1])[0]!r})"
         )
-    return place
-
-
-def _unmatched(model: Model, place: NDArray[np.int32]) -> list[Any]:
-    return [model.tasks[row] for row in np.flatnonzero(place == MISSING).tolist()]
-
-
-def _aligned(model: Model, place: NDArray[np.int32], checked: Floats, new: Any, votes: Annotations) -> Floats:
-    """[T + P, K] Return the probabilities in the order of tasks with votes and then those without."""
-    aligned = np.full((votes.n_tasks + len(new), votes.n_classes), np.nan)
-    others = np.flatnonzero(place == MISSING)
-    rows = place.astype(np.int64)
-    rows[others] = votes.n_tasks + look_up([model.tasks[row] for row in others.tolist()], new)
-    aligned[rows] = checked
-    return aligned
