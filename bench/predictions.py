@@ -44,8 +44,8 @@ CONSTANTS = {
     "PRIOR_VOTES": (1.0, 4.0),
     "LEAST_PROBABILITY": (1e-5, 1e-3),
     "PSEUDO_VOTES": (0.25, 1.0),
-    "WEIGHT_PENALTY": (0.015, 0.06),
-    "CONFUSION_PENALTY": (0.25, 1.0),
+    "WEIGHT_PENALTY": (0.05, 0.2),
+    "CONFUSION_PENALTY": (0.5, 2.0),
 }
 CROWDLAB = """
 import sys, warnings, numpy as np, pandas as pd
@@ -133,7 +133,7 @@ def logistic(x: Floats, y: Floats) -> Floats:
 def strength(accuracy: float, n_classes: int) -> float:
     """The distance of classes, in standard deviations, at which the best classifier has this accuracy."""
     tests = np.random.default_rng(0).normal(size=(20_000, n_classes))
-    strengths = np.linspace(0.1, 6, 240)
+    strengths = np.linspace(0.1, 5, 200)
     reached = [(s**2 + s * tests[:, 0] > (s * tests[:, 1:]).max(axis=1)).mean() for s in strengths]
     return float(strengths[int(np.searchsorted(reached, accuracy))])
 
@@ -232,19 +232,21 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     parser.add_argument("--constants", action="store_true")
     options = parser.parse_args()
+    made = {name: drawn_worlds(name, options.draws) for name in worlds() if options.only in name}
+    rival = crowdlab({name: world for group in made.values() for name, world in group.items()})
     rows: dict[str, dict[str, float]] = {}
-    for world, draw in worlds().items():
-        if options.only not in world:
-            continue
-        seeds = {f"{world}/{i}": np.random.default_rng([i, zlib.crc32(world.encode())]) for i in range(options.draws)}
-        made = {name: draw(rng) for name, rng in seeds.items()}
-        rows[world] = figures(made, crowdlab(made), options.constants)
-        print(f"{world:45}", *(f"{way} {share:.3f}" for way, share in rows[world].items()), flush=True)
-        write_bytes(
-            options.out / "predictions.json", json.dumps({"draws": options.draws, "rows": rows}, indent=1).encode()
-        )
-    ways = next(iter(rows.values()))
-    print(f"{'mean':45}", *(f"{way} {np.mean([row[way] for row in rows.values()]):.3f}" for way in ways))
+    for name, group in made.items():
+        rows[name] = figures(group, rival, options.constants)
+        if len(rows) == 1:
+            print("| setting |", " | ".join(rows[name]), "|")
+        print(f"| {name} |", " | ".join(f"{share:.3f}" for share in rows[name].values()), "|", flush=True)
+    found = {"draws": options.draws, "rows": rows}
+    write_bytes(options.out / "predictions.json", json.dumps(found, indent=1).encode())
+
+
+def drawn_worlds(name: str, draws: int) -> dict[str, World]:
+    seeds = {f"{name}/{i}": [i, zlib.crc32(name.encode())] for i in range(draws)}
+    return {key: worlds()[name](np.random.default_rng(seed)) for key, seed in seeds.items()}
 
 
 if __name__ == "__main__":

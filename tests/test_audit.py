@@ -68,6 +68,7 @@ def test_saved_models_and_the_command_line(tmp_path):
     )
     assert done.exit_code == 0, done.stderr
     assert f"{N} labels audited; about" in done.stderr
+    assert "judged by votes and predictions" in done.stderr
     expected = karat.audit(votes, current, predictions=(range(N), p))
     assert np.allclose(pl.read_csv(tmp_path / "a.csv")["p_wrong"], expected["p_wrong"])
     karat.aggregate(votes, predictions=(range(N), p)).save(tmp_path / "m.karat")

@@ -38,6 +38,7 @@ __all__ = [
     "Progress",
     "Run",
     "fitter",
+    "has_predictions",
     "names_given",
     "opened_engine",
     "read_questions",
@@ -192,11 +193,16 @@ def read_votes(wanted: Run) -> Annotations:
 
 def read_predictions(wanted: Run, votes: Annotations) -> Predictions | None:
     """Read the predictions of a run and match them to the votes; None if there are none."""
-    if not names_given({"predictions": wanted.predictions}):
+    if not has_predictions(wanted.predictions):
         return None
     from karat.io.readers.predictions import read_predictions
 
     return read_predictions(wanted.predictions, votes)
+
+
+def has_predictions(given: Any) -> bool:
+    """Return whether predictions were given. An empty table counts, so that reading it raises an error."""
+    return given is not None and not (isinstance(given, list | tuple | dict) and not given)
 
 
 def saved(votes: Any) -> Result | None:

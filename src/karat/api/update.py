@@ -10,7 +10,7 @@ import numpy as np
 
 from karat.api.renamed import on_step_of
 from karat.api.result import Result
-from karat.api.run import OnStep, Run, names_given, run
+from karat.api.run import OnStep, Run, has_predictions, names_given, run
 from karat.engines.base import Engine
 from karat.errors import InputError
 from karat.fitting import updating
@@ -50,7 +50,7 @@ def update(
     **reading: Any,
 ) -> Result:
     """Read the votes and add them to the result; `Result.update` documents the parameters."""
-    if votes is None and gold is None and not refit and not names_given({"predictions": predictions}):
+    if votes is None and gold is None and not refit and not has_predictions(predictions):
         raise InputError("there is nothing to update: give votes, known truths (gold), predictions or refit")
     on_step, refit = on_step_of(on_step, watch, stacklevel=4), refit or result.method in ALIASES
     fitting: dict[str, Any] = {"prior": prior, "scheduler": scheduler, "checkpoint": checkpoint}
@@ -61,7 +61,7 @@ def update(
     merged = _merge(votes_of(result), votes, gold, repeated, reading)
     if refit:
         fitting |= {"threads": threads, "on_step": on_step, "engine": engine}
-        fitting["predictions"] = predictions if names_given({"": predictions}) else _kept_predictions(result)
+        fitting["predictions"] = predictions if has_predictions(predictions) else _kept_predictions(result)
         return _refit(result, Run(merged.votes, method=method_of(result), **fitting))
     updated = updating.update(without_predictions(result), merged, threads=threads, on_step=on_step)
     return Result.of(_combined_again(updated, result, predictions))
@@ -85,7 +85,7 @@ def _kept_predictions(result: Result) -> dict[str, Any] | None:
 
 def _combined_again(updated: ResultData, before: Result, predictions: Any) -> ResultData:
     """Combine the votes with new predictions, or with those that the result had before."""
-    if names_given({"predictions": predictions}):
+    if has_predictions(predictions):
         return combine(updated, read_predictions(predictions, votes_of(updated)))
     if before.combined is None:
         return updated

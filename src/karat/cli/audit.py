@@ -66,4 +66,5 @@ def audit(
         print_json({"n_labels": len(table), "expected_wrong": table["p_wrong"].sum(), "labels": table.to_dicts()})
     elif output is None:
         write_frame(found, "-")
-    say(f"{count(len(table), 'label')} audited; about {table['p_wrong'].sum():.0f} are wrong, judged by the votes")
+    judges = "votes and predictions" if "predicted" in table.columns else "votes"
+    say(f"{count(len(table), 'label')} audited; about {table['p_wrong'].sum():.0f} are wrong, judged by {judges}")

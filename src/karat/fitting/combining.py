@@ -3,29 +3,30 @@ r"""Combine votes with the class probabilities of models, after any method has b
     p_mi   probabilities of model m for task i, at least 10^-4; x_mi = log p_mi minus its mean over the n tasks of the
            model (their sum / (n + 10)), and 0 for tasks without a prediction
     q_i    posterior of the method, from the votes alone; M_i = log q_i - log mean q
-    V_ik   log-likelihood of the votes on task i if its class is k; at first M_i
+    r_i    posterior of votes and predictions; at first q_i
 
-A class is drawn from c_i = softmax(b + sum_m B_m x_mi), and votes are drawn given the class. The matrices B and biases
-b maximise the likelihood of the votes, sum_i log sum_k c_ik exp(V_ik), with normal priors. Those of B have the mean I
-and a weight in proportion to the number of tasks: annotators who err together look like a model that errs, however many
-tasks there are. So B_m is what the votes say that the model is worth: I if its probabilities are calibrated, less on
-the diagonal if it is overconfident, 0 if it does not predict the votes, and positive beside the diagonal if it says one
-class where another is true. Copies of a model share its weight. The posterior is
-
-    r_i proportional to c_i exp(V_i)
-
-For three rounds, annotators are then estimated from r, so that they profit from the predictions, with everybody's
-matrix as half of their evidence (`anchored` does the same):
+Each of three rounds estimates annotators from r, with everybody's matrix as half of their evidence, as `anchored` does,
+so that they profit from the predictions:
 
     n_jkl  = sum of r_ik over the votes of annotator j for l
     mu_kl  = (sum_j n_jkl + 1/2) / its row sum
     pi_jkl = (n_jkl + 2 mu_kl) / its row sum
     A_ik   = sum over the votes (j, l) on i of (log pi_jkl + log mu_kl) / 2, divided by the design effect D_i
-    V_i    = M_i / 4 + 3 A_i / 4
+    V_i    = M_i / 4 + 3 A_i / 4, the log-likelihood of the votes on task i
 
 D_i = 1 + (d_i - 1) rho, where d_i is the number of votes and rho the correlation of two residuals of a task (whether a
 vote is right, minus the accuracy of its annotator): annotators who err together must not outvote a model. Known truths
-replace V_i. The posterior of a task without votes is c_i.
+replace V_i. A class is drawn from c_i, and votes are drawn given the class:
+
+    c_i = softmax(b + sum_m B_m x_mi)
+    r_i proportional to c_i exp(V_i)
+
+The matrices B and biases b maximise the likelihood of the votes, sum_i log sum_k c_ik exp(V_ik), with normal priors.
+Those of B have the mean I and a weight in proportion to the number of tasks: annotators who err together look like a
+model that errs, however many tasks there are. So B_m is what the votes say that the model is worth: I if its
+probabilities are calibrated, less on the diagonal if it is overconfident, 0 if it does not predict the votes, and
+positive beside the diagonal if it says one class where another is true. Copies of a model share its weight. The
+posterior of a task without votes is c_i.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ Floats = NDArray[np.float64]
 LEAST_PROBABILITY = 1e-4  # of a class, as a model predicts it
 CENTRING_TASKS = 10  # tasks with log p = 0 in the mean of log p, for models with few predictions
 MAX_WEIGHT = 5.0  # on the diagonal of B
-WEIGHT_PENALTY = 0.05  # per task, on half the squares of the diagonal of B - I
+WEIGHT_PENALTY = 0.1  # per task, on half the squares of the diagonal of B - I
 CONFUSION_PENALTY = 1.0  # the same beside the diagonal
 ROUNDS = 3  # in which annotators are estimated from the combined posterior
 METHOD_SHARE = 0.25  # weight of the method's own evidence; the rest is that of annotators estimated from r
@@ -126,12 +127,12 @@ def _centred(probabilities: Floats) -> Floats:
 def _fit(votes: Annotations, posterior: Floats, x: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the matrix of each model, the bias of each class, and the combined posterior of the tasks with votes."""
     of_method = np.log(np.maximum(posterior, 1e-9)) - np.log(np.maximum(posterior.mean(axis=0), 1e-9))
-    cast, found = votes.votes(), _calibrated(x, _with_gold(of_method, votes))
+    cast = votes.votes()
     for _ in range(ROUNDS):
-        of_annotators = _likelihood(cast, found[2], votes.n_annotators)
+        of_annotators = _likelihood(cast, posterior, votes.n_annotators)
         likelihood = METHOD_SHARE * of_method + (1 - METHOD_SHARE) * of_annotators
-        found = _calibrated(x, _with_gold(likelihood, votes))
-    return found
+        matrices, bias, posterior = _calibrated(x, _with_gold(likelihood, votes))
+    return matrices, bias, posterior
 
 
 def _with_gold(likelihood: Floats, votes: Annotations) -> Floats:
