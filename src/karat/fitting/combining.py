@@ -22,8 +22,8 @@ replace V_i. A class is drawn from c_i, and votes are drawn given the class:
     r_i proportional to c_i exp(V_i)
 
 The matrices B and biases b maximise the likelihood of the votes, sum_i log sum_k c_ik exp(V_ik), with normal priors.
-Those of B have the mean I and a weight in proportion to the number of tasks: annotators who err together look like a
-model that errs, however many tasks there are. So B_m is what the votes say that the model is worth: I if its
+Those of B_m have the mean I / (number of models) and a weight in proportion to n + 10: annotators who err together look
+like a model that errs, however many tasks there are. So B is what the votes say that a single model is worth: I if its
 probabilities are calibrated, less on the diagonal if it is overconfident, 0 if it does not predict the votes, and
 positive beside the diagonal if it says one class where another is true. Copies of a model share its weight. The
 posterior of a task without votes is c_i.
@@ -50,7 +50,7 @@ __all__ = ["combine", "without_predictions"]
 Floats = NDArray[np.float64]
 
 LEAST_PROBABILITY = 1e-4  # of a class, as a model predicts it
-CENTRING_TASKS = 10  # tasks with log p = 0 in the mean of log p, for models with few predictions
+PRIOR_TASKS = 10  # added to the tasks of a model in its mean and its prior, for models with few predictions
 MAX_WEIGHT = 5.0  # on the diagonal of B
 WEIGHT_PENALTY = 0.1  # per task, on half the squares of the diagonal of B - I
 CONFUSION_PENALTY = 1.0  # the same beside the diagonal
@@ -120,7 +120,7 @@ def _centred(probabilities: Floats) -> Floats:
     known = probabilities.any(axis=1)
     x = np.zeros_like(probabilities)
     logs = np.log(np.maximum(probabilities[known], LEAST_PROBABILITY))
-    x[known] = logs - logs.sum(axis=0) / (len(logs) + CENTRING_TASKS)
+    x[known] = logs - logs.sum(axis=0) / (len(logs) + PRIOR_TASKS)
     return x
 
 
@@ -146,10 +146,9 @@ def _calibrated(x: Floats, likelihood: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the matrices B and biases b that maximise the penalised likelihood of the votes, and the posterior r."""
     (n_models, _, K), is_diagonal = x.shape, np.eye(x.shape[2]).ravel() == 1
     shape, size = (n_models, K, K), n_models * K * K
-    start = np.append(np.tile(is_diagonal, n_models), np.zeros(K)).astype(np.float64)
+    start = np.append(np.tile(is_diagonal / n_models, n_models), np.zeros(K))
     per_task = np.where(is_diagonal, WEIGHT_PENALTY, CONFUSION_PENALTY)
-    n_predicted = x.any(axis=2).sum(axis=1)
-    penalty = 1 + np.append(np.outer(n_predicted, per_task), np.zeros(K))
+    penalty = np.append(np.outer(PRIOR_TASKS + x.any(axis=2).sum(axis=1), per_task), np.ones(K))
 
     def loss(parameters: Floats) -> tuple[float, Floats]:
         log_c = log_softmax(_logits(parameters[:size].reshape(shape), parameters[size:], x), axis=1)
