@@ -5,7 +5,8 @@ python bench/predictions.py [--draws 20] [--only tutorial] [--out bench/results]
 The first worlds rebuild the setting of cleanlab's tutorial on data with several annotators: 300 points in three
 Gaussian clusters, 50 annotators of whom 5 are poor, each labelling a tenth of the points, and the out-of-sample
 probabilities of a logistic regression. In the others a classifier of given accuracy is drawn, with calibrated
-probabilities or with logits that are four times too large. In the last ones it is wrong on a third with .99.
+probabilities or with logits that are four times too large. In the last ones its probabilities are random, or it is
+wrong on a third with .99.
 CROWDLAB runs in the environment of bench/rivals.py. With --constants, Karat's constants are halved and doubled.
 """
 
@@ -44,8 +45,8 @@ CONSTANTS = {
     "PRIOR_VOTES": (1.0, 4.0),
     "LEAST_PROBABILITY": (1e-5, 1e-3),
     "PSEUDO_VOTES": (0.25, 1.0),
-    "WEIGHT_PENALTY": (0.05, 0.2),
-    "CONFUSION_PENALTY": (0.5, 2.0),
+    "WEIGHT_PENALTY": (0.015, 0.06),
+    "CONFUSION_PENALTY": (0.25, 1.0),
 }
 CROWDLAB = """
 import sys, warnings, numpy as np, pandas as pd
@@ -151,6 +152,12 @@ def drawn(rng: Random, share: float, accuracy: float, scale: float, skill: float
     return World(votes, classifier(rng, truth, accuracy, scale), truth)
 
 
+def at_random(rng: Random, share: float) -> World:
+    """Probabilities that have nothing to do with the truth."""
+    world = drawn(rng, share, 0.9, 1)
+    return world._replace(p=rng.dirichlet(np.ones(K), len(world.truth)))
+
+
 def wrong_third(rng: Random, share: float, how: str, skill: float) -> World:
     """A model that says .99 and is wrong on a third: anywhere, always with the next class, or with class 0."""
     votes, _, truth = drawn(rng, share, 0.9, 1, skill)
@@ -172,6 +179,8 @@ def worlds() -> dict[str, Callable[[Random], World]]:
             for scale, words in ((1, "calibrated"), (4, "overconfident")):
                 name = f"{accuracy:.0%} {words}, {votes} votes"
                 made[name] = lambda rng, n=votes, a=accuracy, s=scale: drawn(rng, n / 50, a, s)
+    for votes in (3, 5, 15):
+        made[f"model at random, {votes} votes"] = lambda rng, n=votes: at_random(rng, n / 50)
     for how in ("anywhere", "next class", "one class"):
         for votes, skill in ((3, 0.8), (5, 0.6), (5, 0.8), (15, 0.6)):
             name = f"wrong third ({how}), {votes} votes of {skill:.0%}"
