@@ -66,7 +66,7 @@ def main() -> None:
             ]
             rows[f"{accuracy:.0%} {words}"] = np.mean(made, axis=0).tolist()
             print(f"| {accuracy:.0%} {words} |", " | ".join(f"{x:.3f}" for x in np.mean(made, axis=0)), "|", flush=True)
-    found = {"families": len(families), "rows": rows}
+    found = {"families": sum(map(bool, families.values())), "rows": rows}
     write_bytes(options.out / "predictions_real.json", json.dumps(found, indent=1).encode())
 
 
