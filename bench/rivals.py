@@ -3,6 +3,8 @@
 python bench/rivals.py --data ../shared/datasets [--only val5 ms] [--libraries karat crowd-kit] [--limit 120]
     [--out bench/results]
 
+With --predictions, Karat and CROWDLAB get votes and the probabilities of a classifier (bench/predictions.py).
+
 The rivals live in bench/.venv-rivals, made here from bench/rivals.txt. Every fit has a process of its own, one thread
 and a time limit; what crashes or takes too long is shown as such, with its message.
 """
@@ -42,6 +44,9 @@ PAPER = ["mv", "catd", "ds", "glad", "ibcc", "cbcc", "bwa", "tiremge", "ebcc", "
 
 def main() -> None:
     options = _options()
+    if options.predictions:
+        subprocess.run([sys.executable, HERE / "predictions.py", "--out", options.out], check=True)
+        return
     python = rival_python()
     names = [name for name in data_sets() if find(name, options.data) and (not options.only or name in options.only)]
     figures: list[dict[str, Any]] = []
@@ -122,6 +127,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", nargs="*", help="data sets")
     parser.add_argument("--libraries", nargs="*", choices=["karat", *RIVALS])
     parser.add_argument("--limit", type=float, default=120.0)
+    parser.add_argument("--predictions", action="store_true", help="run bench/predictions.py instead: CROWDLAB")
     parser.add_argument("--out", type=Path, default=HERE / "results")
     return parser.parse_args()
 

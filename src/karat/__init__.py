@@ -42,6 +42,7 @@ _HOME = {
     "Wawa": "karat.api.weighted_votes",
     "aggregate": "karat.api.aggregate",
     "agreement": "karat.api.agreement",
+    "audit": "karat.api.audit",
     "compare": "karat.api.compare",
     "coverage": "karat.insight",
     "evaluate": "karat.api.evaluate",

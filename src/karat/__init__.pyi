@@ -5,6 +5,7 @@ from karat import judges as judges
 from karat import paper as paper
 from karat.api.aggregate import aggregate as aggregate
 from karat.api.agreement import agreement as agreement
+from karat.api.audit import audit as audit
 from karat.api.compare import compare as compare
 from karat.api.dawid_skene import DawidSkene as DawidSkene
 from karat.api.estimators import BWA as BWA
@@ -73,6 +74,7 @@ __all__ = [
     "Wawa",
     "aggregate",
     "agreement",
+    "audit",
     "compare",
     "coverage",
     "evaluate",

@@ -27,6 +27,7 @@ def aggregate(
     method: str | Method = DEFAULT_METHOD,
     *,
     gold: Any = None,
+    predictions: Any = None,
     prior: Result | str | Path | None = None,
     threads: int | None = None,
     engine: str | Engine = "local",
@@ -67,6 +68,11 @@ def aggregate(
         A name from `karat methods`, or a method with its settings, such as `karat.PTBCC(n_prototypes=3)`.
     gold : path, data frame, mapping, str or bool, optional
         Known truths of some tasks. They become the labels of these tasks, and the method learns from them.
+    predictions : path, data frame, tuple, mapping or list, optional
+        Class probabilities that one or more models predict for some or all tasks. What each model is worth is learned
+        from the votes. A table has a column of tasks and a column for each class; a tuple is (tasks, array) or (tasks,
+        array, classes), as from `predict_proba`; a mapping gives each model a name. Tasks with predictions but no votes
+        are labelled too.
     prior : Result or path, optional
         An earlier result, or the file of one. What it learned about annotators is the prior for those who vote again.
     threads : int, optional
@@ -177,6 +183,7 @@ def aggregate(
             method,
             given,
             gold=gold,
+            predictions=predictions,
             prior=prior,
             engine=engine,
             threads=threads,

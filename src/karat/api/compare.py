@@ -25,6 +25,7 @@ def compare(
     methods: Methods | None = None,
     *,
     truth: Any = None,
+    predictions: Any = None,
     prior: Result | str | Path | None = None,
     engine: str | Engine = "local",
     threads: int | None = None,
@@ -44,6 +45,8 @@ def compare(
         Names from `karat methods`, or methods with their settings. The default is all methods.
     truth : path, data frame or mapping, optional
         Known truths of some tasks, to judge the labels by. They do not teach the methods.
+    predictions : path, data frame, tuple, mapping or list, optional
+        Class probabilities of models, as in `karat.aggregate`.
     prior : Result or path, optional
         An earlier result. What it knows about annotators who vote again is used.
     engine : str or Engine, default "local"
@@ -83,6 +86,7 @@ def compare(
     wanted = Run(
         votes,
         reading,
+        predictions=predictions,
         prior=prior,
         engine=engine,
         threads=threads,

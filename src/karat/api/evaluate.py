@@ -34,6 +34,7 @@ def evaluate(
     *,
     truth_task: str | None = None,
     truth_label: str | None = None,
+    predictions: Any = None,
     prior: Result | str | Path | None = None,
     engine: str | Engine = "local",
     threads: int | None = None,
@@ -58,6 +59,8 @@ def evaluate(
         Names from `karat methods`, or methods with their settings.
     truth_task, truth_label : str, optional
         The columns of the tasks and of the truths in `truth`, if their names do not tell.
+    predictions : path, data frame, tuple, mapping or list, optional
+        Class probabilities of models, as in `karat.aggregate`.
     prior : Result or path, optional
         An earlier result. What it knows about annotators who vote again is used.
     engine : str or Engine, default "local"
@@ -101,6 +104,7 @@ def evaluate(
     wanted = Run(
         votes,
         reading,
+        predictions=predictions,
         prior=prior,
         engine=engine,
         threads=threads,

@@ -26,6 +26,7 @@ def next_votes(
     safe: float = 0.95,
     method: str | Method | None = None,
     gold: Any = None,
+    predictions: Any = None,
     prior: Result | str | Path | None = None,
     engine: str | Engine = "local",
     threads: int | None = None,
@@ -51,6 +52,8 @@ def next_votes(
         The method that is fitted to votes. The default is that of `karat.aggregate`.
     gold : path, data frame, mapping, str or bool, optional
         Known truths of some tasks.
+    predictions : path, data frame, tuple, mapping or list, optional
+        Class probabilities of models, as in `karat.aggregate`. Tasks with predictions but no votes are ranked too.
     prior : Result or path, optional
         An earlier result. What it knows about annotators who vote again is used.
     engine : str or Engine, default "local"
@@ -85,7 +88,7 @@ def next_votes(
     >>> karat.next_votes(votes, budget=1, method="mv").tasks()["task"].to_list()
     [1]
     """
-    fitting: dict[str, Any] = {"gold": gold, "prior": prior, "checkpoint": checkpoint}
+    fitting: dict[str, Any] = {"gold": gold, "predictions": predictions, "prior": prior, "checkpoint": checkpoint}
     fitting |= {"resume": resume, "overwrite": overwrite, "threads": threads, "on_step": on_step}
     result = saved(votes)
     if result is None:

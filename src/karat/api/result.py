@@ -81,6 +81,10 @@ class Result(ResultData):
         The temperature that a calibration applied to the posterior; 1 without one.
     votes_folded_in : int
         The number of votes that updates added since all votes were fitted.
+    combined : Combined or None
+        The predictions that were combined with the votes, the posterior of the votes alone (`votes_posterior`), that of
+        tasks without votes (`posterior`), and what was learned about each model (`records`); None without predictions.
+        The arrays above are those of tasks with votes; `labels` lists the others too.
 
     Examples
     --------
@@ -180,7 +184,7 @@ class Result(ResultData):
         -------
         DataFrame
             With the columns task, label, confidence, n_votes and tied, of the library that the votes came from
-            (Polars for files and arrays).
+            (Polars for files and arrays). With predictions, the column predictions_only marks tasks without votes.
         """
         from karat.results.tables import labels_table
 
@@ -253,6 +257,20 @@ class Result(ResultData):
         from karat.results.tables import annotators_table
 
         return annotators_table(self)
+
+    def models(self) -> Any:
+        """Return a data frame with one row per model whose predictions were combined with the votes.
+
+        Returns
+        -------
+        DataFrame
+            With the columns model, n_tasks (with votes), n_tasks_without_votes, weight (1 for calibrated probabilities,
+            0 for a model that is ignored), accuracy (the expected share of right predictions) and confidence (what the
+            model itself claims).
+        """
+        from karat.results.tables import models_table
+
+        return models_table(self)
 
     def flips(self) -> Any:
         """Return a data frame of the tasks whose label has fewer votes than another class.
@@ -359,9 +377,10 @@ class Result(ResultData):
         refit : bool, default False
             Fit all votes again, old and new.
         **more : dict
-            `repeated` says which votes count if an annotator votes on a task more than once. `threads`, `on_step` and,
-            with `refit`, `prior`, `engine`, `checkpoint`, `resume` and `overwrite` are as in `karat.aggregate`. All
-            other keywords are those of `karat.read`.
+            `repeated` says which votes count if an annotator votes on a task more than once. `predictions` replace
+            those that the result was combined with. `threads`, `on_step` and, with `refit`, `prior`, `engine`,
+            `checkpoint`, `resume` and `overwrite` are as in `karat.aggregate`. All other keywords are those of
+            `karat.read`.
 
         Returns
         -------

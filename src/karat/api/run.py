@@ -18,6 +18,7 @@ from karat.api.result import Result, load
 from karat.engines.base import Engine, opened
 from karat.errors import InputError
 from karat.fitting.checkpoint import Checkpoint
+from karat.fitting.combining import combine
 from karat.fitting.multi_label import fit_sets, vote_on_sets
 from karat.fitting.prior import check_takes_prior
 from karat.fitting.progress import in_notebook, on_terminal
@@ -28,6 +29,7 @@ from karat.results.archive import is_saved_result
 from karat.results.data import ResultData, Step
 from karat.results.multi import MultiResult
 from karat.votes.annotations import Annotations
+from karat.votes.predictions import Predictions
 
 if TYPE_CHECKING:
     from karat.io.readers.batches import WatchReading
@@ -39,6 +41,7 @@ __all__ = [
     "Run",
     "classes_of",
     "fitter",
+    "has_predictions",
     "label_sets",
     "names_given",
     "opened_engine",
@@ -91,6 +94,8 @@ class Run:
         Settings of a method that is given by name.
     gold : path, data frame, mapping, str or bool, optional
         Known truths, from which the method learns.
+    predictions : path, data frame, tuple, mapping or list, optional
+        Class probabilities of one or more models, which are combined with the votes (see `karat.aggregate`).
     prior : Result or path, optional
         An earlier result. What it learned about annotators is the prior for those who vote again.
     engine : str or Engine
@@ -118,6 +123,7 @@ class Run:
     method: str | Method = DEFAULT_METHOD
     settings: Mapping[str, Any] = field(default_factory=dict)
     gold: Any = None
+    predictions: Any = None
     prior: ResultData | str | Path | None = None
     engine: str | Engine = "local"
     scheduler: str | None = None
@@ -181,8 +187,9 @@ def fitter(wanted: Run, methods: Sequence[Method]) -> Iterator[Fit]:
             return stack.enter_context(opened_engine(wanted, single))
 
         def fit_method(method: Method, votes: Annotations) -> Result:
+            predictions = read_predictions(wanted, votes)
             with wanted.progress.fitting(method.name) as line, how_to_resume(checkpoints[method.name]):
-                return fit(
+                result = fit(
                     method,
                     votes,
                     prior=wanted.prior,
@@ -190,6 +197,7 @@ def fitter(wanted: Run, methods: Sequence[Method]) -> Iterator[Fit]:
                     on_step=wanted.on_step or line,
                     checkpoint=checkpoints[method.name],
                 )
+            return result if predictions is None else Result.of(combine(result, predictions))
 
         engine_of(methods[0].single)
         yield fit_method
@@ -230,6 +238,20 @@ def classes_of(classes: Sequence[Any] | None, ordered: Sequence[Any] | None) -> 
     if isinstance(ordered, str) or len(ordered) < 2:
         raise InputError("--ordered (ordered= in Python) needs at least two classes, from the lowest to the highest")
     return ordered
+
+
+def read_predictions(wanted: Run, votes: Annotations) -> Predictions | None:
+    """Read the predictions of a run and match them to the votes; None if there are none."""
+    if not has_predictions(wanted.predictions):
+        return None
+    from karat.io.readers.predictions import read_predictions
+
+    return read_predictions(wanted.predictions, votes)
+
+
+def has_predictions(given: Any) -> bool:
+    """Return whether predictions were given. An empty table counts, so that reading it raises an error."""
+    return given is not None and not (isinstance(given, list | tuple | dict) and not given)
 
 
 def saved(votes: Any) -> Result | None:

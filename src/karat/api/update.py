@@ -10,17 +10,21 @@ import numpy as np
 
 from karat.api.renamed import on_step_of
 from karat.api.result import Result
-from karat.api.run import OnStep, Run, names_given, run
+from karat.api.run import OnStep, Run, has_predictions, names_given, run
 from karat.engines.base import Engine
 from karat.errors import InputError
 from karat.fitting import updating
+from karat.fitting.combining import combine, without_predictions
 from karat.io.readers import read
+from karat.io.readers.predictions import read_predictions
 from karat.io.readers.truth import with_gold
 from karat.methods.lookup import method_of
 from karat.methods.registry import ALIASES
-from karat.results.data import votes_of
+from karat.results.data import ResultData, votes_of
+from karat.votes.align import align, outputs_of
 from karat.votes.annotations import Annotations, Repeated
 from karat.votes.encoding import MISSING
+from karat.votes.frames import to_list
 from karat.votes.merging import Joined, Merged, merge
 
 __all__ = ["check_no_fit", "update"]
@@ -36,6 +40,7 @@ def update(
     on_step: OnStep | None = None,
     watch: OnStep | None = None,
     prior: Any = None,
+    predictions: Any = None,
     engine: str | Engine = "local",
     scheduler: str | None = None,
     checkpoint: str | Path | None = None,
@@ -45,18 +50,46 @@ def update(
     **reading: Any,
 ) -> Result:
     """Read the votes and add them to the result; `Result.update` documents the parameters."""
-    if votes is None and gold is None and not refit:
-        raise InputError("there is nothing to update: give votes, known truths (gold) or refit")
+    if votes is None and gold is None and not refit and not has_predictions(predictions):
+        raise InputError("there is nothing to update: give votes, known truths (gold), predictions or refit")
     on_step, refit = on_step_of(on_step, watch, stacklevel=4), refit or result.method in ALIASES
     fitting: dict[str, Any] = {"prior": prior, "scheduler": scheduler, "checkpoint": checkpoint}
     fitting |= {"resume": resume, "overwrite": overwrite}
     if not refit:
+        _check_temperature(result)
         check_no_fit({**fitting, "engine": engine})
     merged = _merge(votes_of(result), votes, gold, repeated, reading)
     if refit:
         fitting |= {"threads": threads, "on_step": on_step, "engine": engine}
+        fitting["predictions"] = predictions if has_predictions(predictions) else _kept_predictions(result)
         return _refit(result, Run(merged.votes, method=method_of(result), **fitting))
-    return Result.of(updating.update(result, merged, threads=threads, on_step=on_step))
+    updated = updating.update(without_predictions(result), merged, threads=threads, on_step=on_step)
+    return Result.of(_combined_again(updated, result, predictions))
+
+
+def _check_temperature(result: Result) -> None:
+    if result.combined and result.temperature != 1.0:
+        raise InputError(
+            "the model was calibrated after votes and predictions had been combined; add --refit (refit=True)"
+        )
+
+
+def _kept_predictions(result: Result) -> dict[str, Any] | None:
+    """Return the predictions of a result in the form that users give."""
+    if result.combined is None:
+        return None
+    classes = to_list(result.class_names)
+    outputs = outputs_of(result.combined.predictions, votes_of(result))
+    return {output.name: (output.tasks, output.probabilities, classes) for output in outputs}
+
+
+def _combined_again(updated: ResultData, before: Result, predictions: Any) -> ResultData:
+    """Combine the votes with new predictions, or with those that the result had before."""
+    if has_predictions(predictions):
+        return combine(updated, read_predictions(predictions, votes_of(updated)))
+    if before.combined is None:
+        return updated
+    return combine(updated, align(outputs_of(before.combined.predictions, votes_of(before)), votes_of(updated)))
 
 
 def check_no_fit(options: dict[str, Any]) -> None:

@@ -66,6 +66,7 @@ def aggregate(
 
     output = None if output == "-" else output
     single = {"save": save, "checkpoint": fitting.checkpoint, "prior": fitting.prior, "to_table": to_table}
+    single |= {"predictions": next(iter(fitting.predictions_files), None)}
     if output is not None and is_folder(output):
         wanted = fitting.run(files, reading, method, known.gold)
         refused = {**single, **_local_only_options(reading), "write_back": write_back}
@@ -79,7 +80,7 @@ def aggregate(
     export = e.WriteBackOptions(write_back, files, reading.format, reading.question, reading.task)
     ordered = reading.ordered is not None
     outputs = Outputs(output, annotators, save, fitting.checkpoint, export, probabilities, json, ordered)
-    outputs.check(inputs_of(files, known.gold, fitting.prior, reading.alias))
+    outputs.check(inputs_of(files, known.gold, fitting.prior, reading.alias, *fitting.predictions_files))
     into = d.destination(files, reading.table, to_table, to_database)
     if into is not None:
         into.check()

@@ -10,6 +10,7 @@ import typer
 import karat
 from karat.cli.aggregate import aggregate
 from karat.cli.agreement import agreement
+from karat.cli.audit import audit
 from karat.cli.compare import compare
 from karat.cli.convert import convert
 from karat.cli.coverage import coverage
@@ -45,7 +46,7 @@ app = typer.Typer(
 )
 PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Start here": (demo, aggregate, report, studio),
-    "Look closer": (trust, agreement, evaluate, compare, coverage, next_votes, judges, rank, plot),
+    "Look closer": (trust, agreement, evaluate, compare, coverage, audit, next_votes, judges, rank, plot),
     "Data": (update, convert, export),
     "Research": (methods, simulate, reproduce),
 }

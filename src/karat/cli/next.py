@@ -62,7 +62,11 @@ def next_votes(
 
     outputs = {"tasks": output, "safe_tasks": safe_tasks, "annotators": annotators}
     tables = [path for path in outputs.values() if path is not None]
-    check_outputs(tables, s.outputs_of(fitting), s.inputs_of(files, fitting.prior, known.gold, reading.alias))
+    check_outputs(
+        tables,
+        s.outputs_of(fitting),
+        s.inputs_of(files, fitting.prior, known.gold, reading.alias, *fitting.predictions_files),
+    )
     result = s.result_of(files, reading, fitting, method, known)
     plan = plan_next(result, budget, annotators=_available_annotators(available, result.annotator_names), safe=safe)
     write_all({path: partial(_write, plan, name) for name, path in outputs.items() if path is not None})

@@ -318,6 +318,14 @@ class Execution:
             metavar="MODEL",
         ),
     ] = None
+    predictions: Annotated[
+        list[str] | None,
+        fit_option(
+            "--predictions",
+            "Class probabilities of a model: a table with a task column and a column per class. Can be repeated.",
+            metavar="FILE",
+        ),
+    ] = None
     threads: Annotated[
         int | None,
         fit_option(
@@ -339,6 +347,10 @@ class Execution:
     ] = None
     resume: Annotated[bool, fit_option("--resume", "Continue from --checkpoint, if the file exists.")] = False
     overwrite: Annotated[bool, fit_option("--overwrite", "Discard the work of an earlier run in --checkpoint.")] = False
+
+    @property
+    def predictions_files(self) -> list[str]:
+        return self.predictions or []
 
     def run_fields(self) -> dict[str, Any]:
         """Return the options as fields of a `Run`."""

@@ -46,7 +46,9 @@ def plot(
     require_libraries()
     _check(kind, who, output)
     check_outputs(
-        [], [output, *s.outputs_of(fitting)], s.inputs_of([file], fitting.prior, truth, known.gold, reading.alias)
+        [],
+        [output, *s.outputs_of(fitting)],
+        s.inputs_of([file], fitting.prior, truth, known.gold, reading.alias, *fitting.predictions_files),
     )
     truths = s.truths_of(truth, truth_task, truth_label)
     result = s.result_of([file], reading, fitting, method, known)

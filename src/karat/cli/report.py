@@ -36,7 +36,9 @@ def report(
 
     require_libraries()
     check_outputs(
-        [], [output, *s.outputs_of(fitting)], s.inputs_of(files, fitting.prior, truth, known.gold, reading.alias)
+        [],
+        [output, *s.outputs_of(fitting)],
+        s.inputs_of(files, fitting.prior, truth, known.gold, reading.alias, *fitting.predictions_files),
     )
     truths = s.truths_of(truth, truth_task, truth_label)
     result = s.result_of(files, reading, fitting, method, known)

@@ -59,6 +59,8 @@ def summary_fields(
         "gold": gold,
         "unlabelled": len(result.unlabelled),
         "never_voted": [] if result.annotations is None else to_list(result.annotations.never_voted),
+        "models": [record._asdict() for record in result.combined.records] if result.combined else [],
+        "predictions_only": len(result.combined.posterior) if result.combined else 0,
         "rows": asdict(result.counts),
         "no_vote": {} if result.annotations is None else result.annotations.hygiene.no_vote,
     }

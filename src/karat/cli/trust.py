@@ -64,7 +64,9 @@ def trust(
     wanted = {"flips": flips, "contested": contested, "spammers": spammers, "pairs": pairs, "calibration": calibration}
     paths = {name: path for name, path in wanted.items() if path is not None}
     check_outputs(
-        paths.values(), s.outputs_of(fitting), s.inputs_of(files, fitting.prior, truth, known.gold, reading.alias)
+        paths.values(),
+        s.outputs_of(fitting),
+        s.inputs_of(files, fitting.prior, truth, known.gold, reading.alias, *fitting.predictions_files),
     )
     result = s.result_of(files, reading, fitting, method, known)
     found = result.trust(s.truths_of(truth, truth_task, truth_label) if truth_task or truth_label else truth)

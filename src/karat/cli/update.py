@@ -52,13 +52,15 @@ def update(
     from karat.system.locks import locked
 
     if not refit:
-        check_no_fit({**execution.run_fields(), "threads": None})
+        check_no_fit({**execution.run_fields(), "threads": None, "predictions": None})
     if known.gold_from_export and not files:
         raise InputError("--gold-from-export needs FILE, the export with the gold marks")
     tables = [path for path in (labels, annotators) if path is not None]
     check_outputs(tables, [], [model])  # only the new model may replace the old one
     check_outputs(
-        tables, [output, *outputs_of(execution)], inputs_of(files or [], known.gold, execution.prior, reading.alias)
+        tables,
+        [output, *outputs_of(execution)],
+        inputs_of(files or [], known.gold, execution.prior, reading.alias, *execution.predictions_files),
     )
     options = {**reading.keywords(), **execution.run_fields(), "gold": known.given(), "refit": refit}
     with locked(Path(output).expanduser(), wait=say):  # of two updates without a lock, one would be lost

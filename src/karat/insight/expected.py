@@ -91,4 +91,4 @@ def caution(result: ResultData) -> str:
 
 def _is_measured(result: ResultData) -> bool:
     settings = {name: value for name, value in result.all_settings.items() if name not in WITHOUT_EFFECT}
-    return result.method == METHOD and settings == SETTINGS
+    return result.method == METHOD and settings == SETTINGS and result.combined is None

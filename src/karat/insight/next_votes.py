@@ -23,6 +23,7 @@ from karat.kernels.expected_gain import expected_gain
 from karat.kernels.parallel import in_threads, ranges
 from karat.results.data import ResultData, votes_of
 from karat.results.predictions import group_matrices, votes_by_truth
+from karat.results.tables import with_predicted_tasks
 from karat.votes.encoding import MISSING, look_up
 from karat.votes.frames import make_frame, take, to_list
 
@@ -143,6 +144,7 @@ def plan(
         raise InputError(f"budget must be a whole number, at least 1 vote, not {budget!r}")
     if not 0 < safe <= 1:
         raise InputError(f"safe must be a probability, not {safe}")
+    result = with_predicted_tasks(result)
     gain, nobody = expected_gains(result, annotators)
     is_safe = (result.confidence >= safe) | (result.gold != MISSING)
     ask = _best(gain, np.flatnonzero(~(is_safe | nobody)), result.votes_per_task, budget)

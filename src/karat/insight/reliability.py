@@ -74,6 +74,9 @@ class Calibration:
 
     def apply(self, result: AnyResult) -> AnyResult:
         """Return the same labels with calibrated probabilities."""
+        combined = result.combined and replace(
+            result.combined, posterior=temper(result.combined.posterior, self.temperature)
+        )
         posterior = np.where((result.gold == MISSING)[:, None], _tempered(result, self.temperature), result.posterior)
         made = summarise(result.method, result.settings, votes_of(result), posterior, result.steps, result.learned)
         note = f"Probabilities have the temperature {self.temperature:.3g}, fitted to {self.n:,} known truths."
@@ -81,6 +84,7 @@ class Calibration:
             result,
             **{name: getattr(made, name) for name in ("posterior", "accuracy", "accuracy_low", "accuracy_high")},
             temperature=self.temperature * result.temperature,
+            combined=combined,
             notes=[*result.notes, note],
         )
 

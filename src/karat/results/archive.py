@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.errors import InputError
+from karat.results.combined import Combined, arrays_of, combined_of
 from karat.results.data import BESIDE_SETTINGS, Learned, ResultData, Step
 from karat.system.files import replacing
 from karat.system.unpacking import opened, read_arrays, read_manifest
@@ -34,6 +35,7 @@ __all__ = ["is_saved_result", "load", "save", "steps_of", "to_json", "write_arch
 FORMAT, VERSION = "karat-result", 1
 ADVICE = "make one with karat aggregate VOTES --save MODEL (ResultData.save in Python)"
 NAMES = ("task_names", "annotator_names", "class_names", "unlabelled")
+PREDICTED_NAMES = "predicted_names"  # of tasks that have predictions but no votes
 COLUMNS = ("task", "annotator")  # as files name them that do not say what the user calls them
 NEVER_VOTED = "never_voted"  # names of annotators; files of the first Karat do not have them
 ARRAYS = (
@@ -63,6 +65,7 @@ TYPES: dict[str, Any] = {
     "parts": dict,
     "hygiene": dict,
     "seconds": int | float,
+    "models": list,
 }
 MAX_PROBABILITY = 1 + 1e-6  # leaves a margin for rounding
 FIELDS = {
@@ -100,6 +103,8 @@ def save(result: ResultData, path: Path) -> None:
         "more": [name.removeprefix("more.") for name in arrays if name.startswith("more.")],
         "hygiene": (Hygiene() if result.annotations is None else result.annotations.hygiene).as_json(),
     }
+    if result.combined:
+        manifest["models"] = [record._asdict() for record in result.combined.records]
     for name, names in _all_names(result).items():
         values = _names_to_save(names)
         if isinstance(values, list):
@@ -111,6 +116,8 @@ def save(result: ResultData, path: Path) -> None:
 
 def _all_names(result: ResultData) -> dict[str, Names]:
     names = {name: getattr(result, name) for name in NAMES}
+    if result.combined:
+        names[PREDICTED_NAMES] = result.combined.predictions.task_names
     return names if result.annotations is None else names | {NEVER_VOTED: result.annotations.never_voted}
 
 
@@ -173,7 +180,7 @@ def _arrays(result: ResultData) -> dict[str, NDArray[Any]]:
     arrays["steps"] = np.array(result.steps, dtype=float)
     if result.votes_folded_in:
         arrays["more.added"] = np.array([result.votes_folded_in])
-    return arrays
+    return arrays | arrays_of(result.combined) if result.combined else arrays
 
 
 def _known_arrays(known: Learned) -> dict[str, NDArray[Any]]:
@@ -232,7 +239,14 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
         notes=manifest.get("notes", []),  # files of the first Karat have no notes
         counts=counts,
         annotations=_votes(arrays, values, counts, manifest) if VOTES[0] in arrays else None,  # and no votes
+        combined=_combined(arrays, manifest, sizes),
     )
+
+
+def _combined(arrays: dict[str, NDArray[Any]], manifest: dict[str, Any], sizes: dict[str, int]) -> Combined | None:
+    if not manifest.get("models"):
+        return None
+    return combined_of(arrays, manifest["models"], _names(manifest, arrays, PREDICTED_NAMES), sizes)
 
 
 def _settings(manifest: dict[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from karat.kernels.labels import decide, preference_of
 from karat.kernels.parallel import in_threads
 from karat.kernels.votes import agreement
 from karat.results.accuracy import Intervals, accuracies
+from karat.results.combined import Combined
 from karat.results.learned import Learned, Step
 from karat.system.renamed import warn_renamed
 from karat.votes.annotations import Annotations, Counts
@@ -61,6 +62,7 @@ class ResultData:
     temperature: float = 1.0  # applied to the posterior by a calibration
     annotator_weights: list[float] | None = None  # weights of votes, which only Karat 0.1 could use
     votes_folded_in: int = 0  # number of votes that updates added since the last fit
+    combined: Combined | None = None  # with predictions of models
 
     @property
     def label(self) -> Any:

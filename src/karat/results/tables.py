@@ -10,6 +10,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from karat.results.combined import ModelRecord
 from karat.results.data import ResultData
 from karat.results.ordered import expected_scores, scale_of
 from karat.votes.annotations import Annotations
@@ -26,9 +27,11 @@ __all__ = [
     "labels_for_users",
     "labels_pieces",
     "labels_table",
+    "models_table",
     "natural_order",
     "own_name",
     "scores_table",
+    "with_predicted_tasks",
 ]
 
 MOST_ROWS = 2**18  # in a chunk
@@ -36,7 +39,11 @@ DIGITS = 20  # of numbers inside names, for their natural order
 
 
 def labels_table(result: ResultData, *, probabilities: bool = False, scores: bool = False) -> Any:
-    """Return one row per task, in the order of the task names; tasks without votes come last, without a label."""
+    """Return one row per task, in the order of the task names.
+
+    Then come tasks with predictions only, then tasks with neither votes nor predictions.
+    """
+    result = with_predicted_tasks(result)
     empty = len(result.unlabelled)
     columns: dict[str, Any] = {
         "task": _joined(result),
@@ -45,6 +52,8 @@ def labels_table(result: ResultData, *, probabilities: bool = False, scores: boo
         "n_votes": np.append(result.votes_per_task, np.zeros(empty, np.int64)),
         "tied": np.append(result.tied, np.zeros(empty, np.bool_)),
     }
+    if result.combined:
+        columns["predictions_only"] = np.append(result.votes_per_task == 0, np.zeros(empty, np.bool_))
     if scores:
         columns |= {name: _extended(values, empty) for name, values in _scores(result).items()}
     if probabilities:
@@ -72,6 +81,7 @@ def labels_pieces(
     for_users: in the natural order of the tasks (t2 before t10), with the user's name of the column of tasks, and
         with a column that says whether the label is gold.
     """
+    result = with_predicted_tasks(result)
     n_tasks = len(result.label_codes)
     rows = MOST_ROWS if _may_be_cut(result.task_names) and _may_be_cut(result.class_names) else n_tasks
     order = natural_order(result.task_names) if for_users else None
@@ -141,6 +151,31 @@ def annotators_table(result: ResultData) -> Any:
     for s in range(0 if weights is None else weights.shape[1]):
         columns[f"prototype_{s + 1}"] = np.ascontiguousarray(weights[:, s])  # type: ignore[index]
     return make_frame(columns, like=result.annotator_names)
+
+
+def models_table(result: ResultData) -> Any:
+    records = result.combined.records if result.combined else []
+    columns = {name: [getattr(one, name) for one in records] for name in ModelRecord._fields}
+    return make_frame(columns, like=result.task_names)
+
+
+def with_predicted_tasks(result: ResultData) -> ResultData:
+    """Return the result with the tasks that have predictions but no votes after those with votes."""
+    combined = result.combined
+    if combined is None or not len(combined.posterior):
+        return result
+    n, predictions = len(combined.posterior), combined.predictions
+    labels = combined.posterior.argmax(axis=1).astype(result.label_codes.dtype)
+    return replace(
+        result,
+        task_names=series_like([*to_list(result.task_names), *to_list(predictions.task_names)], result.task_names),
+        posterior=np.vstack([result.posterior, combined.posterior]),
+        label_codes=np.append(result.label_codes, labels),
+        tied=np.append(result.tied, np.zeros(n, np.bool_)),
+        votes_per_task=np.append(result.votes_per_task, np.zeros(n, np.int64)),
+        gold=np.append(result.gold, np.full(n, MISSING, result.gold.dtype)),
+        combined=replace(combined, posterior=combined.posterior[:0]),
+    )
 
 
 def _may_be_cut(names: Names) -> bool:

@@ -106,7 +106,7 @@ class Jobs:
     def fit(
         self, project: int, method: str, settings: dict[str, Any], *, prior: int | None = None, **place: Any
     ) -> Job:
-        """Queue a fit. `prior` is another project; `place` has the engine and the threads of a `Run`."""
+        """Queue a fit. `prior` is another project; `place` has the engine, threads and predictions of a `Run`."""
         check_settings(method, settings)
         chosen = make_method(method, settings)  # complains at once of what it does not know
         self._check_prior(project, prior)

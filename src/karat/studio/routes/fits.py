@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
@@ -34,6 +34,9 @@ class Wanted(BaseModel, extra="forbid"):
     prior: int | None = Field(
         default=None, ge=1, le=2**53, description="Another project: what its result knows of annotators who vote again."
     )
+    predictions: list[Annotated[str, Field(max_length=255)]] = Field(
+        default=[], max_length=20, description="Files in the folder with class probabilities of models, one per model."
+    )
     engine: Literal["local", "gpu"] = Field(default="local", description="Where the fit runs.")
     threads: int | None = Field(default=None, ge=1, le=1024, description="By default one per core.")
 
@@ -52,6 +55,7 @@ def methods() -> list[MethodInfo]:
 def start_fit(project: ProjectId, wanted: Wanted, services: ServicesDep) -> Fit:
     """Queue a fit of the votes with all gold that was given. Follow it by /events, or ask for it again."""
     place = wanted.model_dump(include={"prior", "engine", "threads"})
+    place["predictions"] = [services.files.resolve(name) for name in wanted.predictions]
     job = services.jobs.fit(project, wanted.method, wanted.settings, **place)
     assert job.fit is not None
     return Fit(**services.projects.fit(project, job.fit))

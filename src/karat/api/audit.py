@@ -1,0 +1,95 @@
+"""`karat.audit`: find labels in use that are probably wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from karat.api.result import Result
+from karat.api.run import IN_NOTEBOOK, Run, refuse_for_model, run, saved
+from karat.insight.audit import audit_table
+from karat.io.readers import match_truth
+from karat.methods.lookup import Method
+from karat.methods.registry import DEFAULT_METHOD
+from karat.results.tables import with_predicted_tasks
+
+if TYPE_CHECKING:
+    from karat.engines.base import Engine
+
+__all__ = ["audit", "audit_run"]
+
+
+def audit(
+    votes: Any,
+    labels: Any,
+    method: str | Method | None = None,
+    *,
+    predictions: Any = None,
+    labels_task: str | None = None,
+    labels_label: str | None = None,
+    gold: Any = None,
+    prior: Result | str | Path | None = None,
+    engine: str | Engine = "local",
+    threads: int | None = None,
+    **reading: Any,
+) -> Any:
+    """Return how likely each label in use is wrong, judged by votes and predictions.
+
+    The labels in use are not evidence themselves. A task with neither votes nor predictions cannot be judged; a warning
+    counts such tasks.
+
+    Parameters
+    ----------
+    votes : path, paths, data frame, address of a database, Annotations, or Result
+        The votes, as in `karat.aggregate`; or a result, or the path of a saved one, which needs no fit.
+    labels : path, data frame or mapping
+        The labels in use: a table with a column of tasks and one of labels, or task -> label.
+    method : str or Method, optional
+        The method that is fitted to votes. The default is that of `karat.aggregate`.
+    predictions : path, data frame, tuple, mapping or list, optional
+        Class probabilities of models, as in `karat.aggregate`.
+    labels_task, labels_label : str, optional
+        The columns of the tasks and of the labels in `labels`, if their names do not tell.
+    gold : path, data frame, mapping, str or bool, optional
+        Known truths of some tasks.
+    prior : Result or path, optional
+        An earlier result. What it knows about annotators who vote again is used.
+    engine : str or Engine, default "local"
+        Where the fit runs: "local" (threads), "gpu", "dask", or an engine object.
+    threads : int, optional
+        Threads to use. The default is the environment variable KARAT_THREADS, else one per core.
+    **reading : dict
+        How to read votes: keywords of `karat.read`.
+
+    Returns
+    -------
+    DataFrame
+        One row per task, the worst first: `task`, `current` (the label in use), `p_wrong`, Karat's `label` and its
+        `confidence`, `votes_for` and `votes_against` the label in use, and, with predictions, `predicted` (the class
+        that models predict, on average) and `p_current_predicted` (their mean probability of the label in use).
+
+    Raises
+    ------
+    InputError
+        If no label belongs to a task with votes or predictions, or if options for votes are given with a result.
+
+    Examples
+    --------
+    >>> import karat
+    >>> votes = karat.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
+    >>> found = karat.audit(votes, {1: "x", 2: "x"}, "mv")
+    >>> found["task"].to_list(), found["p_wrong"].round(2).to_list(), found["votes_against"].to_list()
+    ([2, 1], [1.0, 0.33], [2, 1])
+    """
+    fitting: dict[str, Any] = {"gold": gold, "predictions": predictions, "prior": prior, "threads": threads}
+    if saved(votes) is not None:
+        refuse_for_model({"method": method, **fitting, **reading})
+    wanted = Run(votes, reading, method or DEFAULT_METHOD, engine=engine, progress=IN_NOTEBOOK, **fitting)
+    return audit_run(wanted, labels, labels_task=labels_task, labels_label=labels_label)
+
+
+def audit_run(wanted: Run, labels: Any, *, labels_task: str | None = None, labels_label: str | None = None) -> Any:
+    """Audit labels by the votes of a run, or by a saved result."""
+    result = saved(wanted.votes) or run(wanted)
+    key = match_truth(with_predicted_tasks(result), labels, task=labels_task, label=labels_label)
+    return audit_table(result, key)
