@@ -13,6 +13,7 @@ from karat.io.writers import write_frame, write_labels
 from karat.io.writers.votes import write_votes
 from karat.report import write_report
 from karat.studio.browse import Browser
+from karat.studio.gold import SEND_BACK
 from karat.studio.services import Services
 
 __all__ = ["EXPORTS", "write_export"]
@@ -42,6 +43,26 @@ def _gold(services: Services, project: int, shown: Browser, path: Path) -> None:
     write_frame(pl.DataFrame(frame, schema={"task": pl.String, "truth": pl.String}), path)
 
 
+def _judgements(services: Services, project: int, shown: Browser, path: Path) -> None:
+    """Write the truths that people gave, with who gave them, when, and what the label was then."""
+    rows = services.gold.judgements(project)
+    names = {"truth": "label"}
+    columns = ("task", "truth", "label_then", "reviewer", "at", "note")
+    values = {column: [_text(row[names.get(column, column)]) for row in rows] for column in columns}
+    write_frame(pl.DataFrame(values, schema=dict.fromkeys(columns, pl.String)), path)
+
+
+def _sent_back(services: Services, project: int, shown: Browser, path: Path) -> None:
+    """Write the tasks that reviewers sent back for more votes and nobody judged."""
+    judged = services.gold.all(project)
+    tasks = [str(task) for task in services.gold.aside(project, SEND_BACK) if task not in judged]
+    write_frame(pl.DataFrame({"task": tasks}, schema={"task": pl.String}), path)
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
 def _votes(services: Services, project: int, shown: Browser, path: Path) -> None:
     """Write the votes as a table with one row per vote."""
     write_votes(shown.votes, path)
@@ -69,6 +90,9 @@ EXPORTS: dict[str, Write] = {
     "labels.parquet": _labels,
     "annotators.csv": _annotators,
     "gold.csv": _gold,
+    "judgements.csv": _judgements,
+    "judgements.jsonl": _judgements,
+    "sent_back.csv": _sent_back,
     "votes.csv": _votes,
     "predictions.json": _predictions,
     "report.html": _report,

@@ -194,6 +194,8 @@ class Jobs:
 
         with self.workspace.files.of(self.projects.get(job.project), again=True) as path:
             votes = read_votes(path, options, watch)
+            _check(job)
+            self.workspace.keep_content(job.project, path, options.model_dump())
         _check(job)
         return votes
 

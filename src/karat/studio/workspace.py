@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import OrderedDict
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -17,6 +19,7 @@ from karat.studio.browse import Browser
 from karat.studio.files import Files
 from karat.studio.problems import Problem
 from karat.studio.projects import Projects
+from karat.studio.task_content import Contents, collect
 from karat.votes.annotations import Annotations
 from karat.votes.encoding import Names
 
@@ -31,6 +34,7 @@ class Workspace:
     def __init__(self, projects: Projects, files: Files) -> None:
         self.projects, self.files = projects, files
         self._loaded: OrderedDict[int, Browser] = OrderedDict()
+        self._content: tuple[int | None, Contents | None] = (None, None)  # the last one that was used
         self._lock = threading.Lock()
 
     def shown(self, project: int) -> Browser:
@@ -57,6 +61,37 @@ class Workspace:
         """Return the votes of a project with the gold of their file; None if it has no votes yet."""
         base = self.projects.get(project)["base"]
         return None if base is None else self.of(project, base).votes
+
+    def keep_content(self, project: int, path: Path, options: dict[str, Any]) -> None:
+        """Store the content of the tasks in the project, so that it does not need the file any more."""
+        found, copy = collect(path, options), self.files.temporary(".parquet")
+        try:
+            found.write_parquet(copy)
+            self.projects.keep_content(project, copy)
+        finally:
+            copy.unlink(missing_ok=True)
+
+    def contents(self, project: int) -> Contents | None:
+        """Return the content of the tasks; None if there is none."""
+        row = self.projects.get(project)
+        if row["content"] is None and row["file"] is not None and row["reading"] is not None:
+            with self.files.of(row) as path:  # the project was made by an earlier version
+                self.keep_content(project, path, json.loads(row["reading"]))
+            row = self.projects.get(project)
+        with self._lock:
+            if row["content"] != self._content[0]:
+                self._content = (row["content"], self._load_content(row["content"]))
+            return self._content[1]
+
+    def _load_content(self, blob: int | None) -> Contents | None:
+        if blob is None:
+            return None
+        path = self.files.temporary(".parquet")
+        try:
+            self.projects.store.copy_to(blob, path)
+            return Contents(pl.read_parquet(path, memory_map=False))
+        finally:
+            path.unlink(missing_ok=True)
 
     def remember(self, fit: int, browser: Browser) -> None:
         """Cache a result that was just computed."""

@@ -6,9 +6,11 @@ from fastapi import APIRouter, Security
 from fastapi.security import HTTPBearer
 
 from karat.studio.problems import ProblemDetails
+from karat.studio.routes.content import router as content_routes
 from karat.studio.routes.exports import router as exports_routes
 from karat.studio.routes.fits import router as fits_routes
 from karat.studio.routes.gold import router as gold_routes
+from karat.studio.routes.judging import router as judging_routes
 from karat.studio.routes.planning import router as planning_routes
 from karat.studio.routes.projects import router as projects_routes
 from karat.studio.routes.results import router as results_routes
@@ -36,7 +38,9 @@ ROUTES = (
     fits_routes,
     results_routes,
     tables_routes,
+    content_routes,
     gold_routes,
+    judging_routes,
     planning_routes,
     exports_routes,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Literal
 
 import numpy as np
@@ -17,10 +16,10 @@ from karat.results.predictions import matrices
 from karat.studio.browse import AnnotatorQuery, Browser, TaskQuery
 from karat.studio.problems import Problem
 from karat.studio.routes.common import At, Name, ProjectId, ServicesDep, Shown, plain_name
-from karat.studio.task_content import content_of
+from karat.studio.services import Services
 from karat.votes.encoding import MISSING
 
-__all__ = ["router", "task_lines"]
+__all__ = ["check_index", "router", "task_lines", "task_views"]
 
 router = APIRouter(tags=["tables"], prefix="/projects/{project}")
 
@@ -51,6 +50,7 @@ class TaskView(BaseModel):
     name: Name = Field(description="The name as it is in the data: the number 7 is not the text 7.")
     gold: str | None
     probabilities: list[float] = Field(description="The probability of each class, in their order.")
+    note: str = Field(description="What reviewers wrote about the task.")
 
 
 class AnnotatorPage(BaseModel):
@@ -91,27 +91,8 @@ def tasks(
 @router.get("/tasks/{at}")
 def task(project: ProjectId, at: At, shown: Shown, services: ServicesDep) -> TaskView:
     """Return all details of a task, with every vote and its weight."""
-    _check(at, len(shown.result.label_codes), "task")
-    name = shown.task_name(at)
-    gold = services.gold.of(project, name)
-    return TaskView(
-        at=at,
-        row=task_rows(shown.result, [at], shown.doubts)[0],
-        name=plain_name(name),
-        gold=None if gold is None else str(gold),
-        probabilities=np.round(shown.result.posterior[at], 6).tolist(),
-    )
-
-
-@router.get("/tasks/{at}/content")
-def content(project: ProjectId, at: At, shown: Shown, services: ServicesDep) -> dict[str, str]:
-    """Return the content of the task from the project's file; empty for posted votes."""
-    _check(at, len(shown.result.label_codes), "task")
-    row = services.projects.get(project)
-    if row["file"] is None:
-        return {}
-    with services.files.of(row) as path:
-        return content_of(path, json.loads(row["reading"] or "{}"), shown.task_name(at))
+    check_index(at, len(shown.result.label_codes), "task")
+    return task_views(services, project, shown, [at])[0]
 
 
 @router.get("/annotators")
@@ -132,7 +113,7 @@ def annotators(
 @router.get("/annotators/{at}")
 def annotator(project: ProjectId, at: At, shown: Shown) -> AnnotatorView:
     """Return an annotator with their confusion matrix."""
-    _check(at, len(shown.result.accuracy), "annotator")
+    check_index(at, len(shown.result.accuracy), "annotator")
     result, classes = shown.result, shown_classes(shown.result)
     found = matrices(result, np.array([at], np.int32), classes)[0] if result.learned.has_matrices else None
     return AnnotatorView(
@@ -140,6 +121,24 @@ def annotator(project: ProjectId, at: At, shown: Shown) -> AnnotatorView:
         row=shown.annotator_rows([at])[0],
         classes=[shown.class_texts[code] for code in classes.tolist()],
         confusion=None if found is None else found.round(4).tolist(),
+    )
+
+
+def task_views(services: Services, project: int, shown: Browser, codes: list[int]) -> list[TaskView]:
+    rows = task_rows(shown.result, codes, shown.doubts)
+    return [_task_view(services, project, shown, code, row) for code, row in zip(codes, rows, strict=True)]
+
+
+def _task_view(services: Services, project: int, shown: Browser, code: int, row: TaskRow) -> TaskView:
+    name = shown.task_name(code)
+    gold = services.gold.of(project, name)
+    return TaskView(
+        at=code,
+        row=row,
+        name=plain_name(name),
+        gold=None if gold is None else str(gold),
+        probabilities=np.round(shown.result.posterior[code], 6).tolist(),
+        note=services.gold.note(project, name),
     )
 
 
@@ -164,6 +163,6 @@ def _gold(shown: Browser, code: int, given: dict[int, int]) -> str | None:
     return None if truth == MISSING else shown.class_texts[truth]
 
 
-def _check(at: int, end: int, what: str) -> None:
+def check_index(at: int, end: int, what: str) -> None:
     if at >= end:
         raise Problem(404, f"There is no such {what}", f"There are {end:,}; their indices start at zero.")

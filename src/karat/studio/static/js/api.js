@@ -1,5 +1,7 @@
 // Requests to the server. Every error becomes a Problem with a message for the user.
 
+import { reviewer } from "./reviewer.js";
+
 export class Problem extends Error {
   constructor(status, title, detail = "", body = {}) {
     super(detail ? `${title}. ${detail}` : title);
@@ -11,7 +13,7 @@ export class Problem extends Error {
 }
 
 export async function call(method, path, body) {
-  const options = { method, headers: {} };
+  const options = { method, headers: { "x-karat-reviewer": encodeURIComponent(reviewer()) } };
   if (body !== undefined) {
     options.headers["content-type"] = "application/json";
     options.body = JSON.stringify(body);
@@ -22,6 +24,7 @@ export async function call(method, path, body) {
 export const get = (path) => call("GET", path);
 export const post = (path, body = {}) => call("POST", path, body);
 export const put = (path, body = {}) => call("PUT", path, body);
+export const patch = (path, body = {}) => call("PATCH", path, body);
 export const del = (path) => call("DELETE", path);
 
 export async function upload(file, limit) {

@@ -2,6 +2,7 @@
 
 import { get, post } from "./api.js";
 import { fill, h, toast } from "./dom.js";
+import { setMe } from "./reviewer.js";
 import { showTop } from "./top.js";
 import { ProjectWatch } from "./watch.js";
 
@@ -102,4 +103,4 @@ window.addEventListener("unhandledrejection", (event) => {
 // A file that is dropped outside a drop zone must not replace the page.
 for (const name of ["dragover", "drop"]) window.addEventListener(name, (event) => event.preventDefault());
 
-get("/folder").then(show, complain);
+get("/me").then((me) => (setMe(me), show()), complain);

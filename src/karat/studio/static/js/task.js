@@ -1,7 +1,8 @@
 // One task: its classes, its votes, and the weight of each vote.
 
 import { get, post } from "./api.js";
-import { fill, h, toast } from "./dom.js";
+import { contentOf } from "./content.js";
+import { h, toast } from "./dom.js";
 import { count, percent, signed } from "./format.js";
 import { badge, classLabel, colour, meter } from "./parts.js";
 
@@ -22,21 +23,6 @@ export async function taskCard(project, at, classes, changed) {
     h("div", { class: "stack tight" }, h("h3", {}, view.gold === null ? "Set the truth" : "Change the truth"), truthButtons(project, view, classes, again)),
   );
   return element;
-}
-
-// The content of the task from the file. It loads later and may be empty.
-export function contentOf(project, at) {
-  const place = h("div", { class: "content" });
-  get(`/projects/${project.id}/tasks/${at}/content`).then(
-    (fields) => fill(place, Object.entries(fields).map(([name, text]) => h("div", {}, h("small", {}, name), h("p", {}, linked(text))))),
-    () => {}, // the file is missing: the task can still be judged by its name
-  );
-  return place;
-}
-
-function linked(text) {
-  if (!/^https?:\/\/\S+$/.test(text)) return text;
-  return h("a", { href: text, target: "_blank", rel: "noopener noreferrer" }, text);
 }
 
 export function doubtBadges(row) {
