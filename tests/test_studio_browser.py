@@ -67,6 +67,8 @@ def drop(page, name, text):
 
 def read_votes(page):
     page.click("#read")
+    page.wait_for_selector("#label-them")
+    open_view(page, "method")
     page.wait_for_selector("#fit")
 
 

@@ -14,10 +14,13 @@ from karat.io.writers.votes import write_votes
 from karat.report import write_report
 from karat.studio.browse import Browser
 from karat.studio.gold import SEND_BACK
+from karat.studio.labelled_file import add_labels
+from karat.studio.reading import Reading
 from karat.studio.services import Services
 
 __all__ = ["EXPORTS", "write_export"]
 
+TABLES = ("csv", "xlsx", "parquet")
 Write = Callable[[Services, int, Browser, Path], None]
 
 
@@ -84,14 +87,20 @@ def _model(services: Services, project: int, shown: Browser, path: Path) -> None
     shown.result.save(path)
 
 
+def _with_labels(services: Services, project: int, shown: Browser, path: Path) -> None:
+    """Write the user's own table with the label of each row's task added."""
+    row = services.projects.get(project)
+    options = Reading(**json.loads(row["reading"] or "{}"))
+    with services.files.of(row) as file:
+        write_frame(add_labels(file, options, shown.result), path)
+
+
 EXPORTS: dict[str, Write] = {
-    "labels.csv": _labels,
-    "labels.jsonl": _labels,
-    "labels.parquet": _labels,
-    "annotators.csv": _annotators,
+    **{f"labels.{kind}": _labels for kind in ("csv", "xlsx", "parquet", "jsonl")},
+    **{f"with_labels.{kind}": _with_labels for kind in TABLES},
+    **{f"annotators.{kind}": _annotators for kind in TABLES},
+    **{f"judgements.{kind}": _judgements for kind in (*TABLES, "jsonl")},
     "gold.csv": _gold,
-    "judgements.csv": _judgements,
-    "judgements.jsonl": _judgements,
     "sent_back.csv": _sent_back,
     "votes.csv": _votes,
     "predictions.json": _predictions,

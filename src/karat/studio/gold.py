@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from karat.studio.problems import Problem
@@ -68,6 +69,21 @@ class Gold:
             action = self._add_action(project, key, JUDGE, _label(found), _label(new), reviewer, found)
             self._put(project, key, new)
         return action
+
+    def add_many(self, project: int, source: str, truths: Iterable[tuple[Any, Any, Any]]) -> int:
+        """Add truths of a file (task, truth, label of the result) where there are none, and return how many."""
+        before = self.count(project)
+        with self.projects.changing(project):
+            for task, label, then in truths:
+                new = _judgement(name_key(label), source, then, None)
+                if self._row(project, name_key(task)) is None:
+                    self._put(project, name_key(task), new)
+        return self.count(project) - before
+
+    def remove_of(self, project: int, reviewer: str) -> None:
+        """Remove all truths of a file."""
+        with self.projects.changing(project):
+            self.store.run("DELETE FROM gold WHERE project = ? AND reviewer = ?", project, reviewer)
 
     def set_aside(self, project: int, task: Any, kind: str, n_votes: int, reviewer: str = "") -> int:
         """Remember that a reviewer skipped a task, or sent it back for more votes. Return the id of the action."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import queue
-import re
 import threading
 import time
 import traceback
@@ -30,6 +29,7 @@ from karat.studio.problems import Problem
 from karat.studio.projects import Projects
 from karat.studio.reading import Reading, read_votes
 from karat.studio.settings import check_settings
+from karat.studio.wording import in_browser, repair_of
 from karat.studio.workspace import Workspace, compact
 from karat.votes.annotations import Annotations
 
@@ -57,6 +57,7 @@ class Job:
     steps: list[Step] = field(default_factory=list)
     tolerance: float = 0.0
     warnings: list[str] = field(default_factory=list)
+    repair: dict[str, Any] | None = None  # choices of the reading that would repair what failed
     cancelled: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def add_step(self, step: Step) -> None:
@@ -155,7 +156,7 @@ class Jobs:
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always", KaratWarning)
                 self._run(job, work)
-            job.warnings = [_in_the_browser(one.message) for one in said if issubclass(one.category, KaratWarning)]
+            job.warnings = [in_browser(one.message) for one in said if issubclass(one.category, KaratWarning)]
             self.projects.hub.notify(job.project)
 
     def _run(self, job: Job, work: Callable[[Job], None]) -> None:
@@ -168,8 +169,8 @@ class Jobs:
         except Cancelled:
             self._set(job, "cancelled")
         except (KaratError, Problem) as error:
-            said = f"{error}. {error.detail}" if isinstance(error, Problem) else _in_the_browser(error)
-            self._set(job, "failed", said)
+            job.repair = repair_of(error)
+            self._set(job, "failed", f"{error}. {error.detail}" if isinstance(error, Problem) else in_browser(error))
         except Exception as error:
             traceback.print_exc()
             self._set(job, "failed", f"unexpected error ({type(error).__name__}: {error}); please report it")
@@ -179,6 +180,9 @@ class Jobs:
         if job.fit is not None:
             with suppress(Problem):  # the project was deleted meanwhile
                 self.projects.set_state(job.project, job.fit, state, message)
+        elif job.kind == "read" and state == "failed":
+            with suppress(Problem):
+                self.projects.set_failure(job.project, message)
 
     def _read(self, job: Job, options: Reading) -> None:
         if self.projects.get(job.project)["file"] is not None:
@@ -195,7 +199,7 @@ class Jobs:
         with self.workspace.files.of(self.projects.get(job.project), again=True) as path:
             votes = read_votes(path, options, watch)
             _check(job)
-            self.workspace.keep_content(job.project, path, options.model_dump())
+            self.workspace.keep_content(job.project, path, options)
         _check(job)
         return votes
 
@@ -293,12 +297,6 @@ def _with_gold(votes: Annotations, given: dict[int, int]) -> Annotations:
     gold = votes.gold.copy()
     gold[np.fromiter(given, np.int64, len(given))] = np.fromiter(given.values(), np.int32, len(given))
     return replace(votes, gold=gold)
-
-
-def _in_the_browser(message: object) -> str:
-    """Return a warning or an error without the parts that name options of the command line."""
-    parts = str(message).split("; ")
-    return "; ".join(part for part in parts if not re.search("(^|[ (])--[a-z]", part)) or parts[0]
 
 
 def _check(job: Job) -> None:

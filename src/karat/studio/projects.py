@@ -83,6 +83,11 @@ class Projects:
         """Return whether a project may show images of other servers."""
         return self.store.row("SELECT 1 FROM project WHERE remote") is not None
 
+    def set_failure(self, project: int, message: str) -> None:
+        """Remember why the file could not be read, until it is read."""
+        with self.changing(project):
+            self.store.run("UPDATE project SET failure = ? WHERE id = ?", message, project)
+
     def keep_content(self, project: int, path: Path) -> None:
         """Store the content of the tasks instead of what was stored before."""
         blob = self.store.keep_file(path)
@@ -184,7 +189,8 @@ class Projects:
             )
             self.store.run("UPDATE project SET base = ?, shown = ? WHERE id = ?", made, made, project)
             if reading is not None:  # posted votes must be joined with those of the file again
-                self.store.run("UPDATE project SET reading = ? WHERE id = ?", json.dumps(reading), project)
+                new = json.dumps(reading)
+                self.store.run("UPDATE project SET reading = ?, failure = NULL WHERE id = ?", new, project)
                 self.store.run("UPDATE posted SET taken = 0 WHERE project = ?", project)
             for batch in read:
                 self.store.run("UPDATE posted SET taken = 1 WHERE id = ?", batch)

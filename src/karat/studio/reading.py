@@ -15,17 +15,21 @@ from karat.errors import InputError, KaratWarning
 from karat.io.readers import read
 from karat.io.readers.columns import ANNOTATOR, LABEL, TASK, candidates
 from karat.io.readers.diagnosis import reading
+from karat.io.readers.dialect import Dialect
+from karat.io.readers.excel import SHEET, is_workbook, sheet_names
 from karat.io.readers.exports import TRANSPOSED, find_export, look
 from karat.io.readers.exports.export import Export, ExportOptions
 from karat.io.readers.exports.peek import Peek
 from karat.io.readers.files import sources_of
 from karat.io.readers.shapes import shape_of
+from karat.io.readers.source import Source
 from karat.io.readers.table import Opened, open_sources
 from karat.io.readers.truth import GoldColumn
 from karat.io.writeback import TOOLS
+from karat.studio.wording import in_browser, repair_of
 from karat.votes.annotations import Annotations, Repeated
 
-__all__ = ["Preview", "Question", "Reading", "preview", "read_votes"]
+__all__ = ["Layout", "Preview", "Question", "Reading", "find_sources", "find_tool", "preview", "read_votes"]
 
 SHOWN_ROWS = 12
 SHOWN_CHARACTERS = 200  # of each value in the preview
@@ -33,7 +37,17 @@ MAX_ALIASES = 10_000
 PREVIEWED_BATCHES = 8  # of an export, to list its questions
 
 
-class Reading(BaseModel, extra="forbid"):
+class Layout(BaseModel, extra="forbid"):
+    """How a file is written. What is not given is found."""
+
+    sheet: str | None = Field(default=None, max_length=200, description="The sheet of a workbook.")
+    encoding: str | None = Field(default=None, max_length=40, description="Of a text file that is not UTF-8.")
+    separator: str | None = Field(default=None, max_length=12, description="Between columns: a character, or tab.")
+    header: int = Field(default=1, ge=0, le=1000, description="The line with the names of the columns; 0: none.")
+    format: str | None = Field(default=None, max_length=40, description="table, nested-json, or the tool of an export.")
+
+
+class Reading(Layout):
     """How to read a file. Columns that are not given are guessed from their names."""
 
     task: str | None = Field(default=None, description="The column with the tasks.")
@@ -75,13 +89,48 @@ class Preview(BaseModel):
     includes: list[str] = Field(default=[], description="What can be included: predictions, rejected, ...")
     writes_back: bool = Field(default=False, description="Whether labels can be exported for this tool.")
     has_gold: bool = Field(default=False, description="Whether this tool's exports can mark gold.")
+    sheets: list[str] = Field(default=[], description="The sheets of a workbook that are not empty.")
+    problem: str | None = Field(default=None, description="Why no rows can be shown, until another layout is chosen.")
+    repair: dict[str, Any] | None = Field(default=None, description="A choice that would repair the problem.")
 
 
-def preview(path: Path) -> Preview:
-    """Return the first rows of a file and a guess of how to read it."""
-    sources = sources_of(str(path))
+def preview(path: Path, layout: Layout) -> Preview:
+    """Return the first rows of a file and a guess of how to read it, or what is wrong with it."""
+    try:
+        found = _preview(path, layout)
+    except InputError as error:
+        said = in_browser(str(error).replace(f"{path.parent}/", ""))
+        found = Preview(file=path.name, format="", is_export=False, columns=[], rows=[], guess=Reading(), open=[])
+        found.problem, found.repair = said, repair_of(error)
+    found.sheets = _sheets(path)
+    found.guess = found.guess.model_copy(update=layout.model_dump(include=set(Layout.model_fields)))
+    return found
+
+
+def find_sources(path: Path, layout: Layout) -> list[Source]:
+    """Return the file, or the chosen sheet of it, to be read as the layout says."""
+    where = str(path) if layout.sheet is None else f"{path}{SHEET}{layout.sheet}"
+    found: list[Source] = Dialect(layout.encoding, layout.separator, layout.header).apply(sources_of(where))
+    return found
+
+
+def find_tool(peeks: list[Peek], layout: Layout) -> Export | None:
+    """Return the tool that wrote an export, or None for a plain table."""
+    return find_export(peeks, layout.format, may_be_table=layout.header == 0)
+
+
+def _sheets(path: Path) -> list[str]:
+    try:
+        source = Source(path.name, path)
+        return sheet_names(source) if is_workbook(source) else []
+    except (InputError, OSError):
+        return []
+
+
+def _preview(path: Path, layout: Layout) -> Preview:
+    sources = find_sources(path, layout)
     peeks = look(sources)
-    export = find_export(peeks)
+    export = find_tool(peeks, layout)
     if export is not None:
         return _of_export(path.name, export, peeks[0])
     opened = open_sources(sources)
@@ -101,12 +150,13 @@ def preview(path: Path) -> Preview:
 
 
 def read_votes(path: Path, options: Reading, watch: Callable[[Any], None]) -> Annotations:
-    given = options.model_dump(exclude={"gold_marks", "shape", "columns"}, exclude_none=True)
+    given = options.model_dump(exclude={"gold_marks", "shape", "columns", "sheet"}, exclude_none=True)
     if options.gold is not None:
         given["gold"] = GoldColumn(options.gold)
     elif options.gold_marks:
         given["gold"] = True
-    return read(str(path), watch=watch, **given | _shaped(options))
+    where = str(path) if options.sheet is None else f"{path}{SHEET}{options.sheet}"
+    return read(where, watch=watch, **given | _shaped(options))
 
 
 def _shaped(options: Reading) -> dict[str, Any]:

@@ -96,6 +96,7 @@ UPGRADES = {
     ALTER TABLE project ADD COLUMN template TEXT;                     -- how the content of a task is shown
     ALTER TABLE project ADD COLUMN remote INTEGER NOT NULL DEFAULT 0; -- whether images of other servers may be loaded
     ALTER TABLE project ADD COLUMN content INTEGER REFERENCES blob;   -- the content of the tasks, a Parquet file
+    ALTER TABLE project ADD COLUMN failure TEXT;                      -- why its file could not be read
     ALTER TABLE gold ADD COLUMN reviewer TEXT NOT NULL DEFAULT '';
     ALTER TABLE gold ADD COLUMN label_then TEXT;                      -- the label of the task when it was judged
     ALTER TABLE action ADD COLUMN kind TEXT NOT NULL DEFAULT 'judge'; -- judge, skip or send_back

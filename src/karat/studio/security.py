@@ -227,7 +227,7 @@ def _refusal(most: int) -> Problem:
         413,
         "The file is too large to be sent",
         f"At most {most / 2**20:,.0f} MiB can be sent. Put the file into the folder where the studio was started "
-        "and open it there, or start the studio with a higher --upload-limit.",
+        "and open it there, or ask its owner to start it with a higher limit.",
     )
 
 

@@ -16,12 +16,12 @@ from polars import selectors
 from karat.errors import InputError
 from karat.io.readers.columns import ANNOTATOR, LABEL, TASK, TRUTH, candidates
 from karat.io.readers.diagnosis import reading
-from karat.io.readers.exports import find_export, look
+from karat.io.readers.exports import look
 from karat.io.readers.exports.export import Wrong
 from karat.io.readers.exports.peek import Peek
 from karat.io.readers.exports.records import records_of
-from karat.io.readers.files import sources_of
 from karat.io.readers.table import Opened, open_sources
+from karat.studio.reading import Reading, find_sources, find_tool
 from karat.votes.names import text_of
 
 __all__ = ["KEY", "Contents", "collect"]
@@ -65,7 +65,7 @@ class Contents:
         return self.frame.filter(inside).get_column(KEY).to_list()
 
 
-def collect(path: Path, options: Mapping[str, Any]) -> pl.DataFrame:
+def collect(path: Path, options: Reading) -> pl.DataFrame:
     """Return the content of all tasks of a file; it has no fields if the file has nothing but votes."""
     found = None
     with suppress(InputError):  # reading the votes reports what is wrong
@@ -73,19 +73,19 @@ def collect(path: Path, options: Mapping[str, Any]) -> pl.DataFrame:
     return pl.DataFrame(schema={KEY: pl.String}) if found is None else found
 
 
-def _of_file(path: Path, options: Mapping[str, Any]) -> pl.DataFrame | None:
-    sources = sources_of(str(path))
+def _of_file(path: Path, options: Reading) -> pl.DataFrame | None:
+    sources = find_sources(path, options)
     seen = look(sources)[0]
-    if find_export([seen]) is None:
+    if find_tool([seen], options) is None:
         return _of_table(open_sources(sources), options)
     if seen.source.format in ("json", "jsonl") and path.stat().st_size <= MAX_BYTES:
         return _of_records(seen)
     return None
 
 
-def _of_table(opened: Opened, options: Mapping[str, Any]) -> pl.DataFrame | None:
+def _of_table(opened: Opened, options: Reading) -> pl.DataFrame | None:
     columns = [str(column) for column in opened.columns]
-    by_task = options.get("task") or next(iter(candidates(columns, TASK)), None)
+    by_task = options.task or next(iter(candidates(columns, TASK)), None)
     shown = _content_columns(columns, options, by_task)
     if by_task is None or not shown:
         return None
@@ -96,12 +96,12 @@ def _of_table(opened: Opened, options: Mapping[str, Any]) -> pl.DataFrame | None
         return rows.collect(engine="streaming")
 
 
-def _content_columns(columns: list[str], options: Mapping[str, Any], by_task: str | None) -> list[str]:
+def _content_columns(columns: list[str], options: Reading, by_task: str | None) -> list[str]:
     """Return the columns with neither votes nor truths, because these would influence the person who judges."""
-    votes = options.get("columns")
-    if options.get("shape") == "transposed" or (options.get("shape") == "wide" and not votes):
+    votes = options.columns
+    if options.shape == "transposed" or (options.shape == "wide" and not votes):
         return []
-    roles = {options.get(role) for role in ("annotator", "label", "gold")} | {by_task, *(votes or [])}
+    roles = {options.annotator, options.label, options.gold} | {by_task, *(votes or [])}
     usual = {column for role in (ANNOTATOR, LABEL, TRUTH) for column in candidates(columns, role)}
     return [column for column in columns if column not in roles | usual][:MAX_FIELDS]
 

@@ -19,6 +19,7 @@ from karat.studio.browse import Browser
 from karat.studio.files import Files
 from karat.studio.problems import Problem
 from karat.studio.projects import Projects
+from karat.studio.reading import Reading
 from karat.studio.task_content import Contents, collect
 from karat.votes.annotations import Annotations
 from karat.votes.encoding import Names
@@ -62,7 +63,7 @@ class Workspace:
         base = self.projects.get(project)["base"]
         return None if base is None else self.of(project, base).votes
 
-    def keep_content(self, project: int, path: Path, options: dict[str, Any]) -> None:
+    def keep_content(self, project: int, path: Path, options: Reading) -> None:
         """Store the content of the tasks in the project, so that it does not need the file any more."""
         found, copy = collect(path, options), self.files.temporary(".parquet")
         try:
@@ -76,12 +77,19 @@ class Workspace:
         row = self.projects.get(project)
         if row["content"] is None and row["file"] is not None and row["reading"] is not None:
             with self.files.of(row) as path:  # the project was made by an earlier version
-                self.keep_content(project, path, json.loads(row["reading"]))
+                self.keep_content(project, path, Reading(**json.loads(row["reading"])))
             row = self.projects.get(project)
         with self._lock:
             if row["content"] != self._content[0]:
                 self._content = (row["content"], self._load_content(row["content"]))
             return self._content[1]
+
+    def contents_or_none(self, project: int) -> Contents | None:
+        """Return the content of the tasks; None also if its file is gone, because tables can do without it."""
+        try:
+            return self.contents(project)
+        except (KaratError, Problem):
+            return None
 
     def _load_content(self, blob: int | None) -> Contents | None:
         if blob is None:

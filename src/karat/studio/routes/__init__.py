@@ -15,6 +15,7 @@ from karat.studio.routes.planning import router as planning_routes
 from karat.studio.routes.projects import router as projects_routes
 from karat.studio.routes.results import router as results_routes
 from karat.studio.routes.tables import router as tables_routes
+from karat.studio.routes.truths import router as truths_routes
 from karat.studio.routes.votes import router as votes_routes
 
 __all__ = ["api"]
@@ -41,6 +42,7 @@ ROUTES = (
     content_routes,
     gold_routes,
     judging_routes,
+    truths_routes,
     planning_routes,
     exports_routes,
 )

@@ -19,6 +19,7 @@ from karat.studio.routes.common import ProjectId, ServicesDep
 from karat.studio.security import OWNER
 from karat.studio.services import Services
 from karat.studio.store import Row
+from karat.votes.sample import VOTES
 
 __all__ = ["router"]
 
@@ -49,6 +50,7 @@ class JobState(BaseModel):
     tolerance: float
     steps: list[list[float | None]] = Field(description="iteration, change, bound")
     warnings: list[str]
+    repair: dict[str, Any] | None = Field(description="Choices of the reading that would repair what failed.")
 
 
 class Project(BaseModel):
@@ -67,6 +69,7 @@ class Project(BaseModel):
     n_gold: int
     n_waiting: int = Field(description="Number of posted votes that the next fit will use.")
     crashed: bool = Field(description="Whether reading the file crashed the studio; it is read again only on request.")
+    failure: str | None = Field(description="Why the file could not be read the last time.")
     damaged: bool = Field(
         description="Whether opening the result crashed the studio; it is opened again only on request."
     )
@@ -163,6 +166,12 @@ async def upload(
     return await run_in_threadpool(described, services, made)
 
 
+@router.post("/sample", status_code=201)
+def open_sample(services: ServicesDep) -> Project:
+    """Create a project of the sample: simulated votes on 300 pictures of animals."""
+    return described(services, services.projects.create_from_upload("sample.csv", VOTES))
+
+
 @router.get("/projects/{project}")
 def get_project(project: ProjectId, services: ServicesDep) -> Project:
     return described(services, project)
@@ -208,7 +217,7 @@ def described(services: Services, project: int) -> Project:
 def _described(services: Services, project: int) -> Project:
     row = services.projects.get(project)
     return Project(
-        **{name: row[name] for name in ("id", "name", "created", "version", "file", "base", "shown")},
+        **{name: row[name] for name in ("id", "name", "created", "version", "file", "base", "shown", "failure")},
         reading=json.loads(row["reading"] or "null"),
         blind=bool(row["blind"]),
         template=row["template"] or "",
@@ -232,7 +241,7 @@ def _job(job: Job | None) -> JobState | None:
     if job is None:
         return None
     steps = [[step.iteration, _finite(step.change), _finite(step.bound)] for step in list(job.steps)]
-    names = ("kind", "fit", "state", "message", "rows", "expected", "tolerance", "warnings")
+    names = ("kind", "fit", "state", "message", "rows", "expected", "tolerance", "warnings", "repair")
     return JobState(**{name: getattr(job, name) for name in names}, steps=steps)
 
 

@@ -23,6 +23,7 @@ export async function call(method, path, body) {
 
 export const get = (path) => call("GET", path);
 export const post = (path, body = {}) => call("POST", path, body);
+export const postNothing = (path) => call("POST", path);
 export const put = (path, body = {}) => call("PUT", path, body);
 export const patch = (path, body = {}) => call("PATCH", path, body);
 export const del = (path) => call("DELETE", path);
@@ -36,9 +37,12 @@ export async function upload(file, limit) {
       `At most ${most} MiB can be sent. Put the file into the folder where the studio was started and open it there.`,
     );
   }
+  return sendFile(`/uploads?name=${encodeURIComponent(file.name)}`, file);
+}
+
+export async function sendFile(path, file) {
   const headers = { "content-type": "application/octet-stream" };
-  const address = `/api/uploads?name=${encodeURIComponent(file.name)}`;
-  return answer(await send(address, { method: "POST", headers, body: file }));
+  return answer(await send(`/api${path}`, { method: "POST", headers, body: file }));
 }
 
 async function send(address, options) {

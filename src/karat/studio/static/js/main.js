@@ -2,7 +2,7 @@
 
 import { get, post } from "./api.js";
 import { fill, h, toast } from "./dom.js";
-import { setMe } from "./reviewer.js";
+import { isOwner, setMe } from "./reviewer.js";
 import { showTop } from "./top.js";
 import { ProjectWatch } from "./watch.js";
 
@@ -60,7 +60,8 @@ async function show() {
 
 function firstView(project) {
   if (project.shown === null) return project.file === null ? "method" : "columns";
-  return "overview";
+  const isRead = project.shown === project.base && project.file !== null && isOwner(); // and not labelled yet
+  return isRead ? "columns" : "overview";
 }
 
 function complain(problem) {
@@ -93,7 +94,7 @@ function lost(isGone) {
 
 document.addEventListener("keydown", (event) => {
   const typing = ["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName);
-  if (typing || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+  if (typing || event.ctrlKey || event.metaKey || event.altKey || (event.repeat && !event.key.startsWith("Arrow"))) return;
   if (current?.keys?.(event.key)) event.preventDefault();
 });
 window.addEventListener("hashchange", show);

@@ -7,13 +7,14 @@ import { badge, colour, empty, heatMap, range } from "../parts.js";
 import { pager, sortHead } from "../table.js";
 
 const PAGE = 25;
+const VOTES = 10;
 
 export async function render(root, { project, params }) {
   const summary = get(`/projects/${project.id}/results/annotators`);
   const about = h("p", { class: "muted" }, "How often each annotator is right, according to the labels.");
   const copies = h("div", {});
   const advice = h("div", {});
-  const asked = { search: params.get("search") ?? "", sort: "accuracy", descending: true, first: 0 };
+  const asked = { search: params.get("search") ?? "", sort: "accuracy", descending: false, first: 0 };
   const body = h("div", { id: "annotators" });
   const detail = h("div", { class: "stack" });
   let turn = 0;
@@ -33,7 +34,7 @@ export async function render(root, { project, params }) {
     open = at;
     for (const row of body.querySelectorAll("tr.open")) row.setAttribute("aria-selected", String(Number(row.dataset.at) === at));
     const view = await get(`/projects/${project.id}/annotators/${at}`);
-    fill(detail, annotatorCard(view));
+    fill(detail, annotatorCard(view), votesCard(project, view));
     if (matchMedia("(max-width: 62rem)").matches) detail.scrollIntoView({ behavior: "smooth" });
   }
   function table(page) {
@@ -44,7 +45,7 @@ export async function render(root, { project, params }) {
       h(
         "table",
         {},
-        h("thead", {}, h("tr", {}, head("annotator", "annotator"), head("n_votes", "votes", "number"), head("accuracy", "expected accuracy", "number"), h("th", { class: "wide-only" }, "95 % interval"), head("agreement", "agrees with the label", "number wide-only"), h("th", {}, ""))),
+        h("thead", {}, h("tr", {}, head("annotator", "annotator"), head("n_votes", "votes", "number"), head("accuracy", "expected accuracy", "number"), h("th", { class: "wide-only" }, "95 % interval"), head("agreement", "agrees with the label", "number wide-only"), h("th", {}, "remarks"))),
         h("tbody", {}, page.rows.map(row)),
       ),
     );
@@ -73,7 +74,7 @@ export async function render(root, { project, params }) {
       typing = setTimeout(() => change({ search: event.target.value }), 200);
     },
   });
-  fill(detail, empty("Open an annotator", "Click a row to see the confusion matrix."));
+  fill(detail, empty("Open an annotator", "Click a row to see the votes and the confusion matrix."));
   await load();
   fill(
     root,
@@ -122,12 +123,33 @@ function annotatorCard(view) {
       ["votes", number(row.n_votes)],
       ["expected accuracy", `${percent(row.accuracy)} (95 % between ${percent(row.low)} and ${percent(row.high)})`],
       ["agrees with the label", percent(row.agreement)],
+      ["votes against the label", number(view.n_mistakes)],
     ].map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
     row.weights.length ? h("div", { class: "stack tight" }, h("h3", {}, "Mixture of prototypes"), mixture(row.weights)) : null,
-    view.confusion && view.classes.length <= 12
-      ? h("div", { class: "stack tight" }, h("h3", {}, "Confusion matrix"), heatMap(view.classes, view.confusion))
-      : h("small", {}, view.confusion ? `${view.classes.length} classes are too many to show here; the model has the whole matrix.` : "This method does not learn confusion matrices of annotators."),
+    view.confusion
+      ? h("div", { class: "stack tight" }, h("h3", {}, "Confusion matrix"), heatMap(view.classes, view.confusion, { words: "Rows are truths, columns votes, as the method estimates them; at the right the number of votes behind each row.", support: view.support }))
+      : h("small", {}, "This method does not learn confusion matrices of annotators."),
   ];
+}
+
+// What the annotator voted, the worst first: against labels that are sure.
+function votesCard(project, view) {
+  const place = h("div", { class: "stack tight", id: "annotator-votes" });
+  let first = 0;
+  async function load() {
+    const page = await get(`/projects/${project.id}/annotators/${view.at}/votes?first=${first}&most=${VOTES}`);
+    const rows = page.rows.map((one) =>
+      h(
+        "li",
+        {},
+        h("div", { class: "what" }, h("a", { href: `#/p/${project.id}/tasks/${one.at}` }, one.task), one.text ? h("small", {}, one.text) : null),
+        one.vote === one.label ? h("span", {}, one.vote) : h("span", {}, h("b", {}, one.vote), h("small", {}, ` label ${one.label} (${percent(one.confidence, 0)})`)),
+      ),
+    );
+    fill(place, h("h3", {}, "Votes, those against the label first"), h("ul", { class: "list" }, rows), pager(page.total, first, VOTES, (next) => ((first = next), load())));
+  }
+  load();
+  return place;
 }
 
 export function mixture(weights) {

@@ -5,7 +5,7 @@ import { fill, h } from "../dom.js";
 import { number, percent } from "../format.js";
 import { card, classLabel, empty, heatMap, meter } from "../parts.js";
 
-const MOST_IN_MATRIX = 20;
+const MOST_IN_MATRIX = 60; // as many as the server sends
 
 export async function render(root, { project }) {
   const base = `/projects/${project.id}/results`;

@@ -67,7 +67,7 @@ export async function render(root, { project, params, rest }) {
     return h(
       "tr",
       { class: "open", "data-at": String(task.at), "aria-selected": String(task.at === open), onclick: () => show(task.at) },
-      h("td", {}, h("a", { class: "name", href: `#/p/${project.id}/tasks/${task.at}`, title: task.task, onclick: (event) => event.preventDefault() }, task.task)),
+      h("td", {}, h("a", { class: "name", href: `#/p/${project.id}/tasks/${task.at}`, title: task.task, onclick: (event) => event.preventDefault() }, task.task), task.text && task.text !== task.task ? h("small", { class: "line" }, task.text) : null),
       h("td", {}, classLabel(task.label, classes)),
       h("td", {}, meter(task.confidence)),
       h("td", { class: "number" }, number(task.n_votes)),
@@ -83,7 +83,7 @@ export async function render(root, { project, params, rest }) {
   const search = h("input", {
     type: "search",
     value: asked.search,
-    placeholder: "Search tasks",
+    placeholder: "Search names and texts",
     "aria-label": "Search tasks",
     oninput: (event) => {
       clearTimeout(typing);
@@ -99,7 +99,7 @@ export async function render(root, { project, params, rest }) {
     named("Probability", select(SURE, asked.confidence_to, (value) => change({ confidence_to: value })), "filter-sure"),
     named("Judged", select(JUDGED, asked.judged, (judged) => change({ judged })), "filter-judged"),
   );
-  fill(detail, empty("Open a task", "Click a row to see the votes and their weights."));
+  fill(detail, empty("Open a task", "Click a row, or use the arrow keys, to see the votes and their weights."));
   await load();
   if (open !== null) await show(open);
   fill(
@@ -107,7 +107,24 @@ export async function render(root, { project, params, rest }) {
     h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Tasks"), h("p", { class: "muted" }, `${count(overview.quality.n_tasks, "task")}, ${number(overview.doubts.any)} of them in doubt. The least confident come first.`))),
     h("div", { class: "side" }, h("section", { class: "card flush" }, filters, body), h("section", { class: "card beside", id: "task" }, detail)),
   );
-  return { update: (now, before) => now.version !== before?.version && load() };
+  // Open the next or the previous task of the page.
+  function move(by) {
+    const rows = [...body.querySelectorAll("tr.open")];
+    const at = rows.findIndex((one) => Number(one.dataset.at) === open);
+    const next = rows[Math.min(rows.length - 1, Math.max(0, at < 0 ? 0 : at + by))];
+    if (!next) return;
+    show(Number(next.dataset.at));
+    next.scrollIntoView({ block: "nearest" });
+  }
+  return {
+    update: (now, before) => now.version !== before?.version && load(),
+    keys(key) {
+      const by = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[key];
+      if (!by) return false;
+      move(by);
+      return true;
+    },
+  };
 }
 
 function named(words, control, id) {
