@@ -15,8 +15,9 @@ export async function taskCard(project, at, classes, changed) {
   const element = h(
     "div",
     { class: "stack" },
-    h("div", {}, h("small", {}, "Task"), h("div", { class: "judge-name" }, view.row.task)),
+    h("div", {}, h("small", {}, "Task"), h("h2", { class: "judge-name" }, view.row.task)),
     contentOf(project, at),
+    view.note ? h("p", { class: "note" }, view.note) : null,
     h("div", { class: "row" }, doubtBadges(view.row), view.gold === null ? null : badge(`judged: ${view.gold}`, "good")),
     probabilities(view, classes),
     votesOf(view, classes),

@@ -41,7 +41,7 @@ export async function render(root, { project, params }) {
     const head = (name, text, kind = "") => sortHead(name, text, asked, change, kind);
     return h(
       "div",
-      { class: "scroll" },
+      { class: "scroll", tabindex: "0" },
       h(
         "table",
         {},
@@ -118,7 +118,7 @@ function flags(one) {
 function annotatorCard(view) {
   const row = view.row;
   return [
-    h("div", {}, h("small", {}, `Annotator, number ${number(row.rank)} in expected accuracy`), h("div", { class: "judge-name" }, row.annotator)),
+    h("div", {}, h("small", {}, `Annotator, number ${number(row.rank)} in expected accuracy`), h("h2", { class: "judge-name" }, row.annotator)),
     h("dl", {}, [
       ["votes", number(row.n_votes)],
       ["expected accuracy", `${percent(row.accuracy)} (95 % between ${percent(row.low)} and ${percent(row.high)})`],

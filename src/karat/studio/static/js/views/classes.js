@@ -27,7 +27,7 @@ function mistakes(classes) {
 function table(classes, names) {
   return h(
     "div",
-    { class: "scroll" },
+    { class: "scroll", tabindex: "0" },
     h(
       "table",
       {},

@@ -34,7 +34,8 @@ export async function render(root, { project, params, go }) {
   async function look(layout) {
     const again = project.crashed ? { again: true } : {};
     state.preview = await get(`/projects/${project.id}/preview${query({ ...again, ...layout })}`);
-    state.reading = { ...state.preview.guess, ...(layout ? {} : (now.reading ?? {})) };
+    const chosen = Object.entries(layout ? {} : (now.reading ?? {})).filter(([, value]) => value !== null);
+    state.reading = { ...state.preview.guess, ...Object.fromEntries(chosen) };
     draw();
   }
   const relook = (values) => {
@@ -87,7 +88,6 @@ export async function render(root, { project, params, go }) {
     update(changed, before) {
       now = changed;
       version = now.version;
-      if (now.base !== before?.base) Object.assign(state.reading, now.reading ?? {});
       draw();
       if (now.base !== before?.base || isActive(now.job) !== isActive(before?.job)) showFound();
     },

@@ -144,10 +144,10 @@ async function fitsCards(project) {
 }
 
 function fitsTable(project) {
-  const head = ["method", "against the majority", "contested", "mean confidence", "time", ""];
+  const head = ["method", "against the majority", "contested", "mean confidence", "time", "result"];
   return h(
     "div",
-    { class: "scroll" },
+    { class: "scroll", tabindex: "0" },
     h("table", { id: "fits" }, h("thead", {}, h("tr", {}, head.map((text, i) => h("th", { class: i && i < 5 ? "number" : "" }, text)))), h("tbody", {}, project.fits.map((fit) => fitRow(project, fit)))),
   );
 }

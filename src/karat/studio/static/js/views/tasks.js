@@ -52,18 +52,19 @@ export async function render(root, { project, params, rest }) {
   }
   function table(page) {
     const head = (name, text, kind = "") => sortHead(name, text, asked, change, kind);
+    const more = { doubts: page.rows.some((task) => task.doubts.length), gold: page.rows.some((task) => task.gold !== null) }; // columns that are not empty
     return h(
       "div",
-      { class: "scroll" },
+      { class: "scroll", tabindex: "0" },
       h(
         "table",
         {},
-        h("thead", {}, h("tr", {}, head("task", "task"), head("label", "label"), head("confidence", "probability"), head("n_votes", "votes", "number"), h("th", { class: "wide-only" }, "doubts"), h("th", { class: "wide-only" }, "truth"))),
-        h("tbody", {}, page.rows.map(row)),
+        h("thead", {}, h("tr", {}, head("task", "task"), head("label", "label"), head("confidence", "probability"), head("n_votes", "votes", "number"), more.doubts ? h("th", { class: "wide-only" }, "doubts") : null, more.gold ? h("th", { class: "wide-only" }, "truth") : null)),
+        h("tbody", {}, page.rows.map((task) => row(task, more))),
       ),
     );
   }
-  function row(task) {
+  function row(task, more) {
     return h(
       "tr",
       { class: "open", "data-at": String(task.at), "aria-selected": String(task.at === open), onclick: () => show(task.at) },
@@ -71,8 +72,8 @@ export async function render(root, { project, params, rest }) {
       h("td", {}, classLabel(task.label, classes)),
       h("td", {}, meter(task.confidence)),
       h("td", { class: "number" }, number(task.n_votes)),
-      h("td", { class: "wide-only" }, h("span", { class: "row" }, task.doubts.map((doubt) => badge(doubt === "flipped" ? "against the majority" : doubt)))),
-      h("td", { class: "wide-only" }, task.gold === null ? "" : badge(task.gold, "good")),
+      !more.doubts ? null : h("td", { class: "wide-only" }, h("span", { class: "row" }, task.doubts.map((doubt) => badge(doubt === "flipped" ? "against the majority" : doubt)))),
+      !more.gold ? null : h("td", { class: "wide-only" }, task.gold === null ? "" : badge(task.gold, "good")),
     );
   }
   function nothing() {
