@@ -97,3 +97,45 @@ def test_a_file_that_cannot_be_read_says_so_and_is_repaired_or_removed(page, stu
     page.click("#remove")
     page.wait_for_selector("#drop")
     assert studio.get(f"/api/projects/{project}").status_code == 404
+
+
+def many_classes():
+    rows = [
+        f"{t},w{w},class {(t if w or t % 3 else t + 1) % 50},text about number {t}"
+        for t in range(400)
+        for w in range(3)
+    ]
+    return "\n".join(["task,worker,label,text", *rows, ""])
+
+
+def test_looking_at_tasks_annotators_and_fifty_classes(page, studio):
+    (studio.folder / "many.csv").write_text(many_classes())
+    project = studio.good("POST", "/api/projects", json={"file": "many.csv"})["id"]
+    studio.good("PUT", f"/api/projects/{project}/votes", json={})
+    studio.settled(project)
+    studio.fit(project, "ds")
+    page.goto(f"{studio.address}/#/p/{project}/classes")
+    expect(page.locator("table.heat.tiny tbody tr")).to_have_count(50)
+    assert page.locator("table.heat.tiny tbody td").first.inner_text() == ""
+    page.goto(f"{studio.address}/#/p/{project}/tasks")
+    page.fill("input[type=search]", "number 123")
+    expect(page.locator("#tasks tbody tr")).to_have_count(1)
+    expect(page.locator("#tasks tbody tr")).to_contain_text("text about number 123")
+    page.fill("input[type=search]", "number 12")
+    expect(page.locator("#tasks tbody tr")).to_have_count(11)
+    page.locator("input[type=search]").blur()
+    for place in (0, 1, 0):
+        page.keyboard.press("ArrowUp" if place == 0 else "ArrowDown")
+        expect(page.locator("#tasks tbody tr").nth(place)).to_have_attribute("aria-selected", "true")
+        expect(page.locator("#task .judge-name")).to_have_text(page.locator("#tasks a.name").nth(place).inner_text())
+    page.goto(f"{studio.address}/#/p/{project}/annotators")
+    expect(page.locator("#annotators tbody tr").first).to_contain_text("w0")  # the worst first
+    page.click("#annotators tbody tr >> nth=0")
+    expect(page.locator("#annotator-votes li").first).to_contain_text("label class")
+    expect(page.locator(".beside table.heat tbody tr")).to_have_count(50)
+    page.emulate_media(color_scheme="dark")
+    page.goto(f"{studio.address}/#/p/{project}/overview")
+    marks = page.locator(".legend i")
+    expect(marks).to_have_count(4)
+    colours = marks.evaluate_all("all => all.map((one) => getComputedStyle(one).backgroundColor)")
+    assert len(set(colours)) == 4

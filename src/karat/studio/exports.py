@@ -76,7 +76,8 @@ def _predictions(services: Services, project: int, shown: Browser, path: Path) -
     row = services.projects.get(project)
     options = json.loads(row["reading"] or "{}")
     with services.files.of(row) as export:
-        write_back(shown.result, str(export), path, question=options.get("question"), task=options.get("task"))
+        chosen = {name: options.get(name) for name in ("format", "question", "task")}
+        write_back(shown.result, str(export), path, **chosen)
 
 
 def _report(services: Services, project: int, shown: Browser, path: Path) -> None:

@@ -16,6 +16,7 @@ from karat.studio.routes.gold import Action
 from karat.studio.routes.tables import TaskView, task_views
 from karat.studio.services import Services
 from karat.votes.encoding import MISSING
+from karat.votes.names import match
 
 __all__ = ["router"]
 
@@ -83,7 +84,7 @@ def reviewers(project: ProjectId, services: ServicesDep) -> list[ReviewerRow]:
 
 def _known(shown: Browser, aside: dict[Name, int]) -> dict[int, int]:
     """Return the tasks as codes, without those that have no votes any more."""
-    codes = [shown.task_code(task) for task in aside]
+    codes = match(aside, shown.result.task_names).tolist()
     return {code: n for code, n in zip(codes, aside.values(), strict=True) if code != MISSING}
 
 

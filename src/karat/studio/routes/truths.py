@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, Field
@@ -20,12 +21,14 @@ from karat.studio.routes.common import ProjectId, ServicesDep, Shown
 from karat.studio.services import Services
 from karat.studio.wording import in_browser
 from karat.votes.encoding import MISSING
-from karat.votes.frames import to_list
+from karat.votes.frames import take, to_list
+from karat.votes.names import match
 
 __all__ = ["router"]
 
 router = APIRouter(tags=["gold"], prefix="/projects/{project}")
 
+MAX_NAMED = 20
 Column = Annotated[str | None, Query(max_length=1000, description="A column, if its name is not recognised.")]
 FileName = Annotated[str, Query(min_length=1, max_length=200, description="The name of the file.")]
 
@@ -86,17 +89,24 @@ def _columns(path: Path) -> list[str]:
 
 
 def _keep(services: Services, project: int, shown: Browser, name: str, truths: dict[Any, Any]) -> Imported:
-    tasks = {task: shown.task_code(task) for task in truths}
-    classes = {label: shown.class_code(label) for label in set(truths.values())}
-    known = {code: classes[truths[task]] for task, code in tasks.items() if code != MISSING}
-    used = {code: label for code, label in known.items() if label != MISSING}
-    unknown = sorted({str(label) for label, code in classes.items() if code == MISSING})
-    made = services.gold.add_many(project, name, [_row(shown, code, label) for code, label in used.items()])
-    without = len(truths) - len(known)
-    return Imported(file=name, read=len(truths), used=made, without_votes=without, unknown_classes=unknown[:20])
+    result = shown.result
+    tasks, labels = match(truths, result.task_names), match(truths.values(), result.class_names)
+    used = np.flatnonzero((tasks != MISSING) & (labels != MISSING))
+    names = to_list(take(result.task_names, tasks[used]))
+    rows = [
+        (task, shown.classes[label], _label(shown, code))
+        for task, code, label in zip(names, tasks[used].tolist(), labels[used].tolist(), strict=True)
+    ]
+    unknown = {str(label) for label, code in zip(truths.values(), labels.tolist(), strict=True) if code == MISSING}
+    return Imported(
+        file=name,
+        read=len(truths),
+        used=services.gold.add_many(project, name, rows),
+        without_votes=int(np.count_nonzero(tasks == MISSING)),
+        unknown_classes=sorted(unknown)[:MAX_NAMED],
+    )
 
 
-def _row(shown: Browser, code: int, label: int) -> tuple[Any, Any, Any]:
-    """Return the task, its truth, and its label if that did not come from a truth."""
-    then = shown.classes[shown.result.label_codes[code]] if shown.result.gold[code] == MISSING else None
-    return shown.task_name(code), shown.classes[label], then
+def _label(shown: Browser, code: int) -> Any:
+    """Return the label of a task if it did not come from a truth."""
+    return shown.classes[shown.result.label_codes[code]] if shown.result.gold[code] == MISSING else None

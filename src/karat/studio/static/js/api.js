@@ -49,7 +49,7 @@ async function send(address, options) {
   try {
     return await fetch(address, options);
   } catch {
-    throw new Problem(0, "The studio does not respond", "Is it still running? Start it again with `karat studio`.");
+    throw new Problem(0, "The studio does not respond", "Is it still running? If not, start it again.");
   }
 }
 

@@ -1,6 +1,6 @@
 // Routing: the part of the address after # selects the view, so that links, back and reload work.
 
-import { get, post } from "./api.js";
+import { Problem, get, post } from "./api.js";
 import { fill, h, toast } from "./dom.js";
 import { isOwner, setMe } from "./reviewer.js";
 import { showTop } from "./top.js";
@@ -89,7 +89,7 @@ function lost(isGone) {
   if (isGone) {
     toast("This project was deleted.", "bad");
     go("#/");
-  } else toast("The studio does not respond. Start it again with `karat studio`; saved changes are not lost.", "bad");
+  } else toast("The studio does not respond. Start it again; saved changes are not lost.", "bad");
 }
 
 document.addEventListener("keydown", (event) => {
@@ -99,6 +99,7 @@ document.addEventListener("keydown", (event) => {
 });
 window.addEventListener("hashchange", show);
 window.addEventListener("unhandledrejection", (event) => {
+  if (event.reason instanceof Problem) event.preventDefault(); // the user is told, and it is no bug of the page
   toast(event.reason?.message ?? "Something went wrong", "bad");
 });
 // A file that is dropped outside a drop zone must not replace the page.
