@@ -75,6 +75,8 @@ def test_nothing_is_found_in_any_view(browser, studio, axe, scheme, width):
         if view in ("tasks", "annotators"):
             page.click(f"{sign} >> nth=0")
             page.wait_for_selector(".beside .judge-name")
+            box = page.locator(".beside").bounding_box()
+            assert width > 1000 or box["y"] + box["height"] == pytest.approx(900, abs=1)  # where the thumb is
         found[view] = wrong_with(page, axe)
         if pictures:
             page.screenshot(path=f"{pictures}/{view}-{scheme}-{width}.png", full_page=True)

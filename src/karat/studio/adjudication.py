@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from karat.api.result import Result
 from karat.studio.browse import Browser
-from karat.votes.encoding import MISSING
+from karat.votes.encoding import MISSING, Codes
 
-__all__ = ["Holds", "Judging", "by_gain", "n_to_learn", "to_judge"]
+__all__ = ["Holds", "Judging", "add_truths", "by_gain", "n_to_learn", "to_judge"]
 
 HOLD_SECONDS = 600  # after which a task that was handed to a reviewer may be handed to another
 
@@ -55,11 +55,17 @@ def to_judge(shown: Browser, judging: Judging, most: int) -> tuple[list[int], in
     return found[:most].tolist(), left
 
 
-def n_to_learn(shown: Browser, known: Any, given: Mapping[int, int]) -> int:
+def n_to_learn(shown: Browser, known: Codes, given: Mapping[int, int]) -> int:
     """Return the number of truths that the shown result was not fitted with. `known` are those of the file."""
+    gold = add_truths(known, given)
+    return int(np.count_nonzero(gold != shown.result.gold)) if len(gold) == len(shown.result.gold) else len(given)
+
+
+def add_truths(known: Codes, given: Mapping[int, int]) -> Codes:
+    """Return the truths of the file with those that people gave; where both have one, people are right."""
     gold = known.copy()
     gold[np.fromiter(given, np.int64, len(given))] = np.fromiter(given.values(), np.int32, len(given))
-    return int(np.count_nonzero(gold != shown.result.gold)) if len(gold) == len(shown.result.gold) else len(given)
+    return gold
 
 
 class Holds:

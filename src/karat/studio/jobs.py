@@ -13,14 +13,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from karat.api.result import Result
 from karat.api.run import Run, run
 from karat.errors import KaratError, KaratWarning
 from karat.kernels.compiling import compiling
 from karat.methods.lookup import make_method
 from karat.results.data import Step
+from karat.studio.adjudication import add_truths
 from karat.studio.browse import Browser
 from karat.studio.fit_summary import summarise_fit
 from karat.studio.gold import Gold
@@ -248,8 +247,9 @@ class Jobs:
         votes = self._votes(job)
         given = self._given(job.project)
         earlier = None if prior is None else self.workspace.shown(prior).result
+        votes = replace(votes, gold=add_truths(votes.gold, given))
         with compiling(say):
-            result = run(replace(wanted, votes=_with_gold(votes, given), prior=earlier, on_step=on_step))
+            result = run(replace(wanted, votes=votes, prior=earlier, on_step=on_step))
         job.message = ""
         _check(job)
         self._keep(job, result, len(given))
@@ -290,13 +290,6 @@ class Jobs:
         if time.monotonic() - self._last_update > SECONDS_BETWEEN_UPDATES:
             self._last_update = time.monotonic()
             self.projects.hub.notify(job.project)
-
-
-def _with_gold(votes: Annotations, given: dict[int, int]) -> Annotations:
-    """Add the truths that people gave; they override those of the file."""
-    gold = votes.gold.copy()
-    gold[np.fromiter(given, np.int64, len(given))] = np.fromiter(given.values(), np.int32, len(given))
-    return replace(votes, gold=gold)
 
 
 def _check(job: Job) -> None:

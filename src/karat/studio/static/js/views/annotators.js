@@ -1,6 +1,7 @@
 // All annotators: accuracy, its interval, and confusion matrices.
 
 import { get, query } from "../api.js";
+import { besideCard } from "../beside.js";
 import { fill, h } from "../dom.js";
 import { count, number, percent } from "../format.js";
 import { badge, colour, empty, heatMap, range } from "../parts.js";
@@ -16,7 +17,7 @@ export async function render(root, { project, params }) {
   const advice = h("div", {});
   const asked = { search: params.get("search") ?? "", sort: "accuracy", descending: false, first: 0 };
   const body = h("div", { id: "annotators" });
-  const detail = h("div", { class: "stack" });
+  const detail = besideCard("annotator", empty("Open an annotator", "Click a row to see the votes and the confusion matrix."));
   let turn = 0;
   let open = null;
 
@@ -34,8 +35,7 @@ export async function render(root, { project, params }) {
     open = at;
     for (const row of body.querySelectorAll("tr.open")) row.setAttribute("aria-selected", String(Number(row.dataset.at) === at));
     const view = await get(`/projects/${project.id}/annotators/${at}`);
-    fill(detail, annotatorCard(view), votesCard(project, view));
-    if (matchMedia("(max-width: 62rem)").matches) detail.scrollIntoView({ behavior: "smooth" });
+    detail.show(annotatorCard(view), votesCard(project, view));
   }
   function table(page) {
     const head = (name, text, kind = "") => sortHead(name, text, asked, change, kind);
@@ -74,14 +74,13 @@ export async function render(root, { project, params }) {
       typing = setTimeout(() => change({ search: event.target.value }), 200);
     },
   });
-  fill(detail, empty("Open an annotator", "Click a row to see the votes and the confusion matrix."));
   await load();
   fill(
     root,
     h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Annotators"), about)),
     advice,
     copies,
-    h("div", { class: "side" }, h("section", { class: "card flush" }, h("div", { class: "filters" }, search), body), h("section", { class: "card beside" }, detail)),
+    h("div", { class: "side" }, h("section", { class: "card flush" }, h("div", { class: "filters" }, search), body), detail.element),
   );
   // Finding copies and spammers takes a while with many votes, so the table is shown first.
   summary.then((found) => {

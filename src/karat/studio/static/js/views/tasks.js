@@ -1,6 +1,7 @@
 // All tasks, filtered, sorted and paginated by the server, and the details of one task.
 
 import { get, query } from "../api.js";
+import { besideCard } from "../beside.js";
 import { fill, h } from "../dom.js";
 import { count, number } from "../format.js";
 import { badge, classLabel, empty, meter, select } from "../parts.js";
@@ -26,7 +27,7 @@ export async function render(root, { project, params, rest }) {
     first: Number(params.get("first") ?? 0),
   };
   const body = h("div", { id: "tasks" });
-  const detail = h("div", { class: "stack" });
+  const detail = besideCard("task", empty("Open a task", "Click a row, or use the arrow keys, to see the votes and their weights."));
   let open = rest.length ? Number(rest[0]) : null;
   let turn = 0;
 
@@ -46,9 +47,8 @@ export async function render(root, { project, params, rest }) {
   async function show(at) {
     open = at;
     for (const row of body.querySelectorAll("tr.open")) row.setAttribute("aria-selected", String(Number(row.dataset.at) === at));
-    fill(detail, await taskCard(project, at, classes, () => load()));
+    detail.show(await taskCard(project, at, classes, () => load()));
     history.replaceState(null, "", location.hash.replace(/\/tasks(\/\d+)?/, `/tasks/${at}`));
-    if (matchMedia("(max-width: 62rem)").matches) detail.scrollIntoView({ behavior: "smooth" });
   }
   function table(page) {
     const head = (name, text, kind = "") => sortHead(name, text, asked, change, kind);
@@ -100,13 +100,12 @@ export async function render(root, { project, params, rest }) {
     named("Probability", select(SURE, asked.confidence_to, (value) => change({ confidence_to: value })), "filter-sure"),
     named("Judged", select(JUDGED, asked.judged, (judged) => change({ judged })), "filter-judged"),
   );
-  fill(detail, empty("Open a task", "Click a row, or use the arrow keys, to see the votes and their weights."));
   await load();
   if (open !== null) await show(open);
   fill(
     root,
     h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Tasks"), h("p", { class: "muted" }, `${count(overview.quality.n_tasks, "task")}, ${number(overview.doubts.any)} of them in doubt. The least confident come first.`))),
-    h("div", { class: "side" }, h("section", { class: "card flush" }, filters, body), h("section", { class: "card beside", id: "task" }, detail)),
+    h("div", { class: "side" }, h("section", { class: "card flush" }, filters, body), detail.element),
   );
   // Open the next or the previous task of the page.
   function move(by) {
