@@ -4,7 +4,9 @@ import { get, post } from "./api.js";
 import { contentOf } from "./content.js";
 import { h, toast } from "./dom.js";
 import { count, percent, signed } from "./format.js";
-import { badge, classLabel, colour, meter } from "./parts.js";
+import { badge, classLabel, colour, meter, select } from "./parts.js";
+
+const MOST_BUTTONS = 12;
 
 export async function taskCard(project, at, classes, changed) {
   const view = await get(`/projects/${project.id}/tasks/${at}`);
@@ -70,6 +72,11 @@ function truthButtons(project, view, classes, again) {
     }
     again();
   };
-  const buttons = classes.slice(0, 12).map((name) => h("button", { class: name === view.gold ? "small choice given" : "small", onclick: () => give(name) }, name));
-  return h("div", { class: "row" }, buttons, view.gold === null ? null : h("button", { class: "small quiet", onclick: () => give(null) }, "Remove the truth"));
+  const buttons = () => classes.map((name) => h("button", { class: name === view.gold ? "small choice given" : "small", onclick: () => give(name) }, name));
+  const list = () => {
+    const made = select([["", "(choose)"], ...classes.map((name) => [name, name])], view.gold ?? "", (name) => name && give(name));
+    made.setAttribute("aria-label", "The true class");
+    return made;
+  };
+  return h("div", { class: "row" }, classes.length > MOST_BUTTONS ? list() : buttons(), view.gold === null ? null : h("button", { class: "small quiet", onclick: () => give(null) }, "Remove the truth"));
 }

@@ -13,8 +13,9 @@ export async function render(root, { project }) {
   fill(
     root,
     h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Classes and prototypes"), h("p", { class: "muted" }, mistakes(classes)))),
+    card("Confusion matrix of all annotators", matrix(classes.names, classes.matrix, classes.absent)),
     h("section", { class: "card flush" }, table(classes, overview.classes)),
-    h("div", { class: "grid" }, card("Confusion matrix of all annotators", matrix(classes.names, classes.matrix, classes.absent)), ...prototypeCards(prototypes, overview.method)),
+    h("div", { class: "grid" }, ...prototypeCards(prototypes, overview.method)),
   );
 }
 

@@ -89,7 +89,7 @@ export async function render(root, { project }) {
       { class: "card", id: "judging", "data-task": task.row.task, "data-at": String(task.at), "data-blind": String(blind) },
       h("div", { class: "spread" }, h("div", {}, h("small", {}, "Which class is right for"), h("h2", { class: "judge-name" }, task.row.task)), blind ? null : h("div", { class: "row" }, doubtBadges(task.row))),
       contentOf(state.project, task.at),
-      h("div", { class: "choices" }, names().map((name, k) => choice(name, k, blind ? null : task.probabilities[k]))),
+      choices(task, blind),
       h(
         "div",
         { class: "row", id: "actions" },
@@ -100,6 +100,25 @@ export async function render(root, { project }) {
       noteBox(task),
       blind ? h("small", {}, "The votes and the label are shown after your decision.") : votesOf(task, names()),
     );
+  }
+  function choices(task, blind) {
+    const all = names().map((name, k) => choice(name, k, blind ? null : task.probabilities[k]));
+    const list = h("div", { class: "choices" }, all);
+    return all.length > KEYS.length ? h("div", { class: "stack tight" }, classFilter(all), list) : list;
+  }
+  // With more classes than keys: type a part of the name, then Enter.
+  function classFilter(buttons) {
+    const fits = (button, text) => button.querySelector(".label").textContent.toLowerCase().includes(text.toLowerCase());
+    const box = h("input", {
+      type: "search",
+      id: "find-class",
+      oninput: () => buttons.forEach((button) => (button.hidden = !fits(button, box.value))),
+      onkeydown: (event) => {
+        if (event.key === "Enter") buttons.find((button) => !button.hidden)?.click();
+        if (event.key === "Escape") box.blur();
+      },
+    });
+    return h("label", { class: "field" }, h("span", {}, "Find a class ", h("kbd", {}, "/")), box);
   }
   function key(letter, id, words, act) {
     return h("button", { id, onclick: act }, h("kbd", {}, letter), words);
@@ -157,6 +176,7 @@ export async function render(root, { project }) {
       else if (pressed === "m") aside("send_back");
       else if (pressed === "r") refit();
       else if (pressed === "n") note()?.focus();
+      else if (pressed === "/") place.querySelector("#find-class")?.focus();
       else if (k >= 0 && k < state.queue.classes.length) give(state.queue.classes[k]);
       else return false;
       return true;
