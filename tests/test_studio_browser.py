@@ -117,6 +117,7 @@ def test_from_a_dropped_table_to_exported_labels_and_a_restart(page, tmp_path):
         expect(page.locator("#effect")).to_contain_text(f"({DEFAULT_METHOD})", timeout=180_000)
         labels = exported_labels(page, tmp_path)
         assert [labels[task] for task in judged[:4]] == ["cat", "dog", "fox", "owl"]
+        studio.kill()
     with running(tmp_path) as studio:
         page.goto(studio.link)
         page.click("a:has-text('votes.csv')")

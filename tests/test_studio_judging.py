@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from karat.studio.adjudication import Holds
 from tests.studio_helpers import studio_in_thread
 
 PIXEL = bytes.fromhex("89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489")
@@ -98,6 +99,18 @@ def test_two_reviewers_get_different_tasks_and_judge_under_their_names(studio, p
     assert who == {ann: "ann", bob: "Jürgen"}
     assert undo(studio, project, "ann")["task"] == ann  # bob's action was later, but is his
     assert studio.gold(project) == {bob: "dog"}
+
+
+def test_a_task_is_held_for_ten_minutes(monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    holds = Holds()
+    holds.hold(1, "ann", "task")
+    for seconds, held in ((0, ["task"]), (599, ["task"]), (600, [])):
+        now[0] = 1000.0 + seconds
+        assert holds.by_others(1, "bob") == held
+    now[0] = 1000.0
+    assert holds.by_others(1, "ann") == holds.by_others(2, "bob") == []
 
 
 def test_notes_and_the_agreement_of_reviewers_with_the_labels(studio, project):

@@ -13,10 +13,11 @@ from pydantic import BaseModel, Field
 
 from karat.errors import InputError, KaratWarning
 from karat.io.readers import read
+from karat.io.readers.check_files import check_source
 from karat.io.readers.columns import ANNOTATOR, LABEL, TASK, candidates
 from karat.io.readers.diagnosis import reading
 from karat.io.readers.dialect import Dialect
-from karat.io.readers.excel import SHEET, is_workbook, sheet_names
+from karat.io.readers.excel import is_workbook, sheet_names, sheet_text
 from karat.io.readers.exports import TRANSPOSED, find_export, look
 from karat.io.readers.exports.export import Export, ExportOptions
 from karat.io.readers.exports.peek import Peek
@@ -109,9 +110,18 @@ def preview(path: Path, layout: Layout) -> Preview:
 
 def find_sources(path: Path, layout: Layout) -> list[Source]:
     """Return the file, or the chosen sheet of it, to be read as the layout says."""
-    where = str(path) if layout.sheet is None else f"{path}{SHEET}{layout.sheet}"
-    found: list[Source] = Dialect(layout.encoding, layout.separator, layout.header).apply(sources_of(where))
+    sources = sources_of(str(path)) if layout.sheet is None else [_sheet(path, layout.sheet)]
+    found: list[Source] = Dialect(layout.encoding, layout.separator, layout.header).apply(sources)
     return found
+
+
+def _sheet(path: Path, sheet: str) -> Source:
+    """Return a sheet of a workbook. Its name is never part of a path."""
+    source = Source(str(path), path)
+    check_source(source)
+    if not is_workbook(source):
+        raise InputError(f"{path} is no workbook, so it has no sheets; leave the sheet out")
+    return sheet_text(source, sheet)
 
 
 def find_tool(peeks: list[Peek], layout: Layout) -> Export | None:
@@ -150,13 +160,13 @@ def _preview(path: Path, layout: Layout) -> Preview:
 
 
 def read_votes(path: Path, options: Reading, watch: Callable[[Any], None]) -> Annotations:
-    given = options.model_dump(exclude={"gold_marks", "shape", "columns", "sheet"}, exclude_none=True)
+    layout = {"sheet", "encoding", "separator", "header"}  # of the sources
+    given = options.model_dump(exclude={"gold_marks", "shape", "columns", *layout}, exclude_none=True)
     if options.gold is not None:
         given["gold"] = GoldColumn(options.gold)
     elif options.gold_marks:
         given["gold"] = True
-    where = str(path) if options.sheet is None else f"{path}{SHEET}{options.sheet}"
-    return read(where, watch=watch, **given | _shaped(options))
+    return read(find_sources(path, options), watch=watch, **given | _shaped(options))
 
 
 def _shaped(options: Reading) -> dict[str, Any]:

@@ -164,9 +164,7 @@ class Guard:
     def _wrong_host(self, headers: Headers) -> Problem | None:
         if self.rules.knows_host(headers.get("host", "")):
             return None
-        return Problem(
-            403, "This address is not the studio's", "Open the address that the studio printed."
-        )
+        return Problem(403, "This address is not the studio's", "Open the address that the studio printed.")
 
     def _logs_in(self, scope: Scope) -> str | None:
         """Return whose token is in the address of the first page, or the owner for a valid code, which is used up."""
@@ -180,9 +178,7 @@ class Guard:
 
     def _objection(self, scope: Scope, headers: Headers, person: str | None) -> Problem | None:
         if person is None:
-            return Problem(
-                401, "The token is missing or wrong", "Open the address that the studio printed."
-            )
+            return Problem(401, "The token is missing or wrong", "Open the address that the studio printed.")
         if scope["method"] not in SAFE_METHODS and not _is_own_page(headers):
             return Problem(403, "Requests from other sites are refused", "Use the studio's own pages.")
         if person != OWNER and scope["method"] not in SAFE_METHODS and not REVIEWERS_CHANGE.fullmatch(scope["path"]):

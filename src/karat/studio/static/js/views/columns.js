@@ -65,7 +65,7 @@ export async function render(root, { project, params, go }) {
   }
   function draw() {
     const { preview, reading } = state;
-    const words = preview.problem ? "It cannot be shown yet." : `${preview.format}${preview.is_export ? ", recognised by its content" : ""}. ${advice(preview)}`;
+    const words = preview.problem ? "It cannot be shown yet." : `${preview.format}${preview.is_export ? ", recognised by its content" : ""}. ${now.base === null || state.changed ? advice(preview) : "The votes were read."}`;
     const button = h("button", { class: now.base === null ? "primary" : "", id: "read", disabled: isActive(now.job), onclick: read }, now.reading ? "Read again" : "Read the votes");
     fill(head, h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, preview.file), h("p", { class: "muted" }, words)), preview.problem ? null : button));
     fill(written, problemNote(preview.problem, preview.repair, repair), layoutCard(preview, reading, relook));
@@ -74,7 +74,12 @@ export async function render(root, { project, params, go }) {
     fill(rows, preview.problem ? null : h("section", { class: "card flush" }, h("div", { class: "inner" }, h("h2", {}, "The first rows")), h("div", { class: "scroll preview", tabindex: "0" }, previewTable(preview, reading))));
     showStatus(status, now, state.changed, repair);
   }
-  const showFound = () => fill(found, readCard(now), now.base === null ? null : nextStep(now), spellingsCard(now), now.base === null ? null : truthsCard(now));
+  // What looks wrong comes before the next step.
+  const showFound = () => {
+    if (now.base === null) return fill(found);
+    const [step, spellings] = [nextStep(now), spellingsCard(now)];
+    return fill(found, readCard(now), warningsOf(now).length ? [spellings, step] : [step, spellings], truthsCard(now));
+  };
 
   try {
     await look(null);

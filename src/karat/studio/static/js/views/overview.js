@@ -72,7 +72,7 @@ function nextSteps(project, overview) {
   fill(list, judge, look, step("Export the labels", "export", "As a table, into your file, or back into your tool."));
   get(`/projects/${project.id}/plan?budget=1`).then((plan) => {
     const first = plan.annotators[0];
-    if (first) look.replaceWith(step(`Look at ${first.annotator}`, `annotators?search=${encodeURIComponent(first.annotator)}`, `${first.why}.`));
+    if (first) look.replaceWith(step(`Look at annotator ${first.annotator}`, `annotators?search=${encodeURIComponent(first.annotator)}`, `${first.why}.`));
   }, () => {});
   return h("section", { class: "card" }, h("h2", {}, "What next"), list);
 }
