@@ -37,21 +37,22 @@ Fields = dict[str, str]
 
 
 class Contents:
-    """The content of all tasks: a row per task, a column per field."""
+    """The content of all tasks, in a Parquet file that `collect` made. Only what is asked for is read."""
 
-    def __init__(self, frame: pl.DataFrame) -> None:
-        self.frame = frame
-        self.names = [name for name in frame.columns if name != KEY]
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._rows = pl.scan_parquet(path)
+        self.names = [name for name in self._rows.collect_schema().names() if name != KEY]
 
     def of(self, task: Any) -> Fields:
         """Return the fields of a task that are not blank."""
-        found = self.frame.filter(pl.col(KEY) == text_of(task)).head(1).to_dicts()
+        found = self._rows.filter(pl.col(KEY) == text_of(task)).head(1).collect().to_dicts()
         return _filled(found[0]) if found else {}
 
     def lines(self, tasks: list[Any], length: int) -> list[str]:
         """Return the beginning of the longest field of each task, in one line."""
         keys = [text_of(task) for task in tasks]
-        rows = {row[KEY]: row for row in self.frame.filter(pl.col(KEY).is_in(keys)).to_dicts()}
+        rows = {row[KEY]: row for row in self._rows.filter(pl.col(KEY).is_in(keys)).collect().to_dicts()}
         longest = [max(_filled(rows[key]).values(), key=len, default="") if key in rows else "" for key in keys]
         return [" ".join(text.split())[:length] for text in longest]
 
@@ -62,7 +63,7 @@ class Contents:
         wanted = part.lower()
         texts = [selectors.by_name(name).as_expr().str.to_lowercase() for name in self.names]
         inside = pl.any_horizontal([text.str.contains(wanted, literal=True) for text in texts])
-        return self.frame.filter(inside).get_column(KEY).to_list()
+        return self._rows.filter(inside).select(KEY).collect(engine="streaming").get_column(KEY).to_list()
 
 
 def collect(path: Path, options: Reading) -> pl.DataFrame:

@@ -35,7 +35,7 @@ class Workspace:
     def __init__(self, projects: Projects, files: Files) -> None:
         self.projects, self.files = projects, files
         self._loaded: OrderedDict[int, Browser] = OrderedDict()
-        self._content: tuple[int | None, Contents | None] = (None, None)  # the last one that was used
+        self._contents: dict[int, Contents] = {}
         self._lock = threading.Lock()
 
     def shown(self, project: int) -> Browser:
@@ -79,10 +79,15 @@ class Workspace:
             with self.files.of(row) as path:  # the project was made by an earlier version
                 self.keep_content(project, path, Reading(**json.loads(row["reading"])))
             row = self.projects.get(project)
+        blob = row["content"]
+        if blob is None:
+            return None
         with self._lock:
-            if row["content"] != self._content[0]:
-                self._content = (row["content"], self._load_content(row["content"]))
-            return self._content[1]
+            if blob not in self._contents:
+                path = self.files.temporary(".parquet")  # stays in the scratch folder, where others may read it now
+                self.projects.store.copy_to(blob, path)
+                self._contents[blob] = Contents(path)
+            return self._contents[blob]
 
     def contents_or_none(self, project: int) -> Contents | None:
         """Return the content of the tasks; None also if its file is gone, because tables can do without it."""
@@ -90,16 +95,6 @@ class Workspace:
             return self.contents(project)
         except (KaratError, Problem):
             return None
-
-    def _load_content(self, blob: int | None) -> Contents | None:
-        if blob is None:
-            return None
-        path = self.files.temporary(".parquet")
-        try:
-            self.projects.store.copy_to(blob, path)
-            return Contents(pl.read_parquet(path, memory_map=False))
-        finally:
-            path.unlink(missing_ok=True)
 
     def remember(self, fit: int, browser: Browser) -> None:
         """Cache a result that was just computed."""
