@@ -25,7 +25,15 @@ IMAGES = Path(__file__).parent / "images"
 SAMPLE = Path(karat.__file__).parent / "votes" / "sample"
 MARGIN = 30  # pixels
 CHROMIUM = "/usr/bin/chromium"
-STUDIO = {"overview": ".tiles", "tasks": "#tasks tr.open", "judge": "#judging"}  # each with what shows that it is there
+# Views of the studio, each with what shows that it is there.
+STUDIO = {
+    "overview": "#next-steps",
+    "tasks": "#tasks tr.open",
+    "annotators": "#annotators tr.open",
+    "classes": "table.heat",
+    "judge": "#judging",
+    "export": ".exports",
+}
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 
 
@@ -65,8 +73,8 @@ def pictures_of_the_studio(browser: Browser, folder: Path) -> None:
         page = browser.new_page(viewport={"width": 1200, "height": 860})
         page.goto(link)
         page.click("#read")
-        page.click("#fit")
-        page.get_by_role("row", name=DEFAULT_METHOD).get_by_text("shown").wait_for(timeout=60_000)
+        page.click("#label-them")
+        page.wait_for_selector("#next-steps", timeout=60_000)
         for view, ready in STUDIO.items():
             page.goto(f"{link.partition('?')[0]}#/p/1/{view}")
             page.wait_for_selector(ready)

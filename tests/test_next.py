@@ -10,7 +10,7 @@ import pytest
 import karat
 from karat import Annotations, InputError
 from karat.api.fit import fit
-from karat.insight.next_votes import _groups, expected_gains
+from karat.insight.next_votes import _advice_on, _groups, expected_gains
 from karat.methods.mv import MajorityVote
 from karat.results.predictions import group_matrices
 from tests.cli_helpers import CSV, run, write
@@ -111,6 +111,14 @@ def test_who_does_not_look_at_the_task_is_dropped_and_who_errs_is_retrained():
     assert "votes y in" in advice["s3"][4]
     assert "cases of z" in advice["s3"][4]
     assert "hardly depend on the truth" in advice["spammer"][4]
+
+
+def test_a_confusion_is_named_only_with_ten_cases():
+    result = karat.aggregate(crowd({f"s{number}": 0.7 for number in range(5)}), "mv")
+    for cases, words in ((10.0, "votes y in 100% of about 10 cases of x"), (9.9, "is usual")):
+        counts = np.zeros((3, 3))
+        counts[0, 1] = cases
+        assert _advice_on(result, 0, counts, 0.7, useless=False).why.endswith(words)
 
 
 def test_nobody_is_judged_by_a_few_votes():

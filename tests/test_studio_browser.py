@@ -67,6 +67,8 @@ def drop(page, name, text):
 
 def read_votes(page):
     page.click("#read")
+    page.wait_for_selector("#label-them")
+    open_view(page, "method")
     page.wait_for_selector("#fit")
 
 
@@ -115,6 +117,7 @@ def test_from_a_dropped_table_to_exported_labels_and_a_restart(page, tmp_path):
         expect(page.locator("#effect")).to_contain_text(f"({DEFAULT_METHOD})", timeout=180_000)
         labels = exported_labels(page, tmp_path)
         assert [labels[task] for task in judged[:4]] == ["cat", "dog", "fox", "owl"]
+        studio.kill()
     with running(tmp_path) as studio:
         page.goto(studio.link)
         page.click("a:has-text('votes.csv')")

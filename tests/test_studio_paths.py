@@ -131,7 +131,25 @@ def test_a_column_called_like_a_pattern_is_that_column(studio, name):
     assert studio.good("GET", f"/api/projects/{project}/preview")["columns"][1] == name
     studio.good("PUT", f"/api/projects/{project}/votes", json={})
     assert studio.settled(project)["job"]["state"] == "done"
-    assert studio.good("GET", f"/api/projects/{project}/tasks/0/content") == {name: "purrs"}
+    found = studio.good("GET", f"/api/projects/{project}/tasks/0/content")
+    assert [(one["name"], one["text"]) for one in found] == [(name, "purrs")]
+
+
+@pytest.mark.parametrize("sheet", ["../../secret.csv", "/../secret.csv", "*", "x"])
+def test_the_sheet_of_a_file_is_never_part_of_a_path(studio, sheet):
+    folder = studio.services.files.folder
+    (folder / "votes.csv").write_text("task,worker,label\n1,ann,cat\n")
+    for name in ("secret.csv", "votes.csv#x", "votes.csv#"):
+        if name.endswith("#"):
+            (folder / name).mkdir()
+        else:
+            (folder / name).write_text(SECRET)
+    project = studio.good("POST", "/api/projects", json={"file": "votes.csv"})["id"]
+    found = studio.good("GET", f"/api/projects/{project}/preview", params={"sheet": sheet})
+    assert (found["problem"], found["rows"]) == (
+        "votes.csv is no workbook, so it has no sheets; leave the sheet out",
+        [],
+    )
 
 
 @pytest.mark.parametrize("name", ["sub/votes.csv", ".config/secret.json", "{folder}/votes.csv", "./votes.csv"])

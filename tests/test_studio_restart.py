@@ -44,6 +44,7 @@ def test_a_result_whose_bytes_changed_is_called_damaged(tmp_path):
         answer = studio.get("/api/projects/1/tasks")
         assert answer.status_code == 422
         assert "test.studio is damaged; restore it" in answer.json()["detail"]
+        assert "--" not in answer.json()["detail"]
         assert studio.good("GET", "/api/projects/1")["id"] == 1
 
 

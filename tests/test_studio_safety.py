@@ -111,7 +111,7 @@ def test_two_gigabytes_are_refused_before_they_are_sent(studio):
     connection.endheaders()
     answer = connection.getresponse()  # not a byte of the body has been sent
     assert answer.status == 413
-    assert b"--upload-limit" in answer.read()
+    assert b"start it with a higher limit" in answer.read()
     connection.close()
 
 

@@ -42,6 +42,10 @@ def studio(
             help="The access token; by default a new random one.",
         ),
     ] = None,
+    reviewer: Annotated[
+        list[str] | None,
+        typer.Option("--reviewer", metavar="NAME", help="Print an address for a person who judges; repeatable."),
+    ] = None,
     upload_limit: Annotated[
         int, typer.Option("--upload-limit", metavar="MIB", min=1, help="The largest file that can be uploaded, in MiB.")
     ] = 1024,
@@ -54,12 +58,14 @@ def studio(
         from karat.studio.serve import plan, serve
     except ModuleNotFoundError as error:
         raise InputError(f"the studio needs {error.name}; install it with: pip install 'karat[studio]'") from None
-    wanted = plan(file, project, host, port, token, upload_limit * BYTES_PER_MIB, public_name)
+    most_bytes = upload_limit * BYTES_PER_MIB
+    wanted = plan(file, project, host, port, token, most_bytes, public_name, reviewer or ())
     say(f"project file: {wanted.project}")
     say(f"files to open: {wanted.folder}")
     if not wanted.is_local:
         warn("other computers can reach the studio: whoever has the token can read and change this project")
-    typer.echo(f"{wanted.address}/?token={wanted.token}")
+    for person, link in wanted.links.items():
+        typer.echo(f"{person}: {link}" if person else link)
     say("press Ctrl-C to stop")
     serve(wanted, open_browser=browser)
     say(f"stopped; everything is saved in {wanted.project}")

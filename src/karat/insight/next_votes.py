@@ -34,6 +34,7 @@ Codes = NDArray[np.int64]
 
 N_GROUPS = 8  # of annotators
 MIN_VOTES = 10  # annotators with fewer votes get no advice
+MIN_CASES = 10  # expected votes on tasks of a class, below which its confusion is not named
 MIN_RELATIVE_GAIN = 0.1  # a vote with less than this share of the average gain is useless
 MAX_P_VALUE = 0.05  # p-value above which votes may be independent of the truth
 MIN_SEEN_VOTES = 0.5  # expected votes from which a class counts as seen
@@ -280,7 +281,10 @@ def _advice_on(result: ResultData, j: int, counts: Floats, usual: float, useless
     right = f"right in {low:.0%} to {high:.0%} of {votes:,} votes, where {usual:.0%} is usual"
     if useless:
         return Advice(j, "drop", f"{right}; the votes hardly depend on the truth")
-    errors = counts * (1 - np.eye(len(counts)))
+    is_seen = counts.sum(axis=1, keepdims=True) >= MIN_CASES
+    errors = counts * (1 - np.eye(len(counts))) * is_seen
+    if not errors.any():
+        return Advice(j, "retrain", right)
     k, vote = np.unravel_index(int(errors.argmax()), errors.shape)
     names, seen = to_list(result.class_names), counts[k].sum()
     share = errors[k, vote] / max(seen, 1e-300)

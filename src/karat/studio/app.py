@@ -17,11 +17,13 @@ from starlette.types import ASGIApp
 import karat
 from karat.studio.problems import catch_problems
 from karat.studio.routes import api
-from karat.studio.security import Guard, Rules
+from karat.studio.security import POLICY, Guard, Rules
 from karat.studio.services import Services
 
 __all__ = ["make_app"]
 
+# With the consent of the user, pages show images and sounds of other servers. Scripts and styles stay the studio's own.
+REMOTE_POLICY = POLICY.replace("img-src 'self' data:; media-src 'self'", "img-src * data:; media-src *")
 STATIC = Path(__file__).with_name("static")
 
 
@@ -54,7 +56,8 @@ def inner_app(services: Services) -> FastAPI:
 
     @app.get("/", include_in_schema=False)
     def page() -> FileResponse:
-        return FileResponse(STATIC / "index.html")
+        headers = {"content-security-policy": REMOTE_POLICY} if services.projects.loads_remote() else {}
+        return FileResponse(STATIC / "index.html", headers=headers)
 
     return app
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -111,12 +111,16 @@ class Browser:
         found: View = self._views[make]
         return found
 
-    def tasks(self, query: TaskQuery, gold: Mapping[int, int]) -> Page:
-        """Return a page of tasks. `gold` maps tasks to the truths that people have given since the fit."""
+    def tasks(self, query: TaskQuery, gold: Mapping[int, int], with_text: Sequence[Any] = ()) -> Page:
+        """Return a page of tasks.
+
+        `gold` maps tasks to the truths that people have given since the fit. `with_text` are the names of tasks whose
+        content contains what is searched for.
+        """
         order = self._order("task", query.sort, self._task_keys())
         if query.descending:
             order = order[::-1]
-        mask = self._mask(query, gold)
+        mask = self._mask(query, gold, with_text)
         return _page(order if mask is None else order[mask[order]], query.first, query.most)
 
     def annotators(self, query: AnnotatorQuery) -> Page:
@@ -168,7 +172,7 @@ class Browser:
     def _rank(self) -> NDArray[np.int32]:
         return rank_of(ranking(self.result)) + np.int32(1)
 
-    def _mask(self, query: TaskQuery, gold: Mapping[int, int]) -> Mask | None:
+    def _mask(self, query: TaskQuery, gold: Mapping[int, int], with_text: Sequence[Any]) -> Mask | None:
         """Return which tasks pass the filters, or None if there is no filter."""
         result, masks = self.result, []
         if query.label is not None:
@@ -180,7 +184,10 @@ class Browser:
         if query.confidence_from > 0 or query.confidence_to < 1:
             masks.append((self.confidence >= query.confidence_from) & (self.confidence <= query.confidence_to))
         if query.search:
-            masks.append(_contains(self._task_text, query.search))
+            found = _contains(self._task_text, query.search)
+            codes = match(with_text, self.result.task_names)
+            found[codes[codes != MISSING]] = True
+            masks.append(found)
         return np.logical_and.reduce(masks) if masks else None
 
     def _is_judged(self, gold: Mapping[int, int]) -> Mask:
@@ -234,4 +241,4 @@ def _lower(names: Names) -> pl.Series:
 
 
 def _contains(text: pl.Series, part: str) -> Mask:
-    return text.str.contains(part.lower(), literal=True).to_numpy()
+    return text.str.contains(part.lower(), literal=True).to_numpy(writable=True)

@@ -13,10 +13,14 @@ from karat.io.writers import write_frame, write_labels
 from karat.io.writers.votes import write_votes
 from karat.report import write_report
 from karat.studio.browse import Browser
+from karat.studio.gold import SEND_BACK
+from karat.studio.labelled_file import add_labels
+from karat.studio.reading import Reading
 from karat.studio.services import Services
 
 __all__ = ["EXPORTS", "write_export"]
 
+TABLES = ("csv", "xlsx", "parquet")
 Write = Callable[[Services, int, Browser, Path], None]
 
 
@@ -42,6 +46,26 @@ def _gold(services: Services, project: int, shown: Browser, path: Path) -> None:
     write_frame(pl.DataFrame(frame, schema={"task": pl.String, "truth": pl.String}), path)
 
 
+def _judgements(services: Services, project: int, shown: Browser, path: Path) -> None:
+    """Write the truths that people gave, with who gave them, when, and what the label was then."""
+    rows = services.gold.judgements(project)
+    names = {"truth": "label"}
+    columns = ("task", "truth", "label_then", "reviewer", "at", "note")
+    values = {column: [_text(row[names.get(column, column)]) for row in rows] for column in columns}
+    write_frame(pl.DataFrame(values, schema=dict.fromkeys(columns, pl.String)), path)
+
+
+def _sent_back(services: Services, project: int, shown: Browser, path: Path) -> None:
+    """Write the tasks that reviewers sent back for more votes and nobody judged."""
+    judged = services.gold.all(project)
+    tasks = [str(task) for task in services.gold.aside(project, SEND_BACK) if task not in judged]
+    write_frame(pl.DataFrame({"task": tasks}, schema={"task": pl.String}), path)
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
 def _votes(services: Services, project: int, shown: Browser, path: Path) -> None:
     """Write the votes as a table with one row per vote."""
     write_votes(shown.votes, path)
@@ -52,7 +76,8 @@ def _predictions(services: Services, project: int, shown: Browser, path: Path) -
     row = services.projects.get(project)
     options = json.loads(row["reading"] or "{}")
     with services.files.of(row) as export:
-        write_back(shown.result, str(export), path, question=options.get("question"), task=options.get("task"))
+        chosen = {name: options.get(name) for name in ("format", "question", "task")}
+        write_back(shown.result, str(export), path, **chosen)
 
 
 def _report(services: Services, project: int, shown: Browser, path: Path) -> None:
@@ -63,12 +88,21 @@ def _model(services: Services, project: int, shown: Browser, path: Path) -> None
     shown.result.save(path)
 
 
+def _with_labels(services: Services, project: int, shown: Browser, path: Path) -> None:
+    """Write the user's own table with the label of each row's task added."""
+    row = services.projects.get(project)
+    options = Reading(**json.loads(row["reading"] or "{}"))
+    with services.files.of(row) as file:
+        write_frame(add_labels(file, options, shown.result), path)
+
+
 EXPORTS: dict[str, Write] = {
-    "labels.csv": _labels,
-    "labels.jsonl": _labels,
-    "labels.parquet": _labels,
-    "annotators.csv": _annotators,
+    **{f"labels.{kind}": _labels for kind in ("csv", "xlsx", "parquet", "jsonl")},
+    **{f"with_labels.{kind}": _with_labels for kind in TABLES},
+    **{f"annotators.{kind}": _annotators for kind in TABLES},
+    **{f"judgements.{kind}": _judgements for kind in (*TABLES, "jsonl")},
     "gold.csv": _gold,
+    "sent_back.csv": _sent_back,
     "votes.csv": _votes,
     "predictions.json": _predictions,
     "report.html": _report,

@@ -93,7 +93,7 @@ class Files:
         try:
             yield path
         except KaratError as error:
-            raise InputError(str(error).replace(f"{path.parent}/", "")) from error
+            raise InputError(str(error).replace(f"{path.parent}/", ""), getattr(error, "options", None)) from error
         finally:
             with suppress(sqlite3.ProgrammingError):  # the studio was closed meanwhile
                 self.store.run("UPDATE project SET opening = opening - 1, crashed = 0 WHERE id = ?", project["id"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import queue
-import re
 import threading
 import time
 import traceback
@@ -14,14 +13,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from karat.api.result import Result
 from karat.api.run import Run, run
 from karat.errors import KaratError, KaratWarning
 from karat.kernels.compiling import compiling
 from karat.methods.lookup import make_method
 from karat.results.data import Step
+from karat.studio.adjudication import add_truths
 from karat.studio.browse import Browser
 from karat.studio.fit_summary import summarise_fit
 from karat.studio.gold import Gold
@@ -30,6 +28,7 @@ from karat.studio.problems import Problem
 from karat.studio.projects import Projects
 from karat.studio.reading import Reading, read_votes
 from karat.studio.settings import check_settings
+from karat.studio.wording import in_browser, repair_of
 from karat.studio.workspace import Workspace, compact
 from karat.votes.annotations import Annotations
 
@@ -57,6 +56,7 @@ class Job:
     steps: list[Step] = field(default_factory=list)
     tolerance: float = 0.0
     warnings: list[str] = field(default_factory=list)
+    repair: dict[str, Any] | None = None  # choices of the reading that would repair what failed
     cancelled: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def add_step(self, step: Step) -> None:
@@ -155,7 +155,7 @@ class Jobs:
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always", KaratWarning)
                 self._run(job, work)
-            job.warnings = [_in_the_browser(one.message) for one in said if issubclass(one.category, KaratWarning)]
+            job.warnings = [in_browser(one.message) for one in said if issubclass(one.category, KaratWarning)]
             self.projects.hub.notify(job.project)
 
     def _run(self, job: Job, work: Callable[[Job], None]) -> None:
@@ -168,8 +168,8 @@ class Jobs:
         except Cancelled:
             self._set(job, "cancelled")
         except (KaratError, Problem) as error:
-            said = f"{error}. {error.detail}" if isinstance(error, Problem) else _in_the_browser(error)
-            self._set(job, "failed", said)
+            job.repair = repair_of(error)
+            self._set(job, "failed", f"{error}. {error.detail}" if isinstance(error, Problem) else in_browser(error))
         except Exception as error:
             traceback.print_exc()
             self._set(job, "failed", f"unexpected error ({type(error).__name__}: {error}); please report it")
@@ -179,6 +179,9 @@ class Jobs:
         if job.fit is not None:
             with suppress(Problem):  # the project was deleted meanwhile
                 self.projects.set_state(job.project, job.fit, state, message)
+        elif job.kind == "read" and state == "failed":
+            with suppress(Problem):
+                self.projects.set_failure(job.project, message)
 
     def _read(self, job: Job, options: Reading) -> None:
         if self.projects.get(job.project)["file"] is not None:
@@ -194,6 +197,8 @@ class Jobs:
 
         with self.workspace.files.of(self.projects.get(job.project), again=True) as path:
             votes = read_votes(path, options, watch)
+            _check(job)
+            self.workspace.keep_content(job.project, path, options)
         _check(job)
         return votes
 
@@ -242,8 +247,9 @@ class Jobs:
         votes = self._votes(job)
         given = self._given(job.project)
         earlier = None if prior is None else self.workspace.shown(prior).result
+        votes = replace(votes, gold=add_truths(votes.gold, given))
         with compiling(say):
-            result = run(replace(wanted, votes=_with_gold(votes, given), prior=earlier, on_step=on_step))
+            result = run(replace(wanted, votes=votes, prior=earlier, on_step=on_step))
         job.message = ""
         _check(job)
         self._keep(job, result, len(given))
@@ -284,19 +290,6 @@ class Jobs:
         if time.monotonic() - self._last_update > SECONDS_BETWEEN_UPDATES:
             self._last_update = time.monotonic()
             self.projects.hub.notify(job.project)
-
-
-def _with_gold(votes: Annotations, given: dict[int, int]) -> Annotations:
-    """Add the truths that people gave; they override those of the file."""
-    gold = votes.gold.copy()
-    gold[np.fromiter(given, np.int64, len(given))] = np.fromiter(given.values(), np.int32, len(given))
-    return replace(votes, gold=gold)
-
-
-def _in_the_browser(message: object) -> str:
-    """Return a warning or an error without the parts that name options of the command line."""
-    parts = str(message).split("; ")
-    return "; ".join(part for part in parts if not re.search("(^|[ (])--[a-z]", part)) or parts[0]
 
 
 def _check(job: Job) -> None:

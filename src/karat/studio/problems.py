@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from karat.errors import InputError, KaratError
+from karat.studio.wording import in_browser
 
 __all__ = ["Problem", "ProblemDetails", "catch_problems", "problem_response"]
 
@@ -50,7 +51,7 @@ def catch_problems(app: FastAPI) -> None:
     @app.exception_handler(KaratError)
     async def explained(request: Request, error: KaratError) -> Response:
         status = 422 if isinstance(error, InputError) else 500
-        return problem_response(Problem(status, "The request failed", str(error)))
+        return problem_response(Problem(status, "The request failed", in_browser(error)))
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:

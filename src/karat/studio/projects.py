@@ -16,6 +16,7 @@ from karat.studio.store import Row, Store
 
 __all__ = ["Projects", "name_key"]
 
+SETTINGS = ("name", "blind", "template", "remote")  # columns of a project that users can change
 DAMAGED = (
     "It may be damaged or need more memory than is available. It is opened again only if you ask for it; "
     "reading the votes again replaces it."
@@ -71,18 +72,39 @@ class Projects:
         found = self.store.row("SELECT id FROM project WHERE place = ? ORDER BY id DESC", place)
         return None if found is None else int(found["id"])
 
-    def rename(self, project: int, name: str, version: int | None) -> None:
+    def change(self, project: int, values: dict[str, Any], version: int | None = None) -> None:
+        """Set columns of a project: its name and how its tasks are shown."""
         with self.changing(project, version):
-            self.store.run("UPDATE project SET name = ? WHERE id = ?", name, project)
+            for column, value in values.items():
+                assert column in SETTINGS
+                self.store.run(f"UPDATE project SET {column} = ? WHERE id = ?", value, project)
+
+    def loads_remote(self) -> bool:
+        """Return whether a project may show images of other servers."""
+        return self.store.row("SELECT 1 FROM project WHERE remote") is not None
+
+    def set_failure(self, project: int, message: str) -> None:
+        """Remember why the file could not be read, until it is read."""
+        with self.changing(project):
+            self.store.run("UPDATE project SET failure = ? WHERE id = ?", message, project)
+
+    def keep_content(self, project: int, path: Path) -> None:
+        """Store the content of the tasks instead of what was stored before."""
+        blob = self.store.keep_file(path)
+        with self.changing(project):
+            before = self.get(project)["content"]
+            self.store.own(blob)
+            self.store.run("UPDATE project SET content = ? WHERE id = ?", blob, project)
+            self.store.run("DELETE FROM blob WHERE id = ?", before)
 
     def delete(self, project: int) -> None:
         with self.changing(project):
             blobs = self.store.rows("SELECT model AS id FROM fit WHERE project = ? AND model IS NOT NULL", project)
-            upload = self.get(project)["upload"]
+            row = self.get(project)
             self.store.run("UPDATE project SET shown = NULL, base = NULL WHERE id = ?", project)
             self.store.run("DELETE FROM project WHERE id = ?", project)
-            for blob in [*blobs, *([{"id": upload}] if upload else [])]:
-                self.store.run("DELETE FROM blob WHERE id = ?", blob["id"])
+            for blob in [*(one["id"] for one in blobs), row["upload"], row["content"]]:
+                self.store.run("DELETE FROM blob WHERE id = ?", blob)
 
     # Fits
 
@@ -167,7 +189,8 @@ class Projects:
             )
             self.store.run("UPDATE project SET base = ?, shown = ? WHERE id = ?", made, made, project)
             if reading is not None:  # posted votes must be joined with those of the file again
-                self.store.run("UPDATE project SET reading = ? WHERE id = ?", json.dumps(reading), project)
+                new = json.dumps(reading)
+                self.store.run("UPDATE project SET reading = ?, failure = NULL WHERE id = ?", new, project)
                 self.store.run("UPDATE posted SET taken = 0 WHERE project = ?", project)
             for batch in read:
                 self.store.run("UPDATE posted SET taken = 1 WHERE id = ?", batch)

@@ -13,21 +13,26 @@ from pydantic import BaseModel, Field
 
 from karat.errors import InputError, KaratWarning
 from karat.io.readers import read
+from karat.io.readers.check_files import check_source
 from karat.io.readers.columns import ANNOTATOR, LABEL, TASK, candidates
 from karat.io.readers.diagnosis import reading
+from karat.io.readers.dialect import Dialect
+from karat.io.readers.excel import is_workbook, sheet_names, sheet_text
 from karat.io.readers.exports import TRANSPOSED, find_export, look
 from karat.io.readers.exports.export import Export, ExportOptions
 from karat.io.readers.exports.peek import Peek
 from karat.io.readers.files import sources_of
 from karat.io.readers.shapes import shape_of
+from karat.io.readers.source import Source
 from karat.io.readers.table import Opened, open_sources
 from karat.io.readers.truth import GoldColumn
 from karat.io.writeback import TOOLS
 from karat.studio.judge_logs import EXPORTS as JUDGE_EXPORTS
 from karat.studio.judge_logs import JudgeColumns, guess_log, read_judge_votes
+from karat.studio.wording import in_browser, repair_of
 from karat.votes.annotations import Annotations, Repeated
 
-__all__ = ["Preview", "Question", "Reading", "preview", "read_votes"]
+__all__ = ["Layout", "Preview", "Question", "Reading", "find_sources", "find_tool", "preview", "read_votes"]
 
 SHOWN_ROWS = 12
 SHOWN_CHARACTERS = 200  # of each value in the preview
@@ -35,7 +40,17 @@ MAX_ALIASES = 10_000
 PREVIEWED_BATCHES = 8  # of an export, to list its questions
 
 
-class Reading(BaseModel, extra="forbid"):
+class Layout(BaseModel, extra="forbid"):
+    """How a file is written. What is not given is found."""
+
+    sheet: str | None = Field(default=None, max_length=200, description="The sheet of a workbook.")
+    encoding: str | None = Field(default=None, max_length=40, description="Of a text file that is not UTF-8.")
+    separator: str | None = Field(default=None, max_length=12, description="Between columns: a character, or tab.")
+    header: int = Field(default=1, ge=0, le=1000, description="The line with the names of the columns; 0: none.")
+    format: str | None = Field(default=None, max_length=40, description="table, nested-json, or the tool of an export.")
+
+
+class Reading(Layout):
     """How to read a file. Columns that are not given are guessed from their names."""
 
     task: str | None = Field(default=None, description="The column with the tasks.")
@@ -80,13 +95,57 @@ class Preview(BaseModel):
     writes_back: bool = Field(default=False, description="Whether labels can be exported for this tool.")
     is_judge_log: bool = Field(default=False, description="Whether this can be read as a log of LLM judges.")
     has_gold: bool = Field(default=False, description="Whether this tool's exports can mark gold.")
+    sheets: list[str] = Field(default=[], description="The sheets of a workbook that are not empty.")
+    problem: str | None = Field(default=None, description="Why no rows can be shown, until another layout is chosen.")
+    repair: dict[str, Any] | None = Field(default=None, description="A choice that would repair the problem.")
 
 
-def preview(path: Path) -> Preview:
-    """Return the first rows of a file and a guess of how to read it."""
-    sources = sources_of(str(path))
+def preview(path: Path, layout: Layout) -> Preview:
+    """Return the first rows of a file and a guess of how to read it, or what is wrong with it."""
+    try:
+        found = _preview(path, layout)
+    except InputError as error:
+        said = in_browser(str(error).replace(f"{path.parent}/", ""))
+        found = Preview(file=path.name, format="", is_export=False, columns=[], rows=[], guess=Reading(), open=[])
+        found.problem, found.repair = said, repair_of(error)
+    found.sheets = _sheets(path)
+    found.guess = found.guess.model_copy(update=layout.model_dump(include=set(Layout.model_fields)))
+    return found
+
+
+def find_sources(path: Path, layout: Layout) -> list[Source]:
+    """Return the file, or the chosen sheet of it, to be read as the layout says."""
+    sources = sources_of(str(path)) if layout.sheet is None else [_sheet(path, layout.sheet)]
+    found: list[Source] = Dialect(layout.encoding, layout.separator, layout.header).apply(sources)
+    return found
+
+
+def _sheet(path: Path, sheet: str) -> Source:
+    """Return a sheet of a workbook. Its name is never part of a path."""
+    source = Source(str(path), path)
+    check_source(source)
+    if not is_workbook(source):
+        raise InputError(f"{path} is no workbook, so it has no sheets; leave the sheet out")
+    return sheet_text(source, sheet)
+
+
+def find_tool(peeks: list[Peek], layout: Layout) -> Export | None:
+    """Return the tool that wrote an export, or None for a plain table."""
+    return find_export(peeks, layout.format, may_be_table=layout.header == 0)
+
+
+def _sheets(path: Path) -> list[str]:
+    try:
+        source = Source(path.name, path)
+        return sheet_names(source) if is_workbook(source) else []
+    except (InputError, OSError):
+        return []
+
+
+def _preview(path: Path, layout: Layout) -> Preview:
+    sources = find_sources(path, layout)
     peeks = look(sources)
-    export = find_export(peeks)
+    export = find_tool(peeks, layout)
     if export is not None:
         return _of_export(path.name, export, peeks[0])
     opened = open_sources(sources)
@@ -110,12 +169,13 @@ def preview(path: Path) -> Preview:
 def read_votes(path: Path, options: Reading, watch: Callable[[Any], None]) -> Annotations:
     if options.shape == "judges":
         return read_judge_votes(path, options)
-    given = options.model_dump(exclude={"gold_marks", "shape", "columns", "judges"}, exclude_none=True)
+    layout = {"sheet", "encoding", "separator", "header"}  # of the sources
+    given = options.model_dump(exclude={"gold_marks", "shape", "columns", "judges", *layout}, exclude_none=True)
     if options.gold is not None:
         given["gold"] = GoldColumn(options.gold)
     elif options.gold_marks:
         given["gold"] = True
-    return read(str(path), watch=watch, **given | _shaped(options))
+    return read(find_sources(path, options), watch=watch, **given | _shaped(options))
 
 
 def _shaped(options: Reading) -> dict[str, Any]:

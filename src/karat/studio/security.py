@@ -5,6 +5,7 @@ The `Guard` checks every request before the application sees it:
 - The Host header must name this machine, which prevents DNS rebinding.
 - The request must carry the token as a bearer token or a session cookie. The first page also accepts the token, or a
   one-time code, in its address and sets the session cookie, which does not contain the token.
+- A reviewer has a token of their own, and may read everything but change only judgements.
 - A request that changes something must come from the studio's own pages, not from another site.
 - The body must not exceed the upload limit. The Content-Length header is checked before the body is read.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import re
 import secrets
 import socket
 import time
@@ -26,16 +28,19 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from karat.studio.problems import Problem, problem_response
 
-__all__ = ["Codes", "Guard", "Rules", "is_loopback", "new_token"]
+__all__ = ["OWNER", "POLICY", "Codes", "Guard", "Rules", "is_loopback", "new_token", "session_of"]
 
 CODE_SECONDS = 300  # within which the browser must open the page
 
+OWNER = ""  # the person who started the studio
+REVIEWERS_CHANGE = re.compile(r"/api/projects/\d+/(gold|skip|send_back|undo|note)")  # what reviewers may change
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; "
+    "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 HEADERS = {
-    "content-security-policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-        "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    ),
+    "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
@@ -85,11 +90,16 @@ class Rules:
     public_name: str | None = None  # the host name of the studio behind a proxy
     first_page: str = "/"
     codes: Codes = field(default_factory=Codes)
+    reviewers: tuple[str, ...] = ()  # names of people who judge, each with a token of their own
 
     @property
-    def session(self) -> str:
-        """The session cookie, derived from the token: it stays valid after a restart but does not reveal the token."""
-        return hmac.new(self.token.encode(), b"karat studio session", "sha256").hexdigest()
+    def tokens(self) -> dict[str, str]:
+        """The name of the person whom each token belongs to; the owner's is blank."""
+        return {self.token: OWNER} | {self.token_of(name): name for name in self.reviewers}
+
+    def token_of(self, reviewer: str) -> str:
+        """Return a reviewer's token. It is derived from the owner's, so it stays valid as long as that one."""
+        return hmac.new(self.token.encode(), b"karat studio reviewer " + reviewer.encode(), "sha256").hexdigest()
 
     @property
     def cookie(self) -> str:
@@ -108,11 +118,23 @@ class Rules:
             return True
         return not is_loopback(self.host) and (_is_address(name) or name in _own_names())
 
-    def knows_token(self, token: str) -> bool:
-        return secrets.compare_digest(token.encode(), self.token.encode())
+    def person_of_token(self, token: str) -> str | None:
+        """Return whose token it is; None if it is nobody's."""
+        return _find(token, self.tokens)
 
-    def knows_session(self, cookie: str) -> bool:
-        return secrets.compare_digest(cookie.encode(), self.session.encode())
+    def person_of_session(self, cookie: str) -> str | None:
+        return _find(cookie, {session_of(token): person for token, person in self.tokens.items()})
+
+
+def session_of(token: str) -> str:
+    """Return the session cookie of a token: it stays valid after a restart but does not reveal the token."""
+    return hmac.new(token.encode(), b"karat studio session", "sha256").hexdigest()
+
+
+def _find(secret: str, people: dict[str, str]) -> str | None:
+    """Compare with every secret, in a time that does not depend on which of them fits."""
+    found = [person for known, person in people.items() if secrets.compare_digest(secret.encode(), known.encode())]
+    return found[0] if found else None
 
 
 class Guard:
@@ -129,34 +151,39 @@ class Guard:
         headers = Headers(scope=scope)
         send = _with_headers(send)
         problem = self._wrong_host(headers)
-        logs_in = problem is None and self._logs_in(scope)
-        problem = problem or self._objection(scope, headers, logs_in)
+        newcomer = None if problem is not None else self._logs_in(scope)
+        person = newcomer if newcomer is not None else self._logged_in(headers)
+        problem = problem or self._objection(scope, headers, person)
         if problem is not None:
             await problem_response(problem)(scope, receive, send)
-        elif logs_in:
-            await _log_in(self.rules, scope, send)
+        elif newcomer is not None:
+            await _log_in(self.rules, newcomer, send)
         else:
-            await self.app(scope, _limited(receive, self.rules.most_bytes), send)
+            await self.app({**scope, "reviewer": person}, _limited(receive, self.rules.most_bytes), send)
 
     def _wrong_host(self, headers: Headers) -> Problem | None:
         if self.rules.knows_host(headers.get("host", "")):
             return None
-        return Problem(403, "This address is not the studio's", "Open the address that `karat studio` printed.")
+        return Problem(403, "This address is not the studio's", "Open the address that the studio printed.")
 
-    def _logs_in(self, scope: Scope) -> bool:
-        """Return whether the address of the first page holds the token or a valid code; the code is used up."""
-        return self.rules.knows_token(_in_address(scope, "token")) or self.rules.codes.use(_in_address(scope, "code"))
+    def _logs_in(self, scope: Scope) -> str | None:
+        """Return whose token is in the address of the first page, or the owner for a valid code, which is used up."""
+        if self.rules.codes.use(_in_address(scope, "code")):
+            return OWNER
+        return self.rules.person_of_token(_in_address(scope, "token"))
 
-    def _objection(self, scope: Scope, headers: Headers, logs_in: bool) -> Problem | None:
-        if not logs_in and not self._is_logged_in(headers):
-            return Problem(401, "The token is missing or wrong", "Open the address that `karat studio` printed.")
+    def _logged_in(self, headers: Headers) -> str | None:
+        person = self.rules.person_of_token(_bearer(headers))
+        return person if person is not None else self.rules.person_of_session(_cookie(headers, self.rules.cookie))
+
+    def _objection(self, scope: Scope, headers: Headers, person: str | None) -> Problem | None:
+        if person is None:
+            return Problem(401, "The token is missing or wrong", "Open the address that the studio printed.")
         if scope["method"] not in SAFE_METHODS and not _is_own_page(headers):
             return Problem(403, "Requests from other sites are refused", "Use the studio's own pages.")
+        if person != OWNER and scope["method"] not in SAFE_METHODS and not REVIEWERS_CHANGE.fullmatch(scope["path"]):
+            return Problem(403, "Reviewers judge tasks", "Ask the owner of the studio to change anything else.")
         return _too_large(headers, self.rules.most_bytes)
-
-    def _is_logged_in(self, headers: Headers) -> bool:
-        cookie = _cookie(headers, self.rules.cookie)
-        return self.rules.knows_token(_bearer(headers)) or self.rules.knows_session(cookie)
 
 
 def _in_address(scope: Scope, name: str) -> str:
@@ -200,7 +227,7 @@ def _refusal(most: int) -> Problem:
         413,
         "The file is too large to be sent",
         f"At most {most / 2**20:,.0f} MiB can be sent. Put the file into the folder where the studio was started "
-        "and open it there, or start the studio with a higher --upload-limit.",
+        "and open it there, or ask its owner to start it with a higher limit.",
     )
 
 
@@ -220,9 +247,10 @@ def _limited(receive: Receive, most: int) -> Receive:
     return counting
 
 
-async def _log_in(rules: Rules, scope: Scope, send: Send) -> None:
+async def _log_in(rules: Rules, person: str, send: Send) -> None:
     """Set the session cookie, which scripts and other sites cannot use, and redirect to the first page."""
-    cookie = f"{rules.cookie}={rules.session}; Path=/; HttpOnly; SameSite=Strict"
+    token = rules.token if person == OWNER else rules.token_of(person)
+    cookie = f"{rules.cookie}={session_of(token)}; Path=/; HttpOnly; SameSite=Strict"
     headers = [(b"location", rules.first_page.encode()), (b"set-cookie", cookie.encode()), (b"content-length", b"0")]
     await send({"type": "http.response.start", "status": 303, "headers": headers})
     await send({"type": "http.response.body", "body": b""})

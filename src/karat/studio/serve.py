@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 import webbrowser
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ import uvicorn
 
 from karat.errors import InputError
 from karat.studio.app import make_app
+from karat.studio.routes.common import MAX_REVIEWER_LENGTH
 from karat.studio.security import Codes, Rules, is_loopback, new_token
 from karat.studio.services import Services
 
@@ -36,6 +38,7 @@ class Plan:
     token: str
     most_bytes: int
     public_name: str | None = None
+    reviewers: tuple[str, ...] = ()
 
     @property
     def is_local(self) -> bool:
@@ -43,7 +46,12 @@ class Plan:
 
     @property
     def rules(self) -> Rules:
-        return Rules(self.token, self.host, self.port, self.most_bytes, self.public_name)
+        return Rules(self.token, self.host, self.port, self.most_bytes, self.public_name, reviewers=self.reviewers)
+
+    @property
+    def links(self) -> dict[str, str]:
+        """The address that each person opens, by their name; the owner's is blank."""
+        return {person: f"{self.address}/?token={token}" for token, person in self.rules.tokens.items()}
 
     @property
     def address(self) -> str:
@@ -60,6 +68,7 @@ def plan(
     token: str | None = None,
     most_bytes: int = 2**30,
     public_name: str | None = None,
+    reviewers: Sequence[str] = (),
 ) -> Plan:
     """Check the options of `karat studio`; raise an InputError if one is not valid or not safe."""
     path = None if file is None else Path(file).expanduser()
@@ -78,6 +87,7 @@ def plan(
         token=_checked_token(public_name or host, token),
         most_bytes=most_bytes,
         public_name=public_name,
+        reviewers=_checked_reviewers(reviewers),
     )
 
 
@@ -145,6 +155,18 @@ def _free_port(host: str, port: int | None) -> int:
             return int(probe.getsockname()[1])
     except (OSError, OverflowError) as error:
         raise InputError(f"the studio cannot listen on {host}, port {port}: {error}; choose another --port") from None
+
+
+def _checked_reviewers(names: Sequence[str]) -> tuple[str, ...]:
+    for name in names:
+        if not name.strip() or name != name.strip() or not name.isprintable() or len(name) > MAX_REVIEWER_LENGTH:
+            raise InputError(
+                f"--reviewer {name!r} is not a name; give 1 to {MAX_REVIEWER_LENGTH} visible characters, without "
+                "spaces at the ends"
+            )
+    if len(set(names)) < len(names):
+        raise InputError("--reviewer names somebody twice; give each reviewer a name of their own")
+    return tuple(names)
 
 
 def _checked_token(host: str, token: str | None) -> str:

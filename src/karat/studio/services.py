@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from karat.errors import KaratError
+from karat.studio.adjudication import Holds
 from karat.studio.events import Hub
 from karat.studio.files import Files
 from karat.studio.gold import Gold
@@ -31,6 +32,7 @@ class Services:
         self.files = Files(folder, self.store, also=file)
         self.projects = Projects(self.store, self.hub)
         self.gold = Gold(self.projects)
+        self.holds = Holds()
         self.judges = JudgeViews(self.projects, self.files, self.gold)
         self.workspace = Workspace(self.projects, self.files)
         self.jobs = Jobs(self.projects, self.workspace)

@@ -11,94 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from karat.errors import InputError
+from karat.studio.schema import OPENING, SCHEMA, SCHEMA_VERSION, UPGRADES, VERSION
 
 __all__ = ["Row", "Store"]
 
-APPLICATION, VERSION = 0x4B617261, 2  # "Kara"
+APPLICATION = 0x4B617261  # "Kara"
 PIECE_BYTES = 4 * 2**20  # large files are written in pieces, so that other threads do not wait long
 
-SCHEMA = """
-CREATE TABLE project (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    name TEXT NOT NULL,
-    created TEXT NOT NULL,
-    version INTEGER NOT NULL DEFAULT 1,  -- counts every change
-    file TEXT,                           -- the name of the file with the votes
-    place TEXT,                          -- where in the folder it is, if it was opened there
-    upload INTEGER REFERENCES blob,      -- its bytes, if it was sent
-    reading TEXT,                        -- how its columns were read, JSON
-    base INTEGER REFERENCES fit,         -- the majority vote, with the votes and the gold of the file
-    shown INTEGER REFERENCES fit,        -- the fit that is looked at
-    opening INTEGER NOT NULL DEFAULT 0,  -- how many threads read its file now
-    crashed INTEGER NOT NULL DEFAULT 0   -- whether the studio ended while it read the file
-);
-CREATE TABLE fit (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    project INTEGER NOT NULL REFERENCES project ON DELETE CASCADE,
-    method TEXT NOT NULL,
-    settings TEXT NOT NULL,
-    state TEXT NOT NULL,                 -- queued, running, done, failed, cancelled, interrupted, replaced
-    started TEXT NOT NULL,
-    facts TEXT,                          -- what it came to, JSON
-    message TEXT NOT NULL DEFAULT '',    -- why it failed
-    model INTEGER REFERENCES blob        -- the saved result, with its votes
-);
-CREATE INDEX fit_of_project ON fit (project);
-CREATE TABLE gold (
-    project INTEGER NOT NULL REFERENCES project ON DELETE CASCADE,
-    task TEXT NOT NULL,                  -- names as JSON: 7 is not "7"
-    label TEXT NOT NULL,
-    at TEXT NOT NULL,
-    PRIMARY KEY (project, task)
-) WITHOUT ROWID;
-CREATE TABLE action (                    -- every change of the gold, to be undone
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    project INTEGER NOT NULL REFERENCES project ON DELETE CASCADE,
-    task TEXT NOT NULL,
-    before TEXT,
-    after TEXT,
-    at TEXT NOT NULL,
-    undone INTEGER NOT NULL DEFAULT 0
-);
-CREATE INDEX action_of_project ON action (project, task);
-CREATE TABLE posted (                    -- votes that were posted, in batches
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    project INTEGER NOT NULL REFERENCES project ON DELETE CASCADE,
-    n_votes INTEGER NOT NULL,
-    votes TEXT NOT NULL,
-    taken INTEGER NOT NULL DEFAULT 0,    -- whether they are among the votes of the base; else the next fit takes them
-    at TEXT NOT NULL DEFAULT ''          -- when they were posted
-);
-CREATE INDEX posted_of_project ON posted (project);
-CREATE TABLE blob (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    whole INTEGER NOT NULL DEFAULT 0,
-    digest TEXT                          -- SHA-256 of its bytes
-);
-CREATE TABLE piece (
-    blob INTEGER NOT NULL REFERENCES blob ON DELETE CASCADE,
-    number INTEGER NOT NULL,
-    bytes BLOB NOT NULL,
-    PRIMARY KEY (blob, number)
-);
-"""
-
-# Results that are being opened. The table is created in every project file; older versions of Karat ignore it.
-OPENING = """
-CREATE TABLE IF NOT EXISTS opening (
-    fit INTEGER PRIMARY KEY REFERENCES fit ON DELETE CASCADE,
-    threads INTEGER NOT NULL,            -- how many threads open it now
-    crashed INTEGER NOT NULL DEFAULT 0   -- whether the studio ended meanwhile
-)
-"""
-
-# From version 1 of the format to version 2.
-UPGRADE = """
-ALTER TABLE project ADD COLUMN opening INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE project ADD COLUMN crashed INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE posted ADD COLUMN at TEXT NOT NULL DEFAULT '';
-ALTER TABLE blob ADD COLUMN digest TEXT;
-"""
 DAMAGED = "is damaged; restore it from a backup, or start with another --project"
 
 Row = dict[str, Any]
@@ -203,15 +122,17 @@ class Store:
 
     def _make_or_check(self) -> None:
         if not self.rows("SELECT 1 FROM sqlite_master"):
-            pragmas = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"
+            pragmas = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {SCHEMA_VERSION};"
             self._connection.executescript(f"BEGIN IMMEDIATE; {pragmas} {SCHEMA} COMMIT;")
         application = self.rows("PRAGMA application_id")[0]["application_id"]
         if application != APPLICATION:
             raise InputError(f"{self.path} is a database, but not a project of the studio; choose another --project")
         version = self.rows("PRAGMA user_version")[0]["user_version"]
-        if version == 1:
-            self._connection.executescript(f"BEGIN IMMEDIATE; {UPGRADE} PRAGMA user_version = {VERSION}; COMMIT;")
-        elif version != VERSION:
+        while version in UPGRADES:
+            change = f"{UPGRADES[version]} PRAGMA user_version = {version + 1};"
+            self._connection.executescript(f"BEGIN IMMEDIATE; {change} COMMIT;")
+            version += 1
+        if version != VERSION:
             raise InputError(
                 f"{self.path} was written by another version of Karat (file format {version}; this version reads "
                 f"{VERSION}); open it with that version, or choose another --project"

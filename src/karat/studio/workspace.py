@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import OrderedDict
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -17,6 +19,8 @@ from karat.studio.browse import Browser
 from karat.studio.files import Files
 from karat.studio.problems import Problem
 from karat.studio.projects import Projects
+from karat.studio.reading import Reading
+from karat.studio.task_content import Contents, collect
 from karat.votes.annotations import Annotations
 from karat.votes.encoding import Names
 
@@ -31,6 +35,7 @@ class Workspace:
     def __init__(self, projects: Projects, files: Files) -> None:
         self.projects, self.files = projects, files
         self._loaded: OrderedDict[int, Browser] = OrderedDict()
+        self._contents: dict[int, Contents] = {}
         self._lock = threading.Lock()
 
     def shown(self, project: int) -> Browser:
@@ -57,6 +62,39 @@ class Workspace:
         """Return the votes of a project with the gold of their file; None if it has no votes yet."""
         base = self.projects.get(project)["base"]
         return None if base is None else self.of(project, base).votes
+
+    def keep_content(self, project: int, path: Path, options: Reading) -> None:
+        """Store the content of the tasks in the project, so that it does not need the file any more."""
+        found, copy = collect(path, options), self.files.temporary(".parquet")
+        try:
+            found.write_parquet(copy)
+            self.projects.keep_content(project, copy)
+        finally:
+            copy.unlink(missing_ok=True)
+
+    def contents(self, project: int) -> Contents | None:
+        """Return the content of the tasks; None if there is none."""
+        row = self.projects.get(project)
+        if row["content"] is None and row["file"] is not None and row["reading"] is not None:
+            with self.files.of(row) as path:  # the project was made by an earlier version
+                self.keep_content(project, path, Reading(**json.loads(row["reading"])))
+            row = self.projects.get(project)
+        blob = row["content"]
+        if blob is None:
+            return None
+        with self._lock:
+            if blob not in self._contents:
+                path = self.files.temporary(".parquet")  # stays in the scratch folder, where others may read it now
+                self.projects.store.copy_to(blob, path)
+                self._contents[blob] = Contents(path)
+            return self._contents[blob]
+
+    def contents_or_none(self, project: int) -> Contents | None:
+        """Return the content of the tasks; None also if its file is gone, because tables can do without it."""
+        try:
+            return self.contents(project)
+        except (KaratError, Problem):
+            return None
 
     def remember(self, fit: int, browser: Browser) -> None:
         """Cache a result that was just computed."""

@@ -18,7 +18,7 @@ from karat.io.readers.source import Source, archive_members, start_of
 from karat.io.readers.xls_size import xls_sizes
 from karat.io.suffixes import WORKBOOKS
 
-__all__ = ["SHEET", "is_workbook", "sheet_text"]
+__all__ = ["SHEET", "is_workbook", "sheet_names", "sheet_text"]
 
 SHEET = "#"  # between the path of a workbook and the name of a sheet
 OLE, ZIP = b"\xd0\xcf\x11\xe0", b"PK\x03\x04"
@@ -43,6 +43,12 @@ def sheet_text(source: Source, sheet: str | None = None) -> Source:
         raise InputError(f'{source.name}: the sheet "{name}" is empty; expected a table with a header')
     text = rows.write_csv(include_header=False).encode()
     return Source(f'{source.name}, sheet "{name}"', text)
+
+
+def sheet_names(source: Source) -> list[str]:
+    """Return the names of the sheets that are not empty."""
+    book = _open(source)
+    return [name for name in book.sheet_names if not _rows(source, book, name).is_empty()]
 
 
 def _open(source: Source) -> Any:

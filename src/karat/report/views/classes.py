@@ -18,6 +18,7 @@ Integers = NDArray[np.int64]
 MAX_IN_MATRIX = 60  # with more classes, cells are too small to see
 MAX_ROWS = 100
 MAX_MISTAKES = 8
+MIN_SUPPORT = 20  # votes on tasks of a class, below which nothing is said about how it is confused
 
 
 @dataclass(frozen=True)
@@ -61,16 +62,18 @@ def shown_classes(result: ResultData) -> Integers:
 
 def classes(result: ResultData, *, most: int = MAX_ROWS) -> Classes:
     chosen = shown_classes(result)
-    names, matrix = texts(result.class_names, chosen), _pooled(result, chosen)
+    names, (matrix, support) = texts(result.class_names, chosen), _pooled(result, chosen)
     count = np.bincount(result.label_codes, minlength=len(result.class_names))
     order = np.argsort(-count, kind="stable")[:most]
     return Classes(
-        rows=_rows(result, order, count, dict(zip(chosen.tolist(), range(len(chosen)), strict=True)), names, matrix),
+        rows=_rows(
+            result, order, count, dict(zip(chosen.tolist(), range(len(chosen)), strict=True)), names, matrix, support
+        ),
         shown=Shown(len(order), len(count), "number of labels", "result.learned.class_prior"),
         names=names,
         matrix=None if matrix is None else plain(matrix),
         matrix_shown=Shown(len(chosen), len(count), "the order of the classes, the most frequent", "result.posterior"),
-        mistakes=[] if matrix is None else mistakes(matrix, names),
+        mistakes=[] if matrix is None else mistakes(np.where(support >= MIN_SUPPORT, matrix, 0.0), names),
         absent=None if matrix is not None else "This model contains neither votes nor confusion matrices.",
     )
 
@@ -83,18 +86,18 @@ def mistakes(matrix: Floats, names: list[str], most: int = MAX_MISTAKES) -> list
     return [Mistake(names[k], names[v], plain(off[k, v])) for k, v in cells if off[k, v] > 0]
 
 
-def _pooled(result: ResultData, chosen: Integers) -> Floats | None:
-    """Return the confusion matrix of all annotators together, weighted by their votes."""
+def _pooled(result: ResultData, chosen: Integers) -> tuple[Floats | None, Floats]:
+    """Return the confusion matrix of all annotators together, and the number of votes that each row is made of."""
     if result.annotations is not None:
         counted = _counted(result, chosen)
     elif result.learned.has_matrices:
         everybody = np.arange(len(result.accuracy), dtype=np.int32)
         counted = np.tensordot(result.votes_per_annotator, matrices(result, everybody, chosen), axes=1)
     else:
-        return None
+        return None, np.zeros((0, 1))
     totals = counted.sum(axis=1, keepdims=True)
     shares: Floats = counted / np.where(totals > 0, totals, 1.0)
-    return shares
+    return shares, totals
 
 
 def _counted(result: ResultData, chosen: Integers) -> Floats:
@@ -110,7 +113,13 @@ def _counted(result: ResultData, chosen: Integers) -> Floats:
 
 
 def _rows(
-    result: ResultData, order: Integers, count: Integers, place: dict[int, int], names: list[str], matrix: Floats | None
+    result: ResultData,
+    order: Integers,
+    count: Integers,
+    place: dict[int, int],
+    names: list[str],
+    matrix: Floats | None,
+    support: Floats,
 ) -> list[ClassRow]:
     expected = result.posterior.mean(axis=0)
     sure = np.bincount(result.label_codes, result.confidence, minlength=len(count))
@@ -118,7 +127,10 @@ def _rows(
     found = []
     for k, name in zip(order.tolist(), texts(result.class_names, order), strict=True):
         row = None if matrix is None or k not in place else matrix[place[k]]
-        taken, share = _taken_for(row, place[k], names) if row is not None else (None, 0.0)
+        taken: str | None = None
+        share = 0.0
+        if row is not None and support[place[k], 0] >= MIN_SUPPORT:
+            taken, share = _taken_for(row, place[k], names)
         found.append(
             ClassRow(
                 label=name,

@@ -6,14 +6,17 @@ from fastapi import APIRouter, Security
 from fastapi.security import HTTPBearer
 
 from karat.studio.problems import ProblemDetails
+from karat.studio.routes.content import router as content_routes
 from karat.studio.routes.exports import router as exports_routes
 from karat.studio.routes.fits import router as fits_routes
 from karat.studio.routes.gold import router as gold_routes
 from karat.studio.routes.judges import router as judges_routes
+from karat.studio.routes.judging import router as judging_routes
 from karat.studio.routes.planning import router as planning_routes
 from karat.studio.routes.projects import router as projects_routes
 from karat.studio.routes.results import router as results_routes
 from karat.studio.routes.tables import router as tables_routes
+from karat.studio.routes.truths import router as truths_routes
 from karat.studio.routes.votes import router as votes_routes
 
 __all__ = ["api"]
@@ -37,7 +40,10 @@ ROUTES = (
     fits_routes,
     results_routes,
     tables_routes,
+    content_routes,
     gold_routes,
+    judging_routes,
+    truths_routes,
     planning_routes,
     exports_routes,
     judges_routes,

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from typing import Annotated, Any
+from urllib.parse import unquote
 
-from fastapi import Depends, Path, Query, Request
+from fastapi import Depends, Header, Path, Query, Request
 from pydantic import AfterValidator
 
 from karat.studio.browse import Browser
 from karat.studio.services import Services
 
-__all__ = ["At", "FitId", "Id", "Name", "ProjectId", "Scalar", "ServicesDep", "Shown", "plain_name"]
+__all__ = ["At", "FitId", "Id", "Name", "ProjectId", "Reviewer", "Scalar", "ServicesDep", "Shown", "plain_name"]
 
 Name = str | int | float | bool  # the name of a task, an annotator or a class, as in JSON
 
@@ -45,6 +46,22 @@ def get_services(request: Request) -> Services:
 
 
 ServicesDep = Annotated[Services, Depends(get_services)]
+
+MAX_REVIEWER_LENGTH = 100
+
+
+def get_reviewer(
+    request: Request,
+    x_karat_reviewer: Annotated[
+        str, Header(max_length=1000, description="Your name, percent-encoded; a reviewer's own token is stronger.")
+    ] = "",
+) -> str:
+    """Return the name that belongs to the token, or else the name that the client gives."""
+    name: str = request.scope.get("reviewer") or unquote(x_karat_reviewer)
+    return name.strip()[:MAX_REVIEWER_LENGTH]
+
+
+Reviewer = Annotated[str, Depends(get_reviewer)]
 
 
 def get_browser(

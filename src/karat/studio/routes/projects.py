@@ -16,8 +16,10 @@ from karat.studio.files import CRASHED, safe_name
 from karat.studio.jobs import Job
 from karat.studio.problems import Problem
 from karat.studio.routes.common import ProjectId, ServicesDep
+from karat.studio.security import OWNER
 from karat.studio.services import Services
 from karat.studio.store import Row
+from karat.votes.sample import VOTES
 
 __all__ = ["router"]
 
@@ -48,6 +50,7 @@ class JobState(BaseModel):
     tolerance: float
     steps: list[list[float | None]] = Field(description="iteration, change, bound")
     warnings: list[str]
+    repair: dict[str, Any] | None = Field(description="Choices of the reading that would repair what failed.")
 
 
 class Project(BaseModel):
@@ -60,13 +63,22 @@ class Project(BaseModel):
     base: int | None
     shown: int | None
     fits: list[Fit]
+    blind: bool = Field(description="Whether votes and labels are hidden until a task is judged.")
+    template: str = Field(description="How a task is shown; blank: all its columns.")
+    remote: bool = Field(description="Whether images and sounds are loaded from other servers.")
     n_gold: int
     n_waiting: int = Field(description="Number of posted votes that the next fit will use.")
     crashed: bool = Field(description="Whether reading the file crashed the studio; it is read again only on request.")
+    failure: str | None = Field(description="Why the file could not be read the last time.")
     damaged: bool = Field(
         description="Whether opening the result crashed the studio; it is opened again only on request."
     )
     job: JobState | None
+
+
+class Me(BaseModel):
+    reviewer: str = Field(description="The name that belongs to your token; blank for the owner.")
+    is_owner: bool = Field(description="Whether you may change more than judgements.")
 
 
 class Listed(BaseModel):
@@ -88,8 +100,22 @@ class New(BaseModel, extra="forbid"):
 
 
 class Change(BaseModel, extra="forbid"):
-    name: Title
+    """What is not given stays as it is."""
+
+    name: Title | None = None
+    blind: bool | None = Field(default=None, description="Hide the votes and the label of a task until it is judged.")
+    template: str | None = Field(
+        default=None, max_length=10_000, description="How a task is shown, with {columns}; blank: all its columns."
+    )
+    remote: bool | None = Field(default=None, description="Load images and sounds of the tasks from other servers.")
     version: int | None = Field(default=None, description="Refused (409) if the project has changed since.")
+
+
+@router.get("/me")
+def me(request: Request) -> Me:
+    """Return who you are."""
+    name = request.scope.get("reviewer") or OWNER
+    return Me(reviewer=name, is_owner=name == OWNER)
 
 
 @router.get("/folder")
@@ -140,14 +166,21 @@ async def upload(
     return await run_in_threadpool(described, services, made)
 
 
+@router.post("/sample", status_code=201)
+def open_sample(services: ServicesDep) -> Project:
+    """Create a project of the sample: simulated votes on 300 pictures of animals."""
+    return described(services, services.projects.create_from_upload("sample.csv", VOTES))
+
+
 @router.get("/projects/{project}")
 def get_project(project: ProjectId, services: ServicesDep) -> Project:
     return described(services, project)
 
 
 @router.patch("/projects/{project}")
-def rename_project(project: ProjectId, change: Change, services: ServicesDep) -> Project:
-    services.projects.rename(project, change.name, change.version)
+def change_project(project: ProjectId, change: Change, services: ServicesDep) -> Project:
+    """Rename a project, or change how its tasks are shown."""
+    services.projects.change(project, change.model_dump(exclude={"version"}, exclude_none=True), change.version)
     return described(services, project)
 
 
@@ -184,8 +217,11 @@ def described(services: Services, project: int) -> Project:
 def _described(services: Services, project: int) -> Project:
     row = services.projects.get(project)
     return Project(
-        **{name: row[name] for name in ("id", "name", "created", "version", "file", "base", "shown")},
+        **{name: row[name] for name in ("id", "name", "created", "version", "file", "base", "shown", "failure")},
         reading=json.loads(row["reading"] or "null"),
+        blind=bool(row["blind"]),
+        template=row["template"] or "",
+        remote=bool(row["remote"]),
         fits=[Fit(**fit) for fit in services.projects.fits(project)],
         n_gold=services.gold.count(project),
         n_waiting=services.projects.n_waiting(project),
@@ -205,7 +241,7 @@ def _job(job: Job | None) -> JobState | None:
     if job is None:
         return None
     steps = [[step.iteration, _finite(step.change), _finite(step.bound)] for step in list(job.steps)]
-    names = ("kind", "fit", "state", "message", "rows", "expected", "tolerance", "warnings")
+    names = ("kind", "fit", "state", "message", "rows", "expected", "tolerance", "warnings", "repair")
     return JobState(**{name: getattr(job, name) for name in names}, steps=steps)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fastapi import APIRouter
 from pydantic import BaseModel
 
@@ -13,6 +15,7 @@ from karat.report.views.record import Record, record
 from karat.report.views.suspects import suspects
 from karat.report.views.trust import Trust, trust
 from karat.studio.routes.common import ProjectId, Shown
+from karat.studio.wording import in_browser
 
 __all__ = ["router"]
 
@@ -37,11 +40,11 @@ class Overview(BaseModel):
 
 @router.get("")
 def overview(project: ProjectId, shown: Shown) -> Overview:
-    found = shown.doubts
+    found, view = shown.doubts, shown.view(quality)
     return Overview(
         method=shown.result.method,
         classes=shown.class_texts,
-        quality=shown.view(quality),
+        quality=replace(view, sentences=[in_browser(sentence) for sentence in view.sentences]),
         doubts=DoubtCounts(
             **{name: int(getattr(found, name).sum()) for name in ("contested", "tied", "flipped", "any")}
         ),

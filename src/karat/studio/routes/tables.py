@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Literal
 
 import numpy as np
@@ -14,20 +13,22 @@ from karat.report.views.classes import shown_classes
 from karat.report.views.common import Matrix
 from karat.report.views.tasks import TaskRow, task_rows
 from karat.results.predictions import matrices
+from karat.studio.annotator_votes import votes_by, worst_first
 from karat.studio.browse import AnnotatorQuery, Browser, TaskQuery
 from karat.studio.problems import Problem
 from karat.studio.routes.common import At, Name, ProjectId, ServicesDep, Shown, plain_name
-from karat.studio.task_content import content_of
+from karat.studio.services import Services
 from karat.votes.encoding import MISSING
 
-__all__ = ["router", "task_lines"]
+__all__ = ["check_index", "router", "task_lines", "task_views"]
 
 router = APIRouter(tags=["tables"], prefix="/projects/{project}")
 
 MAX_INDEX = 2**31 - 1
+LINE_LENGTH = 140  # of the text in a row of tasks
 First = Annotated[int, Query(ge=0, le=MAX_INDEX, description="Number of rows to skip.")]
 Most = Annotated[int, Query(ge=1, le=500, description="Maximum number of rows.")]
-Search = Annotated[str, Query(max_length=200, description="A part of the name.")]
+Search = Annotated[str, Query(max_length=200, description="A part of the name; of a task also a part of its content.")]
 
 
 class TaskLine(BaseModel):
@@ -38,6 +39,7 @@ class TaskLine(BaseModel):
     n_votes: int
     doubts: list[str]
     gold: str | None = Field(description="The truth, from the file or from a person.")
+    text: str = Field(description="The beginning of the task's content.")
 
 
 class TaskPage(BaseModel):
@@ -51,6 +53,7 @@ class TaskView(BaseModel):
     name: Name = Field(description="The name as it is in the data: the number 7 is not the text 7.")
     gold: str | None
     probabilities: list[float] = Field(description="The probability of each class, in their order.")
+    note: str = Field(description="What reviewers wrote about the task.")
 
 
 class AnnotatorPage(BaseModel):
@@ -63,6 +66,22 @@ class AnnotatorView(BaseModel):
     row: AnnotatorRow
     classes: list[str] = Field(description="The classes of the matrix; only the most frequent ones if there are many.")
     confusion: Matrix | None
+    support: list[int] = Field(description="Number of votes on tasks whose label is each of these classes.")
+    n_mistakes: int = Field(description="Number of votes for another class than the label.")
+
+
+class VoteLine(BaseModel):
+    at: int = Field(description="The index of the task.")
+    task: str
+    vote: str
+    label: str
+    confidence: float = Field(description="Of the label.")
+    text: str
+
+
+class VotePage(BaseModel):
+    total: int
+    rows: list[VoteLine]
 
 
 @router.get("/tasks")
@@ -84,34 +103,17 @@ def tasks(
     """Return a page of tasks with their labels."""
     given = shown.codes_of(services.gold.all(project))
     query = TaskQuery(search, sort, descending, label, doubt, judged, confidence_from, confidence_to, first, most)
-    page = shown.tasks(query, given)
-    return TaskPage(total=page.total, rows=task_lines(shown, page.codes, given))
+    contents = services.workspace.contents_or_none(project)
+    page = shown.tasks(query, given, contents.containing(search) if contents and search else ())
+    lines = contents.lines([shown.task_name(code) for code in page.codes], LINE_LENGTH) if contents else []
+    return TaskPage(total=page.total, rows=task_lines(shown, page.codes, given, lines))
 
 
 @router.get("/tasks/{at}")
 def task(project: ProjectId, at: At, shown: Shown, services: ServicesDep) -> TaskView:
     """Return all details of a task, with every vote and its weight."""
-    _check(at, len(shown.result.label_codes), "task")
-    name = shown.task_name(at)
-    gold = services.gold.of(project, name)
-    return TaskView(
-        at=at,
-        row=task_rows(shown.result, [at], shown.doubts)[0],
-        name=plain_name(name),
-        gold=None if gold is None else str(gold),
-        probabilities=np.round(shown.result.posterior[at], 6).tolist(),
-    )
-
-
-@router.get("/tasks/{at}/content")
-def content(project: ProjectId, at: At, shown: Shown, services: ServicesDep) -> dict[str, str]:
-    """Return the content of the task from the project's file; empty for posted votes."""
-    _check(at, len(shown.result.label_codes), "task")
-    row = services.projects.get(project)
-    if row["file"] is None:
-        return {}
-    with services.files.of(row) as path:
-        return content_of(path, json.loads(row["reading"] or "{}"), shown.task_name(at))
+    check_index(at, len(shown.result.label_codes), "task")
+    return task_views(services, project, shown, [at])[0]
 
 
 @router.get("/annotators")
@@ -132,19 +134,69 @@ def annotators(
 @router.get("/annotators/{at}")
 def annotator(project: ProjectId, at: At, shown: Shown) -> AnnotatorView:
     """Return an annotator with their confusion matrix."""
-    _check(at, len(shown.result.accuracy), "annotator")
+    check_index(at, len(shown.result.accuracy), "annotator")
     result, classes = shown.result, shown_classes(shown.result)
     found = matrices(result, np.array([at], np.int32), classes)[0] if result.learned.has_matrices else None
+    tasks_, votes = votes_by(shown.votes, at)
+    labels = result.label_codes[tasks_]
+    support = np.bincount(labels, minlength=len(result.class_names))
     return AnnotatorView(
         at=at,
         row=shown.annotator_rows([at])[0],
         classes=[shown.class_texts[code] for code in classes.tolist()],
         confusion=None if found is None else found.round(4).tolist(),
+        support=support[classes].tolist(),
+        n_mistakes=int(np.count_nonzero(votes != labels)),
     )
 
 
-def task_lines(shown: Browser, codes: list[int], given: dict[int, int]) -> list[TaskLine]:
+@router.get("/annotators/{at}/votes")
+def annotator_votes(
+    project: ProjectId,
+    at: At,
+    shown: Shown,
+    services: ServicesDep,
+    mistakes: Annotated[bool, Query(description="Only votes for another class than the label.")] = False,
+    first: First = 0,
+    most: Most = 50,
+) -> VotePage:
+    """Return the votes of an annotator: first those for another class than the label, the surest labels first."""
+    check_index(at, len(shown.result.accuracy), "annotator")
+    codes, votes = worst_first(shown.result, *votes_by(shown.votes, at), only_mistakes=mistakes)
+    page, said = codes[first : first + most].tolist(), votes[first : first + most].tolist()
+    contents = services.workspace.contents_or_none(project)
+    lines = contents.lines([shown.task_name(code) for code in page], LINE_LENGTH) if contents else [""] * len(page)
+    rows = zip(page, shown.task_texts(page), said, lines, strict=True)
+    return VotePage(total=len(codes), rows=[_vote_line(shown, *row) for row in rows])
+
+
+def _vote_line(shown: Browser, code: int, name: str, vote: int, line: str) -> VoteLine:
+    label = shown.class_texts[shown.result.label_codes[code]]
+    sure = round(float(shown.confidence[code]), 6)
+    return VoteLine(at=code, task=name, vote=shown.class_texts[vote], label=label, confidence=sure, text=line)
+
+
+def task_views(services: Services, project: int, shown: Browser, codes: list[int]) -> list[TaskView]:
+    rows = task_rows(shown.result, codes, shown.doubts)
+    return [_task_view(services, project, shown, code, row) for code, row in zip(codes, rows, strict=True)]
+
+
+def _task_view(services: Services, project: int, shown: Browser, code: int, row: TaskRow) -> TaskView:
+    name = shown.task_name(code)
+    gold = services.gold.of(project, name)
+    return TaskView(
+        at=code,
+        row=row,
+        name=plain_name(name),
+        gold=None if gold is None else str(gold),
+        probabilities=np.round(shown.result.posterior[code], 6).tolist(),
+        note=services.gold.note(project, name),
+    )
+
+
+def task_lines(shown: Browser, codes: list[int], given: dict[int, int], lines: list[str]) -> list[TaskLine]:
     result, found = shown.result, shown.doubts
+    lines = lines or [""] * len(codes)
     return [
         TaskLine(
             at=code,
@@ -154,8 +206,9 @@ def task_lines(shown: Browser, codes: list[int], given: dict[int, int]) -> list[
             n_votes=int(result.votes_per_task[code]),
             doubts=[doubt for doubt in ("contested", "tied", "flipped") if getattr(found, doubt)[code]],
             gold=_gold(shown, code, given),
+            text=line,
         )
-        for code, name in zip(codes, shown.task_texts(codes), strict=True)
+        for code, name, line in zip(codes, shown.task_texts(codes), lines, strict=True)
     ]
 
 
@@ -164,6 +217,6 @@ def _gold(shown: Browser, code: int, given: dict[int, int]) -> str | None:
     return None if truth == MISSING else shown.class_texts[truth]
 
 
-def _check(at: int, end: int, what: str) -> None:
+def check_index(at: int, end: int, what: str) -> None:
     if at >= end:
         raise Problem(404, f"There is no such {what}", f"There are {end:,}; their indices start at zero.")

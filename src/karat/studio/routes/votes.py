@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
 from karat.studio.problems import Problem
-from karat.studio.reading import Preview, Reading, preview
+from karat.studio.reading import Layout, Preview, Reading, preview
 from karat.studio.routes.common import Id, ProjectId, Scalar, ServicesDep
 from karat.studio.routes.projects import Project, described
 
@@ -17,7 +18,6 @@ __all__ = ["router"]
 router = APIRouter(tags=["votes"])
 
 MAX_POSTED = 100_000
-Again = Annotated[bool, Query(description="Read the file even if it crashed the studio before.")]
 
 
 class Vote(BaseModel, extra="forbid"):
@@ -44,15 +44,22 @@ class Batch(BaseModel):
     taken: bool = Field(description="Whether the results include them; otherwise the next fit will.")
 
 
+class PreviewQuery(Layout):
+    again: bool = Field(default=False, description="Read the file even if it crashed the studio before.")
+
+
 class ReadRequest(Reading):
     version: int | None = Field(default=None, description="Refused (409) if the project has changed since.")
 
 
 @router.get("/projects/{project}/preview")
-def preview_votes(project: ProjectId, services: ServicesDep, again: Again = False) -> Preview:
-    """Return the first rows of the file, its format and the guessed columns."""
-    with services.files.of(services.projects.get(project), again=again) as path:
-        return preview(path)
+def preview_votes(project: ProjectId, wanted: Annotated[PreviewQuery, Query()], services: ServicesDep) -> Preview:
+    """Return the first rows of the file, its format and the guessed columns; or what is wrong, and what to choose."""
+    row = services.projects.get(project)
+    is_given = wanted.model_fields_set - {"again"}
+    layout = wanted if is_given or not row["reading"] else Reading(**json.loads(row["reading"]))
+    with services.files.of(row, again=wanted.again) as path:
+        return preview(path, layout)
 
 
 @router.put("/projects/{project}/votes", status_code=202)

@@ -1,5 +1,7 @@
 // Requests to the server. Every error becomes a Problem with a message for the user.
 
+import { reviewer } from "./reviewer.js";
+
 export class Problem extends Error {
   constructor(status, title, detail = "", body = {}) {
     super(detail ? `${title}. ${detail}` : title);
@@ -11,7 +13,7 @@ export class Problem extends Error {
 }
 
 export async function call(method, path, body) {
-  const options = { method, headers: {} };
+  const options = { method, headers: { "x-karat-reviewer": encodeURIComponent(reviewer()) } };
   if (body !== undefined) {
     options.headers["content-type"] = "application/json";
     options.body = JSON.stringify(body);
@@ -21,7 +23,9 @@ export async function call(method, path, body) {
 
 export const get = (path) => call("GET", path);
 export const post = (path, body = {}) => call("POST", path, body);
+export const postNothing = (path) => call("POST", path);
 export const put = (path, body = {}) => call("PUT", path, body);
+export const patch = (path, body = {}) => call("PATCH", path, body);
 export const del = (path) => call("DELETE", path);
 
 export async function upload(file, limit) {
@@ -33,16 +37,19 @@ export async function upload(file, limit) {
       `At most ${most} MiB can be sent. Put the file into the folder where the studio was started and open it there.`,
     );
   }
+  return sendFile(`/uploads?name=${encodeURIComponent(file.name)}`, file);
+}
+
+export async function sendFile(path, file) {
   const headers = { "content-type": "application/octet-stream" };
-  const address = `/api/uploads?name=${encodeURIComponent(file.name)}`;
-  return answer(await send(address, { method: "POST", headers, body: file }));
+  return answer(await send(`/api${path}`, { method: "POST", headers, body: file }));
 }
 
 async function send(address, options) {
   try {
     return await fetch(address, options);
   } catch {
-    throw new Problem(0, "The studio does not respond", "Is it still running? Start it again with `karat studio`.");
+    throw new Problem(0, "The studio does not respond", "Is it still running? If not, start it again.");
   }
 }
 

@@ -1,7 +1,8 @@
 // Routing: the part of the address after # selects the view, so that links, back and reload work.
 
-import { get, post } from "./api.js";
+import { Problem, get, post } from "./api.js";
 import { fill, h, toast } from "./dom.js";
+import { isOwner, setMe } from "./reviewer.js";
 import { isJudgeLog, showTop } from "./top.js";
 import { ProjectWatch } from "./watch.js";
 
@@ -60,7 +61,9 @@ async function show() {
 
 function firstView(project) {
   if (project.shown === null) return project.file === null ? "method" : "columns";
-  return isJudgeLog(project) ? "judges" : "overview";
+  if (isJudgeLog(project)) return "judges";
+  const isRead = project.shown === project.base && project.file !== null && isOwner(); // and not labelled yet
+  return isRead ? "columns" : "overview";
 }
 
 function complain(problem) {
@@ -88,19 +91,20 @@ function lost(isGone) {
   if (isGone) {
     toast("This project was deleted.", "bad");
     go("#/");
-  } else toast("The studio does not respond. Start it again with `karat studio`; saved changes are not lost.", "bad");
+  } else toast("The studio does not respond. Start it again; saved changes are not lost.", "bad");
 }
 
 document.addEventListener("keydown", (event) => {
   const typing = ["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName);
-  if (typing || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+  if (typing || event.ctrlKey || event.metaKey || event.altKey || (event.repeat && !event.key.startsWith("Arrow"))) return;
   if (current?.keys?.(event.key)) event.preventDefault();
 });
 window.addEventListener("hashchange", show);
 window.addEventListener("unhandledrejection", (event) => {
+  if (event.reason instanceof Problem) event.preventDefault(); // the user is told, and it is no bug of the page
   toast(event.reason?.message ?? "Something went wrong", "bad");
 });
 // A file that is dropped outside a drop zone must not replace the page.
 for (const name of ["dragover", "drop"]) window.addEventListener(name, (event) => event.preventDefault());
 
-get("/folder").then(show, complain);
+get("/me").then((me) => (setMe(me), show()), complain);

@@ -35,24 +35,23 @@ export function badge(text, kind = "") {
   return h("span", { class: `badge ${kind}` }, text);
 }
 
-export function heatMap(names, matrix, { words = "Rows are truths, columns votes.", digits = 0 } = {}) {
-  const head = h("tr", {}, h("th", {}), names.map((name) => h("th", { class: "column", title: name }, name)));
-  const body = matrix.map((line, k) =>
+const MOST_WITH_NUMBERS = 14; // classes; with more, the cells have colours only
+
+// A matrix of shares as a table with colours. `support` is the number of votes behind each row.
+export function heatMap(names, matrix, { words = "Rows are truths, columns votes.", digits = 0, support = null } = {}) {
+  const isSmall = names.length > MOST_WITH_NUMBERS;
+  const head = h("tr", {}, h("td", {}), names.map((name) => h("th", { scope: "col", class: "column", title: name }, isSmall ? h("span", {}, name) : name)), support ? h("th", { scope: "col", class: "number" }, "votes") : null);
+  const cell = (share, row, column) =>
     h(
-      "tr",
-      {},
-      h("th", { scope: "row", title: names[k] }, names[k]),
-      line.map((share) =>
-        h(
-          "td",
-          { class: share > 0.45 ? "dark" : "", style: { background: `rgb(var(--heat) / ${Math.round(100 * share)}%)` } },
-          percent(share, digits),
-        ),
-      ),
-    ),
+      "td",
+      { class: share > 0.45 ? "dark" : "", title: `${names[row]} → ${names[column]}: ${percent(share, Math.max(1, digits))}`, style: { background: `rgb(var(--heat) / ${Math.round(100 * share)}%)` } },
+      isSmall ? "" : percent(share, digits),
+    );
+  const body = matrix.map((line, k) =>
+    h("tr", {}, h("th", { scope: "row", title: names[k] }, names[k]), line.map((share, column) => cell(share, k, column)), support ? h("td", { class: "number" }, support[k].toLocaleString("en")) : null),
   );
-  const table = h("table", { class: "heat" }, h("thead", {}, head), h("tbody", {}, body));
-  return h("div", { class: "stack tight" }, h("div", { class: "scroll" }, table), h("small", {}, words));
+  const table = h("table", { class: isSmall ? "heat tiny" : "heat" }, h("thead", {}, head), h("tbody", {}, body));
+  return h("div", { class: "stack tight" }, h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": words }, table), h("small", {}, isSmall ? `${words} Point at a cell to see its share.` : words));
 }
 
 export function histogram(bins) {

@@ -1,9 +1,12 @@
 // One task: its classes, its votes, and the weight of each vote.
 
 import { get, post } from "./api.js";
-import { fill, h, toast } from "./dom.js";
+import { contentOf } from "./content.js";
+import { h, toast } from "./dom.js";
 import { count, percent, signed } from "./format.js";
-import { badge, classLabel, colour, meter } from "./parts.js";
+import { badge, classLabel, colour, meter, select } from "./parts.js";
+
+const MOST_BUTTONS = 12;
 
 export async function taskCard(project, at, classes, changed) {
   const view = await get(`/projects/${project.id}/tasks/${at}`);
@@ -14,29 +17,15 @@ export async function taskCard(project, at, classes, changed) {
   const element = h(
     "div",
     { class: "stack" },
-    h("div", {}, h("small", {}, "Task"), h("div", { class: "judge-name" }, view.row.task)),
+    h("div", {}, h("small", {}, "Task"), h("h2", { class: "judge-name" }, view.row.task)),
     contentOf(project, at),
+    view.note ? h("p", { class: "note" }, view.note) : null,
     h("div", { class: "row" }, doubtBadges(view.row), view.gold === null ? null : badge(`judged: ${view.gold}`, "good")),
     probabilities(view, classes),
     votesOf(view, classes),
     h("div", { class: "stack tight" }, h("h3", {}, view.gold === null ? "Set the truth" : "Change the truth"), truthButtons(project, view, classes, again)),
   );
   return element;
-}
-
-// The content of the task from the file. It loads later and may be empty.
-export function contentOf(project, at) {
-  const place = h("div", { class: "content" });
-  get(`/projects/${project.id}/tasks/${at}/content`).then(
-    (fields) => fill(place, Object.entries(fields).map(([name, text]) => h("div", {}, h("small", {}, name), h("p", {}, linked(text))))),
-    () => {}, // the file is missing: the task can still be judged by its name
-  );
-  return place;
-}
-
-function linked(text) {
-  if (!/^https?:\/\/\S+$/.test(text)) return text;
-  return h("a", { href: text, target: "_blank", rel: "noopener noreferrer" }, text);
 }
 
 export function doubtBadges(row) {
@@ -83,6 +72,11 @@ function truthButtons(project, view, classes, again) {
     }
     again();
   };
-  const buttons = classes.slice(0, 12).map((name) => h("button", { class: name === view.gold ? "small choice given" : "small", onclick: () => give(name) }, name));
-  return h("div", { class: "row" }, buttons, view.gold === null ? null : h("button", { class: "small quiet", onclick: () => give(null) }, "Remove the truth"));
+  const buttons = () => classes.map((name) => h("button", { class: name === view.gold ? "small choice given" : "small", onclick: () => give(name) }, name));
+  const list = () => {
+    const made = select([["", "(choose)"], ...classes.map((name) => [name, name])], view.gold ?? "", (name) => name && give(name));
+    made.setAttribute("aria-label", "The true class");
+    return made;
+  };
+  return h("div", { class: "row" }, classes.length > MOST_BUTTONS ? list() : buttons(), view.gold === null ? null : h("button", { class: "small quiet", onclick: () => give(null) }, "Remove the truth"));
 }

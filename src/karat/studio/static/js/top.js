@@ -2,6 +2,7 @@
 
 import { fill, h } from "./dom.js";
 import { number } from "./format.js";
+import { isOwner, reviewer } from "./reviewer.js";
 import { isActive } from "./watch.js";
 
 const TABS = [
@@ -15,7 +16,7 @@ const TABS = [
   ["judges", "LLM judges"],
   ["export", "Export"],
 ];
-const BEFORE_VOTES = new Set(["columns", "method"]);
+const BEFORE_VOTES = new Set(["columns", "method"]); // also the views that only the owner can use
 
 export const isJudgeLog = (project) => project.reading?.shape === "judges";
 
@@ -25,14 +26,15 @@ export function showTop(project, name) {
     { class: "bar" },
     h("a", { class: "brand", href: "#/", "aria-label": "All projects" }, h("img", { src: "/static/mark.svg", alt: "" }), h("b", {}, "Karat Studio")),
     project ? h("div", { class: "crumb" }, h("span", { title: project.name }, project.name)) : null,
-    h("div", { class: "end" }, project ? jobPill(project) : null),
+    h("div", { class: "end" }, project ? jobPill(project) : null, isOwner() ? null : h("small", {}, reviewer())),
   );
   fill(document.getElementById("top"), bar, project ? tabs(project, name) : null);
   document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 }
 
 function tabs(project, name) {
-  const links = TABS.filter(([view]) => (view !== "columns" || project.file !== null) && (view !== "judges" || isJudgeLog(project))).map(([view, text]) => {
+  const isUsed = (view) => (isOwner() || !BEFORE_VOTES.has(view)) && (view !== "columns" || project.file !== null) && (view !== "judges" || isJudgeLog(project));
+  const links = TABS.filter(([view]) => isUsed(view)).map(([view, text]) => {
     const off = project.shown === null && !BEFORE_VOTES.has(view);
     const badge = view === "judge" && project.n_gold ? h("span", { class: "badge accent" }, number(project.n_gold)) : null;
     return h(

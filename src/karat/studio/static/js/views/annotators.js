@@ -1,21 +1,23 @@
 // All annotators: accuracy, its interval, and confusion matrices.
 
 import { get, query } from "../api.js";
+import { besideCard } from "../beside.js";
 import { fill, h } from "../dom.js";
 import { count, number, percent } from "../format.js";
 import { badge, colour, empty, heatMap, range } from "../parts.js";
 import { pager, sortHead } from "../table.js";
 
 const PAGE = 25;
+const VOTES = 10;
 
 export async function render(root, { project, params }) {
   const summary = get(`/projects/${project.id}/results/annotators`);
   const about = h("p", { class: "muted" }, "How often each annotator is right, according to the labels.");
   const copies = h("div", {});
   const advice = h("div", {});
-  const asked = { search: params.get("search") ?? "", sort: "accuracy", descending: true, first: 0 };
+  const asked = { search: params.get("search") ?? "", sort: "accuracy", descending: false, first: 0 };
   const body = h("div", { id: "annotators" });
-  const detail = h("div", { class: "stack" });
+  const detail = besideCard("annotator", empty("Open an annotator", "Click a row to see the votes and the confusion matrix."));
   let turn = 0;
   let open = null;
 
@@ -33,18 +35,17 @@ export async function render(root, { project, params }) {
     open = at;
     for (const row of body.querySelectorAll("tr.open")) row.setAttribute("aria-selected", String(Number(row.dataset.at) === at));
     const view = await get(`/projects/${project.id}/annotators/${at}`);
-    fill(detail, annotatorCard(view));
-    if (matchMedia("(max-width: 62rem)").matches) detail.scrollIntoView({ behavior: "smooth" });
+    detail.show(annotatorCard(view), votesCard(project, view));
   }
   function table(page) {
     const head = (name, text, kind = "") => sortHead(name, text, asked, change, kind);
     return h(
       "div",
-      { class: "scroll" },
+      { class: "scroll", tabindex: "0" },
       h(
         "table",
         {},
-        h("thead", {}, h("tr", {}, head("annotator", "annotator"), head("n_votes", "votes", "number"), head("accuracy", "expected accuracy", "number"), h("th", { class: "wide-only" }, "95 % interval"), head("agreement", "agrees with the label", "number wide-only"), h("th", {}, ""))),
+        h("thead", {}, h("tr", {}, head("annotator", "annotator"), head("n_votes", "votes", "number"), head("accuracy", "expected accuracy", "number"), h("th", { class: "wide-only" }, "95 % interval"), head("agreement", "agrees with the label", "number wide-only"), h("th", {}, "remarks"))),
         h("tbody", {}, page.rows.map(row)),
       ),
     );
@@ -73,14 +74,13 @@ export async function render(root, { project, params }) {
       typing = setTimeout(() => change({ search: event.target.value }), 200);
     },
   });
-  fill(detail, empty("Open an annotator", "Click a row to see the confusion matrix."));
   await load();
   fill(
     root,
     h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Annotators"), about)),
     advice,
     copies,
-    h("div", { class: "side" }, h("section", { class: "card flush" }, h("div", { class: "filters" }, search), body), h("section", { class: "card beside" }, detail)),
+    h("div", { class: "side" }, h("section", { class: "card flush" }, h("div", { class: "filters" }, search), body), detail.element),
   );
   // Finding copies and spammers takes a while with many votes, so the table is shown first.
   summary.then((found) => {
@@ -117,17 +117,38 @@ function flags(one) {
 function annotatorCard(view) {
   const row = view.row;
   return [
-    h("div", {}, h("small", {}, `Annotator, number ${number(row.rank)} in expected accuracy`), h("div", { class: "judge-name" }, row.annotator)),
+    h("div", {}, h("small", {}, `Annotator, number ${number(row.rank)} in expected accuracy`), h("h2", { class: "judge-name" }, row.annotator)),
     h("dl", {}, [
       ["votes", number(row.n_votes)],
       ["expected accuracy", `${percent(row.accuracy)} (95 % between ${percent(row.low)} and ${percent(row.high)})`],
       ["agrees with the label", percent(row.agreement)],
+      ["votes against the label", number(view.n_mistakes)],
     ].map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
     row.weights.length ? h("div", { class: "stack tight" }, h("h3", {}, "Mixture of prototypes"), mixture(row.weights)) : null,
-    view.confusion && view.classes.length <= 12
-      ? h("div", { class: "stack tight" }, h("h3", {}, "Confusion matrix"), heatMap(view.classes, view.confusion))
-      : h("small", {}, view.confusion ? `${view.classes.length} classes are too many to show here; the model has the whole matrix.` : "This method does not learn confusion matrices of annotators."),
+    view.confusion
+      ? h("div", { class: "stack tight" }, h("h3", {}, "Confusion matrix"), heatMap(view.classes, view.confusion, { words: "Rows are truths, columns votes, as the method estimates them; at the right the number of votes behind each row.", support: view.support }))
+      : h("small", {}, "This method does not learn confusion matrices of annotators."),
   ];
+}
+
+// What the annotator voted, the worst first: against labels that are sure.
+function votesCard(project, view) {
+  const place = h("div", { class: "stack tight", id: "annotator-votes" });
+  let first = 0;
+  async function load() {
+    const page = await get(`/projects/${project.id}/annotators/${view.at}/votes?first=${first}&most=${VOTES}`);
+    const rows = page.rows.map((one) =>
+      h(
+        "li",
+        {},
+        h("div", { class: "what" }, h("a", { href: `#/p/${project.id}/tasks/${one.at}` }, one.task), one.text ? h("small", {}, one.text) : null),
+        one.vote === one.label ? h("span", {}, one.vote) : h("span", {}, h("b", {}, one.vote), h("small", {}, ` label ${one.label} (${percent(one.confidence, 0)})`)),
+      ),
+    );
+    fill(place, h("h3", {}, "Votes, those against the label first"), h("ul", { class: "list" }, rows), pager(page.total, first, VOTES, (next) => ((first = next), load())));
+  }
+  load();
+  return place;
 }
 
 export function mixture(weights) {

@@ -5,7 +5,7 @@ import { fill, h } from "../dom.js";
 import { number, percent } from "../format.js";
 import { card, classLabel, empty, heatMap, meter } from "../parts.js";
 
-const MOST_IN_MATRIX = 20;
+const MOST_IN_MATRIX = 60; // as many as the server sends
 
 export async function render(root, { project }) {
   const base = `/projects/${project.id}/results`;
@@ -13,8 +13,9 @@ export async function render(root, { project }) {
   fill(
     root,
     h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Classes and prototypes"), h("p", { class: "muted" }, mistakes(classes)))),
+    card("Confusion matrix of all annotators", matrix(classes.names, classes.matrix, classes.absent)),
     h("section", { class: "card flush" }, table(classes, overview.classes)),
-    h("div", { class: "grid" }, card("Confusion matrix of all annotators", matrix(classes.names, classes.matrix, classes.absent)), ...prototypeCards(prototypes, overview.method)),
+    h("div", { class: "grid" }, ...prototypeCards(prototypes, overview.method)),
   );
 }
 
@@ -27,7 +28,7 @@ function mistakes(classes) {
 function table(classes, names) {
   return h(
     "div",
-    { class: "scroll" },
+    { class: "scroll", tabindex: "0" },
     h(
       "table",
       {},

@@ -1,11 +1,14 @@
 // Choose how the file is read.
 
-import { get, put } from "../api.js";
+import { del, get, put, query } from "../api.js";
 import { fill, h, toast } from "../dom.js";
 import { count, number } from "../format.js";
 import { judgeFields } from "../judge_fields.js";
 import { readCard, spellingsCard, warningsOf } from "../hygiene.js";
+import { layoutCard, problemNote } from "../layout.js";
+import { nextStep } from "../next.js";
 import { card, empty, field, select } from "../parts.js";
+import { truthsCard } from "../truths.js";
 import { isActive } from "../watch.js";
 
 const SHAPES = [
@@ -25,56 +28,91 @@ const REPEATED = [
 
 export async function render(root, { project, params, go }) {
   if (project.crashed && !params.get("again")) return crashed(root, project);
-  const preview = await get(`/projects/${project.id}/preview${project.crashed ? "?again=true" : ""}`);
-  const reading = { ...preview.guess, ...(project.reading ?? {}) };
-  const table = h("div", { class: "scroll preview" });
-  const status = h("div", { class: "stack tight" });
-  let version = project.version;
-  const fields = h("div", { class: "fields" });
-  const draw = () => {
-    fill(table, previewTable(preview, reading));
-    more.hidden = reading.shape === "judges"; // failed calls are recognised by their texts
-    fill(fields, preview.is_export ? exportFields(preview, reading, change) : tableFields(preview, reading, change, draw));
+  const state = { preview: null, reading: null, changed: false };
+  const [head, written, status, found, columns, rows] = Array.from({ length: 6 }, () => h("div", { class: "stack" }));
+  let [version, now] = [project.version, project];
+
+  // Look at the file again with another sheet, encoding, separator, header or format.
+  async function look(layout) {
+    const again = project.crashed ? { again: true } : {};
+    state.preview = await get(`/projects/${project.id}/preview${query({ ...again, ...layout })}`);
+    const chosen = Object.entries(layout ? {} : (now.reading ?? {})).filter(([, value]) => value !== null);
+    state.reading = { ...state.preview.guess, ...Object.fromEntries(chosen) };
+    draw();
+  }
+  const relook = (values) => {
+    state.changed = true;
+    const { sheet, encoding, separator, header, format } = { ...state.reading, ...values };
+    return look({ sheet, encoding, separator, header, format });
   };
+  // Use what the message proposes: how the file is written, and which columns are which.
+  async function repair(values) {
+    await relook(values);
+    Object.assign(state.reading, values);
+    draw();
+  }
   const change = (name) => (value) => {
-    reading[name] = value === "" ? null : value;
+    state.changed = true;
+    state.reading[name] = value === "" ? null : value;
     draw();
   };
-  const more = moreFields(preview, reading, change);
   async function read() {
+    state.changed = false;
     try {
-      await put(`/projects/${project.id}/votes`, { ...reading, version });
+      await put(`/projects/${project.id}/votes`, { ...state.reading, version });
     } catch (problem) {
       if (problem.status === 409) version = (await get(`/projects/${project.id}`)).version;
       toast(problem.message, "bad");
     }
   }
-  const button = h("button", { class: "primary", id: "read", onclick: read }, project.reading ? "Read again" : "Read the votes");
-  draw();
-  const found = h("div", { class: "stack" });
-  const showFound = (now) => fill(found, readCard(now), now.reading?.shape === "judges" ? null : spellingsCard(now));
-  showStatus(status, project);
-  showFound(project);
-  fill(
-    root,
-    h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, preview.file), h("p", { class: "muted" }, `${preview.format}${preview.is_export ? ", recognised by its content" : ""}. ${advice(preview)}`)), button),
-    status,
-    found,
-    card("Columns", fields, more),
-    h("section", { class: "card flush" }, h("div", { class: "inner" }, h("h2", {}, "The first rows")), table),
-  );
+  function draw() {
+    const { preview, reading } = state;
+    const words = preview.problem ? "It cannot be shown yet." : `${preview.format}${preview.is_export ? ", recognised by its content" : ""}. ${now.base === null || state.changed ? advice(preview) : "The votes were read."}`;
+    const button = h("button", { class: now.base === null ? "primary" : "", id: "read", disabled: isActive(now.job), onclick: read }, now.reading ? "Read again" : "Read the votes");
+    fill(head, h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, preview.file), h("p", { class: "muted" }, words)), preview.problem ? null : button));
+    fill(written, problemNote(preview.problem, preview.repair, repair), layoutCard(preview, reading, relook));
+    const fields = h("div", { class: "fields" }, preview.is_export ? exportFields(preview, reading, change) : tableFields(preview, reading, change, draw));
+    fill(columns, preview.problem ? null : card("Columns", fields, reading.shape === "judges" ? null : moreFields(preview, reading, change)));
+    fill(rows, preview.problem ? null : h("section", { class: "card flush" }, h("div", { class: "inner" }, h("h2", {}, "The first rows")), h("div", { class: "scroll preview", tabindex: "0" }, previewTable(preview, reading))));
+    showStatus(status, now, state.changed, repair);
+  }
+  // What looks wrong comes before the next step.
+  const showFound = () => {
+    if (now.base === null) return fill(found);
+    const [step, spellings] = [nextStep(now), now.reading?.shape === "judges" ? null : spellingsCard(now)]; // failed calls are recognised by their texts
+    return fill(found, readCard(now), warningsOf(now).length ? [spellings, step] : [step, spellings], truthsCard(now));
+  };
+
+  try {
+    await look(null);
+  } catch (problem) {
+    fill(root, unreadable(project, problem));
+    return {};
+  }
+  showFound();
+  fill(root, head, status, found, written, columns, rows);
   return {
-    update(now, before) {
+    update(changed, before) {
+      now = changed;
       version = now.version;
-      button.disabled = isActive(now.job);
-      showStatus(status, now);
-      if (now.base === before?.base && isActive(now.job) === isActive(before?.job)) return;
-      Object.assign(reading, now.reading ?? {});
-      showFound(now);
-      const isFirst = (before?.base ?? null) === null; // a second reading is a choice that the user wants to see
-      if (now.base !== before?.base && isFirst && !warningsOf(now).length) go(`#/p/${now.id}/${now.reading?.shape === "judges" ? "judges" : "method"}`);
+      draw();
+      if (now.base !== before?.base || isActive(now.job) !== isActive(before?.job)) showFound();
+      const isFirst = (before?.base ?? null) === null && now.base !== null;
+      if (isFirst && now.reading?.shape === "judges") go(`#/p/${now.id}/judges`);
     },
   };
+}
+
+// The file is gone or cannot be opened: say so, and what is still possible.
+function unreadable(project, problem) {
+  const remove = async () => {
+    if (!confirm(`Delete the project ${project.name}, with its fits and ${count(project.n_gold, "truth")}? This cannot be undone.`)) return;
+    await del(`/projects/${project.id}`);
+    location.hash = "#/";
+  };
+  const kept = project.base === null ? null : h("a", { class: "button primary", href: `#/p/${project.id}/overview` }, "Look at the results");
+  const words = project.base === null ? problem.detail || problem.message : `${problem.detail || problem.message} The votes that were read are kept in the project.`;
+  return card(null, empty(problem.title ?? "This file cannot be read", words, h("div", { class: "row" }, kept, h("a", { class: "button", href: "#/" }, "Open another file"), h("button", { class: "danger", id: "remove", onclick: remove }, "Delete this project"))));
 }
 
 function crashed(root, project) {
@@ -188,16 +226,15 @@ function previewTable(preview, reading) {
   );
 }
 
-function showStatus(status, project) {
+function showStatus(status, project, changed, repair) {
   const job = project.job?.kind === "read" ? project.job : null;
-  const base = project.fits.find((fit) => fit.id === project.base);
   const running = job && isActive(job);
+  const failure = project.base === null ? project.failure : job?.state === "failed" ? job.message : null;
   fill(
     status,
     running ? h("div", { class: "note" }, h("span", { class: "row" }, h("span", { class: "spin" }), `reading: ${number(job.rows)} rows`)) : null,
-    job?.state === "failed" ? h("div", { class: "note bad", role: "alert" }, job.message) : null,
+    running || changed ? null : problemNote(failure, job?.repair, repair), // it goes as soon as another choice is made
     ...otherWarnings(project).map((text) => h("div", { class: "note" }, text)),
-    base && !running ? h("div", { class: "note good" }, readWords(base.facts), " ", h("a", { href: `#/p/${project.id}/method` }, "Choose a method")) : null,
   );
 }
 
@@ -206,15 +243,4 @@ function otherWarnings(project) {
   const found = warningsOf(project).map((finding) => finding.text);
   const said = project.job?.kind === "read" ? project.job.warnings : [];
   return said.filter((text) => !found.some((known) => known.startsWith(text) || text.startsWith(known)));
-}
-
-function readWords(facts) {
-  const left = [
-    [facts.counts.missing, "row without a label", "rows without a label"],
-    [facts.counts.repeated, "repeated vote", "repeated votes"],
-    [facts.n_unlabelled, "task without any vote", "tasks without any vote"],
-  ].filter(([n]) => n).map(([n, one, many]) => count(n, one, many));
-  const others = Object.entries(facts.counts.left_out ?? {}).map(([what, n]) => `${number(n)} ${what}`);
-  const out = [...left, ...others];
-  return `Read ${count(facts.n_votes, "vote")} by ${count(facts.n_annotators, "annotator")} on ${count(facts.n_tasks, "task")}, ${count(facts.n_classes, "class", "classes")}${out.length ? `; left out: ${out.join(", ")}` : ""}.`;
 }

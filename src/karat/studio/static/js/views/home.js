@@ -4,6 +4,7 @@ import { del, get, post, upload } from "../api.js";
 import { fill, h, toast } from "../dom.js";
 import { ago, count, size } from "../format.js";
 import { badge, card, empty } from "../parts.js";
+import { isOwner } from "../reviewer.js";
 
 const FORMATS = "CSV, TSV, JSONL, Parquet, Arrow or Excel; exports of Label Studio, Prodigy, doccano, Argilla, MTurk, SageMaker, Toloka, Appen and more";
 
@@ -13,12 +14,12 @@ export async function render(root, { go, again }) {
   fill(
     root,
     h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "From votes to labels that you can trust"), h("p", { class: "muted" }, "Drop a file with the votes of your annotators, see how reliable each label is, and judge the doubtful tasks."))),
-    dropZone(folder, open),
+    isOwner() ? dropZone(folder, open) : null,
     h(
       "div",
       { class: "grid" },
       card("Projects", projects.length ? projectList(projects, open, again) : empty("No projects yet", "A project starts with a file of votes: drop one above, or open one from the folder.")),
-      card("Files in this folder", folder.files.length ? fileList(folder, open) : empty("No data files here", `Start the studio in the folder of your data, or drop a file above. This is ${folder.folder}.`)),
+      !isOwner() ? null : card("Files in this folder", folder.files.length ? fileList(folder, open) : empty("No data files here", `Start the studio in the folder of your data, or drop a file above. This is ${folder.folder}.`)),
     ),
     h("small", {}, "Everything is stored in ", h("code", {}, folder.project_file), " on this computer. Nothing is sent anywhere."),
   );
@@ -33,7 +34,7 @@ function dropZone(folder, open) {
     h("img", { src: "/static/mark.svg", alt: "" }),
     h("h2", {}, "Drop a file with votes here"),
     words,
-    h("button", { class: "primary", onclick: () => input.click() }, "Choose a file"),
+    h("div", { class: "row" }, h("button", { class: "primary", onclick: () => input.click() }, "Choose a file"), h("button", { id: "sample", onclick: async () => open(await post("/sample")) }, "Try a sample")),
     input,
   );
   async function send(files) {
@@ -67,8 +68,9 @@ function projectList(projects, open, again) {
         "li",
         {},
         h("div", { class: "what" }, h("a", { href: `#/p/${project.id}` }, h("b", {}, project.name)), h("small", {}, described(project))),
+        project.failure && project.base === null ? badge("could not be read", "bad") : null,
         project.n_gold ? badge(`${count(project.n_gold, "truth")}`, "accent") : null,
-        h("button", { class: "quiet danger small", "aria-label": `Delete ${project.name}`, onclick: () => remove(project, again) }, "Delete"),
+        !isOwner() ? null : h("button", { class: "quiet danger small", "aria-label": `Delete ${project.name}`, onclick: () => remove(project, again) }, "Delete"),
       ),
     ),
   );
@@ -76,6 +78,7 @@ function projectList(projects, open, again) {
 
 function described(project) {
   const shown = project.fits.find((fit) => fit.id === project.shown);
+  if (!shown && project.failure) return project.failure;
   if (!shown) return project.file ? "choose the columns" : `${count(project.n_waiting, "posted vote")}, not fitted yet`;
   if (project.damaged) return "damaged: opening the result crashed the studio";
   const facts = shown.facts;

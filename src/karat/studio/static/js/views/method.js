@@ -4,7 +4,8 @@ import { del, get, post, put } from "../api.js";
 import { fill, h, toast } from "../dom.js";
 import { count, number, percent, seconds } from "../format.js";
 import { readCard, spellingsCard, warningsOf } from "../hygiene.js";
-import { badge, card, convergence, empty, field, heatMap } from "../parts.js";
+import { progressCard } from "../next.js";
+import { badge, card, empty, field, heatMap } from "../parts.js";
 import { postedCard } from "../posted.js";
 import { isActive } from "../watch.js";
 
@@ -45,7 +46,7 @@ export async function render(root, { project }) {
     h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Method"), h("p", { class: "muted" }, goldWords(project))), button),
     status,
     project.file === null ? null : found,
-    h("div", { class: "two" }, h("section", { class: "card flush" }, h("div", { class: "inner" }, h("h2", {}, "Choose one, or several to compare")), list), card("Settings", more)),
+    h("div", { class: "two" }, h("section", { class: "card flush" }, h("div", { class: "inner" }, h("h2", {}, "Choose one, or several to compare")), list), h("details", { class: "card" }, h("summary", {}, "Settings for experts"), more)),
     fits,
     posted,
     project.file === null ? found : null,
@@ -131,20 +132,7 @@ function jobCard(project) {
   const method = project.fits.find((fit) => fit.id === job.fit)?.method ?? "";
   if (job.state === "failed") return h("div", { class: "note bad", role: "alert" }, `${method}: ${job.message}`);
   if (job.state === "cancelled") return h("div", { class: "note" }, `${method} was cancelled.`);
-  if (!isActive(job)) return null;
-  const [iteration, change] = job.steps.at(-1) ?? [0, null];
-  return h(
-    "section",
-    { class: "card", id: "progress" },
-    h(
-      "div",
-      { class: "spread" },
-      h("h2", {}, h("span", { class: "row" }, h("span", { class: "spin" }), `${method}: ${iteration ? `iteration ${number(iteration)}` : "starting"}`)),
-      h("button", { class: "danger", id: "cancel", onclick: () => del(`/projects/${project.id}/job`) }, "Cancel"),
-    ),
-    convergence(job.steps, job.tolerance),
-    h("small", {}, change === null ? "The first iteration may take a moment." : `Largest change of a probability: ${change.toPrecision(2)}${job.tolerance ? `; it ends below ${job.tolerance} (dashed)` : ""}.`),
-  );
+  return progressCard(project);
 }
 
 async function fitsCards(project) {
@@ -156,10 +144,10 @@ async function fitsCards(project) {
 }
 
 function fitsTable(project) {
-  const head = ["method", "against the majority", "contested", "mean confidence", "time", ""];
+  const head = ["method", "against the majority", "contested", "mean confidence", "time", "result"];
   return h(
     "div",
-    { class: "scroll" },
+    { class: "scroll", tabindex: "0" },
     h("table", { id: "fits" }, h("thead", {}, h("tr", {}, head.map((text, i) => h("th", { class: i && i < 5 ? "number" : "" }, text)))), h("tbody", {}, project.fits.map((fit) => fitRow(project, fit)))),
   );
 }

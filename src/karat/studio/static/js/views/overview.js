@@ -2,12 +2,17 @@
 
 import { get } from "../api.js";
 import { fill, h } from "../dom.js";
+import { nextStep, progressCard } from "../next.js";
+import { isOwner } from "../reviewer.js";
+import { isActive } from "../watch.js";
 import { count, number, percent, seconds } from "../format.js";
 import { card, classLabel, convergence, histogram, later, meter, tile } from "../parts.js";
 
-const BAND_COLOURS = ["var(--good)", "var(--c2)", "var(--accent-fill)", "var(--bad)"];
+const BAND_COLOURS = ["var(--sure0)", "var(--sure1)", "var(--sure2)", "var(--sure3)"];
+const BUDGET = 200; // tasks that a person can judge in an afternoon
 
-export async function render(root, { project }) {
+export async function render(root, { project, again }) {
+  const progress = h("div", {}, progressCard(project));
   const base = `/projects/${project.id}/results`;
   const overview = await get(base);
   const quality = overview.quality;
@@ -18,9 +23,9 @@ export async function render(root, { project }) {
       "div",
       { class: "head" },
       h("div", { class: "words" }, h("h1", {}, quality.headline), h("p", { class: "muted" }, quality.sentences.join(" "))),
-      h("a", { class: "button primary", href: `#/p/${project.id}/judge` }, "Judge doubtful tasks"),
     ),
-    fit?.method === "mv" ? h("div", { class: "note" }, "This is the plain majority vote. ", h("a", { href: `#/p/${project.id}/method` }, "Fit a method"), " that weights annotators by their accuracy.") : null,
+    progress,
+    fit?.method === "mv" ? majority(project) : nextSteps(project, overview),
     h(
       "div",
       { class: "tiles" },
@@ -43,6 +48,33 @@ export async function render(root, { project }) {
       later("Agreement of the annotators", get(`${base}/trust`), agreementCard),
     ),
   );
+  return {
+    update(now, before) {
+      if (now.shown !== before?.shown || isActive(now.job) !== isActive(before?.job)) again();
+      else fill(progress, progressCard(now));
+    },
+  };
+}
+
+function majority(project) {
+  if (isActive(project.job)) return null;
+  return h("div", { class: "stack tight" }, h("div", { class: "note" }, "This is the plain majority vote, in which every annotator counts alike."), isOwner() ? nextStep(project) : null);
+}
+
+// What a person does next: judge, look at an annotator, export.
+function nextSteps(project, overview) {
+  const step = (words, address, about, kind = "") => h("li", {}, h("a", { class: `button ${kind}`, href: `#/p/${project.id}/${address}` }, words), h("span", { class: "muted" }, about));
+  const list = h("ul", { class: "list", id: "next-steps" });
+  const judge = overview.doubts.any
+    ? step("Judge doubtful tasks", "judge", `Start with the ${number(Math.min(BUDGET, overview.doubts.any))} tasks that gain most.`, "primary")
+    : step("Judge a sample", "judge", "No label is in doubt; a sample shows whether that is so.");
+  const look = step("Look at the annotators", "annotators", "See who is often wrong, and who votes alike.");
+  fill(list, judge, look, step("Export the labels", "export", "As a table, into your file, or back into your tool."));
+  get(`/projects/${project.id}/plan?budget=1`).then((plan) => {
+    const first = plan.annotators[0];
+    if (first) look.replaceWith(step(`Look at annotator ${first.annotator}`, `annotators?search=${encodeURIComponent(first.annotator)}`, `${first.why}.`));
+  }, () => {});
+  return h("section", { class: "card" }, h("h2", {}, "What next"), list);
 }
 
 function sureness(quality) {
@@ -60,7 +92,7 @@ function balance(classes, names) {
   return card(
     "Classes",
     h("div", { class: "stack tight" }, rows.map((row) => h("div", { class: "spread" }, classLabel(row.label, names), meter(row.share)))),
-    rest > 0 ? h("small", {}, `and ${count(rest, "class", "classes")} more`) : null,
+    rest > 0 ? h("a", { href: "#classes", onclick: (event) => (event.preventDefault(), (location.hash = location.hash.replace(/[^/]*$/, "classes"))) }, `and ${count(rest, "class", "classes")} more`) : null,
     classes.mistakes.length ? h("p", {}, h("small", {}, "Most often confused: "), `${classes.mistakes[0].truth} is confused with ${classes.mistakes[0].vote} (${percent(classes.mistakes[0].share, 0)} of its votes).`) : null,
   );
 }
@@ -104,5 +136,6 @@ function computed(record) {
       ...record.notes.map((note) => ["note", note]),
     ].map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
     convergence(steps, 0),
+    steps.filter(([, change]) => change > 0).length > 1 ? h("small", {}, "Largest change of a probability in each iteration, on a logarithmic scale.") : null,
   );
 }

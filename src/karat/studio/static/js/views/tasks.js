@@ -1,6 +1,7 @@
 // All tasks, filtered, sorted and paginated by the server, and the details of one task.
 
 import { get, query } from "../api.js";
+import { besideCard } from "../beside.js";
 import { fill, h } from "../dom.js";
 import { count, number } from "../format.js";
 import { badge, classLabel, empty, meter, select } from "../parts.js";
@@ -26,7 +27,7 @@ export async function render(root, { project, params, rest }) {
     first: Number(params.get("first") ?? 0),
   };
   const body = h("div", { id: "tasks" });
-  const detail = h("div", { class: "stack" });
+  const detail = besideCard("task", empty("Open a task", "Click a row, or use the arrow keys, to see the votes and their weights."));
   let open = rest.length ? Number(rest[0]) : null;
   let turn = 0;
 
@@ -46,33 +47,33 @@ export async function render(root, { project, params, rest }) {
   async function show(at) {
     open = at;
     for (const row of body.querySelectorAll("tr.open")) row.setAttribute("aria-selected", String(Number(row.dataset.at) === at));
-    fill(detail, await taskCard(project, at, classes, () => load()));
+    detail.show(await taskCard(project, at, classes, () => load()));
     history.replaceState(null, "", location.hash.replace(/\/tasks(\/\d+)?/, `/tasks/${at}`));
-    if (matchMedia("(max-width: 62rem)").matches) detail.scrollIntoView({ behavior: "smooth" });
   }
   function table(page) {
     const head = (name, text, kind = "") => sortHead(name, text, asked, change, kind);
+    const more = { doubts: page.rows.some((task) => task.doubts.length), gold: page.rows.some((task) => task.gold !== null) }; // columns that are not empty
     return h(
       "div",
-      { class: "scroll" },
+      { class: "scroll", tabindex: "0" },
       h(
         "table",
         {},
-        h("thead", {}, h("tr", {}, head("task", "task"), head("label", "label"), head("confidence", "probability"), head("n_votes", "votes", "number"), h("th", { class: "wide-only" }, "doubts"), h("th", { class: "wide-only" }, "truth"))),
-        h("tbody", {}, page.rows.map(row)),
+        h("thead", {}, h("tr", {}, head("task", "task"), head("label", "label"), head("confidence", "probability"), head("n_votes", "votes", "number"), more.doubts ? h("th", { class: "wide-only" }, "doubts") : null, more.gold ? h("th", { class: "wide-only" }, "truth") : null)),
+        h("tbody", {}, page.rows.map((task) => row(task, more))),
       ),
     );
   }
-  function row(task) {
+  function row(task, more) {
     return h(
       "tr",
       { class: "open", "data-at": String(task.at), "aria-selected": String(task.at === open), onclick: () => show(task.at) },
-      h("td", {}, h("a", { class: "name", href: `#/p/${project.id}/tasks/${task.at}`, title: task.task, onclick: (event) => event.preventDefault() }, task.task)),
+      h("td", {}, h("a", { class: "name", href: `#/p/${project.id}/tasks/${task.at}`, title: task.task, onclick: (event) => event.preventDefault() }, task.task), task.text && task.text !== task.task ? h("small", { class: "line" }, task.text) : null),
       h("td", {}, classLabel(task.label, classes)),
       h("td", {}, meter(task.confidence)),
       h("td", { class: "number" }, number(task.n_votes)),
-      h("td", { class: "wide-only" }, h("span", { class: "row" }, task.doubts.map((doubt) => badge(doubt === "flipped" ? "against the majority" : doubt)))),
-      h("td", { class: "wide-only" }, task.gold === null ? "" : badge(task.gold, "good")),
+      !more.doubts ? null : h("td", { class: "wide-only" }, h("span", { class: "row" }, task.doubts.map((doubt) => badge(doubt === "flipped" ? "against the majority" : doubt)))),
+      !more.gold ? null : h("td", { class: "wide-only" }, task.gold === null ? "" : badge(task.gold, "good")),
     );
   }
   function nothing() {
@@ -83,7 +84,7 @@ export async function render(root, { project, params, rest }) {
   const search = h("input", {
     type: "search",
     value: asked.search,
-    placeholder: "Search tasks",
+    placeholder: "Search names and texts",
     "aria-label": "Search tasks",
     oninput: (event) => {
       clearTimeout(typing);
@@ -99,15 +100,31 @@ export async function render(root, { project, params, rest }) {
     named("Probability", select(SURE, asked.confidence_to, (value) => change({ confidence_to: value })), "filter-sure"),
     named("Judged", select(JUDGED, asked.judged, (judged) => change({ judged })), "filter-judged"),
   );
-  fill(detail, empty("Open a task", "Click a row to see the votes and their weights."));
   await load();
   if (open !== null) await show(open);
   fill(
     root,
     h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Tasks"), h("p", { class: "muted" }, `${count(overview.quality.n_tasks, "task")}, ${number(overview.doubts.any)} of them in doubt. The least confident come first.`))),
-    h("div", { class: "side" }, h("section", { class: "card flush" }, filters, body), h("section", { class: "card beside", id: "task" }, detail)),
+    h("div", { class: "side" }, h("section", { class: "card flush" }, filters, body), detail.element),
   );
-  return { update: (now, before) => now.version !== before?.version && load() };
+  // Open the next or the previous task of the page.
+  function move(by) {
+    const rows = [...body.querySelectorAll("tr.open")];
+    const at = rows.findIndex((one) => Number(one.dataset.at) === open);
+    const next = rows[Math.min(rows.length - 1, Math.max(0, at < 0 ? 0 : at + by))];
+    if (!next) return;
+    show(Number(next.dataset.at));
+    next.scrollIntoView({ block: "nearest" });
+  }
+  return {
+    update: (now, before) => now.version !== before?.version && load(),
+    keys(key) {
+      const by = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[key];
+      if (!by) return false;
+      move(by);
+      return true;
+    },
+  };
 }
 
 function named(words, control, id) {

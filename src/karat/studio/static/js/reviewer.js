@@ -1,0 +1,30 @@
+// Who is working: the name that belongs to the token, or the name that the user gave in this browser.
+
+const KEY = "karat-reviewer";
+let me = { reviewer: "", is_owner: true };
+
+export function setMe(found) {
+  me = found;
+}
+
+export const isOwner = () => me.is_owner;
+
+export function reviewer() {
+  return me.reviewer || remembered();
+}
+
+export function setReviewer(name) {
+  try {
+    localStorage.setItem(KEY, name.trim());
+  } catch {
+    // the browser forbids to remember it
+  }
+}
+
+function remembered() {
+  try {
+    return localStorage.getItem(KEY) ?? "";
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,92 @@
+"""Named tokens: who may come in, what reviewers may change, and under which name they judge."""
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from karat.cli.app import app
+from karat.studio.security import session_of
+from tests.studio_helpers import TOKEN, studio_in_thread
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("studio")
+    with studio_in_thread(folder, reviewers=("ann", "Jürgen")) as client:
+        client.project = client.read_sample(folder)
+        yield client
+
+
+def as_reviewer(studio, name):
+    token = studio.rules.token_of(name)
+    return httpx.Client(base_url=studio.address, headers={"authorization": f"Bearer {token}"}, timeout=60)
+
+
+def test_a_reviewer_judges_under_the_name_of_the_token_whatever_the_request_says(studio):
+    for task, name in ((1, "ann"), (2, "Jürgen")):
+        with as_reviewer(studio, name) as reviewer:
+            assert reviewer.get("/api/me").json() == {"reviewer": name, "is_owner": False}
+            answer = reviewer.post(
+                f"/api/projects/{studio.project}/gold",
+                json={"task": task, "label": "cat"},
+                headers={"x-karat-reviewer": "somebody else"},
+            )
+            assert answer.status_code == 200
+    found = studio.good("GET", f"/api/projects/{studio.project}/gold")
+    assert {one["task"]: one["reviewer"] for one in found} == {1: "ann", 2: "Jürgen"}
+    assert studio.good("GET", "/api/me") == {"reviewer": "", "is_owner": True}
+
+
+def test_a_reviewer_changes_nothing_but_judgements(studio):
+    inside = f"/api/projects/{studio.project}"
+    refused = [
+        ("POST", "/api/projects", {"name": "x"}),
+        ("POST", "/api/uploads?name=x.csv", {}),
+        ("DELETE", inside, None),
+        ("PATCH", inside, {"blind": False}),
+        ("PUT", f"{inside}/votes", {}),
+        ("POST", f"{inside}/votes", {"votes": [{"task": 1, "annotator": "x", "label": "cat"}]}),
+        ("POST", f"{inside}/fits", {}),
+        ("DELETE", f"{inside}/job", None),
+        ("POST", f"{inside}/gold/../fits", {}),
+        ("POST", f"{inside}/fits/gold", {}),
+    ]
+    with as_reviewer(studio, "ann") as reviewer:
+        for method, path, body in refused:
+            answer = reviewer.request(method, path, json=body)
+            assert answer.status_code == 403, path
+            assert answer.json()["title"] == "Reviewers judge tasks"
+        assert reviewer.get(f"{inside}/next").status_code == 200
+        assert reviewer.post(f"{inside}/skip", json={"task": 3}).status_code == 200
+        assert reviewer.post(f"{inside}/undo", json={}).json()["action"]["task"] == 3
+
+
+def test_the_token_of_a_reviewer_becomes_a_cookie_of_that_reviewer(studio):
+    token = studio.rules.token_of("ann")
+    answer = httpx.get(f"{studio.address}/?token={token}")
+    assert answer.status_code == 303
+    name, value = answer.headers["set-cookie"].split(";")[0].split("=", 1)
+    assert value == session_of(token) != session_of(TOKEN)
+    assert httpx.get(f"{studio.address}/api/me", cookies={name: value}).json()["reviewer"] == "ann"
+
+
+def test_nobody_else_comes_in(studio):
+    stranger = studio.rules.token_of("eve")  # a reviewer's token cannot be made without the owner's, but if it were
+    for token in (stranger, "ann", session_of(studio.rules.token_of("ann"))):
+        assert httpx.get(f"{studio.address}/api/me", headers={"authorization": f"Bearer {token}"}).status_code == 401
+        assert httpx.get(f"{studio.address}/?token={token}").status_code == 401
+
+
+def test_without_reviewers_no_token_but_the_owners_counts(tmp_path):
+    with studio_in_thread(tmp_path) as client:
+        token = client.rules.token_of("")
+        assert httpx.get(f"{client.address}/api/me", headers={"authorization": f"Bearer {token}"}).status_code == 401
+        assert client.rules.tokens == {TOKEN: ""}
+
+
+@pytest.mark.parametrize("names", [["--reviewer", " "], ["--reviewer", "a", "--reviewer", "a"], ["--reviewer", "a\nb"]])
+def test_a_reviewer_has_a_name_of_their_own(names, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["studio", "--no-browser", *names])
+    assert done.exit_code == 2
+    assert "--reviewer" in done.stderr
