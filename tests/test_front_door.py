@@ -23,6 +23,7 @@ COMMANDS = {
     "aggregate": ("{votes}", "--method", "ds", "-o", "{folder}/labels.csv"),
     "compare": ("{votes}", "--methods", "ds,ibcc"),
     "evaluate": ("{votes}", "--method", "ds", "--truth", str(TRUTH)),
+    "export": ("{votes}", "--method", "ds", "--for", "torch", "-o", "{folder}/train.parquet"),
     "next": ("{votes}", "--method", "ds"),
     "plot": ("{votes}", "confidence", "--method", "ds", "-o", "{folder}/chart.svg"),
     "report": ("{votes}", "--method", "ds", "-o", "{folder}/report.html"),
