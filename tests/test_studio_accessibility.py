@@ -35,7 +35,7 @@ def axe():
         return (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
     except ModuleNotFoundError:
         say = pytest.fail if os.environ.get("KARAT_CI") else pytest.skip
-        say("axe-playwright-python is not installed; see the group "test" in pyproject.toml")
+        say("axe-playwright-python is not installed; see pyproject.toml")
 
 
 @pytest.fixture(scope="module")
