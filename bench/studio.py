@@ -98,7 +98,7 @@ def main() -> None:
 def measure(folder: Path, browser: Browser) -> dict[str, float]:
     studio = Studio(folder)
     found = {"read the votes": timed(lambda: (studio.client.put("/api/projects/1/votes", json={}), studio.wait()))}
-    found["fit ptbcc"] = timed(lambda: (studio.client.post("/api/projects/1/fits", json={}), studio.wait()))
+    found["fit the default"] = timed(lambda: (studio.client.post("/api/projects/1/fits", json={}), studio.wait()))
     found["memory after the fit, GiB"] = studio.memory("VmRSS")
     found |= {f"view: {name}": view(browser, studio, name) for name in ("overview", "tasks", "annotators", "judge")}
     pages = {name: slowest(studio, questions) for name, questions in kinds_of_pages().items()}

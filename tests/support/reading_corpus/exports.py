@@ -171,7 +171,7 @@ DIRTY = (
            _lines([JUDGE_BENCH[0], {**JUDGE_BENCH[1], "judgments": [None, {"decision": "A>B"}]}]), 1,
            "judgements that failed (1)"),
     _dirty("Arena-Hard: odd verdict", "a verdict that is none", "llama.jsonl",
-           _lines([{**ARENA_HARD[0], "games": [{"score": "both"}]}]), None, "record 1: found 'both' for a verdict"),
+           _lines([{**ARENA_HARD[0], "games": [{"score": "purple"}]}]), None, "record 1: found 'purple' for a verdict"),
     _dirty("Arena: no judge", "battles without a judge", "battles.csv",
            b"id,model_a,model_b,winner\n1,x,y,model_a\n2,x,y,tie\n", None, "record 1: found no judge"),
     Case("files of two tools", "dirty", "exports that do not belong together",
