@@ -1,6 +1,7 @@
 """Settings and fixtures of all tests."""
 
 import csv
+import gc
 import logging
 import os
 import signal
@@ -23,6 +24,20 @@ logging.getLogger("karat").setLevel(logging.ERROR)
 # A job in the background starts with SIGINT ignored, and so would the processes that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_unconfigure():
+    """Leave the many objects of a long run to the end of the process: pytest collects garbage five times before it."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c():
+    """Ctrl-C interrupts, whatever libraries of earlier tests have done to the signal."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def read_integers(path):

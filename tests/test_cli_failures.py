@@ -172,7 +172,7 @@ def test_an_error_while_staging_names_the_file_that_the_user_knows(
     votes = write(tmp_path / "votes.csv", CSV)
     from karat.errors import OutputError
 
-    def refuse(result: object, path: Path, probabilities: bool) -> None:
+    def refuse(result: object, path: Path, **options: bool) -> None:
         raise OutputError(f"{path} cannot be written as CSV: too odd")
 
     monkeypatch.setattr("karat.io.writers.write_labels", refuse)

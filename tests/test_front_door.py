@@ -104,7 +104,10 @@ def test_reading_options_are_those_of_every_command_that_reads():
     commands = typer.main.get_command(app).commands
     named = {name: {one.name: one for one in command.params} for name, command in commands.items()}
     groups = {"reading": o.Reading, "execution": o.Execution}
-    for group, expected in (("reading", {*COMMANDS, "agreement", "coverage", "convert"}), ("execution", set(COMMANDS))):
+    for group, expected in (
+        ("reading", {*COMMANDS, "agreement", "audit", "coverage", "convert"}),
+        ("execution", set(COMMANDS)),
+    ):
         options = [option.name for option in fields(groups[group])]
         having = {name for name, params in named.items() if name != "simulate" and set(options) <= set(params)}
         assert having == expected

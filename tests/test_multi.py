@@ -186,7 +186,7 @@ def test_other_functions_refuse_sets() -> None:
     votes = karat.read(columns(), multi=True)
     with pytest.raises(InputError, match="are for aggregate and evaluate"):
         karat.compare(votes, ["mv", "ds"])
-    with pytest.raises(InputError, match="are for aggregate and evaluate"):
+    with pytest.raises(InputError, match="ds gives one label per task"):
         karat.DS().fit(votes)
     assert isinstance(karat.aggregate(votes), karat.MultiResult)
 

@@ -70,8 +70,8 @@ def same(one: Annotations, other: Annotations) -> None:
         if isinstance(a, np.ndarray):
             assert a.dtype == b.dtype, column.name
             assert np.array_equal(a, b), column.name
-        elif column.name in ("counts", "hygiene", "columns"):
-            assert a == b
+        elif isinstance(a, bool) or column.name in ("counts", "hygiene", "columns"):
+            assert a == b, column.name
         else:
             assert to_list(a) == to_list(b), column.name
             assert a.dtype == b.dtype, column.name

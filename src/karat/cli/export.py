@@ -30,6 +30,7 @@ def export(
         Purpose,
         typer.Option(
             "--for",
+            metavar="huggingface|torch|sklearn",
             help="huggingface: labels are numbers, probabilities a list. torch: the same, with arrays of fixed length. "
             "sklearn: labels are names, and every class has a column.",
         ),

@@ -114,11 +114,13 @@ class MultiResult:
         The votes. An annotator who saw a task and did not choose an option says "no" to it.
     model : OptionModel or None
         What was learned about options and annotators; None for a vote.
-    iterations : int
+    iterations : int, default 0
         The number of iterations of the fit.
-    converged, stopped : bool, str
-        Whether the fit converged, and why it stopped.
-    seconds : float
+    converged : bool, default True
+        Whether the fit converged.
+    stopped : str, default ""
+        Why the fit stopped.
+    seconds : float, default 0.0
         The duration of the fit.
 
     Examples
