@@ -12,6 +12,7 @@ import sys
 import pytest
 
 import karat
+from karat.methods import outside
 from karat.methods.registry import REGISTRY
 
 ENTRY = re.compile(r"(?m)^(\*{0,2}\w+(?:, \w+)*) : (.*)$")
@@ -34,14 +35,15 @@ def examples(name: str) -> list[doctest.DocTest]:
 
 
 @pytest.mark.parametrize("name", [name for name in karat.__all__ if not name.endswith(("Error", "Warning"))])
-def test_the_examples_run(name: str) -> None:
+def test_the_examples_run(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outside, "_registered", {})  # an example registers a method
     found = examples(name)
     assert any(test.examples for test in found), f"the docstring of karat.{name} has no example"
     runner = doctest.DocTestRunner()
     assert sum(runner.run(test).failed for test in found) == 0
 
 
-@pytest.mark.parametrize("name", [name for name in CALLABLE if name != "Annotations"])
+@pytest.mark.parametrize("name", [name for name in CALLABLE if name not in ("Annotations", "MultiResult")])
 def test_docstrings_state_the_defaults_of_the_code(name: str) -> None:
     thing = getattr(karat, name)
     stated, signature = documented_parameters(thing), inspect.signature(thing)
