@@ -1,7 +1,6 @@
 """Settings and fixtures of all tests."""
 
 import csv
-import gc
 import logging
 import os
 import signal
@@ -24,12 +23,6 @@ logging.getLogger("karat").setLevel(logging.ERROR)
 # A job in the background starts with SIGINT ignored, and so would the processes that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def pytest_unconfigure():
-    """Leave the many objects of a long run to the end of the process: pytest collects garbage five times before it."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
