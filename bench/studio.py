@@ -138,8 +138,10 @@ def view(browser: Browser, studio: Studio, name: str) -> float:
     ready = {"overview": ".tiles", "tasks": "#tasks tr.open", "annotators": "#annotators tr.open", "judge": "#judging"}
     context = browser.new_context()
     page = context.new_page()
+    page.goto(studio.link)  # signs in, and goes to the project
+    page.goto("about:blank")
     began = time.perf_counter()
-    page.goto(f"{studio.link}#/p/1/{name}")
+    page.goto(f"{studio.link.split('/?')[0]}/#/p/1/{name}")
     page.wait_for_selector(ready[name], timeout=120_000)
     seconds = time.perf_counter() - began
     context.close()
