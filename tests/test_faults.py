@@ -40,6 +40,8 @@ COMMANDS = {
     "agreement": ("votes.csv --annotators a.csv --pairs b.csv", ["a.csv", "b.csv"]),
     "judges": ("votes.csv --judge worker -o a.csv --labels b.csv --report c.html", ["a.csv", "b.csv", "c.html"]),
     "rank": ("games.csv -o a.csv --matrix b.csv", ["a.csv", "b.csv"]),
+    "audit": ("votes.csv --method mv --labels sets/mine/truth.csv -o a.csv", ["a.csv"]),
+    "export": ("votes.csv --method mv --for sklearn -o a.parquet", ["a.parquet"]),
     "compare": ("votes.csv --method mv -o a.csv --labels b.csv", ["a.csv", "b.csv"]),
     "demo": ("--out demo", ["demo/truth.csv", "demo/labels.csv", "demo/annotators.csv", "demo/model.karat"]),
     "datasets": ("fetch mine --from sets", ["cache/mine/label.csv", "cache/mine/truth.csv"]),

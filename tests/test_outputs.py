@@ -31,6 +31,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     database.close()
     assert run("aggregate", "votes.csv", "--method", "mv", "--save", "model.csv", "-o", "labels.csv").exit_code == 0
     write(tmp_path / "prototypes.jsonl", "[[[0.9, 0.1], [0.1, 0.9]]]")
+    write(tmp_path / "p.parquet", "")
     return tmp_path
 
 
@@ -53,6 +54,8 @@ COMMANDS = [
     "agreement votes.csv --pairs votes.csv",
     "compare votes.csv --methods mv -o votes.csv",
     "next model.csv -o model.csv",
+    "audit votes.csv --labels gold.csv -o gold.csv",
+    "export votes.csv --for sklearn --predictions p.parquet -o p.parquet",
     "simulate --classes 2 --prototypes prototypes.jsonl --out prototypes.jsonl",
 ]
 

@@ -80,7 +80,7 @@ def aggregate(
     export = e.WriteBackOptions(write_back, files, reading.format, reading.question, reading.task)
     ordered = reading.ordered is not None
     outputs = Outputs(output, annotators, save, fitting.checkpoint, export, probabilities, json, ordered)
-    outputs.check(inputs_of(files, known.gold, fitting.prior, reading.alias, *fitting.predictions_files))
+    outputs.check(inputs_of(files, known.gold, reading=reading, fitting=fitting))
     into = d.destination(files, reading.table, to_table, to_database)
     if into is not None:
         into.check()

@@ -51,7 +51,7 @@ def audit(
     from karat.votes.frames import to_polars
 
     output = None if output == "-" else output
-    inputs = s.inputs_of(files, labels, fitting.prior, known.gold, reading.alias, *fitting.predictions_files)
+    inputs = s.inputs_of(files, labels, known.gold, reading=reading, fitting=fitting)
     check_outputs([] if output is None else [output], s.outputs_of(fitting), inputs)
     if reading.reads_all_questions:
         raise InputError("this command works with one question only; choose it with --question NAME")

@@ -63,9 +63,7 @@ def compare(
     from karat.methods.lookup import method_names
 
     tables = [path for path in (output, labels) if path is not None]
-    check_outputs(
-        tables, outputs_of(fitting), inputs_of(files, fitting.prior, truth, reading.alias, *fitting.predictions_files)
-    )
+    check_outputs(tables, outputs_of(fitting), inputs_of(files, truth, reading=reading, fitting=fitting))
     chosen = methods_from_options(
         split_values(methods) or method_names(), fitting.settings, fitting.seed, fitting.paper
     )

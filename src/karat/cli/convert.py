@@ -53,7 +53,7 @@ def convert(
     from karat.cli.source import inputs_of
     from karat.io.writers.votes import write_votes
 
-    check_outputs([output], [], inputs_of(files, known.gold, reading.alias))
+    check_outputs([output], [], inputs_of(files, known.gold, reading=reading))
     gold = known.given()
     if reading.reads_all_questions:
         refuse_single_question_options(query=reading.query, table=reading.table)

@@ -46,9 +46,7 @@ def evaluate(
     from karat.cli.source import inputs_of, outputs_of
     from karat.cli.summary import print_left_out
 
-    check_outputs(
-        [], outputs_of(fitting), inputs_of(files, fitting.prior, truth, reading.alias, *fitting.predictions_files)
-    )
+    check_outputs([], outputs_of(fitting), inputs_of(files, truth, reading=reading, fitting=fitting))
     chosen = methods_from_options(
         split_values(methods) or [DEFAULT_METHOD], fitting.settings, fitting.seed, fitting.paper
     )

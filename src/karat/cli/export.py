@@ -50,7 +50,9 @@ def export(
     from karat.io.writers.training import check_training_path, write_training
 
     check_training_path(output)
-    check_outputs([], [output, *s.outputs_of(fitting)], s.inputs_of(files, fitting.prior, known.gold, reading.alias))
+    check_outputs(
+        [], [output, *s.outputs_of(fitting)], s.inputs_of(files, known.gold, reading=reading, fitting=fitting)
+    )
     result = s.result_of(files, reading, fitting, method, known)
     write_all({output: lambda path: write_training(result, path, purpose.value)})
     _print_summary(result, output)

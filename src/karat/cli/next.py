@@ -65,7 +65,7 @@ def next_votes(
     check_outputs(
         tables,
         s.outputs_of(fitting),
-        s.inputs_of(files, fitting.prior, known.gold, reading.alias, *fitting.predictions_files),
+        s.inputs_of(files, known.gold, reading=reading, fitting=fitting),
     )
     result = s.result_of(files, reading, fitting, method, known)
     plan = plan_next(result, budget, annotators=_available_annotators(available, result.annotator_names), safe=safe)

@@ -48,7 +48,7 @@ def plot(
     check_outputs(
         [],
         [output, *s.outputs_of(fitting)],
-        s.inputs_of([file], fitting.prior, truth, known.gold, reading.alias, *fitting.predictions_files),
+        s.inputs_of([file], truth, known.gold, reading=reading, fitting=fitting),
     )
     truths = s.truths_of(truth, truth_task, truth_label)
     result = s.result_of([file], reading, fitting, method, known)

@@ -38,7 +38,7 @@ def report(
     check_outputs(
         [],
         [output, *s.outputs_of(fitting)],
-        s.inputs_of(files, fitting.prior, truth, known.gold, reading.alias, *fitting.predictions_files),
+        s.inputs_of(files, truth, known.gold, reading=reading, fitting=fitting),
     )
     truths = s.truths_of(truth, truth_task, truth_label)
     result = s.result_of(files, reading, fitting, method, known)

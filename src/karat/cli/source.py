@@ -46,9 +46,12 @@ def votes_or_saved(files: list[str], reading: o.Reading) -> Annotations | Result
     return votes
 
 
-def inputs_of(files: list[str], *others: str | None) -> list[str]:
-    """Return the input files, which no output may replace."""
-    return [*files, *(name for name in others if name is not None)]
+def inputs_of(
+    files: list[str], *others: str | None, reading: o.Reading | None = None, fitting: o.Execution | None = None
+) -> list[str]:
+    """Return the input files, which no output may replace, with those that options for reading and fitting name."""
+    named = [*others, reading.alias if reading else None, fitting.prior if fitting else None]
+    return [*files, *(fitting.predictions_files if fitting else []), *(name for name in named if name is not None)]
 
 
 def outputs_of(execution: o.Execution) -> list[str]:

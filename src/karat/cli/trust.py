@@ -66,7 +66,7 @@ def trust(
     check_outputs(
         paths.values(),
         s.outputs_of(fitting),
-        s.inputs_of(files, fitting.prior, truth, known.gold, reading.alias, *fitting.predictions_files),
+        s.inputs_of(files, truth, known.gold, reading=reading, fitting=fitting),
     )
     result = s.result_of(files, reading, fitting, method, known)
     found = result.trust(s.truths_of(truth, truth_task, truth_label) if truth_task or truth_label else truth)

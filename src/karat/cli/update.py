@@ -60,7 +60,7 @@ def update(
     check_outputs(
         tables,
         [output, *outputs_of(execution)],
-        inputs_of(files or [], known.gold, execution.prior, reading.alias, *execution.predictions_files),
+        inputs_of(files or [], known.gold, reading=reading, fitting=execution),
     )
     options = {**reading.keywords(), **execution.run_fields(), "gold": known.given(), "refit": refit}
     with locked(Path(output).expanduser(), wait=say):  # of two updates without a lock, one would be lost
