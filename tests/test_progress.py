@@ -46,9 +46,9 @@ def test_a_script_on_a_terminal_shows_the_line_too():
     leader, follower = os.openpty()
     script = (
         "import time\n"
-        "from karat.api.run import IN_NOTEBOOK\n"
+        "from karat.api.run import IN_PYTHON\n"
         "from karat.results.learned import Step\n"
-        "with IN_NOTEBOOK.fitting('hpt') as watch:\n"
+        "with IN_PYTHON.fitting('hpt') as watch:\n"
         "    watch(Step(0, 12, 0.5, 1.0))\n"
         "    time.sleep(0.3)\n"
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from karat.api.renamed import on_step_of
 from karat.api.result import Result
-from karat.api.run import IN_NOTEBOOK, Run, classes_of, run_any
+from karat.api.run import IN_PYTHON, Run, classes_of, run_any
 from karat.methods.lookup import Method
 from karat.methods.registry import DEFAULT_METHOD
 
@@ -191,7 +191,7 @@ def aggregate(
             resume=resume,
             overwrite=overwrite,
             on_step=on_step,
-            progress=IN_NOTEBOOK,
+            progress=IN_PYTHON,
         )
     )
     return cast(Result, found)  # the declared type; a MultiResult if the votes are sets

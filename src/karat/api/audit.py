@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from karat.api.result import Result
-from karat.api.run import IN_NOTEBOOK, Run, refuse_for_model, run, saved
+from karat.api.run import IN_PYTHON, Run, refuse_for_model, run, saved
 from karat.insight.audit import audit_table
 from karat.io.readers import match_truth
 from karat.methods.lookup import Method
@@ -84,7 +84,7 @@ def audit(
     fitting: dict[str, Any] = {"gold": gold, "predictions": predictions, "prior": prior, "threads": threads}
     if saved(votes) is not None:
         refuse_for_model({"method": method, **fitting, **reading})
-    wanted = Run(votes, reading, method or DEFAULT_METHOD, engine=engine, progress=IN_NOTEBOOK, **fitting)
+    wanted = Run(votes, reading, method or DEFAULT_METHOD, engine=engine, progress=IN_PYTHON, **fitting)
     return audit_run(wanted, labels, labels_task=labels_task, labels_label=labels_label)
 
 

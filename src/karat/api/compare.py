@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from karat.api.evaluate import Methods, methods_of
 from karat.api.result import Result
-from karat.api.run import IN_NOTEBOOK, OnStep, Run, fitter, read_votes
+from karat.api.run import IN_PYTHON, OnStep, Run, fitter, read_votes
 from karat.insight import comparison
 from karat.insight.comparison import Comparison
 from karat.io.readers import match_truth
@@ -94,7 +94,7 @@ def compare(
         resume=resume,
         overwrite=overwrite,
         on_step=on_step,
-        progress=IN_NOTEBOOK,
+        progress=IN_PYTHON,
     )
     return compare_run(wanted, methods_of(method_names() if methods is None else methods), truth)
 

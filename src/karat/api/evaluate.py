@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from karat.api.result import Result
-from karat.api.run import IN_NOTEBOOK, OnStep, Run, classes_of, fitter, label_sets, read_votes
+from karat.api.run import IN_PYTHON, OnStep, Run, classes_of, fitter, label_sets, read_votes
 from karat.errors import InputError
 from karat.io.readers import match_truth
 from karat.io.readers.truth_sets import match_sets
@@ -112,7 +112,7 @@ def evaluate(
         resume=resume,
         overwrite=overwrite,
         on_step=on_step,
-        progress=IN_NOTEBOOK,
+        progress=IN_PYTHON,
     )
     columns = {"truth_task": truth_task, "truth_label": truth_label}
     return evaluate_run(wanted, truth, methods_of(methods), ordered=ordered is not None, **columns)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from karat.api.result import Result
-from karat.api.run import IN_NOTEBOOK, OnStep, Run, refuse_for_model, run, saved
+from karat.api.run import IN_PYTHON, OnStep, Run, refuse_for_model, run, saved
 from karat.insight.next_votes import Plan
 from karat.methods.lookup import Method
 from karat.methods.registry import DEFAULT_METHOD
@@ -92,7 +92,7 @@ def next_votes(
     fitting |= {"resume": resume, "overwrite": overwrite, "threads": threads, "on_step": on_step}
     result = saved(votes)
     if result is None:
-        result = run(Run(votes, reading, method or DEFAULT_METHOD, engine=engine, progress=IN_NOTEBOOK, **fitting))
+        result = run(Run(votes, reading, method or DEFAULT_METHOD, engine=engine, progress=IN_PYTHON, **fitting))
     else:
         refuse_for_model({"method": method, **fitting, **reading})
     return result.next(budget, annotators=annotators, safe=safe)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from karat.io.readers.batches import WatchReading
 
 __all__ = [
-    "IN_NOTEBOOK",
+    "IN_PYTHON",
     "OnStep",
     "Progress",
     "Run",
@@ -75,7 +75,7 @@ def _in_python(name: str) -> Iterator[OnStep | None]:
             yield on_line
 
 
-IN_NOTEBOOK = Progress(fitting=_in_python)  # in a notebook or on a terminal; nowhere else
+IN_PYTHON = Progress(fitting=_in_python)  # shown in a notebook or on a terminal
 
 
 @dataclass(frozen=True)

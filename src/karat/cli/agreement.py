@@ -54,23 +54,17 @@ def agreement(
     """
     from karat.api.agreement import agreement as measure
     from karat.cli.outputs import check_outputs, frame_writer, write_all
+    from karat.results.ordered import level_of_order
 
     outputs = [path for path in (annotators, pairs) if path is not None]
     check_outputs(outputs, [], files)
     votes = s.votes_or_saved(files, reading)
     if reading.ordered and level == "nominal":
-        level = _level_of_order(votes.class_names)
+        level = level_of_order(votes.class_names)
     found = measure(votes, level=level)  # type: ignore[arg-type]  # checked there
     tables = ((annotators, found.annotators), (pairs, found.pairs))
     write_all({path: frame_writer(frame) for path, frame in tables if path is not None})
     _show(found, json)
-
-
-def _level_of_order(class_names: Any) -> str:
-    """Return the level of ordered classes: numbers are compared by their squared distance."""
-    from karat.votes.frames import to_list
-
-    return "interval" if all(isinstance(name, int | float) for name in to_list(class_names)) else "ordinal"
 
 
 def _show(found: Agreement, as_json: bool) -> None:

@@ -9,7 +9,14 @@ from karat.errors import InputError
 from karat.votes.encoding import Names, text_of
 from karat.votes.frames import to_list
 
-__all__ = ["consecutive_integers", "expected_scores", "mean_absolute_error", "quadratic_kappa", "scale_of"]
+__all__ = [
+    "consecutive_integers",
+    "expected_scores",
+    "level_of_order",
+    "mean_absolute_error",
+    "quadratic_kappa",
+    "scale_of",
+]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -34,6 +41,11 @@ def consecutive_integers(class_names: Names) -> list[int]:
     if len(names) < FEWEST_CLASSES or not all(isinstance(name, int) and not isinstance(name, bool) for name in names):
         return []
     return names if names == list(range(names[0], names[0] + len(names))) else []
+
+
+def level_of_order(class_names: Names) -> str:
+    """Return the level at which agreement on ordered classes is measured: numbers have distances, others only ranks."""
+    return "interval" if all(isinstance(name, int | float) for name in to_list(class_names)) else "ordinal"
 
 
 def expected_scores(posterior: Floats, scale: Floats) -> tuple[Floats, Floats, Floats]:
