@@ -1,5 +1,7 @@
 """The path of a person in a real browser: from a file that needs a choice to labels, without a dead end."""
 
+import time
+
 import pytest
 from playwright.sync_api import expect
 
@@ -50,6 +52,23 @@ def test_the_sample_leads_to_labels_and_names_the_next_steps(page):
     assert not OPTION.search(page.inner_text("main"))
     page.click("#next-steps a >> nth=0")
     page.wait_for_selector("#judging")
+
+
+def test_a_fit_that_ends_while_the_overview_is_loaded_is_shown(page, studio):
+    project = studio.good("POST", "/api/sample")["id"]
+    page.goto(f"{studio.address}/#/p/{project}")
+    page.click("#read")
+    page.wait_for_selector("#label-them:enabled")
+
+    def answer_late(route):
+        while studio.good("GET", f"/api/projects/{project}")["job"]["state"] in {"queued", "running"}:
+            time.sleep(0.1)
+        time.sleep(1.0)  # the page hears of the end before it can show the view
+        route.continue_()
+
+    page.route("**/results", answer_late, times=1)
+    page.click("#label-them")
+    expect(page.locator("#next-steps li")).to_have_count(3, timeout=180_000)
 
 
 def test_a_workbook_with_two_sheets_and_its_truths(page, studio):

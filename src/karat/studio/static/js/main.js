@@ -54,6 +54,7 @@ async function show() {
     fill(main, place);
     showTop(project, name);
     document.title = project ? `${project.name} · Karat Studio` : "Karat Studio";
+    if (watch.project !== project) heard(watch.project, project); // it changed while the view was loaded
   } catch (problem) {
     if (mine === turn) complain(problem);
   }

@@ -6,23 +6,29 @@ export class ProjectWatch {
   constructor(heard, lost) {
     this.heard = heard;
     this.lost = lost;
+    this.id = null;
     this.project = null;
     this.source = null;
     this.latest = null; // the last event that no view has shown
     this.isTelling = false;
   }
 
-  // Load the project and listen to its changes from now on.
+  // Load the project and listen to its changes from now on. An event that arrives meanwhile is kept: if it is older than
+  // what was loaded, another one follows.
   async follow(id) {
-    if (this.project?.id !== id) this.stop();
-    this.project = await get(`/projects/${id}`);
+    if (this.id !== id) this.stop();
+    this.id = id;
+    const before = this.project;
+    const loaded = await get(`/projects/${id}`);
+    if (this.id !== id) return null; // another project was opened meanwhile
+    if (this.project === before) this.project = loaded;
     if (this.source === null) this.#listen(id);
     return this.project;
   }
 
   stop() {
     this.source?.close();
-    this.source = this.project = this.latest = null;
+    this.id = this.source = this.project = this.latest = null;
     return null;
   }
 
