@@ -6,6 +6,7 @@ import pytest
 from karat import Annotations, InputError
 from karat.api.fit import fit
 from karat.checks import LAWS, sample_votes
+from karat.kernels import ibcc as kernels
 from karat.methods.ibcc import IBCC
 from tests.reference import ibcc as twin
 
@@ -105,3 +106,17 @@ def test_defaults_follow_the_inference_and_can_be_set():
 def test_settings_that_make_no_sense_are_refused(settings, message):
     with pytest.raises(InputError, match=message):
         IBCC(**settings)
+
+
+def posterior_of_arrays_at(distance, K=12):
+    """Call the kernel with arrays that follow each other in memory."""
+    memory = np.zeros((5, K + distance))
+    memory[:, :K] = np.random.default_rng(5).uniform(0.1, 1.0, (5, K))
+    g, prior, lik, eps, phi = memory[:, :K]
+    zero = np.uint64(0)
+    kernels.posterior(np.arange(K), zero, zero, g, lik, eps.reshape(1, K) / 10, prior, phi.reshape(1, K))
+    return phi
+
+
+def test_bits_do_not_depend_on_where_arrays_lie_in_memory():
+    assert np.array_equal(posterior_of_arrays_at(0), posterior_of_arrays_at(1000))

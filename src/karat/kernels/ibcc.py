@@ -84,10 +84,15 @@ def likelihoods(
 
 @kernel
 def posterior(K: Any, i: Any, at: Any, g: Floats, lik: Floats, eps: Floats, prior: Floats, phi: Floats) -> float:
-    """phi_ik is proportional to g'_k lik_k with g' = g - eps, which is written to prior. Return the largest change."""
+    """phi_ik is proportional to g'_k lik_k with g' = g - eps, which is written to prior. Return the largest change.
+
+    A loop that wrote prior and added up would be compiled twice, with two orders of adding, and the distance of the
+    arrays in memory would select one.
+    """
     total, change = 0.0, 0.0
     for k in range(np.uint64(len(K))):
         prior[k] = g[k] - eps[i, k]
+    for k in range(np.uint64(len(K))):
         total += prior[k] * lik[at + k]
     scale = 1.0 / total
     for k in range(np.uint64(len(K))):
