@@ -82,6 +82,6 @@ def sweep(
     confusion: Floats,  # OUT [L, D, K]
 ) -> tuple[float, float, float]:
     """Return the largest change of phi, the sum of its log-normalisers, and theta's part of the entropy."""
-    kernel = ptbcc_few.sweep if isinstance(K, tuple) else ptbcc_many.sweep
     votes = (task_ptr, cell_ptr, cell_class, annotator, known)
-    return kernel(K, D, *votes, log_tau, log_odds_pi, base, diff, phi, tau, pi, total, confusion)
+    others = (log_tau, log_odds_pi, base, diff, phi, tau, pi, total, confusion)
+    return ptbcc_few.sweep(D, *votes, *others) if isinstance(K, tuple) else ptbcc_many.sweep(K, D, *votes, *others)
