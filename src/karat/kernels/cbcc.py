@@ -63,8 +63,10 @@ def listen(
 def conditional(w: float, Lam: Any, Vc: Any, room: Any) -> None:
     """Vc = (w I + Lam)^-1: the covariance of the scores of an annotator whose community is known."""
     K, _, X = Lam.shape
-    Vc[:] = Lam
     for i in range(K):
+        for c in range(K):
+            for x in range(X):
+                Vc[i, c, x] = Lam[i, c, x]
         for x in range(X):
             Vc[i, i, x] += w
     invert(Vc, room)

@@ -147,7 +147,10 @@ def expected_logs_of_votes(
     """Return the sum of the divergences of these Dirichlets from their prior, without the prior's own log B."""
     n_labels, width = b.shape
     n = n_labels * width
-    share = np.where(copies > 0, 1.0 / np.maximum(copies, 1.0), 0.0)
+    share = np.zeros(width)
+    for c in range(width):
+        if copies[c] > 0:
+            share[c] = 1.0 / max(copies[c], 1.0)
     mu, psi, log_gamma, scratch = (
         np.empty(n + width),
         np.empty(n + width),

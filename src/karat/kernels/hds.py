@@ -98,9 +98,11 @@ def _prepare(n: Floats, alpha: Floats, given: NDArray[np.int64], total: Floats, 
 def _of_alpha(alpha: Floats) -> tuple[Floats, Floats]:
     """Return psi and log Gamma of alpha; the last row holds those of its sums A."""
     L, K = alpha.shape
-    x = np.empty((L + 1, K))
-    x[:L] = alpha
-    x[L] = alpha.sum(axis=0)
+    x = np.zeros((L + 1, K))
+    for c in range(L):
+        for k in range(K):
+            x[c, k] = alpha[c, k]
+            x[L, k] += alpha[c, k]
     psi, gamma, scratch = np.empty(x.size), np.empty(x.size), np.empty((3, x.size))
     digamma_and_gammaln_buffer(x.ravel(), x.size, psi, gamma, scratch)
     return psi.reshape(L + 1, K), gamma.reshape(L + 1, K)

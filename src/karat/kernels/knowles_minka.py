@@ -60,7 +60,7 @@ def invert(A: Any, room: Any) -> None:
         for c in range(i + 1):
             for x in range(X):
                 A[i, c, x] = -A[i, c, x]
-            A[c, i] = A[i, c]
+                A[c, i, x] = A[i, c, x]
 
 
 @kernel
@@ -86,7 +86,8 @@ def softmax(y: Any, room: Any) -> None:
     """Replace y by softmax(y) along its first axis; room[0] is the largest y, room[1] the sum of exp(y - largest)."""
     largest, total = room[0], room[1]
     n, X = y.shape
-    largest[:] = y[0]
+    for x in range(X):
+        largest[x] = y[0, x]
     for i in range(1, n):
         for x in range(X):
             largest[x] = max(largest[x], y[i, x])
@@ -94,7 +95,8 @@ def softmax(y: Any, room: Any) -> None:
         for x in range(X):
             y[i, x] -= largest[x]
     exp_buffer(y.reshape(-1), y.size)
-    total[:] = y[0]
+    for x in range(X):
+        total[x] = y[0, x]
     for i in range(1, n):
         for x in range(X):
             total[x] += y[i, x]
@@ -118,7 +120,8 @@ def message(n: Any, m: Any, a: Any, keep: float, Lam: Any, h: Any, room: Any) ->
     """Lam_ll = N a_l (1 - a_l), Lam_lr = -N a_l a_r (a_l + a_r), h = n - N a + Lam m; `keep` weights the old values."""
     K, X = n.shape
     new, N = 1.0 - keep, room[0]
-    N[:] = n[0]
+    for x in range(X):
+        N[x] = n[0, x]
     for i in range(1, K):
         for x in range(X):
             N[x] += n[i, x]
