@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.kernels.exponential import exp_buffer
-from karat.kernels.jit import kernel
+from karat.kernels.jit import inlined, kernel
 from karat.kernels.lbfgs import (
     MAX_STEP,
     MEMORY,
@@ -68,6 +68,12 @@ def largest(x: Floats) -> float:
     return most
 
 
+@inlined
+def copy(values: Floats, to: Floats) -> None:
+    for entry in range(values.size):
+        to[entry] = values[entry]
+
+
 @kernel
 def search_means(
     n: Floats,
@@ -79,7 +85,7 @@ def search_means(
     lam: Floats,  # OUT
 ) -> None:
     """Run L-BFGS-B from mu for all entries together; it may stop before the optimum, as in the paper."""
-    lam[:] = mu
+    copy(mu, lam)
     gradient, before, origin, d = np.empty_like(mu), np.empty_like(mu), np.empty_like(mu), np.empty_like(mu)
     s, y, sy, state = np.empty((MEMORY, mu.size)), np.empty((MEMORY, mu.size)), np.empty(MEMORY), np.empty(14)
     f = score_loss(lam, n, rate, mu, sig, gradient)
@@ -88,8 +94,8 @@ def search_means(
         descend_along(gradient, s, y, sy, kept, theta, d)
         slope_before, f_before = dot(gradient, d), f
         step = 1.0 if iteration > 0 else min(1.0 / math.sqrt(dot(d, d)), MAX_STEP)
-        origin[:] = lam
-        before[:] = gradient
+        copy(lam, origin)
+        copy(gradient, before)
         start_line_search(f, slope_before, step, state)
         found, slope = False, slope_before
         for _ in range(MAX_TRIALS if slope_before < 0.0 else 0):
@@ -102,7 +108,9 @@ def search_means(
                 break
             step = line_search_step(step, f, slope, state)
         if not found:  # drop the curvature information; if there is none, give up
-            lam[:], gradient[:], f = origin, before, f_before
+            copy(origin, lam)
+            copy(before, gradient)
+            f = f_before
             if kept == 0:
                 return
             kept, theta = 0, 1.0

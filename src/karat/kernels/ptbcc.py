@@ -48,11 +48,12 @@ def start(
         for c in range(task_ptr[i], task_ptr[i + ONE]):
             label = cell_class[c]
             n = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
+            total = 0.0
             for s in range(n_prototypes):
                 theta[s] = 0.0
                 for k in range(n_classes):
                     theta[s] += phi[i, k] * v[label, s, k]
-            total = theta.sum()
+                total += theta[s]
             for s in range(n_prototypes):
                 share = theta[s] / total if total > 0.0 else 1.0 / n_prototypes
                 for k in range(n_classes):

@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 
 from karat.kernels.exponential import exp_buffer
 from karat.kernels.jit import ONE, ZERO, inlined, kernel
-from karat.kernels.ptbcc_votes import MAX_DIRECT_LOG_ODDS, SCRATCH, find_rows, most_votes, open_records, weigh
+from karat.kernels.ptbcc_votes import (
+    MAX_DIRECT_LOG_ODDS,
+    SCRATCH,
+    add_records,
+    find_rows,
+    most_votes,
+    open_records,
+    weigh,
+)
 
 __all__ = ["sweep"]
 
@@ -199,5 +207,5 @@ def sweep(
         count_confusions(K, D, tasks, weight, votes, share, total, confusion)
         log_norm += log_sum
         change = max(change, moved)
-    pi += record[:, len(D) :]
+    add_records(record, pi)
     return change, log_norm, entropy

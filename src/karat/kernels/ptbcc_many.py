@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 
 from karat.kernels.exponential import exp_buffer
 from karat.kernels.jit import ONE, ZERO, inlined, kernel
-from karat.kernels.ptbcc_votes import MAX_DIRECT_LOG_ODDS, SCRATCH, find_rows, log_odds, most_votes, open_records, weigh
+from karat.kernels.ptbcc_votes import (
+    MAX_DIRECT_LOG_ODDS,
+    SCRATCH,
+    add_records,
+    find_rows,
+    log_odds,
+    most_votes,
+    open_records,
+    weigh,
+)
 from karat.kernels.softmax import fill_scores, normalise, subtract_largest
 
 __all__ = ["sweep"]
@@ -116,5 +125,5 @@ def sweep(
         log_norm += log_sum
         change = max(change, moved)
         count_confusions(K, D, cells, label, row, phi[first:end], theta, total, confusion)
-    pi += record[:, len(D) :]
+    add_records(record, pi)
     return change, log_norm, entropy

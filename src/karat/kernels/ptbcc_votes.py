@@ -16,7 +16,16 @@ from karat.kernels.exponential import exp_buffer
 from karat.kernels.jit import ONE, ZERO, inlined
 from karat.kernels.softmax import LARGE
 
-__all__ = ["MAX_DIRECT_LOG_ODDS", "SCRATCH", "find_rows", "log_odds", "most_votes", "open_records", "weigh"]
+__all__ = [
+    "MAX_DIRECT_LOG_ODDS",
+    "SCRATCH",
+    "add_records",
+    "find_rows",
+    "log_odds",
+    "most_votes",
+    "open_records",
+    "weigh",
+]
 
 Floats = NDArray[np.float64]
 
@@ -186,6 +195,15 @@ def open_records(log_odds_pi: Floats) -> Floats:
         for d in range(D):
             record[j, d] = odds[j * D + d]
     return record
+
+
+@inlined
+def add_records(record: Floats, pi: Floats) -> None:
+    """Add the sums of theta to pi."""
+    W, D = pi.shape
+    for j in range(W):
+        for d in range(D):
+            pi[j, d] += record[j, D + d]
 
 
 @inlined
