@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from karat.engines.base import Engine
 from karat.engines.blocks import Block
 from karat.kernels import glad as kernels
-from karat.kernels.jit import fixed_length
 from karat.methods.base import Floats, Learned, Method, Step, start_from_shares
 from karat.methods.settings import COUNT, Allowed, Range
 
@@ -211,8 +210,8 @@ def _constant(alpha: Floats, beta: Floats, n_classes: int) -> float:
 def _posteriors(block: Block, alpha: Floats, beta: Floats) -> tuple[float, Floats]:
     tau = np.zeros(block.n_classes)
     others = _log_others(block.n_classes)
-    classes = fixed_length(block.n_classes)
-    change = kernels.posteriors(classes, *block.votes, block.gold, alpha, _scale(beta), others, block.posterior, tau)
+    votes = (block.classes, *block.votes, block.gold)
+    change = kernels.posteriors(*votes, alpha, _scale(beta), others, block.posterior, tau)
     return change, tau
 
 
