@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,11 +15,12 @@ import pytest
 import karat
 from karat.api.result import Result
 from karat.engines import blocks
-from karat.kernels import few_votes
+from karat.kernels import anchored_few, few_votes
 from karat.kernels.labels import decide
 from karat.kernels.lookup import first_rows
 from karat.kernels.sort_votes import count, renumber
 from karat.kernels.votes import agreement, outvoted, vote_shares
+from karat.methods.anchored import AnchoredVote
 from karat.votes.annotations import Annotations, Repeated
 from karat.votes.encoding import encode
 
@@ -138,6 +143,46 @@ def test_one_version_for_all_numbers_of_classes_of_few_votes(monkeypatch: pytest
     few = karat.aggregate(votes(5), method)
     monkeypatch.setattr(blocks, "MIN_UNROLLED_VOTES", 0)
     np.testing.assert_allclose(few.posterior, karat.aggregate(votes(5), method).posterior, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("precision", [np.float64, np.float32])
+@pytest.mark.parametrize("n_classes", [2, 5, 40])
+def test_the_anchored_vote_in_numpy_is_the_compiled_one(
+    monkeypatch: pytest.MonkeyPatch, n_classes: int, precision: Any
+) -> None:
+    def posterior_and_sums() -> list[Any]:
+        found = votes(n_classes)
+        (block,) = blocks.split(found, np.zeros((found.n_tasks, n_classes), precision))
+        method = AnchoredVote(max_iterations=3)
+        steps: list[Any] = [method.start(block, 0)]
+        parameters = method.begin(steps[0])
+        for _ in range(3):
+            steps.append(method.sweep(block, parameters))
+            parameters = method.expect(steps[-1], parameters)
+        return [block.posterior, *(value for step in steps for value in step)]
+
+    few = posterior_and_sums()
+    monkeypatch.setattr(anchored_few, "MAX_PAIRS", -1)
+    for one, other in zip(few, posterior_and_sums(), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-11 if precision is np.float64 else 1e-5, atol=1e-12)
+
+
+def test_the_default_compiles_nothing_for_few_votes(tmp_path: Path) -> None:
+    script = """
+from numba.core import event
+import karat
+from karat.votes.sample import VOTES
+
+class Refuse(event.Listener):
+    def on_start(self, event): raise SystemExit(f"compiled {event.data['dispatcher'].py_func}")
+    def on_end(self, event): pass
+
+event.register("numba:compile", Refuse())
+karat.aggregate(VOTES)
+"""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, check=False)
+    assert done.returncode == 0
 
 
 def test_the_version_depends_on_the_votes_of_the_block_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,27 +1,44 @@
 """One sweep of the anchored vote over a block of tasks. See karat/methods/anchored.py for the equations.
 
 Only classes with votes can be the label of a task, so the run time depends on the cells of a task and not on the
-number of classes. Tables by annotator are [W, L, K], the vote before the truth, as in kernels/confusion.py.
+number of classes. Tables by annotator are [W, L, K], the vote before the truth, as in kernels/confusion.py. Few votes
+need no compiled code (anchored_few.py).
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from karat.kernels import anchored_few
 from karat.kernels.jit import ONE, inlined, kernel
 
-__all__ = ["start", "sweep"]
+__all__ = ["start", "start_many", "sweep", "sweep_many"]
 
 Floats = NDArray[np.float64]
 
 VOTE, RIGHT, SPREAD = np.uint64(0), np.uint64(1), np.uint64(2)  # columns of the table `people`
 
 
+def start(task_ptr: Any, cell_ptr: Any, *others: Any) -> None:
+    """Count the votes and the pairs of votes that agree, see `start_many`."""
+    (anchored_few.start if _is_small(task_ptr, cell_ptr) else start_many)(task_ptr, cell_ptr, *others)
+
+
+def sweep(task_ptr: Any, cell_ptr: Any, *others: Any) -> float:
+    """Return the largest difference between q and the previous phi, see `sweep_many`."""
+    return (anchored_few.sweep if _is_small(task_ptr, cell_ptr) else sweep_many)(task_ptr, cell_ptr, *others)
+
+
+def _is_small(task_ptr: Any, cell_ptr: Any) -> bool:
+    return anchored_few.n_pairs(task_ptr, cell_ptr) <= anchored_few.MAX_PAIRS
+
+
 @kernel
-def start(
+def start_many(
     task_ptr: NDArray[np.uint64],
     cell_ptr: NDArray[np.uint64],
     cell_class: NDArray[np.uint8],
@@ -45,7 +62,7 @@ def start(
 
 
 @kernel
-def sweep(
+def sweep_many(
     task_ptr: NDArray[np.uint64],
     cell_ptr: NDArray[np.uint64],
     cell_class: NDArray[np.uint8],

@@ -24,8 +24,8 @@ WORKERS = 30.0  # until a worker must be there
 REPLACEMENT = 10.0  # for a lost worker to return, before others get its blocks
 POLL, LOOK = 0.02, 1.0  # between two checks that work is done, and that workers are connected
 
-# Workers keep the memory that a sweep frees for the next one. Dask and the C library would give it back, and every sweep
-# would cost thousands of page faults.
+# Workers keep the memory that a sweep frees for the next one. Dask and the C library would give it back, and every
+# sweep would cost thousands of page faults.
 KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(2**25), "MALLOC_TRIM_THRESHOLD_": str(2**31)}  # the largest; bytes
 QUIET = {
     "distributed.worker.profile.enabled": False,  # it samples every thread a hundred times a second
