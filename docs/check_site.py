@@ -1,7 +1,7 @@
 """Looks at the built documentation in a browser: python docs/check_site.py [SITE] [--pictures FOLDER]
 
-Every page is opened at the width of a screen and of a phone. Problems: content that is wider than the page, pictures and
-local links that lead nowhere, and Markdown that was not rendered. Needs Chromium (on Debian: apt-get install chromium).
+Every page is opened at the width of a screen and of a phone. Problems: content wider than the page, pictures and local
+links that lead nowhere, and Markdown that was not rendered. Needs Chromium (on Debian: apt-get install chromium).
 """
 
 from __future__ import annotations
