@@ -29,7 +29,7 @@ LOOK = """() => {
     pictures: [...article.querySelectorAll('img')].filter((img) => !img.naturalWidth).map((img) => img.src),
     links: [...document.querySelectorAll('a[href]')].map((link) => link.href),
     ids: [...document.querySelectorAll('[id]')].map((node) => node.id),
-    raw: prose.textContent.match(/\\*\\*\\w|\\]\\(|^\\s*\\|.*\\|\\s*$|^#{1,6} |<!--|```/gm) || [],
+    raw: prose.textContent.match(/\\*\\*\\w|\\]\\(|^\\s*\\|.*\\|\\s*$|^#{1,6} |<!--|```|\\[\\/?(?:bold|dim|italic)\\]/gm) || [],
   };
 }"""
 
