@@ -13,6 +13,7 @@ from numpydoc.docscrape import get_doc_object
 from numpydoc.validate import validate
 
 import karat
+import karat.crowdkit
 from karat.api.estimator import Estimator
 
 # Classes that users meet, and functions that the reference shows, although they are not names of `karat`.
@@ -42,6 +43,7 @@ MORE = [
     "karat.results.metrics.macro_f1",
     "karat.votes.simulation.Simulation",
 ]
+CROWDKIT = "karat.crowdkit"
 CHECKS = {
     "GL03",  # no two blank lines in a row
     "GL08",  # there is a docstring
@@ -65,6 +67,8 @@ def objects() -> Iterator[tuple[str, Any]]:
     for path in MORE:
         module, _, name = path.rpartition(".")
         yield path, getattr(import_module(module), name)
+    for name in karat.crowdkit.__all__:
+        yield f"{CROWDKIT}.{name}", getattr(karat.crowdkit, name)
 
 
 def members(owner: type) -> Iterator[tuple[str, Any]]:
@@ -72,7 +76,13 @@ def members(owner: type) -> Iterator[tuple[str, Any]]:
     for name in dir(owner):
         found = inspect.getattr_static(owner, name)
         if not name.startswith("_") and (callable(found) or isinstance(found, property | classmethod)):
-            yield name, getattr(owner, name)
+            yield name, _documented(owner, name)
+
+
+def _documented(owner: type, name: str) -> Any:
+    """Return the member; if it has no docstring, what it overrides, whose docstring `help` shows."""
+    with_docstring = (base for base in owner.__mro__ if getattr(vars(base).get(name), "__doc__", None))
+    return getattr(next(with_docstring, owner), name)
 
 
 def problems() -> Iterator[str]:
@@ -86,14 +96,16 @@ def problems() -> Iterator[str]:
 
 
 def _checks(path: str, thing: Any) -> set[str]:
-    is_made = not isinstance(thing, type) or issubclass(thing, Estimator)
-    needs_example = path not in MORE and not (isinstance(thing, type) and issubclass(thing, Exception))
+    from_crowdkit = path.startswith(CROWDKIT)
+    is_made = not isinstance(thing, type) or issubclass(thing, Estimator) or from_crowdkit
+    is_error = isinstance(thing, type) and issubclass(thing, Exception)
+    needs_example = not (path in MORE or from_crowdkit or is_error)
     return (CHECKS if is_made else NOT_MADE_BY_USERS) & (CHECKS if needs_example else NO_EXAMPLE)
 
 
 def _undocumented_fields(path: str, thing: type) -> Iterator[str]:
     """Yield the fields of a data class that its section of attributes leaves out."""
-    if not is_dataclass(thing) or issubclass(thing, Estimator):
+    if not is_dataclass(thing) or issubclass(thing, Estimator) or path.startswith(CROWDKIT):
         return
     documented = {name for entry in get_doc_object(thing)["Attributes"] for name in entry.name.split(", ")}
     public = [field.name for field in fields(thing) if not field.name.startswith("_")]

@@ -62,7 +62,7 @@ def _section(name: str, command: Any, shared: set[str]) -> str:
     panels = {param.rich_help_panel for param in command.params if param.rich_help_panel in shared}
     own = [param for param in command.params if param.rich_help_panel not in shared and param not in arguments]
     usage = " ".join(["karat", name, *map(_usage, arguments), "[OPTIONS]"])
-    words = inspect.cleandoc(command.help or "")
+    words = re.sub(r"\[bold\](.+?)\[/bold\]", r"`\1`", inspect.cleandoc(command.help or ""))
     rows = "".join(map(_row, [*arguments, *own]))
     links = ", ".join(f"[{panel}](#{_anchor(panel)})" for panel in sorted(panels))
     also = f"\nAlso the options of {links}.\n" if links else ""

@@ -24,13 +24,18 @@ def test_the_version_is_in_one_place() -> None:
     assert PROJECT["tool"]["hatch"]["version"]["path"] == "src/karat/__init__.py"
 
 
+def addresses(host: str) -> str:
+    return "".join(f'{name} = "https://{host}/{name}"\n' for name in release.ADDRESSES)
+
+
 @pytest.fixture
 def ready(tmp_path: Path) -> Path:
     """A project that can be released as 1.0."""
     (tmp_path / "src" / "karat").mkdir(parents=True)
     (tmp_path / "src" / "karat" / "__init__.py").write_text('__version__ = "1.0"\n')
     (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 1.0 (2030-01-01)\n")
-    (tmp_path / "pyproject.toml").write_text('[project.urls]\nHomepage = "https://karat.test/"\n')
+    (tmp_path / "CITATION.cff").write_text("cff-version: 1.2.0\nversion: 1.0\nlicense: Apache-2.0\n")
+    (tmp_path / "pyproject.toml").write_text("[project.urls]\n" + addresses("karat.internal"))
     return tmp_path
 
 
@@ -40,11 +45,22 @@ def test_a_ready_project_can_be_released(ready: Path) -> None:
 
 
 def test_what_prevents_a_release_is_named(ready: Path) -> None:
-    assert len(release.why_not("1.0.dev0", ready)) == 2  # no final version, and no section
+    assert len(release.why_not("1.0.dev0", ready)) == 3  # no final version, no section, cited as another
     shutil.copy(ROOT / "CHANGELOG.md", ready)
     assert "no section '## 1.0'" in release.why_not("1.0", ready)[0]
-    (ready / "pyproject.toml").write_text('[project.urls]\nHomepage = "https://karat.example/"\n')
-    assert "placeholders" in release.why_not("1.0", ready)[1]
+    (ready / "CITATION.cff").write_text("cff-version: 1.2.0\nversion: 0.9\n")
+    assert "does not say 'version: 1.0'" in release.why_not("1.0", ready)[1]
+
+
+@pytest.mark.parametrize("host", ["karat.example", "example.org", "www.example.com", "karat.invalid", "localhost"])
+def test_invented_addresses_prevent_a_release(ready: Path, host: str) -> None:
+    (ready / "pyproject.toml").write_text("[project.urls]\n" + addresses(host))
+    assert "no real address for Homepage, Documentation, Source" in release.why_not("1.0", ready)[0]
+
+
+def test_missing_addresses_prevent_a_release(ready: Path) -> None:
+    (ready / "pyproject.toml").write_text('[project.urls]\nHomepage = "https://karat.internal"\n')
+    assert "no real address for Documentation, Source, Issues, Changelog" in release.why_not("1.0", ready)[0]
 
 
 def test_a_tag_of_another_version_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

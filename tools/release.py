@@ -16,8 +16,12 @@ import tempfile
 import tomllib
 import venv
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 ROOT = Path(__file__).resolve().parents[1]
+ADDRESSES = ("Homepage", "Documentation", "Source", "Issues", "Changelog")
+RESERVED = re.compile(r"(^|\.)example(\.(com|net|org))?$|\.(test|invalid)$|^localhost$")
 BIN = "Scripts" if sys.platform == "win32" else "bin"
 
 
@@ -54,17 +58,23 @@ def version(root: Path = ROOT) -> str:
 def why_not(number: str, root: Path = ROOT) -> list[str]:
     """Return what prevents this version from being released, apart from the state of the working tree."""
     changes = (root / "CHANGELOG.md").read_text("utf-8")
-    addresses = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"].get("urls", {}).values()
+    cited = (root / "CITATION.cff").read_text("utf-8")
+    missing = missing_addresses(tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"])
     checks = {
         f"{number} is no final version; set __version__ in src/karat/__init__.py": not re.fullmatch(r"[\d.]+", number),
         f"CHANGELOG.md has no section '## {number}'": not re.search(
             rf"^## {re.escape(number)}\b", changes, re.MULTILINE
         ),
-        "project.urls in pyproject.toml are placeholders (.example); put the real addresses there": any(
-            ".example" in address for address in addresses
-        ),
+        f"CITATION.cff does not say 'version: {number}'": f"\nversion: {number}\n" not in cited,
+        f"project.urls in pyproject.toml has no real address for {', '.join(missing)}": bool(missing),
     }
     return [reason for reason, applies in checks.items() if applies]
+
+
+def missing_addresses(project: dict[str, Any]) -> list[str]:
+    """Return the names of the addresses that are not there, or on a name that is reserved for examples."""
+    given = {name: urlsplit(address).hostname or "" for name, address in project.get("urls", {}).items()}
+    return [name for name in ADDRESSES if not given.get(name) or RESERVED.search(given[name])]
 
 
 def unclean_tree() -> list[str]:

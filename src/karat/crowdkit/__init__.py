@@ -14,42 +14,11 @@ Examples
 
 from __future__ import annotations
 
-from karat.crowdkit.aggregation import (
-    GLAD,
-    KOS,
-    MACE,
-    MMSR,
-    BinaryRelevance,
-    BradleyTerry,
-    DawidSkene,
-    GoldMajorityVote,
-    MajorityVote,
-    NoisyBradleyTerry,
-    OneCoinDawidSkene,
-    Wawa,
-    ZeroBasedSkill,
-)
+from karat.crowdkit import aggregation
+from karat.crowdkit.aggregation import *  # noqa: F403
 from karat.crowdkit.metrics.data import alpha_krippendorff, consistency, uncertainty
 from karat.crowdkit.metrics.workers import accuracy_on_aggregates
 from karat.crowdkit.postprocessing import entropy_threshold
 
-__all__ = [
-    "GLAD",
-    "KOS",
-    "MACE",
-    "MMSR",
-    "BinaryRelevance",
-    "BradleyTerry",
-    "DawidSkene",
-    "GoldMajorityVote",
-    "MajorityVote",
-    "NoisyBradleyTerry",
-    "OneCoinDawidSkene",
-    "Wawa",
-    "ZeroBasedSkill",
-    "accuracy_on_aggregates",
-    "alpha_krippendorff",
-    "consistency",
-    "entropy_threshold",
-    "uncertainty",
-]
+__all__ = ["accuracy_on_aggregates", "alpha_krippendorff", "consistency", "entropy_threshold", "uncertainty"]
+__all__ += aggregation.__all__

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -10,12 +10,22 @@ from numpy.typing import NDArray
 
 from karat.engines.blas import one_blas_thread
 from karat.engines.local import LocalEngine
-from karat.errors import InputError
+from karat.errors import InputError, NotFittedError
 from karat.fitting.solve import Descent, check_memory, descend
 from karat.methods.base import Method
 from karat.votes.annotations import Annotations
 
-__all__ = ["BaseClassificationAggregator", "BasePairwiseAggregator", "ColumnError", "Votes", "encode", "run"]
+__all__ = [
+    "BaseClassificationAggregator",
+    "BasePairwiseAggregator",
+    "BaseProbabilityAggregator",
+    "BaseSkillAggregator",
+    "ColumnError",
+    "Votes",
+    "encode",
+    "encode_some",
+    "run",
+]
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -30,11 +40,11 @@ class ColumnError(InputError, KeyError):
 
 
 class BaseClassificationAggregator:
-    """Base class of the aggregators that give each task one label."""
+    """Base class of the aggregators that find the label of every task."""
 
     labels_: Any
 
-    def fit(self, data: Any) -> Any:
+    def fit(self, data: Any) -> Self:
         """Fit to votes.
 
         Parameters
@@ -44,33 +54,121 @@ class BaseClassificationAggregator:
 
         Returns
         -------
-        BaseClassificationAggregator
-            This object.
+        self
+            The fitted aggregator.
         """
         raise NotImplementedError
 
-    def fit_predict(self, data: Any, *known: Any, **others: Any) -> Any:
+    def fit_predict(self, data: Any, *args: Any, **kwargs: Any) -> Any:
         """Fit to votes and return the label of every task.
 
         Parameters
         ----------
         data : pandas.DataFrame
             The votes, with the columns task, worker and label.
-        *known : object
+        *args, **kwargs : object
             Further arguments of `fit`.
-        **others : object
-            Further arguments of `fit`, by name.
 
         Returns
         -------
         pandas.Series
             The attribute `labels_`.
         """
-        return self.fit(data, *known, **others).labels_
+        return self.fit(data, *args, **kwargs).labels_
+
+
+class BaseProbabilityAggregator(BaseClassificationAggregator):
+    """Base class of the aggregators that also find the probability of every label."""
+
+    probas_: Any
+
+    def fit_predict_proba(self, data: Any, *args: Any, **kwargs: Any) -> Any:
+        """Fit to votes and return the probability of every label of every task.
+
+        Parameters
+        ----------
+        data : pandas.DataFrame
+            The votes, with the columns task, worker and label.
+        *args, **kwargs : object
+            Further arguments of `fit`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The attribute `probas_`.
+        """
+        return self.fit(data, *args, **kwargs).probas_
+
+
+class BaseSkillAggregator(BaseClassificationAggregator):
+    """Base class of weighted votes: `fit` finds the skills of the workers, `predict` votes with them."""
+
+    skills_: Any
+
+    def predict(self, data: Any) -> Any:
+        """Return the label of every task, from votes weighted by the skills that `fit` found.
+
+        Parameters
+        ----------
+        data : pandas.DataFrame
+            The votes, with the columns task, worker and label.
+
+        Returns
+        -------
+        pandas.Series
+            The attribute `labels_`.
+        """
+        return self._apply(data).labels_
+
+    def fit_predict(self, data: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.fit(data, *args, **kwargs).predict(data)
+
+    def _apply(self, data: Any) -> Self:
+        """Vote with the skills, and keep what was found."""
+        if not hasattr(self, "skills_"):
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(data) first")
+        self._vote(data)
+        return self
+
+    def _vote(self, data: Any) -> None:
+        raise NotImplementedError
 
 
 class BasePairwiseAggregator:
-    """Base class of the aggregators of comparisons."""
+    """Base class of the aggregators that find the score of every item from comparisons."""
+
+    scores_: Any
+
+    def fit(self, data: Any) -> Self:
+        """Fit to comparisons.
+
+        Parameters
+        ----------
+        data : pandas.DataFrame
+            The comparisons, with the columns left, right and label; the label is the item that won.
+            `NoisyBradleyTerry` also needs the column worker.
+
+        Returns
+        -------
+        self
+            The fitted aggregator.
+        """
+        raise NotImplementedError
+
+    def fit_predict(self, data: Any) -> Any:
+        """Fit to comparisons and return the score of every item.
+
+        Parameters
+        ----------
+        data : pandas.DataFrame
+            The comparisons, as in `fit`.
+
+        Returns
+        -------
+        pandas.Series
+            The attribute `scores_`.
+        """
+        return self.fit(data).scores_
 
 
 class Votes(NamedTuple):
@@ -123,6 +221,14 @@ def encode(data: Any, *, sort: bool = False) -> Votes:
     coded = [_codes(data[column], sort) for column in ("task", "worker", "label")]
     (task, tasks), (worker, workers), (label, labels) = coded
     return Votes(task, worker, label, tasks, workers, labels)
+
+
+def encode_some(data: Any, *, sort: bool = False) -> Votes:
+    """Return the votes like `encode`, and raise an error if there are none."""
+    votes = encode(data, sort=sort)
+    if not len(votes.tasks):
+        raise InputError("there are no votes")
+    return votes
 
 
 def _codes(column: Any, sort: bool) -> tuple[Codes, Any]:

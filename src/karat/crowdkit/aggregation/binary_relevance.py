@@ -15,8 +15,10 @@ __all__ = ["BinaryRelevance"]
 
 
 @dataclass(eq=False)
-class BinaryRelevance:
+class BinaryRelevance(BaseClassificationAggregator):
     """Several labels per task: for each label, an aggregator decides which tasks have it.
+
+    In the column label of the votes, each entry is a list of labels.
 
     Parameters
     ----------
@@ -37,18 +39,6 @@ class BinaryRelevance:
         )
 
     def fit(self, data: Any) -> Self:
-        """Fit to votes.
-
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The votes, with the columns task, worker and label; each label is a list of labels.
-
-        Returns
-        -------
-        BinaryRelevance
-            This object.
-        """
         check_columns(data, ("task", "worker", "label"))
         if not len(data):
             self.labels_ = pd.Series(dtype=float, name="agg_label")
@@ -60,21 +50,6 @@ class BinaryRelevance:
                 chosen[task].append(label)
         self.labels_ = pd.Series(list(chosen.values()), index=tasks, name="agg_label")
         return self
-
-    def fit_predict(self, data: Any) -> Any:
-        """Fit to votes and return the labels of every task.
-
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The votes, with the columns task, worker and label; each label is a list of labels.
-
-        Returns
-        -------
-        pandas.Series
-            The attribute `labels_`.
-        """
-        return self.fit(data).labels_
 
     def _tasks_with(self, data: Any, label: Any) -> Any:
         """Return the tasks that have the label."""

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from karat.api import dawid_skene
-from karat.crowdkit.aggregation.base import MISSING, BaseClassificationAggregator, Codes, Floats, Votes, encode, run
+from karat.crowdkit.aggregation.base import MISSING, BaseProbabilityAggregator, Codes, Floats, Votes, encode, run
 from karat.errors import InputError
 from karat.methods import ds
 
@@ -66,7 +66,7 @@ def one_coin_skill(n: Floats) -> Floats:
 
 
 @dataclass(eq=False)
-class DawidSkene(BaseClassificationAggregator):
+class DawidSkene(BaseProbabilityAggregator):
     """Dawid-Skene: every worker has a confusion matrix, found by expectation maximisation.
 
     Parameters
@@ -132,25 +132,6 @@ class DawidSkene(BaseClassificationAggregator):
         self.probas_, self.labels_ = votes.frame(probas), votes.decide(probas)
         self.loss_history_ = [step.bound for step in descent.steps]
         return self
-
-    def fit_predict_proba(self, data: Any, true_labels: Any = None, initial_error: Any = None) -> Any:
-        """Fit to votes and return the probability of every label.
-
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The votes, with the columns task, worker and label.
-        true_labels : pandas.Series, optional
-            Known truths, indexed by task.
-        initial_error : pandas.DataFrame, optional
-            Known errors, indexed by worker and label, with a column per true label.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The attribute `probas_`.
-        """
-        return self.fit(data, true_labels, initial_error).probas_
 
     def _method(self) -> _Method:
         strategy = self.initial_error_strategy
@@ -219,21 +200,6 @@ class OneCoinDawidSkene(DawidSkene):
             This object.
         """
         return super().fit(data)
-
-    def fit_predict_proba(self, data: Any) -> Any:  # type: ignore[override]
-        """Fit to votes and return the probability of every label.
-
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The votes, with the columns task, worker and label.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The attribute `probas_`.
-        """
-        return self.fit(data).probas_
 
     def _method(self) -> _Method:
         return _OneCoinMethod(1, self.tol)

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from karat.crowdkit.aggregation.base import BaseClassificationAggregator, Floats, Votes, encode, run
+from karat.crowdkit.aggregation.base import BaseProbabilityAggregator, Floats, Votes, encode_some, run
 from karat.engines.base import Engine
 from karat.engines.blocks import Block
 from karat.errors import InputError
@@ -61,7 +61,7 @@ class _Method(glad.GLAD):
 
 
 @dataclass(eq=False)
-class GLAD(BaseClassificationAggregator):
+class GLAD(BaseProbabilityAggregator):
     """GLAD: every worker has an ability, every task a difficulty; all wrong votes are equally likely.
 
     Parameters
@@ -107,21 +107,7 @@ class GLAD(BaseClassificationAggregator):
     m_step_tol: float = 0.01
 
     def fit(self, data: Any) -> Self:
-        """Fit to votes.
-
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The votes, with the columns task, worker and label.
-
-        Returns
-        -------
-        GLAD
-            This object.
-        """
-        votes = encode(data)
-        if not len(votes.tasks):
-            raise InputError("there are no votes")
+        votes = encode_some(data)
         method = self._method(votes)
         descent, probas, _ = run(method, votes.annotations(), self.n_iter)
         n_rows = len(data) * len(votes.labels)
@@ -131,21 +117,6 @@ class GLAD(BaseClassificationAggregator):
         self.probas_ = votes.frame(probas, "variable").iloc[:, ordered].sort_index()
         self.labels_ = _most_probable(self.probas_)
         return self
-
-    def fit_predict_proba(self, data: Any) -> Any:
-        """Fit to votes and return the probability of every label.
-
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The votes, with the columns task, worker and label.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The attribute `probas_`.
-        """
-        return self.fit(data).probas_
 
     def _method(self, votes: Votes) -> _Method:
         method = _Method(

@@ -42,23 +42,6 @@ class KOS(BaseClassificationAggregator):
     random_state: int = 0
 
     def fit(self, data: Any) -> Self:
-        """Fit to votes.
-
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The votes, with the columns task, worker and label.
-
-        Returns
-        -------
-        KOS
-            This object.
-
-        Raises
-        ------
-        InputError
-            If there are not two classes.
-        """
         votes = encode(data)
         if not len(votes.tasks):
             self.labels_ = pd.Series([], dtype="O", name="agg_label")

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from karat.crowdkit.aggregation.base import BaseClassificationAggregator, Floats, encode, run
+from karat.crowdkit.aggregation.base import BaseProbabilityAggregator, Codes, Floats, Votes, encode_some, run
 from karat.engines.blocks import Block
 from karat.errors import InputError
 from karat.methods.base import Learned, Method
@@ -88,50 +87,57 @@ def _digamma_shares(counts: Floats, prior: Any) -> Floats:
     return np.asarray(np.exp(digamma(counts) - digamma(counts.sum(axis=1, keepdims=True))))
 
 
-def _sizes(pointers: Any) -> NDArray[np.int64]:
-    return np.asarray(np.diff(pointers.astype(np.int64)), np.int64)
-
-
 def _expect_votes(block: Block, parameters: Parameters) -> Statistics:
-    """Run the E step on a block."""
-    cells = np.repeat(np.arange(block.n_tasks), _sizes(block.task_ptr))
-    begin, end = int(block.task_ptr[0]), int(block.task_ptr[-1])
-    sizes = _sizes(block.cell_ptr[begin : end + 1])
-    votes = slice(int(block.cell_ptr[begin]), int(block.cell_ptr[end]))
-    task, worker = np.repeat(cells, sizes), block.annotator[votes].astype(np.int64)
-    label = np.repeat(block.cell_class[begin:end].astype(np.int64), sizes)
+    """Run the E step on a block: the posterior of its tasks, then the expected number of spam votes."""
+    task, worker, label = _votes_of(block)
     spam = parameters.known[worker, 0] * parameters.strategy[worker, label]
     right = spam + parameters.known[worker, 1]
     score = np.zeros_like(block.posterior)
     np.add.at(score, task, np.log(spam)[:, None])
     np.add.at(score, (task, label), np.log(right) - np.log(spam))
-    largest = score.max(axis=1, keepdims=True)
-    weight = np.exp(score - largest)
-    total = weight.sum(axis=1, keepdims=True)
-    block.posterior[:] = weight / total
+    evidence = _normalise(score, block.posterior)
     agrees = block.posterior[task, label]
     spammed = agrees * spam / right + (1 - agrees)
     known, strategy = np.zeros_like(parameters.known), np.zeros_like(parameters.strategy)
     np.add.at(known, worker, np.column_stack([spammed, 1 - spammed]))
     np.add.at(strategy, (worker, label), spammed)
-    evidence = float((largest + np.log(total) - np.log(block.n_classes)).sum())
     return Statistics(0.0, known, strategy, evidence)
 
 
+def _votes_of(block: Block) -> tuple[Codes, Codes, Codes]:
+    """Return the task, the worker and the label of every vote of a block."""
+    begin, end = int(block.task_ptr[0]), int(block.task_ptr[-1])
+    ends = block.cell_ptr[begin : end + 1].astype(np.int64)
+    sizes = ends[1:] - ends[:-1]
+    cell_task = np.repeat(np.arange(block.n_tasks), (block.task_ptr[1:] - block.task_ptr[:-1]).astype(np.int64))
+    cell_class = block.cell_class[begin:end].astype(np.int64)
+    worker = block.annotator[ends[0] : ends[-1]].astype(np.int64)
+    return np.repeat(cell_task, sizes), worker, np.repeat(cell_class, sizes)
+
+
+def _normalise(score: Floats, posterior: Floats) -> float:
+    """Write the posterior of logarithmic scores, and return the log-likelihood; the classes are equally frequent."""
+    largest = score.max(axis=1, keepdims=True)
+    weight = np.exp(score - largest)
+    total = weight.sum(axis=1, keepdims=True)
+    posterior[:] = weight / total
+    return float((largest + np.log(total) - np.log(score.shape[1])).sum())
+
+
 @dataclass(eq=False)
-class MACE(BaseClassificationAggregator):
+class MACE(BaseProbabilityAggregator):
     """MACE: every worker sometimes knows the truth and sometimes votes by a fixed distribution.
 
     Parameters
     ----------
     n_restarts : int, default 10
-        Has no effect: all restarts begin with the same random numbers, in crowd-kit too.
+        Has no effect: in crowd-kit, all restarts begin with the same random numbers.
     n_iter : int, default 50
         The number of iterations.
     method : {"vb", "em"}, default "vb"
         Variational Bayes, or expectation maximisation.
     smoothing : float, default 0.1
-        Has no effect, in crowd-kit neither: 0.01 divided by the number of classes is added to the counts ("em").
+        Has no effect, as in crowd-kit: 0.01 divided by the number of classes is added to the counts ("em").
     default_noise : float, default 0.5
         The first parameters are drawn between 1 and 2 + `default_noise`, and divided by their sum.
     alpha, beta : float, default 0.5
@@ -164,50 +170,22 @@ class MACE(BaseClassificationAggregator):
     verbose: int = 0
 
     def fit(self, data: Any) -> Self:
-        """Fit to votes.
-
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The votes, with the columns task, worker and label.
-
-        Returns
-        -------
-        MACE
-            This object.
-        """
-        votes = encode(data)
-        if not len(votes.tasks):
-            raise InputError("there are no votes")
+        votes = encode_some(data)
         if self.method not in ("vb", "em"):
             raise InputError(f'method must be "vb" or "em", not {self.method!r}')
-        self.smoothing_ = SMOOTHING / len(votes.labels)
-        if self.method == "vb":
-            self.theta_priors_ = np.tile([self.alpha, self.beta], (len(votes.workers), 1))
-            self.strategy_priors_ = np.full((len(votes.workers), len(votes.labels)), STRATEGY_PRIOR)
-        descent, _, engine = run(self._method(len(votes.workers), len(votes.labels)), votes.annotations(), self.n_iter)
+        descent, _, engine = run(self._method(votes), votes.annotations(), self.n_iter)
         self.spamming_, self.thetas_ = descent.parameters
         engine.sum(descent.method.sweep, descent.parameters)
         probas = engine.gather()
         self.probas_, self.labels_ = votes.frame(probas, None), votes.decide(probas)
         return self
 
-    def fit_predict_proba(self, data: Any) -> Any:
-        """Fit to votes and return the probability of every label.
-
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The votes, with the columns task, worker and label.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The attribute `probas_`.
-        """
-        return self.fit(data).probas_
-
-    def _method(self, n_workers: int, n_labels: int) -> _Method:
+    def _method(self, votes: Votes) -> _Method:
+        n_workers, n_labels = len(votes.workers), len(votes.labels)
+        self.smoothing_ = SMOOTHING / n_labels
+        if self.method == "vb":
+            self.theta_priors_ = np.tile([self.alpha, self.beta], (n_workers, 1))
+            self.strategy_priors_ = np.full((n_workers, n_labels), STRATEGY_PRIOR)
         method = _Method(max_iterations=1, variational=self.method == "vb")
         method.first = Parameters(self._draw(n_workers, 2), self._draw(n_workers, n_labels))
         method.smoothing, method.beta_prior = self.smoothing_, (self.alpha, self.beta)

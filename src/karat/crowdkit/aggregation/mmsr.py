@@ -13,9 +13,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.crowdkit.aggregation.base import BaseClassificationAggregator, Floats, Votes, encode
+from karat.crowdkit.aggregation.base import BaseSkillAggregator, Floats, Votes, encode
 from karat.crowdkit.aggregation.weighted import shares, weighted_scores
-from karat.errors import InputError, NotFittedError
+from karat.errors import InputError
 
 __all__ = ["MMSR"]
 
@@ -24,8 +24,10 @@ TINY = 1e-300  # instead of a division by 0
 
 
 @dataclass(eq=False)
-class MMSR(BaseClassificationAggregator):
+class MMSR(BaseSkillAggregator):
     """M-MSR: skills by robust completion of the rank-one matrix of agreements, then a weighted vote.
+
+    It needs at least two classes.
 
     Parameters
     ----------
@@ -53,23 +55,6 @@ class MMSR(BaseClassificationAggregator):
     random_state: int | None = 0
 
     def fit(self, data: Any) -> Self:
-        """Find the skills of the workers.
-
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The votes, with the columns task, worker and label.
-
-        Returns
-        -------
-        MMSR
-            This object.
-
-        Raises
-        ------
-        InputError
-            If there are fewer than two classes.
-        """
         votes = encode(data)
         n_classes = len(votes.labels)
         if n_classes < 2:
@@ -81,21 +66,6 @@ class MMSR(BaseClassificationAggregator):
         accuracy = skill * (n_classes - 1) / n_classes + 1 / n_classes
         self.skills_ = votes.of_workers(np.log(accuracy * (n_classes - 1) / (1 - accuracy)), "skill")
         return self
-
-    def predict(self, data: Any) -> Any:
-        """Return the label of every task, with the skills that `fit` found.
-
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The votes, with the columns task, worker and label.
-
-        Returns
-        -------
-        pandas.Series
-            The attribute `labels_`.
-        """
-        return self._apply(data).labels_
 
     def predict_score(self, data: Any) -> Any:
         """Return the scores of the labels of every task, with the skills that `fit` found.
@@ -112,21 +82,6 @@ class MMSR(BaseClassificationAggregator):
         """
         return self._apply(data).scores_
 
-    def fit_predict(self, data: Any) -> Any:
-        """Fit to votes and return the label of every task.
-
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The votes, with the columns task, worker and label.
-
-        Returns
-        -------
-        pandas.Series
-            The attribute `labels_`.
-        """
-        return self.fit(data).predict(data)
-
     def fit_predict_score(self, data: Any) -> Any:
         """Fit to votes and return the scores of the labels of every task.
 
@@ -142,13 +97,10 @@ class MMSR(BaseClassificationAggregator):
         """
         return self.fit(data).predict_score(data)
 
-    def _apply(self, data: Any) -> Self:
-        if not hasattr(self, "skills_"):
-            raise NotFittedError("this MMSR is not fitted yet; call fit(data) first")
+    def _vote(self, data: Any) -> None:
         votes = encode(data, sort=True)
         scores = shares(weighted_scores(votes, data["worker"].map(self.skills_).to_numpy(dtype=np.float64)))
         self.labels_, self.scores_ = votes.decide(scores), votes.frame(scores)
-        return self
 
     def _complete(self, size: Floats, seen: NDArray[np.bool_]) -> Floats:
         """[W] Return vectors u = v with size ~ u v', robust against `trimmed` bad entries on each side of a row."""

@@ -74,18 +74,6 @@ class BradleyTerry(BasePairwiseAggregator):
     tol: float = 1e-5
 
     def fit(self, data: Any) -> Self:
-        """Fit to comparisons.
-
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The comparisons, with the columns left, right and label; the label is the item that won.
-
-        Returns
-        -------
-        BradleyTerry
-            This object.
-        """
         pairs, self.loss_history_ = _read(data), []
         n = len(pairs.items)
         p = np.full(n, 1 / n) if n else np.zeros(0)
@@ -97,21 +85,6 @@ class BradleyTerry(BasePairwiseAggregator):
                 break
         self.scores_ = pd.Series(p, index=pairs.items if n else None, name="agg_score")
         return self
-
-    def fit_predict(self, data: Any) -> Any:
-        """Fit to comparisons and return the strength of every item.
-
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The comparisons, with the columns left, right and label; the label is the item that won.
-
-        Returns
-        -------
-        pandas.Series
-            The attribute `scores_`.
-        """
-        return self.fit(data).scores_
 
 
 def _step(pairs: Comparisons, wins: Floats, p: Floats) -> Floats:
@@ -163,71 +136,62 @@ class NoisyBradleyTerry(BasePairwiseAggregator):
     random_state: int = 0
 
     def fit(self, data: Any) -> Self:
-        """Fit to comparisons.
-
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The comparisons, with the columns worker, left, right and label; the label is the item that won.
-
-        Returns
-        -------
-        NoisyBradleyTerry
-            This object.
-        """
-        from scipy.optimize import minimize
         from scipy.special import expit
 
         check_columns(data, ("worker", "left", "right", "label"))
         pairs = _read(data)
         worker, workers = pd.factorize(data["worker"])
         n, w = len(pairs.items), len(workers)
-        x = np.random.RandomState(self.random_state).rand(1 + n + 2 * w)
-        if n:
-            terms = (pairs, worker, n, w, self.regularization_ratio)
-            options = {"maxiter": self.n_iter, "ftol": self.tol}
-            x = minimize(_noisy_loss, x, args=terms, jac=True, method="L-BFGS-B", options=options).x
-        scores, biases, skills = np.split(expit(x[1:]), [n, n + w])
+        scores, biases, skills = np.split(expit(self._minimise(pairs, worker, w)[1:]), [n, n + w])
         self.scores_ = pd.Series(scores, index=pd.Index(pairs.items, name="label") if n else None, name="agg_score")
         self.biases_ = pd.Series(biases, index=workers if n else None, name="bias")
         self.skills_ = pd.Series(skills, index=workers if n else None, name="skill")
         return self
 
-    def fit_predict(self, data: Any) -> Any:
-        """Fit to comparisons and return the score of every item.
+    def _minimise(self, pairs: Comparisons, worker: Codes, n_workers: int) -> Floats:
+        """Return the log-odds of the imaginary item, of the items, and of the biases and skills of the workers."""
+        from scipy.optimize import minimize
 
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The comparisons, with the columns worker, left, right and label; the label is the item that won.
-
-        Returns
-        -------
-        pandas.Series
-            The attribute `scores_`.
-        """
-        return self.fit(data).scores_
+        x = np.random.RandomState(self.random_state).rand(1 + len(pairs.items) + 2 * n_workers)
+        if not len(pairs.items):
+            return x
+        terms, options = (pairs, worker, self.regularization_ratio), {"maxiter": self.n_iter, "ftol": self.tol}
+        return np.asarray(minimize(_objective, x, args=terms, jac=True, method="L-BFGS-B", options=options).x)
 
 
-def _noisy_loss(x: Floats, pairs: Comparisons, worker: Codes, n: int, w: int, ratio: float) -> tuple[float, Floats]:
-    """Return the negative log-likelihood, regularised, and its gradient.
+def _objective(x: Floats, pairs: Comparisons, worker: Codes, ratio: float) -> tuple[float, Floats]:
+    """Return the regularised loss and its gradient."""
+    n_items = len(pairs.items)
+    n_workers = (len(x) - 1 - n_items) // 2
+    reference, item, bias, skill = np.split(x, [1, 1 + n_items, 1 + n_items + n_workers])
+    loss, of_item, of_bias, of_skill = _noisy_loss(pairs, worker, item, bias, skill)
+    penalty, of_distance = _penalty(item - reference, ratio)
+    return loss + penalty, np.concatenate([[-of_distance.sum()], of_item + of_distance, of_bias, of_skill])
 
-    x: the imaginary item, the items, the biases and the skills of the workers, all as log-odds.
-    """
+
+def _noisy_loss(
+    pairs: Comparisons, worker: Codes, item: Floats, bias: Floats, skill: Floats
+) -> tuple[float, Floats, Floats, Floats]:
+    """Return the negative log-likelihood, and its gradients with respect to items, biases and skills (log-odds)."""
+    from scipy.special import expit
+
+    side, skilled = np.where(pairs.left_won, 1.0, -1.0), expit(skill)[worker]
+    better, chosen = expit(item[pairs.winner] - item[pairs.loser]), expit(side * bias[worker])
+    probability = skilled * better + (1 - skilled) * chosen
+    slope = skilled * better * (1 - better) / probability
+    of_item = _sums(pairs.loser, slope, len(item)) - _sums(pairs.winner, slope, len(item))
+    of_bias = _sums(worker, side * (1 - skilled) * chosen * (1 - chosen) / probability, len(bias))
+    of_skill = _sums(worker, skilled * (1 - skilled) * (better - chosen) / probability, len(skill))
+    return float(-np.log(probability).sum()), of_item, -of_bias, -of_skill
+
+
+def _sums(group: Codes, values: Floats, n_groups: int) -> Floats:
+    return np.asarray(np.bincount(group, values, n_groups), np.float64)
+
+
+def _penalty(ahead: Floats, ratio: float) -> tuple[float, Floats]:
+    """Return the loss of one victory and one defeat of each item against the imaginary item, and its gradient."""
     from scipy.special import expit, log_expit
 
-    item, bias, skill = x[1 : 1 + n], x[1 + n : 1 + n + w][worker], expit(x[1 + n + w :])[worker]
-    side = np.where(pairs.left_won, 1.0, -1.0)
-    better = expit(item[pairs.winner] - item[pairs.loser])
-    chosen = expit(side * bias)
-    probability = skill * better + (1 - skill) * chosen
-    slope = skill * better * (1 - better) / probability
-    from_reference = item - x[0]
-    drift = 1 - 2 * expit(from_reference)
-    gradient = np.zeros_like(x)
-    gradient[1 : 1 + n] = np.bincount(pairs.loser, slope, n) - np.bincount(pairs.winner, slope, n) - ratio * drift
-    gradient[0] = ratio * drift.sum()
-    gradient[1 + n : 1 + n + w] = -np.bincount(worker, side * (1 - skill) * chosen * (1 - chosen) / probability, w)
-    gradient[1 + n + w :] = -np.bincount(worker, skill * (1 - skill) * (better - chosen) / probability, w)
-    balance = (log_expit(from_reference) + log_expit(-from_reference)).sum()
-    return float(-np.log(probability).sum() - ratio * balance), gradient
+    loss = -ratio * (log_expit(ahead) + log_expit(-ahead)).sum()
+    return float(loss), ratio * (2 * expit(ahead) - 1)

@@ -8,9 +8,17 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from karat.crowdkit.aggregation.base import BaseClassificationAggregator, Floats, Votes, check_columns, encode
+from karat.crowdkit.aggregation.base import (
+    BaseProbabilityAggregator,
+    BaseSkillAggregator,
+    Floats,
+    Votes,
+    check_columns,
+    encode,
+    encode_some,
+)
 from karat.crowdkit.aggregation.utils import get_accuracy
-from karat.errors import InputError, NotFittedError
+from karat.errors import InputError
 
 __all__ = ["GoldMajorityVote", "MajorityVote", "Wawa", "ZeroBasedSkill"]
 
@@ -35,30 +43,11 @@ def shares(scores: Floats) -> Floats:
         return np.asarray(scores / scores.sum(axis=1, keepdims=True))
 
 
-class _Skilled(BaseClassificationAggregator):
-    """Base class of votes that are weighted by skills which `fit` learns."""
-
-    labels_: Any
-    probas_: Any
-    skills_: Any
-
-    def predict(self, data: Any) -> Any:
-        """Return the label of every task, with the skills that `fit` found.
-
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The votes, with the columns task, worker and label.
-
-        Returns
-        -------
-        pandas.Series
-            The attribute `labels_`.
-        """
-        return self._apply(data).labels_
+class _SkilledVote(BaseSkillAggregator, BaseProbabilityAggregator):
+    """Base class of the weighted votes whose probabilities are those of a weighted `MajorityVote`."""
 
     def predict_proba(self, data: Any) -> Any:
-        """Return the shares of the labels of every task, with the skills that `fit` found.
+        """Return the share of every label, from votes weighted by the skills that `fit` found.
 
         Parameters
         ----------
@@ -72,54 +61,16 @@ class _Skilled(BaseClassificationAggregator):
         """
         return self._apply(data).probas_
 
-    def fit_predict(self, data: Any, *known: Any, **others: Any) -> Any:
-        """Fit to votes and return the label of every task.
+    def fit_predict_proba(self, data: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.fit(data, *args, **kwargs).predict_proba(data)
 
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The votes, with the columns task, worker and label.
-        *known : object
-            Further arguments of `fit`.
-        **others : object
-            Further arguments of `fit`, by name.
-
-        Returns
-        -------
-        pandas.Series
-            The attribute `labels_`.
-        """
-        return self.fit(data, *known, **others).predict(data)
-
-    def fit_predict_proba(self, data: Any, *known: Any, **others: Any) -> Any:
-        """Fit to votes and return the shares of the labels of every task.
-
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The votes, with the columns task, worker and label.
-        *known : object
-            Further arguments of `fit`.
-        **others : object
-            Further arguments of `fit`, by name.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The attribute `probas_`.
-        """
-        return self.fit(data, *known, **others).predict_proba(data)
-
-    def _apply(self, data: Any) -> Self:
-        if not hasattr(self, "skills_"):
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(data) first")
+    def _vote(self, data: Any) -> None:
         vote = MajorityVote().fit(data, self.skills_)
         self.labels_, self.probas_ = vote.labels_, vote.probas_
-        return self
 
 
 @dataclass(eq=False)
-class MajorityVote(BaseClassificationAggregator):
+class MajorityVote(BaseProbabilityAggregator):
     """Majority vote, optionally weighted by the skills of the workers.
 
     Parameters
@@ -174,46 +125,39 @@ class MajorityVote(BaseClassificationAggregator):
         self.skills_ = get_accuracy(data, self.labels_, by="worker").rename("skill")
         return self
 
-    def fit_predict_proba(self, data: Any, skills: Any = None) -> Any:
-        """Fit to votes and return the share of every label.
-
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The votes, with the columns task, worker and label.
-        skills : pandas.Series, optional
-            The skill of each worker. By default all have the same.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The attribute `probas_`.
-        """
-        return self.fit(data, skills).probas_
-
     def _with_skills(self, data: Any, skills: Any) -> tuple[Any, Any]:
         """Return the votes that count, and the weight of each."""
         if self.on_missing_skill not in MISSING_SKILL:
             raise InputError(f'on_missing_skill must be "error", "ignore" or "value", not {self.on_missing_skill!r}')
         weights = data["worker"].map(skills)
-        lost = weights.isna()
         if self.on_missing_skill == "value":
             if self.default_skill is None:
                 raise InputError('on_missing_skill="value" needs a default_skill')
             weights = weights.fillna(self.default_skill)
         elif self.on_missing_skill == "ignore":
-            left_out = ~data["task"].isin(data["task"][~lost])
-            if left_out.any():
-                name = data["task"][left_out].iloc[0]
-                raise InputError(f"nobody who voted on task {name!r} has a skill; give one of them a skill")
-            data, weights = data[~lost], weights[~lost]
-        elif lost.any():
-            name = data["worker"][lost].iloc[0]
-            raise InputError(
-                f"there is no skill for worker {name!r} ({lost.sum():,} votes have none); give it, "
-                'or choose on_missing_skill="ignore" or "value"'
-            )
+            data, weights = _without_unskilled(data, weights)
+        else:
+            _check_skills(data, weights.isna())
         return data, weights.to_numpy(dtype=np.float64)
+
+
+def _without_unskilled(data: Any, weights: Any) -> tuple[Any, Any]:
+    """Leave out the votes without a weight; every task must keep a vote."""
+    known = weights.notna()
+    left_out = ~data["task"].isin(data["task"][known])
+    if left_out.any():
+        name = data["task"][left_out].iloc[0]
+        raise InputError(f"nobody who voted on task {name!r} has a skill; give one of them a skill")
+    return data[known], weights[known]
+
+
+def _check_skills(data: Any, lost: Any) -> None:
+    if lost.any():
+        name = data["worker"][lost].iloc[0]
+        raise InputError(
+            f"there is no skill for worker {name!r} ({lost.sum():,} votes have none); give it, "
+            'or choose on_missing_skill="ignore" or "value"'
+        )
 
 
 def _decide(votes: Votes, probas: Floats) -> Any:
@@ -222,7 +166,8 @@ def _decide(votes: Votes, probas: Floats) -> Any:
     return votes.decide(probas)
 
 
-class Wawa(_Skilled):
+@dataclass(eq=False)
+class Wawa(_SkilledVote):
     """Worker agreement with aggregate: a majority vote, then a vote weighted by the agreement with it.
 
     Attributes
@@ -235,27 +180,13 @@ class Wawa(_Skilled):
         The share of each worker's votes that equal the majority.
     """
 
-    def __repr__(self) -> str:
-        return "Wawa()"
-
     def fit(self, data: Any) -> Self:
-        """Find the skills of the workers.
-
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The votes, with the columns task, worker and label.
-
-        Returns
-        -------
-        Wawa
-            This object.
-        """
         self.skills_ = MajorityVote().fit(data).skills_
         return self
 
 
-class GoldMajorityVote(_Skilled):
+@dataclass(eq=False)
+class GoldMajorityVote(_SkilledVote):
     """A vote weighted by the accuracy of each worker on tasks whose truth is known.
 
     Attributes
@@ -267,9 +198,6 @@ class GoldMajorityVote(_Skilled):
     skills_ : pandas.Series
         The share of each worker's votes that equal the known truth.
     """
-
-    def __repr__(self) -> str:
-        return "GoldMajorityVote()"
 
     def fit(self, data: Any, true_labels: Any) -> Self:  # type: ignore[override]
         """Find the skills of the workers.
@@ -291,7 +219,7 @@ class GoldMajorityVote(_Skilled):
 
 
 @dataclass(eq=False)
-class ZeroBasedSkill(_Skilled):
+class ZeroBasedSkill(_SkilledVote):
     """A vote weighted by skills that move, step by step, towards the agreement with the vote.
 
     Parameters
@@ -305,7 +233,7 @@ class ZeroBasedSkill(_Skilled):
     lr_reduce_factor : float, default 0.5
         The factor by which it is reduced.
     eps : float, default 1e-5
-        Is added to the first skills. It ends nothing early, in crowd-kit neither.
+        Added to the first skills. As in crowd-kit, it is no stopping rule.
 
     Attributes
     ----------
@@ -324,21 +252,7 @@ class ZeroBasedSkill(_Skilled):
     eps: float = 1e-5
 
     def fit(self, data: Any) -> Self:
-        """Find the skills of the workers.
-
-        Parameters
-        ----------
-        data : pandas.DataFrame
-            The votes, with the columns task, worker and label.
-
-        Returns
-        -------
-        ZeroBasedSkill
-            This object.
-        """
-        votes = encode(data, sort=True)
-        if not len(votes.tasks):
-            raise InputError("there are no votes")
+        votes = encode_some(data, sort=True)
         skills = np.full(len(votes.workers), 1 / len(votes.labels) + self.eps)
         rate = self.lr_init
         for step in range(1, self.n_iter + 1):

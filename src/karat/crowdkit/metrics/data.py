@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from karat.crowdkit.aggregation.base import encode
+from karat.crowdkit.aggregation.base import Floats, Votes, encode
 from karat.crowdkit.aggregation.utils import normalize_rows
 from karat.crowdkit.aggregation.weighted import MajorityVote, weighted_scores
 from karat.errors import InputError
@@ -42,15 +42,24 @@ def consistency(answers: Any, workers_skills: Any = None, aggregator: Any = None
             raise InputError(f"{type(aggregator).__name__} has no skills_; give workers_skills")
         workers_skills = aggregator.skills_
     votes = encode(answers)
-    skill = answers["worker"].map(workers_skills).to_numpy(dtype=np.float64)
-    wrong = (1 - skill) / max(len(votes.labels) - 1, 1)
-    scores = np.ones((len(votes.tasks), len(votes.labels)))
-    for label in range(len(votes.labels)):
-        np.multiply.at(scores[:, label], votes.task, np.where(votes.label == label, skill, wrong))
-    posterior = normalize_rows(votes.frame(scores))
+    posterior = _posterior(votes, *_chances(answers, workers_skills, len(votes.labels)))
     best = votes.labels.get_indexer(labels.reindex(votes.tasks))
     found = pd.Series(posterior.to_numpy()[np.arange(len(best)), best], index=posterior.index)
     return found.sort_index() if by_task else found.mean()
+
+
+def _chances(answers: Any, skills: Any, n_labels: int) -> tuple[Floats, Floats]:
+    """Return for each vote the probability that it is right, and that the truth is a certain other label."""
+    right = np.ones(len(answers)) if skills is None else answers["worker"].map(skills).to_numpy(dtype=np.float64)
+    return right, (1 - right) / max(n_labels - 1, 1)
+
+
+def _posterior(votes: Votes, right: Floats, wrong: Floats) -> Any:
+    """Return the posterior probability of every label of every task; all labels are equally frequent."""
+    scores = np.ones((len(votes.tasks), len(votes.labels)))
+    for label in range(len(votes.labels)):
+        np.multiply.at(scores[:, label], votes.task, np.where(votes.label == label, right, wrong))
+    return normalize_rows(votes.frame(scores))
 
 
 def uncertainty(
@@ -86,14 +95,11 @@ def uncertainty(
         aggregator.fit(answers)
         workers_skills = aggregator.skills_
     votes = encode(answers)
-    skill = np.ones(len(answers))
-    if workers_skills is not None:
-        skill = answers["worker"].map(workers_skills).to_numpy(dtype=np.float64)
+    right, wrong = _chances(answers, workers_skills, len(votes.labels))
     if compute_by == "worker":
         votes = votes._replace(task=votes.worker, tasks=votes.workers)
-    wrong = (1 - skill) / max(len(votes.labels) - 1, 1)
     others = np.bincount(votes.task, wrong, len(votes.tasks))
-    entropy = _entropy(weighted_scores(votes, skill - wrong) + others[:, None])
+    entropy = _entropy(weighted_scores(votes, right - wrong) + others[:, None])
     found = pd.Series(entropy, index=pd.Index(votes.tasks, name=compute_by)).sort_index()
     return found.mean() if aggregate else found
 
