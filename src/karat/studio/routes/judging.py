@@ -85,4 +85,3 @@ def _known(shown: Browser, aside: dict[Name, int]) -> dict[int, int]:
     """Return the tasks as codes, without those that have no votes any more."""
     codes = match(aside, shown.result.task_names).tolist()
     return {code: n for code, n in zip(codes, aside.values(), strict=True) if code != MISSING}
-

@@ -9,7 +9,7 @@ import { pager, sortHead } from "../table.js";
 import { taskCard } from "../task.js";
 
 const PAGE = 25;
-const DOUBTS = [["", "all tasks"], ["contested", "contested"], ["flipped", "against the majority"], ["tied", "tied"]];
+const DOUBTS = [["", "all tasks"], ["contested", "contested"], ["flipped", "against the majority"], ["tied", "tied"], ["predicted", "predictions only"]];
 const JUDGED = [["", "judged or not"], ["true", "judged"], ["false", "not judged"]];
 const SURE = [["", "any probability"], ["0.66", "under 66 %"], ["0.9", "under 90 %"], ["0.99", "under 99 %"]];
 
@@ -72,7 +72,7 @@ export async function render(root, { project, params, rest }) {
       h("td", {}, classLabel(task.label, classes)),
       h("td", {}, meter(task.confidence)),
       h("td", { class: "number" }, number(task.n_votes)),
-      !more.doubts ? null : h("td", { class: "wide-only" }, h("span", { class: "row" }, task.doubts.map((doubt) => badge(doubt === "flipped" ? "against the majority" : doubt)))),
+      !more.doubts ? null : h("td", { class: "wide-only" }, h("span", { class: "row" }, task.doubts.map((doubt) => badge(DOUBTS.find(([name]) => name === doubt)[1])))),
       !more.gold ? null : h("td", { class: "wide-only" }, task.gold === null ? "" : badge(task.gold, "good")),
     );
   }
