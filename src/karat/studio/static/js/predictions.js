@@ -44,7 +44,7 @@ function row(project, found) {
   return h(
     "li",
     {},
-    h("div", { class: "what" }, h("span", {}, found.name), h("small", {}, `${tasks}; mean confidence ${percent(found.confidence)}; classes: ${classes}`)),
+    h("div", { class: "what whole" }, h("span", {}, found.name), h("small", {}, `${tasks}; mean confidence ${percent(found.confidence)}; classes: ${classes}`)),
     h("button", { class: "quiet danger small", disabled: isActive(project.job), "aria-label": `Remove ${found.name}`, onclick: () => remove(project, found.name) }, "Remove"),
   );
 }
@@ -54,15 +54,13 @@ const remove = (project, name) => del(`/projects/${project.id}/predictions?${new
 // What the fit found about each model; null without models.
 export function modelsCard(project, overview) {
   if (!overview.models.length) return null;
-  const head = ["model", "accuracy", "claims", "weight", "tasks"];
-  const figures = (one) => [percent(one.accuracy, 0), percent(one.confidence, 0), one.weight.toFixed(2), number(one.n_tasks)];
-  const body = overview.models.map((one) => h("tr", {}, h("th", { scope: "row" }, one.model), figures(one).map((value) => h("td", { class: "number" }, value))));
+  const words = (one) => `Right on about ${percent(one.accuracy, 0)} of ${count(one.n_tasks, "task")} with votes (claims ${percent(one.confidence, 0)}); weight ${one.weight.toFixed(2)}.`;
   const only = overview.n_predicted;
   const made = card(
     "Models beside the votes",
-    h("div", { class: "scroll", tabindex: "0" }, h("table", {}, h("thead", {}, h("tr", {}, head.map((text, i) => h("th", { scope: "col", class: i ? "number" : "" }, text)))), h("tbody", {}, body))),
-    h("small", {}, "The accuracy is that on tasks with votes, judged by the labels. The weight is 1 if the model is as accurate as it claims, less if it claims too much, and 0 if it is ignored; several models share it."),
-    only ? h("p", {}, h("a", { href: `#/p/${project.id}/tasks?doubt=predicted` }, `${count(only, "task")} without votes`), " labelled from predictions only.") : null,
+    h("ul", { class: "list" }, overview.models.map((one) => h("li", {}, h("div", { class: "what whole" }, h("b", {}, one.model), h("span", {}, words(one)))))),
+    only ? h("p", {}, h("a", { href: `#/p/${project.id}/tasks?doubt=predicted` }, `${count(only, "task")} without votes`), ` ${only === 1 ? "was" : "were"} labelled from predictions only.`) : null,
+    h("small", {}, "The weight is 1 if the model is as accurate as it claims, less if it claims too much, and 0 if it is ignored. Several models share it."),
   );
   made.id = "models";
   return made;

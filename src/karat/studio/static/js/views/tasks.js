@@ -104,7 +104,7 @@ export async function render(root, { project, params, rest }) {
   if (open !== null) await show(open);
   fill(
     root,
-    h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Tasks"), h("p", { class: "muted" }, `${count(overview.quality.n_tasks, "task")}, ${number(overview.doubts.any)} of them in doubt. The least confident come first.`))),
+    h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Tasks"), h("p", { class: "muted" }, `${count(overview.quality.n_tasks, "task")}, ${number(overview.doubts.any)} of them in doubt.${overview.n_predicted ? ` ${count(overview.n_predicted, "more task has", "more tasks have")} predictions only.` : ""} The least confident come first.`))),
     h("div", { class: "side" }, h("section", { class: "card flush" }, filters, body), detail.element),
   );
   // Open the next or the previous task of the page.
