@@ -30,7 +30,7 @@ from machine import keep
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-PROMISES = {"first view": 2.0, "page of a table": 0.3, "memory, GiB": 3.0}
+PROMISES = {"first view": 2.0, "page of a table": 0.3, "next task to judge": 0.3, "memory, GiB": 3.0}
 AGAIN = 5
 
 
@@ -103,6 +103,7 @@ def measure(folder: Path, browser: Browser) -> dict[str, float]:
     found |= {f"view: {name}": view(browser, studio, name) for name in ("overview", "tasks", "annotators", "judge")}
     pages = {name: slowest(studio, questions) for name, questions in kinds_of_pages().items()}
     found |= {f"page: {name}": seconds for name, seconds in pages.items()}
+    found["next task to judge"] = statistics.median(judge_one(studio) for _ in range(AGAIN))
     found["memory, GiB"] = studio.memory("VmHWM")
     studio.end()
     found["page of a table"] = max(pages.values())
@@ -131,6 +132,18 @@ def slowest(studio: Studio, questions: list[dict[str, Any]]) -> float:
         statistics.median(timed(lambda q=q: studio.get("/api/projects/1/tasks", **q)) for _ in range(AGAIN))
         for q in questions
     )
+
+
+def judge_one(studio: Studio) -> float:
+    """Judge the task at the head of the queue, and ask for the next one."""
+    head = studio.get("/api/projects/1/next", most=2)["tasks"][0]
+    truth = {"task": head["name"], "label": head["row"]["label"]}
+
+    def judge() -> None:
+        studio.client.post("/api/projects/1/gold", json=truth).raise_for_status()
+        studio.get("/api/projects/1/next", most=2)
+
+    return timed(judge)
 
 
 def view(browser: Browser, studio: Studio, name: str) -> float:

@@ -111,6 +111,9 @@ def test_arrays_that_compiled_code_must_not_see_are_refused(crafted, arrays):
     [
         {"task_names": ["t1"]},
         {"task_names": ["t1"] * 40},
+        {"task_names": [*(f"t{i:02}" for i in range(39)), "t00"]},  # not sorted, and one twice
+        {"task_names": [*range(38), True, "x"]},  # 1 and True are the same name
+        {"task_names": [*(f"t{i:02}" for i in range(39)), None]},
         {"task_names": [[]] * 40},
         {"task_names": 5},
         {"method": 5},

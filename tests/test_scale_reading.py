@@ -204,6 +204,7 @@ def test_integers_that_are_codes_already_are_not_copied() -> None:
         (pl.Series([True, False]), [True, 0]),
         (pl.Series([1, 2]), [True, False]),
         (pl.Series([], dtype=pl.String), ["a"]),
+        (pl.Series(["a", "b"]), []),
     ],
 )
 def test_many_names_are_matched_like_few(monkeypatch: pytest.MonkeyPatch, names: pl.Series, values: list[Any]) -> None:

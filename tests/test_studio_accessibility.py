@@ -3,23 +3,27 @@
 import os
 from importlib import resources
 
+import polars as pl
 import pytest
 from playwright.sync_api import expect
 
+from karat.votes.judge_simulation import draw_judges, simulate_log
 from tests.browser import chromium  # noqa: F401  # the fixture "browser"
 from tests.studio_helpers import studio_in_thread
+from tests.test_studio_judges import opened
 
 expect.set_options(timeout=20_000)
 VIEWS = {
-    "columns": "#what-was-read",
+    "columns": "#models-read",
     "method": "#fits",
-    "overview": "#next-steps",
+    "overview": "#models",
     "tasks": "#tasks tr.open",
     "annotators": "#annotators tr.open",
     "classes": "table.heat",
     "judge": "#judging",
     "export": ".exports",
 }
+MODEL = "task,cat,dog\n" + "".join(f"{t},{0.9 if t % 3 else 0.2},{0.1 if t % 3 else 0.8}\n" for t in range(45))
 TABLE = "task,worker,label,text\n" + "".join(
     f"{t},w{w},{'cat' if (t * w) % 7 else 'dog'},This is what was shown as task {t}\n"
     for t in range(40)
@@ -48,8 +52,11 @@ def studio(tmp_path_factory):
         client.good("PUT", f"/api/projects/{client.project}/votes", json={})
         client.settled(client.project)
         client.judge(client.project, 1, "cat")
+        client.good("POST", f"/api/projects/{client.project}/predictions?name=model.csv", content=MODEL)
         client.fit(client.project, "ds")
         client.bad = client.good("POST", "/api/projects", json={"file": "bad.csv"})["id"]
+        pl.DataFrame(simulate_log(draw_judges(4, 3, seed=2), 60, seed=2).columns).write_csv(folder / "log.csv")
+        client.log, _ = opened(client, "log.csv")
         yield client
 
 
@@ -80,6 +87,16 @@ def test_nothing_is_found_in_any_view(browser, studio, axe, scheme, width):
         found[view] = wrong_with(page, axe)
         if pictures:
             page.screenshot(path=f"{pictures}/{view}-{scheme}-{width}.png", full_page=True)
+    page.goto(f"{studio.address}/#/p/{studio.project}/tasks?doubt=predicted")
+    page.click("#tasks tr.open >> nth=0")
+    page.wait_for_selector("#task .note")
+    found["predictions only"] = wrong_with(page, axe)
+    page.goto(f"{studio.address}/#/p/{studio.log}/judges")
+    page.wait_for_selector("#leaderboard")
+    page.wait_for_selector("#chart-judge-ranking svg")
+    found["LLM judges"] = wrong_with(page, axe)
+    if pictures:
+        page.screenshot(path=f"{pictures}/judges-{scheme}-{width}.png", full_page=True)
     page.goto(f"{studio.address}/#/p/{studio.bad}")
     page.wait_for_selector("#read, #problem")
     found["bad file"] = wrong_with(page, axe)

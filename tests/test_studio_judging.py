@@ -156,6 +156,28 @@ def test_a_refit_is_offered_only_when_there_is_something_to_learn(studio, projec
     assert queue(studio, project)["to_learn"] == 0
 
 
+def test_truths_of_the_file_are_nothing_to_learn(studio):
+    body = b"task,worker,label,gold\n1,ann,cat,cat\n1,bob,dog,cat\n2,ann,dog,\n2,bob,dog,\n"
+    project = studio.good("POST", "/api/uploads?name=votes.csv", content=body)["id"]
+    studio.good("PUT", f"/api/projects/{project}/votes", json={"gold": "gold"})
+    assert studio.settled(project)["job"]["state"] == "done"
+    studio.fit(project, "ds")
+    assert queue(studio, project)["to_learn"] == 0
+    act(studio, project, "gold", 1, label="dog")
+    assert queue(studio, project)["to_learn"] == 1
+    undo(studio, project)
+    assert queue(studio, project)["to_learn"] == 0
+
+
+def test_the_next_task_needs_one_result_in_memory(studio, project):
+    studio.fit(project, "ds")
+    workspace = studio.services.workspace
+    workspace.forget(list(workspace._loaded))
+    act(studio, project, "gold", 1, label="cat")
+    assert queue(studio, project)["to_learn"] == 1
+    assert len(workspace._loaded) == 1
+
+
 TABLE = (
     "task,worker,label,text,picture,page\n7,x,cat,It purrs,images/7.png,http://a.example/7\n"
     "8,y,dog,it barks,../secret.png,https://a.example/8.jpg?size=2\n9,y,dog,woof,.hidden/9.png,note.txt\n"

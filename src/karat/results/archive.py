@@ -291,16 +291,13 @@ def _check_plain(manifest: dict[str, Any]) -> None:
 def _names(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:
     """Return the names, from the manifest if they are text and from an array otherwise."""
     names = as_column(manifest[name]) if name in manifest else arrays[name]
-    plain = names.dtype.kind != "O" or all(isinstance(item, str | int | float) for item in names)
-    if names.ndim != 1 or not plain or (names != names).any() or not _all_differ(names):
+    kinds = set(map(type, names)) if names.dtype.kind == "O" else set()
+    if names.ndim != 1 or not kinds <= {str, int, float, bool} or (names != names).any():
+        raise ValueError(f"{name} are not names")
+    is_sorted = len(kinds) <= 1 and (names[1:] > names[:-1]).all()  # as `save` writes them
+    if not is_sorted and len(set(names.tolist())) != len(names):
         raise ValueError(f"{name} are not distinct names")
     return names
-
-
-def _all_differ(names: NDArray[Any]) -> bool:
-    if names.dtype.kind == "O":
-        return len(set(names)) == len(names)
-    return bool((names[1:] > names[:-1]).all()) or len(np.unique(names)) == len(names)
 
 
 def _check_arrays(arrays: dict[str, NDArray[Any]], sizes: dict[str, int]) -> None:

@@ -55,10 +55,11 @@ def to_judge(shown: Browser, judging: Judging, most: int) -> tuple[list[int], in
     return found[:most].tolist(), left
 
 
-def n_to_learn(shown: Browser, known: Codes, given: Mapping[int, int]) -> int:
-    """Return the number of truths that the shown result was not fitted with. `known` are those of the file."""
-    gold = add_truths(known, given)
-    return int(np.count_nonzero(gold != shown.result.gold)) if len(gold) == len(shown.result.gold) else len(given)
+def n_to_learn(shown: Browser, known: Codes | None, given: Mapping[int, int]) -> int:
+    """Return the number of truths that the shown result was not fitted with. `known` are those of the file, if any."""
+    used = shown.result.gold
+    gold = add_truths(np.full_like(used, MISSING) if known is None else known, given)
+    return int(np.count_nonzero(gold != used)) if len(gold) == len(used) else len(given)
 
 
 def add_truths(known: Codes, given: Mapping[int, int]) -> Codes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
@@ -22,8 +22,9 @@ from karat.errors import InputError
 from karat.report.views.annotators import AnnotatorRow, ranking
 from karat.report.views.common import plain, texts
 from karat.report.views.suspects import Suspects, suspects
-from karat.report.views.tasks import Doubts, doubts
-from karat.results.data import votes_of
+from karat.report.views.tasks import REASONS, Doubts, TaskRow, doubts, task_rows
+from karat.results.data import ResultData, votes_of
+from karat.results.tables import with_predicted_tasks
 from karat.votes.annotations import Annotations
 from karat.votes.encoding import MISSING, Names, rank_of
 from karat.votes.frames import to_list
@@ -32,6 +33,8 @@ from karat.votes.names import match
 
 __all__ = ["AnnotatorQuery", "Browser", "Page", "TaskQuery"]
 
+PREDICTED = "predicted"  # marks tasks that have predictions but no votes
+MARKS = (*REASONS, PREDICTED)
 View = TypeVar("View")
 Mask = NDArray[np.bool_]
 Order = NDArray[np.int64]
@@ -45,7 +48,7 @@ class TaskQuery:
     sort: str = "confidence"
     descending: bool = False
     label: int | None = None  # the code of a class
-    doubt: str | None = None  # contested, tied or flipped
+    doubt: str | None = None  # one of MARKS
     judged: bool | None = None
     confidence_from: float = 0.0
     confidence_to: float = 1.0
@@ -81,8 +84,13 @@ class Browser:
         return votes_of(self.result)
 
     @cached_property
+    def labelled(self) -> ResultData:
+        """The result with the tasks that have predictions but no votes, after those with votes."""
+        return with_predicted_tasks(self.result)
+
+    @cached_property
     def confidence(self) -> NDArray[np.float64]:
-        return self.result.confidence
+        return self.labelled.confidence
 
     @cached_property
     def classes(self) -> list[Any]:
@@ -93,15 +101,29 @@ class Browser:
         return texts(self.result.class_names)
 
     def task_texts(self, codes: list[int]) -> list[str]:
-        return texts(self.result.task_names, codes) if codes else []
+        return texts(self.labelled.task_names, codes) if codes else []
 
     def task_name(self, code: int) -> Any:
         """Return the name of a task as it is in the data."""
-        return to_list(self.result.task_names[np.array([code])])[0]
+        return to_list(self.labelled.task_names[np.array([code])])[0]
 
     @cached_property
     def doubts(self) -> Doubts:
-        return doubts(self.result)
+        """The doubts about all labelled tasks. Those with predictions only are not counted, but marked as such."""
+        found, n = doubts(self.result), len(self.labelled.label_codes) - len(self.result.label_codes)
+        if not n:
+            return found
+        return Doubts(*(np.append(mask, np.zeros(n, bool)) for mask in (found.contested, found.tied, found.flipped)))
+
+    def marks(self, code: int) -> list[str]:
+        """Return the doubts about a task, or that it has predictions only."""
+        return [mark for mark in MARKS if self._marked(mark)[code]]
+
+    def task_rows(self, codes: list[int]) -> list[TaskRow]:
+        """Return all details of these tasks."""
+        n_voted = len(self.result.label_codes)
+        without_votes = replace(self.labelled, annotations=None)
+        return [task_rows(self.result if code < n_voted else without_votes, [code], self.doubts)[0] for code in codes]
 
     def view(self, make: Callable[[Result], View]) -> View:
         """Return a view of the report, computed once, even if several tabs request it at the same time."""
@@ -174,29 +196,37 @@ class Browser:
 
     def _mask(self, query: TaskQuery, gold: Mapping[int, int], with_text: Sequence[Any]) -> Mask | None:
         """Return which tasks pass the filters, or None if there is no filter."""
-        result, masks = self.result, []
+        masks = []
         if query.label is not None:
-            masks.append(result.label_codes == query.label)
+            masks.append(self.labelled.label_codes == query.label)
         if query.doubt is not None:
-            masks.append(getattr(self.doubts, query.doubt))
+            masks.append(self._marked(query.doubt))
         if query.judged is not None:
             masks.append(self._is_judged(gold) == query.judged)
         if query.confidence_from > 0 or query.confidence_to < 1:
             masks.append((self.confidence >= query.confidence_from) & (self.confidence <= query.confidence_to))
         if query.search:
             found = _contains(self._task_text, query.search)
-            codes = match(with_text, self.result.task_names)
+            codes = match(with_text, self.labelled.task_names)
             found[codes[codes != MISSING]] = True
             masks.append(found)
         return np.logical_and.reduce(masks) if masks else None
 
+    def _marked(self, mark: str) -> Mask:
+        found: Mask = self._is_predicted if mark == PREDICTED else getattr(self.doubts, mark)
+        return found
+
+    @cached_property
+    def _is_predicted(self) -> Mask:
+        return np.arange(len(self.labelled.label_codes)) >= len(self.result.label_codes)
+
     def _is_judged(self, gold: Mapping[int, int]) -> Mask:
-        judged = np.zeros(len(self.result.label_codes), dtype=bool)
+        judged = np.zeros(len(self.labelled.label_codes), dtype=bool)
         judged[list(gold)] = True
         return judged
 
     def _task_keys(self) -> dict[str, Callable[[], Any]]:
-        result = self.result
+        result = self.labelled
         return {
             "task": lambda: np.arange(len(result.label_codes)),  # names are already sorted
             "label": lambda: result.label_codes,
@@ -222,7 +252,7 @@ class Browser:
 
     @cached_property
     def _task_text(self) -> pl.Series:
-        return _lower(self.result.task_names)
+        return _lower(self.labelled.task_names)
 
     @cached_property
     def _annotator_text(self) -> pl.Series:

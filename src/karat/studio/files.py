@@ -72,11 +72,15 @@ class Files:
             return self.resolve(project["place"])
         if project["upload"] is None:
             raise Problem(409, "This project has no file", "Its votes were posted; post more, or drop a file.")
-        path = self.scratch / str(project["upload"]) / safe_name(project["file"])
+        return self.stored(project["upload"], project["file"])
+
+    def stored(self, blob: int, name: str) -> Path:
+        """Return the path of a file that is kept in the project."""
+        path = self.scratch / str(blob) / safe_name(name)
         if not path.exists():
             path.parent.mkdir(exist_ok=True)
             copy = temporary_name(path)
-            self.store.copy_to(project["upload"], copy)
+            self.store.copy_to(blob, copy)
             move(copy, path)  # other threads see the whole file or none
         return path
 

@@ -23,6 +23,7 @@ from karat.studio.adjudication import add_truths
 from karat.studio.browse import Browser
 from karat.studio.fit_summary import summarise_fit
 from karat.studio.gold import Gold
+from karat.studio.model_predictions import ModelPredictions
 from karat.studio.posted_votes import joined
 from karat.studio.problems import Problem
 from karat.studio.projects import Projects
@@ -78,8 +79,8 @@ class Job:
 class Jobs:
     """A queue of jobs and the thread that runs them."""
 
-    def __init__(self, projects: Projects, workspace: Workspace) -> None:
-        self.projects, self.workspace, self.gold = projects, workspace, Gold(projects)
+    def __init__(self, projects: Projects, workspace: Workspace, predictions: ModelPredictions) -> None:
+        self.projects, self.workspace, self.predictions, self.gold = projects, workspace, predictions, Gold(projects)
         self._queue: queue.Queue[tuple[Job, Callable[[Job], None]] | None] = queue.Queue()
         self._of_project: dict[int, Job] = {}
         self._last_update = 0.0
@@ -248,8 +249,9 @@ class Jobs:
         given = self._given(job.project)
         earlier = None if prior is None else self.workspace.shown(prior).result
         votes = replace(votes, gold=add_truths(votes.gold, given))
-        with compiling(say):
-            result = run(replace(wanted, votes=votes, prior=earlier, on_step=on_step))
+        with compiling(say), self.predictions.opened(job.project) as kept:
+            more: dict[str, Any] = {"prior": earlier, "on_step": on_step, "predictions": wanted.predictions or kept}
+            result = run(replace(wanted, votes=votes, **more))
         job.message = ""
         _check(job)
         self._keep(job, result, len(given))

@@ -99,7 +99,11 @@ class Projects:
 
     def delete(self, project: int) -> None:
         with self.changing(project):
-            blobs = self.store.rows("SELECT model AS id FROM fit WHERE project = ? AND model IS NOT NULL", project)
+            blobs = self.store.rows(
+                "SELECT model AS id FROM fit WHERE project = ? AND model IS NOT NULL "
+                "UNION SELECT file FROM predictions WHERE project = ?",
+                *(project, project),
+            )
             row = self.get(project)
             self.store.run("UPDATE project SET shown = NULL, base = NULL WHERE id = ?", project)
             self.store.run("DELETE FROM project WHERE id = ?", project)

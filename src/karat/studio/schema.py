@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["OPENING", "SCHEMA", "SCHEMA_VERSION", "UPGRADES", "VERSION"]
+__all__ = ["ADDED", "SCHEMA", "SCHEMA_VERSION", "UPGRADES", "VERSION"]
 
 SCHEMA_VERSION = 2  # of `SCHEMA`
 VERSION = 3  # after all upgrades
@@ -73,14 +73,25 @@ CREATE TABLE piece (
 );
 """
 
-# Results that are being opened. The table is created in every project file; older versions of Karat ignore it.
-OPENING = """
-CREATE TABLE IF NOT EXISTS opening (
-    fit INTEGER PRIMARY KEY REFERENCES fit ON DELETE CASCADE,
-    threads INTEGER NOT NULL,            -- how many threads open it now
-    crashed INTEGER NOT NULL DEFAULT 0   -- whether the studio ended meanwhile
+# Tables that are created in every project file; older versions of Karat ignore them.
+ADDED = (
+    """
+    CREATE TABLE IF NOT EXISTS opening (     -- results that are being opened
+        fit INTEGER PRIMARY KEY REFERENCES fit ON DELETE CASCADE,
+        threads INTEGER NOT NULL,            -- how many threads open it now
+        crashed INTEGER NOT NULL DEFAULT 0   -- whether the studio ended meanwhile
+    )
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS predictions ( -- files with class probabilities of models
+        project INTEGER NOT NULL REFERENCES project ON DELETE CASCADE,
+        name TEXT NOT NULL,                  -- of the file
+        file INTEGER NOT NULL REFERENCES blob,
+        facts TEXT NOT NULL,                 -- what was read of it, JSON
+        PRIMARY KEY (project, name)
+    ) WITHOUT ROWID
+    """,
 )
-"""
 
 # How a file of each version becomes one of the next version. New files have the schema above and are upgraded.
 UPGRADES = {

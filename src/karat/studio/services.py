@@ -14,6 +14,7 @@ from karat.studio.files import Files
 from karat.studio.gold import Gold
 from karat.studio.jobs import Jobs
 from karat.studio.judge_views import JudgeViews
+from karat.studio.model_predictions import ModelPredictions
 from karat.studio.problems import Problem
 from karat.studio.projects import Projects
 from karat.studio.store import Store
@@ -35,7 +36,8 @@ class Services:
         self.holds = Holds()
         self.judges = JudgeViews(self.projects, self.files, self.gold)
         self.workspace = Workspace(self.projects, self.files)
-        self.jobs = Jobs(self.projects, self.workspace)
+        self.predictions = ModelPredictions(self.projects, self.files)
+        self.jobs = Jobs(self.projects, self.workspace, self.predictions)
 
     def warm_up(self) -> None:
         """Load the newest result in the background while the browser starts."""

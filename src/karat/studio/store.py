@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from karat.errors import InputError
-from karat.studio.schema import OPENING, SCHEMA, SCHEMA_VERSION, UPGRADES, VERSION
+from karat.studio.schema import ADDED, SCHEMA, SCHEMA_VERSION, UPGRADES, VERSION
 
 __all__ = ["Row", "Store"]
 
@@ -115,7 +115,8 @@ class Store:
         self._make_or_check()
         self._check_integrity()
         run("UPDATE project SET crashed = 1, opening = 0 WHERE opening > 0")
-        run(OPENING)
+        for table in ADDED:
+            run(table)
         run("UPDATE opening SET crashed = 1, threads = 0")
         run("DELETE FROM blob WHERE whole = 0")  # left over from a crash
         run("UPDATE fit SET state = 'interrupted' WHERE state IN ('queued', 'running')")

@@ -22,7 +22,7 @@ from karat.studio.projects import Projects
 from karat.studio.reading import Reading
 from karat.studio.task_content import Contents, collect
 from karat.votes.annotations import Annotations
-from karat.votes.encoding import Names
+from karat.votes.encoding import Codes, Names
 
 __all__ = ["Workspace", "compact"]
 
@@ -62,6 +62,13 @@ class Workspace:
         """Return the votes of a project with the gold of their file; None if it has no votes yet."""
         base = self.projects.get(project)["base"]
         return None if base is None else self.of(project, base).votes
+
+    def truths_of_file(self, project: int) -> Codes | None:
+        """Return the truths that came with the votes; None if there are none, which is known without the votes."""
+        base = self.projects.get(project)["base"]
+        if base is None or not self.projects.fit(project, base)["facts"]["gold"]:
+            return None
+        return self.of(project, base).votes.gold
 
     def keep_content(self, project: int, path: Path, options: Reading) -> None:
         """Store the content of the tasks in the project, so that it does not need the file any more."""
@@ -145,6 +152,6 @@ def _column(names: Names) -> Names:
     column = np.asarray(names)
     if column.dtype.kind in "iu":
         return nw.from_native(pl.Series(column), series_only=True)
-    if column.dtype.kind == "O" and len(column) and all(isinstance(name, str) for name in column):
+    if column.dtype.kind == "O" and set(map(type, column)) == {str}:
         return nw.from_native(pl.Series(column.tolist(), dtype=pl.String), series_only=True)
     return names

@@ -57,6 +57,8 @@ def as_column(values: ArrayLike) -> NDArray[Any]:
     NumPy alone would turn [1, "a"] into text, [1, 0.5] into floats and [True, 2] into integers, and would drop trailing
     NULs of text.
     """
+    if isinstance(values, list) and set(map(type, values)) == {str}:
+        return _objects(values)  # NumPy would make room for the longest text in every row first
     column = np.asarray(values)
     if column.ndim != 1 or hasattr(values, "dtype"):
         return column.reshape(-1)

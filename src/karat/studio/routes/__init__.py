@@ -13,6 +13,7 @@ from karat.studio.routes.gold import router as gold_routes
 from karat.studio.routes.judges import router as judges_routes
 from karat.studio.routes.judging import router as judging_routes
 from karat.studio.routes.planning import router as planning_routes
+from karat.studio.routes.predictions import router as predictions_routes
 from karat.studio.routes.projects import router as projects_routes
 from karat.studio.routes.results import router as results_routes
 from karat.studio.routes.tables import router as tables_routes
@@ -44,6 +45,7 @@ ROUTES = (
     gold_routes,
     judging_routes,
     truths_routes,
+    predictions_routes,
     planning_routes,
     exports_routes,
     judges_routes,

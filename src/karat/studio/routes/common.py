@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 import math
+import pathlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Annotated, Any
 from urllib.parse import unquote
 
 from fastapi import Depends, Header, Path, Query, Request
+from fastapi.concurrency import run_in_threadpool
 from pydantic import AfterValidator
 
 from karat.studio.browse import Browser
+from karat.studio.files import safe_name
 from karat.studio.services import Services
 
-__all__ = ["At", "FitId", "Id", "Name", "ProjectId", "Reviewer", "Scalar", "ServicesDep", "Shown", "plain_name"]
+__all__ = [
+    "FILE_BODY",
+    "At",
+    "FileName",
+    "FitId",
+    "Id",
+    "Name",
+    "ProjectId",
+    "Reviewer",
+    "Scalar",
+    "ServicesDep",
+    "Shown",
+    "plain_name",
+    "sent_file",
+]
 
 Name = str | int | float | bool  # the name of a task, an annotator or a class, as in JSON
 
@@ -38,6 +57,10 @@ Id = Annotated[Scalar, AfterValidator(_not_blank)]
 ProjectId = Annotated[int, Path(ge=1, le=2**53, description="The id of a project.")]
 FitId = Annotated[int, Path(ge=1, le=2**53, description="The id of a fit.")]
 At = Annotated[int, Path(ge=0, le=2**31 - 1, description="The index of a task or an annotator, from zero.")]
+
+
+FileName = Annotated[str, Query(min_length=1, max_length=200, description="The name of the file.")]
+FILE_BODY = {"requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string"}}}}}
 
 
 def get_services(request: Request) -> Services:
@@ -80,3 +103,16 @@ Shown = Annotated[Browser, Depends(get_browser)]
 def plain_name(name: Any) -> Any:
     """Convert a name to a JSON value; dates become text."""
     return name if isinstance(name, str | int | float | bool) else str(name)
+
+
+@asynccontextmanager
+async def sent_file(request: Request, services: Services, name: str) -> AsyncIterator[pathlib.Path]:
+    """Yield the body of the request as a file, or the file of the folder if the body is empty."""
+    sent = services.files.temporary(f"-{safe_name(name)}")
+    try:
+        with sent.open("wb") as file:
+            async for chunk in request.stream():
+                await run_in_threadpool(file.write, chunk)
+        yield sent if sent.stat().st_size else services.files.resolve(name)
+    finally:
+        sent.unlink(missing_ok=True)

@@ -35,7 +35,9 @@ class Wanted(BaseModel, extra="forbid"):
         default=None, ge=1, le=2**53, description="Another project: what its result knows of annotators who vote again."
     )
     predictions: list[Annotated[str, Field(max_length=255)]] = Field(
-        default=[], max_length=20, description="Files in the folder with class probabilities of models, one per model."
+        default=[],
+        max_length=20,
+        description="Files in the folder with class probabilities of models, instead of those of the project.",
     )
     engine: Literal["local", "gpu"] = Field(default="local", description="Where the fit runs.")
     threads: int | None = Field(default=None, ge=1, le=1024, description="By default one per core.")

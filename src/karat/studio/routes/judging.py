@@ -14,7 +14,6 @@ from karat.studio.gold import SEND_BACK, SKIP
 from karat.studio.routes.common import Name, ProjectId, Reviewer, ServicesDep, Shown, plain_name
 from karat.studio.routes.gold import Action
 from karat.studio.routes.tables import TaskView, task_views
-from karat.studio.services import Services
 from karat.votes.encoding import MISSING
 from karat.votes.names import match
 
@@ -62,7 +61,7 @@ def next_tasks(
         judged=gold.count(project),
         skipped=len(skipped.keys() - given.keys()),
         sent_back=len(sent_back.keys() - given.keys()),
-        to_learn=_to_learn(services, project, shown, given),
+        to_learn=n_to_learn(shown, services.workspace.truths_of_file(project), given),
         classes=[plain_name(name) for name in shown.classes],
         tasks=task_views(services, project, shown, codes),
         actions=[Action(**action) for action in gold.last(project, reviewer)],
@@ -86,8 +85,3 @@ def _known(shown: Browser, aside: dict[Name, int]) -> dict[int, int]:
     """Return the tasks as codes, without those that have no votes any more."""
     codes = match(aside, shown.result.task_names).tolist()
     return {code: n for code, n in zip(codes, aside.values(), strict=True) if code != MISSING}
-
-
-def _to_learn(services: Services, project: int, shown: Browser, given: dict[int, int]) -> int:
-    votes = services.workspace.votes(project)
-    return len(given) if votes is None else n_to_learn(shown, votes.gold, given)

@@ -42,7 +42,7 @@ class Planned(BaseModel):
 @router.get("/plan")
 def planned(project: ProjectId, shown: Shown, budget: Annotated[int, Query(ge=1, le=10_000)] = 100) -> Planned:
     """Return the tasks to collect votes for next, and the annotators to retrain or drop, as `karat next` does."""
-    found, result = shown.view(the_plan), shown.result
+    found, result = shown.view(the_plan), shown.labelled
     tasks = found.ask[:budget].tolist()
     return Planned(
         ask=[

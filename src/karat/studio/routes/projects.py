@@ -16,6 +16,7 @@ from karat.studio.files import CRASHED, safe_name
 from karat.studio.jobs import Job
 from karat.studio.problems import Problem
 from karat.studio.routes.common import ProjectId, ServicesDep
+from karat.studio.routes.predictions import PredictionsFile
 from karat.studio.security import OWNER
 from karat.studio.services import Services
 from karat.studio.store import Row
@@ -67,6 +68,7 @@ class Project(BaseModel):
     template: str = Field(description="How a task is shown; blank: all its columns.")
     remote: bool = Field(description="Whether images and sounds are loaded from other servers.")
     n_gold: int
+    predictions: list[PredictionsFile] = Field(description="Of models; every fit combines them with the votes.")
     n_waiting: int = Field(description="Number of posted votes that the next fit will use.")
     crashed: bool = Field(description="Whether reading the file crashed the studio; it is read again only on request.")
     failure: str | None = Field(description="Why the file could not be read the last time.")
@@ -224,6 +226,7 @@ def _described(services: Services, project: int) -> Project:
         remote=bool(row["remote"]),
         fits=[Fit(**fit) for fit in services.projects.fits(project)],
         n_gold=services.gold.count(project),
+        predictions=[PredictionsFile(**found) for found in services.predictions.all(project)],
         n_waiting=services.projects.n_waiting(project),
         crashed=bool(row["crashed"]),
         damaged=any(services.projects.is_damaged(row[name]) for name in ("base", "shown")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fastapi import APIRouter
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from karat.report.views.annotators import Annotators, annotators
 from karat.report.views.classes import Classes, classes
@@ -29,6 +29,17 @@ class DoubtCounts(BaseModel):
     any: int
 
 
+class Model(BaseModel):
+    """What was learned about a model."""
+
+    model: str
+    n_tasks: int = Field(description="Number of its predictions of tasks with votes.")
+    n_tasks_without_votes: int
+    weight: float = Field(description="1: its probabilities are calibrated; less: overconfident; 0: it is ignored.")
+    accuracy: float = Field(description="Expected share of right predictions.")
+    confidence: float = Field(description="Mean probability of the predicted class, as the model gives it.")
+
+
 class Overview(BaseModel):
     """Quality of the labels and number of doubtful tasks."""
 
@@ -36,11 +47,13 @@ class Overview(BaseModel):
     classes: list[str]
     quality: Quality
     doubts: DoubtCounts
+    models: list[Model] = Field(description="Those whose predictions were combined with the votes.")
+    n_predicted: int = Field(description="Number of tasks that were labelled from predictions only.")
 
 
 @router.get("")
 def overview(project: ProjectId, shown: Shown) -> Overview:
-    found, view = shown.doubts, shown.view(quality)
+    found, view, combined = shown.doubts, shown.view(quality), shown.result.combined
     return Overview(
         method=shown.result.method,
         classes=shown.class_texts,
@@ -48,6 +61,8 @@ def overview(project: ProjectId, shown: Shown) -> Overview:
         doubts=DoubtCounts(
             **{name: int(getattr(found, name).sum()) for name in ("contested", "tied", "flipped", "any")}
         ),
+        models=[Model(**record._asdict()) for record in combined.records] if combined else [],
+        n_predicted=len(combined.posterior) if combined else 0,
     )
 
 

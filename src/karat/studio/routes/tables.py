@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from karat.report.views.annotators import AnnotatorRow
 from karat.report.views.classes import shown_classes
 from karat.report.views.common import Matrix
-from karat.report.views.tasks import TaskRow, task_rows
+from karat.report.views.tasks import TaskRow
 from karat.results.predictions import matrices
 from karat.studio.annotator_votes import votes_by, worst_first
 from karat.studio.browse import AnnotatorQuery, Browser, TaskQuery
@@ -37,7 +37,7 @@ class TaskLine(BaseModel):
     label: str
     confidence: float
     n_votes: int
-    doubts: list[str]
+    doubts: list[str] = Field(description="contested, tied or flipped; or predicted: it has predictions only.")
     gold: str | None = Field(description="The truth, from the file or from a person.")
     text: str = Field(description="The beginning of the task's content.")
 
@@ -47,12 +47,19 @@ class TaskPage(BaseModel):
     rows: list[TaskLine]
 
 
+class Predicted(BaseModel):
+    model: str
+    label: str
+    probability: float = Field(description="As the model gives it.")
+
+
 class TaskView(BaseModel):
     at: int
     row: TaskRow
     name: Name = Field(description="The name as it is in the data: the number 7 is not the text 7.")
     gold: str | None
     probabilities: list[float] = Field(description="The probability of each class, in their order.")
+    predictions: list[Predicted] = Field(description="What models say about the task.")
     note: str = Field(description="What reviewers wrote about the task.")
 
 
@@ -93,7 +100,7 @@ def tasks(
     sort: Literal["task", "label", "confidence", "n_votes"] = "confidence",
     descending: bool = False,
     label: Annotated[int | None, Query(ge=0, le=65_535, description="The index of a class.")] = None,
-    doubt: Literal["contested", "tied", "flipped"] | None = None,
+    doubt: Literal["contested", "tied", "flipped", "predicted"] | None = None,
     judged: Annotated[bool | None, Query(description="Only tasks with (or without) a truth given by a person.")] = None,
     confidence_from: Annotated[float, Query(ge=0, le=1)] = 0.0,
     confidence_to: Annotated[float, Query(ge=0, le=1)] = 1.0,
@@ -112,7 +119,7 @@ def tasks(
 @router.get("/tasks/{at}")
 def task(project: ProjectId, at: At, shown: Shown, services: ServicesDep) -> TaskView:
     """Return all details of a task, with every vote and its weight."""
-    check_index(at, len(shown.result.label_codes), "task")
+    check_index(at, len(shown.labelled.label_codes), "task")
     return task_views(services, project, shown, [at])[0]
 
 
@@ -177,7 +184,7 @@ def _vote_line(shown: Browser, code: int, name: str, vote: int, line: str) -> Vo
 
 
 def task_views(services: Services, project: int, shown: Browser, codes: list[int]) -> list[TaskView]:
-    rows = task_rows(shown.result, codes, shown.doubts)
+    rows = shown.task_rows(codes)
     return [_task_view(services, project, shown, code, row) for code, row in zip(codes, rows, strict=True)]
 
 
@@ -189,13 +196,26 @@ def _task_view(services: Services, project: int, shown: Browser, code: int, row:
         row=row,
         name=plain_name(name),
         gold=None if gold is None else str(gold),
-        probabilities=np.round(shown.result.posterior[code], 6).tolist(),
+        probabilities=np.round(shown.labelled.posterior[code], 6).tolist(),
+        predictions=_predicted(shown, code),
         note=services.gold.note(project, name),
     )
 
 
+def _predicted(shown: Browser, code: int) -> list[Predicted]:
+    """Return the most probable class of each model that has a prediction for the task."""
+    if shown.result.combined is None:
+        return []
+    found = shown.result.combined.predictions
+    return [
+        Predicted(model=model, label=shown.class_texts[int(p.argmax())], probability=round(float(p.max()), 6))
+        for model, p in zip(found.models, found.probabilities[:, code], strict=True)
+        if p.any()
+    ]
+
+
 def task_lines(shown: Browser, codes: list[int], given: dict[int, int], lines: list[str]) -> list[TaskLine]:
-    result, found = shown.result, shown.doubts
+    result = shown.labelled
     lines = lines or [""] * len(codes)
     return [
         TaskLine(
@@ -204,7 +224,7 @@ def task_lines(shown: Browser, codes: list[int], given: dict[int, int], lines: l
             label=shown.class_texts[result.label_codes[code]],
             confidence=round(float(shown.confidence[code]), 6),
             n_votes=int(result.votes_per_task[code]),
-            doubts=[doubt for doubt in ("contested", "tied", "flipped") if getattr(found, doubt)[code]],
+            doubts=shown.marks(code),
             gold=_gold(shown, code, given),
             text=line,
         )
@@ -213,7 +233,7 @@ def task_lines(shown: Browser, codes: list[int], given: dict[int, int], lines: l
 
 
 def _gold(shown: Browser, code: int, given: dict[int, int]) -> str | None:
-    truth = given.get(code, int(shown.result.gold[code]))
+    truth = given.get(code, int(shown.labelled.gold[code]))
     return None if truth == MISSING else shown.class_texts[truth]
 
 

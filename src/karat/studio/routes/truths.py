@@ -15,9 +15,8 @@ from karat.errors import InputError
 from karat.io.readers import read_truth
 from karat.io.readers.table import open_table
 from karat.studio.browse import Browser
-from karat.studio.files import safe_name
 from karat.studio.problems import Problem
-from karat.studio.routes.common import ProjectId, ServicesDep, Shown
+from karat.studio.routes.common import FILE_BODY, FileName, ProjectId, ServicesDep, Shown, sent_file
 from karat.studio.services import Services
 from karat.studio.wording import in_browser
 from karat.votes.encoding import MISSING
@@ -30,7 +29,6 @@ router = APIRouter(tags=["gold"], prefix="/projects/{project}")
 
 MAX_NAMED = 20
 Column = Annotated[str | None, Query(max_length=1000, description="A column, if its name is not recognised.")]
-FileName = Annotated[str, Query(min_length=1, max_length=200, description="The name of the file.")]
 
 
 class Imported(BaseModel):
@@ -41,10 +39,7 @@ class Imported(BaseModel):
     unknown_classes: list[str] = Field(description="Truths that are no class of the votes; these tasks were left out.")
 
 
-@router.post(
-    "/truths",
-    openapi_extra={"requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string"}}}}},
-)
+@router.post("/truths", openapi_extra=FILE_BODY)
 async def import_truths(
     project: ProjectId,
     request: Request,
@@ -55,15 +50,8 @@ async def import_truths(
     label: Column = None,
 ) -> Imported:
     """Read truths from the body of the request, or from a file of the folder if the body is empty."""
-    sent = services.files.temporary(f"-{safe_name(name)}")
-    try:
-        with sent.open("wb") as file:
-            async for chunk in request.stream():
-                await run_in_threadpool(file.write, chunk)
-        path = sent if sent.stat().st_size else services.files.resolve(name)
+    async with sent_file(request, services, name) as path:
         truths = await run_in_threadpool(_read, path, name, task, label)
-    finally:
-        sent.unlink(missing_ok=True)
     return await run_in_threadpool(_keep, services, project, shown, name, truths)
 
 

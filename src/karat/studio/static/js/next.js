@@ -17,11 +17,14 @@ export function nextStep(project) {
   return h("section", { class: "card" }, h("div", { class: "row" }, button, h("span", { class: "muted" }, words, h("a", { href: `#/p/${project.id}/method` }, "Choose another method"))));
 }
 
-// The progress of a fit that is queued or runs; null if there is none.
+// The progress of a fit that is queued or runs, or why the last one has no result; null if there is none.
 export function progressCard(project) {
   const job = project.job;
-  if (job?.kind !== "fit" || !isActive(job)) return null;
+  if (job?.kind !== "fit") return null;
   const method = project.fits.find((fit) => fit.id === job.fit)?.method ?? "";
+  if (job.state === "failed") return h("div", { class: "note bad", role: "alert" }, `${method}: ${job.message}`);
+  if (job.state === "cancelled") return h("div", { class: "note" }, `${method} was cancelled.`);
+  if (!isActive(job)) return null;
   const [iteration, change] = job.steps.at(-1) ?? [0, null];
   const step = iteration ? `iteration ${number(iteration)}` : "starting";
   const detail = change === null ? "The first iteration may take a moment." : `Largest change of a probability: ${change.toPrecision(2)}${job.tolerance ? `; it ends below ${job.tolerance} (dashed)` : ""}.`;

@@ -4,6 +4,7 @@ import { get, post } from "./api.js";
 import { contentOf } from "./content.js";
 import { h, toast } from "./dom.js";
 import { count, percent, signed } from "./format.js";
+import { predictedOf } from "./predictions.js";
 import { badge, classLabel, colour, meter, select } from "./parts.js";
 
 const MOST_BUTTONS = 12;
@@ -22,8 +23,8 @@ export async function taskCard(project, at, classes, changed) {
     view.note ? h("p", { class: "note" }, view.note) : null,
     h("div", { class: "row" }, doubtBadges(view.row), view.gold === null ? null : badge(`judged: ${view.gold}`, "good")),
     probabilities(view, classes),
-    votesOf(view, classes),
-    h("div", { class: "stack tight" }, h("h3", {}, view.gold === null ? "Set the truth" : "Change the truth"), truthButtons(project, view, classes, again)),
+    predictedOf(view),
+    view.row.n_votes ? [votesOf(view, classes), truthPart(project, view, classes, again)] : h("p", { class: "note" }, "This task has no votes: its label comes from predictions only."),
   );
   return element;
 }
@@ -61,6 +62,10 @@ function weight(value, most) {
   const half = (50 * Math.abs(value)) / most;
   const bar = h("i", { class: value > 0 ? "for" : "against", style: { width: `${half}%`, left: `${value > 0 ? 50 : 50 - half}%` } });
   return h("span", { class: "weight", title: `log odds ${signed(value, 2)}`, role: "img", "aria-label": `weight ${signed(value, 1)}` }, bar);
+}
+
+function truthPart(project, view, classes, again) {
+  return h("div", { class: "stack tight" }, h("h3", {}, view.gold === null ? "Set the truth" : "Change the truth"), truthButtons(project, view, classes, again));
 }
 
 function truthButtons(project, view, classes, again) {

@@ -1,21 +1,13 @@
 // Truths that come from a file of the folder or from this computer.
 
-import { Problem, get, postNothing, sendFile } from "./api.js";
+import { Problem, postNothing, sendFile } from "./api.js";
 import { fill, h } from "./dom.js";
+import { filePicker } from "./files.js";
 import { count } from "./format.js";
 import { field, select } from "./parts.js";
 
 export function truthsCard(project) {
   const status = h("div", { class: "stack tight" });
-  const files = h("span", { class: "row" });
-  const input = h("input", { type: "file", id: "truth-file", hidden: true, onchange: () => input.files.length && bring(input.files[0].name, input.files[0]) });
-  get("/folder").then((folder) => {
-    const names = folder.files.map((file) => [file.name, file.name]);
-    const chosen = select([["", "(a file of the folder)"], ...names], "", (name) => name && bring(name, null));
-    chosen.id = "truth-name";
-    chosen.setAttribute("aria-label", "File of truths in the folder");
-    if (names.length) fill(files, chosen);
-  });
   async function bring(name, file, columns = {}) {
     const address = `/projects/${project.id}/truths?${new URLSearchParams({ name, ...columns })}`;
     try {
@@ -30,7 +22,7 @@ export function truthsCard(project) {
     { class: "card", id: "truths" },
     h("h2", {}, "Known truths"),
     h("p", { class: "muted" }, "A table with a column of tasks and one of true classes. The next fit learns from them."),
-    h("div", { class: "row" }, files, h("button", { onclick: () => input.click() }, "Choose a file"), input),
+    filePicker("truth", "File of truths in the folder", bring),
     status,
   );
 }

@@ -8,6 +8,7 @@ import { readCard, spellingsCard, warningsOf } from "../hygiene.js";
 import { layoutCard, problemNote } from "../layout.js";
 import { nextStep } from "../next.js";
 import { card, empty, field, select } from "../parts.js";
+import { predictionsCard } from "../predictions.js";
 import { truthsCard } from "../truths.js";
 import { isActive } from "../watch.js";
 
@@ -30,7 +31,7 @@ export async function render(root, { project, params, go }) {
   if (project.crashed && !params.get("again")) return crashed(root, project);
   const state = { preview: null, reading: null, changed: false };
   const [head, written, status, found, columns, rows] = Array.from({ length: 6 }, () => h("div", { class: "stack" }));
-  let [version, now] = [project.version, project];
+  let [version, now, predictions] = [project.version, project, null];
 
   // Look at the file again with another sheet, encoding, separator, header or format.
   async function look(layout) {
@@ -80,7 +81,8 @@ export async function render(root, { project, params, go }) {
   const showFound = () => {
     if (now.base === null) return fill(found);
     const [step, spellings] = [nextStep(now), now.reading?.shape === "judges" ? null : spellingsCard(now)]; // failed calls are recognised by their texts
-    return fill(found, readCard(now), warningsOf(now).length ? [spellings, step] : [step, spellings], truthsCard(now));
+    predictions = predictionsCard(now);
+    return fill(found, readCard(now), warningsOf(now).length ? [spellings, step] : [step, spellings], truthsCard(now), predictions.element);
   };
 
   try {
@@ -97,6 +99,7 @@ export async function render(root, { project, params, go }) {
       version = now.version;
       draw();
       if (now.base !== before?.base || isActive(now.job) !== isActive(before?.job)) showFound();
+      else predictions?.show(now);
       const isFirst = (before?.base ?? null) === null && now.base !== null;
       if (isFirst && now.reading?.shape === "judges") go(`#/p/${now.id}/judges`);
     },

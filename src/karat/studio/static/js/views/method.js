@@ -7,6 +7,7 @@ import { readCard, spellingsCard, warningsOf } from "../hygiene.js";
 import { progressCard } from "../next.js";
 import { badge, card, empty, field, heatMap } from "../parts.js";
 import { postedCard } from "../posted.js";
+import { predictionsCard } from "../predictions.js";
 import { isActive } from "../watch.js";
 
 const FIRST = ["ptbcc", "ds", "mv"]; // shown first, together with the default
@@ -25,6 +26,7 @@ export async function render(root, { project }) {
   const fits = h("div", { class: "stack" });
   const posted = h("div", {});
   const found = h("div", { class: "stack" });
+  const predictions = predictionsCard(project);
   function draw() {
     const rows = (names) => names.map((name) => methodRow(methods.find((method) => method.name === name), chosen, draw));
     const isOpen = list.querySelector("details")?.open || others.some((name) => chosen.has(name));
@@ -35,7 +37,8 @@ export async function render(root, { project }) {
   }
   async function update(now, before = null) {
     if (!before || now.base !== before.base || isActive(now.job) !== isActive(before.job)) fill(found, foundCards(now));
-    fill(status, now.job && now.job.kind === "fit" ? jobCard(now) : null);
+    fill(status, progressCard(now));
+    predictions.show(now);
     fill(fits, await fitsCards(now));
     fill(posted, await postedCard(now));
   }
@@ -49,7 +52,7 @@ export async function render(root, { project }) {
     h("div", { class: "two" }, h("section", { class: "card flush" }, h("div", { class: "inner" }, h("h2", {}, "Choose one, or several to compare")), list), h("details", { class: "card" }, h("summary", {}, "Settings for experts"), more)),
     fits,
     posted,
-    project.file === null ? found : null,
+    project.file === null ? [found, predictions.element] : null,
   );
   return { update };
 }
@@ -125,14 +128,6 @@ async function start(project, names, settings) {
       toast(problem.message, "bad");
     }
   }
-}
-
-function jobCard(project) {
-  const job = project.job;
-  const method = project.fits.find((fit) => fit.id === job.fit)?.method ?? "";
-  if (job.state === "failed") return h("div", { class: "note bad", role: "alert" }, `${method}: ${job.message}`);
-  if (job.state === "cancelled") return h("div", { class: "note" }, `${method} was cancelled.`);
-  return progressCard(project);
 }
 
 async function fitsCards(project) {

@@ -2,6 +2,7 @@
 
 import { get } from "../api.js";
 import { fill, h } from "../dom.js";
+import { modelsCard } from "../predictions.js";
 import { nextStep, progressCard } from "../next.js";
 import { isOwner } from "../reviewer.js";
 import { isActive } from "../watch.js";
@@ -42,6 +43,7 @@ export async function render(root, { project, again }) {
       "div",
       { class: "grid" },
       sureness(quality),
+      modelsCard(project, overview),
       card("Distribution of the probabilities", histogram(quality.histogram)),
       later("Classes", get(`${base}/classes`), (classes) => balance(classes, overview.classes)),
       later("How it was computed", get(`${base}/record`), computed),

@@ -9,7 +9,7 @@ import { pager, sortHead } from "../table.js";
 import { taskCard } from "../task.js";
 
 const PAGE = 25;
-const DOUBTS = [["", "all tasks"], ["contested", "contested"], ["flipped", "against the majority"], ["tied", "tied"]];
+const DOUBTS = [["", "all tasks"], ["contested", "contested"], ["flipped", "against the majority"], ["tied", "tied"], ["predicted", "predictions only"]];
 const JUDGED = [["", "judged or not"], ["true", "judged"], ["false", "not judged"]];
 const SURE = [["", "any probability"], ["0.66", "under 66 %"], ["0.9", "under 90 %"], ["0.99", "under 99 %"]];
 
@@ -72,7 +72,7 @@ export async function render(root, { project, params, rest }) {
       h("td", {}, classLabel(task.label, classes)),
       h("td", {}, meter(task.confidence)),
       h("td", { class: "number" }, number(task.n_votes)),
-      !more.doubts ? null : h("td", { class: "wide-only" }, h("span", { class: "row" }, task.doubts.map((doubt) => badge(doubt === "flipped" ? "against the majority" : doubt)))),
+      !more.doubts ? null : h("td", { class: "wide-only" }, h("span", { class: "row" }, task.doubts.map((doubt) => badge(DOUBTS.find(([name]) => name === doubt)[1])))),
       !more.gold ? null : h("td", { class: "wide-only" }, task.gold === null ? "" : badge(task.gold, "good")),
     );
   }
@@ -104,7 +104,7 @@ export async function render(root, { project, params, rest }) {
   if (open !== null) await show(open);
   fill(
     root,
-    h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Tasks"), h("p", { class: "muted" }, `${count(overview.quality.n_tasks, "task")}, ${number(overview.doubts.any)} of them in doubt. The least confident come first.`))),
+    h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, "Tasks"), h("p", { class: "muted" }, `${count(overview.quality.n_tasks, "task")}, ${number(overview.doubts.any)} of them in doubt.${overview.n_predicted ? ` ${count(overview.n_predicted, "more task has", "more tasks have")} predictions only.` : ""} The least confident come first.`))),
     h("div", { class: "side" }, h("section", { class: "card flush" }, filters, body), detail.element),
   );
   // Open the next or the previous task of the page.
