@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from karat.cli.app import app
 from karat.studio.security import session_of
-from tests.studio_helpers import TOKEN, studio_in_thread
+from tests.studio_helpers import TOKEN, get, studio_in_thread
 
 
 @pytest.fixture(scope="module")
@@ -63,24 +63,24 @@ def test_a_reviewer_changes_nothing_but_judgements(studio):
 
 def test_the_token_of_a_reviewer_becomes_a_cookie_of_that_reviewer(studio):
     token = studio.rules.token_of("ann")
-    answer = httpx.get(f"{studio.address}/?token={token}")
+    answer = get(f"{studio.address}/?token={token}")
     assert answer.status_code == 303
     name, value = answer.headers["set-cookie"].split(";")[0].split("=", 1)
     assert value == session_of(token) != session_of(TOKEN)
-    assert httpx.get(f"{studio.address}/api/me", cookies={name: value}).json()["reviewer"] == "ann"
+    assert get(f"{studio.address}/api/me", cookies={name: value}).json()["reviewer"] == "ann"
 
 
 def test_nobody_else_comes_in(studio):
     stranger = studio.rules.token_of("eve")  # a reviewer's token cannot be made without the owner's, but if it were
     for token in (stranger, "ann", session_of(studio.rules.token_of("ann"))):
-        assert httpx.get(f"{studio.address}/api/me", headers={"authorization": f"Bearer {token}"}).status_code == 401
-        assert httpx.get(f"{studio.address}/?token={token}").status_code == 401
+        assert get(f"{studio.address}/api/me", headers={"authorization": f"Bearer {token}"}).status_code == 401
+        assert get(f"{studio.address}/?token={token}").status_code == 401
 
 
 def test_without_reviewers_no_token_but_the_owners_counts(tmp_path):
     with studio_in_thread(tmp_path) as client:
         token = client.rules.token_of("")
-        assert httpx.get(f"{client.address}/api/me", headers={"authorization": f"Bearer {token}"}).status_code == 401
+        assert get(f"{client.address}/api/me", headers={"authorization": f"Bearer {token}"}).status_code == 401
         assert client.rules.tokens == {TOKEN: ""}
 
 

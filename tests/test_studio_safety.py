@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from karat.cli.app import app
-from tests.studio_helpers import TOKEN, copy_sample, running, studio_in_thread, wait_until
+from tests.studio_helpers import TOKEN, WAIT, copy_sample, get, running, studio_in_thread, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ PATHS = ["/", "/api/projects", "/api/openapi.json", "/static/js/main.js", "/api/
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("headers", [{}, {"authorization": "Bearer wrong"}, {"cookie": "karat_studio=x"}])
 def test_without_the_right_token_there_is_nothing(studio, path, headers):
-    answer = httpx.get(studio.address + path, headers=headers)
+    answer = get(studio.address + path, headers=headers)
     assert answer.status_code == 401
     assert answer.json()["title"] == "The token is missing or wrong"
 
@@ -39,23 +39,23 @@ def test_no_route_answers_without_the_token(studio):
     assert "/api/projects/{project}/judges" in described
     for path, operations in described.items():
         for method in operations:
-            answer = httpx.request(method, studio.address + re.sub(r"{\w+}", "1", path))
+            answer = httpx.request(method, studio.address + re.sub(r"{\w+}", "1", path), timeout=WAIT)
             assert answer.status_code == 401, (method, path)
 
 
 def test_the_token_of_the_address_becomes_a_cookie_that_scripts_and_other_sites_cannot_use(studio):
-    assert httpx.get(f"{studio.address}/?token=wrong").status_code == 401
-    answer = httpx.get(f"{studio.address}/?token={TOKEN}")
+    assert get(f"{studio.address}/?token=wrong").status_code == 401
+    answer = get(f"{studio.address}/?token={TOKEN}")
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
     cookie = answer.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=Strict" in cookie
     name, value = cookie.split(";")[0].split("=", 1)
-    assert httpx.get(studio.address, cookies={name: value}).status_code == 200
+    assert get(studio.address, cookies={name: value}).status_code == 200
 
 
 def test_a_token_in_another_address_does_not_count(studio):
-    assert httpx.get(f"{studio.address}/api/projects?token={TOKEN}").status_code == 401
+    assert get(f"{studio.address}/api/projects?token={TOKEN}").status_code == 401
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_a_kill_during_a_fit_and_adjudication_loses_nothing_that_was_confirmed(t
     copy_sample(tmp_path)
     confirmed = {}
     with running(tmp_path, "votes.csv") as studio, studio.client() as client:
-        assert httpx.get(studio.link).headers["location"] == "/#/p/1"  # the file that was named is what one sees first
+        assert get(studio.link).headers["location"] == "/#/p/1"  # the file that was named is what one sees first
         client.good("PUT", "/api/projects/1/votes", json={})
         client.settled(1)
         endless = {"method": "ptbcc", "settings": {"tolerance": 0.0, "max_iterations": 10_000_000}}

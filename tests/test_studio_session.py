@@ -9,7 +9,7 @@ import pytest
 
 from karat.studio import security
 from karat.studio.app import inner_app
-from tests.studio_helpers import TOKEN, studio_in_thread, wait_until
+from tests.studio_helpers import TOKEN, WAIT, get, studio_in_thread, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -23,37 +23,37 @@ def cookie_of(answer):
 
 
 def test_the_cookie_is_not_the_token_and_each_is_good_for_its_own_place_only(studio):
-    cookie = cookie_of(httpx.get(studio.link))
+    cookie = cookie_of(get(studio.link))
     name, session = next(iter(cookie.items()))
     assert TOKEN not in session
     assert session not in TOKEN
     folder = f"{studio.address}/api/folder"
-    assert httpx.get(folder, cookies=cookie).status_code == 200
-    assert httpx.get(folder, cookies={name: TOKEN}).status_code == 401
-    assert httpx.get(folder, headers={"authorization": f"Bearer {session}"}).status_code == 401
-    assert httpx.get(f"{studio.address}/?token={session}").status_code == 401
+    assert get(folder, cookies=cookie).status_code == 200
+    assert get(folder, cookies={name: TOKEN}).status_code == 401
+    assert get(folder, headers={"authorization": f"Bearer {session}"}).status_code == 401
+    assert get(f"{studio.address}/?token={session}").status_code == 401
 
 
 def test_a_code_lets_in_once(studio):
     code = studio.rules.codes.new()
     link = f"{studio.address}/?code={code}"
-    answer = httpx.get(link)
+    answer = get(link)
     assert answer.status_code == 303
-    assert httpx.get(f"{studio.address}/api/folder", cookies=cookie_of(answer)).status_code == 200
-    again = httpx.get(link)
+    assert get(f"{studio.address}/api/folder", cookies=cookie_of(answer)).status_code == 200
+    again = get(link)
     assert (again.status_code, again.headers.get("set-cookie")) == (401, None)
-    assert httpx.get(link, cookies=cookie_of(answer)).status_code == 200  # who is in may reload the page
+    assert get(link, cookies=cookie_of(answer)).status_code == 200  # who is in may reload the page
 
 
 def test_a_code_is_good_for_nothing_else(studio):
     code = studio.rules.codes.new()
-    assert httpx.get(f"{studio.address}/api/folder?code={code}").status_code == 401
-    assert httpx.get(f"{studio.address}/api/folder", headers={"authorization": f"Bearer {code}"}).status_code == 401
-    assert httpx.get(f"{studio.address}/?token={code}").status_code == 401
-    assert httpx.get(f"{studio.address}/?code={code}", headers={"host": "evil.example"}).status_code == 403
-    assert httpx.get(f"{studio.address}/?code={TOKEN}").status_code == 401
-    assert httpx.get(f"{studio.address}/?code=").status_code == 401
-    assert httpx.get(f"{studio.address}/?code={code}").status_code == 303
+    assert get(f"{studio.address}/api/folder?code={code}").status_code == 401
+    assert get(f"{studio.address}/api/folder", headers={"authorization": f"Bearer {code}"}).status_code == 401
+    assert get(f"{studio.address}/?token={code}").status_code == 401
+    assert get(f"{studio.address}/?code={code}", headers={"host": "evil.example"}).status_code == 403
+    assert get(f"{studio.address}/?code={TOKEN}").status_code == 401
+    assert get(f"{studio.address}/?code=").status_code == 401
+    assert get(f"{studio.address}/?code={code}").status_code == 303
 
 
 def test_a_code_that_nobody_used_expires(studio, monkeypatch):
@@ -75,9 +75,9 @@ def test_the_browser_is_started_without_the_token_in_its_arguments(tmp_path):
         wait_until(lambda: seen.exists() and seen.read_text().endswith("\n"))
         link = seen.read_text().strip()
         assert TOKEN not in link
-        answer = httpx.get(link)
+        answer = get(link)
         assert (answer.status_code, TOKEN in answer.headers["set-cookie"]) == (303, False)
-        assert httpx.get(link).status_code == 401
+        assert get(link).status_code == 401
     finally:
         process.terminate()
         process.communicate(timeout=30)
@@ -109,7 +109,7 @@ def ask(studio, method, path, headers):
     filled = path.replace("{project}", "999").replace("{name}", "labels.csv").replace("{path:path}", "js/main.js")
     address = studio.address + filled.replace("{", "").replace("}", "").replace("fits/fit", "fits/1")
     given = {name: value.replace("{port}", port) for name, value in headers.items()}
-    with httpx.stream(method, address, headers=given) as answer:
+    with httpx.stream(method, address, headers=given, timeout=WAIT) as answer:
         return answer.status_code
 
 
