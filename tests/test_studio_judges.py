@@ -82,6 +82,14 @@ def test_truths_given_in_the_studio_correct_the_accuracies(studio):
     assert before["rows"] != after["rows"]
 
 
+def test_truths_that_are_not_of_this_log_are_left_aside(studio):
+    project, _ = opened(studio, "log.csv")
+    before = studio.good("GET", f"/api/projects/{project}/judges")
+    for task, label in (("of another reading", "A"), (1, "no verdict")):
+        studio.services.gold.set(project, task, label)
+    assert studio.good("GET", f"/api/projects/{project}/judges") == before
+
+
 def test_other_votes_have_no_view_of_judges(studio):
     project = studio.read_sample(studio.folder)
     answer = studio.get(f"/api/projects/{project}/judges")
