@@ -1,5 +1,7 @@
 """Named tokens: who may come in, what reviewers may change, and under which name they judge."""
 
+from dataclasses import replace
+
 import httpx
 import pytest
 from typer.testing import CliRunner
@@ -91,6 +93,11 @@ def test_the_token_of_a_reviewer_becomes_a_cookie_of_that_reviewer(studio):
     name, value = answer.headers["set-cookie"].split(";")[0].split("=", 1)
     assert value == session_of(token) != session_of(TOKEN)
     assert httpx.get(f"{studio.address}/api/me", cookies={name: value}).json()["reviewer"] == "ann"
+
+
+def test_the_tokens_of_reviewers_change_with_the_owners(studio):
+    other = replace(studio.rules, token="another")
+    assert other.token_of("ann") != studio.rules.token_of("ann") != studio.rules.token_of("Jürgen")
 
 
 def test_nobody_else_comes_in(studio):
