@@ -136,8 +136,8 @@ def slowest(studio: Studio, questions: list[dict[str, Any]]) -> float:
 
 def judge_one(studio: Studio) -> float:
     """Judge the task at the head of the queue, and ask for the next one."""
-    head = studio.get("/api/projects/1/next", most=2)["tasks"][0]
-    truth = {"task": head["name"], "label": head["row"]["label"]}
+    queue = studio.get("/api/projects/1/next", most=2)
+    truth = {"task": queue["tasks"][0]["name"], "label": queue["classes"][0]}
 
     def judge() -> None:
         studio.client.post("/api/projects/1/gold", json=truth).raise_for_status()

@@ -193,7 +193,8 @@ def test_gold_is_used_by_the_next_fit_and_its_effect_is_shown(studio, tmp_path):
     project = studio.read_sample(tmp_path)
     studio.fit(project)
     first = studio.good("GET", f"/api/projects/{project}/next")["tasks"][0]
-    label = next(name for name in ("cat", "dog", "fox", "owl") if name != first["row"]["label"])
+    before = studio.good("GET", f"/api/projects/{project}/tasks/{first['at']}")["row"]["label"]
+    label = next(name for name in ("cat", "dog", "fox", "owl") if name != before)
     assert studio.judge(project, first["name"], label).json()["judged"] == 1
     assert studio.good("GET", f"/api/projects/{project}/next")["tasks"][0]["at"] != first["at"]
     facts = next(fit for fit in studio.fit(project)["fits"] if fit["method"] == "ptbcc")["facts"]

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 import karat
 from karat.studio.judge_logs import guess_log
+from karat.studio.judge_views import MAX_KEPT
 from karat.votes.judge_simulation import draw_judges, simulate_log
 from tests.browser import chromium  # noqa: F401  # the fixture "browser"
 from tests.studio_helpers import studio_in_thread
@@ -71,6 +72,30 @@ def test_figures_are_those_of_the_library(studio, frame):
     assert all(chart["note"] and chart["alt"] and chart["spec"]["datasets"] for chart in charts.values())
 
 
+@pytest.mark.parametrize("choice", [{"verdicts": "answer"}, {"kind": "pointwise"}], ids=str)
+def test_what_verdicts_mean_can_be_chosen(studio, frame, choice):
+    calls = frame.select("item", "judge", "order", "verdict")
+    calls.write_csv(studio.folder / "calls.csv")
+    expected = karat.judges.assess(karat.judges.read(calls, **choice))
+    assert expected.scores != karat.judges.assess(calls).scores
+    project = studio.good("POST", "/api/projects", json={"file": "calls.csv"})["id"]
+    studio.good("PUT", f"/api/projects/{project}/votes", json={"shape": "judges", "judges": choice})
+    studio.settled(project)
+    rows = studio.good("GET", f"/api/projects/{project}/judges")["rows"]
+    found = {row["judge"]: row["accuracy"]["value"] for row in rows}
+    assert found == pytest.approx({one.judge: one.accuracy.value for one in expected.scores})
+
+
+def test_charts_follow_the_choice_and_few_views_stay_in_memory(studio):
+    projects = [opened(studio, "log.csv")[0] for _ in range(3)]
+    for project in projects:
+        tie, half = (
+            studio.good("GET", f"/api/projects/{project}/judges/charts?torn={torn}") for torn in ("tie", "half")
+        )
+        assert tie["judge-pairs"] != half["judge-pairs"]
+    assert len(studio.services.judges._kept) == MAX_KEPT
+
+
 def test_truths_given_in_the_studio_correct_the_accuracies(studio):
     project, _ = opened(studio, "log.csv")
     before = studio.good("GET", f"/api/projects/{project}/judges")
@@ -80,6 +105,32 @@ def test_truths_given_in_the_studio_correct_the_accuracies(studio):
     after = studio.good("GET", f"/api/projects/{project}/judges")
     assert after["by_gold"]
     assert before["rows"] != after["rows"]
+
+
+def test_truths_of_a_column_that_the_user_names_correct_the_accuracies(studio, frame):
+    frame.with_columns(right=pl.when(pl.col("item") < 25).then(pl.lit("A"))).write_csv(studio.folder / "known.csv")
+    project = studio.good("POST", "/api/projects", json={"file": "known.csv"})["id"]
+    studio.good("PUT", f"/api/projects/{project}/votes", json={"shape": "judges", "gold": "right"})
+    state = studio.settled(project)
+    assert state["fits"][0]["facts"]["gold"] == 25
+    assert studio.good("GET", f"/api/projects/{project}/judges")["by_gold"]
+
+
+def test_what_the_reader_notices_in_a_log_is_said(studio, frame):
+    with_others = pl.concat([frame.head(300), frame.tail(20).with_columns(system_b="system_a")])
+    with_others.write_csv(studio.folder / "alike.csv")
+    project, _ = opened(studio, "alike.csv")
+    notes = karat.judges.read(with_others).notes
+    assert notes
+    assert studio.good("GET", f"/api/projects/{project}")["job"]["warnings"] == notes
+
+
+def test_truths_that_are_not_of_this_log_are_left_aside(studio):
+    project, _ = opened(studio, "log.csv")
+    before = studio.good("GET", f"/api/projects/{project}/judges")
+    for task, label in (("of another reading", "A"), (1, "no verdict")):
+        studio.services.gold.set(project, task, label)
+    assert studio.good("GET", f"/api/projects/{project}/judges") == before
 
 
 def test_other_votes_have_no_view_of_judges(studio):
@@ -170,10 +221,27 @@ def test_a_dropped_log_shows_judges_charts_and_a_leaderboard(page, studio, frame
     expect(page.locator("#panels tbody tr").first).to_contain_text("%")
     assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
     before = page.locator("#judges tbody").inner_text()
-    page.select_option("#torn", "half")
+    with page.expect_request("**/judges/charts?torn=half"):
+        page.select_option("#torn", "half")
     page.wait_for_function("before => document.querySelector('#judges tbody').innerText !== before", arg=before)
     page.locator("#chart-judge-position .mark-symbol path").last.hover()
     expect(page.locator("#vg-tooltip-element")).to_be_visible()
+
+
+def test_notes_and_judges_that_err_alike_are_named(page, studio, frame):
+    alike = pl.concat([frame.head(600), frame.tail(20).with_columns(system_b="system_a")])
+    copies = alike.filter(judge="acme-large").with_columns(judge=pl.lit("copy"))
+    pl.concat([alike, copies]).write_csv(studio.folder / "copies.csv")
+    project, _ = opened(studio, "copies.csv")
+    found = studio.good("GET", f"/api/projects/{project}/judges")
+    assert found["notes"]
+    page.goto(studio.link)
+    page.wait_for_selector("#drop")
+    page.goto(f"{studio.address}/#/p/{project}/judges")
+    for note in found["notes"]:
+        expect(page.locator("main .note").first).to_contain_text(note)
+    row = page.locator("#judges tbody tr", has_text="copy").first
+    expect(row).to_contain_text("acme-large")
 
 
 def test_names_of_judges_and_systems_are_text(page, studio, frame):

@@ -233,6 +233,18 @@ def test_other_servers_are_asked_for_images_only_after_consent(studio, project):
     assert "img-src 'self' data:;" in studio.get("/").headers["content-security-policy"]
 
 
+def test_tasks_to_judge_blindly_come_without_votes_and_labels(studio, project):
+    studio.fit(project, "ds")
+    (hidden, *_), n_open = queue(studio, project)["tasks"], queue(studio, project)["left"]
+    kept = {"code", "task", "n_votes"}
+    assert {name for name, value in hidden["row"].items() if value} <= kept
+    assert (hidden["probabilities"], hidden["predictions"]) == ([], [])
+    studio.good("PATCH", f"/api/projects/{project}", json={"blind": False})
+    shown = queue(studio, project)
+    assert (shown["tasks"][0]["name"], shown["left"]) == (hidden["name"], n_open)
+    assert len(shown["tasks"][0]["row"]["votes"]) == 5
+
+
 def test_new_projects_are_judged_blindly_and_the_switch_is_kept(studio, project):
     assert studio.good("GET", f"/api/projects/{project}")["blind"] is True
     assert studio.good("PATCH", f"/api/projects/{project}", json={"blind": False})["blind"] is False

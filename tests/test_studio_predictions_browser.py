@@ -1,4 +1,4 @@
-"""A person adds the predictions of a model in a real browser: an error, what was read, labels, and what the model is worth."""
+"""A person adds predictions of a model in a real browser: an error, what was read, labels, what the model is worth."""
 
 import pytest
 from playwright.sync_api import expect
@@ -42,7 +42,9 @@ def test_from_a_file_of_probabilities_to_labels(page, studio, tmp_path):
     page.set_input_files("#predictions-file", bad)
     expect(page.locator("#predictions .note.bad")).to_contain_text('bad.csv: the column "elk" is not a class')
     page.select_option("#predictions-name", "bert.csv")
-    expect(page.locator("#models-read")).to_contain_text("predicts 250 of 300 tasks with votes, and 2 tasks without votes")
+    expect(page.locator("#models-read")).to_contain_text(
+        "predicts 250 of 300 tasks with votes, and 2 tasks without votes"
+    )
     expect(page.locator("#models-read")).to_contain_text("mean confidence 85.0 %; classes: cat, dog, fox, owl")
     expect(page.locator("#predictions .note.bad")).to_have_count(0)
     page.click("#label-them")

@@ -1,12 +1,19 @@
 """Named tokens: who may come in, what reviewers may change, and under which name they judge."""
 
+from dataclasses import replace
+
 import httpx
 import pytest
 from typer.testing import CliRunner
 
 from karat.cli.app import app
 from karat.studio.security import session_of
+<<<<<<< HEAD
 from tests.studio_helpers import TOKEN, get, studio_in_thread
+=======
+from tests.studio_helpers import TOKEN, studio_in_thread
+from tests.test_studio_session import ask, routes
+>>>>>>> m-studio
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +68,28 @@ def test_a_reviewer_changes_nothing_but_judgements(studio):
         assert reviewer.post(f"{inside}/undo", json={}).json()["action"]["task"] == 3
 
 
+def test_a_reviewer_who_judges_blindly_sees_the_votes_after_the_decision(studio):
+    place = f"/api/projects/{studio.project}"
+    with as_reviewer(studio, "ann") as ann, as_reviewer(studio, "Jürgen") as other:
+        task = ann.get(f"{place}/next").json()["tasks"][0]
+        see = f"{place}/tasks/{task['at']}"
+        assert (ann.get(see).json()["row"]["votes"], ann.get(see).json()["row"]["label"]) == ([], "")
+        assert len(studio.good("GET", see)["row"]["votes"]) == 5  # the owner looks where they like
+        ann.post(f"{place}/gold", json={"task": task["name"], "label": "cat"}).raise_for_status()
+        assert len(ann.get(see).json()["row"]["votes"]) == 5
+        assert other.get(see).json()["probabilities"] == []
+        studio.good("PATCH", place, json={"blind": False})
+        assert len(other.get(see).json()["row"]["votes"]) == 5
+        studio.good("PATCH", place, json={"blind": True})
+
+
+@pytest.mark.parametrize(("method", "path"), [one for one in routes() if one[0] not in ("GET", "HEAD")])
+def test_every_route_that_changes_something_is_closed_to_reviewers_unless_it_judges(studio, method, path):
+    headers = {"authorization": f"Bearer {studio.rules.token_of('ann')}"}
+    judges = path.removeprefix("/api/projects/{project}/") in ("gold", "skip", "send_back", "undo", "note")
+    assert (ask(studio, method, path, headers) == 403) != judges
+
+
 def test_the_token_of_a_reviewer_becomes_a_cookie_of_that_reviewer(studio):
     token = studio.rules.token_of("ann")
     answer = get(f"{studio.address}/?token={token}")
@@ -68,6 +97,11 @@ def test_the_token_of_a_reviewer_becomes_a_cookie_of_that_reviewer(studio):
     name, value = answer.headers["set-cookie"].split(";")[0].split("=", 1)
     assert value == session_of(token) != session_of(TOKEN)
     assert get(f"{studio.address}/api/me", cookies={name: value}).json()["reviewer"] == "ann"
+
+
+def test_the_tokens_of_reviewers_change_with_the_owners(studio):
+    other = replace(studio.rules, token="another")
+    assert other.token_of("ann") != studio.rules.token_of("ann") != studio.rules.token_of("Jürgen")
 
 
 def test_nobody_else_comes_in(studio):

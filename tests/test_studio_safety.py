@@ -132,6 +132,8 @@ def test_a_body_that_does_not_say_its_length_is_counted(studio):
         "/etc/passwd",
         "link.csv",
         "folder/../../secret.csv",
+        "inside/votes.csv",
+        "inside/../link.csv",
         ".hidden.csv",
         "test.studio",
         "\0.csv",
@@ -142,6 +144,8 @@ def test_no_file_outside_the_folder_can_be_named(studio, name):
     secret = studio.folder.parent / "secret.csv"
     secret.write_text("task,worker,label\n1,x,cat\n")
     (studio.folder / ".hidden.csv").write_text("task,worker,label\n1,x,cat\n")
+    (studio.folder / "inside").mkdir(exist_ok=True)
+    (studio.folder / "inside" / "votes.csv").write_text("task,worker,label\n1,x,cat\n")
     link = studio.folder / "link.csv"
     if not link.exists():
         link.symlink_to(secret)

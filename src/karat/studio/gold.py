@@ -45,6 +45,11 @@ class Gold:
         found = self._row(project, name_key(task))
         return None if found is None else json.loads(found["label"])
 
+    def reviewer_of(self, project: int, task: Any) -> str | None:
+        """Return who judged a task, or None."""
+        found = self._row(project, name_key(task))
+        return None if found is None else str(found["reviewer"])
+
     def set(
         self,
         project: int,

@@ -13,7 +13,7 @@ from karat.studio.browse import Browser
 from karat.studio.gold import SEND_BACK, SKIP
 from karat.studio.routes.common import Name, ProjectId, Reviewer, ServicesDep, Shown, plain_name
 from karat.studio.routes.gold import Action
-from karat.studio.routes.tables import TaskView, task_views
+from karat.studio.routes.tables import TaskView, blinded, task_views
 from karat.votes.encoding import MISSING
 from karat.votes.names import match
 
@@ -48,7 +48,10 @@ def next_tasks(
     reviewer: Reviewer,
     most: Annotated[int, Query(ge=1, le=100)] = 10,
 ) -> Queue:
-    """Return the tasks whose truth would improve the labels most, the best first."""
+    """Return the tasks whose truth would improve the labels most, the best first.
+
+    Where tasks are judged blindly, their votes and labels are left out.
+    """
     gold, given = services.gold, shown.codes_of(services.gold.all(project))
     skipped = _known(shown, gold.aside(project, SKIP, reviewer))
     sent_back = _known(shown, gold.aside(project, SEND_BACK))
@@ -56,6 +59,7 @@ def next_tasks(
         held = [code for name in services.holds.by_others(project, reviewer) if (code := shown.task_code(name)) >= 0]
         codes, left = to_judge(shown, Judging(given, skipped, sent_back, held), most)
         services.holds.hold(project, reviewer, shown.task_name(codes[0]) if codes else None)
+    tasks = task_views(services, project, shown, codes)
     return Queue(
         left=left,
         judged=gold.count(project),
@@ -63,7 +67,7 @@ def next_tasks(
         sent_back=len(sent_back.keys() - given.keys()),
         to_learn=n_to_learn(shown, services.workspace.truths_of_file(project), given),
         classes=[plain_name(name) for name in shown.classes],
-        tasks=task_views(services, project, shown, codes),
+        tasks=[blinded(task) for task in tasks] if services.projects.get(project)["blind"] else tasks,
         actions=[Action(**action) for action in gold.last(project, reviewer)],
     )
 

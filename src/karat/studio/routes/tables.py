@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from dataclasses import replace
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 
 from karat.report.views.annotators import AnnotatorRow
@@ -17,10 +18,11 @@ from karat.studio.annotator_votes import votes_by, worst_first
 from karat.studio.browse import AnnotatorQuery, Browser, TaskQuery
 from karat.studio.problems import Problem
 from karat.studio.routes.common import At, Name, ProjectId, ServicesDep, Shown, plain_name
+from karat.studio.security import OWNER
 from karat.studio.services import Services
 from karat.votes.encoding import MISSING
 
-__all__ = ["check_index", "router", "task_lines", "task_views"]
+__all__ = ["blinded", "check_index", "router", "task_lines", "task_views"]
 
 router = APIRouter(tags=["tables"], prefix="/projects/{project}")
 
@@ -117,10 +119,16 @@ def tasks(
 
 
 @router.get("/tasks/{at}")
-def task(project: ProjectId, at: At, shown: Shown, services: ServicesDep) -> TaskView:
-    """Return all details of a task, with every vote and its weight."""
+def task(project: ProjectId, at: At, request: Request, shown: Shown, services: ServicesDep) -> TaskView:
+    """Return all details of a task, with every vote and its weight.
+
+    Where tasks are judged blindly, a reviewer sees votes and label after their own decision.
+    """
     check_index(at, len(shown.labelled.label_codes), "task")
-    return task_views(services, project, shown, [at])[0]
+    view = task_views(services, project, shown, [at])[0]
+    person = request.scope.get("reviewer") or OWNER
+    is_open = person == OWNER or services.gold.reviewer_of(project, shown.task_name(at)) == person
+    return view if is_open or not services.projects.get(project)["blind"] else blinded(view)
 
 
 @router.get("/annotators")
@@ -186,6 +194,13 @@ def _vote_line(shown: Browser, code: int, name: str, vote: int, line: str) -> Vo
 def task_views(services: Services, project: int, shown: Browser, codes: list[int]) -> list[TaskView]:
     rows = shown.task_rows(codes)
     return [_task_view(services, project, shown, code, row) for code, row in zip(codes, rows, strict=True)]
+
+
+def blinded(view: TaskView) -> TaskView:
+    """Return a task without what others and the method say about it."""
+    hidden: dict[str, Any] = {"label": "", "confidence": 0.0, "rival": None, "rival_probability": 0.0}
+    row = replace(view.row, **hidden, reasons=[], tally=[], votes=[], votes_left_out=0)
+    return view.model_copy(update={"row": row, "probabilities": [], "predictions": []})
 
 
 def _task_view(services: Services, project: int, shown: Browser, code: int, row: TaskRow) -> TaskView:
