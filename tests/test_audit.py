@@ -75,9 +75,21 @@ def test_saved_models_and_the_command_line(tmp_path):
     done = run("audit", tmp_path / "m.karat", *given, "--json")
     assert json.loads(done.stdout)["expected_wrong"] == pytest.approx(expected["p_wrong"].sum())
     assert run("audit", tmp_path / "m.karat", *given, "--method", "ds").exit_code == 2
+    refused = run("audit", tmp_path / "m.karat", *given, "--gold-from-export")
+    assert refused.exit_code == 2
+    assert "--gold-from-export needs votes" in refused.stderr
     refused = run("audit", tmp_path / "votes.csv", *given, "-o", tmp_path / "current.csv")
     assert refused.exit_code == 2
     (tmp_path / "others.csv").write_text("task,label\nt1,ant\n")
     refused = run("audit", tmp_path / "votes.csv", "--labels", tmp_path / "others.csv")
     assert refused.exit_code == 2
     assert "belongs to a task with votes" in refused.stderr
+
+
+def test_labels_in_use_are_read_before_the_fit(tmp_path, monkeypatch):
+    (tmp_path / "votes.csv").write_text("task,worker,label\n1,a,x\n")
+    (tmp_path / "current.csv").write_text("task,label\n")
+    monkeypatch.setattr("karat.api.run.fit", lambda *_, **__: pytest.fail("the votes were fitted"))
+    refused = run("audit", tmp_path / "votes.csv", "--labels", tmp_path / "current.csv")
+    assert refused.exit_code == 2
+    assert "current.csv" in refused.stderr

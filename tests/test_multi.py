@@ -170,8 +170,9 @@ def test_without_multi_a_list_is_an_error_and_a_set_is_a_class() -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"gold": {"t1": "a"}}, "gold truths cannot be combined with sets"),
-        ({"method": "ds"}, "ds gives one label per task; .* leave --method out or say mv"),
+        ({"gold": {"t9": "a"}}, "none of the 1 truths belongs to a task with votes"),
+        ({"engine": "dask"}, "with sets of labels .*, the method anchored runs locally; leave --engine out"),
+        ({"predictions": (["t1"], [[1.0, 0.0, 0.0]])}, "--predictions cannot be combined with sets"),
         ({"checkpoint": "x.part"}, "--checkpoint cannot be combined with sets"),
     ],
 )
@@ -184,10 +185,8 @@ def test_options_that_have_no_meaning_for_sets_are_refused(more: dict[str, Any],
 
 def test_other_functions_refuse_sets() -> None:
     votes = karat.read(columns(), multi=True)
-    with pytest.raises(InputError, match="are for aggregate and evaluate"):
+    with pytest.raises(InputError, match="are for aggregate, evaluate and report"):
         karat.compare(votes, ["mv", "ds"])
-    with pytest.raises(InputError, match="ds gives one label per task"):
-        karat.DS().fit(votes)
     assert isinstance(karat.aggregate(votes), karat.MultiResult)
 
 

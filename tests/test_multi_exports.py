@@ -48,7 +48,7 @@ def test_labels_and_annotators_are_written(votes: Path, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.stderr
     assert "warning" not in done.stderr
     labels = pl.read_csv(out)
-    assert labels.columns == ["doc_id", "labels", "confidence", "n_votes", "a", "b", "c"]
+    assert labels.columns == ["doc_id", "labels", "confidence", "n_votes", "is_gold", "a", "b", "c"]
     assert labels["doc_id"].to_list()[-1] == "d11"
     assert labels["labels"].to_list()[:3] == ["a;b", "c", "a;c"]
     found = pl.read_csv(people)
@@ -75,8 +75,7 @@ def test_evaluation_is_by_exact_match_and_f1(votes: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--save", "m.karat"), "--save cannot be combined with sets of labels"),
-        (("--method", "ds"), "ds gives one label per task"),
+        (("--save", "m.karat", "--repeated", "last"), "leave out --repeated last"),
         (("--repeated", "last"), "leave out --repeated last"),
         (("--question", "all"), "--multi works with one question only"),
     ],
@@ -91,12 +90,19 @@ def test_options_that_do_not_fit_are_refused(
     assert not Path("m.karat").exists()
 
 
-@pytest.mark.parametrize("command", ["trust", "agreement", "report", "compare", "coverage"])
+@pytest.mark.parametrize("command", ["trust", "agreement", "compare", "coverage"])
 def test_other_commands_refuse_sets(votes: Path, command: str, tmp_path: Path) -> None:
-    more = ["-o", tmp_path / "report.html"] if command == "report" else []
-    done = run(command, votes, "--multi", *more)
+    done = run(command, votes, "--multi")
     assert done.exit_code == 2
-    assert "sets of labels (--multi) are for aggregate and evaluate" in done.stderr
+    assert "sets of labels (--multi) are for aggregate, evaluate and report" in done.stderr
+    if command == "compare":  # needs votes
+        return
+    model = tmp_path / "m.karat"
+    assert run("aggregate", votes, "--multi", "--save", model, "-o", tmp_path / "labels.csv").exit_code == 0
+    for words in ([command, model], ["update", model, votes, "-o", model]):
+        done = run(*words)
+        assert done.exit_code == 2
+        assert "holds sets of labels, which are for karat report and karat.load" in done.stderr
 
 
 def label_studio(path: Path) -> Path:

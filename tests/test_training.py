@@ -92,7 +92,10 @@ def test_the_command_takes_votes_or_a_model(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--for", "keras", "-o", "x.parquet"), "'keras' is not one of"),
+        (
+            ("--for", "keras", "-o", "x.parquet"),
+            '"keras" is no purpose of an export; use one of huggingface, torch, sklearn',
+        ),
         (("--for", "torch", "-o", "x.csv"), "x.csv is not a Parquet file"),
         (("--for", "torch"), "Missing option"),
     ],

@@ -16,7 +16,7 @@ from karat.results.tables import with_predicted_tasks
 if TYPE_CHECKING:
     from karat.engines.base import Engine
 
-__all__ = ["audit", "audit_run"]
+__all__ = ["audit", "audit_result"]
 
 
 def audit(
@@ -82,14 +82,16 @@ def audit(
     ([2, 1], [1.0, 0.33], [2, 1])
     """
     fitting: dict[str, Any] = {"gold": gold, "predictions": predictions, "prior": prior, "threads": threads}
-    if saved(votes) is not None:
+    if (result := saved(votes)) is not None:
         refuse_for_model({"method": method, **fitting, **reading})
-    wanted = Run(votes, reading, method or DEFAULT_METHOD, engine=engine, progress=IN_PYTHON, **fitting)
-    return audit_run(wanted, labels, labels_task=labels_task, labels_label=labels_label)
+    else:
+        result = run(Run(votes, reading, method or DEFAULT_METHOD, engine=engine, progress=IN_PYTHON, **fitting))
+    return audit_result(result, labels, labels_task=labels_task, labels_label=labels_label)
 
 
-def audit_run(wanted: Run, labels: Any, *, labels_task: str | None = None, labels_label: str | None = None) -> Any:
-    """Audit labels by the votes of a run, or by a saved result."""
-    result = saved(wanted.votes) or run(wanted)
-    key = match_truth(with_predicted_tasks(result), labels, task=labels_task, label=labels_label)
-    return audit_table(result, key)
+def audit_result(
+    result: Result, labels: Any, *, labels_task: str | None = None, labels_label: str | None = None
+) -> Any:
+    """Return how likely each label in use is wrong, judged by a result."""
+    everything = with_predicted_tasks(result)
+    return audit_table(result, everything, match_truth(everything, labels, task=labels_task, label=labels_label))

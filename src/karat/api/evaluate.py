@@ -132,7 +132,7 @@ def evaluate_run(
         votes = read_votes(wanted, find_sets=True)
         if votes.multi:
             truths = match_sets(votes, truth, task=truth_task, label=truth_label)
-            return [set_figures(label_sets(wanted, method, votes), *truths) for method in methods]
+            return [set_figures(label_sets(wanted, method, votes, fit), *truths) for method in methods]
         key = match_truth(votes, truth, task=truth_task, label=truth_label)
         return [_figures(fit(method, votes), key, ordered) for method in methods]
 

@@ -20,6 +20,6 @@ def fit(method: Method, annotations: Annotations, *, prior: Any = None, watch: A
     Keywords are those of `solve.fit`; `watch` is the old name of its `on_step`.
     """
     if annotations.multi:
-        raise InputError("sets of labels (--multi) are for aggregate and evaluate; leave it out here")
+        raise InputError("sets of labels (--multi) are for aggregate, evaluate and report; leave it out here")
     keywords["on_step"] = on_step_of(keywords.get("on_step"), watch)
     return Result.of(fit_with_prior(method, annotations, prior, **keywords))

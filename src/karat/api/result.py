@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from karat.errors import InputError
 from karat.results import archive
 from karat.results.data import ResultData
+from karat.results.multi import MultiResult
+from karat.results.multi_archive import load_any
 from karat.votes.encoding import as_column, look_up
 
 if TYPE_CHECKING:
@@ -454,8 +456,8 @@ def load(path: str | Path) -> Result:
 
     Returns
     -------
-    Result
-        With the same arrays, to the bit.
+    Result or MultiResult
+        With the same arrays, to the bit. A `MultiResult` if the file holds sets of labels.
 
     Raises
     ------
@@ -471,4 +473,5 @@ def load(path: str | Path) -> Result:
     ...     karat.load(f"{folder}/labels.karat").label.tolist()
     ['x', 'y']
     """
-    return Result.of(archive.load(path))
+    found = load_any(path)
+    return cast(Result, found) if isinstance(found, MultiResult) else Result.of(found)

@@ -14,20 +14,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from karat.api.fit import fit
-from karat.api.result import Result, load
+from karat.api.result import Result
 from karat.engines.base import Engine, opened
 from karat.errors import InputError
 from karat.fitting.checkpoint import Checkpoint
 from karat.fitting.combining import combine
-from karat.fitting.multi_label import fit_sets, vote_on_sets
+from karat.fitting.multi_label import fit_each_option, fit_sets, vote_on_sets
 from karat.fitting.prior import check_takes_prior
 from karat.fitting.progress import in_notebook, on_terminal
 from karat.fitting.solve import check_resumable
 from karat.methods.lookup import Method, make_method
 from karat.methods.registry import DEFAULT_METHOD
-from karat.results.archive import is_saved_result
+from karat.results.archive import is_saved_result, load
 from karat.results.data import ResultData, Step
 from karat.results.multi import MultiResult
+from karat.results.multi_archive import load_any
 from karat.votes.annotations import Annotations
 from karat.votes.predictions import Predictions
 
@@ -52,6 +53,7 @@ __all__ = [
     "run_any",
     "run_questions",
     "saved",
+    "saved_any",
 ]
 
 OnStep = Callable[[Step], None]
@@ -148,19 +150,18 @@ def run_any(wanted: Run) -> Result | MultiResult:
     method = make_method(wanted.method, dict(wanted.settings))
     with fitter(wanted, [method]) as fit_method:
         votes = read_votes(wanted, find_sets=True)
-        return label_sets(wanted, method, votes) if votes.multi else fit_method(method, votes)
+        return label_sets(wanted, method, votes, fit_method) if votes.multi else fit_method(method, votes)
 
 
-def label_sets(wanted: Run, method: Method, votes: Annotations) -> MultiResult:
-    """Return the set of labels of each task. A vote on each option is the only other method."""
-    given = {"--prior": wanted.prior, "--checkpoint": wanted.checkpoint, "--gold": wanted.gold}
-    given |= {"--engine": None if wanted.engine == "local" else wanted.engine}
+def label_sets(wanted: Run, method: Method, votes: Annotations, fit_method: Fit) -> MultiResult:
+    """Return the set of labels of each task. Methods other than the default are fitted to each option."""
+    given = {"--prior": wanted.prior, "--checkpoint": wanted.checkpoint, "--predictions": wanted.predictions}
     if names := names_given(given):
         raise InputError(f"{names[0]} cannot be combined with sets of labels (--multi); leave it out")
     if method.name not in (DEFAULT_METHOD, "mv"):
-        raise InputError(
-            f"{method.name} gives one label per task; for sets of labels (--multi), leave --method out or say mv"
-        )
+        return fit_each_option(method.name, votes, lambda answers: fit_method(method, answers))
+    if wanted.engine != "local":
+        raise InputError(f"with sets of labels (--multi), the method {method.name} runs locally; leave --engine out")
     return vote_on_sets(votes) if method.name == "mv" else fit_sets(votes)
 
 
@@ -260,8 +261,19 @@ def saved(votes: Any) -> Result | None:
         return Result.of(votes)
     paths = votes if isinstance(votes, list | tuple) else [votes]
     if len(paths) == 1 and isinstance(paths[0], str | Path) and is_saved_result(paths[0]):
-        return load(paths[0])
+        return Result.of(load(paths[0]))
     return None
+
+
+def saved_any(votes: Any) -> Result | MultiResult | None:
+    """Return the result, which may hold sets of labels, if the argument is one or the path of a saved one."""
+    if isinstance(votes, MultiResult):
+        return votes
+    paths = votes if isinstance(votes, list | tuple) else [votes]
+    if len(paths) == 1 and isinstance(paths[0], str | Path) and is_saved_result(paths[0]):
+        found = load_any(paths[0])
+        return found if isinstance(found, MultiResult) else Result.of(found)
+    return saved(votes)
 
 
 def refuse_for_model(given: Mapping[str, Any]) -> None:

@@ -117,8 +117,8 @@ class Outputs:
         from karat.results.multi import MultiResult
 
         if isinstance(result, MultiResult):
-            refused = {"--save": self.model, "--to-table": into}
-            back = self.export.files(result)
+            refused = {"--to-table": into}
+            back = self.export.files(result) | ({self.model: result.save} if self.model else {})
             write_sets(result, self.labels, self.annotators, self.probabilities, self.json, back, refused)
         else:
             self.write(result, into)

@@ -8,7 +8,6 @@ import typer
 
 from karat.cli import options as o
 from karat.cli import source as s
-from karat.errors import InputError
 
 __all__ = ["audit"]
 
@@ -42,23 +41,18 @@ def audit(
     raw: o.Raw = False,
 ) -> None:
     """List how likely each label in use is wrong, judged by votes and predictions; the worst labels come first."""
-    from karat.api.audit import audit_run
-    from karat.api.run import refuse_for_model, saved
+    from karat.api.audit import audit_result
     from karat.cli.messages import count, say
     from karat.cli.outputs import check_outputs, frame_writer, write_all
-    from karat.cli.summary import print_json, print_left_out
+    from karat.cli.summary import print_json
     from karat.io.writers import write_frame
     from karat.votes.frames import to_polars
 
     output = None if output == "-" else output
     inputs = s.inputs_of(files, labels, known.gold, reading=reading, fitting=fitting)
     check_outputs([] if output is None else [output], s.outputs_of(fitting), inputs)
-    if reading.reads_all_questions:
-        raise InputError("this command works with one question only; choose it with --question NAME")
-    if saved(files) is not None:
-        refuse_for_model({"--method": method, **fitting.options(), "--gold": known.gold, **reading.options()})
-    wanted = fitting.run(files, reading, method, known.given(), on_read=print_left_out)
-    found = audit_run(wanted, labels, labels_task=labels_task, labels_label=labels_label)
+    current = s.truths_of(labels, labels_task, labels_label)
+    found = audit_result(s.result_of(files, reading, fitting, method, known), current)
     table = to_polars(found)
     if output is not None:
         write_all({output: frame_writer(lambda: found)})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,18 +15,12 @@ if TYPE_CHECKING:
 __all__ = ["export"]
 
 
-class Purpose(StrEnum):
-    huggingface = "huggingface"
-    torch = "torch"
-    sklearn = "sklearn"
-
-
 @o.with_groups
 def export(
     files: o.Source,
     output: Annotated[str, typer.Option("--output", "-o", metavar="OUT", help="The Parquet file.")],
     purpose: Annotated[
-        Purpose,
+        str,
         typer.Option(
             "--for",
             metavar="huggingface|torch|sklearn",
@@ -47,14 +40,14 @@ def export(
     are left out.
     """
     from karat.cli.outputs import check_outputs, write_all
-    from karat.io.writers.training import check_training_path, write_training
+    from karat.io.writers.training import check_training, write_training
 
-    check_training_path(output)
+    check_training(output, purpose)
     check_outputs(
         [], [output, *s.outputs_of(fitting)], s.inputs_of(files, known.gold, reading=reading, fitting=fitting)
     )
     result = s.result_of(files, reading, fitting, method, known)
-    write_all({output: lambda path: write_training(result, path, purpose.value)})
+    write_all({output: lambda path: write_training(result, path, purpose)})
     _print_summary(result, output)
 
 

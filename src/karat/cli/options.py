@@ -272,7 +272,7 @@ class Reading:
         from karat.api.run import read_votes
 
         if self.multi:
-            raise InputError("sets of labels (--multi) are for aggregate and evaluate; leave it out here")
+            raise InputError("sets of labels (--multi) are for aggregate, evaluate and report; leave it out here")
         return read_votes(self.run(files, gold))
 
     def read_each(self, files: list[str], gold: str | bool | None = None) -> dict[str, Annotations]:

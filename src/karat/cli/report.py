@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -28,11 +28,13 @@ def report(
     """Write one HTML file about the labels. It needs no network and no server, and it can be printed.
 
     It shows how good the labels are, which tasks a person should check, how good each annotator is, the prototypes,
-    the classes, agreement, calibration, and how the labels were computed.
+    the classes, agreement, calibration, and how the labels were computed. For sets of labels it shows the options, the
+    tasks in doubt, and how good annotators are at each option.
     """
     from karat.cli.messages import say
     from karat.cli.outputs import check_outputs
-    from karat.report import require_libraries, write_report
+    from karat.report import require_libraries, write_report, write_sets_report
+    from karat.results.multi import MultiResult
 
     require_libraries()
     check_outputs(
@@ -41,6 +43,7 @@ def report(
         s.inputs_of(files, truth, known.gold, reading=reading, fitting=fitting),
     )
     truths = s.truths_of(truth, truth_task, truth_label)
-    result = s.result_of(files, reading, fitting, method, known)
-    write_report(result, output, truths, title=s.title_of(files), command=s.command_line(context))
+    result = s.any_result_of(files, reading, fitting, method, known)
+    write: Any = write_sets_report if isinstance(result, MultiResult) else write_report
+    write(result, output, truths, title=s.title_of(files), command=s.command_line(context))
     say(f"wrote {output}; open it in a browser")

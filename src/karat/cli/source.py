@@ -14,23 +14,55 @@ from karat.io.databases import is_database, parse
 
 if TYPE_CHECKING:
     from karat.api.result import Result
+    from karat.api.run import Run
+    from karat.results.multi import MultiResult
     from karat.votes.annotations import Annotations
 
-__all__ = ["command_line", "inputs_of", "outputs_of", "result_of", "title_of", "truths_of", "votes_or_saved"]
+__all__ = [
+    "any_result_of",
+    "command_line",
+    "inputs_of",
+    "outputs_of",
+    "result_of",
+    "title_of",
+    "truths_of",
+    "votes_or_saved",
+]
 
 
 def result_of(files: list[str], reading: o.Reading, fitting: o.Fitting, method: str | None, known: o.Gold) -> Result:
     """Load the saved result, or read the votes and fit the method."""
-    from karat.api.run import refuse_for_model, run, saved
+    from karat.api.run import run, saved
+
+    result = saved(files)
+    wanted = _checked(result, files, reading, fitting, method, known)
+    return run(wanted) if result is None else result
+
+
+def any_result_of(
+    files: list[str], reading: o.Reading, fitting: o.Fitting, method: str | None, known: o.Gold
+) -> Result | MultiResult:
+    """Do the same for a command that also takes sets of labels."""
+    from karat.api.run import run_any, saved_any
+
+    result = saved_any(files)
+    wanted = _checked(result, files, reading, fitting, method, known)
+    return run_any(wanted) if result is None else result
+
+
+def _checked(
+    result: Any, files: list[str], reading: o.Reading, fitting: o.Fitting, method: str | None, known: o.Gold
+) -> Run:
+    """Return the run. Options that need votes are refused with a saved result."""
+    from karat.api.run import refuse_for_model
     from karat.cli.summary import print_left_out
 
-    if (result := saved(files)) is not None:
+    if result is not None:
         gold = {"--gold": known.gold, "--gold-from-export": known.gold_from_export}
         refuse_for_model({"--method": method, **fitting.options(), **gold, **reading.options()})
-        return result
-    if reading.reads_all_questions:
+    elif reading.reads_all_questions:
         raise InputError("this command works with one question only; choose it with --question NAME")
-    return run(fitting.run(files, reading, method, known.given(), on_read=print_left_out))
+    return fitting.run(files, reading, method, known.given(), on_read=print_left_out)
 
 
 def votes_or_saved(files: list[str], reading: o.Reading) -> Annotations | Result:

@@ -43,12 +43,13 @@ def update(
     The votes may be on old and new tasks, by old and new annotators. Tasks without new votes keep their labels, unless
     --refit is given.
     """
-    from karat.api.result import load
+    from karat.api.result import Result
     from karat.api.update import check_no_fit
     from karat.cli.messages import say
     from karat.cli.outputs import check_outputs, write_all
     from karat.cli.source import inputs_of, outputs_of
     from karat.cli.summary import print_json, print_summary, summary_of
+    from karat.results.archive import load
     from karat.system.locks import locked
 
     if not refit:
@@ -64,7 +65,7 @@ def update(
     )
     options = {**reading.keywords(), **execution.run_fields(), "gold": known.given(), "refit": refit}
     with locked(Path(output).expanduser(), wait=say):  # of two updates without a lock, one would be lost
-        result = _updated(load(model), files, options)
+        result = _updated(Result.of(load(model)), files, options)
         found = summary_of(result)
         found["files"] = {"labels": labels, "annotators": annotators, "model": output}
         write_all(_files(result, found["files"]))

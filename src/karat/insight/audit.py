@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from karat.results.data import ResultData, votes_of
-from karat.results.tables import with_predicted_tasks
 from karat.votes.encoding import MISSING, Codes
 from karat.votes.frames import make_frame, take
 from karat.votes.key import Key
@@ -19,12 +18,11 @@ __all__ = ["audit_table"]
 Floats = NDArray[np.float64]
 
 
-def audit_table(result: ResultData, key: Key) -> Any:
+def audit_table(result: ResultData, everything: ResultData, key: Key) -> Any:
     """Return one row per task with a label in use, the least probable label first.
 
-    `key` holds the labels in use, for the tasks of `with_predicted_tasks(result)`.
+    `everything` is the result with the tasks that have predictions only; `key` holds the labels in use of its tasks.
     """
-    everything = with_predicted_tasks(result)
     tasks = np.flatnonzero(key.codes != MISSING)
     p_wrong = 1 - _probability(everything.posterior[tasks], key.codes[tasks])
     order = np.lexsort((tasks, -p_wrong))

@@ -12,8 +12,9 @@ from karat.system.files import write_bytes
 if TYPE_CHECKING:
     from karat.report.views.judges import Judges
     from karat.results.data import ResultData
+    from karat.results.multi import MultiResult
 
-__all__ = ["require_libraries", "write_plot", "write_report"]
+__all__ = ["require_libraries", "write_plot", "write_report", "write_sets_report"]
 
 
 def write_report(
@@ -31,6 +32,18 @@ def write_report(
     from karat.report.views import view
 
     page = html(view(result, truth, title=title or f"Labels by {result.method}", command=command, judges=judges))
+    write_bytes(path, page.encode("utf-8"))
+
+
+def write_sets_report(
+    result: MultiResult, path: str | Path, truth: Any = None, *, title: str | None = None, command: str | None = None
+) -> None:
+    """Write a self-contained HTML file about sets of labels."""
+    require_libraries()
+    from karat.report.html import sets_html
+    from karat.report.views.sets import view_sets
+
+    page = sets_html(view_sets(result, truth, title=title or f"Sets of labels by {result.method}", command=command))
     write_bytes(path, page.encode("utf-8"))
 
 

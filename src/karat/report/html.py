@@ -23,9 +23,10 @@ from karat.report.charts.matrices import MANY_CLASSES
 from karat.report.charts.render import bundle
 from karat.report.views import View
 from karat.report.views.common import percent
+from karat.report.views.sets import SetsView
 from karat.report.views.tasks import REASONS
 
-__all__ = ["html"]
+__all__ = ["html", "sets_html"]
 
 MAX_ODDS = 1000  # larger odds are shown as this
 
@@ -50,6 +51,13 @@ def html(view: View) -> str:
             **{name: Markup(code) for name, code in scripts.items()},
         )
     )
+
+
+def sets_html(view: SetsView) -> str:
+    """Render the page about sets of labels, which has no scripts."""
+    made = written_date(datetime.now(UTC))
+    page = _environment().get_template("sets.html")
+    return page.render(view=view, css=Markup(_page("report.css")), version=karat.__version__, made=made)
 
 
 def written_date(moment: datetime) -> str:

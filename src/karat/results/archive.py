@@ -30,9 +30,33 @@ from karat.votes.annotations import MAX_CLASSES, Annotations, Counts
 from karat.votes.encoding import Names, as_column
 from karat.votes.findings import Hygiene, hygiene_of
 
-__all__ = ["is_saved_result", "load", "save", "steps_of", "to_json", "write_archive"]
+__all__ = [
+    "ADVICE",
+    "FORMAT",
+    "MAX_PROBABILITY",
+    "NAMES",
+    "NEVER_VOTED",
+    "SETS_FORMAT",
+    "VERSION",
+    "assemble",
+    "check_manifest",
+    "check_plain",
+    "counts_of",
+    "is_saved_result",
+    "load",
+    "name_arrays",
+    "names_of",
+    "save",
+    "steps_of",
+    "to_json",
+    "votes_manifest",
+    "votes_of_file",
+    "votes_to_save",
+    "write_archive",
+]
 
 FORMAT, VERSION = "karat-result", 1
+SETS_FORMAT = "karat-sets"  # of results/multi_archive.py
 ADVICE = "make one with karat aggregate VOTES --save MODEL (ResultData.save in Python)"
 NAMES = ("task_names", "annotator_names", "class_names", "unlabelled")
 PREDICTED_NAMES = "predicted_names"  # of tasks that have predictions but no votes
@@ -98,20 +122,29 @@ def save(result: ResultData, path: Path) -> None:
         "settings": result.all_settings,
         "beside_settings": [name for name in BESIDE_SETTINGS if name in result.all_settings.keys() - result.settings],
         "notes": result.notes,
-        "counts": asdict(result.counts),
-        "columns": list(result.annotations.columns if result.annotations else COLUMNS),
+        **votes_manifest(result.counts, result.annotations),
         "more": [name.removeprefix("more.") for name in arrays if name.startswith("more.")],
-        "hygiene": (Hygiene() if result.annotations is None else result.annotations.hygiene).as_json(),
     }
     if result.combined:
         manifest["models"] = [record._asdict() for record in result.combined.records]
-    for name, names in _all_names(result).items():
-        values = _names_to_save(names)
-        if isinstance(values, list):
-            manifest[name] = values
-        else:
-            arrays[name] = values
-    write_archive(path, manifest, arrays | _votes_to_save(result.annotations))
+    of_text, of_numbers = name_arrays(_all_names(result))
+    write_archive(path, manifest | of_text, arrays | of_numbers | votes_to_save(result.annotations))
+
+
+def votes_manifest(counts: Counts, votes: Annotations | None) -> dict[str, Any]:
+    """Return what the manifest says about how the votes were read."""
+    return {
+        "counts": asdict(counts),
+        "columns": list(votes.columns if votes else COLUMNS),
+        "hygiene": (Hygiene() if votes is None else votes.hygiene).as_json(),
+    }
+
+
+def name_arrays(names: Mapping[str, Names]) -> tuple[dict[str, list[Any]], dict[str, NDArray[Any]]]:
+    """Return the names that are saved as JSON, and those that are saved as arrays."""
+    values = {name: _names_to_save(some) for name, some in names.items()}
+    texts = {name: some for name, some in values.items() if isinstance(some, list)}
+    return texts, {name: some for name, some in values.items() if not isinstance(some, list)}
 
 
 def _all_names(result: ResultData) -> dict[str, Names]:
@@ -158,8 +191,12 @@ def load(path: str | Path) -> ResultData:
     """Load a saved result. Raise an InputError if the file is not a saved result."""
     with opened(path, f"{path} is not a result saved by Karat, or it is damaged; {ADVICE}") as archive:
         manifest = read_manifest(archive)
-        _check(manifest, path)
-        return _assemble(manifest, read_arrays(archive))
+        if manifest.get("format") == SETS_FORMAT:
+            raise InputError(
+                f"{path} holds sets of labels, which are for karat report and karat.load; fit the votes here"
+            )
+        check_manifest(manifest, path, FORMAT)
+        return assemble(manifest, read_arrays(archive))
 
 
 def is_saved_result(path: str | Path) -> bool:
@@ -168,7 +205,8 @@ def is_saved_result(path: str | Path) -> bool:
         return False
     try:
         with zipfile.ZipFile(path) as archive:
-            return "manifest.json" in archive.namelist() and "posterior.npy" in archive.namelist()
+            names = set(archive.namelist())
+            return "manifest.json" in names and not names.isdisjoint({"posterior.npy", f"{VOTES[0]}.npy"})
     except Exception:  # a damaged zip can raise any exception
         with Path(path).open("rb") as file:
             return file.read(len(FIRST_MEMBER) + 30)[30:] == FIRST_MEMBER
@@ -188,7 +226,7 @@ def _known_arrays(known: Learned) -> dict[str, NDArray[Any]]:
     return values | {f"more.{name}": array for name, array in known.statistics.items()}
 
 
-def _votes_to_save(votes: Annotations | None) -> dict[str, NDArray[Any] | Narrow]:
+def votes_to_save(votes: Annotations | None) -> dict[str, NDArray[Any] | Narrow]:
     """Return the arrays of the votes, without names and gold, which the result already has."""
     if votes is None:
         return {}
@@ -209,8 +247,9 @@ def _names_to_save(names: Names) -> NDArray[Any] | list[Any]:
     return items
 
 
-def _check(manifest: dict[str, Any], path: str | Path) -> None:
-    if manifest.get("format") != FORMAT:
+def check_manifest(manifest: dict[str, Any], path: str | Path, expected: str) -> None:
+    """Refuse a file of another format or version."""
+    if manifest.get("format") != expected:
         raise InputError(f"{path} is not a result saved by Karat; {ADVICE}")
     if manifest["version"] != VERSION:
         raise InputError(
@@ -219,18 +258,17 @@ def _check(manifest: dict[str, Any], path: str | Path) -> None:
         )
 
 
-def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ResultData:
-    _check_plain(manifest)
+def assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ResultData:
+    check_plain(manifest)
     values: dict[str, Any] = {name: manifest[name] for name in PLAIN_FIELDS}
     values |= _settings(manifest)
-    values |= {name: _names(manifest, arrays, name) for name in NAMES}
+    values |= {name: names_of(manifest, arrays, name) for name in NAMES}
     sizes = {size: len(values[name]) for size, name in zip("TWK", NAMES[:3], strict=True)}
     _check_arrays(arrays, sizes)
     values |= {name: arrays[name] for name in ARRAYS}
     learned = _learned(arrays, manifest["more"])
     added = learned.statistics.pop("added", np.zeros(1))
-    known_counts = {count.name for count in fields(Counts)} & set(manifest["counts"])  # older files have fewer counts
-    counts = Counts(**{name: manifest["counts"][name] for name in known_counts})
+    counts = counts_of(manifest)
     return ResultData(
         **values,
         learned=learned,
@@ -238,15 +276,21 @@ def _assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resu
         steps=steps_of(arrays["steps"]),
         notes=manifest.get("notes", []),  # files of the first Karat have no notes
         counts=counts,
-        annotations=_votes(arrays, values, counts, manifest) if VOTES[0] in arrays else None,  # and no votes
+        annotations=votes_of_file(arrays, values, counts, manifest) if VOTES[0] in arrays else None,  # and no votes
         combined=_combined(arrays, manifest, sizes),
     )
+
+
+def counts_of(manifest: dict[str, Any]) -> Counts:
+    """Return the counts of rows; older files have fewer of them."""
+    known = {count.name for count in fields(Counts)} & set(manifest["counts"])
+    return Counts(**{name: manifest["counts"][name] for name in known})
 
 
 def _combined(arrays: dict[str, NDArray[Any]], manifest: dict[str, Any], sizes: dict[str, int]) -> Combined | None:
     if not manifest.get("models"):
         return None
-    return combined_of(arrays, manifest["models"], _names(manifest, arrays, PREDICTED_NAMES), sizes)
+    return combined_of(arrays, manifest["models"], names_of(manifest, arrays, PREDICTED_NAMES), sizes)
 
 
 def _settings(manifest: dict[str, Any]) -> dict[str, Any]:
@@ -276,7 +320,7 @@ def _learned(arrays: dict[str, NDArray[Any]], more: list[str]) -> Learned:
     return Learned(**known, statistics={name: arrays[f"more.{name}"] for name in more})
 
 
-def _check_plain(manifest: dict[str, Any]) -> None:
+def check_plain(manifest: dict[str, Any]) -> None:
     for name, kind in TYPES.items():
         if name in manifest and not isinstance(manifest[name], kind):
             raise TypeError(f"{name} is not of the type {kind}")
@@ -284,11 +328,11 @@ def _check_plain(manifest: dict[str, Any]) -> None:
     counts = [*left_out.values(), *(count for name, count in manifest["counts"].items() if name != "left_out")]
     if not all(isinstance(count, int) for count in counts):
         raise TypeError("counts are not integers")
-    if not all(isinstance(text, str) for text in [*manifest.get("notes", []), *manifest["more"]]):
+    if not all(isinstance(text, str) for text in [*manifest.get("notes", []), *manifest.get("more", [])]):
         raise TypeError("notes are not text")
 
 
-def _names(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:
+def names_of(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:
     """Return the names, from the manifest if they are text and from an array otherwise."""
     names = as_column(manifest[name]) if name in manifest else arrays[name]
     kinds = set(map(type, names)) if names.dtype.kind == "O" else set()
@@ -311,7 +355,7 @@ def _check_arrays(arrays: dict[str, NDArray[Any]], sizes: dict[str, int]) -> Non
     check_steps(arrays["steps"])
 
 
-def _votes(
+def votes_of_file(
     arrays: dict[str, NDArray[Any]], values: dict[str, Any], counts: Counts, manifest: dict[str, Any]
 ) -> Annotations:
     cells_per_task, votes_per_cell, cell_class, annotator = (arrays[name] for name in VOTES)
@@ -335,7 +379,8 @@ def _votes(
         **{name: values[name] for name in NAMES},
     )
     check_votes(votes.task_ptr, votes.cell_ptr, votes.cell_class, votes.annotator, votes.gold, sizes)
-    if not np.array_equal(votes.votes_per_task, values["votes_per_task"]):
+    expected = values["votes_per_task"]
+    if expected is not None and not np.array_equal(votes.votes_per_task, expected):
         raise ValueError("the arrays of the votes do not match")
     return votes
 

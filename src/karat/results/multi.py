@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from karat.votes.annotations import Annotations, Counts
-from karat.votes.encoding import Names
+from karat.votes.encoding import MISSING, Names
 from karat.votes.frames import to_list
 
 __all__ = ["Answers", "MultiResult", "OptionModel"]
@@ -48,6 +49,10 @@ class Answers:
         self.per_annotator = np.bincount(who[1], minlength=self.n_annotators)
         chosen = option < self.n_options
         self.task, self.annotator, self.option = task[chosen], annotator[chosen], option[chosen].astype(np.int64)
+        self.gold = votes.gold
+        self.gold_sets = np.zeros((len(votes.gold_sets), self.n_options))
+        for row, options in enumerate(votes.gold_sets):
+            self.gold_sets[row, list(options)] = 1.0
 
     def blocks(self) -> Iterator[slice]:
         """Yield runs of tasks that fit into memory with all options."""
@@ -84,8 +89,7 @@ class Answers:
 
     def shares(self, block: slice) -> Floats:
         """[n, O] Return the share of the annotators who chose each option."""
-        shares: Floats = self.on_cells(block) / self.per_task[block, None]
-        return shares
+        return self._with_gold(block, self.on_cells(block) / self.per_task[block, None])
 
     def posterior(self, block: slice, model: OptionModel) -> Floats:
         """[n, O] Return the probability that each option is right."""
@@ -96,7 +100,12 @@ class Answers:
         run = self.chosen_in(block)
         evidence = self.by_task[block] @ no
         evidence += self.on_cells(block, (yes - no)[self.annotator[run], self.option[run]])
-        found: Floats = expit(logit(model.prevalence) + evidence)
+        return self._with_gold(block, expit(logit(model.prevalence) + evidence))
+
+    def _with_gold(self, block: slice, found: Floats) -> Floats:
+        """[n, O] Return the probabilities with those of known sets, which are 0 or 1."""
+        known = np.flatnonzero(self.gold[block] != MISSING)
+        found[known] = self.gold_sets[self.gold[block][known]]
         return found
 
 
@@ -109,11 +118,12 @@ class MultiResult:
     Attributes
     ----------
     method : str
-        "multi" for the model of options, "mv" for a vote on each option.
+        "multi" for the model of options, "mv" for a vote on each option, otherwise the method that was fitted to the
+        answers about each option.
     votes : Annotations
         The votes. An annotator who saw a task and did not choose an option says "no" to it.
     model : OptionModel or None
-        What was learned about options and annotators; None for a vote.
+        What was learned about options and annotators; None for other methods.
     iterations : int, default 0
         The number of iterations of the fit.
     converged : bool, default True
@@ -122,6 +132,8 @@ class MultiResult:
         Why the fit stopped.
     seconds : float, default 0.0
         The duration of the fit.
+    by_option : ndarray of shape (T, O), optional
+        The probability of each option, if a method was fitted to each option.
 
     Examples
     --------
@@ -139,6 +151,7 @@ class MultiResult:
     converged: bool = True
     stopped: str = ""
     seconds: float = 0.0
+    by_option: Floats | None = None
 
     @property
     def task_names(self) -> Names:
@@ -184,8 +197,12 @@ class MultiResult:
             A run of tasks, and the probability of each option for each of them.
         """
         for block in self.answers.blocks():
-            found = self.answers.shares(block) if self.model is None else self.answers.posterior(block, self.model)
-            yield block, found
+            yield block, self._probabilities(block)
+
+    def _probabilities(self, block: slice) -> Floats:
+        if self.by_option is not None:
+            return self.by_option[block]
+        return self.answers.shares(block) if self.model is None else self.answers.posterior(block, self.model)
 
     def probabilities(self) -> Floats:
         """Return the probability that each option is right for each task.
@@ -264,6 +281,18 @@ class MultiResult:
         from karat.results.multi_tables import annotators_table
 
         return annotators_table(self, by_option=by_option)
+
+    def save(self, path: str | Path) -> None:
+        """Save the result with its votes in one file, which `karat.load` reads.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file, usually with the suffix .karat.
+        """
+        from karat.results.multi_archive import save_sets
+
+        save_sets(self, Path(path))
 
     @cached_property
     def quality(self) -> tuple[Floats, Floats, Floats]:

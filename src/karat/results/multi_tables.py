@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from karat.results.multi import QUALITY_ANSWERS, SEPARATOR, MultiResult
 from karat.results.tables import distinct, natural_order, own_name
+from karat.votes.encoding import MISSING
 from karat.votes.frames import make_frame, series_like, to_list, to_polars
 
 if TYPE_CHECKING:
@@ -33,14 +34,18 @@ def labels_table(result: MultiResult, *, probabilities: bool = False) -> Any:
     }
     if probabilities:
         found = result.probabilities()
-        for code, name in enumerate(distinct(result.option_names, set(columns))):
+        for code, name in enumerate(distinct(result.option_names, {*columns, "is_gold"})):
             columns[name] = [*found[:, code].tolist(), *[None] * empty]
     return make_frame(columns, like=result.task_names)
 
 
 def labels_for_users(result: MultiResult, *, probabilities: bool = False) -> pl.DataFrame:
-    """Return the same table in the natural order of the tasks, with the user's name of their column."""
+    """Return the table with the column `is_gold`, in natural order, with the user's name of the column of tasks."""
+    import polars as pl
+
     table = to_polars(labels_table(result, probabilities=probabilities))
+    is_gold = np.append(result.votes.gold != MISSING, np.zeros(len(result.unlabelled), np.bool_))
+    table = table.insert_column(table.columns.index("n_votes") + 1, pl.Series("is_gold", is_gold))
     order = natural_order(result.task_names)
     if order is not None:
         table = table[np.append(order, np.arange(len(order), len(table)))]

@@ -9,7 +9,6 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.errors import InputError
 from karat.results.data import ResultData, votes_of
 from karat.results.tables import distinct
 from karat.votes.frames import make_frame, polars_column, polars_series, to_list
@@ -55,8 +54,6 @@ def training_table(result: ResultData, purpose: str) -> pl.DataFrame:
     """Return the table that `karat export --for PURPOSE` writes: one row per task with votes."""
     import polars as pl
 
-    if purpose not in PURPOSES:
-        raise InputError(f'"{purpose}" is no purpose of an export; use one of {", ".join(PURPOSES)}')
     names, share = result.task_names, share_for_label(result)
     tasks = polars_column(names) if isinstance(names, nw.Series) else polars_series(to_list(names))
     split = np.where(share == 1, SPLITS[0], np.where(share > 0.5, SPLITS[1], SPLITS[2]))

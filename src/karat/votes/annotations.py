@@ -64,7 +64,8 @@ class Annotations:
     annotator : ndarray of shape (n_votes,)
         Who cast each vote, as a position in `annotator_names`.
     gold : ndarray of shape (n_tasks,)
-        The known truth of each task, as a position in `class_names`; -1 where there is none.
+        The known truth of each task, as a position in `class_names`; -1 where there is none. If `multi`, a position in
+        `gold_sets`.
     task_names, annotator_names, class_names : sequence
         The names, sorted.
     unlabelled : sequence
@@ -79,6 +80,8 @@ class Annotations:
         What the user calls tasks and annotators: the names of their columns.
     multi : bool
         Whether an annotator may choose several classes of a task. The last class is then "", for nothing chosen.
+    gold_sets : tuple of tuple of int
+        If `multi`: the distinct known sets, as positions in `class_names`.
 
     Examples
     --------
@@ -104,6 +107,7 @@ class Annotations:
     hygiene: Hygiene = field(default_factory=Hygiene)
     columns: tuple[str, str] = ("task", "annotator")
     multi: bool = False
+    gold_sets: tuple[tuple[int, ...], ...] = ()
 
     @property
     def n_tasks(self) -> int:

@@ -23,6 +23,7 @@ from karat.io.readers.shapes import Guess, guess_shape, say_aside
 from karat.io.readers.table import Opened, open_sources, open_table
 from karat.io.readers.transposed import read_transposed
 from karat.io.readers.truth import Truth, match_truth, read_truth, with_gold
+from karat.io.readers.truth_sets import as_texts, with_gold_sets
 from karat.io.readers.unclear import explained
 from karat.io.readers.wide import read_wide
 from karat.votes.annotations import Annotations, Repeated
@@ -143,12 +144,15 @@ def read(
             alias=alias is not None, encoding=encoding, separator=separator, header=header != 1,
             multi=multi and not votes.multi,
         )  # fmt: skip
-        return votes if gold is None else with_gold(votes, gold)
+        if gold is None:
+            return votes
+        return with_gold_sets(votes, gold) if votes.multi else with_gold(votes, gold)
     if is_database(votes) or query is not None or table is not None or params:
         votes = open_database(votes, query, table, params)
     if question == ALL:
         raise InputError("several questions give several sets of votes; choose one (--question) or use karat.read_each")
-    given = (gold, classes, repeated, _as_list(missing), keep_missing, normalise)
+    known = gold if multi is False else as_texts(gold)
+    given = (known, classes, repeated, _as_list(missing), keep_missing, normalise)
     options = ReadOptions(*given, read_alias(alias), watch, multi)
     export_options = ExportOptions(task, question, gold is True, frozenset(_as_list(include) or ()), multi=multi)
     columns = Columns(task, annotator, label, wide)

@@ -13,6 +13,7 @@ from karat.io.readers.batches import WatchReading
 from karat.io.readers.sets import assemble_sets, find_sets, refuse_with_sets
 from karat.io.readers.table import Opened
 from karat.io.readers.truth import Truth, gold_codes, warn_of_gold
+from karat.io.readers.truth_sets import with_gold_sets
 from karat.votes.alarms import alarm, totals_of
 from karat.votes.annotations import Annotations, Repeated
 from karat.votes.encoding import MISSING, Codes
@@ -62,9 +63,10 @@ def assemble(
 ) -> Annotations:
     """Build Annotations with one list of classes. Rows that hold nothing are left out and counted."""
     if options.decided(labels).multi:
-        refuse_with_sets(truth, options.repeated)
+        refuse_with_sets(options.repeated)
         given = (options.classes, options.normalise, options.alias)
-        return assemble_sets(tasks, annotators, labels, *given, where)
+        votes = assemble_sets(tasks, annotators, labels, *given, where)
+        return with_gold_sets(votes, truth) if truth else votes
     truths, label = to_list(truth.truth) if truth else [], str(labels.names.name)
     labels, truths, _ = unify(Spellings(labels, truths), options.classes, options.normalise, options.alias)
     encoded = encode_classes(labels, truths, options.classes, is_text, where)

@@ -25,7 +25,8 @@ def read_long(
         free = [column for column in opened.columns if column != gold]
         chosen = find_columns(free, {TASK: task, ANNOTATOR: annotator, LABEL: label})
     if options.multi is not False:
-        opened = lists_as_text(opened, chosen[2])
+        for column in (chosen[2], gold):
+            opened = opened if column is None else lists_as_text(opened, column)
     values = [chosen[2]] if gold is None else [chosen[2], gold]
     table = opened.encode(chosen[:2], values, options.watch)
     tasks, annotators = table.ids(chosen[0]), table.ids(chosen[1])

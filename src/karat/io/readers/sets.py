@@ -133,10 +133,8 @@ def _series(names: list[str]) -> Any:
     return nw.from_native(pl.Series(names, dtype=pl.String), series_only=True)
 
 
-def refuse_with_sets(gold: Any, repeated: str) -> None:
-    """Refuse options that have no meaning for sets."""
-    if gold is not None and gold is not False:
-        raise InputError("gold truths cannot be combined with sets of labels (--multi) yet; leave them out")
+def refuse_with_sets(repeated: str) -> None:
+    """Refuse an option that has no meaning for sets."""
     if repeated not in ("first", "all"):
         rule = "all rows of an annotator on a task are one answer"
         raise InputError(f"with sets of labels (--multi), {rule}; leave out --repeated {repeated}")

@@ -8,21 +8,23 @@ from pathlib import Path
 from karat.errors import InputError
 from karat.io.writers.tables import polars_errors
 from karat.results.data import ResultData
-from karat.results.training import training_metadata, training_table
+from karat.results.training import PURPOSES, training_metadata, training_table
 from karat.system.files import replacing
 
-__all__ = ["check_training_path", "write_training"]
+__all__ = ["check_training", "write_training"]
 
 
-def check_training_path(path: str | os.PathLike[str]) -> None:
-    """Refuse a file that is not Parquet."""
+def check_training(path: str | os.PathLike[str], purpose: str) -> None:
+    """Refuse an unknown purpose, and a file that is not Parquet."""
+    if purpose not in PURPOSES:
+        raise InputError(f'"{purpose}" is no purpose of an export; use one of {", ".join(PURPOSES)}')
     if Path(path).suffix.lower() != ".parquet":
         raise InputError(f"{path} is not a Parquet file; labels for training are written as .parquet")
 
 
 def write_training(result: ResultData, path: str | os.PathLike[str], purpose: str) -> None:
     """Write one row per task with its label, probabilities, weight, agreement and split."""
-    check_training_path(path)
+    check_training(path, purpose)
     table = training_table(result, purpose)
     with replacing(path) as temporary, polars_errors(path, "parquet"):
         table.write_parquet(temporary, metadata=training_metadata(result))
