@@ -182,6 +182,11 @@ def test_too_little_memory_is_told_before(engine, votes, monkeypatch):
         karat.aggregate(votes, "ptbcc", engine=engine)
 
 
+def test_workers_may_all_be_gone_when_memory_is_checked(engine, votes, monkeypatch):
+    monkeypatch.setattr(engine.cluster, "threads", dict)  # they restart; the votes are sent when they are back
+    engine._check_memory(votes.n_votes, votes.n_tasks, votes.n_classes)
+
+
 @pytest.mark.parametrize("missing", ["dask", "distributed", "cloudpickle"])
 def test_without_the_extra(missing):
     code = f"import sys; sys.modules['{missing}'] = None; import karat; karat.aggregate('x', engine='dask')"
