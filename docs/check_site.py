@@ -21,6 +21,7 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 WIDTHS = (1200, 400)  # pixels
 SHOWN = ("index", "install", "choosing", "llm_judges", "crowdkit", "glossary")
 LOOK = """() => {
+  const RAW = /\\*\\*\\w|\\]\\(|^\\s*\\|.*\\|\\s*$|^#{1,6} |<!--|```|\\[\\/?(?:bold|dim|italic)\\]/gm;
   const article = document.querySelector('article') || document.body;
   const prose = article.cloneNode(true);
   prose.querySelectorAll('pre, code, script, style').forEach((node) => node.remove());
@@ -29,7 +30,7 @@ LOOK = """() => {
     pictures: [...article.querySelectorAll('img')].filter((img) => !img.naturalWidth).map((img) => img.src),
     links: [...document.querySelectorAll('a[href]')].map((link) => link.href),
     ids: [...document.querySelectorAll('[id]')].map((node) => node.id),
-    raw: prose.textContent.match(/\\*\\*\\w|\\]\\(|^\\s*\\|.*\\|\\s*$|^#{1,6} |<!--|```|\\[\\/?(?:bold|dim|italic)\\]/gm) || [],
+    raw: prose.textContent.match(RAW) || [],
   };
 }"""
 

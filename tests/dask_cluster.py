@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from distributed import Client, LocalCluster
+
+from tests.support.signals import KILL
 
 __all__ = ["kill_at", "two_workers"]
 
@@ -28,6 +29,6 @@ def kill_at(client: Client, *iterations: int) -> Callable[[Any], None]:
     def watch(step: Any) -> None:
         if step.iteration in iterations:
             processes = sorted(client.run(os.getpid).values())
-            os.kill(processes[step.iteration % 2], signal.SIGKILL)
+            os.kill(processes[step.iteration % 2], KILL)
 
     return watch

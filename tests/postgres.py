@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 import shutil
 import socket
 import subprocess
@@ -14,6 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+try:
+    import pwd
+except ImportError:  # Windows, where these tests are skipped
+    pwd = None
 
 __all__ = ["PASSWORD", "Server", "find_programs", "running_server"]
 

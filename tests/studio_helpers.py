@@ -113,7 +113,7 @@ class Process:
         return Client(self.address)
 
     def kill(self):
-        self.process.send_signal(signal.SIGKILL)
+        self.process.kill()
         self._over()
 
     def end(self):

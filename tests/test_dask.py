@@ -1,7 +1,6 @@
 """The Dask engine: the bits of the local one, whatever happens to the workers."""
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -27,7 +26,7 @@ from distributed import LocalCluster
 
 from karat.engines.dask import DaskEngine, cluster, worker_pool
 from tests.dask_cluster import kill_at, two_workers
-from tests.support.signals import interrupt_at
+from tests.support.signals import KILL, interrupt_at
 
 FEWEST = 200  # votes in a block
 
@@ -183,6 +182,11 @@ def test_too_little_memory_is_told_before(engine, votes, monkeypatch):
         karat.aggregate(votes, "ptbcc", engine=engine)
 
 
+def test_workers_may_all_be_gone_when_memory_is_checked(engine, votes, monkeypatch):
+    monkeypatch.setattr(engine.cluster, "threads", dict)  # they restart; the votes are sent when they are back
+    engine._check_memory(votes.n_votes, votes.n_tasks, votes.n_classes)
+
+
 @pytest.mark.parametrize("missing", ["dask", "distributed", "cloudpickle"])
 def test_without_the_extra(missing):
     code = f"import sys; sys.modules['{missing}'] = None; import karat; karat.aggregate('x', engine='dask')"
@@ -243,7 +247,7 @@ class DeadlyOnce(method_class("ptbcc")):
         if block.index == self.block and not self.mark.exists():
             self.mark.touch()
             time.sleep(0.5)
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), KILL)
         return super().sweep(block, parameters)
 
 
@@ -251,4 +255,4 @@ class Deadly(method_class("mv")):
     """Ends every worker that works on it."""
 
     def sweep(self, block, parameters):
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), KILL)

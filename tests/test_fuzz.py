@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("resource", reason="the fuzzer limits memory, which Windows cannot")
 from tests.fuzz import FAMILIES, formats, make, run
 from tests.fuzz.case import BEFORE, OUTPUT, Case, run_case
 from tests.fuzz.run import Outcome, run_cases

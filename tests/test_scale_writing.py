@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -124,7 +123,7 @@ def test_a_kill_leaves_the_old_output_or_the_new_one(tmp_path: Path, kind: str) 
         assert writer.stdout is not None
         writer.stdout.readline()
         time.sleep(moments.uniform(0.0, 0.2))
-        writer.send_signal(signal.SIGKILL)
+        writer.kill()
         writer.communicate()
         table = pl.read_csv(path) if kind == "csv" else pl.read_parquet(path)
         assert table.get_column("task").to_list() == list(range(5000))

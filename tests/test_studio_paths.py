@@ -2,11 +2,13 @@
 
 import io
 import os
+import sys
 
 import pytest
 
 from tests.studio_helpers import studio_in_thread
 
+WITH_PIPES = pytest.mark.skipif(sys.platform == "win32", reason="folders of Windows hold no pipes and sockets")
 SECRET = "task,truth\n1,cat\ns3cret,dog\n"
 MTURK = "HITId,AssignmentId,WorkerId,Answer.animal,{gold}\n1,a,ann,cat,cat\n1,b,bob,dog,cat\n"
 LONG = "task,worker,label,{gold}\n1,ann,cat,cat\n1,bob,dog,cat\n"
@@ -67,6 +69,7 @@ def test_a_column_called_like_standard_input_does_not_read_it(studio, monkeypatc
     assert not read
 
 
+@WITH_PIPES
 def test_a_column_called_like_a_pipe_does_not_block_the_jobs(studio, tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     assert (
@@ -81,6 +84,7 @@ def test_a_column_called_like_a_database_or_a_pattern_is_none(studio, tmp_path, 
     assert "a column cannot hold the gold" in job["message"]
 
 
+@WITH_PIPES
 @pytest.mark.parametrize("name", ["pipe.csv", "to_pipe.csv", "socket.csv", "null.csv", "-", "folder.csv"])
 def test_pipes_devices_sockets_and_folders_are_no_files(studio, tmp_path, name):
     import socket
@@ -96,6 +100,7 @@ def test_pipes_devices_sockets_and_folders_are_no_files(studio, tmp_path, name):
     assert studio.good("GET", "/api/folder")["files"] == []
 
 
+@WITH_PIPES
 def test_a_file_that_became_a_pipe_or_a_link_is_not_opened(studio, tmp_path):
     folder = studio.services.files.folder
     (folder / "votes.csv").write_text(LONG.format(gold="gold"))

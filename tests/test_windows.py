@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import re
+import shutil
+import socket
 import stat
+import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, Never
 
 import pytest
 
 import karat
 from karat.cli import aggregate
+from karat.cli.standard import Stream
+from karat.errors import OutputError
 from karat.report.html import written_date
+from karat.studio import scratch, serve
+from karat.studio.files import safe_name
 from karat.system import files
 
 SOURCES = sorted(Path(karat.__file__).parent.rglob("*.py"))
@@ -64,3 +74,83 @@ def test_text_files_are_opened_with_an_encoding() -> None:
         if TEXT.search(line) and ">>>" not in line and "..." not in line
     ]
     assert found == []
+
+
+@pytest.fixture
+def windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+
+
+def denied(*_: Any) -> Never:
+    raise PermissionError(errno.EACCES, "Permission denied")
+
+
+@pytest.mark.usefixtures("windows")
+def test_a_file_that_cannot_be_replaced_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows replaces no file that is read-only or open elsewhere, and removes no file that is read-only."""
+    path, modes = tmp_path / "labels.csv", []
+    path.touch()
+    path.chmod(0o444)
+    monkeypatch.setattr(Path, "replace", lambda temporary, _: modes.append(temporary.stat().st_mode) or denied())
+    with pytest.raises(OutputError, match="another program has it open"):
+        files.write_bytes(path, b"task,label\n")
+    assert [stat.S_IMODE(mode) & 0o200 for mode in modes] == [0o200]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.usefixtures("windows")
+def test_the_reader_of_a_pipe_is_gone_when_windows_says_invalid_argument(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Stream(1, is_open=True, must_arrive=False)
+
+    class Raw:
+        def write(self, data: bytes) -> int:
+            raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(stream, "_raw", Raw())
+    stream.write(b"x")
+    assert stream.reader_is_gone
+
+
+def test_json_keeps_letters_that_the_encoding_of_a_pipe_lacks(tmp_path: Path) -> None:
+    votes = tmp_path / "votes.csv"
+    votes.write_text("task,annotator,label\n1,a,猫\n1,b,猫\n2,a,ß\n", encoding="utf-8")
+    command = [sys.executable, "-m", "karat", "aggregate", str(votes), "--json"]
+    environment = os.environ | {"PYTHONIOENCODING": "cp1252"}
+    done = subprocess.run(command, check=True, capture_output=True, env=environment)
+    assert [row["label"] for row in json.loads(done.stdout.decode("cp1252"))["labels"]] == ["猫", "ß"]
+
+
+def test_an_open_file_is_neither_renamed_nor_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scratch, "fcntl", None)
+    monkeypatch.setattr(scratch.tempfile, "mkdtemp", lambda prefix: tmp_path / prefix)
+    (tmp_path / scratch.PREFIX).mkdir()
+    monkeypatch.setattr(Path, "rename", denied)
+    folder = scratch.Scratch()
+    assert (folder.path / scratch.LOCK).exists()
+    remove = shutil.rmtree
+
+    def rmtree(path: Path, ignore_errors: bool) -> None:
+        assert folder._lock.closed
+        remove(path)
+
+    monkeypatch.setattr(scratch.shutil, "rmtree", rmtree)
+    folder.close()
+    assert not folder.path.exists()
+
+
+@pytest.mark.usefixtures("windows")
+def test_a_port_that_is_in_use_is_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With SO_REUSEADDR, Windows lets two servers listen on one port."""
+    options: list[Any] = []
+    monkeypatch.setattr(socket.socket, "setsockopt", lambda _, *given: options.append(given))
+    assert serve._free_port("127.0.0.1", None) > 0
+    assert options == []
+
+
+@pytest.mark.parametrize(
+    ("name", "safe"),
+    [("CON.csv", "_CON.csv"), ("nul", "_nul"), ("Lpt1.json.gz", "_Lpt1.json.gz"), ("votes. ", "votes")]
+    + [(name, name) for name in ("console.csv", "votes.csv", "com.csv")],
+)
+def test_uploads_have_names_that_windows_allows(name: str, safe: str) -> None:
+    assert safe_name(name) == safe

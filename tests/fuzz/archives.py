@@ -11,7 +11,6 @@ from __future__ import annotations
 import io
 import json
 import random
-import resource
 import sys
 import tempfile
 import zipfile
@@ -161,7 +160,10 @@ USES = {
 
 def main(model: str, votes: str, first: str, last: str) -> None:
     """One line a seed, before and after; a process that dies leaves the seed in the last line."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    if sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     data = Path(model).read_bytes()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "mutated.karat"

@@ -1,4 +1,4 @@
-"""Ctrl-C in the middle of a fit."""
+"""Ctrl-C in the middle of a fit, and the end of a process that nobody can catch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["interrupt_at", "press_ctrl_c"]
+__all__ = ["KILL", "interrupt_at", "press_ctrl_c"]
+
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows ends a process at once with any signal
 
 
 def press_ctrl_c(*_: object) -> None:

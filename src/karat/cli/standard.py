@@ -26,7 +26,7 @@ class Stream(io.RawIOBase):
             return self._write(data)
         except OSError as error:
             is_required, self.is_open, self.must_arrive = self.must_arrive, False, False
-            self.reader_is_gone = isinstance(error, BrokenPipeError)
+            self.reader_is_gone = isinstance(error, BrokenPipeError) or _is_closed_pipe_on_windows(error)
             if is_required:
                 raise
             return len(data)
@@ -70,6 +70,10 @@ def set_up() -> None:
 def reader_is_gone() -> bool:
     """Return whether standard output is a pipe that its reader, such as head, has closed."""
     return bool(getattr(getattr(getattr(sys.stdout, "buffer", None), "raw", None), "reader_is_gone", False))
+
+
+def _is_closed_pipe_on_windows(error: OSError) -> bool:
+    return sys.platform == "win32" and error.errno == errno.EINVAL
 
 
 def _is_open(number: int) -> bool:

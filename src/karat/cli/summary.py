@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +99,9 @@ def extremes(result: ResultData, shown: int = ANNOTATORS_SHOWN) -> tuple[list[in
 
 
 def print_json(value: Any) -> None:
-    typer.echo(json.dumps(_without_nan(value), indent=2, ensure_ascii=False, default=_plain))
+    """Print JSON; where standard output is not UTF-8, as pipes on Windows are not, other letters are escaped."""
+    is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    typer.echo(json.dumps(_without_nan(value), indent=2, ensure_ascii=not is_utf8, default=_plain))
 
 
 def left_out(found: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 import sqlite3
@@ -20,6 +21,7 @@ from karat.system.files import move, temporary_name
 __all__ = ["CRASHED", "Files", "Listed"]
 
 MAX_LISTED = 500
+DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)  # such a name is no file on Windows
 CRASHED = "It may be damaged or need more memory than is available. It is read again only if you ask for it."
 
 
@@ -97,7 +99,9 @@ class Files:
         try:
             yield path
         except KaratError as error:
-            raise InputError(str(error).replace(f"{path.parent}/", ""), getattr(error, "options", None)) from error
+            raise InputError(
+                str(error).replace(f"{path.parent}{os.sep}", ""), getattr(error, "options", None)
+            ) from error
         finally:
             with suppress(sqlite3.ProgrammingError):  # the studio was closed meanwhile
                 self.store.run("UPDATE project SET opening = opening - 1, crashed = 0 WHERE id = ?", project["id"])
@@ -116,5 +120,5 @@ class Files:
 
 def safe_name(name: str | None) -> str:
     """Return a name that is valid on any file system. The extension is kept because it determines the format."""
-    plain = re.sub(r"[^\w. -]", "_", Path(name or "").name)[-100:].lstrip(". ")
-    return plain or "votes"
+    plain = re.sub(r"[^\w. -]", "_", Path(name or "").name)[-100:].strip(". ")
+    return f"_{plain}" if DEVICE.match(plain) else plain or "votes"

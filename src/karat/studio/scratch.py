@@ -29,16 +29,17 @@ class Scratch:
         _remove_abandoned(self.path.parent)
 
     def close(self) -> None:
+        self._lock.close()  # Windows removes no open file
         shutil.rmtree(self.path, ignore_errors=True)
-        self._lock.close()
 
 
 def _hold(folder: Path) -> IO[Any]:
     """Create the lock file under its name only once it is locked, so that no other studio removes this folder."""
+    if fcntl is None:
+        return (folder / LOCK).open("wb")  # Windows renames no open file
     unnamed = folder / f"{LOCK}.new"
     file = unnamed.open("wb")
-    if fcntl is not None:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     unnamed.rename(folder / LOCK)
     return file
 

@@ -52,6 +52,9 @@ ERROR_MESSAGES = {
     errno.EROFS: "that disk is read-only; write elsewhere",
     errno.ENAMETOOLONG: "the name is too long; choose a shorter one",
 }
+OPEN_ELSEWHERE = (
+    "it is read-only, another program has it open, or there is no permission; close it there or choose another name"
+)
 
 
 @contextmanager
@@ -240,7 +243,7 @@ def _put_in_place(temporary: Path, target: Path) -> None:
         return
     final = target.resolve()  # a symbolic link stays a link, and its target is replaced
     _sync(temporary, os.O_RDWR)  # Windows syncs only what it can write; the old mode may be read-only
-    if final.exists():
+    if final.exists() and sys.platform != "win32":  # which cannot move or remove a read-only file
         shutil.copymode(final, temporary)
     move(temporary, final)
     with suppress(OSError):  # some file systems cannot sync folders
@@ -272,4 +275,6 @@ def _explained(target: Path) -> Iterator[None]:
 def _explain(target: Path, error: OSError) -> str:
     number = error.errno or (errno.ENOSPC if "No space left" in str(error) else 0)
     remedy = ERROR_MESSAGES.get(number, error.strerror or str(error))
+    if sys.platform == "win32" and number == errno.EACCES:
+        remedy = OPEN_ELSEWHERE
     return f"{target} cannot be written: {remedy}"

@@ -154,7 +154,7 @@ class DaskEngine:
     def _check_memory(self, n_votes: int, n_tasks: int, n_classes: int) -> None:
         """Refuse votes that do not fit into memory, before the operating system ends the workers."""
         limit = self.cluster.smallest_memory()
-        share = memory_of(n_votes, n_tasks, n_classes, self.dtype) / len(self.cluster.threads())
+        share = memory_of(n_votes, n_tasks, n_classes, self.dtype) / max(len(self.cluster.threads()), 1)
         if limit is not None and share > ROOM * limit:
             raise InputError(
                 f"each Dask worker would have to keep {share / 2**30:.1f} GiB of votes and posteriors, but the "
