@@ -8,12 +8,8 @@ from typer.testing import CliRunner
 
 from karat.cli.app import app
 from karat.studio.security import session_of
-<<<<<<< HEAD
 from tests.studio_helpers import TOKEN, get, studio_in_thread
-=======
-from tests.studio_helpers import TOKEN, studio_in_thread
 from tests.test_studio_session import ask, routes
->>>>>>> m-studio
 
 
 @pytest.fixture(scope="module")
