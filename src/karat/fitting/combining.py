@@ -51,7 +51,6 @@ Floats = NDArray[np.float64]
 
 LEAST_PROBABILITY = 1e-4  # of a class, as a model predicts it
 PRIOR_TASKS = 10  # added to the tasks of a model in its mean and its prior, for models with few predictions
-MAX_WEIGHT = 5.0  # on the diagonal of B
 WEIGHT_PENALTY = 0.03  # per task, on half the squares of the diagonal of B - I
 CONFUSION_PENALTY = 0.5  # the same beside the diagonal
 ROUNDS = 3  # in which annotators are estimated from the combined posterior
@@ -59,7 +58,6 @@ METHOD_SHARE = 0.25  # weight of the method's own evidence; the rest is that of 
 OWN_SHARE = 0.5  # weight of an annotator's own matrix; the rest is everybody's
 PRIOR_VOTES = 2.0  # that everybody's matrix counts for in that of each annotator
 PSEUDO_VOTES = 0.5  # for each class and vote in everybody's matrix
-ACCURACY_MARGIN = 0.02  # minimum distance of an annotator's accuracy from 0 and 1, in residuals
 IMPOSSIBLE = -50.0  # log-likelihood of classes other than a known truth
 
 
@@ -159,7 +157,7 @@ def _calibrated(x: Floats, likelihood: Floats) -> tuple[Floats, Floats, Floats]:
         off = parameters - start
         return float(penalty * off @ off / 2 - total.sum()), penalty * off - gradient
 
-    bounds = [(0.0, MAX_WEIGHT) if one else (None, None) for one in is_diagonal] * n_models + [(None, None)] * K
+    bounds = [(0.0 if one else None, None) for one in is_diagonal] * n_models + [(None, None)] * K
     best = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
     matrices, bias = best[:size].reshape(shape), best[size:]
     return matrices, bias, softmax(_logits(matrices, bias, x) + likelihood, axis=1)
@@ -201,7 +199,7 @@ def _correlation(votes: tuple[Any, Any, Any], posterior: Floats, n_annotators: i
     task, annotator, label = votes
     right = posterior[task, label]
     accuracy = np.bincount(annotator, right, n_annotators) / np.bincount(annotator, minlength=n_annotators)
-    accuracy = np.clip(accuracy, ACCURACY_MARGIN, 1 - ACCURACY_MARGIN)
+    accuracy = np.clip(accuracy, 0.0, 1.0)  # rounding
     found = _pair_products(task, right - accuracy[annotator])
     most = _pair_products(task, np.sqrt(accuracy * (1 - accuracy))[annotator])
     return min(max(found / most, 0.0), 1.0) if most > 0 else 0.0
