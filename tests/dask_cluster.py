@@ -7,16 +7,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import dask
 from distributed import Client, LocalCluster
 
 from tests.support.signals import KILL
 
 __all__ = ["kill_at", "two_workers"]
 
+# A cluster gives up a killed worker that is not back after 15 s; on a busy machine its restart takes longer.
+LOST = "distributed.deploy.lost-worker-timeout"
+
 
 @contextmanager
 def two_workers() -> Iterator[Client]:
     with (
+        dask.config.set({LOST: "10 minutes"}),
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as workers,
         Client(workers, set_as_default=False) as client,
     ):
