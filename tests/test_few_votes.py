@@ -167,8 +167,9 @@ def test_the_anchored_vote_in_numpy_is_the_compiled_one(
         np.testing.assert_allclose(one, other, rtol=1e-11 if precision is np.float64 else 1e-5, atol=1e-12)
 
 
-def test_the_default_compiles_nothing_for_few_votes(tmp_path: Path) -> None:
+def test_the_default_compiles_nothing_for_few_votes_and_imports_little(tmp_path: Path) -> None:
     script = """
+import sys
 from numba.core import event
 import karat
 from karat.votes.sample import VOTES
@@ -179,6 +180,7 @@ class Refuse(event.Listener):
 
 event.register("numba:compile", Refuse())
 karat.aggregate(VOTES)
+assert "scipy.optimize" not in sys.modules  # it takes long to import
 """
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", script], env=environment, check=False)

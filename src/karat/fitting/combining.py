@@ -36,7 +36,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp, softmax
 
 from karat.results.combined import Combined, ModelRecord
@@ -156,6 +155,8 @@ def _calibrated(x: Floats, likelihood: Floats) -> tuple[Floats, Floats, Floats]:
         gradient = np.append(slope.T @ x, slope.sum(axis=0))
         off = parameters - start
         return float(penalty * off @ off / 2 - total.sum()), penalty * off - gradient
+
+    from scipy.optimize import minimize  # importing it takes a quarter of a second, and few fits have predictions
 
     bounds = [(0.0 if one else None, None) for one in is_diagonal] * n_models + [(None, None)] * K
     best = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
