@@ -41,7 +41,7 @@ def studio_in_thread(folder, **more):
     rules = wanted.rules
     app = make_app(services, rules)
     server = uvicorn.Server(uvicorn.Config(app, host=wanted.host, port=wanted.port, **SERVER_OPTIONS))
-    thread = threading.Thread(target=server.run)
+    thread = threading.Thread(target=server.run, daemon=True)  # a server that hangs must not keep pytest from ending
     thread.start()
     try:
         wait_until(lambda: server.started)
