@@ -14,6 +14,7 @@ from karat.errors import InputError, KaratWarning
 from karat.fitting import multi_label
 from karat.report.views.sets import view_sets
 from karat.results.multi_metrics import micro_f1
+from karat.votes.sets import known_options
 from tests.cli_helpers import run, write
 from tests.fuzz.archives import pack, unpack
 from tests.support.sets import simulated_sets
@@ -198,3 +199,12 @@ def test_the_command_saves_sets(tmp_path: Path) -> None:
     done = run("aggregate", votes, "--multi", "--save", model, "-o", tmp_path / "labels.csv")
     assert done.exit_code == 0, done.stderr
     assert karat.load(model).sets() == karat.aggregate(VOTES, multi=True).sets()  # type: ignore[attr-defined]
+
+
+def test_an_option_that_an_annotator_chose_twice_counts_once() -> None:
+    votes = {"task": [1, 1, 1], "worker": ["a", "a", "b"], "label": ["x", "x", "y"]}
+    assert karat.read(votes, multi=True).n_votes == 2
+
+
+def test_a_truth_that_is_an_option_is_not_split() -> None:
+    assert known_options("a;b", {"a;b", "a", "b"}) == ["a;b"]
