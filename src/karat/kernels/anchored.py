@@ -8,7 +8,6 @@ need no compiled code (anchored_few.py).
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,18 +22,39 @@ Floats = NDArray[np.float64]
 VOTE, RIGHT, SPREAD = np.uint64(0), np.uint64(1), np.uint64(2)  # columns of the table `people`
 
 
-def start(task_ptr: Any, cell_ptr: Any, *others: Any) -> None:
-    """Count the votes and the pairs of votes that agree, see `start_many`."""
-    (anchored_few.start if _is_small(task_ptr, cell_ptr) else start_many)(task_ptr, cell_ptr, *others)
+def start(
+    task_ptr: NDArray[np.uint64],
+    cell_ptr: NDArray[np.uint64],
+    cell_class: NDArray[np.uint8],
+    annotator: NDArray[np.uint32],
+    known: NDArray[np.int32],
+    phi: Floats,  # IN [T, K] vote shares
+    n: Floats,  # IN/OUT [W, L, K] the counts are added to it
+    pairs: Floats,  # IN/OUT [2]: agreement of pairs of votes, summed over tasks; tasks with two votes or more
+) -> None:
+    count = anchored_few.start if anchored_few.is_small(task_ptr, cell_ptr) else start_many
+    count(task_ptr, cell_ptr, cell_class, annotator, known, phi, n, pairs)
 
 
-def sweep(task_ptr: Any, cell_ptr: Any, *others: Any) -> float:
-    """Return the largest difference between q and the previous phi, see `sweep_many`."""
-    return (anchored_few.sweep if _is_small(task_ptr, cell_ptr) else sweep_many)(task_ptr, cell_ptr, *others)
-
-
-def _is_small(task_ptr: Any, cell_ptr: Any) -> bool:
-    return anchored_few.n_pairs(task_ptr, cell_ptr) <= anchored_few.MAX_PAIRS
+def sweep(
+    task_ptr: NDArray[np.uint64],
+    cell_ptr: NDArray[np.uint64],
+    cell_class: NDArray[np.uint8],
+    annotator: NDArray[np.uint32],
+    known: NDArray[np.int32],  # [T] the truth, -1 where it is unknown
+    log_prior: Floats,  # IN [K]
+    log_v: Floats,  # IN [W, L, K]
+    people: Floats,  # IN [W, 3] weight of a vote, probability of being right, its standard deviation
+    settings: Floats,  # IN [4] weight of the votes, rho, pseudo-votes of the calibration, its power; see `_write`
+    phi: Floats,  # IN/OUT [T, K]
+    tau: Floats,  # IN/OUT [K] sum_i q_ik is added to it
+    n: Floats,  # IN/OUT [W, L, K] the counts are added to it
+    excess: Floats,  # IN/OUT [2]: sum of products of two residuals of a task; the same sum if all were correlated
+) -> float:
+    """Return the largest difference between q and the previous phi."""
+    run = anchored_few.sweep if anchored_few.is_small(task_ptr, cell_ptr) else sweep_many
+    votes = (task_ptr, cell_ptr, cell_class, annotator, known)
+    return run(*votes, log_prior, log_v, people, settings, phi, tau, n, excess)
 
 
 @kernel
@@ -44,9 +64,9 @@ def start_many(
     cell_class: NDArray[np.uint8],
     annotator: NDArray[np.uint32],
     known: NDArray[np.int32],
-    phi: Floats,  # IN [T, K] vote shares
-    n: Floats,  # IN/OUT [W, L, K] the counts are added to it
-    pairs: Floats,  # IN/OUT [2]: agreement of pairs of votes, summed over tasks; tasks with two votes or more
+    phi: Floats,
+    n: Floats,
+    pairs: Floats,
 ) -> None:
     for i in range(np.uint64(task_ptr.size) - ONE):
         first, end = task_ptr[i], task_ptr[i + ONE]
@@ -67,17 +87,16 @@ def sweep_many(
     cell_ptr: NDArray[np.uint64],
     cell_class: NDArray[np.uint8],
     annotator: NDArray[np.uint32],
-    known: NDArray[np.int32],  # [T] the truth, -1 where it is unknown
-    log_prior: Floats,  # IN [K]
-    log_v: Floats,  # IN [W, L, K]
-    people: Floats,  # IN [W, 3] weight of a vote, probability of being right, its standard deviation
-    settings: Floats,  # IN [4] weight of the votes, rho, pseudo-votes of the calibration, its power; see `_calibrated`
-    phi: Floats,  # IN/OUT [T, K]
-    tau: Floats,  # IN/OUT [K] sum_i q_ik is added to it
-    n: Floats,  # IN/OUT [W, L, K] the counts are added to it
-    excess: Floats,  # IN/OUT [2]: sum of products of two residuals of a task; the same sum if all were correlated
+    known: NDArray[np.int32],
+    log_prior: Floats,
+    log_v: Floats,
+    people: Floats,
+    settings: Floats,
+    phi: Floats,
+    tau: Floats,
+    n: Floats,
+    excess: Floats,
 ) -> float:
-    """Return the largest difference between q and the previous phi."""
     scratch = np.zeros((4, phi.shape[1]))
     share, score, right, q = scratch[0], scratch[1], scratch[2], scratch[3]
     change = 0.0

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MAX_PAIRS", "n_pairs", "start", "sweep"]
+__all__ = ["MAX_PAIRS", "is_small", "start", "sweep"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -39,8 +39,12 @@ class Votes(NamedTuple):
         return _sums(self.cell, values, len(self.task))
 
 
-def n_pairs(task_ptr: NDArray[np.uint64], cell_ptr: NDArray[np.uint64]) -> int:
-    return int(np.dot(np.diff(cell_ptr[task_ptr]).astype(np.float64), np.diff(task_ptr).astype(np.float64)))
+def is_small(task_ptr: NDArray[np.uint64], cell_ptr: NDArray[np.uint64]) -> bool:
+    """Return whether the pairs of votes and cells are few. There are at least as many pairs as votes."""
+    if int(cell_ptr[task_ptr[-1]] - cell_ptr[task_ptr[0]]) > MAX_PAIRS:
+        return False
+    votes, cells = np.diff(cell_ptr[task_ptr]), np.diff(task_ptr)
+    return int(np.dot(votes, cells)) <= MAX_PAIRS
 
 
 def start(

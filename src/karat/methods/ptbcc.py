@@ -200,7 +200,7 @@ class PTBCC(Method):
         tau, pi, total, confusion = map(np.zeros_like, (parameters.tau.log, log_odds_pi, base, diff))
         change, log_norm, entropy = block.kernels("ptbcc").sweep(
             block.classes,
-            (0,) if diff.shape[1] == 1 else block.length(diff.shape[1]),
+            block.length(diff.shape[1]),
             *block.votes,
             block.gold,
             parameters.tau.log,
