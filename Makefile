@@ -36,19 +36,20 @@ lint: $(READY)
 	$(VENV)/bin/lint-imports
 	$(RUN) docs/check_docstrings.py
 
-# Three processes use two cores well: some tests wait for browsers, servers and signals.
+# Three processes use two cores well: some tests wait for browsers, servers and signals. tests/conftest.py orders the files.
+PARALLEL := -n 3 --dist loadfile --no-loadscope-reorder
 test: lint
-	$(RUN) -m pytest -n 3 --dist loadfile -m "not slow"
+	$(RUN) -m pytest $(PARALLEL) -m "not slow"
 
 test-all: lint
-	HYPOTHESIS_PROFILE=thorough $(RUN) -m pytest -n 3 --dist loadfile
+	HYPOTHESIS_PROFILE=thorough $(RUN) -m pytest $(PARALLEL)
 
 # The numerical tests on the paper's data sets, which are fetched and checked; without network those on the sample remain.
 PUBLIC := val7 aircr cf fact ms dog face adult val5 web
 NUMERICAL := accuracy anchored bwa catd cbcc datasets ds ebcc fgbcc glad hds hpt ibcc ptbcc reproduce sample tiremge
 test-data: $(READY)
 	-KARAT_CACHE=$(FETCHED)/datasets $(VENV)/bin/karat datasets fetch $(PUBLIC)
-	KARAT_TEST_DATA=$(FETCHED) $(RUN) -m pytest -n 3 --dist loadfile -m "not slow" -rs $(NUMERICAL:%=tests/test_%.py)
+	KARAT_TEST_DATA=$(FETCHED) $(RUN) -m pytest $(PARALLEL) -m "not slow" -rs $(NUMERICAL:%=tests/test_%.py)
 
 # The tests with the oldest and with the newest versions that pyproject.toml allows, in .environments.
 test-dependencies: $(READY)
@@ -70,7 +71,7 @@ docs-serve: $(READY)
 
 # Which lines the tests run: a table here, and pages in htmlcov/.
 coverage: $(READY)
-	$(RUN) -m pytest -n 3 --dist loadfile -m "not slow" --cov --cov-report=term:skip-covered --cov-report=html
+	$(RUN) -m pytest $(PARALLEL) -m "not slow" --cov --cov-report=term:skip-covered --cov-report=html
 
 # constraints.txt anew, with the newest versions. It has names and versions only, no addresses.
 lock: $(READY)

@@ -25,6 +25,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# Files that take longest start first, so that no process is left alone with one at the end.
+LONGEST = """laws accuracy faults dask studio_browser studio_schema reading_corpus docs streams predictions fuzz
+distributed few_votes scale_single site scale_writing studio_session studio_accessibility studio_judges reproduce report
+studio_safety exports_nested_json studio_hygiene_browser studio_path_browser studio_judging_browser report_browser
+checkpoint_files studio_restart judges_ranking notebooks fgbcc databases_failures databases_writing""".split()
+
+
+def pytest_collection_modifyitems(items):
+    order = {f"test_{name}": number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.stem, len(order)))
+
+
 @pytest.fixture(autouse=True)
 def ctrl_c():
     """Ctrl-C interrupts, whatever libraries of earlier tests have done to the signal."""

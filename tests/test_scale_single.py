@@ -13,9 +13,9 @@ from karat.errors import InputError
 STATED = 1e-6  # in the docstring of PTBCC.single
 
 
-@pytest.mark.parametrize(("n_classes", "n_prototypes"), [(5, 2), (12, 3)])
-def test_single_precision_ends_where_double_does(n_classes: int, n_prototypes: int) -> None:
-    votes = karat.simulate(20_000, 200, n_classes, votes_per_task=5, seed=n_classes).annotations
+@pytest.mark.parametrize(("n_tasks", "n_classes", "n_prototypes"), [(20_000, 5, 2), (6_000, 12, 3)])
+def test_single_precision_ends_where_double_does(n_tasks: int, n_classes: int, n_prototypes: int) -> None:
+    votes = karat.simulate(n_tasks, 200, n_classes, votes_per_task=5, seed=n_classes).annotations
     double, single = (
         karat.aggregate(votes, "ptbcc", n_prototypes=n_prototypes, precision=bits) for bits in ("double", "single")
     )
