@@ -27,10 +27,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # Files that take longest start first, so that no process is left alone with one at the end.
 LONGEST = ["laws", "accuracy", "faults", "dask", "studio_browser", "studio_schema", "reading_corpus", "docs", "streams"]
-LONGEST += ["predictions", "fuzz", "distributed", "few_votes", "scale_single", "site", "scale_writing", "studio_session"]
+LONGEST += ["predictions", "fuzz", "distributed", "few_votes", "scale_single", "site", "scale_writing"]
 LONGEST += ["studio_accessibility", "studio_judges", "reproduce", "report", "studio_safety", "studio_hygiene_browser"]
 LONGEST += ["studio_path_browser", "studio_judging_browser", "report_browser", "checkpoint_files", "studio_restart"]
-LONGEST += ["judges_ranking", "notebooks", "fgbcc", "databases_failures", "databases_writing", "public_names"]
+LONGEST += [
+    "studio_session",
+    "judges_ranking",
+    "notebooks",
+    "fgbcc",
+    "databases_failures",
+    "databases_writing",
+    "public_names",
+]
 
 
 def pytest_collection_modifyitems(items):
