@@ -78,7 +78,7 @@ def test_settings_of_ptbcc_give_the_same_bits(client, votes, settings):
         assert_same(fit(method, votes, engine=engine), local)
 
 
-@pytest.mark.parametrize("name", ["ptbcc", "ibcc"])
+@pytest.mark.parametrize("name", ["ptbcc", pytest.param("ibcc", marks=pytest.mark.slow)])
 def test_a_worker_killed_in_the_middle_changes_nothing(client, engine, votes, name):
     method = method_class(name)()
     local = fit(method, votes, engine=LocalEngine(2, fewest_votes=FEWEST))

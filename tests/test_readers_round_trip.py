@@ -118,6 +118,7 @@ def test_shuffled_rows_give_identical_arrays(door: str, table: dict[str, list[An
 @given(table=tables())
 def test_a_wide_table_tells_the_same_votes_as_a_long_one(table: dict[str, list[Any]]) -> None:
     texts = {name: ["w-" + str(value) for value in values] for name, values in table.items()}  # no column "gold"
+    texts["label"] = [label[:20] for label in texts["label"]]  # a column of long texts is left aside
     long = read(pl.DataFrame(texts))
     frame = pl.DataFrame(texts).pivot("worker", index="task", values="label", aggregate_function="first")
     assert votes_of(read(frame, wide=True, task="task")) == votes_of(long)

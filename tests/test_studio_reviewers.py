@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from karat.cli.app import app
 from karat.studio.security import session_of
-from tests.studio_helpers import TOKEN, get, studio_in_thread
+from tests.studio_helpers import TOKEN, WAIT, get, studio_in_thread
 from tests.test_studio_session import ask, routes
 
 
@@ -22,7 +22,9 @@ def studio(tmp_path_factory):
 
 def as_reviewer(studio, name):
     token = studio.rules.token_of(name)
-    return httpx.Client(base_url=studio.address, headers={"authorization": f"Bearer {token}"}, timeout=60)
+    return httpx.Client(
+        base_url=studio.address, headers={"authorization": f"Bearer {token}"}, timeout=WAIT, verify=False
+    )
 
 
 def test_a_reviewer_judges_under_the_name_of_the_token_whatever_the_request_says(studio):

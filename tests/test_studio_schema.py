@@ -44,7 +44,7 @@ def test_no_request_makes_the_studio_fail(studio, tmp_path):
     command = [
         *(sys.executable, "-m", "schemathesis.cli", "run", str(described), "--url", studio.address),
         *("--header", f"Authorization: Bearer {TOKEN}", "--checks", "not_a_server_error,response_schema_conformance"),
-        *("--phases", "coverage,fuzzing", "--max-examples", "4", "--generation-deterministic", "--no-color"),
+        *("--phases", "coverage,fuzzing", "--max-examples", "2", "--generation-deterministic", "--no-color"),
         *("--request-timeout", "120"),  # a fresh checkout compiles its kernels first
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=300)

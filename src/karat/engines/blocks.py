@@ -23,7 +23,7 @@ __all__ = ["Block", "Tree", "add_up", "cut", "cuts", "split", "sum_tasks"]
 FEWEST_VOTES = 2**16  # per block; smaller blocks are not worth a thread
 VOTES_PER_ANNOTATOR = 32  # per block at least, so that sums by annotator cost little in comparison
 MAX_BLOCKS = 64
-MIN_UNROLLED_VOTES = 2**15  # per block; below, versions for one number of classes are not worth their compilation
+MIN_UNROLLED_VOTES = 60_000  # per block; below, versions for one number of classes are not worth their compilation
 MAX_VOTES_PER_BLOCK = 2**22  # larger data has more than MAX_BLOCKS blocks, since a cluster has hundreds of cores
 
 Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
@@ -72,7 +72,7 @@ class Block:
     def length(self, n: int) -> Any:
         """Return an object of length n: for few votes an array, so that one version of a kernel serves any length.
 
-        Only the block of small data has few votes: larger data have blocks of at least FEWEST_VOTES votes.
+        Only the block of small data has few votes: larger data have blocks of about FEWEST_VOTES votes or more.
         """
         few = self.kernels is kernels_of_cpu and self._n_votes() < MIN_UNROLLED_VOTES
         return np.arange(n) if few else fixed_length(n)
