@@ -24,10 +24,11 @@ WAIT = 180  # seconds; the first fit of a fresh checkout compiles its kernels
 
 
 def get(address, **more):
-    """A request without the token. The first one of a busy machine may take longer than httpx waits by itself."""
-    return httpx.get(
-        address, timeout=WAIT, verify=False, **more
-    )  # reading the certificates takes longer than a request
+    """A request without the token. The first one of a busy machine may take longer than httpx waits by itself.
+
+    Reading certificates would take longer than the request.
+    """
+    return httpx.get(address, timeout=WAIT, verify=False, **more)
 
 
 def copy_sample(folder):
