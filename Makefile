@@ -10,6 +10,9 @@ FETCHED ?= .data
 # The versions that development is done with; `make CONSTRAINTS= ...` takes the newest instead.
 CONSTRAINTS ?= constraints.txt
 
+# Bytecode is kept, also where the environment forbids it: the tests start hundreds of processes.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test test-all test-data test-dependencies coverage lint lock release bench rivals clean docs docs-serve
 
 # Karat and the 21 packages that it needs.
