@@ -39,8 +39,8 @@ lint: $(READY)
 	$(VENV)/bin/lint-imports
 	$(RUN) docs/check_docstrings.py
 
-# Four processes use two cores well: some tests wait for browsers, servers and signals. tests/conftest.py orders the files.
-PARALLEL := -n 4 --dist loadfile --no-loadscope-reorder
+# Three processes use two cores well: some tests wait for browsers, servers and signals. tests/conftest.py orders the files.
+PARALLEL := -n 3 --dist loadfile --no-loadscope-reorder
 test: lint
 	$(RUN) -m pytest $(PARALLEL) -m "not slow"
 
