@@ -12,56 +12,55 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, fields
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from karat.errors import InputError
+from karat.results.archive_votes import (
+    NAMES,
+    NEVER_VOTED,
+    VOTES,
+    Narrow,
+    counts_of,
+    name_arrays,
+    names_of,
+    votes_manifest,
+    votes_of_file,
+    votes_to_save,
+)
 from karat.results.combined import Combined, arrays_of, combined_of
 from karat.results.data import BESIDE_SETTINGS, Learned, ResultData, Step
 from karat.system.files import replacing
 from karat.system.unpacking import opened, read_arrays, read_manifest
-from karat.system.validation import Field, check, check_rows, check_steps, check_votes
-from karat.votes.annotations import MAX_CLASSES, Annotations, Counts
-from karat.votes.encoding import Names, as_column
-from karat.votes.findings import Hygiene, hygiene_of
+from karat.system.validation import Field, check, check_rows, check_steps
+from karat.votes.annotations import MAX_CLASSES
+from karat.votes.encoding import Names
 
 __all__ = [
     "ADVICE",
     "FORMAT",
     "MAX_PROBABILITY",
-    "NAMES",
-    "NEVER_VOTED",
     "SETS_FORMAT",
     "VERSION",
     "assemble",
     "check_manifest",
     "check_plain",
-    "counts_of",
     "is_saved_result",
     "load",
-    "name_arrays",
-    "names_of",
     "save",
     "steps_of",
     "to_json",
-    "votes_manifest",
-    "votes_of_file",
-    "votes_to_save",
     "write_archive",
 ]
 
 FORMAT, VERSION = "karat-result", 1
 SETS_FORMAT = "karat-sets"  # of results/multi_archive.py
 ADVICE = "make one with karat aggregate VOTES --save MODEL (ResultData.save in Python)"
-NAMES = ("task_names", "annotator_names", "class_names", "unlabelled")
 PREDICTED_NAMES = "predicted_names"  # of tasks that have predictions but no votes
-COLUMNS = ("task", "annotator")  # as files name them that do not say what the user calls them
-NEVER_VOTED = "never_voted"  # names of annotators; files of the first Karat do not have them
 ARRAYS = (
     "posterior",
     "label_codes",
@@ -109,8 +108,6 @@ FIELDS = {
 }
 STATISTICS_FIELD = Field(".", "biuf")  # shapes depend on the method: `method_of` checks them
 FIRST_MEMBER = b"manifest.json"  # at byte 30 of the file
-VOTES = ("votes.cells_per_task", "votes.votes_per_cell", "votes.cell_class", "votes.annotator")
-CHUNK_NUMBERS = 2**20  # converted to smaller types at a time, so that no second copy of the votes is needed
 
 
 def save(result: ResultData, path: Path) -> None:
@@ -131,48 +128,11 @@ def save(result: ResultData, path: Path) -> None:
     write_archive(path, manifest | of_text, arrays | of_numbers | votes_to_save(result.annotations))
 
 
-def votes_manifest(counts: Counts, votes: Annotations | None) -> dict[str, Any]:
-    """Return what the manifest says about how the votes were read."""
-    return {
-        "counts": asdict(counts),
-        "columns": list(votes.columns if votes else COLUMNS),
-        "hygiene": (Hygiene() if votes is None else votes.hygiene).as_json(),
-    }
-
-
-def name_arrays(names: Mapping[str, Names]) -> tuple[dict[str, list[Any]], dict[str, NDArray[Any]]]:
-    """Return the names that are saved as JSON, and those that are saved as arrays."""
-    values = {name: _names_to_save(some) for name, some in names.items()}
-    texts = {name: some for name, some in values.items() if isinstance(some, list)}
-    return texts, {name: some for name, some in values.items() if not isinstance(some, list)}
-
-
 def _all_names(result: ResultData) -> dict[str, Names]:
     names = {name: getattr(result, name) for name in NAMES}
     if result.combined:
         names[PREDICTED_NAMES] = result.combined.predictions.task_names
     return names if result.annotations is None else names | {NEVER_VOTED: result.annotations.never_voted}
-
-
-class Narrow(NamedTuple):
-    """Non-negative numbers that are saved in the smallest integer type that holds the largest of them."""
-
-    values: NDArray[Any]
-    steps: bool = False  # whether to save differences of neighbours instead
-
-    def pieces(self) -> Iterator[NDArray[Any]]:
-        size = len(self.values) - self.steps
-        for first in range(0, size, CHUNK_NUMBERS):
-            piece = self.values[first : min(first + CHUNK_NUMBERS, size) + self.steps]
-            yield np.diff(piece) if self.steps else piece
-
-    def write(self, handle: IO[bytes]) -> None:
-        dtype = np.min_scalar_type(max((int(piece.max()) for piece in self.pieces()), default=0))
-        shape = (len(self.values) - self.steps,)
-        header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(handle, header)
-        for piece in self.pieces():
-            handle.write(piece.astype(dtype).tobytes())
 
 
 def write_archive(path: Path, manifest: dict[str, Any], arrays: Mapping[str, NDArray[Any] | Narrow]) -> None:
@@ -226,27 +186,6 @@ def _known_arrays(known: Learned) -> dict[str, NDArray[Any]]:
     return values | {f"more.{name}": array for name, array in known.statistics.items()}
 
 
-def votes_to_save(votes: Annotations | None) -> dict[str, NDArray[Any] | Narrow]:
-    """Return the arrays of the votes, without names and gold, which the result already has."""
-    if votes is None:
-        return {}
-    kept = (Narrow(votes.task_ptr, steps=True), Narrow(votes.cell_ptr, steps=True), votes.cell_class)
-    return dict(zip(VOTES, (*kept, Narrow(votes.annotator)), strict=True))
-
-
-def _names_to_save(names: Names) -> NDArray[Any] | list[Any]:
-    """Return an array that NumPy can save without pickle, or a list that JSON can save."""
-    is_wide = str(getattr(names, "dtype", "")) in ("Int128", "UInt128")  # types of Polars that NumPy does not have
-    column = as_column(names.to_list() if is_wide else names)  # type: ignore[attr-defined,arg-type]
-    if column.dtype.kind in "iubfmM":
-        return column
-    items: list[Any] = column.tolist()
-    odd = next((item for item in items if not isinstance(item, str | int | float | bool)), None)
-    if odd is not None:
-        raise InputError(f"names of type {type(odd).__name__} cannot be saved; turn them into text first")
-    return items
-
-
 def check_manifest(manifest: dict[str, Any], path: str | Path, expected: str) -> None:
     """Refuse a file of another format or version."""
     if manifest.get("format") != expected:
@@ -279,12 +218,6 @@ def assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resul
         annotations=votes_of_file(arrays, values, counts, manifest) if VOTES[0] in arrays else None,  # and no votes
         combined=_combined(arrays, manifest, sizes),
     )
-
-
-def counts_of(manifest: dict[str, Any]) -> Counts:
-    """Return the counts of rows; older files have fewer of them."""
-    known = {count.name for count in fields(Counts)} & set(manifest["counts"])
-    return Counts(**{name: manifest["counts"][name] for name in known})
 
 
 def _combined(arrays: dict[str, NDArray[Any]], manifest: dict[str, Any], sizes: dict[str, int]) -> Combined | None:
@@ -332,18 +265,6 @@ def check_plain(manifest: dict[str, Any]) -> None:
         raise TypeError("notes are not text")
 
 
-def names_of(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:
-    """Return the names, from the manifest if they are text and from an array otherwise."""
-    names = as_column(manifest[name]) if name in manifest else arrays[name]
-    kinds = set(map(type, names)) if names.dtype.kind == "O" else set()
-    if names.ndim != 1 or not kinds <= {str, int, float, bool} or (names != names).any():
-        raise ValueError(f"{name} are not names")
-    is_sorted = len(kinds) <= 1 and (names[1:] > names[:-1]).all()  # as `save` writes them
-    if not is_sorted and len(set(names.tolist())) != len(names):
-        raise ValueError(f"{name} are not distinct names")
-    return names
-
-
 def _check_arrays(arrays: dict[str, NDArray[Any]], sizes: dict[str, int]) -> None:
     if min(sizes.values()) < 1 or sizes["K"] > MAX_CLASSES:
         raise ValueError("there are no tasks, annotators or classes, or too many classes")
@@ -353,50 +274,6 @@ def _check_arrays(arrays: dict[str, NDArray[Any]], sizes: dict[str, int]) -> Non
     check(arrays, {**FIELDS, **more}, sizes)
     check_rows("posterior", arrays["posterior"])
     check_steps(arrays["steps"])
-
-
-def votes_of_file(
-    arrays: dict[str, NDArray[Any]], values: dict[str, Any], counts: Counts, manifest: dict[str, Any]
-) -> Annotations:
-    cells_per_task, votes_per_cell, cell_class, annotator = (arrays[name] for name in VOTES)
-    sizes = {size: len(values[name]) for size, name in zip("TWK", NAMES[:3], strict=True)}
-    lengths = Field("T", "u", 1, sizes["K"]), Field("C", "u", 1, len(annotator))
-    check(
-        arrays,
-        dict(zip(VOTES, (*lengths, Field("C", "u", 0, "K"), Field("L", "u", 0, "W")), strict=True)),
-        sizes.copy(),
-    )
-    votes = Annotations(
-        task_ptr=_pointers(cells_per_task),
-        cell_ptr=_pointers(votes_per_cell),
-        cell_class=cell_class,
-        annotator=annotator.astype(np.int32),
-        gold=values["gold"],
-        counts=counts,
-        columns=_columns(manifest),
-        never_voted=as_column(arrays.get(NEVER_VOTED, manifest.get(NEVER_VOTED, []))),
-        hygiene=hygiene_of(manifest["hygiene"]) if "hygiene" in manifest else Hygiene(),  # older files have none
-        **{name: values[name] for name in NAMES},
-    )
-    check_votes(votes.task_ptr, votes.cell_ptr, votes.cell_class, votes.annotator, votes.gold, sizes)
-    expected = values["votes_per_task"]
-    if expected is not None and not np.array_equal(votes.votes_per_task, expected):
-        raise ValueError("the arrays of the votes do not match")
-    return votes
-
-
-def _columns(manifest: dict[str, Any]) -> tuple[str, str]:
-    """Return the names of the user's columns, which older files do not have."""
-    task, annotator = manifest.get("columns", COLUMNS)
-    if not isinstance(task, str) or not isinstance(annotator, str):
-        raise TypeError("the names of the columns are not text")
-    return task, annotator
-
-
-def _pointers(lengths: NDArray[Any]) -> NDArray[np.int64]:
-    pointers = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=pointers[1:])
-    return pointers
 
 
 def to_json(value: Any) -> Any:

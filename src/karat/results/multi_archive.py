@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.results import archive
+from karat.results import archive, archive_votes
 from karat.results.data import ResultData
 from karat.results.multi import MultiResult, OptionModel
 from karat.system.unpacking import opened, read_arrays, read_manifest
@@ -37,17 +37,17 @@ def save_sets(result: MultiResult, path: Path) -> None:
         arrays |= {f"model.{name}": values for name, values in vars(result.model).items()}
     if result.by_option is not None:
         arrays["by_option"] = result.by_option
-    names = {name: getattr(votes, name) for name in (*archive.NAMES, archive.NEVER_VOTED)}
-    of_text, of_numbers = archive.name_arrays(names)
+    names = {name: getattr(votes, name) for name in (*archive_votes.NAMES, archive_votes.NEVER_VOTED)}
+    of_text, of_numbers = archive_votes.name_arrays(names)
     manifest = {
         "format": archive.SETS_FORMAT,
         "version": archive.VERSION,
         **{name: getattr(result, name) for name in PLAIN_FIELDS},
         "gold_sets": votes.gold_sets,
-        **archive.votes_manifest(votes.counts, votes),
+        **archive_votes.votes_manifest(votes.counts, votes),
         **of_text,
     }
-    archive.write_archive(path, manifest, arrays | of_numbers | archive.votes_to_save(votes))
+    archive.write_archive(path, manifest, arrays | of_numbers | archive_votes.votes_to_save(votes))
 
 
 def load_any(path: str | Path) -> ResultData | MultiResult:
@@ -65,14 +65,12 @@ def _assembled(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Mul
     check(arrays, FIELDS, {"T": votes.n_tasks, "W": votes.n_annotators, "O": votes.n_classes - 1})
     parts = [arrays[name] for name in FIELDS if name.startswith("model.") and name in arrays]
     by_option = arrays.get("by_option")
-    if by_option is not None and by_option.shape != (votes.n_tasks, votes.n_classes - 1):
-        raise ValueError("the probabilities of options have the wrong shape")
     plain = {name: manifest[name] for name in PLAIN_FIELDS}
     return MultiResult(votes=votes, model=OptionModel(*parts) if parts else None, by_option=by_option, **plain)
 
 
 def _votes(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Annotations:
-    values: dict[str, Any] = {name: archive.names_of(manifest, arrays, name) for name in archive.NAMES}
+    values: dict[str, Any] = {name: archive_votes.names_of(manifest, arrays, name) for name in archive_votes.NAMES}
     n_tasks, n_options = len(values["task_names"]), len(values["class_names"]) - 1
     values |= {"gold": np.full(n_tasks, MISSING, np.int32), "votes_per_task": None}
     gold, sets = arrays["gold"], tuple(tuple(one) for one in manifest["gold_sets"])
@@ -80,5 +78,5 @@ def _votes(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Annotat
         raise ValueError("the known sets hold options that do not exist")
     if gold.shape != (n_tasks,) or gold.dtype.kind != "i" or gold.max(initial=MISSING) >= len(sets):
         raise ValueError("the known sets do not match")
-    votes = archive.votes_of_file(arrays, values, archive.counts_of(manifest), manifest)
+    votes = archive_votes.votes_of_file(arrays, values, archive_votes.counts_of(manifest), manifest)
     return replace(votes, gold=gold, gold_sets=sets, multi=True)
