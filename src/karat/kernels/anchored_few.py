@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from karat.kernels.few_votes import cells_of, numbered
+
 __all__ = ["MAX_PAIRS", "is_small", "start", "sweep"]
 
 Floats = NDArray[np.float64]
@@ -92,15 +94,15 @@ def sweep(
 def _votes(task_ptr: Any, cell_ptr: Any, cell_class: Any, annotator: Any) -> Votes:
     first_cell, end_cell = int(task_ptr[0]), int(task_ptr[-1])
     first, cells = (task_ptr[:-1] - task_ptr[0]).astype(np.int64), np.diff(task_ptr).astype(np.int64)
-    size = np.diff(cell_ptr[first_cell : end_cell + 1]).astype(np.int64)
-    task, cell = _repeat(cells), _repeat(size)
+    size, label = cells_of(task_ptr, cell_ptr, cell_class)
+    task, cell = numbered(cells), numbered(size)
     others = cells[task[cell]]  # of each vote: the cells of its task
-    pair_vote = _repeat(others)
+    pair_vote = numbered(others)
     offset = np.arange(len(pair_vote)) - np.repeat(np.cumsum(others) - others, others)
     return Votes(
         first=first,
         task=task,
-        label=cell_class[first_cell:end_cell].astype(np.int64),
+        label=label.astype(np.int64),
         size=size,
         cell=cell,
         who=annotator[int(cell_ptr[first_cell]) : int(cell_ptr[end_cell])].astype(np.int64),
@@ -111,10 +113,6 @@ def _votes(task_ptr: Any, cell_ptr: Any, cell_class: Any, annotator: Any) -> Vot
 
 def _sums(at: Integers, values: Floats, n: int) -> Floats:
     return np.bincount(at, values, n).astype(np.float64, copy=False)
-
-
-def _repeat(sizes: Integers) -> Integers:
-    return np.repeat(np.arange(len(sizes)), sizes)
 
 
 def _softmax(v: Votes, log_prior: Floats, log_v: Floats) -> Floats:

@@ -14,9 +14,11 @@ __all__ = [
     "MAX_VOTES",
     "agreement",
     "cells",
+    "cells_of",
     "count",
     "decide",
     "group_by_task",
+    "numbered",
     "outvoted",
     "renumber",
     "sort_tasks",
@@ -48,7 +50,7 @@ def group_by_task(task: Codes, annotator: Codes, label: Codes, by_annotator: Cod
 
 def sort_tasks(start: Integers, annotator: Codes, label: NDArray[Any], *, keep_all: bool, keep_last: bool) -> int:
     """Sort rows by a key that holds task, class and annotator."""
-    task, n_annotators, n_classes = _repeat(np.diff(start)), int(annotator.max()) + 1, int(label.max()) + 1
+    task, n_annotators, n_classes = numbered(np.diff(start)), int(annotator.max()) + 1, int(label.max()) + 1
     kept = np.arange(task.size) if keep_all else _one_of_each(task * n_annotators + annotator, keep_last)
     key = np.sort((task[kept] * n_classes + label[kept]) * n_annotators + annotator[kept])
     key, annotator[: kept.size] = np.divmod(key, n_annotators)
@@ -75,8 +77,8 @@ def cells(start: Integers, label: NDArray[Any]) -> tuple[Integers, Integers, NDA
 def vote_shares(
     task_ptr: Pointers, cell_ptr: Pointers, cell_class: NDArray[Any], gold: Codes, phi: NDArray[Any]
 ) -> None:
-    votes, classes = _cells_of(task_ptr, cell_ptr, cell_class)
-    task, known = _repeat(np.diff(task_ptr)), np.flatnonzero(gold >= 0)
+    votes, classes = cells_of(task_ptr, cell_ptr, cell_class)
+    task, known = numbered(np.diff(task_ptr)), np.flatnonzero(gold >= 0)
     phi[:] = 0.0
     phi[task, classes] = votes * (1.0 / np.diff(cell_ptr[task_ptr]))[task]
     phi[known] = 0.0
@@ -95,7 +97,7 @@ def agreement(
     expected: Floats,
 ) -> None:
     """Add to the sums in the order of the votes, as the kernel does."""
-    task, (sizes, classes) = _repeat(np.diff(task_ptr)), _cells_of(task_ptr, cell_ptr, cell_class)
+    task, (sizes, classes) = numbered(np.diff(task_ptr)), cells_of(task_ptr, cell_ptr, cell_class)
     who = annotator[int(cell_ptr[task_ptr[0]]) : int(cell_ptr[task_ptr[-1]])]
     np.add.at(votes, who, 1)
     np.add.at(agreed, who, np.repeat((label[task] == classes).astype(np.int64), sizes))
@@ -110,8 +112,8 @@ def outvoted(
     label: Codes,
     found: NDArray[np.bool_],
 ) -> None:
-    (votes, classes), first = _cells_of(task_ptr, cell_ptr, cell_class), (task_ptr[:-1] - task_ptr[0]).astype(np.int64)
-    own = np.where(classes == label[_repeat(np.diff(task_ptr))], votes, 0)
+    (votes, classes), first = cells_of(task_ptr, cell_ptr, cell_class), (task_ptr[:-1] - task_ptr[0]).astype(np.int64)
+    own = np.where(classes == label[numbered(np.diff(task_ptr))], votes, 0)
     found[:] = (np.maximum.reduceat(own, first) < np.maximum.reduceat(votes, first)) & (gold < 0)
 
 
@@ -121,12 +123,12 @@ def decide(phi: NDArray[Any], near: float, preference: Integers, label: Codes, t
     label[:], tied[:] = preference[best.argmax(axis=1)], np.count_nonzero(best, axis=1) > 1
 
 
-def _repeat(sizes: NDArray[Any]) -> Integers:
-    """Return 0 as often as the first size says, then 1 and so on."""
+def numbered(sizes: NDArray[Any]) -> Integers:
+    """Return 0 as often as the first size says, then 1 and so on: the number of the group of each member."""
     return np.repeat(np.arange(sizes.size), sizes.astype(np.int64))
 
 
-def _cells_of(task_ptr: Pointers, cell_ptr: Pointers, cell_class: NDArray[Any]) -> tuple[Integers, NDArray[Any]]:
+def cells_of(task_ptr: Pointers, cell_ptr: Pointers, cell_class: NDArray[Any]) -> tuple[Integers, NDArray[Any]]:
     """Return the number of votes and the class of each cell of these tasks."""
     first, end = int(task_ptr[0]), int(task_ptr[-1])
     return np.diff(cell_ptr[first : end + 1]).astype(np.int64), cell_class[first:end]
