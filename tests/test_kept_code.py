@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import errno
 import importlib.util
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
 
+import numba
 import pytest
 
 from karat.cli import guard
@@ -32,14 +35,14 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def double(source: Path) -> Any:
+def double(source: Path, value: Any = 21) -> Any:
     """The function as a new process would load it, after its first call."""
     spec = importlib.util.spec_from_file_location("kernels_here", source)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert module.double(21) == 42
+    assert module.double(value) == value + value
     return module.double
 
 
@@ -84,6 +87,27 @@ def test_a_full_disk_only_costs_time(source: Path, monkeypatch: pytest.MonkeyPat
     with pytest.warns(KaratWarning, match=r"cannot be stored in .*__pycache__ \(No space left on device\); each run"):
         assert hits(double(source)) == 0
     assert hits(double(source)) == 0  # and is not said again
+
+
+def test_processes_that_need_a_function_at_the_same_time_compile_it_once(source: Path) -> None:
+    program = "import sys\nprint(flush=True)\nsys.stdin.readline()\nfrom kernels_here import double\ndouble(21)\n"
+    program += "print(sum(double.stats.cache_hits.values()))"
+    command = [sys.executable, "-c", f"import karat.kernels.jit, numba\n{program}"]
+    both = [subprocess.Popen(command, cwd=source.parent, stdin=-1, stdout=-1, text=True) for _ in range(2)]
+    for one in both:
+        assert one.stdout is not None
+        one.stdout.readline()
+    for one in both:
+        assert one.stdin is not None
+        print(file=one.stdin, flush=True)
+    assert sorted(one.communicate()[0].strip() for one in both) == ["0", "1"]
+    assert not list((source.parent / "__pycache__").glob("*.lock"))
+
+
+def test_nobody_waits_for_a_function_that_could_not_be_compiled(source: Path) -> None:
+    with pytest.raises(numba.errors.TypingError):
+        double(source, {})
+    assert not list((source.parent / "__pycache__").glob("*.lock"))
 
 
 def test_an_end_of_file_somewhere_is_not_called_aborted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

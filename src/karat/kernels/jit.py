@@ -46,7 +46,7 @@ def inlined(function: Function) -> Function:
 def _compile(function: Function, fastmath: set[str]) -> Function:
     compiled: Any = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath)(function)
     with suppress(RuntimeError):  # neither the package folder nor the home folder is writable
-        compiled._cache = KeptCode(function)
+        KeptCode(function).attach(compiled)
     return cast(Function, compiled)
 
 

@@ -2,18 +2,22 @@
 
 Numba's own cache trusts its files: a truncated file ends a run with an exception of pickle, and a modified one may
 crash it. Here every file has a checksum. On any error, a message is printed once and the function is compiled again.
+Processes that need the same function at the same time, such as the workers of a cluster, compile it once: the first one
+holds a lock while it compiles, and the others wait and load its code.
 """
 
 from __future__ import annotations
 
 import hashlib
 import warnings
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 from numba.core import caching
 
-from karat.errors import KaratWarning
+from karat.errors import KaratWarning, OutputError
+from karat.system.locks import locked
 
 __all__ = ["KeptCode"]
 
@@ -51,14 +55,29 @@ class KeptCode(_Cache):  # type: ignore[misc]
             filename_base=f"{self._impl.filename_base}.karat",  # files of Numba's own cache have no checksum
             source_stamp=self._impl.locator.get_source_stamp(),
         )
+        self._lock = ExitStack()  # held while this process compiles
+
+    def attach(self, dispatcher: Any) -> None:
+        """Make a compiled function use this cache."""
+        compile = dispatcher._compiler.compile
+
+        def compile_or_release(*arguments: Any) -> Any:
+            try:
+                return compile(*arguments)
+            except BaseException:  # also Ctrl-C: other processes must not wait for code that will not come
+                self._lock.close()
+                raise
+
+        dispatcher._cache, dispatcher._compiler.compile = self, compile_or_release
 
     def load_overload(self, signature: Any, target: Any) -> Any:
-        try:
-            return super().load_overload(signature, target)
-        except Exception as error:  # a damaged pickle may raise anything
-            _tell(f"the compiled code in {self._cache_path} is damaged ({_said(error)}); it is compiled again")
-            self._begin_anew()
-            return None
+        found = self._load(signature, target)
+        if found is None and self._enabled:
+            self._wait_for_others(signature)
+            found = self._load(signature, target)
+            if found is not None:
+                self._lock.close()
+        return found
 
     def save_overload(self, signature: Any, code: Any) -> None:
         try:
@@ -66,6 +85,23 @@ class KeptCode(_Cache):  # type: ignore[misc]
         except Exception as error:
             _tell(f"compiled code cannot be stored in {self._cache_path} ({_said(error)}); each run compiles it again")
             self.disable()
+        finally:
+            self._lock.close()
+
+    def _wait_for_others(self, signature: Any) -> None:
+        version = hashlib.sha256(str(signature).encode()).hexdigest()[:16]
+        with suppress(OSError, OutputError):  # if nothing can be written there, save_overload says so
+            self._impl.locator.ensure_cache_path()
+            target = Path(self._cache_path) / f"{self._impl.filename_base}.{version}"
+            self._lock.enter_context(locked(target, wait=lambda _: None))
+
+    def _load(self, signature: Any, target: Any) -> Any:
+        try:
+            return super().load_overload(signature, target)
+        except Exception as error:  # a damaged pickle may raise anything
+            _tell(f"the compiled code in {self._cache_path} is damaged ({_said(error)}); it is compiled again")
+            self._begin_anew()
+            return None
 
     def _begin_anew(self) -> None:
         try:
