@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
+from tests.studio_helpers import OPTION
+
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
@@ -22,3 +24,19 @@ def chromium():
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         yield browser
         browser.close()
+
+
+@pytest.fixture(name="page")
+def studio_page(browser, studio):
+    """The studio's first view. Nothing that it shows names an option of the command line; no script fails."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(120_000)
+    page = context.new_page()
+    complaints = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(studio.link)
+    page.wait_for_selector("#drop")
+    yield page
+    assert not OPTION.search(page.inner_text("main"))
+    context.close()
+    assert complaints == []

@@ -20,6 +20,7 @@ from karat.studio.services import Services
 
 SAMPLE = Path(karat.__file__).parent / "votes" / "sample" / "votes.csv"
 TOKEN = "a-token-for-tests-only"
+OPTION = re.compile(r"(?<![\w-])--[a-z]|\bin Python\b")  # words of the command line and of Python
 WAIT = 180  # seconds; the first fit of a fresh checkout compiles its kernels
 
 
@@ -38,7 +39,7 @@ def copy_sample(folder):
 
 @contextmanager
 def studio_in_thread(folder, **more):
-    """-> a client with the token; client.services is what the server works with."""
+    """-> a client with the token; client.services is what the server works with, client.folder its folder."""
     wanted = plan(project=str(folder / "test.studio"), token=TOKEN, **more)
     services = Services(wanted.project, folder, wanted.most_bytes)
     rules = wanted.rules
@@ -49,7 +50,7 @@ def studio_in_thread(folder, **more):
     try:
         wait_until(lambda: server.started)
         with Client(wanted.address) as client:
-            client.services, client.rules = services, rules
+            client.services, client.rules, client.folder = services, rules, folder
             yield client
     finally:
         services.hub.close()

@@ -14,7 +14,6 @@ TABLE = "unit,worker,label,text\n7,x,cat,It purrs\n7,y,cat,It purrs\n8,x,dog,a B
 def studio(tmp_path_factory):
     folder = tmp_path_factory.mktemp("studio")
     with studio_in_thread(folder) as client:
-        client.folder = folder
         (folder / "mine.csv").write_text(TABLE)
         client.project = client.good("POST", "/api/projects", json={"file": "mine.csv"})["id"]
         client.good("PUT", f"/api/projects/{client.project}/votes", json={"task": "unit"})

@@ -30,7 +30,6 @@ def studio(frame, tmp_path_factory):
     folder = tmp_path_factory.mktemp("studio")
     frame.write_csv(folder / "log.csv")
     with studio_in_thread(folder) as client:
-        client.folder = folder
         yield client
 
 

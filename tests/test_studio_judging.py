@@ -14,7 +14,6 @@ PIXEL = bytes.fromhex("89504e470d0a1a0a0000000d494844520000000100000001080600000
 def studio(tmp_path_factory):
     folder = tmp_path_factory.mktemp("studio")
     with studio_in_thread(folder) as client:
-        client.folder = folder
         yield client
 
 

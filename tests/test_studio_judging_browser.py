@@ -13,7 +13,6 @@ expect.set_options(timeout=20_000)
 def studio(tmp_path_factory):
     folder = tmp_path_factory.mktemp("studio")
     with studio_in_thread(folder, reviewers=("ann", "bob")) as client:
-        client.folder = folder
         client.project = client.read_sample(folder)
         client.fit(client.project, "ds")
         yield client

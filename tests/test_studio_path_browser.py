@@ -5,9 +5,9 @@ import time
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser import chromium  # noqa: F401  # the fixture "browser"
-from tests.studio_helpers import studio_in_thread
-from tests.test_studio_wording import LATIN, OPTION, workbook
+from tests.browser import chromium, studio_page  # noqa: F401  # the fixtures "browser" and "page"
+from tests.studio_helpers import OPTION, studio_in_thread
+from tests.test_studio_wording import LATIN, workbook
 
 expect.set_options(timeout=20_000)
 
@@ -16,23 +16,7 @@ expect.set_options(timeout=20_000)
 def studio(tmp_path_factory):
     folder = tmp_path_factory.mktemp("studio")
     with studio_in_thread(folder) as client:
-        client.folder = folder
         yield client
-
-
-@pytest.fixture
-def page(browser, studio):
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(120_000)
-    page = context.new_page()
-    complaints = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(studio.link)
-    page.wait_for_selector("#drop")
-    yield page
-    assert not OPTION.search(page.inner_text("main"))
-    context.close()
-    assert complaints == []
 
 
 def open_project(page, studio, **new):

@@ -89,7 +89,7 @@ def test_a_column_called_like_a_database_or_a_pattern_is_none(studio, tmp_path, 
 def test_pipes_devices_sockets_and_folders_are_no_files(studio, tmp_path, name):
     import socket
 
-    folder = studio.services.files.folder
+    folder = studio.folder
     os.mkfifo(folder / "pipe.csv")
     (folder / "to_pipe.csv").symlink_to(folder / "pipe.csv")
     (folder / "null.csv").symlink_to("/dev/null")
@@ -102,7 +102,7 @@ def test_pipes_devices_sockets_and_folders_are_no_files(studio, tmp_path, name):
 
 @WITH_PIPES
 def test_a_file_that_became_a_pipe_or_a_link_is_not_opened(studio, tmp_path):
-    folder = studio.services.files.folder
+    folder = studio.folder
     (folder / "votes.csv").write_text(LONG.format(gold="gold"))
     project = studio.good("POST", "/api/projects", json={"file": "votes.csv"})["id"]
     (folder / "votes.csv").unlink()
@@ -142,7 +142,7 @@ def test_a_column_called_like_a_pattern_is_that_column(studio, name):
 
 @pytest.mark.parametrize("sheet", ["../../secret.csv", "/../secret.csv", "*", "x"])
 def test_the_sheet_of_a_file_is_never_part_of_a_path(studio, sheet):
-    folder = studio.services.files.folder
+    folder = studio.folder
     (folder / "votes.csv").write_text("task,worker,label\n1,ann,cat\n")
     for name in ("secret.csv", "votes.csv#x", "votes.csv#"):
         if name.endswith("#"):
@@ -159,7 +159,7 @@ def test_the_sheet_of_a_file_is_never_part_of_a_path(studio, sheet):
 
 @pytest.mark.parametrize("name", ["sub/votes.csv", ".config/secret.json", "{folder}/votes.csv", "./votes.csv"])
 def test_a_file_is_named_by_its_name_only(studio, name):
-    folder = studio.services.files.folder
+    folder = studio.folder
     for place in ("votes.csv", "sub/votes.csv", ".config/secret.json"):
         (folder / place).parent.mkdir(exist_ok=True)
         (folder / place).write_text(LONG.format(gold="gold"))
@@ -168,7 +168,7 @@ def test_a_file_is_named_by_its_name_only(studio, name):
 
 
 def test_a_link_that_stays_in_the_folder_is_a_file_of_it(studio):
-    folder = studio.services.files.folder
+    folder = studio.folder
     (folder / "sub").mkdir()
     (folder / "sub" / "votes.csv").write_text(LONG.format(gold="gold"))
     (folder / "link.csv").symlink_to(folder / "sub" / "votes.csv")

@@ -25,7 +25,6 @@ MODEL = probabilities([*range(250), 1001, 1002])
 def studio(tmp_path_factory):
     folder = tmp_path_factory.mktemp("studio")
     with studio_in_thread(folder) as client:
-        client.folder = folder
         yield client
 
 

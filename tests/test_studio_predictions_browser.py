@@ -3,10 +3,9 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser import chromium  # noqa: F401  # the fixture "browser"
+from tests.browser import chromium, studio_page  # noqa: F401  # the fixtures "browser" and "page"
 from tests.studio_helpers import studio_in_thread
 from tests.test_studio_predictions import MODEL, probabilities
-from tests.test_studio_wording import OPTION
 
 expect.set_options(timeout=20_000)
 
@@ -17,21 +16,6 @@ def studio(tmp_path):
         client.project = client.read_sample(tmp_path)
         (tmp_path / "bert.csv").write_text(MODEL)
         yield client
-
-
-@pytest.fixture
-def page(browser, studio):
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(120_000)
-    page = context.new_page()
-    complaints = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(studio.link)
-    page.wait_for_selector("#drop")
-    yield page
-    assert not OPTION.search(page.inner_text("main"))
-    context.close()
-    assert complaints == []
 
 
 def test_from_a_file_of_probabilities_to_labels(page, studio, tmp_path):

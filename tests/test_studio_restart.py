@@ -124,7 +124,7 @@ def test_a_link_that_is_called_like_a_scratch_folder_is_left_alone(tmp_path, tem
 def as_if_killed(studio, folder):
     """The project file and the data as they are on the disk now, in another folder."""
     folder.mkdir()
-    for path in studio.services.files.folder.iterdir():
+    for path in studio.folder.iterdir():
         if path.is_file():
             shutil.copy(path, folder)
 

@@ -18,7 +18,6 @@ from tests.studio_helpers import TOKEN, WAIT, copy_sample, get, running, studio_
 def studio(tmp_path_factory):
     folder = tmp_path_factory.mktemp("studio")
     with studio_in_thread(folder, most_bytes=2**20) as client:
-        client.folder = folder
         yield client
 
 

@@ -1,7 +1,6 @@
 """No message in the browser names options of the command line, and each choice that it asks for can be made there."""
 
 import ast
-import re
 from pathlib import Path
 
 import pytest
@@ -10,16 +9,13 @@ from xlsxwriter import Workbook
 import karat
 from karat.errors import InputError
 from karat.studio.wording import in_browser, repair_of
-from tests.studio_helpers import studio_in_thread
-
-OPTION = re.compile(r"(?<![\w-])--[a-z]|\bin Python\b")
+from tests.studio_helpers import OPTION, studio_in_thread
 
 
 @pytest.fixture(scope="module")
 def studio(tmp_path_factory):
     folder = tmp_path_factory.mktemp("studio")
     with studio_in_thread(folder) as client:
-        client.folder = folder
         yield client
 
 
