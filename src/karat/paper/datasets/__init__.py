@@ -6,7 +6,6 @@ A data set is a folder with label.csv (one row per vote) and truth.csv (one row 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,6 +18,7 @@ from karat.errors import InputError
 from karat.io.readers import read
 from karat.paper.datasets.downloads import Bar, copy, download, sha256
 from karat.paper.datasets.registry import FILES, DataSet, add, data_set, data_sets
+from karat.system.cache import system_cache_folder
 from karat.votes.annotations import Annotations
 from karat.votes.encoding import MISSING, Codes
 
@@ -102,11 +102,7 @@ def cache_folder() -> Path:
     """Return the folder of fetched data sets: KARAT_CACHE, or the system's cache folder."""
     if chosen := os.environ.get("KARAT_CACHE"):
         return Path(chosen).expanduser()
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home())) / "karat" / "Cache"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "karat"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "karat"
+    return system_cache_folder()
 
 
 def find(name: str, folder: str | Path) -> Path | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib.metadata import version
 from typing import Any
 
 from karat.report.charts.style import Spec
+from karat.system.cache import cached_text
 
 __all__ = ["bundle", "image"]
 
@@ -16,6 +18,10 @@ SCALE = 2.0  # of PNG files, for high-resolution screens
 @cache
 def bundle() -> str:
     """Return Vega, Vega-Lite and Vega-Embed as one script that can be embedded in a page."""
+    return cached_text(f"vega-{version('vl-convert-python')}.js", _bundle)
+
+
+def _bundle() -> str:
     import vl_convert
 
     code: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # the argument is optional; the stub is wrong
