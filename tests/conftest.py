@@ -1,13 +1,17 @@
 """Settings and fixtures of all tests."""
 
 import csv
+import gc
 import logging
 import os
 import signal
+from functools import cache
 
 import numpy as np
 import pytest
+import typer.testing
 from hypothesis import settings
+from typer.main import get_command
 
 from karat import Annotations
 from tests.support.data_sets import SHARED
@@ -20,6 +24,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "karat"))
 
 # Tests look at standard error, where the log says that a kernel is compiled.
 logging.getLogger("karat").setLevel(logging.ERROR)
+
+# Typer builds all commands anew for each call, which takes longer than most commands that tests run.
+typer.testing._get_command = cache(get_command)
 
 # A job in the background starts with SIGINT ignored, and so would the processes that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -45,6 +52,16 @@ LONGEST += [
 def pytest_collection_modifyitems(items):
     order = {f"test_{name}": number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: order.get(item.path.stem, len(order)))
+
+
+def pytest_collection_finish():
+    """What was imported and collected stays: the garbage collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure():
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)

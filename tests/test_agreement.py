@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
 
 import karat
 from karat import Annotations, InputError
@@ -69,6 +68,8 @@ def test_the_published_coefficients_of_four_raters_with_missing_ratings():
 
 
 def test_the_published_kappa_of_fleiss():
+    from statsmodels.stats.inter_rater import fleiss_kappa  # takes more than a second
+
     found = karat.agreement(annotations(rows_of(FLEISS)))
     assert round(found.fleiss, 3) == 0.210
     assert found.fleiss == pytest.approx(fleiss_kappa(np.array(FLEISS)))
@@ -129,6 +130,8 @@ def test_a_level_that_does_not_fit_is_said():
 
 
 def test_cohens_kappa_is_that_of_statsmodels_for_every_pair():
+    from statsmodels.stats.inter_rater import cohens_kappa  # takes more than a second
+
     rng = np.random.default_rng(0)
     rows = [[rng.choice(["a", "b", "c", None]) for _ in range(4)] for _ in range(80)]
     found = karat.agreement(annotations(rows))

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from functools import cache
 
 import httpx
 import pytest
@@ -83,6 +84,7 @@ def test_the_browser_is_started_without_the_token_in_its_arguments(tmp_path):
         process.communicate(timeout=30)
 
 
+@cache
 def routes():
     """Every route of the schema and every other one of the application."""
     app = inner_app(None)
