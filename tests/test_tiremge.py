@@ -1,4 +1,4 @@
-"""TiReMGE against its plain twin, numerical gradients and the reference figures."""
+"""TiReMGE against its plain twin and numerical gradients."""
 
 import numpy as np
 import pytest
@@ -10,10 +10,6 @@ from karat.engines.local import LocalEngine
 from karat.methods import tiremge
 from karat.methods.tiremge import TiReMGE
 from tests.reference import tiremge as twin
-
-# Means over seeds, shared/METHODS.md, section 14: the public program does not reach the paper's figure.
-REFERENCE = {"aircr": 0.788196, "cf": 0.881667, "dog": 0.812763, "face": 0.634418, "ms": 0.716, "web": 0.587335}
-OF_A_HUNDRED_TASKS = {"val5": 0.336, "val7": 0.188}
 
 
 def block_of(votes):
@@ -99,20 +95,6 @@ def test_the_first_steps_equal_the_twin(n_classes):
     assert np.allclose(result.posterior, twin.softmax(scores), atol=1e-3)
     assert np.allclose(result.learned.statistics["reliability"], r, atol=1e-3)
     assert result.bound[-1] > result.bound[0]  # the loss falls
-
-
-@pytest.mark.parametrize("name", REFERENCE)
-def test_accuracy_is_that_of_the_reference(name, data_set):
-    data = data_set(name)
-    assert data.accuracy(fit(TiReMGE(), data.annotations).posterior) == pytest.approx(REFERENCE[name], abs=0.01)
-
-
-@pytest.mark.parametrize("name", OF_A_HUNDRED_TASKS)
-def test_mean_accuracy_over_seeds_is_that_of_the_reference(name, data_set):
-    """A seed is worth one task in a hundred."""
-    data = data_set(name)
-    scores = [data.accuracy(fit(TiReMGE(seed=seed), data.annotations).posterior) for seed in range(6)]
-    assert np.mean(scores) == pytest.approx(OF_A_HUNDRED_TASKS[name], abs=0.01)
 
 
 def test_seeds_differ():
