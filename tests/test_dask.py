@@ -86,7 +86,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(client, engine, votes, na
     assert_same(fit(method, votes, engine=engine, on_step=kill_at(client, 2, 3)), local)
 
 
-@pytest.mark.parametrize("block", [0, 10])
+@pytest.mark.parametrize("block", [pytest.param(0, marks=pytest.mark.slow), 10])
 def test_what_others_have_done_in_a_pass_is_not_done_twice(engine, votes, tmp_path, block):
     """The worker that keeps this block dies in the middle of a pass that the other one has finished."""
     deadly = DeadlyOnce(block, tmp_path / "killed")

@@ -61,12 +61,16 @@ INSERT INTO labels VALUES ('old', 'x', 1.0, 1, 0);
 
 # Reads commands from standard input, and runs each in a fork that kills itself before it puts files in place.
 KILLED_RUNS = """
-import json, os, sys
-import altair, jinja2, numba, polars, scipy.optimize, vl_convert  # once, not in each fork
+import importlib, json, os, pkgutil, sys
 import karat.system.files
 from karat.cli import main
 from karat.paper.datasets import register
 
+for name in ("altair", "jinja2", "polars", "scipy.optimize", "vl_convert"):  # once, not in each fork
+    importlib.import_module(name)
+for package in ("api", "cli", "insight", "io", "judges", "methods", "paper", "report", "votes"):
+    for module in pkgutil.walk_packages([f"{karat.__path__[0]}/{package}"], f"karat.{package}."):
+        importlib.import_module(module.name)
 place = karat.system.files._put_in_place
 nowhere = os.open(os.devnull, os.O_RDWR)
 for line in sys.stdin:
