@@ -7,6 +7,7 @@ import pytest
 from karat.api.run import run
 from karat.kernels import compiling
 from karat.studio.problems import Problem
+from karat.studio.routes.projects import described
 from tests.studio_helpers import studio_in_thread
 
 SETTINGS = [
@@ -150,6 +151,32 @@ def test_nobody_gets_a_404_while_fits_end(studio):
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_who_sees_that_a_reading_has_failed_sees_why(studio, monkeypatch):
+    """The reason is stored before the job says that it has failed, and the job is looked at first."""
+    services, seen = studio.services, []
+    keep, get = services.projects.set_failure, services.projects.get
+
+    def keep_later(project, message):
+        seen.append(services.jobs.of(project).state)
+        keep(project, message)
+
+    monkeypatch.setattr(services.projects, "set_failure", keep_later)
+    studio.good("PUT", f"/api/projects/{studio.project}/votes", json={"task": "no such column"})
+    assert "no such column" in studio.settled(studio.project)["failure"]
+    assert seen == ["running"]
+
+    job = services.jobs.of(studio.project)
+    job.state = "running"
+
+    def get_late(project):
+        found = get(project)
+        job.state = "failed"
+        return found
+
+    monkeypatch.setattr(services.projects, "get", get_late)
+    assert described(services, studio.project).job.state == "running"
 
 
 def test_a_project_that_was_deleted_is_a_404(studio):

@@ -155,34 +155,35 @@ class Jobs:
             self._of_project[job.project] = job
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always", KaratWarning)
-                self._run(job, work)
+                state, message = self._run(job, work)
             job.warnings = [in_browser(one.message) for one in said if issubclass(one.category, KaratWarning)]
+            self._set(job, state, message)
             self.projects.hub.notify(job.project)
 
-    def _run(self, job: Job, work: Callable[[Job], None]) -> None:
-        """Run a job; no exception of a job ends the studio."""
+    def _run(self, job: Job, work: Callable[[Job], None]) -> tuple[str, str]:
+        """Run a job and return its last state and message; no exception of a job ends the studio."""
         try:
             self._set(job, "running")
             _check(job)
             work(job)
-            job.state = "done"
         except Cancelled:
-            self._set(job, "cancelled")
+            return "cancelled", ""
         except (KaratError, Problem) as error:
             job.repair = repair_of(error)
-            self._set(job, "failed", f"{error}. {error.detail}" if isinstance(error, Problem) else in_browser(error))
+            return "failed", f"{error}. {error.detail}" if isinstance(error, Problem) else in_browser(error)
         except Exception as error:
             traceback.print_exc()
-            self._set(job, "failed", f"unexpected error ({type(error).__name__}: {error}); please report it")
+            return "failed", f"unexpected error ({type(error).__name__}: {error}); please report it"
+        return "done", ""
 
     def _set(self, job: Job, state: str, message: str = "") -> None:
-        job.state, job.message = state, message
-        if job.fit is not None:
-            with suppress(Problem):  # the project was deleted meanwhile
+        """Set the state, at last: who reads the job and then the database sees all that belongs to the state."""
+        with suppress(Problem):  # the project was deleted meanwhile
+            if job.fit is not None and state != "done":  # a fit is done when its result is stored
                 self.projects.set_state(job.project, job.fit, state, message)
-        elif job.kind == "read" and state == "failed":
-            with suppress(Problem):
+            elif job.kind == "read" and state == "failed":
                 self.projects.set_failure(job.project, message)
+        job.message, job.state = message, state
 
     def _read(self, job: Job, options: Reading) -> None:
         if self.projects.get(job.project)["file"] is not None:

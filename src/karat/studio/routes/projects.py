@@ -212,11 +212,12 @@ async def events(project: ProjectId, services: ServicesDep) -> StreamingResponse
 
 
 def described(services: Services, project: int) -> Project:
+    job = _job(services.jobs.of(project))  # before the database, which is changed before the state of a job
     with services.store.snapshot():
-        return _described(services, project)
+        return _described(services, project, job)
 
 
-def _described(services: Services, project: int) -> Project:
+def _described(services: Services, project: int, job: JobState | None) -> Project:
     row = services.projects.get(project)
     return Project(
         **{name: row[name] for name in ("id", "name", "created", "version", "file", "base", "shown", "failure")},
@@ -230,7 +231,7 @@ def _described(services: Services, project: int) -> Project:
         n_waiting=services.projects.n_waiting(project),
         crashed=bool(row["crashed"]),
         damaged=any(services.projects.is_damaged(row[name]) for name in ("base", "shown")),
-        job=_job(services.jobs.of(project) or _crashed(row)),
+        job=job or _job(_crashed(row)),
     )
 
 
