@@ -40,7 +40,10 @@ lint: $(READY)
 	$(RUN) docs/check_docstrings.py
 
 # Three processes use two cores well: some tests wait for browsers, servers and signals. tests/conftest.py orders the files.
+# Each uses one thread where libraries would start more.
 PARALLEL := -n 3 --dist loadfile --no-loadscope-reorder
+test test-all test-data coverage: export OPENBLAS_NUM_THREADS := 1
+test test-all test-data coverage: export POLARS_MAX_THREADS := 1
 test: lint
 	$(RUN) -m pytest $(PARALLEL) -m "not slow"
 

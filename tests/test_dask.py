@@ -63,7 +63,7 @@ def test_the_bits_are_those_of_the_local_engine(engine, votes, name):
 
 
 @pytest.mark.parametrize("method", ["anchored", "ptbcc", "hpt"])
-@pytest.mark.parametrize("name", ["fact", "adult"])
+@pytest.mark.parametrize("name", ["adult", pytest.param("fact", marks=pytest.mark.slow)])
 def test_public_data_sets_give_the_bits_of_the_local_engine(client, data_set, name, method):
     votes = data_set(name).annotations
     with DaskEngine(client) as engine:
