@@ -159,8 +159,9 @@ labels, imports included, on {machine} ({date}).
 {table}
 
 Kernels are compiled when they are first needed and kept on disk, in `__pycache__` of the package or in the folder that
-`NUMBA_CACHE_DIR` names. A container image or a CI cache that keeps this folder makes every run a warm one. If compiling
-takes more than a second, a line on standard error says so once; it is a warning of the log "karat".
+`NUMBA_CACHE_DIR` names. A container image or a CI cache that keeps this folder makes every run a warm one. Processes
+that need the same kernel at the same time compile it once: the others wait for the first. If compiling takes more than
+a second, a line on standard error says so once; it is a warning of the log "karat".
 
 `pip install karat` brings 21 packages, which take 640 MB on disk: llvmlite and Numba 210, Polars 180, SciPy 140, NumPy
 75 MB. The command line reads votes and fits the default method with these; everything else is in extras
