@@ -153,7 +153,7 @@ def polars_errors(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
         raise OutputError(f"{path} cannot be written as {kind.upper()}: {said}") from error
 
 
-def _texts(pieces: Iterable[pl.DataFrame], kind: str) -> Iterator[memoryview]:
+def _texts(pieces: Iterable[pl.DataFrame], kind: str) -> Iterator[bytes]:
     """Write pieces into memory: Polars would report Ctrl-C during a write to a Python file as an error of the file."""
     for number, piece in enumerate(part for whole in pieces for part in _slices(whole)):
         text = io.BytesIO()
@@ -161,7 +161,7 @@ def _texts(pieces: Iterable[pl.DataFrame], kind: str) -> Iterator[memoryview]:
             piece.write_ndjson(text)
         else:
             piece.write_csv(text, separator="\t" if kind == "tsv" else ",", include_header=number == 0)
-        yield text.getbuffer()
+        yield text.getvalue()
 
 
 def _slices(piece: pl.DataFrame) -> Iterator[pl.DataFrame]:
@@ -189,7 +189,7 @@ def _sink_parquet(pieces: Iterable[pl.DataFrame], path: Path) -> None:
     register_io_source(source, schema=first.schema).sink_parquet(path)
 
 
-def _packed(texts: Iterable[memoryview]) -> Iterator[bytes]:
+def _packed(texts: Iterable[bytes]) -> Iterator[bytes]:
     """Compress as gzip, without name and time in the header: the same data give the same bytes."""
     packer = zlib.compressobj(9, zlib.DEFLATED, GZIP)
     for text in texts:
