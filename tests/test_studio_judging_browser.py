@@ -100,7 +100,20 @@ def test_two_reviewers_judge_at_once_under_their_names(opened, studio):
     assert {who[task] for task in seen["ann"]} == {"ann"}
     assert {who[task] for task in seen["bob"]} == {"bob"}
     expect(ann.locator("#reviewers tbody tr", has_text="bob")).to_contain_text("3")
-    assert ann.locator("#refit, #blind, .tabs a:has-text('Method')").count() == 0
+    assert ann.locator("#refit, #blind").count() == 0
+
+
+def test_who_judges_blindly_is_shown_no_lists_until_the_owner_opens_them(opened, studio):
+    ann, place = opened("tasks", "ann"), f"/api/projects/{studio.project}"
+    expect(ann.locator("main")).to_contain_text("This project is judged blindly")
+    ann.goto(f"{studio.address}/#/p/{studio.project}")
+    task_of(ann)
+    expect(ann.locator(".tabs a")).to_have_count(1)
+    studio.good("PATCH", place, json={"blind": False})
+    expect(ann.locator(".tabs a")).to_have_count(6)
+    ann.click(".tabs a:has-text('Tasks')")
+    expect(ann.locator("#tasks tbody tr").first).to_be_visible()
+    studio.good("PATCH", place, json={"blind": True})
 
 
 def test_the_content_of_a_task_is_shown_after_its_file_was_moved(opened, studio):

@@ -81,6 +81,21 @@ def test_a_reviewer_who_judges_blindly_sees_the_votes_after_the_decision(studio)
         studio.good("PATCH", place, json={"blind": True})
 
 
+BLIND = ("", "/events", "/next", "/reviewers", "/fields", "/media", "/tasks/{at}", "/tasks/{at}/content")
+
+
+@pytest.mark.parametrize("path", sorted({path for method, path in routes() if method == "GET" and "{project}" in path}))
+def test_who_judges_blindly_reads_nothing_that_shows_votes_or_labels(studio, path):
+    inside, as_ann = f"/api/projects/{studio.project}", {"authorization": f"Bearer {studio.rules.token_of('ann')}"}
+    known = path.replace("{project}", str(studio.project)).replace("{at}", "0")
+    is_open = path.removeprefix("/api/projects/{project}") in BLIND
+    assert (ask(studio, "GET", known, as_ann) != 403) == is_open
+    assert ask(studio, "GET", known, {"authorization": f"Bearer {TOKEN}"}) != 403
+    studio.good("PATCH", inside, json={"blind": False})
+    assert ask(studio, "GET", known, as_ann) != 403
+    studio.good("PATCH", inside, json={"blind": True})
+
+
 @pytest.mark.parametrize(("method", "path"), [one for one in routes() if one[0] not in ("GET", "HEAD")])
 def test_every_route_that_changes_something_is_closed_to_reviewers_unless_it_judges(studio, method, path):
     headers = {"authorization": f"Bearer {studio.rules.token_of('ann')}"}

@@ -5,7 +5,8 @@ The `Guard` checks every request before the application sees it:
 - The Host header must name this machine, which prevents DNS rebinding.
 - The request must carry the token as a bearer token or a session cookie. The first page also accepts the token, or a
   one-time code, in its address and sets the session cookie, which does not contain the token.
-- A reviewer has a token of their own, and may read everything but change only judgements.
+- A reviewer has a token of their own, and may change only judgements. Where tasks are judged blindly, `check_blind`
+  keeps votes and labels from reviewers.
 - A request that changes something must come from the studio's own pages, not from another site.
 - The body must not exceed the upload limit. The Content-Length header is checked before the body is read.
 """
@@ -28,12 +29,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from karat.studio.problems import Problem, problem_response
 
-__all__ = ["OWNER", "POLICY", "Codes", "Guard", "Rules", "is_loopback", "new_token", "session_of"]
+__all__ = ["OWNER", "POLICY", "Codes", "Guard", "Rules", "is_loopback", "may_read_blindly", "new_token", "session_of"]
 
 CODE_SECONDS = 300  # within which the browser must open the page
 
 OWNER = ""  # the person who started the studio
 REVIEWERS_CHANGE = re.compile(r"/api/projects/\d+/(gold|skip|send_back|undo|note)")  # what reviewers may change
+READ_BLINDLY = re.compile(r"/api/projects/\d+(/(events|next|reviewers|fields|media|tasks/\d+(/content)?))?")
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; "
@@ -61,6 +63,11 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def may_read_blindly(method: str, path: str) -> bool:
+    """Return whether a request shows no votes or labels of tasks that its reviewer has not judged."""
+    return method not in SAFE_METHODS or READ_BLINDLY.fullmatch(path) is not None
 
 
 class Codes:

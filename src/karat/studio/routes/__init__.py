@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Security
+from fastapi import APIRouter, Depends, Security
 from fastapi.security import HTTPBearer
 
 from karat.studio.problems import ProblemDetails
+from karat.studio.routes.common import check_blind
 from karat.studio.routes.content import router as content_routes
 from karat.studio.routes.exports import router as exports_routes
 from karat.studio.routes.fits import router as fits_routes
@@ -27,7 +28,7 @@ ERRORS: dict[int | str, dict[str, object]] = {
     for status, words in {
         400: "The request cannot be understood.",
         401: "The token is missing or wrong.",
-        403: "The request comes from another site.",
+        403: "The request comes from another site, or a reviewer may not do this.",
         404: "The resource does not exist.",
         409: "The request conflicts with the current state of the project.",
         413: "The body is larger than the upload limit.",
@@ -55,7 +56,7 @@ ROUTES = (
 def api() -> APIRouter:
     """Return the router of the API. The guard checks the token; here it is only documented."""
     token = HTTPBearer(auto_error=False, description="The token that `karat studio` printed.")
-    router = APIRouter(prefix="/api", responses=ERRORS, dependencies=[Security(token)])
+    router = APIRouter(prefix="/api", responses=ERRORS, dependencies=[Security(token), Depends(check_blind)])
     for part in ROUTES:
         router.include_router(part)
     return router

@@ -15,6 +15,8 @@ from pydantic import AfterValidator
 
 from karat.studio.browse import Browser
 from karat.studio.files import safe_name
+from karat.studio.problems import Problem
+from karat.studio.security import OWNER, may_read_blindly
 from karat.studio.services import Services
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "Scalar",
     "ServicesDep",
     "Shown",
+    "check_blind",
     "plain_name",
     "sent_file",
 ]
@@ -98,6 +101,15 @@ def get_browser(
 
 
 Shown = Annotated[Browser, Depends(get_browser)]
+
+
+def check_blind(request: Request, services: ServicesDep) -> None:
+    """Refuse to show votes and labels to a reviewer who judges blindly."""
+    project, person = request.path_params.get("project"), request.scope.get("reviewer", OWNER)
+    if project is None or person == OWNER or may_read_blindly(request.method, request.scope["path"]):
+        return
+    if services.projects.get(int(project))["blind"]:
+        raise Problem(403, "This project is judged blindly", "Reviewers see the votes of a task after they judged it.")
 
 
 def plain_name(name: Any) -> Any:

@@ -2,7 +2,7 @@
 
 import { Problem, get, post } from "./api.js";
 import { fill, h, toast } from "./dom.js";
-import { isOwner, setMe } from "./reviewer.js";
+import { isOwner, judgesBlindly, setMe } from "./reviewer.js";
 import { isJudgeLog, showTop } from "./top.js";
 import { ProjectWatch } from "./watch.js";
 
@@ -61,6 +61,7 @@ async function show() {
 }
 
 function firstView(project) {
+  if (judgesBlindly(project)) return "judge";
   if (project.shown === null) return project.file === null ? "method" : "columns";
   if (isJudgeLog(project)) return "judges";
   const isRead = project.shown === project.base && project.file !== null && isOwner(); // and not labelled yet

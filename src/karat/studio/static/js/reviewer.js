@@ -9,6 +9,9 @@ export function setMe(found) {
 
 export const isOwner = () => me.is_owner;
 
+// Whether the studio keeps votes and labels from this person until a task is judged.
+export const judgesBlindly = (project) => project.blind && !isOwner();
+
 export function reviewer() {
   return me.reviewer || remembered();
 }

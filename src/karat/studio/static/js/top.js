@@ -2,7 +2,7 @@
 
 import { fill, h } from "./dom.js";
 import { number } from "./format.js";
-import { isOwner, reviewer } from "./reviewer.js";
+import { isOwner, judgesBlindly, reviewer } from "./reviewer.js";
 import { isActive } from "./watch.js";
 
 const TABS = [
@@ -34,7 +34,8 @@ export function showTop(project, name) {
 
 function tabs(project, name) {
   const isUsed = (view) => (isOwner() || !BEFORE_VOTES.has(view)) && (view !== "columns" || project.file !== null) && (view !== "judges" || isJudgeLog(project));
-  const links = TABS.filter(([view]) => isUsed(view)).map(([view, text]) => {
+  const isOpen = (view) => isUsed(view) && (view === "judge" || !judgesBlindly(project));
+  const links = TABS.filter(([view]) => isOpen(view)).map(([view, text]) => {
     const off = project.shown === null && !BEFORE_VOTES.has(view);
     const badge = view === "judge" && project.n_gold ? h("span", { class: "badge accent" }, number(project.n_gold)) : null;
     return h(
