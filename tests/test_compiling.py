@@ -55,6 +55,18 @@ def test_many_short_compilations_count_together(
     assert caplog.messages == [f"karat: {COMPILING}"]
 
 
+def test_the_log_says_so_also_if_the_time_is_over_when_a_compilation_begins(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiling, "SECONDS_BEFORE_LOG", 0.3)
+    caplog.set_level(logging.WARNING, "karat")
+    watch = Watch()
+    watch.spent = 0.4
+    for _ in range(2):
+        compile_for(watch, 0.2)
+    assert caplog.messages == [f"karat: {COMPILING}"]
+
+
 def test_the_log_is_silent_where_a_display_is_open(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

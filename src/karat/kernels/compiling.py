@@ -36,6 +36,7 @@ class Watch:
     def __init__(self) -> None:
         self.depth, self.spent, self.began = 0, 0.0, 0.0  # a kernel compiles those that it calls
         self.timer: Timer | None = None
+        self.is_told = False
 
     def start(self) -> None:
         self.depth += 1
@@ -52,8 +53,8 @@ class Watch:
             self._stop_timer()
 
     def _start_timer(self) -> None:
-        if not _displays and self.spent < SECONDS_BEFORE_LOG:
-            self.timer = Timer(SECONDS_BEFORE_LOG - self.spent, self._log)
+        if not _displays and not self.is_told:
+            self.timer = Timer(max(0.0, SECONDS_BEFORE_LOG - self.spent), self._log)
             self.timer.daemon = True
             self.timer.start()
 
@@ -63,6 +64,7 @@ class Watch:
             self.timer = None
 
     def _log(self) -> None:
+        self.is_told = True
         logging.getLogger("karat").warning("karat: %s", COMPILING)
 
 

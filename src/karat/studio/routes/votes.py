@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, Field
 
 from karat.studio.problems import Problem
@@ -53,10 +53,12 @@ class ReadRequest(Reading):
 
 
 @router.get("/projects/{project}/preview")
-def preview_votes(project: ProjectId, wanted: Annotated[PreviewQuery, Query()], services: ServicesDep) -> Preview:
+def preview_votes(
+    project: ProjectId, wanted: Annotated[PreviewQuery, Query()], request: Request, services: ServicesDep
+) -> Preview:
     """Return the first rows of the file, its format and the guessed columns; or what is wrong, and what to choose."""
     row = services.projects.get(project)
-    is_given = wanted.model_fields_set - {"again"}
+    is_given = request.query_params.keys() - {"again"}
     layout = wanted if is_given or not row["reading"] else Reading(**json.loads(row["reading"]))
     with services.files.of(row, again=wanted.again) as path:
         return preview(path, layout)
