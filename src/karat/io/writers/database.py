@@ -31,7 +31,7 @@ LABELS = ("task", "label", "confidence", "n_votes", "tied")
 COLUMNS = {  # name and type of each column of a table; nothing where it is not there
     "postgresql": "SELECT attname::text, format_type(atttypid, NULL) FROM pg_attribute "
     "WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped",
-    "sqlite": "SELECT name, type FROM pragma_table_info(?1, ?2)",
+    "sqlite": "SELECT name, type FROM pragma_table_info(?, ?)",
     "duckdb": "SELECT column_name, data_type FROM duckdb_columns() "
     "WHERE table_name = $1 AND schema_name = coalesce($2, current_schema())",
 }
