@@ -241,6 +241,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     parser.add_argument("--constants", action="store_true")
     options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
     made = {name: drawn_worlds(name, options.draws) for name in worlds() if options.only in name}
     rival = crowdlab({name: world for group in made.values() for name, world in group.items()})
     rows: dict[str, dict[str, float]] = {}
