@@ -90,6 +90,18 @@ def test_a_cell_of_the_old_format_that_is_far_away(tmp_path: Path) -> None:
         read(write(path, bytes(content)))
 
 
+@pytest.mark.parametrize("place", [40, 44, 64, 72])
+def test_a_header_of_the_old_format_that_counts_too_many_sectors(tmp_path: Path, place: int) -> None:
+    path = xls(tmp_path / "v.xls")
+    content = bytearray(path.read_bytes())
+    n_sectors = len(content) // 512
+    struct.pack_into("<I", content, place, n_sectors)
+    assert list(xls_sizes(bytes(content)))[-1] == Size(4, 3)
+    struct.pack_into("<I", content, place, n_sectors + 1)
+    with pytest.raises(InputError, match=r"v\.xls is a damaged workbook .its header counts more sectors"):
+        read(write(path, bytes(content)))
+
+
 def test_sizes_of_binary_sheets() -> None:
     buffer = io.BytesIO()
     cell = struct.pack("<I", 16383) + bytes(4)

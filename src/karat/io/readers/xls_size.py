@@ -10,6 +10,8 @@ from karat.io.readers.sheet_size import Size
 __all__ = ["xls_sizes"]
 
 HEADER = 512  # bytes before the first sector
+SMALLEST_SECTOR = 512
+COUNTS = (40, 44, 64, 72)  # where the numbers of sectors of the directory and of the three tables are
 NO_SECTOR = 0xFFFFFFFA  # and above: the end of a chain
 ENTRY = 128  # bytes of an entry of the directory
 STREAMS = ("Workbook", "Book")
@@ -41,6 +43,7 @@ def xls_sizes(data: bytes) -> Iterator[Size]:
 
 def _workbook(data: bytes) -> bytes:
     """Return the stream of the workbook from the sectors of an OLE file."""
+    _check_counts(data)
     shift, small_shift = struct.unpack_from("<HH", data, 30)
     first_of_directory, _, small_below, first_of_small = struct.unpack_from("<4I", data, 48)
     sectors = [number for number in struct.unpack_from("<109I", data, 76) if number < NO_SECTOR]
@@ -53,6 +56,13 @@ def _workbook(data: bytes) -> bytes:
     small_table = _numbers(_joined(data, _chain(table, first_of_small), shift, HEADER))
     small = _joined(data, _chain(table, _entry(entries, ("Root Entry",))[0]), shift, HEADER)
     return _joined(small, _chain(small_table, first), small_shift, 0)[:size]
+
+
+def _check_counts(data: bytes) -> None:
+    """Refuse more sectors than the file has: the workbook library reserves memory for them, up to 17 GB."""
+    counts = [struct.unpack_from("<I", data, place)[0] for place in COUNTS]
+    if max(counts) > len(data) // SMALLEST_SECTOR:
+        raise ValueError("its header counts more sectors than there are")
 
 
 def _entry(entries: list[bytes], names: tuple[str, ...]) -> tuple[int, int]:
