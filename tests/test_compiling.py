@@ -42,29 +42,29 @@ def compile_for(watch: Watch, seconds: float) -> None:
     watch.end()
 
 
-def test_many_short_compilations_count_together(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def log(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> pytest.LogCaptureFixture:
+    """The log of a Watch that waits a shorter time."""
     monkeypatch.setattr(compiling, "SECONDS_BEFORE_LOG", 0.3)
     caplog.set_level(logging.WARNING, "karat")
+    return caplog
+
+
+def test_many_short_compilations_count_together(log: pytest.LogCaptureFixture) -> None:
     watch = Watch()
     compile_for(watch, 0.0)
-    assert caplog.messages == []
+    assert log.messages == []
     for _ in range(6):
         compile_for(watch, 0.1)
-    assert caplog.messages == [f"karat: {COMPILING}"]
+    assert log.messages == [f"karat: {COMPILING}"]
 
 
-def test_the_log_says_so_also_if_the_time_is_over_when_a_compilation_begins(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(compiling, "SECONDS_BEFORE_LOG", 0.3)
-    caplog.set_level(logging.WARNING, "karat")
+def test_the_log_says_so_also_if_the_time_is_over_when_a_compilation_begins(log: pytest.LogCaptureFixture) -> None:
     watch = Watch()
     watch.spent = 0.4
     for _ in range(2):
         compile_for(watch, 0.2)
-    assert caplog.messages == [f"karat: {COMPILING}"]
+    assert log.messages == [f"karat: {COMPILING}"]
 
 
 def test_the_log_is_silent_where_a_display_is_open(

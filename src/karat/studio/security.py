@@ -35,6 +35,7 @@ CODE_SECONDS = 300  # within which the browser must open the page
 
 OWNER = ""  # the person who started the studio
 REVIEWERS_CHANGE = re.compile(r"/api/projects/\d+/(gold|skip|send_back|undo|note)")  # what reviewers may change
+# What reviewers may read of a project that is judged blindly.
 READ_BLINDLY = re.compile(r"/api/projects/\d+(/(events|next|reviewers|fields|media|tasks/\d+(/content)?))?")
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 POLICY = (
