@@ -15,9 +15,9 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test test-all test-data test-dependencies coverage lint lock release bench rivals clean docs docs-serve
 
-# Karat and the 21 packages that it needs.
+# Finegold and the 21 packages that it needs.
 $(INSTALLED): pyproject.toml
-	@echo "Karat and the packages that it needs (640 MB) are installed into $(VENV), once."
+	@echo "Finegold and the packages that it needs (640 MB) are installed into $(VENV), once."
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) -m pip install --disable-pip-version-check -e .
 	touch $(INSTALLED)
@@ -30,7 +30,7 @@ $(READY): $(INSTALLED) pyproject.toml $(CONSTRAINTS)
 	touch $(READY)
 
 demo: $(INSTALLED)
-	$(VENV)/bin/karat demo
+	$(VENV)/bin/finegold demo
 
 lint: $(READY)
 	$(VENV)/bin/ruff check .
@@ -54,8 +54,8 @@ test-all: lint
 PUBLIC := val7 aircr cf fact ms dog face adult val5 web
 NUMERICAL := accuracy anchored bwa catd cbcc datasets ds ebcc fgbcc glad hds hpt ibcc ptbcc reproduce sample tiremge
 test-data: $(READY)
-	-KARAT_CACHE=$(FETCHED)/datasets $(VENV)/bin/karat datasets fetch $(PUBLIC)
-	KARAT_TEST_DATA=$(FETCHED) $(RUN) -m pytest $(PARALLEL) -m "not slow" -rs $(NUMERICAL:%=tests/test_%.py)
+	-FINEGOLD_CACHE=$(FETCHED)/datasets $(VENV)/bin/finegold datasets fetch $(PUBLIC)
+	FINEGOLD_TEST_DATA=$(FETCHED) $(RUN) -m pytest $(PARALLEL) -m "not slow" -rs $(NUMERICAL:%=tests/test_%.py)
 
 # The tests with the oldest and with the newest versions that pyproject.toml allows, in .environments.
 test-dependencies: $(READY)
@@ -88,4 +88,4 @@ release: $(READY)
 	$(RUN) tools/release.py $(if $(DRY_RUN),--dry-run)
 
 clean:
-	rm -rf $(VENV) karat-demo site dist htmlcov
+	rm -rf $(VENV) finegold-demo site dist htmlcov

@@ -30,14 +30,14 @@ from typing import Any
 import numpy as np
 from cloudpickle import dumps, loads
 
-import karat
-from karat.api.fit import fit
-from karat.engines.blocks import cuts
-from karat.engines.dask import DaskEngine
-from karat.engines.dask.packing import memory_of
-from karat.engines.local import LocalEngine
-from karat.methods.lookup import method_class
-from karat.methods.ptbcc import PTBCC, First, Statistics
+import finegold
+from finegold.api.fit import fit
+from finegold.engines.blocks import cuts
+from finegold.engines.dask import DaskEngine
+from finegold.engines.dask.packing import memory_of
+from finegold.engines.local import LocalEngine
+from finegold.methods.lookup import method_class
+from finegold.methods.ptbcc import PTBCC, First, Statistics
 from machine import RESULTS, keep
 
 Figures = dict[str, Any]
@@ -62,7 +62,7 @@ class Timed:
         return float(np.median([b - a for a, b in pairwise(self.ends[1:])]))
 
 
-def equal(votes: karat.Annotations, name: str) -> Figures:
+def equal(votes: finegold.Annotations, name: str) -> Figures:
     method, timed = method_class(name)(), (Timed(), Timed(), Timed())
     fit(method, _few(), engine=LocalEngine(2))  # what is not yet compiled is compiled before
     local = fit(method, votes, engine=LocalEngine(2), on_step=timed[0])
@@ -104,11 +104,11 @@ def traffic(sizes: list[int], annotators: list[int]) -> Figures:
 
 def from_files(votes: Path, work: Path, name: str) -> Figures:
     """Both read, fit and write; a fresh folder each."""
-    from karat.api.folders import aggregate_files
-    from karat.io.writers import write_labels
+    from finegold.api.folders import aggregate_files
+    from finegold.io.writers import write_labels
 
     began = time.perf_counter()
-    result = karat.aggregate(votes, name, threads=2)
+    result = finegold.aggregate(votes, name, threads=2)
     write_labels(result, work / "labels.parquet")
     one = time.perf_counter() - began
     with DaskEngine(threads=2) as engine:
@@ -168,7 +168,7 @@ def update(annotators: int) -> Figures:
 
 
 def _moved(engine: DaskEngine, n_votes: int, annotators: int) -> Figures:
-    votes = karat.simulate(n_votes // 5, annotators, 5, votes_per_task=5, seed=1).annotations
+    votes = finegold.simulate(n_votes // 5, annotators, 5, votes_per_task=5, seed=1).annotations
     timed = Timed()
     fit(PTBCC(tolerance=0.0, max_iterations=6), votes, engine=engine, on_step=timed)
     expected = 2 * (7 + 1) * BYTES * votes.n_annotators  # two lines: to the first worker, and from it to the second
@@ -190,11 +190,11 @@ def _killing(engine: DaskEngine, timed: Timed) -> Any:
     return watch
 
 
-def _few() -> karat.Annotations:
-    return karat.simulate(2_000, 20, 5, votes_per_task=5, seed=1).annotations
+def _few() -> finegold.Annotations:
+    return finegold.simulate(2_000, 20, 5, votes_per_task=5, seed=1).annotations
 
 
-def _same(one: karat.Result, other: karat.Result) -> bool:
+def _same(one: finegold.Result, other: finegold.Result) -> bool:
     return np.array_equal(one.posterior, other.posterior) and np.array_equal(one.accuracy, other.accuracy)
 
 
@@ -205,11 +205,11 @@ def _same_table(work: Path) -> bool:
 
 
 def _simulated(work: Path, n_votes: int) -> Path:
-    """Votes of `karat simulate`, made once."""
+    """Votes of `finegold simulate`, made once."""
     folder = work / f"big-{n_votes:g}"
     if not (folder / "votes.parquet").exists():
         options = [f"--tasks={n_votes // 5}", f"--annotators={n_votes // 1000}", "--classes=5", "--votes-per-task=5"]
-        command = [sys.executable, "-m", "karat", "simulate", "--out", str(folder), "--format", "parquet", *options]
+        command = [sys.executable, "-m", "finegold", "simulate", "--out", str(folder), "--format", "parquet", *options]
         subprocess.run(command, check=True, capture_output=True)
     return folder / "votes.parquet"
 
@@ -218,7 +218,7 @@ def measure(work: Path, n_votes: int, parts: list[str], method: str) -> Figures:
     figures: Figures = {}
     votes = _simulated(work, n_votes)
     if "equal" in parts:
-        figures["equal"] = equal(karat.read(votes), method)
+        figures["equal"] = equal(finegold.read(votes), method)
     if "traffic" in parts:
         figures["traffic"] = traffic([1_000_000, 2_000_000, 4_000_000, 8_000_000], [100, 1_000, 10_000, 30_000])
     if "files" in parts:
@@ -257,7 +257,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, help="a folder for data, which are kept there and used again")
     parser.add_argument("--show", action="store_true", help="print the figures, do not keep them")
     options = parser.parse_args()
-    work = options.work or Path(tempfile.mkdtemp(prefix="karat-cluster-"))
+    work = options.work or Path(tempfile.mkdtemp(prefix="finegold-cluster-"))
     try:
         figures = measure(work, int(options.votes), options.parts, options.method)
     finally:

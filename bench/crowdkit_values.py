@@ -1,6 +1,6 @@
-"""What crowd-kit answers to random votes, as JSON: the tests compare karat.crowdkit with it.
+"""What crowd-kit answers to random votes, as JSON: the tests compare finegold.crowdkit with it.
 
-Run by bench/.venv-rivals (see rivals.txt), because crowd-kit needs an older scikit-learn than Karat's tests:
+Run by bench/.venv-rivals (see rivals.txt), because crowd-kit needs an older scikit-learn than Finegold's tests:
 
     bench/.venv-rivals/bin/python bench/crowdkit_values.py tests/data/crowdkit.json
 """

@@ -33,7 +33,7 @@ def main() -> None:
     if options.read:
         print(json.dumps(read(options.read)))
         return
-    path = options.folder / "karat-bench-export.json"
+    path = options.folder / "finegold-bench-export.json"
     try:
         written = make(path, options.bytes)
         figures = {"bytes": path.stat().st_size, "written": written, **in_own_process(path), "goal_mib": GOAL}
@@ -93,10 +93,10 @@ def in_own_process(path: Path) -> dict[str, Any]:
 
 
 def read(path: Path) -> dict[str, Any]:
-    import karat
+    import finegold
 
     began, busy = time.perf_counter(), time.process_time()
-    votes = karat.read(path)
+    votes = finegold.read(path)
     seconds = {"seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - busy}
     return {"votes": votes.n_votes, "tasks": votes.n_tasks, **seconds, "peak_mib": peak_memory()}
 

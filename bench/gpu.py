@@ -21,14 +21,14 @@ from typing import Any
 import cupy as cp
 import numpy as np
 
+from finegold.engines.gpu import GPUEngine
+from finegold.engines.local import LocalEngine
+from finegold.fitting.solve import descend, fit
+from finegold.kernels.cuda import ptbcc as kernels
+from finegold.methods.lookup import method_class
+from finegold.methods.ptbcc import PTBCC
+from finegold.votes.annotations import Annotations
 from gpu_votes import VOTES_PER_TASK, Launches, Timer, copy_bandwidth, on_host, random_votes
-from karat.engines.gpu import GPUEngine
-from karat.engines.local import LocalEngine
-from karat.fitting.solve import descend, fit
-from karat.kernels.cuda import ptbcc as kernels
-from karat.methods.lookup import method_class
-from karat.methods.ptbcc import PTBCC
-from karat.votes.annotations import Annotations
 from machine import describe
 
 METHODS: dict[str, list[dict[str, Any]]] = {

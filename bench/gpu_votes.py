@@ -8,8 +8,8 @@ from typing import Any
 import cupy as cp
 import numpy as np
 
-from karat.kernels.cuda import compiled
-from karat.votes.annotations import Annotations
+from finegold.kernels.cuda import compiled
+from finegold.votes.annotations import Annotations
 
 VOTES_PER_TASK = 5
 
@@ -35,7 +35,7 @@ class Launches:
 
     def __enter__(self) -> Launches:
         self.events: list[tuple[str, Any, Any]] = []
-        self.changed = [import_module(f"karat.kernels.cuda.{name}") for name in self.modules]
+        self.changed = [import_module(f"finegold.kernels.cuda.{name}") for name in self.modules]
         for module in self.changed:
             module.compiled = self._compiled
         return self

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-import karat
-from karat.insight.judges.bradley_terry import Games, fit_strengths
-from karat.io.readers import match_truth
-from karat.votes.judge_simulation import JudgeProcess, draw_judges, simulate_log
+import finegold
+from finegold.insight.judges.bradley_terry import Games, fit_strengths
+from finegold.io.readers import match_truth
+from finegold.votes.judge_simulation import JudgeProcess, draw_judges, simulate_log
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "real"
 FAMILIES = {
@@ -59,10 +59,10 @@ def scores(n_draws: int) -> None:
         families, worst = [], []
         for seed in range(n_draws):
             drawn = simulate_log(process, N_ITEMS, seed=1000 + seed)
-            log = karat.judges.read(pl.DataFrame(drawn.columns))
-            blind = karat.judges.assess(log, torn=torn)
+            log = finegold.judges.read(pl.DataFrame(drawn.columns))
+            blind = finegold.judges.assess(log, torn=torn)
             gold = dict(zip(drawn.truth["item"][:N_GOLD].tolist(), drawn.truth["truth"][:N_GOLD].tolist(), strict=True))
-            found = karat.judges.assess(log, gold=gold, torn=torn)
+            found = finegold.judges.assess(log, gold=gold, torn=torn)
             inside["accuracy, gold"].append(holds(found, "accuracy", truth))
             inside["accuracy, posterior"].append(holds(blind, "accuracy", truth))
             inside["position bias"].append(holds(blind, "position_bias", by_name(process, process.position_bias)))
@@ -79,16 +79,16 @@ def true_accuracies(process: JudgeProcess, torn: str) -> dict[str, float]:
     """Return the accuracies of merged answers over very many items."""
     drawn = simulate_log(process, 100_000, seed=1)
     gold = dict(zip(drawn.truth["item"].tolist(), drawn.truth["truth"].tolist(), strict=True))
-    from karat.insight.judges.answers import merge
+    from finegold.insight.judges.answers import merge
 
-    log = karat.judges.read(pl.DataFrame(drawn.columns), gold=gold)
+    log = finegold.judges.read(pl.DataFrame(drawn.columns), gold=gold)
     answers = merge(log, torn)
     right = answers.share[np.arange(len(answers.item)), answers.gold[answers.item]]
     means = np.bincount(answers.judge, right) / np.bincount(answers.judge)
     return dict(zip(log.judge_names, means.tolist(), strict=True))
 
 
-def holds(report: karat.judges.JudgeReport, figure: str, truth: dict[str, float]) -> np.ndarray:
+def holds(report: finegold.judges.JudgeReport, figure: str, truth: dict[str, float]) -> np.ndarray:
     shares = {one.judge: getattr(one, figure) for one in report.scores}
     return np.array([shares[name].low <= value <= shares[name].high for name, value in truth.items()])
 
@@ -97,7 +97,7 @@ def by_name(process: JudgeProcess, values: np.ndarray) -> dict[str, float]:
     return dict(zip(process.judge_names, values.tolist(), strict=True))
 
 
-def are_families_found(process: JudgeProcess, report: karat.judges.JudgeReport) -> bool:
+def are_families_found(process: JudgeProcess, report: finegold.judges.JudgeReport) -> bool:
     names = np.array(process.judge_names)
     mates = {
         name: set(names[process.family == family]) - {name} for name, family in zip(names, process.family, strict=True)
@@ -105,7 +105,7 @@ def are_families_found(process: JudgeProcess, report: karat.judges.JudgeReport) 
     return all(set(one.partners) == mates[one.judge] for one in report.scores)
 
 
-def lowest(report: karat.judges.JudgeReport) -> str:
+def lowest(report: finegold.judges.JudgeReport) -> str:
     return min(report.scores, key=lambda one: one.accuracy.value).judge
 
 
@@ -150,9 +150,11 @@ def speed() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.csv"
         pl.DataFrame(drawn.columns).write_csv(path)
-        karat.judges.assess(pl.DataFrame({name: values[:2000] for name, values in drawn.columns.items()}))  # compiles
-        log = timed("read", lambda: karat.judges.read(path))
-    report = timed("judges", lambda: karat.judges.assess(log))
+        finegold.judges.assess(
+            pl.DataFrame({name: values[:2000] for name, values in drawn.columns.items()})
+        )  # compiles
+        log = timed("read", lambda: finegold.judges.read(path))
+    report = timed("judges", lambda: finegold.judges.assess(log))
     timed("panels", report.panels)
     timed("rank", report.rank)
 
@@ -170,7 +172,7 @@ def real() -> None:
     for family, sets in FAMILIES.items():
         squares = []
         for name in sets:
-            result = karat.aggregate(REAL / name / "label.csv.gz")
+            result = finegold.aggregate(REAL / name / "label.csv.gz")
             truth = match_truth(result, REAL / name / "truth.csv.gz").codes
             task, judge, label = result.annotations.votes()
             known = truth[task] >= 0

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
-PACKAGES = ("karat", "numpy", "scipy", "numba", "polars", "pandas", "crowd-kit")
+PACKAGES = ("finegold", "numpy", "scipy", "numba", "polars", "pandas", "crowd-kit")
 
 
 def describe() -> dict[str, Any]:

@@ -27,10 +27,10 @@ from typing import Any
 
 import numpy as np
 
-from karat.api.fit import fit
-from karat.methods.lookup import method_class
-from karat.methods.registry import REGISTRY
-from karat.votes.annotations import Annotations
+from finegold.api.fit import fit
+from finegold.methods.lookup import method_class
+from finegold.methods.registry import REGISTRY
+from finegold.votes.annotations import Annotations
 from machine import describe, keep
 
 HERE = Path(__file__).parent
@@ -111,7 +111,7 @@ def against_rival(name: str, data: Data) -> dict[str, Any]:
     except (subprocess.SubprocessError, OSError, ValueError, IndexError) as error:
         message = getattr(error, "stderr", None) or str(error)
         return {"failed": str(message).strip().splitlines()[-1][:200]}
-    return {"iterations": found["iterations"], "seconds": theirs, "karat_seconds": ours, "ratio": theirs / ours}
+    return {"iterations": found["iterations"], "seconds": theirs, "finegold_seconds": ours, "ratio": theirs / ours}
 
 
 def against_twin(name: str, data: Data) -> dict[str, Any] | None:
@@ -122,7 +122,7 @@ def against_twin(name: str, data: Data) -> dict[str, Any] | None:
         return None
     theirs, iterations = seconds_of(name, tuple(data.votes.T), data.annotations.n_classes)
     ours = _best(lambda: fit(_fixed(name, iterations), data.annotations, threads=1))
-    return {"iterations": iterations, "seconds": theirs, "karat_seconds": ours, "ratio": theirs / ours}
+    return {"iterations": iterations, "seconds": theirs, "finegold_seconds": ours, "ratio": theirs / ours}
 
 
 def _fixed(name: str, iterations: int | None) -> Any:

@@ -1,4 +1,4 @@
-"""Sets of labels: Karat's model of options beside a vote per option, on simulated votes.
+"""Sets of labels: Finegold's model of options beside a vote per option, on simulated votes.
 
 python bench/multi_label.py [--draws 10]
 
@@ -19,9 +19,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for tests.suppor
 
 from tests.support.sets import simulated_sets
 
-import karat
-from karat.io.readers.truth_sets import match_sets
-from karat.results.multi_metrics import set_figures
+import finegold
+from finegold.io.readers.truth_sets import match_sets
+from finegold.results.multi_metrics import set_figures
 from machine import keep, peak_memory
 
 METRICS = ("exact_match", "micro_f1", "macro_f1")
@@ -56,10 +56,10 @@ def measure(more: dict[str, int], draws: int) -> dict[str, object]:
     rows: dict[str, list[list[float]]] = {"mv": [], "multi": []}
     for seed in range(draws):
         made = simulated_sets(seed, **more)
-        truths = match_sets(karat.read(made.table(), multi=True), made.truth)
+        truths = match_sets(finegold.read(made.table(), multi=True), made.truth)
         for name, method in (("mv", "mv"), ("multi", "anchored")):
             began = time.perf_counter()
-            score = set_figures(karat.aggregate(made.table(), method, multi=True), *truths)
+            score = set_figures(finegold.aggregate(made.table(), method, multi=True), *truths)
             rows[name].append([*(score[metric] for metric in METRICS), time.perf_counter() - began])
     means = {
         name: dict(zip((*METRICS, "seconds"), np.mean(found, axis=0).tolist(), strict=True))

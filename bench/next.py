@@ -1,4 +1,4 @@
-"""Votes revealed in the order that `karat next` would ask for them, against random order.
+"""Votes revealed in the order that `finegold next` would ask for them, against random order.
 
 python bench/next.py --data ../shared/datasets           ten seeds on ten data sets; some minutes
 python bench/next.py --only ms,dog --seeds 2 --no-page    to try something
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "KARAT_THREADS"):  # processes share the cores
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "FINEGOLD_THREADS"):  # processes share the cores
     os.environ[variable] = "1"
 
 import argparse
@@ -26,11 +26,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.api.fit import fit
-from karat.api.result import Result
-from karat.insight.next_votes import expected_gains
-from karat.methods.ptbcc import PTBCC
-from karat.votes.annotations import Annotations
+from finegold.api.fit import fit
+from finegold.api.result import Result
+from finegold.insight.next_votes import expected_gains
+from finegold.methods.ptbcc import PTBCC
+from finegold.votes.annotations import Annotations
 from machine import RESULTS, keep
 from next_page import write_page
 
@@ -174,7 +174,7 @@ def _integers(path: Path) -> Integers:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Accuracy against votes spent: karat next, and random order.")
+    parser = argparse.ArgumentParser(description="Accuracy against votes spent: finegold next, and random order.")
     root = Path(__file__).resolve().parents[1]
     parser.add_argument("--data", type=Path, default=root.parent / "shared" / "datasets")
     parser.add_argument("--only", type=lambda text: text.split(","), default=list(DATA_SETS))

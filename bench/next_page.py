@@ -1,4 +1,4 @@
-"""The figures of next.py as a page: what `karat next` does, a table, and the curves."""
+"""The figures of next.py as a page: what `finegold next` does, a table, and the curves."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ COLOURS = {"random": "#8c8c8c", "next": "#7a0c2e"}
 
 TEXT = """# Where to spend the next vote
 
-`karat next MODEL` ranks tasks by the expected gain of one more vote, counts the tasks that need none, and lists
-annotators to retrain or drop. The model is a file saved with `karat aggregate --save`. Fold in new votes with `karat
-update`, then make the next plan.
+`finegold next MODEL` ranks tasks by the expected gain of one more vote, counts the tasks that need none, and lists
+annotators to retrain or drop. The model is a file saved with `finegold aggregate --save`. Fold in new votes with
+`finegold update`, then make the next plan.
 
 ```console
-$ karat aggregate votes.csv --method ptbcc --save model.karat -o labels.csv
+$ finegold aggregate votes.csv --method ptbcc --save model.finegold -o labels.csv
 ...
-$ karat next model.karat --budget 3 --annotators annotators.csv
+$ finegold next model.finegold --budget 3 --annotators annotators.csv
 Ask about (3)
 
   task   label   confidence   n votes    gain
@@ -47,9 +47,9 @@ annotators: ... to drop, ... to retrain (--annotators OUT lists all)
 probability), `--available A,B` sets who can vote next, and `--json` prints everything for programs. In Python:
 
 ```python
-import karat
+import finegold
 
-plan = karat.aggregate("votes.csv", "ptbcc").next(budget=3)
+plan = finegold.aggregate("votes.csv", "ptbcc").next(budget=3)
 print(plan.tasks().columns, len(plan.tasks()), plan.annotators()["advice"].to_list()[:2])
 ```
 
@@ -74,7 +74,7 @@ A task is safe if its label has at least the probability `--safe` (default .95),
 sample, which was simulated from its model, ptbcc finds 240 of 300 tasks safe, and 98 % of them are right. The default
 method, `anchored`, gives lower probabilities to tasks with few votes: with the five votes of the sample no label
 reaches .95. With `--safe 0.8` it finds 157 tasks safe, and 99 % of them are right. If known truths show that the
-probabilities are too low (`karat trust --truth`: a best temperature below 1), use a lower value.
+probabilities are too low (`finegold trust --truth`: a best temperature below 1), use a lower value.
 
 An annotator is listed if even the upper end of the interval of their accuracy is below the median of all annotators.
 The advice is to drop them if chance explains their votes (chi-squared, p > .05) or if their vote is worth less than a
@@ -83,7 +83,7 @@ votes are not listed.
 
 ## What it saves
 
-The votes of the ten data sets are revealed a batch at a time ({steps} batches) in the order that `karat next` asks
+The votes of the ten data sets are revealed a batch at a time ({steps} batches) in the order that `finegold next` asks
 for them, and in random order. All of it is done with PTBCC, which is fitted after every batch. Means of {seeds}
 seeds. "All votes" is the accuracy of PTBCC on all of them; the columns say what share of the votes is needed until
 that accuracy is first reached, and until the mean of the seeds stays within half a point of it.
@@ -151,8 +151,8 @@ def _why(found: dict[str, dict[str, float]]) -> str:
     short = {name: of for name, of in found.items() if 1 - of["next"] / of["random"] < 0.25}
     lines = [
         "Where fewer than a quarter are saved, the votes are just enough for the accuracy that they give. The table",
-        "compares the labels after three quarters of the votes, in the order of `karat next`, with those of all. They",
-        "differ both ways: some tasks are not right yet, others are right that the last votes will turn wrong. Of the",
+        "compares the labels after three quarters of the votes, in the order of `finegold next`, with those of all.",
+        "They differ both ways: some tasks are not right yet, others are right that the last votes will turn wrong. Of the",
         "first, some have no vote left to reveal, where a plan without that limit would go on asking; the others are",
         "doubtful tasks that wait for their last votes.",
         "",
@@ -174,7 +174,7 @@ def _plot(figures: dict[str, Any], path: Path) -> None:
     import matplotlib
 
     matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "karat"  # the same figures make the same file
+    matplotlib.rcParams["svg.hashsalt"] = "finegold"  # the same figures make the same file
     import matplotlib.pyplot as plt
 
     names = list(figures["full"])

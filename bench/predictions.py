@@ -1,4 +1,4 @@
-"""Votes together with a classifier: Karat with predictions, CROWDLAB, and each source alone. Accuracy over draws.
+"""Votes together with a classifier: Finegold with predictions, CROWDLAB, and each source alone. Accuracy over draws.
 
 python bench/predictions.py [--draws 20] [--only tutorial] [--out bench/results] [--constants]
 
@@ -7,7 +7,7 @@ Gaussian clusters, 50 annotators of whom 5 are poor, each labelling a tenth of t
 probabilities of a logistic regression. In the others a classifier of given accuracy is drawn, with calibrated
 probabilities or with logits that are four times too large. In the last ones its probabilities are random, or it is
 wrong on a third with .99.
-CROWDLAB runs in the environment of bench/rivals.py. With --constants, Karat's constants are halved and doubled.
+CROWDLAB runs in the environment of bench/rivals.py. With --constants, Finegold's constants are halved and doubled.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
-import karat
-from karat.fitting import combining
-from karat.system.files import write_bytes
+import finegold
+from finegold.fitting import combining
+from finegold.system.files import write_bytes
 from rivals import rival_python
 
 K = 3
@@ -197,15 +197,15 @@ def crowdlab(made: dict[str, World]) -> dict[str, Any]:
         return dict(np.load(found))
 
 
-def karat_labels(world: World, predictions: bool) -> Any:
-    votes = karat.Annotations.from_arrays(*world.votes.T, classes=list(range(K)))
+def finegold_labels(world: World, predictions: bool) -> Any:
+    votes = finegold.Annotations.from_arrays(*world.votes.T, classes=list(range(K)))
     given = (list(range(len(world.truth))), world.p) if predictions else None
-    return karat.aggregate(votes, predictions=given, threads=1).label_codes
+    return finegold.aggregate(votes, predictions=given, threads=1).label_codes
 
 
 def one_more(world: World) -> Any:
     tasks = np.arange(len(world.truth))
-    return karat_labels(
+    return finegold_labels(
         world._replace(votes=np.vstack([world.votes, np.c_[tasks, tasks * 0 + 50, world.p.argmax(1)]])), False
     )
 
@@ -217,16 +217,16 @@ def variants() -> dict[str, dict[str, Any]]:
 def figures(made: dict[str, World], rival: dict[str, Any], constants: bool) -> dict[str, float]:
     """Mean accuracy of each way of labelling over the draws of a world."""
     labels: dict[str, Callable[[str, World], Any]] = {
-        "votes": lambda name, world: karat_labels(world, False),
+        "votes": lambda name, world: finegold_labels(world, False),
         "model": lambda name, world: world.p.argmax(axis=1),
         "one more": lambda name, world: one_more(world),
         "CROWDLAB": lambda name, world: rival[name],
-        "Karat": lambda name, world: karat_labels(world, True),
+        "Finegold": lambda name, world: finegold_labels(world, True),
     }
     found = {way: _mean(made, label) for way, label in labels.items()}
     for way, changed in variants().items() if constants else ():
         with patch.multiple(combining, **changed):
-            found[way] = _mean(made, labels["Karat"])
+            found[way] = _mean(made, labels["Finegold"])
     return found
 
 

@@ -24,10 +24,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-import karat
-from karat.fitting.combining import combine
-from karat.io.readers.predictions import read_predictions
-from karat.system.files import write_bytes
+import finegold
+from finegold.fitting.combining import combine
+from finegold.io.readers.predictions import read_predictions
+from finegold.system.files import write_bytes
 from predictions import Floats, Random, classifier
 from real_data import RealSet, load
 
@@ -44,18 +44,18 @@ class Crowd(NamedTuple):
     """The votes of a data set on some tasks with known truths, and the result of the votes alone."""
 
     name: str
-    votes: karat.Annotations
+    votes: finegold.Annotations
     truth: Codes
-    result: karat.Result
+    result: finegold.Result
 
 
-def sampled(one: RealSet, n_tasks: int) -> tuple[karat.Annotations, Codes]:
+def sampled(one: RealSet, n_tasks: int) -> tuple[finegold.Annotations, Codes]:
     """Return votes and truths of a random sample of the tasks with known truths."""
     voted = np.bincount(one.votes[:, 0], minlength=len(one.truth)) > 0
     tasks = np.flatnonzero(voted & (one.truth >= 0) & (one.truth < one.n_classes))
     tasks = np.sort(np.random.default_rng(0).permutation(tasks)[:n_tasks])
     votes = one.votes[np.isin(one.votes[:, 0], tasks)]
-    return karat.Annotations.from_arrays(*votes.T, classes=list(range(one.n_classes))), one.truth[tasks]
+    return finegold.Annotations.from_arrays(*votes.T, classes=list(range(one.n_classes))), one.truth[tasks]
 
 
 def probabilities(rng: Random, kind: str, crowd: Crowd, accuracy: float) -> Floats:
@@ -102,7 +102,7 @@ def crowds(options: argparse.Namespace) -> list[list[Crowd]]:
         members = families.setdefault(one.family, [])
         votes, truth = sampled(one, options.tasks)
         if len(members) < options.sets and 0 < votes.n_votes <= MOST_VOTES and votes.n_classes > 1:
-            members.append(Crowd(one.name, votes, truth, karat.aggregate(votes, threads=1)))
+            members.append(Crowd(one.name, votes, truth, finegold.aggregate(votes, threads=1)))
     found = [families[name] for name in sorted(families) if families[name]]
     return found if options.half is None else found[options.half :: 2]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-# Before NumPy is loaded: the reference must not use more threads than Karat does.
+# Before NumPy is loaded: the reference must not use more threads than Finegold does.
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
 
@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from karat.api.fit import fit
-from karat.methods.ptbcc import PTBCC
-from karat.votes.annotations import Annotations
+from finegold.api.fit import fit
+from finegold.methods.ptbcc import PTBCC
+from finegold.votes.annotations import Annotations
 from machine import keep, peak_memory
 
 
@@ -31,7 +31,7 @@ def main() -> None:
     options = _options()
     reference = _load(options.reference)
     figures = []
-    print("          votes  it.    reference        karat   ratio  compile  accuracy  bits")
+    print("          votes  it.    reference        finegold   ratio  compile  accuracy  bits")
     for folder in sorted(options.data.iterdir()):
         if (folder / "label.csv").exists() and (not options.only or folder.name in options.only):
             figures.append(compare(folder, reference, options.repeats))
@@ -47,7 +47,7 @@ def compare(folder: Path, reference: ModuleType, repeats: int) -> dict[str, Any]
     result = fit(method, annotations, threads=1)
     n = result.iterations
     # The difference of two fits is the time of the iterations alone, without the start and the summary.
-    karat = _per_iteration(lambda k: fit(_fixed(k), annotations, threads=1), n, repeats)
+    finegold = _per_iteration(lambda k: fit(_fixed(k), annotations, threads=1), n, repeats)
     slow = _per_iteration(lambda k: reference.fit(votes, tolerance=0.0, max_iterations=k), n, max(repeats // 3, 1))
     warm = _best(lambda: fit(method, annotations, threads=1), repeats)
     return {
@@ -55,10 +55,10 @@ def compare(folder: Path, reference: ModuleType, repeats: int) -> dict[str, Any]
         "votes": annotations.n_votes,
         "iterations": n,
         "reference_seconds_per_iteration": slow,
-        "karat_seconds_per_iteration": karat,
-        "ratio": slow / karat,
-        "karat_ns_per_vote": karat / annotations.n_votes * 1e9,
-        "karat_seconds_of_a_fit": warm,
+        "finegold_seconds_per_iteration": finegold,
+        "ratio": slow / finegold,
+        "finegold_ns_per_vote": finegold / annotations.n_votes * 1e9,
+        "finegold_seconds_of_a_fit": warm,
         "compile_seconds": max(cold - warm, 0.0),
         "accuracy": float(reference.accuracy(result.posterior, truth)),
         "same_bits_with_1_2_4_threads": _same_bits(annotations),
@@ -93,7 +93,7 @@ def _seconds(run: Callable[[], object]) -> float:
 def _row(f: dict[str, Any]) -> str:
     return (
         f"{f['data']:6} {f['votes']:8,} {f['iterations']:4} {f['reference_seconds_per_iteration'] * 1e3:9.3f} ms "
-        f"{f['karat_seconds_per_iteration'] * 1e3:9.3f} ms {f['ratio']:6.1f}x {f['compile_seconds']:6.1f} s "
+        f"{f['finegold_seconds_per_iteration'] * 1e3:9.3f} ms {f['ratio']:6.1f}x {f['compile_seconds']:6.1f} s "
         f"{f['accuracy']:9.6f}  {'same' if f['same_bits_with_1_2_4_threads'] else 'DIFFER'}"
     )
 

@@ -1,4 +1,4 @@
-"""Karat's methods and other libraries on 90 real data sets: the benchmark that decides the default.
+"""Finegold's methods and other libraries on 90 real data sets: the benchmark that decides the default.
 
 python bench/real.py                                              every method; half an hour
 python bench/real.py --method mv --method "hds class_prior=flat"  these methods, with settings
@@ -8,7 +8,7 @@ python bench/real_page.py                                         docs/choosing.
 
 The data are the folders `real` and `datasets` of --shared. Figures of a run over all sets are kept in
 bench/results/real, a file per method. Those of the other libraries are taken from there if they are there already
-(delete a file to have it measured again), those of Karat's methods only with --resume.
+(delete a file to have it measured again), those of Finegold's methods only with --resume.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from karat.api.fit import fit
-from karat.errors import InputError
-from karat.methods.lookup import Method, method_class
-from karat.methods.registry import DEFAULT_METHOD, REGISTRY
-from karat.system.files import write_bytes
+from finegold.api.fit import fit
+from finegold.errors import InputError
+from finegold.methods.lookup import Method, method_class
+from finegold.methods.registry import DEFAULT_METHOD, REGISTRY
+from finegold.system.files import write_bytes
 from machine import describe
 from real_data import RealSet, load, without_labels
 from real_rivals import RIVALS, Rival, covers, is_rival, version

@@ -1,7 +1,7 @@
 """What confidences of the default method are worth on the real data sets: the table that reports and summaries quote.
 
 python bench/real_confidence.py           prints the figures; two minutes
-python bench/real_confidence.py --write   also writes them to src/karat/methods/measured.py
+python bench/real_confidence.py --write   also writes them to src/finegold/methods/measured.py
 
 Labels are sorted into bins of confidence. The accuracy of a bin is taken per family, if the family has 20 labels in it.
 The package keeps the mean over families and the 10th and 90th percentile: a user has one data set, so the range must
@@ -21,19 +21,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
-from karat.api.fit import fit
-from karat.errors import InputError
-from karat.insight.expected import WITHOUT_EFFECT, widened
-from karat.io.readers import read
-from karat.methods.lookup import Method, method_class
-from karat.methods.registry import DEFAULT_METHOD
-from karat.results import metrics
-from karat.system.files import write_bytes
-from karat.votes.annotations import Annotations
-from karat.votes.sample import VOTES
+from finegold.api.fit import fit
+from finegold.errors import InputError
+from finegold.insight.expected import WITHOUT_EFFECT, widened
+from finegold.io.readers import read
+from finegold.methods.lookup import Method, method_class
+from finegold.methods.registry import DEFAULT_METHOD
+from finegold.results import metrics
+from finegold.system.files import write_bytes
+from finegold.votes.annotations import Annotations
+from finegold.votes.sample import VOTES
 from real_data import PAPER, RealSet, load
 
-MODULE = Path(__file__).parents[1] / "src" / "karat" / "methods" / "measured.py"
+MODULE = Path(__file__).parents[1] / "src" / "finegold" / "methods" / "measured.py"
 EDGES = (0.0, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 FEWEST_LABELS = 20  # of a family in a bin
 RANGE = (0.1, 0.9)  # percentiles over families

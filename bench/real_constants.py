@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from karat.api.fit import fit
-from karat.methods import anchored
-from karat.methods.anchored import AnchoredVote
-from karat.votes.annotations import Annotations
+from finegold.api.fit import fit
+from finegold.methods import anchored
+from finegold.methods.anchored import AnchoredVote
+from finegold.votes.annotations import Annotations
 from real_data import PAPER, RealSet, load
 from real_score import measure
 

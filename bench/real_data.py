@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.errors import InputError
-from karat.votes.annotations import Annotations
+from finegold.errors import InputError
+from finegold.votes.annotations import Annotations
 
 __all__ = ["KINDS", "PAPER", "RealSet", "load", "without_labels"]
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from karat.errors import InputError
-from karat.methods.registry import DEFAULT_METHOD, REGISTRY
-from karat.system.files import write_bytes
+from finegold.errors import InputError
+from finegold.methods.registry import DEFAULT_METHOD, REGISTRY
+from finegold.system.files import write_bytes
 from real_data import KINDS, PAPER
 from real_rivals import RIVALS as OTHERS
 from real_rivals import covers, is_rival
@@ -31,7 +31,7 @@ MEASURED = "sets.json", "simulated.json"  # beside the files of methods
 
 INTRODUCTION = """# Which method to choose
 
-Karat's default is `{default}`. It was chosen on real data: {sets} public data sets in {families} families
+Finegold's default is `{default}`. It was chosen on real data: {sets} public data sets in {families} families
 ({kinds}), whose truths are independent of the votes, and the ten data sets of the PTBCC
 paper. `mv` is the majority vote.
 
@@ -81,7 +81,7 @@ def page() -> str:
     simulated = _read("simulated.json")
     sections = [
         introduction(sets),
-        f"## Karat's methods\n\n{methods_table(ours, found, sets)}\n\n{FINISHED}",
+        f"## Finegold's methods\n\n{methods_table(ours, found, sets)}\n\n{FINISHED}",
         f"## Other libraries\n\n{RIVALS}\n\n{rivals_table(kept, sets)}",
         f"## Where {DEFAULT_METHOD} is under the majority vote\n\n{under_default(found[DEFAULT_METHOD], sets)}",
         f"## {DEFAULT_METHOD} and the majority vote, family by family\n\n{families_table(found[DEFAULT_METHOD], sets)}",
@@ -126,12 +126,12 @@ def methods_table(names: list[str], found: dict[str, Rows], sets: Rows) -> str:
 
 
 def rivals_table(kept: dict[str, dict[str, Any]], sets: Rows) -> str:
-    """Karat's default and the majority vote above the other libraries."""
+    """Finegold's default and the majority vote above the other libraries."""
     rivals = [name for name in kept if is_rival(name)]
     summaries = {name: summarise(kept[name]["sets"], sets) for name in [DEFAULT_METHOD, "mv", *rivals]}
     rivals.sort(key=lambda name: -(summaries[name]["open"] or {"accuracy": 0.0})["accuracy"])
     titles = {name: "{} {}: {}".format(*_parts(name, kept[name])) for name in rivals}
-    titles |= {name: f"Karat: {_shown(name)}" for name in (DEFAULT_METHOD, "mv")}
+    titles |= {name: f"Finegold: {_shown(name)}" for name in (DEFAULT_METHOD, "mv")}
     rows = [row(titles[name], summaries[name], kept[name]["sets"]) for name in [DEFAULT_METHOD, "mv", *rivals]]
     return table(HEAD, rows)
 

@@ -31,9 +31,9 @@ PATIENCE = 20  # a served fit may take so many times its limit of processor time
 Votes = Any  # [L, 3] task, annotator, label, as integers from 0
 
 
-def karat(method: str) -> Callable[[Votes], Any]:
-    from karat import Annotations, aggregate
-    from karat.methods.lookup import make_method
+def finegold(method: str) -> Callable[[Votes], Any]:
+    from finegold import Annotations, aggregate
+    from finegold.methods.lookup import make_method
 
     chosen = make_method(method, {}, paper=True)  # the page compares the paper's methods
     return lambda votes: aggregate(Annotations.from_arrays(*votes.T), chosen, threads=1).posterior
@@ -105,7 +105,13 @@ def snorkel(method: str) -> Callable[[Votes], Any]:
     return fit
 
 
-LIBRARIES = {"karat": karat, "crowd-kit": crowd_kit, "peerannot": peerannot, "cleanlab": cleanlab, "snorkel": snorkel}
+LIBRARIES = {
+    "finegold": finegold,
+    "crowd-kit": crowd_kit,
+    "peerannot": peerannot,
+    "cleanlab": cleanlab,
+    "snorkel": snorkel,
+}
 
 
 def n_classes(votes: Votes) -> int:

@@ -1,9 +1,9 @@
-"""Karat and its rivals on the same files in one run: accuracy, time and peak memory.
+"""Finegold and its rivals on the same files in one run: accuracy, time and peak memory.
 
-python bench/rivals.py --data ../shared/datasets [--only val5 ms] [--libraries karat crowd-kit] [--limit 120]
+python bench/rivals.py --data ../shared/datasets [--only val5 ms] [--libraries finegold crowd-kit] [--limit 120]
     [--out bench/results]
 
-With --predictions, Karat and CROWDLAB get votes and the probabilities of a classifier (bench/predictions.py).
+With --predictions, Finegold and CROWDLAB get votes and the probabilities of a classifier (bench/predictions.py).
 
 The rivals live in bench/.venv-rivals, made here from bench/rivals.txt. Every fit has a process of its own, one thread
 and a time limit; what crashes or takes too long is shown as such, with its message.
@@ -22,16 +22,16 @@ import venv
 from pathlib import Path
 from typing import Any
 
-from karat.methods.registry import REGISTRY
-from karat.paper.datasets import data_sets, find
-from karat.system.files import write_bytes
+from finegold.methods.registry import REGISTRY
+from finegold.paper.datasets import data_sets, find
+from finegold.system.files import write_bytes
 from machine import describe
 from rivals_page import write_page
 
 HERE = Path(__file__).resolve().parent
 ENVIRONMENT = HERE / ".venv-rivals"
 REQUIREMENTS = HERE / "rivals.txt"
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "KARAT_THREADS")
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "FINEGOLD_THREADS")
 
 RIVALS = {
     "crowd-kit": ["MajorityVote", "Wawa", "ZeroBasedSkill", "DawidSkene", "OneCoinDawidSkene", "GLAD", "MACE", "MMSR"],
@@ -50,10 +50,10 @@ def main() -> None:
     python = rival_python()
     names = [name for name in data_sets() if find(name, options.data) and (not options.only or name in options.only)]
     figures: list[dict[str, Any]] = []
-    for library, methods in {"karat": [m for m in PAPER if m in REGISTRY], **RIVALS}.items():
+    for library, methods in {"finegold": [m for m in PAPER if m in REGISTRY], **RIVALS}.items():
         if options.libraries and library not in options.libraries:
             continue
-        runner = Path(sys.executable) if library == "karat" else python
+        runner = Path(sys.executable) if library == "finegold" else python
         for method, name in itertools.product(methods, names):
             found = measure(runner, library, method, str(find(name, options.data)), options.limit)
             figures.append({"library": library, "method": method, "data": name, **found})
@@ -125,7 +125,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/datasets"))
     parser.add_argument("--only", nargs="*", help="data sets")
-    parser.add_argument("--libraries", nargs="*", choices=["karat", *RIVALS])
+    parser.add_argument("--libraries", nargs="*", choices=["finegold", *RIVALS])
     parser.add_argument("--limit", type=float, default=120.0)
     parser.add_argument("--predictions", action="store_true", help="run bench/predictions.py instead: CROWDLAB")
     parser.add_argument("--out", type=Path, default=HERE / "results")

@@ -12,13 +12,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from karat.paper.datasets import data_set
-from karat.paper.document import Block, Heading, Items, Picture, Table, Text, to_html, to_markdown
+from finegold.paper.datasets import data_set
+from finegold.paper.document import Block, Heading, Items, Picture, Table, Text, to_html, to_markdown
 
-TITLE = "Karat and other libraries on the same votes"
+TITLE = "Finegold and other libraries on the same votes"
 COLOURS = ["#7a0c2e", "#3b76af", "#e08214", "#3f8f5f", "#8c6bb1", "#8c8c8c", "#f4a582", "#1b9e9e", "#c2a500", "#555555"]
 MARKERS = "os^vDPX*<>h"
-REFERENCE = ("karat", "ptbcc")
+REFERENCE = ("finegold", "ptbcc")
 
 
 def write_page(kept: Path, out: Path) -> Path:
@@ -47,7 +47,7 @@ def _blocks(found: dict[str, Any], names: list[str]) -> list[Block]:
         Text(f"Versions: {versions}. Settings are each library's defaults."),
         _table(figures, names, "accuracy", "Accuracy; ties share their credit", 4),
         _table(figures, names, "seconds", "Seconds of a fit", 4),
-        Picture("seconds", "Seconds of a fit by number of labels; Karat's PTBCC is the dark line in every panel."),
+        Picture("seconds", "Seconds of a fit by number of labels; Finegold's PTBCC is the dark line in every panel."),
         _table(figures, names, "peak_mib", "Peak memory of the process in MiB", 0),
         Picture("peak_mib", "Peak memory of the process by number of labels."),
         Heading("What failed"),
@@ -137,7 +137,7 @@ def _line(
 ) -> None:
     of_set = {f["data"]: f.get(what) for f in figures if (f["library"], f["method"]) == pair}
     points = [(data_set(name).n_labels, of_set[name]) for name in names if of_set.get(name) is not None]
-    label = "karat PTBCC" if pair == REFERENCE else pair[1]
+    label = "finegold PTBCC" if pair == REFERENCE else pair[1]
     if points:
         panel.plot(*zip(*points, strict=True), marker=mark, color=colour, lw=width, ms=5, label=label)
 

@@ -1,6 +1,6 @@
 """The cost of growth: time and memory against votes, tasks, annotators, classes and prototypes; and the promises.
 
-python bench/scale.py --show 1 2 3 5 6          what Karat promises about a hundred million votes, measured
+python bench/scale.py --show 1 2 3 5 6          what Finegold promises about a hundred million votes, measured
 python bench/scale.py --grow votes classes      time by phase and memory, log-log with slopes (all, if none is named)
 python bench/scale.py --show 3 --votes 1e6 1e7  at other sizes
 
@@ -44,7 +44,7 @@ class Bench:
     def __init__(self, options: argparse.Namespace, work: Path) -> None:
         self.options, self.work = options, work
 
-    def karat(self, job: str, **arguments: Any) -> dict[str, Any]:
+    def finegold(self, job: str, **arguments: Any) -> dict[str, Any]:
         return self.run(sys.executable, job, arguments)
 
     def rival(self, **arguments: Any) -> dict[str, Any]:
@@ -61,11 +61,21 @@ class Bench:
         return found
 
     def simulate(self, name: str, **options: Any) -> Path:
-        """Votes of `karat simulate`, made once."""
+        """Votes of `finegold simulate`, made once."""
         folder = self.work / name
         if not (folder / "votes.parquet").exists():
             words = [f"--{key.replace('_', '-')}={value}" for key, value in options.items()]
-            command = [sys.executable, "-m", "karat", "simulate", "--out", str(folder), "--format", "parquet", *words]
+            command = [
+                sys.executable,
+                "-m",
+                "finegold",
+                "simulate",
+                "--out",
+                str(folder),
+                "--format",
+                "parquet",
+                *words,
+            ]
             subprocess.run(command, check=True, capture_output=True)
         return folder / "votes.parquet"
 
@@ -130,7 +140,7 @@ def _point(bench: Bench, name: str, size: float) -> dict[str, Any]:
     options = [word for setting in settings for word in ("--set", setting)]
     for path in (few, votes):  # what is not yet compiled is compiled on the few
         labels = str(path.with_name("labels.parquet"))
-        found = bench.karat("aggregate", arguments=[str(path), "-o", labels, "--method", "ptbcc", *options])
+        found = bench.finegold("aggregate", arguments=[str(path), "-o", labels, "--method", "ptbcc", *options])
     print(f"{name:<12}{size:>12,.0f}  {found.get('failed') or _phases(found)}", flush=True)
     return found
 
@@ -162,7 +172,7 @@ def _last_line(said: str) -> str:
 
 def main() -> None:
     options = _options()
-    with tempfile.TemporaryDirectory(prefix="karat-scale-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="finegold-scale-") as temporary:
         bench = Bench(options, options.work or Path(temporary))
         bench.work.mkdir(parents=True, exist_ok=True)
         for number in options.show:

@@ -2,7 +2,7 @@
 
 python bench/scale_job.py JOB '{"key": "value"}'
 
-Started by scale.py. Jobs of Karat run in Karat's environment, those of crowd-kit in the rivals'.
+Started by scale.py. Jobs of Finegold run in Finegold's environment, those of crowd-kit in the rivals'.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ class Clock:
 
 
 def aggregate(arguments: list[str]) -> Figures:
-    """`karat aggregate` as it is, with a stopwatch on its parts."""
-    import karat.fitting.solve
-    import karat.io.readers
-    import karat.io.writers
-    from karat.cli import main
-    from karat.engines.local import LocalEngine
-    from karat.votes.annotations import Annotations
+    """`finegold aggregate` as it is, with a stopwatch on its parts."""
+    import finegold.fitting.solve
+    import finegold.io.readers
+    import finegold.io.writers
+    from finegold.cli import main
+    from finegold.engines.local import LocalEngine
+    from finegold.votes.annotations import Annotations
 
     clock = Clock()
     for owner, function, phase in (
-        (karat.io.readers, "read", "read and sort"),
+        (finegold.io.readers, "read", "read and sort"),
         (Annotations, "from_codes", "sort"),
-        (karat.fitting.solve, "fit", "fit"),
+        (finegold.fitting.solve, "fit", "fit"),
         (LocalEngine, "sum", "sweeps"),
-        (karat.io.writers, "write_labels", "write"),
+        (finegold.io.writers, "write_labels", "write"),
     ):
         clock.wrap(owner, function, phase)
     began = time.perf_counter()
@@ -64,7 +64,7 @@ def aggregate(arguments: list[str]) -> Figures:
 
 
 def _exit_code(main: Callable[[], None], arguments: list[str]) -> int:
-    sys.argv = ["karat", "aggregate", *arguments]
+    sys.argv = ["finegold", "aggregate", *arguments]
     try:
         main()
     except SystemExit as end:
@@ -74,11 +74,11 @@ def _exit_code(main: Callable[[], None], arguments: list[str]) -> int:
 
 def sweeps(votes: float, annotators: int, classes: int, prototypes: int, threads: list[int], sweeps: int) -> Figures:
     """The time of a sweep, from the moments at which sweeps end; the first ones do not count."""
-    import karat
-    from karat.api.fit import fit
-    from karat.methods.ptbcc import PTBCC
+    import finegold
+    from finegold.api.fit import fit
+    from finegold.methods.ptbcc import PTBCC
 
-    annotations = karat.simulate(int(votes / 5), annotators, classes, votes_per_task=5, seed=1).annotations
+    annotations = finegold.simulate(int(votes / 5), annotators, classes, votes_per_task=5, seed=1).annotations
     method = PTBCC(n_prototypes=prototypes, tolerance=0.0, max_iterations=sweeps + 2)
     wall, cpu = {}, {}
     for n in threads:
@@ -99,12 +99,12 @@ def frame(path: str, threads: int, accelerate: bool) -> Figures:
     """PTBCC on a pandas data frame in memory, as crowd-kit gets it: what is not yet compiled is compiled before."""
     import pandas as pd
 
-    import karat
+    import finegold
 
     table = pd.read_csv(path)
-    karat.aggregate(table.head(10_000), "ptbcc", threads=threads, accelerate=accelerate)
+    finegold.aggregate(table.head(10_000), "ptbcc", threads=threads, accelerate=accelerate)
     began, cpu = time.perf_counter(), time.process_time()
-    result = karat.aggregate(table, "ptbcc", threads=threads, accelerate=accelerate)
+    result = finegold.aggregate(table, "ptbcc", threads=threads, accelerate=accelerate)
     return {
         "seconds": time.perf_counter() - began,
         "cpu_seconds": time.process_time() - cpu,  # of all threads: tells a busy machine from a slow program
@@ -114,10 +114,10 @@ def frame(path: str, threads: int, accelerate: bool) -> Figures:
 
 def whole(path: str, threads: int) -> Figures:
     """PTBCC from a file to labels."""
-    import karat
+    import finegold
 
     began = time.perf_counter()
-    result = karat.aggregate(path, "ptbcc", threads=threads)
+    result = finegold.aggregate(path, "ptbcc", threads=threads)
     return {"seconds": time.perf_counter() - began, "iterations": result.iterations}
 
 

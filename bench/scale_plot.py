@@ -23,7 +23,7 @@ def draw(figures: dict[str, list[dict[str, Any]]], path: Path) -> Path:
         points = [point for point in figures[name] if "failed" not in point]
         for phase in PHASES:
             _line(axes[0][column], points, [point["phases"][phase] for point in points], phase)
-        _line(axes[1][column], points, [point["peak_gib"] for point in points], "karat")
+        _line(axes[1][column], points, [point["peak_gib"] for point in points], "finegold")
         if name == "votes":
             _rivals(axes[:, column], figures)
         for row, what in enumerate(("seconds", "peak GiB")):

@@ -1,4 +1,4 @@
-"""What Karat promises about a hundred million votes, each as one measurement of scale.py.
+"""What Finegold promises about a hundred million votes, each as one measurement of scale.py.
 
 The promises are about PTBCC. What the default costs beside it is measured with the first and the sixth.
 """
@@ -14,11 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from karat.methods.registry import DEFAULT_METHOD
+from finegold.methods.registry import DEFAULT_METHOD
 
 Figures = dict[str, Any]
 
-KARAT = [sys.executable, "-m", "karat"]
+FINEGOLD = [sys.executable, "-m", "finegold"]
 METHODS = ("ptbcc", DEFAULT_METHOD)
 
 
@@ -34,7 +34,7 @@ def parquet_to_parquet(bench: Any) -> Figures:
 
 def _file_to_file(bench: Any, path: Path, method: str) -> Figures:
     labels = path.with_name("labels.parquet")
-    found: Figures = bench.karat("aggregate", arguments=[str(path), "-o", str(labels), "--method", method])
+    found: Figures = bench.finegold("aggregate", arguments=[str(path), "-o", str(labels), "--method", method])
     if "failed" not in found:
         found["share_of_sweeps"] = found["phases"]["sweeps"] / found["seconds"]
     return found
@@ -54,7 +54,7 @@ def names_from_csv(bench: Any) -> Figures:
     made = bench.simulate(f"big-{votes:g}", tasks=int(votes / 5), annotators=int(votes / 1000), classes=5)
     path = bench.csv(made, names=True)
     labels = str(path.with_name("labels.csv"))
-    found = bench.karat("aggregate", arguments=[str(path), "-o", labels, "--method", "ptbcc"])
+    found = bench.finegold("aggregate", arguments=[str(path), "-o", labels, "--method", "ptbcc"])
     words = found.get("failed") or (
         f"{found['seconds']:.1f} s (read {found['phases']['read']:.1f} s), {found['peak_gib']:.2f} GiB"
     )
@@ -66,7 +66,7 @@ def constant_time(bench: Any) -> Figures:
     found = []
     for votes in _sizes(bench, [1e6, 1e7, 1e8]):
         sweeps = 40 if votes < 5e7 else 12
-        figures = bench.karat(
+        figures = bench.finegold(
             "sweeps", votes=votes, annotators=int(votes / 1000), classes=5, prototypes=2, threads=[1, 2], sweeps=sweeps
         )
         found.append({"votes": votes, **figures})
@@ -90,23 +90,24 @@ def against_crowd_kit(bench: Any) -> Figures:
     for votes in _sizes(bench, [1e6, 1e7, 1e8]):
         made = bench.simulate(f"big-{votes:g}", tasks=int(votes / 5), annotators=int(votes / 1000), classes=5)
         path = str(bench.csv(made, names=False))
-        karat = bench.karat("whole", path=path, threads=2)
-        figures: Figures = {"votes": votes, "karat": karat}
-        print(f"   {votes:>12,.0f} votes from CSV: karat PTBCC {_time(karat)}", flush=True)
+        finegold = bench.finegold("whole", path=path, threads=2)
+        figures: Figures = {"votes": votes, "finegold": finegold}
+        print(f"   {votes:>12,.0f} votes from CSV: finegold PTBCC {_time(finegold)}", flush=True)
         for method in list(alive):
             figures[method] = bench.rival(path=path, method=method)
             print(
-                f"   {'':>12} crowd-kit {method} {_time(figures[method])}{_ratio(figures[method], karat)}", flush=True
+                f"   {'':>12} crowd-kit {method} {_time(figures[method])}{_ratio(figures[method], finegold)}",
+                flush=True,
             )
             if "failed" in figures[method]:
                 alive.remove(method)
         if votes == 1e7:
             rival = figures["MajorityVote"]["fit_seconds"]
             for accelerate in (False, True):
-                own = bench.karat("frame", path=path, threads=2, accelerate=accelerate)
-                figures["accelerated_frame" if accelerate else "karat_frame"] = own
+                own = bench.finegold("frame", path=path, threads=2, accelerate=accelerate)
+                figures["accelerated_frame" if accelerate else "finegold_frame"] = own
                 print(
-                    f"   {'':>12} from a data frame: karat PTBCC{' with accelerate' if accelerate else ''} "
+                    f"   {'':>12} from a data frame: finegold PTBCC{' with accelerate' if accelerate else ''} "
                     f"{own['seconds']:.2f} s, {own['iterations']} sweeps; MV {rival:.2f} s "
                     f"({rival / own['seconds']:.2f} times)"
                 )
@@ -128,7 +129,7 @@ def killed_and_resumed(bench: Any) -> Figures:
 
 
 def _command(path: Path, method: str) -> list[str]:
-    return [*KARAT, "aggregate", str(path), "-o", str(path.with_name("labels.parquet")), "--method", method]
+    return [*FINEGOLD, "aggregate", str(path), "-o", str(path.with_name("labels.parquet")), "--method", method]
 
 
 def _killed(command: list[str], out: Path, other: list[str]) -> Figures:
@@ -183,8 +184,8 @@ def _time(figures: Figures) -> str:
     return str(figures.get("failed") or f"{figures['seconds']:.1f} s, {figures['peak_gib']:.2f} GiB")
 
 
-def _ratio(rival: Figures, karat: Figures) -> str:
-    return "" if "failed" in rival or "failed" in karat else f" ({rival['seconds'] / karat['seconds']:.1f} times)"
+def _ratio(rival: Figures, finegold: Figures) -> str:
+    return "" if "failed" in rival or "failed" in finegold else f" ({rival['seconds'] / finegold['seconds']:.1f} times)"
 
 
 SHOWS: dict[int, Callable[[Any], Figures]] = {

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from karat.api.fit import fit
-from karat.errors import InputError
-from karat.methods.registry import DEFAULT_METHOD
-from karat.system.files import write_bytes
+from finegold.api.fit import fit
+from finegold.errors import InputError
+from finegold.methods.registry import DEFAULT_METHOD
+from finegold.system.files import write_bytes
 from machine import describe
 from real import RESULTS, parse
 from real_score import measure

@@ -32,7 +32,7 @@ HERE = Path(__file__).resolve().parent
 ENVIRONMENT = HERE / ".environments" / "crowd-kit"
 CLASSES = (2, 3, 5, 8, 20)
 OTHER = 4  # the number of classes that has been compiled for in the column "other classes"
-KARAT = [sys.executable, "-m", "karat"]
+FINEGOLD = [sys.executable, "-m", "finegold"]
 CROWD_KIT = """
 import sys
 import pandas as pd
@@ -67,15 +67,15 @@ def main() -> None:
 
 def measured(folder: Path, methods: list[str], repeat: int) -> list[Row]:
     files = {k: write_votes(k, folder / f"votes{k}.csv") for k in (OTHER, *CLASSES)}
-    help_, crowd_kit = [*KARAT, "--help"], [str(crowd_kit_python()), "-c", CROWD_KIT]
-    rows = [Row("`karat --help`", None, run(help_, folder / "help"), None, warm(help_, folder / "help", repeat))]
+    help_, crowd_kit = [*FINEGOLD, "--help"], [str(crowd_kit_python()), "-c", CROWD_KIT]
+    rows = [Row("`finegold --help`", None, run(help_, folder / "help"), None, warm(help_, folder / "help", repeat))]
     for method in methods:
         for k in CLASSES:
             command = aggregate(files[k], method)
             caches = [folder / f"{method}{k}-{n}" for n in range(repeat)]
             empty = median([run(command, cache) for cache in caches])
             row = Row(
-                f"`karat aggregate`, {method}",
+                f"`finegold aggregate`, {method}",
                 k,
                 empty,
                 other(files, method, k, folder),
@@ -103,7 +103,7 @@ def warm(command: list[str], cache: Path, repeat: int) -> Cost:
 
 
 def aggregate(votes: Path, method: str) -> list[str]:
-    return [*KARAT, "aggregate", str(votes), "--method", method, "-o", str(votes.with_suffix(".labels.csv"))]
+    return [*FINEGOLD, "aggregate", str(votes), "--method", method, "-o", str(votes.with_suffix(".labels.csv"))]
 
 
 def run(command: list[str], cache: Path) -> Cost:
@@ -161,10 +161,10 @@ labels, imports included, on {machine} ({date}).
 Kernels are compiled when they are first needed and kept on disk, in `__pycache__` of the package or in the folder that
 `NUMBA_CACHE_DIR` names. A container image or a CI cache that keeps this folder makes every run a warm one. Processes
 that need the same kernel at the same time compile it once: the others wait for the first. If compiling takes more than
-a second, a line on standard error says so once; it is a warning of the log "karat".
+a second, a line on standard error says so once; it is a warning of the log "finegold".
 
-`pip install karat` brings 21 packages, which take 640 MB on disk: llvmlite and Numba 210, Polars 180, SciPy 140, NumPy
-75 MB. The command line reads votes and fits the default method with these; everything else is in extras
+`pip install finegold` brings 21 packages, which take 640 MB on disk: llvmlite and Numba 210, Polars 180, SciPy 140,
+NumPy 75 MB. The command line reads votes and fits the default method with these; everything else is in extras
 (report, studio, ...).
 
 This page is made by `python bench/start_up.py --page docs/start_up.md`.

@@ -35,10 +35,10 @@ AGAIN = 5
 
 
 class Studio:
-    """`karat studio`, started as users do."""
+    """`finegold studio`, started as users do."""
 
     def __init__(self, folder: Path) -> None:
-        command = [sys.executable, "-m", "karat", "studio", "votes.csv", "--no-browser"]
+        command = [sys.executable, "-m", "finegold", "studio", "votes.csv", "--no-browser"]
         self.process = subprocess.Popen(
             command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
@@ -169,7 +169,7 @@ def timed(work: Any) -> float:
 
 def make_votes(folder: Path, n_tasks: int, n_annotators: int) -> None:
     """Five votes a task."""
-    command = [sys.executable, "-m", "karat", "simulate", "--out", str(folder / "made"), "--format", "parquet"]
+    command = [sys.executable, "-m", "finegold", "simulate", "--out", str(folder / "made"), "--format", "parquet"]
     sizes = [f"--tasks={n_tasks}", f"--annotators={n_annotators}", "--classes=4", "--votes-per-task=5"]
     subprocess.run([*command, *sizes], check=True, capture_output=True)
     votes = pl.scan_parquet(folder / "made" / "votes.parquet")

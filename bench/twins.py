@@ -13,7 +13,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.reference import cbcc, ds, ebcc, fgbcc, ibcc, tiremge
 
-from karat.methods.tiremge import TiReMGE
+from finegold.methods.tiremge import TiReMGE
 
 __all__ = ["TWINS", "seconds_of"]
 

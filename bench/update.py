@@ -19,16 +19,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.api.fit import fit
-from karat.methods.anchored import AnchoredVote
-from karat.methods.ds import DS
-from karat.methods.hds import HDS
-from karat.methods.hpt import HPT
-from karat.methods.ibcc import IBCC
-from karat.methods.lookup import Method
-from karat.methods.mv import MajorityVote
-from karat.methods.ptbcc import PTBCC
-from karat.votes.annotations import Annotations
+from finegold.api.fit import fit
+from finegold.methods.anchored import AnchoredVote
+from finegold.methods.ds import DS
+from finegold.methods.hds import HDS
+from finegold.methods.hpt import HPT
+from finegold.methods.ibcc import IBCC
+from finegold.methods.lookup import Method
+from finegold.methods.mv import MajorityVote
+from finegold.methods.ptbcc import PTBCC
+from finegold.votes.annotations import Annotations
 from machine import RESULTS, keep
 
 DATA_SETS = ("adult", "aircr", "cf", "dog", "face", "fact", "ms", "val5", "val7", "web")

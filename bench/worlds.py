@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.votes.annotations import Annotations
+from finegold.votes.annotations import Annotations
 
 __all__ = ["KINDS", "World", "draw", "worlds"]
 

@@ -12,38 +12,38 @@ from typing import Any
 from numpydoc.docscrape import get_doc_object
 from numpydoc.validate import validate
 
-import karat
-import karat.crowdkit
-from karat.api.estimator import Estimator
+import finegold
+import finegold.crowdkit
+from finegold.api.estimator import Estimator
 
-# Classes that users meet, and functions that the reference shows, although they are not names of `karat`.
+# Classes that users meet, and functions that the reference shows, although they are not names of `finegold`.
 MORE = [
-    "karat.api.estimator.Estimator",
-    "karat.insight.Agreement",
-    "karat.insight.Trust",
-    "karat.insight.next_votes.Plan",
-    "karat.api.judge_report.JudgeReport",
-    "karat.insight.judges.panels.JudgeComparison",
-    "karat.insight.judges.panels.Panel",
-    "karat.insight.judges.ranking.Ranking",
-    "karat.insight.judges.scores.JudgeScore",
-    "karat.io.readers.judge_logs.log.JudgeLog",
-    "karat.io.readers.read_truth",
-    "karat.judges.assess",
-    "karat.judges.rank",
-    "karat.judges.read",
-    "karat.io.writers.database.write_frame_to_table",
-    "karat.io.writers.database.write_labels_to_table",
-    "karat.io.writers.tables.write_frame",
-    "karat.io.writers.tables.write_labels",
-    "karat.paper.datasets.Votes",
-    "karat.results.metrics.accuracy",
-    "karat.results.metrics.calibration_error",
-    "karat.results.metrics.log_loss",
-    "karat.results.metrics.macro_f1",
-    "karat.votes.simulation.Simulation",
+    "finegold.api.estimator.Estimator",
+    "finegold.insight.Agreement",
+    "finegold.insight.Trust",
+    "finegold.insight.next_votes.Plan",
+    "finegold.api.judge_report.JudgeReport",
+    "finegold.insight.judges.panels.JudgeComparison",
+    "finegold.insight.judges.panels.Panel",
+    "finegold.insight.judges.ranking.Ranking",
+    "finegold.insight.judges.scores.JudgeScore",
+    "finegold.io.readers.judge_logs.log.JudgeLog",
+    "finegold.io.readers.read_truth",
+    "finegold.judges.assess",
+    "finegold.judges.rank",
+    "finegold.judges.read",
+    "finegold.io.writers.database.write_frame_to_table",
+    "finegold.io.writers.database.write_labels_to_table",
+    "finegold.io.writers.tables.write_frame",
+    "finegold.io.writers.tables.write_labels",
+    "finegold.paper.datasets.Votes",
+    "finegold.results.metrics.accuracy",
+    "finegold.results.metrics.calibration_error",
+    "finegold.results.metrics.log_loss",
+    "finegold.results.metrics.macro_f1",
+    "finegold.votes.simulation.Simulation",
 ]
-CROWDKIT = "karat.crowdkit"
+CROWDKIT = "finegold.crowdkit"
 CHECKS = {
     "GL03",  # no two blank lines in a row
     "GL08",  # there is a docstring
@@ -62,17 +62,17 @@ NOT_MADE_BY_USERS = CHECKS - {"PR01"}  # their attributes are documented instead
 
 def objects() -> Iterator[tuple[str, Any]]:
     """Yield the public functions and classes."""
-    for name in karat.__all__:
-        yield f"karat.{name}", getattr(karat, name)
+    for name in finegold.__all__:
+        yield f"finegold.{name}", getattr(finegold, name)
     for path in MORE:
         module, _, name = path.rpartition(".")
         yield path, getattr(import_module(module), name)
-    for name in karat.crowdkit.__all__:
-        yield f"{CROWDKIT}.{name}", getattr(karat.crowdkit, name)
+    for name in finegold.crowdkit.__all__:
+        yield f"{CROWDKIT}.{name}", getattr(finegold.crowdkit, name)
 
 
 def members(owner: type) -> Iterator[tuple[str, Any]]:
-    """Yield the public methods and properties that Karat's own classes give to a class."""
+    """Yield the public methods and properties that Finegold's own classes give to a class."""
     for name in dir(owner):
         found = inspect.getattr_static(owner, name)
         if not name.startswith("_") and (callable(found) or isinstance(found, property | classmethod)):

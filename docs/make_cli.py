@@ -11,16 +11,16 @@ from typing import Any
 import typer
 from typer.core import TyperArgument
 
-from karat.cli.app import PANELS, app
+from finegold.cli.app import PANELS, app
 
 HEAD = """# Commands
 
-`karat COMMAND --help` shows the same on a terminal. `karat --version` shows the version, and `karat --traceback
-COMMAND ...` the traceback of an error. Commands end with 0 if they succeed, with 2 if the input, the options or an
+`finegold COMMAND --help` shows the same on a terminal. `finegold --version` shows the version, and 
+`finegold --traceback COMMAND ...` the traceback of an error. Commands end with 0 if they succeed, with 2 if the input, the options or an
 output are wrong, with 130 after Ctrl-C, and with 1 after any other error. Results go to standard output, messages to
 standard error.
 
-`karat --install-completion` lets the shell complete commands, options, methods and charts.
+`finegold --install-completion` lets the shell complete commands, options, methods and charts.
 """
 SHARED = """
 ## Options of several commands
@@ -61,12 +61,12 @@ def _section(name: str, command: Any, shared: set[str]) -> str:
     arguments = [param for param in command.params if isinstance(param, TyperArgument)]
     panels = {param.rich_help_panel for param in command.params if param.rich_help_panel in shared}
     own = [param for param in command.params if param.rich_help_panel not in shared and param not in arguments]
-    usage = " ".join(["karat", name, *map(_usage, arguments), "[OPTIONS]"])
+    usage = " ".join(["finegold", name, *map(_usage, arguments), "[OPTIONS]"])
     words = re.sub(r"\[bold\](.+?)\[/bold\]", r"`\1`", inspect.cleandoc(command.help or ""))
     rows = "".join(map(_row, [*arguments, *own]))
     links = ", ".join(f"[{panel}](#{_anchor(panel)})" for panel in sorted(panels))
     also = f"\nAlso the options of {links}.\n" if links else ""
-    return f"\n### `karat {name}`\n\n    {usage}\n\n{words}\n" + (f"\n{TABLE}{rows}" if rows else "") + also
+    return f"\n### `finegold {name}`\n\n    {usage}\n\n{words}\n" + (f"\n{TABLE}{rows}" if rows else "") + also
 
 
 def _shared(commands: dict[str, Any]) -> dict[str, Options]:

@@ -1,4 +1,4 @@
-"""Write the table of docs/crowdkit.md: karat.crowdkit compared with what crowd-kit answered (tests/data/crowdkit.json).
+"""Write the table of docs/crowdkit.md: finegold.crowdkit compared with crowd-kit (tests/data/crowdkit.json).
 
 python docs/make_crowdkit.py
 """

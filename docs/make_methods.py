@@ -7,9 +7,9 @@ import re
 import sys
 from pathlib import Path
 
-from karat.methods.lookup import Method, method_class
-from karat.methods.paper_settings import SETTINGS, paper_settings
-from karat.methods.registry import DEFAULT_METHOD, REGISTRY
+from finegold.methods.lookup import Method, method_class
+from finegold.methods.paper_settings import SETTINGS, paper_settings
+from finegold.methods.registry import DEFAULT_METHOD, REGISTRY
 
 EQUATIONS = Path(__file__).parent / "equations"
 SECTION = re.compile(r"(?m)^(?:Parameters|Examples)\n-+\n")  # of numpydoc
@@ -17,8 +17,8 @@ PARAMETER = re.compile(r"(?m)^(\w+) : .*\n((?:    .*\n)+)")
 FIRST = tuple(dict.fromkeys((DEFAULT_METHOD, "ptbcc", "hpt", "hds")))  # then the others, in the order of the registry
 HEAD = f"""# The methods
 
-Names are those of `karat aggregate --method`, classes those of `karat`. Every class has `fit`, `fit_predict` and
-`fit_predict_proba`; `karat.aggregate(votes, name)` does the same.
+Names are those of `finegold aggregate --method`, classes those of `finegold`. Every class has `fit`, `fit_predict` and
+`fit_predict_proba`; `finegold.aggregate(votes, name)` does the same.
 
 **Which one when?** [Choosing](choosing.md) has the figures behind this list, from 80 real data sets.
 
@@ -30,12 +30,11 @@ Names are those of `karat aggregate --method`, classes those of `karat`. Every c
   probabilities are far too high.
 - Labelling functions: `{DEFAULT_METHOD}`. Methods with a free confusion matrix per annotator (`ds`, `ibcc`, `hds`)
   lost ten points and more there.
-- You have some truths: give them as gold (`--gold`), and let `karat evaluate --truth` compare methods on others.
+- You have some truths: give them as gold (`--gold`), and let `finegold evaluate --truth` compare methods on others.
 - You want to see kinds of annotators, or compare with the paper: `ptbcc`.
 
-The defaults are what we recommend for work; `karat.paper.settings(name)` and `--paper` are the settings of the paper's
-tables. [Costs](costs.md) says what each method takes. `auto`, the default of Karat 0.1, is gone; the name now means the
-default.
+The defaults are what we recommend for work; `finegold.paper.settings(name)` and `--paper` are the settings of the
+paper's tables. [Costs](costs.md) says what each method takes.
 
 In the equations, *i* is a task, *j* an annotator, *k* and *l* are classes; *y* is a vote, *z* the truth, *φ* its
 probability. *W*<sub>i</sub> are those who voted on *i*, *N*<sub>j</sub> the tasks that *j* voted on, *d* is how many

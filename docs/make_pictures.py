@@ -16,15 +16,15 @@ IMAGES = Path(__file__).parent / "images"
 
 
 def picture_of(command: list[str], lines: slice, name: str) -> None:
-    """The chosen lines of what `karat ...` prints, as a terminal in SVG."""
+    """The chosen lines of what `finegold ...` prints, as a terminal in SVG."""
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
-            [sys.executable, "-m", "karat", *command], capture_output=True, text=True, check=True, cwd=folder
+            [sys.executable, "-m", "finegold", *command], capture_output=True, text=True, check=True, cwd=folder
         )
     shown = "\n".join(done.stdout.splitlines()[lines])
     console = Console(record=True, width=84, file=io.StringIO())
     console.print(Text.from_ansi(shown))
-    svg = console.export_svg(title="karat " + " ".join(command), unique_id="karat")
+    svg = console.export_svg(title="finegold " + " ".join(command), unique_id="finegold")
     # Rich names a font on the web; a picture must not load anything.
     svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL).replace("Fira Code,", "")
     (IMAGES / name).write_text(svg)

@@ -12,7 +12,7 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from karat.cli.app import app
+from finegold.cli.app import app
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -30,15 +30,15 @@ SECTIONS = {
 }
 SHOWN = ("warning: ", "error: ", "left out: ")
 MOST_CLASSES = 5
-HEAD = """# What Karat says of dirty files
+HEAD = """# What Finegold says of dirty files
 
-"Karat says" is what `karat aggregate` (for truths: `karat evaluate`) prints on standard
-error apart from its summary. Python warns in the same words (`KaratWarning`), and the studio and the report show the
+"Finegold says" is what `finegold aggregate` (for truths: `finegold evaluate`) prints on standard
+error apart from its summary. Python warns in the same words (`FinegoldWarning`), and the studio and the report show the
 same findings under "What was read". Nothing is left out in silence.
 
 The options that repair dirt are `--normalise`, `--alias`, `--missing`, `--keep-missing` and `--repeated`. In Python
 they are arguments of the same names. In the studio, the page of votes has a table of spellings and a button that merges
-all look-alikes. [What Karat reads](formats.md) describes the formats.
+all look-alikes. [What Finegold reads](formats.md) describes the formats.
 
 ![The studio shows what was read, with a table of spellings, before a method is fitted](images/studio-reading.png)
 
@@ -56,7 +56,7 @@ def page() -> str:
 
 def _section(title: str, cases: tuple[Case, ...]) -> str:
     rows = "".join(_row(case) for case in cases)
-    return f"\n## {title}\n\n| dirt | options | Karat says | Karat does |\n|---|---|---|---|\n{rows}"
+    return f"\n## {title}\n\n| dirt | options | Finegold says | Finegold does |\n|---|---|---|---|\n{rows}"
 
 
 def _row(case: Case) -> str:

@@ -17,12 +17,12 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-import karat
-from karat.errors import KaratWarning
-from karat.methods.registry import DEFAULT_METHOD
+import finegold
+from finegold.errors import FinegoldWarning
+from finegold.methods.registry import DEFAULT_METHOD
 
 IMAGES = Path(__file__).parent / "images"
-SAMPLE = Path(karat.__file__).parent / "votes" / "sample"
+SAMPLE = Path(finegold.__file__).parent / "votes" / "sample"
 MARGIN = 30  # pixels
 CHROMIUM = "/usr/bin/chromium"
 # Views of the studio, each with what shows that it is there.
@@ -58,10 +58,12 @@ def pictures_of_the_report(browser: Browser, path: Path) -> None:
 
 
 def report(path: Path, method: str = DEFAULT_METHOD) -> Path:
-    from karat.report import write_report
+    from finegold.report import write_report
 
-    command = "karat report votes.csv --truth truth.csv" + ("" if method == DEFAULT_METHOD else f" --method {method}")
-    result = karat.aggregate(SAMPLE / "votes.csv", method)
+    command = "finegold report votes.csv --truth truth.csv" + (
+        "" if method == DEFAULT_METHOD else f" --method {method}"
+    )
+    result = finegold.aggregate(SAMPLE / "votes.csv", method)
     write_report(result, path, SAMPLE / "truth.csv", title="votes.csv", command=command)
     return path
 
@@ -97,8 +99,8 @@ def pictures_of_what_was_read(browser: Browser, folder: Path) -> None:
         rows[place::40] = [row.replace(old, new) for row in rows[place::40]]
     (folder / "votes.csv").write_text("\n".join([*rows, ""]))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KaratWarning)
-        karat.aggregate(folder / "votes.csv").report(folder / "report.html")
+        warnings.simplefilter("ignore", FinegoldWarning)
+        finegold.aggregate(folder / "votes.csv").report(folder / "report.html")
     with opened(browser, folder / "report.html", 1200, 900) as page:
         picture(page, "#reading", "report-reading.png")
     with started(folder) as link:
@@ -113,8 +115,8 @@ def pictures_of_what_was_read(browser: Browser, folder: Path) -> None:
 def pictures_of_judges(browser: Browser, folder: Path) -> None:
     """The log of the guide on LLM judges, in the report and in the studio, light and dark."""
     command = ["simulate", "--judges", "6", "--tasks", "400", "--seed", "2", "--out", str(folder)]
-    subprocess.run([sys.executable, "-m", "karat", *command], check=True)
-    karat.judges.assess(folder / "log.csv", gold=folder / "gold.csv").report(folder / "report.html")
+    subprocess.run([sys.executable, "-m", "finegold", *command], check=True)
+    finegold.judges.assess(folder / "log.csv", gold=folder / "gold.csv").report(folder / "report.html")
     with opened(browser, folder / "report.html", 1200, 900) as page:
         page.add_style_tag(content="nav { position: static !important; }")  # it would cover the picture
         picture(page, "#judges", "report-judges.png")
@@ -139,7 +141,7 @@ def _above(page: Page, selector: str) -> dict[str, float]:
 @contextmanager
 def started(folder: Path, file: str = "votes.csv") -> Iterator[str]:
     """A studio as users start it. -> its address"""
-    command = [sys.executable, "-m", "karat", "studio", file, "--no-browser"]
+    command = [sys.executable, "-m", "finegold", "studio", file, "--no-browser"]
     studio = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert studio.stdout is not None
     link = studio.stdout.readline().strip()

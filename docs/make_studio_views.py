@@ -75,7 +75,7 @@ def views_of_votes(browser: Browser, folder: Path) -> None:
 
 def view_of_judges(browser: Browser, folder: Path) -> None:
     command = ["simulate", "--judges", "6", "--tasks", "400", "--seed", "2", "--out", str(folder)]
-    subprocess.run([sys.executable, "-m", "karat", *command], check=True)
+    subprocess.run([sys.executable, "-m", "finegold", *command], check=True)
     with started(folder, "log.csv") as link:
         for scheme, width in SHAPES:
             page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-import karat
-from karat.insight import calibration, correlated_annotators
+import finegold
+from finegold.insight import calibration, correlated_annotators
 
 N_PROMPTS, ORDERS, REPEATS = 400, ("AB", "BA"), 2
 SKILL = {
@@ -76,8 +76,8 @@ print(f"{calls['label'].null_count()} of {calls.height} calls failed")
 
 # %%
 reading = {"task": "prompt", "annotator": "judge", "label": "label"}
-votes = karat.read(calls, repeated="majority", **reading)
-every_call = karat.agreement(calls, repeated="all", **reading)
+votes = finegold.read(calls, repeated="majority", **reading)
+every_call = finegold.agreement(calls, repeated="all", **reading)
 print(votes)
 print(f"judges agree with themselves in {every_call.self_agreement:.0%} of the repeats,")
 print(f"and with each other by alpha {every_call.alpha:.2f}")
@@ -90,7 +90,7 @@ for judge in SKILL:
 # ## Labels, and the vote beside them
 
 # %%
-result = karat.aggregate(votes)
+result = finegold.aggregate(votes)
 print(result)
 print(f"{len(result.flips())} labels against the majority vote, {len(result.contested())} contested")
 print(result.annotators().select("annotator", "n_votes", "accuracy", "accuracy_low", "accuracy_high"))
@@ -122,27 +122,27 @@ print(f"sure {judged.confidence:.0%}, right {judged.accuracy:.0%}: temperature {
 
 
 # %%
-def ways(calls: pl.DataFrame) -> dict[str, karat.Result]:
+def ways(calls: pl.DataFrame) -> dict[str, finegold.Result]:
     """The same calls, counted in several ways."""
-    votes = karat.read(calls, repeated="majority", **reading)
+    votes = finegold.read(calls, repeated="majority", **reading)
     by_family = calls.with_columns(judge=pl.col("judge").str.split("-").list.first())
     answered = calls.filter(pl.col("order") == "AB", pl.col("label").is_not_null())
     first = answered.unique(["prompt", "judge"], keep="first", maintain_order=True)
     return {
-        "vote, first order, first call": karat.aggregate(first, "mv", **reading),
-        "vote, merged": karat.aggregate(votes, "mv"),
-        "vote, merged by family": karat.aggregate(by_family, "mv", repeated="majority", **reading),
-        "anchored, merged": karat.aggregate(votes, "anchored"),
-        "anchored, merged by family": karat.aggregate(by_family, "anchored", repeated="majority", **reading),
-        "ptbcc, every call a vote": karat.aggregate(calls, "ptbcc", repeated="all", **reading),
-        "ptbcc, merged": karat.aggregate(votes, "ptbcc"),
-        "ptbcc, merged by family": karat.aggregate(by_family, "ptbcc", repeated="majority", **reading),
-        "ds, merged": karat.aggregate(votes, "ds"),
-        "hpt, merged": karat.aggregate(votes, "hpt"),
+        "vote, first order, first call": finegold.aggregate(first, "mv", **reading),
+        "vote, merged": finegold.aggregate(votes, "mv"),
+        "vote, merged by family": finegold.aggregate(by_family, "mv", repeated="majority", **reading),
+        "anchored, merged": finegold.aggregate(votes, "anchored"),
+        "anchored, merged by family": finegold.aggregate(by_family, "anchored", repeated="majority", **reading),
+        "ptbcc, every call a vote": finegold.aggregate(calls, "ptbcc", repeated="all", **reading),
+        "ptbcc, merged": finegold.aggregate(votes, "ptbcc"),
+        "ptbcc, merged by family": finegold.aggregate(by_family, "ptbcc", repeated="majority", **reading),
+        "ds, merged": finegold.aggregate(votes, "ds"),
+        "hpt, merged": finegold.aggregate(votes, "hpt"),
     }
 
 
-def figures(found: karat.Result, truth: dict[str, Any]) -> tuple[float, float]:
+def figures(found: finegold.Result, truth: dict[str, Any]) -> tuple[float, float]:
     """How often it is right (a tie by half), and how sure it is."""
     known = found.posterior[np.arange(len(found.label_codes)), ["AB".index(truth[task]) for task in found.task_names]]
     return float(np.where(found.tied, 0.5, known > 0.5).mean()), float(found.confidence.mean())

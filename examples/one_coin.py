@@ -5,9 +5,9 @@
 
 EM: the sweep finds the posterior of each truth from a and tau, `expect` finds a and tau from sums over the tasks.
 
-    import one_coin, karat
-    karat.register("onecoin", one_coin.OneCoin)
-    karat.aggregate("votes.csv", "onecoin", smoothing=2)
+    import one_coin, finegold
+    finegold.register("onecoin", one_coin.OneCoin)
+    finegold.aggregate("votes.csv", "onecoin", smoothing=2)
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from karat import Method
-from karat.engines.blocks import Block
-from karat.kernels.votes import vote_rows
-from karat.methods.base import Learned, SufficientStatistics, start_from_shares
-from karat.methods.settings import POSITIVE
+from finegold import Method
+from finegold.engines.blocks import Block
+from finegold.kernels.votes import vote_rows
+from finegold.methods.base import Learned, SufficientStatistics, start_from_shares
+from finegold.methods.settings import POSITIVE
 
 
 class Sums(NamedTuple):
-    """What one sweep adds up over tasks; karat adds the sums of all blocks."""
+    """What one sweep adds up over tasks; finegold adds the sums of all blocks."""
 
-    change: float  # karat takes the largest of the blocks
+    change: float  # finegold takes the largest of the blocks
     classes: Any  # [K] expected tasks of each class
     right: Any  # [W] expected right votes of each annotator
     votes: Any  # [W] votes of each annotator
@@ -80,7 +80,7 @@ class OneCoin(Method):
         return Learned(class_prior=parameters.tau, statistics={"right": right, "votes": votes, "classes": classes})
 
     def sufficient_statistics(self, result: Any) -> SufficientStatistics:
-        """For `karat update`: the sums that a result was made from, as `learned` kept them."""
+        """For `finegold update`: the sums that a result was made from, as `learned` kept them."""
         more = result.learned.statistics
         sums = Sums(0.0, more["classes"], more["right"], more["votes"])
         return SufficientStatistics(sums, sums, self.expect(sums, None))

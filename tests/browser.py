@@ -1,4 +1,4 @@
-"""A real Chromium, driven by Playwright. With KARAT_CI, tests fail where there is none, instead of being skipped."""
+"""A real Chromium, driven by Playwright. With FINEGOLD_CI, tests fail where there is none, instead of being skipped."""
 
 import os
 from pathlib import Path
@@ -18,7 +18,7 @@ FLAGS = (
 @pytest.fixture(scope="module", name="browser")
 def chromium():
     if not Path(CHROMIUM).exists():
-        say = pytest.fail if os.environ.get("KARAT_CI") else pytest.skip
+        say = pytest.fail if os.environ.get("FINEGOLD_CI") else pytest.skip
         say(f"there is no {CHROMIUM}; on Debian: apt-get install chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))

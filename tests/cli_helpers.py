@@ -7,7 +7,7 @@ from pathlib import Path
 from click.testing import Result
 from typer.testing import CliRunner
 
-from karat.cli.app import app
+from finegold.cli.app import app
 from tests.support.data_sets import SHARED
 
 __all__ = ["CSV", "DATASETS", "run", "write"]

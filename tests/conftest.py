@@ -13,17 +13,17 @@ import typer.testing
 from hypothesis import settings
 from typer.main import get_command
 
-from karat import Annotations
+from finegold import Annotations
 from tests.support.data_sets import SHARED
 
 # The first example of a test may compile a kernel, which takes seconds. `make test` tries the same examples each time;
 # `make test-all` tries others, and more.
-settings.register_profile("karat", deadline=None, max_examples=25, derandomize=True)
+settings.register_profile("finegold", deadline=None, max_examples=25, derandomize=True)
 settings.register_profile("thorough", deadline=None, max_examples=200)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "karat"))
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "finegold"))
 
 # Tests look at standard error, where the log says that a kernel is compiled.
-logging.getLogger("karat").setLevel(logging.ERROR)
+logging.getLogger("finegold").setLevel(logging.ERROR)
 
 # Typer builds all commands anew for each call, which takes longer than most commands that tests run.
 typer.testing._get_command = cache(get_command)

@@ -1,4 +1,4 @@
-"""Databases for tests, reached by clients that are not Karat's."""
+"""Databases for tests, reached by clients that are not Finegold's."""
 
 from __future__ import annotations
 

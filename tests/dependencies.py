@@ -35,7 +35,7 @@ def test(name: str, more: list[str]) -> int:
 
 
 def environment(name: str) -> Path:
-    """Make the environment: pinned versions of what Karat needs, and development tools that fit to them."""
+    """Make the environment: pinned versions of what Finegold needs, and development tools that fit to them."""
     FOLDER.mkdir(exist_ok=True)
     pins, place = FOLDER / f"{name}.txt", FOLDER / name
     python = place / "bin" / "python"

@@ -30,18 +30,18 @@ class Server:
     folder: Path
     port: int
 
-    def through_socket(self, database: str = "postgres", user: str = "karat") -> str:
+    def through_socket(self, database: str = "postgres", user: str = "finegold") -> str:
         """No password is asked for."""
         return f"postgresql://{user}@/{database}?host={self.folder}&port={self.port}"
 
     def through_network(self, database: str = "postgres", password: str = PASSWORD) -> str:
-        return f"postgresql://karat:{password}@127.0.0.1:{self.port}/{database}"
+        return f"postgresql://finegold:{password}@127.0.0.1:{self.port}/{database}"
 
 
 @contextmanager
 def running_server() -> Iterator[Server]:
     programs = find_programs()
-    folder = Path(tempfile.mkdtemp(prefix="karat-pg-"))
+    folder = Path(tempfile.mkdtemp(prefix="finegold-pg-"))
     data, password = folder / "data", folder / "password"
     password.write_text(PASSWORD)
     if user := _user():
@@ -51,7 +51,7 @@ def running_server() -> Iterator[Server]:
     options = f"-c listen_addresses=127.0.0.1 -c port={server.port} -c unix_socket_directories={folder} -c fsync=off"
     try:
         _run(
-            programs / "initdb", "--pgdata", data, "--username", "karat", "--pwfile", password, "--encoding", "UTF8",
+            programs / "initdb", "--pgdata", data, "--username", "finegold", "--pwfile", password, "--encoding", "UTF8",
             "--auth-local", "trust", "--auth-host", "scram-sha-256", "--no-locale", "--no-sync",
         )  # fmt: skip
         _run(programs / "pg_ctl", "--pgdata", data, "--log", folder / "log", "--wait", "--options", options, "start")
@@ -68,7 +68,7 @@ def find_programs(debian: Path = Path("/usr/lib/postgresql")) -> Path:
     places = [Path(found).resolve().parent] if found else sorted(debian.glob("*/bin"))
     if places and (places[-1] / "pg_ctl").exists():
         return places[-1]
-    say = pytest.fail if os.environ.get("KARAT_CI") else pytest.skip
+    say = pytest.fail if os.environ.get("FINEGOLD_CI") else pytest.skip
     say("no PostgreSQL server is installed; on Debian: apt-get install postgresql")
     raise AssertionError
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from karat.votes.annotations import Annotations
-from karat.votes.frames import to_list
+from finegold.votes.annotations import Annotations
+from finegold.votes.frames import to_list
 
 CSV = "task,worker,label\nt2,ann,cat\nt1,bob,dog\nt1,ann,cat\n"
 VOTES = {("t2", "ann", "cat"), ("t1", "bob", "dog"), ("t1", "ann", "cat")}

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-import karat
-from karat import Annotations
+import finegold
+from finegold import Annotations
 
-SAMPLE = Path(karat.__file__).parent / "votes" / "sample"
+SAMPLE = Path(finegold.__file__).parent / "votes" / "sample"
 EVIL = "</script><script>alert(1)</script>\u2028\"'><img src=x onerror=alert(2)>{{7*7}}{% raw %}"
 
 
@@ -70,7 +70,7 @@ def votes_of(**tasks):
 
 
 def report_of(result, path, **more):
-    from karat.report import write_report
+    from finegold.report import write_report
 
     write_report(result, path, **more)
     return Page(path)

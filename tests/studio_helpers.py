@@ -13,12 +13,12 @@ from pathlib import Path
 import httpx
 import uvicorn
 
-import karat
-from karat.studio.app import make_app
-from karat.studio.serve import SERVER_OPTIONS, plan
-from karat.studio.services import Services
+import finegold
+from finegold.studio.app import make_app
+from finegold.studio.serve import SERVER_OPTIONS, plan
+from finegold.studio.services import Services
 
-SAMPLE = Path(karat.__file__).parent / "votes" / "sample" / "votes.csv"
+SAMPLE = Path(finegold.__file__).parent / "votes" / "sample" / "votes.csv"
 TOKEN = "a-token-for-tests-only"
 OPTION = re.compile(r"(?<![\w-])--[a-z]|\bin Python\b")  # words of the command line and of Python
 WAIT = 180  # seconds; the first fit of a fresh checkout compiles its kernels
@@ -102,10 +102,10 @@ class Client(httpx.Client):
 
 
 class Process:
-    """`karat studio` as users start it."""
+    """`finegold studio` as users start it."""
 
     def __init__(self, folder, *arguments):
-        command = [sys.executable, "-m", "karat", "studio", "--no-browser", "--token", TOKEN, *map(str, arguments)]
+        command = [sys.executable, "-m", "finegold", "studio", "--no-browser", "--token", TOKEN, *map(str, arguments)]
         self.process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         found = re.match(r"(http://\S+?)/\?token=(\S+)", line)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from karat import Annotations, InputError
-from karat.api.fit import fit
-from karat.checks import LAWS, sample_votes
-from karat.fitting.checkpoint import Checkpoint
-from karat.methods.ptbcc import PTBCC
+from finegold import Annotations, InputError
+from finegold.api.fit import fit
+from finegold.checks import LAWS, sample_votes
+from finegold.fitting.checkpoint import Checkpoint
+from finegold.methods.ptbcc import PTBCC
 from tests.support.data_sets import DATA_SETS
 
 

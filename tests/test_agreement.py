@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import karat
-from karat import Annotations, InputError
-from karat.votes.frames import to_polars
+import finegold
+from finegold import Annotations, InputError
+from finegold.votes.frames import to_polars
 from tests.cli_helpers import run, write
 
 _ = None
@@ -59,7 +59,7 @@ def rows_of(counts):
 
 
 def test_the_published_coefficients_of_four_raters_with_missing_ratings():
-    found = karat.agreement(annotations(GWET))
+    found = finegold.agreement(annotations(GWET))
     assert round(found.fleiss, 5) == 0.76117
     assert round(found.ac1, 5) == 0.77544
     assert round(found.alpha, 5) == 0.74342
@@ -70,7 +70,7 @@ def test_the_published_coefficients_of_four_raters_with_missing_ratings():
 def test_the_published_kappa_of_fleiss():
     from statsmodels.stats.inter_rater import fleiss_kappa  # takes more than a second
 
-    found = karat.agreement(annotations(rows_of(FLEISS)))
+    found = finegold.agreement(annotations(rows_of(FLEISS)))
     assert round(found.fleiss, 3) == 0.210
     assert found.fleiss == pytest.approx(fleiss_kappa(np.array(FLEISS)))
     assert round(found.observed, 3) == 0.378
@@ -78,7 +78,9 @@ def test_the_published_kappa_of_fleiss():
 
 def test_cohens_kappa_of_two_readers_by_hand():
     """Twenty yes-yes, five yes-no, ten no-yes, fifteen no-no: (0.7 - 0.5) / (1 - 0.5)."""
-    found = karat.agreement(annotations([["y", "y"]] * 20 + [["y", "n"]] * 5 + [["n", "y"]] * 10 + [["n", "n"]] * 15))
+    found = finegold.agreement(
+        annotations([["y", "y"]] * 20 + [["y", "n"]] * 5 + [["n", "y"]] * 10 + [["n", "n"]] * 15)
+    )
     assert found.cohen == pytest.approx(0.4)
     assert to_polars(found.pairs()).row(0) == (0, 1, 50, 0.7, pytest.approx(0.4))
 
@@ -87,7 +89,7 @@ def test_cohens_kappa_of_two_readers_by_hand():
 def test_the_libraries_agree(rows):
     if sum(sum(label is not None for label in row) > 1 for row in rows) < 1:
         return
-    found = karat.agreement(annotations(rows, classes=["a", "b", "c"]))
+    found = finegold.agreement(annotations(rows, classes=["a", "b", "c"]))
     counts = counted(rows, "abc")
     if len({label for row in rows if sum(x is not None for x in row) > 1 for label in row} - {None}) < 2:
         assert np.isnan(found.alpha)
@@ -112,21 +114,21 @@ def test_alpha_of_ordered_classes_and_of_numbers_is_that_of_the_library(rows, le
     expected = krippendorff.alpha(
         value_counts=counted(rows, [1, 2, 5]), value_domain=[1, 2, 5], level_of_measurement=level
     )
-    assert karat.agreement(annotations(rows, classes=[1, 2, 5]), level=level).alpha == pytest.approx(expected)
+    assert finegold.agreement(annotations(rows, classes=[1, 2, 5]), level=level).alpha == pytest.approx(expected)
 
 
 def test_neighbours_differ_less_where_classes_have_an_order():
     rows = [["low", "medium"], ["medium", "low"], ["high", "high"], ["low", "low"], ["medium", "high"]] * 4
     ordered = annotations(rows, classes=["low", "medium", "high"])
-    assert karat.agreement(ordered, level="ordinal").alpha > karat.agreement(ordered).alpha + 0.2
-    assert "alpha_without" not in to_polars(karat.agreement(ordered, level="ordinal").annotators()).columns
+    assert finegold.agreement(ordered, level="ordinal").alpha > finegold.agreement(ordered).alpha + 0.2
+    assert "alpha_without" not in to_polars(finegold.agreement(ordered, level="ordinal").annotators()).columns
 
 
 def test_a_level_that_does_not_fit_is_said():
     with pytest.raises(InputError, match="level interval needs classes that are numbers, not \\['x', 'y'\\]"):
-        karat.agreement(annotations([["x", "y"], ["x", "x"]]), level="interval")
+        finegold.agreement(annotations([["x", "y"], ["x", "x"]]), level="interval")
     with pytest.raises(InputError, match="level must be one of nominal, ordinal, interval, not 'ratio'"):
-        karat.agreement(annotations(GWET), level="ratio")
+        finegold.agreement(annotations(GWET), level="ratio")
 
 
 def test_cohens_kappa_is_that_of_statsmodels_for_every_pair():
@@ -134,7 +136,7 @@ def test_cohens_kappa_is_that_of_statsmodels_for_every_pair():
 
     rng = np.random.default_rng(0)
     rows = [[rng.choice(["a", "b", "c", None]) for _ in range(4)] for _ in range(80)]
-    found = karat.agreement(annotations(rows))
+    found = finegold.agreement(annotations(rows))
     kappas, shared = [], []
     for one, other, n, _, kappa in to_polars(found.pairs()).iter_rows():
         both = [(row[one], row[other]) for row in rows if row[one] is not None and row[other] is not None]
@@ -148,7 +150,7 @@ def test_cohens_kappa_is_that_of_statsmodels_for_every_pair():
 
 
 def test_alpha_without_an_annotator_is_that_of_the_others():
-    table = to_polars(karat.agreement(annotations(GWET)).annotators())
+    table = to_polars(finegold.agreement(annotations(GWET)).annotators())
     for j, alpha in enumerate(table["alpha_without"]):
         others = [[label for k, label in enumerate(row) if k != j] for row in GWET]
         counts = counted(others, range(1, 6))
@@ -158,7 +160,7 @@ def test_alpha_without_an_annotator_is_that_of_the_others():
 def test_an_annotator_against_the_others_by_hand():
     """c agrees with half of a and b on the first task, with both on the second, with none on the third."""
     rows = [["x", "y", "x"], ["x", "x", "x"], ["y", "y", "x"], ["x", None, None]]
-    table = to_polars(karat.agreement(annotations(rows)).annotators())
+    table = to_polars(finegold.agreement(annotations(rows)).annotators())
     assert table["n_shared"].to_list() == [3, 3, 3]
     c = table.row(2, named=True)
     assert c["observed"] == pytest.approx(0.5)
@@ -167,7 +169,7 @@ def test_an_annotator_against_the_others_by_hand():
 
 
 def test_a_class_that_nearly_always_is_right_misleads_kappa_but_not_ac1():
-    found = karat.agreement(annotations([["no", "no"]] * 95 + [["no", "yes"]] * 3 + [["yes", "no"]] * 2))
+    found = finegold.agreement(annotations([["no", "no"]] * 95 + [["no", "yes"]] * 3 + [["yes", "no"]] * 2))
     assert found.observed == pytest.approx(0.95)
     assert found.fleiss < 0
     assert found.ac1 > 0.9
@@ -178,20 +180,20 @@ def test_repeats_do_not_count_as_agreement_with_others():
     task = [0, 0, 0, 0, 1, 1, 1, 1]
     who = ["ann", "ann", "ann", "bob"] * 2
     votes = Annotations.from_arrays(task, who, list("xxyx") + list("xxxy"), repeated="all")
-    found = karat.agreement(votes)
+    found = finegold.agreement(votes)
     assert found.observed == 0.5
     assert found.n_votes == 4
     assert found.self_agreement == pytest.approx(4 / 6)  # one pair of three, and three of three
 
 
 def test_without_repeats_nobody_agrees_with_themselves():
-    assert np.isnan(karat.agreement(annotations(GWET)).self_agreement)
+    assert np.isnan(finegold.agreement(annotations(GWET)).self_agreement)
 
 
 def test_what_cannot_be_told_is_nan():
-    found = karat.agreement(Annotations.from_arrays([1, 2], ["a", "b"], ["x", "y"]))
+    found = finegold.agreement(Annotations.from_arrays([1, 2], ["a", "b"], ["x", "y"]))
     assert np.isnan([found.alpha, found.fleiss, found.ac1, found.cohen, found.observed]).all()
-    assert np.isnan(karat.agreement(annotations([["x", "x"]] * 12)).alpha)
+    assert np.isnan(finegold.agreement(annotations([["x", "x"]] * 12)).alpha)
 
 
 @pytest.mark.parametrize(
@@ -201,9 +203,9 @@ def test_standard_errors_are_those_of_the_bootstrap(name, level):
     rng = np.random.default_rng(1)
     truth = rng.integers(3, size=150)
     rows = [[int(t) if rng.random() < 0.7 else int(rng.integers(3)) for _ in range(rng.integers(2, 6))] for t in truth]
-    found = karat.agreement(annotations(rows), level=level)
+    found = finegold.agreement(annotations(rows), level=level)
     drawn = [
-        getattr(karat.agreement(annotations([rows[i] for i in rng.integers(150, size=150)]), level=level), name)
+        getattr(finegold.agreement(annotations([rows[i] for i in rng.integers(150, size=150)]), level=level), name)
         for _ in range(200)
     ]
     assert found.errors[name] == pytest.approx(np.std(drawn), rel=0.2)
@@ -213,18 +215,18 @@ def test_standard_errors_are_those_of_the_bootstrap(name, level):
 
 def test_only_some_have_an_interval():
     with pytest.raises(InputError, match="cohen has no interval; alpha, fleiss, ac1 have"):
-        karat.agreement(annotations(GWET)).interval("cohen")
+        finegold.agreement(annotations(GWET)).interval("cohen")
 
 
 def test_repeats_in_a_file_are_seen_unless_asked_otherwise(tmp_path):
     file = write(tmp_path / "votes.csv", "task,worker,label\n1,a,x\n1,a,y\n1,a,x\n1,b,x\n")
-    assert karat.agreement(file).self_agreement == pytest.approx(1 / 3)
-    assert np.isnan(karat.agreement(file, repeated="first").self_agreement)
+    assert finegold.agreement(file).self_agreement == pytest.approx(1 / 3)
+    assert np.isnan(finegold.agreement(file, repeated="first").self_agreement)
 
 
 def test_files_and_data_frames_are_read(tmp_path):
     file = write(tmp_path / "votes.csv", "item,rater,grade\n1,a,x\n1,b,x\n2,a,x\n2,b,y\n")
-    assert karat.agreement(file, task="item", annotator="rater", label="grade").observed == 0.5
+    assert finegold.agreement(file, task="item", annotator="rater", label="grade").observed == 0.5
 
 
 CSV = "task,worker,label\n" + "".join(f"{i},{j},{v}\n" for i, r in enumerate(GWET) for j, v in enumerate(r) if v)
@@ -244,8 +246,8 @@ def test_the_command_prints_json_also_for_a_saved_model(tmp_path):
     import json
 
     file = write(tmp_path / "votes.csv", CSV)
-    assert run("aggregate", file, "--save", tmp_path / "model.karat").exit_code == 0
-    plain, saved = (json.loads(run("agreement", path, "--json").stdout) for path in (file, tmp_path / "model.karat"))
+    assert run("aggregate", file, "--save", tmp_path / "model.finegold").exit_code == 0
+    plain, saved = (json.loads(run("agreement", path, "--json").stdout) for path in (file, tmp_path / "model.finegold"))
     assert plain == saved
     assert round(plain["ac1"], 5) == 0.77544
     assert len(plain["classes"]) == 5

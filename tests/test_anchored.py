@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-import karat
-from karat.errors import InputError
-from karat.methods.anchored import coin, typical_accuracy, uniformity
+import finegold
+from finegold.errors import InputError
+from finegold.methods.anchored import coin, typical_accuracy, uniformity
 from tests.reference import anchored as reference
 
 
@@ -20,8 +20,8 @@ def draw(seed, n_tasks=40, n_annotators=9, K=4, skills=(0.2, 0.95), d=5):
 
 
 def fit(task, annotator, label, K, **more):
-    votes = karat.Annotations.from_arrays(task, annotator, label, classes=list(range(K)))
-    return karat.aggregate(votes, "anchored", **more)
+    votes = finegold.Annotations.from_arrays(task, annotator, label, classes=list(range(K)))
+    return finegold.aggregate(votes, "anchored", **more)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_typical_accuracy_of_hardly_any_votes():
 )
 def test_settings_out_of_range_are_refused(setting):
     with pytest.raises(InputError, match=next(iter(setting))):
-        karat.AnchoredVote(**setting)
+        finegold.AnchoredVote(**setting)
 
 
 def test_why_has_the_weights_that_the_model_uses():
@@ -144,9 +144,9 @@ def test_why_has_the_weights_that_the_model_uses():
 def test_new_votes_are_folded_in_close_to_a_fit_of_all():
     task, annotator, label, _ = draw(11, n_tasks=300, K=3)
     first = task < 270
-    early = karat.Annotations.from_arrays(task[first], annotator[first], label[first], classes=[0, 1, 2])
-    late = karat.Annotations.from_arrays(task[~first], annotator[~first], label[~first], classes=[0, 1, 2])
-    updated, scratch = karat.aggregate(early, "anchored").update(late), fit(task, annotator, label, 3)
+    early = finegold.Annotations.from_arrays(task[first], annotator[first], label[first], classes=[0, 1, 2])
+    late = finegold.Annotations.from_arrays(task[~first], annotator[~first], label[~first], classes=[0, 1, 2])
+    updated, scratch = finegold.aggregate(early, "anchored").update(late), fit(task, annotator, label, 3)
     assert (updated.label_codes != scratch.label_codes).mean() < 0.01
     assert np.abs(updated.posterior - scratch.posterior).max() < 0.1
 
@@ -154,5 +154,5 @@ def test_new_votes_are_folded_in_close_to_a_fit_of_all():
 @pytest.mark.parametrize(("name", "accuracy"), [("val5", 0.46), ("web", 0.8251), ("ms", 0.7957)])
 def test_accuracy_on_the_data_sets_of_the_paper(data_set, name, accuracy):
     data = data_set(name)
-    result = karat.aggregate(data.annotations, "anchored")
+    result = finegold.aggregate(data.annotations, "anchored")
     assert data.accuracy(result.posterior) == pytest.approx(accuracy, abs=2e-4)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat import Annotations, InputError, KaratWarning
+from finegold import Annotations, FinegoldWarning, InputError
 
 NAMES = st.one_of(
     st.integers(-(2**40), 2**40), st.text(min_size=1, max_size=4), st.booleans(), st.floats(0, 1), st.dates()
@@ -141,7 +141,7 @@ def test_gold_may_bring_a_class_that_nobody_voted_for():
 
 
 def test_gold_of_tasks_without_votes_is_counted_and_said():
-    with pytest.warns(KaratWarning, match="2 gold truths"):
+    with pytest.warns(FinegoldWarning, match="2 gold truths"):
         a = Annotations.from_arrays(["t"], [1], ["x"], gold={"u": "x", "v": "x", "t": "x"})
     assert a.counts.gold_unused == 2
     assert a.gold.tolist() == [0]
@@ -171,8 +171,8 @@ def test_an_unknown_policy_is_refused():
 @pytest.mark.parametrize("threads", ["1", "3"])
 def test_many_votes_on_several_threads_are_sorted_like_few(repeated, threads, monkeypatch):
     """Against a plain twin: tasks of one vote and of hundreds, repeats, unused names, missing labels."""
-    monkeypatch.setenv("KARAT_THREADS", threads)
-    monkeypatch.setattr("karat.kernels.parallel.ranges.__defaults__", (2,))
+    monkeypatch.setenv("FINEGOLD_THREADS", threads)
+    monkeypatch.setattr("finegold.kernels.parallel.ranges.__defaults__", (2,))
     rng = np.random.default_rng(7)
     task = np.where(rng.random(5000) < 0.2, 3, rng.integers(0, 900, 5000)).astype(np.int32)
     annotator, label = (rng.integers(0, n, 5000).astype(np.int32) for n in (300, 400))

@@ -1,4 +1,4 @@
-"""Two ways to call it, and what `import karat` costs."""
+"""Two ways to call it, and what `import finegold` costs."""
 
 import subprocess
 import sys
@@ -7,8 +7,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-import karat
-from karat import Annotations, InputError
+import finegold
+from finegold import Annotations, InputError
 
 VOTES = {
     "task": ["t1", "t1", "t1", "t2", "t2", "t2"],
@@ -22,11 +22,11 @@ def test_aggregate_takes_a_path_a_frame_and_annotations(tmp_path):
     pl.DataFrame(VOTES).write_csv(path)
     annotations = Annotations.from_arrays(*VOTES.values())
     for votes in (path, str(path), pl.DataFrame(VOTES), pd.DataFrame(VOTES), pl.LazyFrame(VOTES), annotations):
-        assert list(karat.aggregate(votes).label) == ["cat", "dog"]
+        assert list(finegold.aggregate(votes).label) == ["cat", "dog"]
 
 
 def test_settings_reach_the_method():
-    result = karat.aggregate(pl.DataFrame(VOTES), "ptbcc", n_prototypes=3, seed=7)
+    result = finegold.aggregate(pl.DataFrame(VOTES), "ptbcc", n_prototypes=3, seed=7)
     assert result.learned.prototypes.shape == (3, 2, 2)
     assert result.settings["seed"] == 7
 
@@ -44,22 +44,22 @@ def test_settings_reach_the_method():
 )
 def test_an_unknown_method_or_setting_is_refused_with_the_choices(arguments, words):
     with pytest.raises(InputError, match=words):
-        karat.aggregate(pl.DataFrame(VOTES), **arguments)
+        finegold.aggregate(pl.DataFrame(VOTES), **arguments)
 
 
 def test_a_finished_method_takes_no_further_settings():
     with pytest.raises(InputError, match="give seed to PTBCC"):
-        karat.aggregate(pl.DataFrame(VOTES), karat.PTBCC(), seed=3)
+        finegold.aggregate(pl.DataFrame(VOTES), finegold.PTBCC(), seed=3)
 
 
 def test_the_estimator_style_of_the_field_works_with_pandas():
     votes = pd.DataFrame(VOTES)
-    labels = karat.MajorityVote().fit_predict(votes)
+    labels = finegold.MajorityVote().fit_predict(votes)
     assert labels.to_dict() == {"t1": "cat", "t2": "dog"}
     assert labels.name == "agg_label"
     assert labels.index.name == "task"
-    model = karat.PTBCC(n_prototypes=2).fit(votes)
-    assert isinstance(model, karat.PTBCC)
+    model = finegold.PTBCC(n_prototypes=2).fit(votes)
+    assert isinstance(model, finegold.PTBCC)
     assert model.labels_.to_dict() == {"t1": "cat", "t2": "dog"}
     assert model.probas_.loc["t1", "cat"] > 0.5
     assert model.probas_.sum(axis=1).round(9).tolist() == [1.0, 1.0]
@@ -67,49 +67,49 @@ def test_the_estimator_style_of_the_field_works_with_pandas():
 
 
 def test_the_estimator_style_works_with_polars():
-    labels = karat.PTBCC().fit_predict(pl.DataFrame(VOTES))
+    labels = finegold.PTBCC().fit_predict(pl.DataFrame(VOTES))
     assert labels.rows() == [("t1", "cat"), ("t2", "dog")]
 
 
 def test_gold_can_be_given_as_a_mapping():
-    result = karat.aggregate(pl.DataFrame(VOTES), gold={"t1": "dog"})
+    result = finegold.aggregate(pl.DataFrame(VOTES), gold={"t1": "dog"})
     assert list(result.label) == ["dog", "dog"]
 
 
 @pytest.mark.parametrize("threads", [0, -1, "two"])
 def test_a_senseless_number_of_threads_is_refused(threads):
     with pytest.raises(InputError, match="number of threads"):
-        karat.aggregate(pl.DataFrame(VOTES), threads=threads)
+        finegold.aggregate(pl.DataFrame(VOTES), threads=threads)
 
 
 def test_threads_can_be_set_by_the_environment(monkeypatch):
-    from karat.engines.local import thread_count
+    from finegold.engines.local import thread_count
 
-    monkeypatch.setenv("KARAT_THREADS", "3")
+    monkeypatch.setenv("FINEGOLD_THREADS", "3")
     assert thread_count() == 3
     assert thread_count(1) == 1
-    monkeypatch.setenv("KARAT_THREADS", "many")
+    monkeypatch.setenv("FINEGOLD_THREADS", "many")
     with pytest.raises(InputError, match="'many'"):
         thread_count()
 
 
 def test_names_that_are_not_there_raise_as_python_does():
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        karat.nonsense  # noqa: B018
-    assert "PTBCC" in dir(karat)
+        finegold.nonsense  # noqa: B018
+    assert "PTBCC" in dir(finegold)
 
 
-def test_importing_karat_loads_no_heavy_library():
-    code = "import karat, sys; print(sorted({'numba', 'polars', 'numpy', 'narwhals', 'scipy'} & set(sys.modules)))"
+def test_importing_finegold_loads_no_heavy_library():
+    code = "import finegold, sys; print(sorted({'numba', 'polars', 'numpy', 'narwhals', 'scipy'} & set(sys.modules)))"
     assert _python(code) == "[]"
 
 
 def test_the_core_works_where_polars_and_narwhals_are_not_installed():
     code = (
         "import sys; sys.modules['polars'] = sys.modules['narwhals'] = sys.modules['pandas'] = None\n"
-        "from karat import Annotations\n"
-        "from karat.fitting.solve import fit\n"
-        "from karat.methods.ptbcc import PTBCC\n"
+        "from finegold import Annotations\n"
+        "from finegold.fitting.solve import fit\n"
+        "from finegold.methods.ptbcc import PTBCC\n"
         "votes = Annotations.from_arrays([1, 1, 2], ['a', 'b', 'a'], ['x', 'x', 'y'])\n"
         "print(fit(PTBCC(), votes).label.tolist())\n"
     )

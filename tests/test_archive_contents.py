@@ -9,23 +9,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import karat
-from karat import Annotations, InputError
-from karat.api.fit import fit
-from karat.checks import sample_votes
-from karat.fitting.checkpoint import Checkpoint
-from karat.kernels.dirichlet import digamma_and_gammaln
-from karat.methods.hpt import HPT
-from karat.methods.ibcc import IBCC
-from karat.methods.lookup import method_class
-from karat.methods.ptbcc import PTBCC
-from karat.methods.registry import REGISTRY
-from karat.system.validation import Field, check, check_votes
+import finegold
+from finegold import Annotations, InputError
+from finegold.api.fit import fit
+from finegold.checks import sample_votes
+from finegold.fitting.checkpoint import Checkpoint
+from finegold.kernels.dirichlet import digamma_and_gammaln
+from finegold.methods.hpt import HPT
+from finegold.methods.ibcc import IBCC
+from finegold.methods.lookup import method_class
+from finegold.methods.ptbcc import PTBCC
+from finegold.methods.registry import REGISTRY
+from finegold.system.validation import Field, check, check_votes
 from tests.cli_helpers import run
 from tests.fuzz.archives import as_npy, mutate, pack, unpack, use_model
 from tests.support.signals import interrupt_at
 
-DAMAGED = "is not a result saved by Karat, or it is damaged; make one with karat aggregate"
+DAMAGED = "is not a result saved by Finegold, or it is damaged; make one with finegold aggregate"
 CSV = "task,annotator,label\n" + "".join(f"t{t},{w},{y}\n" for t, w, y in zip(*sample_votes(n_tasks=40), strict=True))
 NEW = "task,annotator,label\n" + "".join(f"{task},{w},{w % 3}\n" for task in ("t1", "new") for w in (0, 1, 99))
 
@@ -36,7 +36,7 @@ def folder(tmp_path_factory):
     (place / "votes.csv").write_text(CSV)
     (place / "new.csv").write_text(NEW)
     for method, settings in (("ds", {}), ("ptbcc", {})):
-        karat.aggregate(place / "votes.csv", method, **settings).save(place / f"{method}.karat")
+        finegold.aggregate(place / "votes.csv", method, **settings).save(place / f"{method}.finegold")
     return place
 
 
@@ -45,10 +45,10 @@ def crafted(folder, tmp_path):
     """A model of ds with one array replaced (None: left out), or entries of the manifest."""
 
     def make(arrays=(), **entries):
-        manifest, kept = unpack((folder / "ds.karat").read_bytes())
+        manifest, kept = unpack((folder / "ds.finegold").read_bytes())
         for name, change in dict(arrays).items():
             kept[f"{name}.npy"] = change(kept[f"{name}.npy"]) if callable(change) else change
-        path = tmp_path / "crafted.karat"
+        path = tmp_path / "crafted.finegold"
         path.write_bytes(pack({**manifest, **entries}, {name: kept[name] for name in kept if kept[name] is not None}))
         return path
 
@@ -103,7 +103,7 @@ BAD_ARRAYS = {
 @pytest.mark.parametrize("arrays", BAD_ARRAYS.values(), ids=BAD_ARRAYS)
 def test_arrays_that_compiled_code_must_not_see_are_refused(crafted, arrays):
     with pytest.raises(InputError, match=DAMAGED):
-        karat.load(crafted(arrays))
+        finegold.load(crafted(arrays))
 
 
 @pytest.mark.parametrize(
@@ -131,12 +131,12 @@ def test_arrays_that_compiled_code_must_not_see_are_refused(crafted, arrays):
 )
 def test_manifests_of_wrong_types_are_refused(crafted, entries):
     with pytest.raises(InputError, match=DAMAGED):
-        karat.load(crafted(**entries))
+        finegold.load(crafted(**entries))
 
 
 @pytest.mark.parametrize("settings", [{"max_iterations": "x"}, {"quality": None}, {"seed": True}, {"tolerance": []}])
 def test_settings_of_wrong_types_are_refused_where_they_are_used(crafted, folder, settings):
-    result = karat.load(crafted(settings=settings))
+    result = finegold.load(crafted(settings=settings))
     with pytest.raises(InputError, match=f"the model has {next(iter(settings))} = .* which ds cannot use"):
         result.update(folder / "new.csv")
 
@@ -144,7 +144,7 @@ def test_settings_of_wrong_types_are_refused_where_they_are_used(crafted, folder
 @pytest.mark.parametrize("seen", [None, lambda seen: seen[1:], lambda seen: seen[:, :2], lambda seen: -seen])
 def test_what_a_method_keeps_must_fit_its_result(crafted, folder, seen):
     lists_it = {"more": []} if seen is None else {}
-    result = karat.load(crafted({"more.seen": seen}, **lists_it))
+    result = finegold.load(crafted({"more.seen": seen}, **lists_it))
     with pytest.raises(InputError, match="the model does not hold the arrays of ds"):
         result.update(folder / "new.csv")
 
@@ -158,11 +158,11 @@ def test_what_a_method_keeps_must_fit_its_result(crafted, folder, seen):
     ],
 )
 def test_prototypes_must_be_as_many_as_the_settings_say(folder, tmp_path, name, value, told):
-    manifest, arrays = unpack((folder / "ptbcc.karat").read_bytes())
+    manifest, arrays = unpack((folder / "ptbcc.finegold").read_bytes())
     manifest["settings"][name] = value
-    (tmp_path / "m.karat").write_bytes(pack(manifest, arrays))
+    (tmp_path / "m.finegold").write_bytes(pack(manifest, arrays))
     with pytest.raises(InputError, match=told):
-        karat.load(tmp_path / "m.karat").update(folder / "new.csv")
+        finegold.load(tmp_path / "m.finegold").update(folder / "new.csv")
 
 
 @pytest.mark.parametrize("name", [name for name in REGISTRY if name != "auto"])
@@ -170,25 +170,25 @@ def test_models_of_every_method_pass(name, tmp_path):
     votes = Annotations.from_arrays(*sample_votes(n_tasks=30))
     made = method_class(name)()
     result = fit(made, votes)
-    result.save(tmp_path / "m.karat")
-    again = karat.load(tmp_path / "m.karat")
+    result.save(tmp_path / "m.finegold")
+    again = finegold.load(tmp_path / "m.finegold")
     assert np.array_equal(again.posterior, result.posterior)
     assert set(made.keeps) <= set(again.learned.statistics)
 
 
 def test_what_was_done_besides_the_method_is_a_field_and_stands_among_the_settings_in_the_file(folder, tmp_path):
-    """As Karat 0.1 wrote and read it; its files do not list which settings are none."""
-    before = karat.load(folder / "ds.karat")
+    """As Finegold 0.1 wrote and read it; its files do not list which settings are none."""
+    before = finegold.load(folder / "ds.finegold")
     made = replace(before, known_annotators=1, temperature=2.0, annotator_weights=[0.5], votes_folded_in=7)
-    made.save(tmp_path / "m.karat")
-    manifest, arrays = unpack((tmp_path / "m.karat").read_bytes())
+    made.save(tmp_path / "m.finegold")
+    manifest, arrays = unpack((tmp_path / "m.finegold").read_bytes())
     assert manifest["settings"] == before.settings | {"prior": 1, "calibrated": 2.0, "weights": [0.5]}
     assert manifest["more"] == ["seen", "added"]
     assert arrays["more.added.npy"].tolist() == [7]
     for old in ({}, {"beside_settings": None}):
         manifest = {name: value for name, value in manifest.items() if name not in old}
-        (tmp_path / "m.karat").write_bytes(pack(manifest, arrays))
-        again = karat.load(tmp_path / "m.karat")
+        (tmp_path / "m.finegold").write_bytes(pack(manifest, arrays))
+        again = finegold.load(tmp_path / "m.finegold")
         assert again.settings == before.settings
         assert set(again.learned.statistics) == {"seen"}
         for name in ("known_annotators", "temperature", "annotator_weights", "votes_folded_in"):
@@ -196,35 +196,35 @@ def test_what_was_done_besides_the_method_is_a_field_and_stands_among_the_settin
 
 
 def test_a_setting_of_a_method_may_be_called_prior(folder, tmp_path):
-    made = karat.load(folder / "ds.karat")
-    replace(made, settings=made.settings | {"prior": "flat"}).save(tmp_path / "m.karat")
-    assert karat.load(tmp_path / "m.karat").settings["prior"] == "flat"
+    made = finegold.load(folder / "ds.finegold")
+    replace(made, settings=made.settings | {"prior": "flat"}).save(tmp_path / "m.finegold")
+    assert finegold.load(tmp_path / "m.finegold").settings["prior"] == "flat"
 
 
 @pytest.mark.parametrize("settings", [{"prior": "x"}, {"calibrated": -1}, {"calibrated": "x"}, {"weights": 3}])
 def test_fields_of_wrong_types_among_the_settings_are_refused(crafted, settings):
     with pytest.raises(InputError, match=DAMAGED):
-        karat.load(crafted(settings=settings, beside_settings=list(settings)))
+        finegold.load(crafted(settings=settings, beside_settings=list(settings)))
 
 
 def test_every_cut_of_a_model_is_refused(folder, tmp_path):
-    data, path = (folder / "ds.karat").read_bytes(), tmp_path / "cut.karat"
+    data, path = (folder / "ds.finegold").read_bytes(), tmp_path / "cut.finegold"
     for end in range(0, len(data), 97):
         path.write_bytes(data[:end])
         with pytest.raises(InputError, match=DAMAGED):
-            karat.load(path)
+            finegold.load(path)
     told = run("next", path)
     assert told.exit_code == 2
     assert DAMAGED in " ".join(told.stderr.split())
 
 
 def test_mutated_models_are_refused_or_read(folder, tmp_path):
-    data, path = (folder / "ds.karat").read_bytes(), tmp_path / "mutated.karat"
+    data, path = (folder / "ds.finegold").read_bytes(), tmp_path / "mutated.finegold"
     refused = 0
     for seed in range(150):
         path.write_bytes(mutate(data, seed)[1])
         try:
-            karat.load(path).labels()
+            finegold.load(path).labels()
         except InputError:
             refused += 1
     assert 75 < refused < 150
@@ -232,7 +232,15 @@ def test_mutated_models_are_refused_or_read(folder, tmp_path):
 
 @pytest.mark.parametrize("method", ["ds", "ptbcc"])
 def test_mutated_models_crash_no_process_that_uses_them(folder, method):
-    command = [sys.executable, "-m", "tests.fuzz.archives", folder / f"{method}.karat", folder / "new.csv", "0", "60"]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.fuzz.archives",
+        folder / f"{method}.finegold",
+        folder / "new.csv",
+        "0",
+        "60",
+    ]
     done = subprocess.run(
         command,
         capture_output=True,
@@ -245,38 +253,38 @@ def test_mutated_models_crash_no_process_that_uses_them(folder, method):
 
 
 def test_a_whole_model_can_be_used_in_every_way(folder, tmp_path):
-    path = tmp_path / "m.karat"
-    path.write_bytes((folder / "ds.karat").read_bytes())
+    path = tmp_path / "m.finegold"
+    path.write_bytes((folder / "ds.finegold").read_bytes())
     assert use_model(path, folder / "new.csv") == ""
 
 
 def test_a_small_file_cannot_fill_the_memory(folder, tmp_path, monkeypatch):
-    manifest, arrays = unpack((folder / "ds.karat").read_bytes())
-    path = tmp_path / "bomb.karat"
+    manifest, arrays = unpack((folder / "ds.finegold").read_bytes())
+    path = tmp_path / "bomb.finegold"
     path.write_bytes(pack(manifest, {**arrays, "posterior.npy": bytes(40 * 2**20)}, zipfile.ZIP_DEFLATED))
     assert path.stat().st_size < 100_000
     with pytest.raises(
-        InputError, match=r"bomb.karat unpacks to 41,9.* bytes, more than the 33,554,432 .*KARAT_MAX_UNP"
+        InputError, match=r"bomb.finegold unpacks to 41,9.* bytes, more than the 33,554,432 .*FINEGOLD_MAX_UNP"
     ):
-        karat.load(path)
+        finegold.load(path)
     path.write_bytes(pack(manifest, arrays, zipfile.ZIP_DEFLATED))
-    assert karat.load(path).method == "ds"
-    monkeypatch.setenv("KARAT_MAX_UNPACKED", "2e3")
+    assert finegold.load(path).method == "ds"
+    monkeypatch.setenv("FINEGOLD_MAX_UNPACKED", "2e3")
     with pytest.raises(InputError, match="more than the 2,000 that are allowed"):
-        karat.load(path)
-    monkeypatch.setenv("KARAT_MAX_UNPACKED", "many")
+        finegold.load(path)
+    monkeypatch.setenv("FINEGOLD_MAX_UNPACKED", "many")
     with pytest.raises(InputError, match="must be a number of bytes, not 'many'"):
-        karat.load(path)
+        finegold.load(path)
 
 
 def test_an_array_has_the_size_that_it_says(folder, tmp_path):
-    manifest, arrays = unpack((folder / "ds.karat").read_bytes())
+    manifest, arrays = unpack((folder / "ds.finegold").read_bytes())
     header = as_npy(arrays["gold.npy"])
     arrays["gold.npy"] = header.replace(b"(40,), }           ", b"(9000000000000,), }")
     assert arrays["gold.npy"] != header
-    (tmp_path / "m.karat").write_bytes(pack(manifest, arrays))
+    (tmp_path / "m.finegold").write_bytes(pack(manifest, arrays))
     with pytest.raises(InputError, match=DAMAGED) as found:
-        karat.load(tmp_path / "m.karat")
+        finegold.load(tmp_path / "m.finegold")
     assert "its size does not match its header" in str(found.value.__cause__)
 
 
@@ -318,7 +326,7 @@ def test_every_cut_of_a_checkpoint_is_refused(tmp_path):
     data = path.read_bytes()
     for end in range(0, len(data), 97):
         path.write_bytes(data[:end])
-        with pytest.raises(InputError, match="not a checkpoint of Karat, or it is damaged"):
+        with pytest.raises(InputError, match="not a checkpoint of Finegold, or it is damaged"):
             fit(PTBCC(), votes, checkpoint=Checkpoint(path, resume=True))
 
 
@@ -349,9 +357,11 @@ def test_indices_in_a_checkpoint_are_those_of_the_votes(tmp_path):
 
 def test_a_checkpoint_of_other_classes_is_refused_in_a_sentence(tmp_path):
     (tmp_path / "votes.csv").write_text(CSV)
-    half_done(HPT(), tmp_path / "half", karat.read(tmp_path / "votes.csv"))
+    half_done(HPT(), tmp_path / "half", finegold.read(tmp_path / "votes.csv"))
     with pytest.raises(InputError, match=r"belongs to another fit .*resume with the same votes, classes and settings"):
-        karat.aggregate(tmp_path / "votes.csv", "hpt", classes=[0, 1, 2, 3], checkpoint=tmp_path / "half", resume=True)
+        finegold.aggregate(
+            tmp_path / "votes.csv", "hpt", classes=[0, 1, 2, 3], checkpoint=tmp_path / "half", resume=True
+        )
 
 
 @pytest.mark.parametrize("x", [0.0, -1e300, -3.0, float("nan")])

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from karat.errors import InputError
+from finegold.errors import InputError
 
 BENCH = str(Path(__file__).parents[1] / "bench")
 

@@ -1,4 +1,4 @@
-"""The scripts in bench/ can be loaded: what they import from karat is there."""
+"""The scripts in bench/ can be loaded: what they import from finegold is there."""
 
 import subprocess
 import sys

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from karat import Annotations, InputError
-from karat.api.fit import fit
-from karat.checks import sample_votes
-from karat.methods.bwa import BWA
+from finegold import Annotations, InputError
+from finegold.api.fit import fit
+from finegold.checks import sample_votes
+from finegold.methods.bwa import BWA
 from tests.reference import bwa as twin
 
 

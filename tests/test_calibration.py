@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import karat
-from karat import Annotations, InputError
-from karat.insight import calibration
-from karat.results import metrics
-from karat.votes.frames import to_polars
+import finegold
+from finegold import Annotations, InputError
+from finegold.insight import calibration
+from finegold.results import metrics
+from finegold.votes.frames import to_polars
 from tests.trust_helpers import panel
 
 
@@ -18,7 +18,7 @@ def oversure(n=4000, seed=0):
     rng = np.random.default_rng(seed)
     truth = rng.integers(2, size=n)
     answer = np.where(rng.random(n) < 0.8, truth, 1 - truth)
-    result = karat.aggregate(Annotations.from_arrays(np.arange(n), np.zeros(n, int), answer), "mv")
+    result = finegold.aggregate(Annotations.from_arrays(np.arange(n), np.zeros(n, int), answer), "mv")
     posterior = np.full((n, 2), 0.02)
     posterior[np.arange(n), answer] = 0.98
     return replace(result, posterior=posterior), truth
@@ -39,7 +39,7 @@ def test_the_temperature_makes_probabilities_as_sure_as_they_are_right():
 
 def test_a_few_truths_move_the_temperature_little():
     """Twenty labels that all are right are no proof that every label is."""
-    result = karat.aggregate(Annotations.from_arrays(np.arange(20), np.zeros(20, int), np.arange(20) % 2), "mv")
+    result = finegold.aggregate(Annotations.from_arrays(np.arange(20), np.zeros(20, int), np.arange(20) % 2), "mv")
     posterior = np.where(result.posterior > 0.5, 0.9, 0.1)
     for n in (2, 20):
         found = calibration(replace(result, posterior=posterior), {task: task % 2 for task in range(n)})
@@ -59,7 +59,7 @@ def test_the_curve_holds_every_truth_once_with_an_interval():
 def test_truths_that_taught_the_method_do_not_judge_it():
     votes, truth = panel(skills=(0.6, 0.6, 0.6))
     gold = {task: int(truth[task]) for task in range(100)}
-    result = karat.aggregate(votes, gold=gold)
+    result = finegold.aggregate(votes, gold=gold)
     everything = {task: int(truth[task]) for task in range(200)}
     assert calibration(result, everything).n == 100
     with pytest.raises(InputError, match="taught the method"):
@@ -68,13 +68,13 @@ def test_truths_that_taught_the_method_do_not_judge_it():
 
 
 def test_a_truth_that_nobody_voted_for_counts_as_wrong():
-    result = karat.aggregate(Annotations.from_arrays([1, 1, 2, 2], list("abab"), list("xxxx")), "mv")
+    result = finegold.aggregate(Annotations.from_arrays([1, 1, 2, 2], list("abab"), list("xxxx")), "mv")
     assert calibration(result, {1: "x", 2: "z"}).accuracy == 0.5
 
 
 def test_calibration_is_that_of_the_metrics():
     votes, truth = panel(skills=(0.6, 0.6, 0.6))
-    result = karat.aggregate(votes)
+    result = finegold.aggregate(votes)
     found = calibration(result, truth)
     assert found.ece == metrics.calibration_error(result.posterior, truth)
     assert found.log_loss == metrics.log_loss(result.posterior, truth)

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from karat import Annotations, InputError
-from karat.api.fit import fit
-from karat.checks import LAWS, sample_votes
-from karat.engines.local import LocalEngine
-from karat.kernels.catd import draw
-from karat.methods.catd import CATD
+from finegold import Annotations, InputError
+from finegold.api.fit import fit
+from finegold.checks import LAWS, sample_votes
+from finegold.engines.local import LocalEngine
+from finegold.kernels.catd import draw
+from finegold.methods.catd import CATD
 from tests.reference import catd as twin
 
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from karat import Annotations, InputError
-from karat.api.fit import fit
-from karat.checks import sample_votes
-from karat.kernels import knowles_minka
-from karat.methods.cbcc import CBCC, community_prior
+from finegold import Annotations, InputError
+from finegold.api.fit import fit
+from finegold.checks import sample_votes
+from finegold.kernels import knowles_minka
+from finegold.methods.cbcc import CBCC, community_prior
 from tests.reference import cbcc as twin
 
 # shared/METHODS.md, 6.2: mean diag, mean off, var diag, var off, cov(diag, off), cov(off, off).

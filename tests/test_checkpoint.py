@@ -7,16 +7,16 @@ import sys
 import numpy as np
 import pytest
 
-import karat
-from karat import Annotations, InputError
-from karat.api.fit import fit
-from karat.checks import same_bits, sample_votes
-from karat.fitting.checkpoint import Checkpoint
-from karat.methods.ebcc import EBCC
-from karat.methods.hpt import HPT
-from karat.methods.lookup import method_class
-from karat.methods.ptbcc import PTBCC
-from karat.methods.registry import REGISTRY
+import finegold
+from finegold import Annotations, InputError
+from finegold.api.fit import fit
+from finegold.checks import same_bits, sample_votes
+from finegold.fitting.checkpoint import Checkpoint
+from finegold.methods.ebcc import EBCC
+from finegold.methods.hpt import HPT
+from finegold.methods.lookup import method_class
+from finegold.methods.ptbcc import PTBCC
+from finegold.methods.registry import REGISTRY
 from tests.support.signals import KILL, interrupt_at
 
 RESUMABLE = [name for name in REGISTRY if method_class(name)().n_restarts == 1]
@@ -74,7 +74,7 @@ os.execv(sys.executable, [sys.executable, "-m", "pytest", "-q", "-p", "no:cachep
 
 def test_resuming_where_there_is_nothing_starts_afresh(tmp_path):
     votes = Annotations.from_arrays(*sample_votes())
-    result = karat.aggregate(votes, checkpoint=tmp_path / "none", resume=True)
+    result = finegold.aggregate(votes, checkpoint=tmp_path / "none", resume=True)
     assert result.converged
 
 
@@ -92,7 +92,7 @@ def test_a_checkpoint_of_other_votes_or_settings_is_refused(tmp_path):
 
 
 def test_long_work_is_kept_from_time_to_time(tmp_path, monkeypatch):
-    monkeypatch.setattr("karat.fitting.checkpoint.SECONDS_BETWEEN_SAVES", 0.0)
+    monkeypatch.setattr("finegold.fitting.checkpoint.SECONDS_BETWEEN_SAVES", 0.0)
     path = tmp_path / "half"
     there = []
     fit(
@@ -140,7 +140,7 @@ def moments(votes, whole):
 @pytest.mark.parametrize("stop", [kill_at, interrupt_at], ids=["kill", "interrupt"])
 def test_work_after_a_warm_start_is_resumed_wherever_it_stopped(stop, votes, whole, tmp_path, monkeypatch):
     if stop is kill_at:
-        monkeypatch.setattr("karat.fitting.checkpoint.SECONDS_BETWEEN_SAVES", 0.0)  # else a kill loses a minute
+        monkeypatch.setattr("finegold.fitting.checkpoint.SECONDS_BETWEEN_SAVES", 0.0)  # else a kill loses a minute
     for number in moments(votes, whole):
         path = tmp_path / f"at-{number}"
         with pytest.raises((Killed, KeyboardInterrupt)):
@@ -175,10 +175,10 @@ def test_a_real_sigkill_in_the_last_sweeps(votes, whole, tmp_path):
     np.savez(tmp_path / "votes.npz", *votes.votes())
     script = f"""
 import os, numpy as np
-from karat import Annotations
-from karat.fitting.checkpoint import Checkpoint
-from karat.methods.hpt import HPT
-from karat.api.fit import fit
+from finegold import Annotations
+from finegold.fitting.checkpoint import Checkpoint
+from finegold.methods.hpt import HPT
+from finegold.api.fit import fit
 from tests.support.signals import KILL
 def watch(step):
     if step.iteration == {whole.iterations - 1}:
@@ -218,10 +218,10 @@ def test_a_warm_start_of_other_votes_or_settings_is_refused_by_the_name_of_the_w
     with pytest.raises(InputError, match=r"half belongs to another fit \(settings differs\)"):
         fit(HPT(max_iterations=7), votes, checkpoint=Checkpoint(path, resume=True))
     (tmp_path / "half.part-ptbcc").write_bytes(b"rubbish")
-    with pytest.raises(InputError, match=r"half.part-ptbcc is not a checkpoint of Karat, or it is damaged"):
+    with pytest.raises(InputError, match=r"half.part-ptbcc is not a checkpoint of Finegold, or it is damaged"):
         fit(HPT(), votes, checkpoint=Checkpoint(path, resume=True))
     path.unlink()
-    with pytest.raises(InputError, match=r"half.part-ptbcc is not a checkpoint of Karat, or it is damaged"):
+    with pytest.raises(InputError, match=r"half.part-ptbcc is not a checkpoint of Finegold, or it is damaged"):
         fit(HPT(), votes, checkpoint=Checkpoint(path, resume=True))
     (tmp_path / "half.part-ptbcc").unlink()
     assert fit(HPT(), votes, checkpoint=Checkpoint(path, resume=True)).converged

@@ -8,23 +8,23 @@ from pathlib import Path
 
 import pytest
 
-import karat
-from karat import Annotations, InputError
-from karat.api.fit import fit
-from karat.checks import sample_votes
-from karat.errors import OutputError
-from karat.fitting.checkpoint import Checkpoint
-from karat.methods.hpt import HPT
-from karat.methods.ptbcc import PTBCC
-from karat.system.locks import locked
+import finegold
+from finegold import Annotations, InputError
+from finegold.api.fit import fit
+from finegold.checks import sample_votes
+from finegold.errors import OutputError
+from finegold.fitting.checkpoint import Checkpoint
+from finegold.methods.hpt import HPT
+from finegold.methods.ptbcc import PTBCC
+from finegold.system.locks import locked
 from tests.cli_helpers import CSV, run, write
 from tests.support.signals import press_ctrl_c
 
-KARAT = [sys.executable, "-c", "from karat.cli import main; main()"]
+FINEGOLD = [sys.executable, "-c", "from finegold.cli import main; main()"]
 HOLD = """
 import sys, time
 from pathlib import Path
-from karat.system.locks import locked
+from finegold.system.locks import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)
@@ -47,16 +47,16 @@ def interrupted(method: object, votes: Annotations, path: Path) -> bytes:
 def test_a_file_that_is_no_checkpoint_is_refused_before_the_work(tmp_path: Path, content: str, how: str) -> None:
     source, mine = write(tmp_path / "votes.csv", CSV), write(tmp_path / "mine", content)
     if content == "a model":
-        karat.aggregate(source, "mv").save(mine)
+        finegold.aggregate(source, "mv").save(mine)
     before = mine.read_bytes()
     given = [source, "--method", "ptbcc", "-o", tmp_path / "out.csv", "--checkpoint", mine, *how.split()]
     done = run("aggregate", *given)
     assert done.exit_code == 2
-    assert "mine is not a checkpoint of Karat, or it is damaged; name another file" in done.stderr
+    assert "mine is not a checkpoint of Finegold, or it is damaged; name another file" in done.stderr
     assert mine.read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "votes.csv"]
     with pytest.raises(InputError, match="mine is not a checkpoint"):
-        karat.aggregate(tmp_path / "no such votes", "ptbcc", checkpoint=mine)
+        finegold.aggregate(tmp_path / "no such votes", "ptbcc", checkpoint=mine)
 
 
 def test_unfinished_work_is_given_up_only_on_request(votes: Annotations, tmp_path: Path) -> None:
@@ -95,17 +95,17 @@ def test_a_checkpoint_that_another_process_uses_is_refused(votes: Annotations, t
 
 
 def test_updates_of_one_model_at_the_same_time_keep_all_votes(tmp_path: Path) -> None:
-    model = tmp_path / "m.karat"
-    karat.aggregate(write(tmp_path / "votes.csv", CSV), "mv").save(model)
-    before = karat.load(model).annotations
+    model = tmp_path / "m.finegold"
+    finegold.aggregate(write(tmp_path / "votes.csv", CSV), "mv").save(model)
+    before = finegold.load(model).annotations
     assert before is not None
     running = []
     for number in range(4):
         rows = "".join(f"new-{number}-{i},ann,x\n" for i in range(10))
         new = write(tmp_path / f"{number}.csv", "task,worker,label\n" + rows)
-        running.append(subprocess.Popen([*KARAT, "update", model, new, "-o", model], stderr=subprocess.DEVNULL))
+        running.append(subprocess.Popen([*FINEGOLD, "update", model, new, "-o", model], stderr=subprocess.DEVNULL))
     assert [process.wait() for process in running] == [0, 0, 0, 0]
-    after = karat.load(model).annotations
+    after = finegold.load(model).annotations
     assert after is not None
     assert after.n_votes == before.n_votes + 40
     assert [path for path in tmp_path.iterdir() if path.name.startswith(".")] == []
@@ -133,5 +133,5 @@ def test_a_disk_without_locks_is_used_without_them(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr("fcntl.flock", refuse)
     with locked(tmp_path / "model"):
-        karat.aggregate(write(tmp_path / "votes.csv", CSV), "mv").save(tmp_path / "m.karat")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.karat", "votes.csv"]
+        finegold.aggregate(write(tmp_path / "votes.csv", CSV), "mv").save(tmp_path / "m.finegold")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.finegold", "votes.csv"]

@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-import karat
-from karat.cli.app import app
-from karat.methods.lookup import method_class
-from karat.methods.registry import REGISTRY
+import finegold
+from finegold.cli.app import app
+from finegold.methods.lookup import method_class
+from finegold.methods.registry import REGISTRY
 from tests.cli_helpers import run
 
 COMMANDS = [[command.name or command.callback.__name__] for command in app.registered_commands]
@@ -17,8 +17,8 @@ COMMANDS += [["datasets", name] for name in ("list", "info", "fetch", "verify")]
 HEAVY = {"numba", "polars", "narwhals", "numpy", "scipy", "pandas"}
 SHOW_HELP = """
 import sys
-import karat
-from karat.cli.app import app
+import finegold
+from finegold.cli.app import app
 try:
     app(["--help"])
 except SystemExit as end:
@@ -27,14 +27,14 @@ print(*sorted(name for name in sys.modules if "." not in name), file=sys.stderr)
 """
 
 
-def test_import_karat_and_help_load_nothing_heavy() -> None:
+def test_import_finegold_and_help_load_nothing_heavy() -> None:
     ended = subprocess.run([sys.executable, "-c", SHOW_HELP], capture_output=True, text=True, check=True)
     assert "aggregate" in ended.stdout
     assert HEAVY.isdisjoint(ended.stderr.split())
 
 
 def test_the_version_is_shown() -> None:
-    assert run("--version").stdout == f"karat {karat.__version__}\n"
+    assert run("--version").stdout == f"finegold {finegold.__version__}\n"
 
 
 def test_help_names_every_command_in_groups() -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import karat
-from karat.methods.registry import DEFAULT_METHOD
-from karat.votes.frames import to_list
+import finegold
+from finegold.methods.registry import DEFAULT_METHOD
+from finegold.votes.frames import to_list
 from tests.cli_helpers import CSV, run, write
 
 WIDE = "task,ann,bob,eve\nt1,x,x,y\nt2,y,,y\n"
@@ -46,16 +46,16 @@ def test_the_extension_decides_the_format(votes: Path, tmp_path: Path, name: str
 
 
 def test_probabilities_annotators_and_model_are_written_on_request(votes: Path, tmp_path: Path) -> None:
-    labels, annotators, model = (tmp_path / name for name in ("labels.csv", "annotators.jsonl", "model.karat"))
+    labels, annotators, model = (tmp_path / name for name in ("labels.csv", "annotators.jsonl", "model.finegold"))
     result = run("aggregate", votes, "-o", labels, "--probabilities", "--annotators", annotators, "--save", model)
     assert result.exit_code == 0
     table = pl.read_csv(labels)
     assert table.columns[6:] == ["x", "y", "z"]
     assert table.select(pl.sum_horizontal("x", "y", "z")).to_series().to_list() == pytest.approx([1] * 4)
     assert pl.read_ndjson(annotators)["worker"].to_list() == ["ann", "bob", "eve"]
-    assert to_list(karat.load(model).label) == table["label"].to_list()
+    assert to_list(finegold.load(model).label) == table["label"].to_list()
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
-        ["votes.csv", "labels.csv", "annotators.jsonl", "model.karat"]
+        ["votes.csv", "labels.csv", "annotators.jsonl", "model.finegold"]
     )
 
 
@@ -161,8 +161,8 @@ def test_a_fit_that_did_not_converge_is_a_warning(votes: Path) -> None:
 
 def test_labels_against_the_majority_are_counted_without_regard_to_ties(votes: Path, tmp_path: Path) -> None:
     assert json.loads(run("aggregate", votes, "--method", "mv", "--json").stdout)["differs_from_majority"] == 0
-    found = json.loads(run("aggregate", karat_sample(), "--json").stdout)
-    majority = pl.read_csv(io.StringIO(run("aggregate", karat_sample(), "--method", "mv").stdout))
+    found = json.loads(run("aggregate", finegold_sample(), "--json").stdout)
+    majority = pl.read_csv(io.StringIO(run("aggregate", finegold_sample(), "--method", "mv").stdout))
     labels = pl.DataFrame(found["labels"])
     untied = majority.filter(~pl.col("tied")).join(labels, on="task", suffix="_other")
     plain = untied.filter(pl.col("label") != pl.col("label_other")).height
@@ -170,15 +170,15 @@ def test_labels_against_the_majority_are_counted_without_regard_to_ties(votes: P
     assert found["differs_from_majority"] < labels.height / 4
 
 
-def karat_sample() -> Path:
-    from karat.votes.sample import VOTES
+def finegold_sample() -> Path:
+    from finegold.votes.sample import VOTES
 
     return VOTES
 
 
 def test_reading_progress_says_rows_rate_and_time_left() -> None:
-    from karat.cli.messages import reading_line
-    from karat.io.readers import Progress
+    from finegold.cli.messages import reading_line
+    from finegold.io.readers import Progress
 
     assert reading_line(Progress(3_000_000, 12_000_000, 2.0)) == (
         "reading: 3,000,000 of about 12,000,000 rows, 1.5 million per second, 6 s left"

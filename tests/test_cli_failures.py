@@ -13,12 +13,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import karat.fitting.solve
-from karat.cli import main
-from karat.io.writers import write_frame
+import finegold.fitting.solve
+from finegold.cli import main
+from finegold.io.writers import write_frame
 from tests.cli_helpers import CSV, run, write
 
-KARAT = [sys.executable, "-c", "from karat.cli import main; main()"]
+FINEGOLD = [sys.executable, "-c", "from finegold.cli import main; main()"]
 GOLD = "task,truth\nt1,owl\n"
 BINARY = bytes(range(256)) * 20
 CUT_SHORT = gzip.compress((CSV * 200).encode(), mtime=0)[:-30]
@@ -81,7 +81,7 @@ def assert_one_message(stderr: str) -> str:
     assert stderr.count("error: ") == 1
     assert "Traceback" not in stderr
     lines = stderr.strip().splitlines()
-    assert len(lines) == 1 or (len(lines) == 2 and lines[1].startswith("try: karat "))
+    assert len(lines) == 1 or (len(lines) == 2 and lines[1].startswith("try: finegold "))
     return stderr
 
 
@@ -89,7 +89,7 @@ def assert_one_message(stderr: str) -> str:
 def test_bad_input_is_one_message_and_touches_nothing(what: str, tmp_path: Path) -> None:
     prepare, arguments, words = FAILURES[what]
     prepare(tmp_path)
-    outputs = [tmp_path / name for name in ("labels.csv", "annotators.csv", "model.karat")]
+    outputs = [tmp_path / name for name in ("labels.csv", "annotators.csv", "model.finegold")]
     for path in outputs:
         write(path, "old")
     before = contents(tmp_path)
@@ -112,7 +112,7 @@ def test_an_output_that_cannot_be_written_is_found_before_the_work(
 ) -> None:
     votes = write(tmp_path / "votes.csv", CSV)
     (tmp_path / "folder.csv").mkdir()
-    monkeypatch.setattr("karat.io.readers.read", lambda *_, **__: pytest.fail("the work began"))
+    monkeypatch.setattr("finegold.io.readers.read", lambda *_, **__: pytest.fail("the work began"))
     before = contents(tmp_path)
     result = run("aggregate", votes, option, tmp_path / place)
     assert result.exit_code == 2
@@ -158,7 +158,7 @@ def test_if_the_last_file_cannot_be_written_the_first_is_not_touched(
             raise OSError(28, "No space left on device")
         write_frame(frame, path)
 
-    monkeypatch.setattr("karat.io.writers.write_frame", fill_up)
+    monkeypatch.setattr("finegold.io.writers.write_frame", fill_up)
     before = contents(tmp_path)
     result = run("aggregate", votes, "-o", labels, "--annotators", annotators)
     assert result.exit_code == 2
@@ -170,12 +170,12 @@ def test_an_error_while_staging_names_the_file_that_the_user_knows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     votes = write(tmp_path / "votes.csv", CSV)
-    from karat.errors import OutputError
+    from finegold.errors import OutputError
 
     def refuse(result: object, path: Path, **options: bool) -> None:
         raise OutputError(f"{path} cannot be written as CSV: too odd")
 
-    monkeypatch.setattr("karat.io.writers.write_labels", refuse)
+    monkeypatch.setattr("finegold.io.writers.write_labels", refuse)
     message = assert_one_message(run("aggregate", votes, "-o", tmp_path / "labels.csv").stderr)
     assert f"{tmp_path / 'labels.csv'} cannot be written as CSV" in message
     assert ".part" not in message
@@ -186,7 +186,7 @@ def test_standard_output_on_a_full_disk_is_one_message(tmp_path: Path) -> None:
         pytest.skip("this system has no /dev/full")
     votes = write(tmp_path / "votes.csv", CSV)
     with Path("/dev/full").open("wb") as full:
-        ended = subprocess.run([*KARAT, "aggregate", votes], stdout=full, stderr=subprocess.PIPE, text=True)
+        ended = subprocess.run([*FINEGOLD, "aggregate", votes], stdout=full, stderr=subprocess.PIPE, text=True)
     assert ended.returncode == 2
     assert "the disk is full" in assert_one_message(ended.stderr)
 
@@ -196,7 +196,7 @@ def test_a_reader_that_has_had_enough_is_no_error(tmp_path: Path) -> None:
     votes = write(tmp_path / "votes.csv", "task,worker,label\n" + rows)
     unbuffered = os.environ | {"PYTHONUNBUFFERED": "1"}  # then a write may end early without an error
     with subprocess.Popen(
-        [*KARAT, "aggregate", votes], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=unbuffered
+        [*FINEGOLD, "aggregate", votes], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=unbuffered
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -209,7 +209,7 @@ def test_a_reader_that_has_had_enough_is_no_error(tmp_path: Path) -> None:
 
 def test_tables_for_a_reader_that_has_gone_are_no_error(tmp_path: Path) -> None:
     votes = write(tmp_path / "votes.csv", CSV)
-    with subprocess.Popen([*KARAT, "agreement", votes], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen([*FINEGOLD, "agreement", votes], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.close()
         assert process.wait() == 0
@@ -220,7 +220,7 @@ def test_an_interrupt_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
         raise KeyboardInterrupt
 
     votes = write(tmp_path / "votes.csv", CSV)
-    monkeypatch.setattr(karat.fitting.solve, "fit", interrupted)
+    monkeypatch.setattr(finegold.fitting.solve, "fit", interrupted)
     result = run("aggregate", votes, "-o", tmp_path / "out.csv")
     assert result.exit_code == 130
     assert "interrupted; nothing was written" in assert_one_message(result.stderr)
@@ -239,10 +239,10 @@ def test_an_interrupt_with_a_checkpoint_says_how_to_go_on(
     write(tmp_path / "votes.csv", CSV)
     given = ["aggregate", "votes.csv", "--method", "ptbcc", "-o", "out.csv", "--checkpoint", "half"]
     with monkeypatch.context() as patched:
-        patched.setattr("karat.methods.ptbcc.PTBCC.converged", press)
+        patched.setattr("finegold.methods.ptbcc.PTBCC.converged", press)
         result = run(*given, *how.split())
     assert result.exit_code == 130
-    again = "karat aggregate votes.csv --method ptbcc -o out.csv --checkpoint half --resume"
+    again = "finegold aggregate votes.csv --method ptbcc -o out.csv --checkpoint half --resume"
     said = f"interrupted; half holds the work so far; to continue, {words}: {again}"
     assert assert_one_message(result.stderr) == f"error: {said}\n"
     assert run(*given, "--resume").exit_code == 0
@@ -256,8 +256,8 @@ def test_a_mistake_of_ours_is_exit_code_one_and_asks_for_a_report(
         raise error("by zero")
 
     votes = write(tmp_path / "votes.csv", CSV)
-    monkeypatch.setattr(karat.fitting.solve, "fit", wrong)
-    monkeypatch.setattr(sys, "argv", ["karat", "aggregate", str(votes)])
+    monkeypatch.setattr(finegold.fitting.solve, "fit", wrong)
+    monkeypatch.setattr(sys, "argv", ["finegold", "aggregate", str(votes)])
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 1
@@ -265,7 +265,7 @@ def test_a_mistake_of_ours_is_exit_code_one_and_asks_for_a_report(
 
 
 def test_a_traceback_is_shown_on_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KARAT_DEBUG", "1")
+    monkeypatch.setenv("FINEGOLD_DEBUG", "1")
     result = run("aggregate", tmp_path / "nothing.csv")
     assert result.exit_code == 2
     assert "Traceback" in result.stderr
@@ -292,7 +292,7 @@ def test_a_checkpoint_of_another_fit_is_kept_and_the_message_names_the_option(
     write(tmp_path / "votes.csv", CSV)
     given = ["aggregate", "votes.csv", "-o", "out.csv", "--checkpoint", "half", "--method"]
     with monkeypatch.context() as patched:
-        patched.setattr("karat.methods.ptbcc.PTBCC.converged", press)
+        patched.setattr("finegold.methods.ptbcc.PTBCC.converged", press)
         assert run(*given, "ptbcc").exit_code == 130
     before = (tmp_path / "half").read_bytes()
     for further in ([], ["--resume"]):

@@ -1,12 +1,12 @@
-"""karat update, and --prior."""
+"""finegold update, and --prior."""
 
 import csv
 import json
 import sqlite3
 from contextlib import closing
 
-import karat
-from karat.methods.registry import DEFAULT_METHOD
+import finegold
+from finegold.methods.registry import DEFAULT_METHOD
 from tests.cli_helpers import CSV, run, write
 from tests.exports_made import annotation, choices
 
@@ -28,7 +28,7 @@ def test_new_votes_go_into_the_very_model(tmp_path):
     assert "folded in 3 votes" in done.stderr
     labels = {row["task"]: row["label"] for row in csv.DictReader((tmp_path / "labels.csv").read_text().splitlines())}
     assert labels["t5"] == "y"
-    assert karat.load(saved).annotations.n_annotators == 4
+    assert finegold.load(saved).annotations.n_annotators == 4
 
 
 def test_a_refit_gives_the_labels_of_all_votes_at_once(tmp_path):
@@ -45,7 +45,7 @@ def test_what_goes_wrong_is_said_and_leaves_the_model(tmp_path):
     for arguments, words in (
         ((saved, new), "does not know the label 'new', only x, y, z; add --refit"),
         ((saved, new, "--prior", saved), "--prior works only with a full fit; add --refit"),
-        ((new, new), "not a result saved by Karat"),
+        ((new, new), "not a result saved by Finegold"),
         ((saved,), "nothing to update"),
     ):
         done = run("update", *arguments, "-o", saved)
@@ -59,7 +59,7 @@ def test_gold_alone_is_enough(tmp_path):
     done = run("update", saved, "--gold", gold, "-o", saved)
     assert done.exit_code == 0, done.stderr
     assert "since the last fit" not in done.stderr
-    assert karat.load(saved).label[0] == "y"
+    assert finegold.load(saved).label[0] == "y"
 
 
 def test_an_earlier_run_is_a_prior(tmp_path):
@@ -78,18 +78,18 @@ def test_new_votes_from_a_database(tmp_path):
     saved, new = model(tmp_path), write(tmp_path / "new.csv", NEW)
     query = ["--query", "SELECT * FROM votes WHERE task <> :none", "--param", "none=x"]
     for source in ([new], [f"sqlite:///{place}", *query]):
-        done = run("update", saved, *source, "-o", tmp_path / "b.karat", "--labels", tmp_path / f"{len(source)}.csv")
+        done = run("update", saved, *source, "-o", tmp_path / "b.finegold", "--labels", tmp_path / f"{len(source)}.csv")
         assert done.exit_code == 0, done.stderr
     assert (tmp_path / "1.csv").read_text() == (tmp_path / "5.csv").read_text()
 
 
 def test_gold_marks_of_an_export(tmp_path):
-    saved, marked = tmp_path / "a.karat", annotation(3, choices("q", "a"), ground_truth=True)
+    saved, marked = tmp_path / "a.finegold", annotation(3, choices("q", "a"), ground_truth=True)
     votes = [{"id": 1, "data": {}, "annotations": [marked, *(annotation(who, choices("q", "b")) for who in (4, 5))]}]
     export = write(tmp_path / "export.json", json.dumps(votes))
     assert run("aggregate", export, "--save", saved).exit_code == 0
-    assert karat.load(saved).label[0] == "b"
+    assert finegold.load(saved).label[0] == "b"
     done = run("update", saved, export, "-o", saved, "--gold-from-export")
     assert done.exit_code == 0, done.stderr
-    assert karat.load(saved).label[0] == "a"
+    assert finegold.load(saved).label[0] == "a"
     assert "needs FILE" in run("update", saved, "-o", saved, "--gold-from-export").stderr

@@ -9,14 +9,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-import karat
-from karat import Annotations
-from karat.api.fit import fit
-from karat.checks import sample_votes
-from karat.insight.comparison import compare
-from karat.methods.lookup import method_class
-from karat.methods.registry import REGISTRY
-from karat.votes.sample import VOTES as SAMPLE
+import finegold
+from finegold import Annotations
+from finegold.api.fit import fit
+from finegold.checks import sample_votes
+from finegold.insight.comparison import compare
+from finegold.methods.lookup import method_class
+from finegold.methods.registry import REGISTRY
+from finegold.votes.sample import VOTES as SAMPLE
 from tests.cli_helpers import CSV, run, write
 
 QUICK = ["mv", "ds", "ptbcc"]
@@ -47,7 +47,7 @@ def test_compare_aggregate_and_trust_count_the_same_flips():
     rows = json.loads(run("compare", SAMPLE, "--methods", ",".join(methods), "--json").stdout)["methods"]
     for row in rows:
         one = json.loads(run("aggregate", SAMPLE, "--method", row["method"], "--json").stdout)
-        assert row["flips"] == one["differs_from_majority"] == karat.aggregate(SAMPLE, row["method"]).trust().n_flips
+        assert row["flips"] == one["differs_from_majority"] == finegold.aggregate(SAMPLE, row["method"]).trust().n_flips
     assert [row["flips"] for row in rows] == [17, 22, 21]
 
 

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from karat.kernels import compiling
-from karat.kernels.compiling import COMPILING, Watch
+from finegold.kernels import compiling
+from finegold.kernels.compiling import COMPILING, Watch
 
 SCRIPT = """
-import karat
-from karat.kernels import compiling
+import finegold
+from finegold.kernels import compiling
 compiling.SECONDS_BEFORE_LOG = 0.01
-votes = karat.Annotations.from_arrays([1, 1, 2, 2], list("abab"), list("xyxx"))
-karat.aggregate(votes, "mv")
-karat.aggregate(votes, "ds")
+votes = finegold.Annotations.from_arrays([1, 1, 2, 2], list("abab"), list("xyxx"))
+finegold.aggregate(votes, "mv")
+finegold.aggregate(votes, "ds")
 """
 
 
@@ -30,7 +30,7 @@ def test_a_script_is_told_once_when_it_compiles_and_not_again(tmp_path: Path) ->
         subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True)
         for _ in range(2)
     )
-    assert first.stderr == f"karat: {COMPILING}\n"
+    assert first.stderr == f"finegold: {COMPILING}\n"
     assert second.stderr == ""
 
 
@@ -46,7 +46,7 @@ def compile_for(watch: Watch, seconds: float) -> None:
 def log(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> pytest.LogCaptureFixture:
     """The log of a Watch that waits a shorter time."""
     monkeypatch.setattr(compiling, "SECONDS_BEFORE_LOG", 0.3)
-    caplog.set_level(logging.WARNING, "karat")
+    caplog.set_level(logging.WARNING, "finegold")
     return caplog
 
 
@@ -56,7 +56,7 @@ def test_many_short_compilations_count_together(log: pytest.LogCaptureFixture) -
     assert log.messages == []
     for _ in range(6):
         compile_for(watch, 0.1)
-    assert log.messages == [f"karat: {COMPILING}"]
+    assert log.messages == [f"finegold: {COMPILING}"]
 
 
 def test_the_log_says_so_also_if_the_time_is_over_when_a_compilation_begins(log: pytest.LogCaptureFixture) -> None:
@@ -64,14 +64,14 @@ def test_the_log_says_so_also_if_the_time_is_over_when_a_compilation_begins(log:
     watch.spent = 0.4
     for _ in range(2):
         compile_for(watch, 0.2)
-    assert log.messages == [f"karat: {COMPILING}"]
+    assert log.messages == [f"finegold: {COMPILING}"]
 
 
 def test_the_log_is_silent_where_a_display_is_open(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compiling, "SECONDS_BEFORE_LOG", 0.01)
-    caplog.set_level(logging.WARNING, "karat")
+    caplog.set_level(logging.WARNING, "finegold")
     shown: list[str] = []
     with compiling.compiling(shown.append):
         compile_for(Watch(), 0.1)

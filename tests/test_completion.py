@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-import karat
-from karat.cli.app import app
-from karat.report.kinds import KINDS
+import finegold
+from finegold.cli.app import app
+from finegold.report.kinds import KINDS
 from tests.cli_helpers import run
 from tests.support.shell import completions
 
@@ -17,8 +17,8 @@ from tests.support.shell import completions
         ("aggregate votes.csv --method an", {"anchored"}),
         ("aggregate votes.csv --method p", {"ptbcc"}),
         ("evaluate votes.csv --methods mv,d", {"mv,ds"}),
-        ("plot model.karat confu", {kind for kind in KINDS if kind.startswith("confu")}),
-        ("plot model.karat ", set(KINDS)),
+        ("plot model.finegold confu", {kind for kind in KINDS if kind.startswith("confu")}),
+        ("plot model.finegold ", set(KINDS)),
     ],
 )
 def test_methods_and_charts_are_completed(words: str, found: set[str]) -> None:
@@ -27,8 +27,8 @@ def test_methods_and_charts_are_completed(words: str, found: set[str]) -> None:
 
 @pytest.mark.parametrize(("given", "meant"), [("ptbc", "ptbcc"), ("dawid-skene", ""), ("anchor", "anchored")])
 def test_a_misspelt_method_is_answered_with_the_nearest(given: str, meant: str) -> None:
-    with pytest.raises(karat.InputError) as failure:
-        karat.aggregate({"task": [1], "worker": ["a"], "label": ["x"]}, method=given)
+    with pytest.raises(finegold.InputError) as failure:
+        finegold.aggregate({"task": [1], "worker": ["a"], "label": ["x"]}, method=given)
     assert ("did you mean" in str(failure.value)) == bool(meant)
     assert meant in str(failure.value)
 

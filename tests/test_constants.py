@@ -32,17 +32,17 @@ import numpy as np
 import pytest
 from scipy.special import betaincinv, ndtri
 
-import karat
-from karat import Annotations
-from karat.fitting.checkpoint import Checkpoint
-from karat.fitting.updating import _has_converged
-from karat.insight import contested, correlated_pairs, correlation, overview
-from karat.insight.next_votes import _may_be_independent
-from karat.insight.pairs import annotator_pairs
-from karat.methods.ds import DS
-from karat.report.views.quality import _expected
-from karat.results.accuracy import accuracies
-from karat.results.learned import Step
+import finegold
+from finegold import Annotations
+from finegold.fitting.checkpoint import Checkpoint
+from finegold.fitting.updating import _has_converged
+from finegold.insight import contested, correlated_pairs, correlation, overview
+from finegold.insight.next_votes import _may_be_independent
+from finegold.insight.pairs import annotator_pairs
+from finegold.methods.ds import DS
+from finegold.report.views.quality import _expected
+from finegold.results.accuracy import accuracies
+from finegold.results.learned import Step
 from tests.support.vote_pairs import pairs_of
 
 
@@ -117,11 +117,11 @@ def test_an_update_sweeps_until_little_moves_five_times_at_most() -> None:
 
 
 def test_intervals_are_worked_out_anew_for_whoever_cast_half_as_many_votes_again() -> None:
-    votes = karat.simulate(60, 4, 3, votes_per_task=4, seed=1).annotations
+    votes = finegold.simulate(60, 4, 3, votes_per_task=4, seed=1).annotations
     task, who, label = votes.votes()
     old = (task < 30) & ((who != 3) | (task < 10))  # annotator 3 casts four times as many votes in the end
     new = (task >= 30) & ((who != 1) | (task < 40))  # annotator 1 a third more
-    before = karat.aggregate(Annotations.from_arrays(task[old], who[old], label[old]), "ptbcc")
+    before = finegold.aggregate(Annotations.from_arrays(task[old], who[old], label[old]), "ptbcc")
     after = before.update(Annotations.from_arrays(task[new], who[new], label[new]))
     total = after.votes_per_annotator + 2
     exact = betaincinv(after.accuracy * total, (1 - after.accuracy) * total, 0.025)
@@ -152,7 +152,7 @@ def test_who_says_something_but_a_tenth_of_what_is_usual_is_dropped(skill: float
     right = np.column_stack([rng.random((1500, 6)) < 0.95, rng.random(1500) < skill])
     task, who = np.indices(right.shape).reshape(2, -1)
     votes = Annotations.from_arrays(task, who, np.where(right, truth[:, None], 1 - truth[:, None]).ravel())
-    result = karat.aggregate(votes, "ds")
+    result = finegold.aggregate(votes, "ds")
     (advice,) = [one for one in result.next().advice if one.annotator == 6]
     assert advice.action == action
 
@@ -162,7 +162,7 @@ def test_nobody_is_judged_by_fewer_than_ten_votes(n: int, judged: bool) -> None:
     task, who = np.indices((60, 6)).reshape(2, -1)
     label = np.where(who == 5, 1 - task % 2, task % 2)
     kept = (who != 5) | (task < n)
-    advice = karat.aggregate(Annotations.from_arrays(task[kept], who[kept], label[kept]), "ds").next().advice
+    advice = finegold.aggregate(Annotations.from_arrays(task[kept], who[kept], label[kept]), "ds").next().advice
     assert (5 in [one.annotator for one in advice]) == judged
 
 
@@ -178,6 +178,6 @@ def test_agreement_is_called_low_below_0_2_and_votes_few_below_three_a_task() ->
 def test_a_label_is_contested_if_it_leads_by_less_than_a_fifth() -> None:
     shares = {"a": 59, "b": 61}  # of a hundred votes: the lead is 0.18 and 0.22
     rows = [(task, who, "x" if who < n else "y") for task, n in shares.items() for who in range(100)]
-    result = karat.aggregate(Annotations.from_arrays(*zip(*rows, strict=True)), "mv")
+    result = finegold.aggregate(Annotations.from_arrays(*zip(*rows, strict=True)), "mv")
     assert [row[0] for row in result.contested().rows()] == ["a"]
     assert [row[0] for row in contested(result).rows()] == ["a"]

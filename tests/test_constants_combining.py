@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from scipy.optimize import approx_fprime
 from scipy.special import expit, logit, softmax
 
-import karat
-from karat.fitting import combining, multi_label
-from karat.results.multi import Answers
+import finegold
+from finegold.fitting import combining, multi_label
+from finegold.results.multi import Answers
 from tests.support.sets import simulated_sets
 
 Floats = NDArray[np.float64]
@@ -33,7 +33,7 @@ def test_the_mean_of_a_model_has_ten_further_tasks_and_no_probability_is_below_a
     assert (combining._centred(p)[2] == 0).all()
 
 
-def small_votes() -> tuple[karat.Annotations, Floats]:
+def small_votes() -> tuple[finegold.Annotations, Floats]:
     """Return votes and a posterior. The first annotator is always right."""
     rng = np.random.default_rng(3)
     truth = rng.integers(0, 3, 12)
@@ -42,7 +42,7 @@ def small_votes() -> tuple[karat.Annotations, Floats]:
     posterior = np.eye(3)[truth] * 0.8 + rng.dirichlet(np.ones(3), 12) * 0.2
     posterior[:6] = np.eye(3)[truth[:6]]
     kept = [row for row in rows if row[1] or row[0] < 6]
-    return karat.Annotations.from_arrays(*zip(*kept, strict=True), classes=[0, 1, 2]), posterior
+    return finegold.Annotations.from_arrays(*zip(*kept, strict=True), classes=[0, 1, 2]), posterior
 
 
 def correlation_of(cast: list[tuple[int, int, int]], posterior: Floats) -> float:
@@ -150,7 +150,7 @@ def test_shares_of_choices_have_a_prior_of_twenty_answers() -> None:
 
 
 def test_the_prevalence_of_an_option_has_a_prior_of_two_tasks() -> None:
-    answers = Answers(karat.read(simulated_sets(2, n_tasks=30).table(), multi=True))
+    answers = Answers(finegold.read(simulated_sets(2, n_tasks=30).table(), multi=True))
     total = np.concatenate([answers.shares(block) for block in answers.blocks()]).sum(axis=0)
     expected = (total + 2 * total.mean() / 30) / 32
     assert multi_label._learned(answers, answers.shares).prevalence == pytest.approx(expected)
@@ -165,12 +165,12 @@ def test_a_fit_of_sets_ends_when_nothing_moves_by_a_ten_thousandth_or_after_300_
     values = iter(changes)
     monkeypatch.setattr(multi_label, "_change", lambda before, now: next(values))
     votes: dict[str, list[Any]] = {"task": [1, 1, 2, 2], "worker": list("abab"), "label": ["x;y", "x", "y", "y"]}
-    result = karat.aggregate(votes, multi=True)
+    result = finegold.aggregate(votes, multi=True)
     assert (result.iterations, result.converged) == (iterations, converged)
 
 
 def test_the_quality_for_an_option_has_twenty_answers_of_the_annotator_overall() -> None:
-    result = karat.aggregate(simulated_sets(4, n_tasks=40).table(), multi=True)
+    result = finegold.aggregate(simulated_sets(4, n_tasks=40).table(), multi=True)
     right, chosen, asked = result.quality
     n_answers = result.answers.per_annotator[:, None]
     wrong = n_answers - asked

@@ -11,15 +11,15 @@ import pytest
 from scipy.special import betaincinv
 from scipy.stats import beta
 
-import karat
-from karat import Annotations
-from karat.fitting.checkpoint import Checkpoint
-from karat.fitting.squarem import Squarem
-from karat.methods.anchored import small_data_caution, typical_accuracy
-from karat.results import metrics
-from karat.results.accuracy import spread
-from karat.results.predictions import evidence
-from karat.votes import simulation
+import finegold
+from finegold import Annotations
+from finegold.fitting.checkpoint import Checkpoint
+from finegold.fitting.squarem import Squarem
+from finegold.methods.anchored import small_data_caution, typical_accuracy
+from finegold.results import metrics
+from finegold.results.accuracy import spread
+from finegold.results.predictions import evidence
+from finegold.votes import simulation
 
 
 def test_the_spread_of_an_accuracy_is_that_of_its_beta_distribution() -> None:
@@ -32,7 +32,7 @@ def test_intervals_of_fewer_than_five_votes_are_always_worked_out_anew() -> None
     who = np.repeat([0, 1, 2, 3], [4, 6, 12, 12])
     task = np.concatenate([np.arange(n) for n in (4, 6, 12, 12)])
     label = np.where((task == 2) & (who < 3), 1 - task % 2, task % 2)
-    before = karat.aggregate(Annotations.from_arrays(task, who, label), "ptbcc")
+    before = finegold.aggregate(Annotations.from_arrays(task, who, label), "ptbcc")
     after = before.update(Annotations.from_arrays([12, 12], [0, 1], [0, 0]))
     total = after.votes_per_annotator + 2
     exact = betaincinv(after.accuracy * total, (1 - after.accuracy) * total, 0.025)

@@ -1,4 +1,4 @@
-"""Constants of `karat.insight` and of the report; the table is in test_constants."""
+"""Constants of `finegold.insight` and of the report; the table is in test_constants."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom
 
-import karat
-from karat import Annotations
-from karat.insight import correlated_pairs, correlation, next_votes, overview, reliability
-from karat.insight.correlation import Family
-from karat.insight.expected import widened
-from karat.insight.spam import spam
-from karat.report.views.quality import _bands
+import finegold
+from finegold import Annotations
+from finegold.insight import correlated_pairs, correlation, next_votes, overview, reliability
+from finegold.insight.correlation import Family
+from finegold.insight.expected import widened
+from finegold.insight.spam import spam
+from finegold.report.views.quality import _bands
 from tests.support.vote_pairs import pairs_of
 
 
-def of_one(votes: list[int]) -> karat.Result:
+def of_one(votes: list[int]) -> finegold.Result:
     """Five annotators who are always right on a hundred tasks of two classes, and a sixth with the given votes."""
     task, who = np.indices((100, 5)).reshape(2, -1)
     task, who, label = np.append(task, np.arange(len(votes))), np.append(who, [5] * len(votes)), task % 2
-    return karat.aggregate(Annotations.from_arrays(task, who, np.append(label, votes)), "mv")
+    return finegold.aggregate(Annotations.from_arrays(task, who, np.append(label, votes)), "mv")
 
 
 def test_spam_is_named_at_odds_of_twenty_to_one() -> None:
@@ -60,7 +60,7 @@ def test_nobody_is_called_a_spammer_for_votes_that_nobody_else_cast() -> None:
     task, who = np.indices((50, 3)).reshape(2, -1)
     alone = np.arange(50, 100)
     votes = Annotations.from_arrays(np.append(task, alone), np.append(who, [3] * 50), np.append(task % 2, alone * 0))
-    assert spam(karat.aggregate(votes, "mv")).n.tolist() == [50, 50, 50, 0]
+    assert spam(finegold.aggregate(votes, "mv")).n.tolist() == [50, 50, 50, 0]
 
 
 @pytest.mark.parametrize(("agreed", "found"), [(69, False), (71, True)])
@@ -103,11 +103,11 @@ def test_a_family_of_two_thirds_of_the_annotators_is_warned_of(n: int, warned: b
 
 
 def test_the_error_of_an_agreement_halves_with_four_times_the_tasks_and_its_interval_holds_95_percent() -> None:
-    one = karat.simulate(50, 6, 3, votes_per_task=4, seed=3).annotations
+    one = finegold.simulate(50, 6, 3, votes_per_task=4, seed=3).annotations
     task, who, label = one.votes()
     copies = (task[None] + 50 * np.arange(4)[:, None]).ravel()
     four = Annotations.from_arrays(copies, np.tile(who, 4), np.tile(label, 4))
-    small, large = karat.agreement(one), karat.agreement(four)
+    small, large = finegold.agreement(one), finegold.agreement(four)
     low, high = small.interval("alpha")
     for name in ("alpha", "fleiss", "ac1"):
         assert large.errors[name] / small.errors[name] == pytest.approx(np.sqrt(49 / 199), rel=0.01)
@@ -137,8 +137,8 @@ def test_temperatures_go_up_to_twenty() -> None:
 
 
 def test_the_interval_of_a_share_of_right_labels_is_jeffreys() -> None:
-    votes = karat.simulate(60, 5, 2, votes_per_task=3, seed=5)
-    found = reliability.calibration(karat.aggregate(votes.annotations, "ds"), dict(enumerate(votes.truth.tolist())))
+    votes = finegold.simulate(60, 5, 2, votes_per_task=3, seed=5)
+    found = reliability.calibration(finegold.aggregate(votes.annotations, "ds"), dict(enumerate(votes.truth.tolist())))
     for _, _, n, _, accuracy, low, high in found.curve().rows():
         right = accuracy * n
         assert (low, high) == pytest.approx(beta.interval(0.95, right + 0.5, n - right + 0.5))
@@ -161,7 +161,7 @@ def test_of_tasks_with_equal_gain_those_with_fewer_votes_come_first() -> None:
 
 def test_a_label_is_safe_from_95_percent_on() -> None:
     rows = [(task, who, int(who >= n)) for task, n in enumerate((94, 96)) for who in range(100)]
-    result = karat.aggregate(Annotations.from_arrays(*zip(*rows, strict=True)), "mv")
+    result = finegold.aggregate(Annotations.from_arrays(*zip(*rows, strict=True)), "mv")
     assert result.next().safe.tolist() == next_votes.plan(result).safe.tolist() == [False, True]
 
 

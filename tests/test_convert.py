@@ -1,4 +1,4 @@
-"""karat convert: votes of any kind as a plain table, which Karat reads back to the same votes."""
+"""finegold convert: votes of any kind as a plain table, which Finegold reads back to the same votes."""
 
 import json
 import sqlite3
@@ -7,8 +7,8 @@ from contextlib import closing
 import polars as pl
 import pytest
 
-import karat
-from karat import InputError
+import finegold
+from finegold import InputError
 from tests.cli_helpers import CSV, run, write
 from tests.exports_made import LABEL_STUDIO, annotation, choices
 from tests.readers_votes import votes_of
@@ -33,14 +33,14 @@ def test_long(tmp_path, export):
     assert out.read_text() == "task,annotator,label\n7,b@x.org,neg\n7,3,pos\n8,3,neg\n9,,\n"
     assert "3 votes by 2 annotators on 2 tasks" in done.stderr
     assert "cancelled annotations (1)" in done.stderr
-    assert votes_of(karat.read(out)) == votes_of(karat.read(export))
+    assert votes_of(finegold.read(out)) == votes_of(finegold.read(export))
 
 
 def test_gold_has_a_column(tmp_path, export):
     out = tmp_path / "votes.parquet"
     assert run("convert", export, "-o", out, "--gold-from-export").exit_code == 0
     assert pl.read_parquet(out).get_column("gold").to_list() == ["neg", "neg", None, None]
-    votes, original = karat.read(out, gold=True), karat.read(export, gold=True)
+    votes, original = finegold.read(out, gold=True), finegold.read(export, gold=True)
     assert votes.gold.tolist() == original.gold.tolist()
 
 
@@ -48,8 +48,8 @@ def test_wide_and_back(tmp_path, export):
     out = tmp_path / "wide.csv"
     assert run("convert", export, "-o", out, "--to", "wide", "--gold-from-export").exit_code == 0
     assert out.read_text() == "task,3,b@x.org,gold\n7,pos,neg,neg\n8,neg,,\n9,,,\n"
-    back = karat.read(out, wide=True, gold=True)
-    assert votes_of(back) == votes_of(karat.read(export))
+    back = finegold.read(out, wide=True, gold=True)
+    assert votes_of(back) == votes_of(finegold.read(export))
     assert back.unlabelled.to_list() == [9]
 
 
@@ -57,7 +57,7 @@ def test_a_plain_table_becomes_wide_and_long_again(tmp_path):
     votes, wide, long = write(tmp_path / "votes.csv", CSV), tmp_path / "wide.jsonl", tmp_path / "long.tsv"
     assert run("convert", votes, "-o", wide, "--to", "wide").exit_code == 0
     assert run("convert", wide, "--wide", "-o", long).exit_code == 0
-    assert votes_of(karat.read(long)) == votes_of(karat.read(votes))
+    assert votes_of(finegold.read(long)) == votes_of(finegold.read(votes))
 
 
 def test_repeated_votes_are_kept_in_a_long_table(tmp_path):
@@ -74,7 +74,7 @@ def test_of_repeated_votes_a_wide_table_has_the_first(tmp_path):
         assert out.read_text() == f"task,ann\n1,{label}\n2,x\n"
         assert "left out: 1 repeated vote" in done.stderr
     with pytest.raises(InputError, match="more than once, and a wide table holds one vote"):
-        karat.write_votes(karat.read(votes, repeated="all"), out, wide=True)
+        finegold.write_votes(finegold.read(votes, repeated="all"), out, wide=True)
 
 
 def test_all_questions_have_a_column_that_names_them(tmp_path, two_questions):
@@ -111,7 +111,7 @@ def test_a_table_of_a_database(tmp_path):
 
 
 def test_in_python(tmp_path, export, two_questions):
-    karat.write_votes(karat.read(export, gold=True), tmp_path / "votes.csv", gold=True)
+    finegold.write_votes(finegold.read(export, gold=True), tmp_path / "votes.csv", gold=True)
     assert (tmp_path / "votes.csv").read_text().startswith("task,annotator,label,gold\n7,b@x.org,neg,neg\n")
-    karat.write_votes(karat.read_each(two_questions), tmp_path / "each.csv", wide=True)
+    finegold.write_votes(finegold.read_each(two_questions), tmp_path / "each.csv", wide=True)
     assert (tmp_path / "each.csv").read_text() == "question,task,ann,bob\nsent,1,pos,neg\nstars,1,4,\n"

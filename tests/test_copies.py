@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-import karat
-from karat import Annotations
-from karat.insight import correlated_annotators
-from karat.insight.families import families
-from karat.votes.frames import to_polars
+import finegold
+from finegold import Annotations
+from finegold.insight import correlated_annotators
+from finegold.insight.families import families
+from finegold.votes.frames import to_polars
 
 NAMES = ["gpt-4o", "gpt-4o-mini", "openai/gpt-5", "claude-3-haiku", "mistral-large", "qwen2.5-72b"]
 
@@ -35,7 +35,7 @@ def panel_and_truth(sizes, names=NAMES, n_tasks=500, shared=0.6, K=2, skill=0.8,
 
 
 def found_in(votes, method="ptbcc"):
-    return correlated_annotators(karat.aggregate(votes, method))
+    return correlated_annotators(finegold.aggregate(votes, method))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -94,7 +94,7 @@ def test_a_panel_of_one_family_is_warned_of_by_its_names_alone():
 
 def test_known_truths_show_errors_that_all_share():
     votes, truth = panel_and_truth((4,), names=["gpt-4o", "gpt-4o-mini", "gpt-4.1", "gpt-5"])
-    result = karat.aggregate(votes)
+    result = finegold.aggregate(votes)
     known = {task: int(truth[task]) for task in range(150)}
     found = correlated_annotators(result, known)
     assert found.effective < 2.5
@@ -106,12 +106,12 @@ def test_known_truths_show_errors_that_all_share():
 def test_gold_that_taught_the_method_shows_it_too():
     votes, truth = panel_and_truth((4,), names=list("abcd"))
     known = {task: int(truth[task]) for task in range(300)}
-    assert correlated_annotators(karat.aggregate(votes, gold=known), known).effective < 2.5
+    assert correlated_annotators(finegold.aggregate(votes, gold=known), known).effective < 2.5
 
 
 def test_known_truths_accuse_nobody_who_errs_alone():
     votes, truth = panel_and_truth((1,) * 6)
-    found = correlated_annotators(karat.aggregate(votes), truth)
+    found = correlated_annotators(finegold.aggregate(votes), truth)
     assert found.effective == 6
 
 

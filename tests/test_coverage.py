@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import karat
-from karat import Annotations, InputError
-from karat.insight import coverage_table
-from karat.insight.coverage_table import coverage_figures
-from karat.votes.frames import to_polars
+import finegold
+from finegold import Annotations, InputError
+from finegold.insight import coverage_table
+from finegold.insight.coverage_table import coverage_figures
+from finegold.votes.frames import to_polars
 from tests.cli_helpers import run, write
 
 # Four functions on five tasks, -1 abstains: "all" votes on nearly everything, "ham" for class 0 only.
@@ -50,9 +50,9 @@ def matrix():
 
 
 def test_the_table_by_hand():
-    found = karat.coverage(matrix(), TRUTH)
+    found = finegold.coverage(matrix(), TRUTH)
     assert found.to_dict(as_series=False) == BY_HAND
-    assert list(karat.coverage(matrix()).columns) == list(BY_HAND)[:-2]
+    assert list(finegold.coverage(matrix()).columns) == list(BY_HAND)[:-2]
 
 
 def test_figures_of_all_annotators_together():
@@ -70,39 +70,39 @@ def test_figures_of_all_annotators_together():
 
 
 def test_a_truth_that_nobody_voted_for_makes_votes_wrong():
-    found = karat.coverage(matrix(), {0: 7, 2: 1})
+    found = finegold.coverage(matrix(), {0: 7, 2: 1})
     assert found["n_truths"].to_list() == [2, 1, 2, 0]
     assert found["empirical_accuracy"].to_list() == [0.5, 0.0, 0.5, None]
 
 
 def test_an_annotator_without_judged_votes_has_no_empirical_accuracy():
-    assert karat.coverage(matrix(), {3: 1})["empirical_accuracy"].to_list() == [1.0, None, None, None]
+    assert finegold.coverage(matrix(), {3: 1})["empirical_accuracy"].to_list() == [1.0, None, None, None]
 
 
 def test_gold_is_known_truth_too():
     votes = Annotations.from_arrays([1, 1, 2], ["a", "b", "a"], ["x", "y", "y"], gold={1: "x"})
-    assert karat.coverage(votes, {1: "x"})["empirical_accuracy"].to_list() == [1.0, 0.0]
+    assert finegold.coverage(votes, {1: "x"})["empirical_accuracy"].to_list() == [1.0, 0.0]
 
 
 def test_truths_of_other_tasks_are_refused():
     with pytest.raises(InputError, match="none of the 1 truths belongs to a task with votes"):
-        karat.coverage(matrix(), {77: 1})
+        finegold.coverage(matrix(), {77: 1})
 
 
 def test_a_result_adds_expected_accuracies():
-    result = karat.aggregate(matrix(), method="ds")
-    found = karat.coverage(result, TRUTH)
+    result = finegold.aggregate(matrix(), method="ds")
+    found = finegold.coverage(result, TRUTH)
     for name in ("accuracy", "accuracy_low", "accuracy_high"):
         assert found[name].to_list() == [*getattr(result, name).tolist(), None]
     assert found.drop("accuracy", "accuracy_low", "accuracy_high").to_dict(as_series=False) == BY_HAND
     with pytest.raises(InputError, match="wide cannot be applied to a result"):
-        karat.coverage(result, wide=True)
+        finegold.coverage(result, wide=True)
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_a_table_comes_back_as_it_came(kind):
     frame = kind({"task": list(range(5)), **{name: L[:, j] for j, name in enumerate(NAMES)}})
-    found = karat.coverage(frame, TRUTH, wide=True, missing=[-1])
+    found = finegold.coverage(frame, TRUTH, wide=True, missing=[-1])
     assert type(found) is type(frame)
     plain = to_polars(found).to_dict(as_series=False)
     assert {name: [v if v == v else None for v in values] for name, values in plain.items()} == BY_HAND
@@ -110,14 +110,14 @@ def test_a_table_comes_back_as_it_came(kind):
 
 def test_repeated_votes_of_one_annotator_are_no_overlap_and_no_conflict():
     votes = Annotations.from_arrays([1, 1, 2, 2, 2], list("aaaab"), list("xyxyx"), repeated="all")
-    found = karat.coverage(votes).to_dict(as_series=False)
+    found = finegold.coverage(votes).to_dict(as_series=False)
     assert (found["n_votes"], found["coverage"]) == ([4, 1], [1.0, 0.5])
     assert (found["overlaps"], found["conflicts"]) == ([0.5, 0.5], [0.5, 0.5])
 
 
 def test_classes_of_mixed_kinds_become_text():
     votes = Annotations.from_arrays([1, 1], ["a", "b"], np.array([1, "x"], dtype=object))
-    assert karat.coverage(votes)["polarity"].to_list() == [["1"], ["x"]]
+    assert finegold.coverage(votes)["polarity"].to_list() == [["1"], ["x"]]
 
 
 def twin(votes, truth):
@@ -155,7 +155,7 @@ def test_sums_over_votes_equal_a_dense_table(rows, truth, repeated):
     votes = Annotations.from_arrays(task, annotator, labels, classes=list(range(4)), repeated=repeated)
     key = np.array(truth, np.int32)[: votes.n_tasks]
     key[0] = 0
-    found = karat.coverage(votes, key).head(votes.n_annotators).drop("annotator").rows()
+    found = finegold.coverage(votes, key).head(votes.n_annotators).drop("annotator").rows()
     assert found == twin(votes, key)
 
 
@@ -164,9 +164,9 @@ def test_many_votes_need_no_table_of_tasks_and_annotators():
     rng = np.random.default_rng(0)
     task, annotator = rng.permutation(n), rng.permutation(n)  # a dense table would have 400 million entries
     votes = Annotations.from_arrays(np.append(task, 0), np.append(annotator, 1), np.append(task % 300, 5))
-    karat.coverage(matrix())  # compiled, loaded
+    finegold.coverage(matrix())  # compiled, loaded
     tracemalloc.start()
-    found = karat.coverage(votes, {0: 5})
+    found = finegold.coverage(votes, {0: 5})
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(found) == votes.n_annotators
@@ -231,12 +231,12 @@ def test_the_table_is_written(files, tmp_path, name, polarity):
 
 
 def test_a_saved_model_shows_expected_accuracies(files, tmp_path):
-    model = tmp_path / "m.karat"
+    model = tmp_path / "m.finegold"
     options = ("--wide", "--missing", "-1", "--method", "ds", "-o", tmp_path / "labels.csv", "--save", model)
     assert run("aggregate", files[0], *options).exit_code == 0
     told = json.loads(run("coverage", model, "--json").stdout)["annotators"]
     assert [row["annotator"] for row in told] == NAMES
-    assert [row["accuracy"] for row in told][:3] == pytest.approx(karat.load(model).accuracy)
+    assert [row["accuracy"] for row in told][:3] == pytest.approx(finegold.load(model).accuracy)
     assert told[3]["accuracy_low"] is None
     refused = run("coverage", model, "--wide")
     assert refused.exit_code == 2
@@ -247,7 +247,7 @@ def test_a_saved_model_shows_expected_accuracies(files, tmp_path):
     ("options", "words"),
     [
         (["--truth", "none.csv"], "none.csv"),
-        (["-o", "out.html"], "no extension that Karat writes"),
+        (["-o", "out.html"], "no extension that Finegold writes"),
         (["-o", "{votes}"], "would be overwritten"),
         (["--truth", "{truth}", "--truth-label", "nosuch"], "nosuch"),
     ],

@@ -1,4 +1,4 @@
-"""karat.crowdkit against what crowd-kit answered: tests/data/crowdkit.json, made by bench/crowdkit_values.py."""
+"""finegold.crowdkit against what crowd-kit answered: tests/data/crowdkit.json, made by bench/crowdkit_values.py."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from karat import InputError
-from karat.crowdkit import aggregation, postprocessing
-from karat.crowdkit.aggregation import pairwise, utils
-from karat.crowdkit.metrics import data as data_metrics
-from karat.crowdkit.metrics import workers as worker_metrics
+from finegold import InputError
+from finegold.crowdkit import aggregation, postprocessing
+from finegold.crowdkit.aggregation import pairwise, utils
+from finegold.crowdkit.metrics import data as data_metrics
+from finegold.crowdkit.metrics import workers as worker_metrics
 
 GOLDEN = json.loads((Path(__file__).parent / "data" / "crowdkit.json").read_text())
 CASES = [(group, case) for group in GOLDEN["groups"] for case in group["cases"]]
@@ -28,7 +28,7 @@ def name_of(case: dict[str, Any]) -> str:
 
 
 def values_of(group: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
-    """Run a case with Karat."""
+    """Run a case with Finegold."""
     name, settings = case["name"], case["settings"]
     frame = pd.DataFrame(group["data"].get(name, group["data"]["votes"]))
     given = [pd.Series(known["values"], known["index"]) for known in (group["known"][a] for a in case["arguments"])]

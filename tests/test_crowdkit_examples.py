@@ -11,8 +11,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-import karat
-from karat import DawidSkene, InputError, MajorityVote, Wawa
+import finegold
+from finegold import DawidSkene, InputError, MajorityVote, Wawa
 
 BLOCK = {
     "basic vote": "result = MajorityVote().fit_predict(df)",
@@ -46,7 +46,7 @@ result = agg_ds
 }
 HEAD = """
 import pandas as pd
-from karat import DawidSkene, MajorityVote, Wawa
+from finegold import DawidSkene, MajorityVote, Wawa
 from crowdkit.datasets import load_dataset
 df, gt = load_dataset("relevance-2")
 """
@@ -107,7 +107,7 @@ def test_wawa_weighs_votes_by_agreement_with_the_majority() -> None:
 
 
 def by_hand(votes: pd.DataFrame, n_iter: int, truths: dict[Any, Any], history: dict[Any, float]) -> pd.DataFrame:
-    """Dawid-Skene as the textbook says, with dictionaries: slow, and nothing of Karat in it."""
+    """Dawid-Skene as the textbook says, with dictionaries: slow, and nothing of Finegold in it."""
     tasks, labels = sorted(votes.task.unique()), sorted(votes.label.unique())
     rows = list(zip(votes.task, votes.worker, votes.label, strict=True))
     phi = {
@@ -186,7 +186,7 @@ def test_what_was_learned_has_the_names_and_forms_of_the_field() -> None:
     assert 1 < len(model.loss_history_) < 100
     assert sorted(model.loss_history_) == model.loss_history_
     assert len(DawidSkene(3, tol=0).fit(votes).loss_history_) == 3
-    assert karat.DS is not DawidSkene
+    assert finegold.DS is not DawidSkene
 
 
 def test_arguments_may_be_named_as_there() -> None:
@@ -194,7 +194,7 @@ def test_arguments_may_be_named_as_there() -> None:
     labels = DawidSkene(n_iter=10, tol=1e-5).fit_predict(data=votes, true_labels=truth)
     assert (labels[truth.index] == truth).all()
     assert MajorityVote().fit_predict_proba(data=votes, skills=None).shape == (60, 2)
-    assert (DawidSkene().fit_predict(votes, gold=truth, threads=1)[truth.index] == truth).all()  # and as in Karat
+    assert (DawidSkene().fit_predict(votes, gold=truth, threads=1)[truth.index] == truth).all()  # and as in Finegold
 
 
 def test_polars_gets_polars_back() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import karat.kernels.cuda
-from karat import InputError
+import finegold.kernels.cuda
+from finegold import InputError
 
 
 def test_without_cupy_or_a_gpu_there_is_a_message_that_says_what_to_do():
@@ -19,9 +19,9 @@ def test_without_cupy_or_a_gpu_there_is_a_message_that_says_what_to_do():
             pytest.skip("there is a GPU here; run bench/gpu.py")
     except ImportError:
         pass
-    karat.kernels.cuda.cupy.cache_clear()
-    with pytest.raises(InputError, match=r"pip install 'karat\[gpu\]'|no GPU"):
-        karat.kernels.cuda.cupy()
+    finegold.kernels.cuda.cupy.cache_clear()
+    with pytest.raises(InputError, match=r"pip install 'finegold\[gpu\]'|no GPU"):
+        finegold.kernels.cuda.cupy()
 
 
 TWINS = {"index_votes": "vote_rows"}  # names that differ
@@ -29,7 +29,7 @@ WITHOUT_TWINS = {"by_annotator"}  # the CPU adds to the sums of annotators one v
 
 
 def test_the_cuda_sources_are_part_of_the_package_and_name_the_twins_of_the_cpu():
-    folder = Path(karat.kernels.cuda.__file__).parent
+    folder = Path(finegold.kernels.cuda.__file__).parent
     sources = sorted(source for source in folder.glob("*.cu") if source.stem not in WITHOUT_TWINS)
     assert sources
     for source in sources:
@@ -42,7 +42,7 @@ def test_the_cuda_sources_are_part_of_the_package_and_name_the_twins_of_the_cpu(
 
 @pytest.mark.parametrize("name", ["anchored", "confusion", "ibcc", "ptbcc", "votes"])
 def test_functions_for_the_gpu_take_the_arguments_of_their_twins(name):
-    cpu, gpu = import_module(f"karat.kernels.{name}"), import_module(f"karat.kernels.cuda.{name}")
+    cpu, gpu = import_module(f"finegold.kernels.{name}"), import_module(f"finegold.kernels.cuda.{name}")
     shared = [function for function in gpu.__all__ if hasattr(cpu, function)]
     assert shared
     for function in shared:

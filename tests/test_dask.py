@@ -9,22 +9,22 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-import karat
-from karat import Annotations
-from karat.api.fit import fit
-from karat.checks import sample_votes
-from karat.engines.blocks import Tree, add_up
-from karat.engines.local import LocalEngine
-from karat.errors import InputError, KaratError
-from karat.methods.ds import Statistics
-from karat.methods.lookup import method_class
+import finegold
+from finegold import Annotations
+from finegold.api.fit import fit
+from finegold.checks import sample_votes
+from finegold.engines.blocks import Tree, add_up
+from finegold.engines.local import LocalEngine
+from finegold.errors import FinegoldError, InputError
+from finegold.methods.ds import Statistics
+from finegold.methods.lookup import method_class
 from tests.cli_helpers import run
 
-pytest.importorskip("distributed", reason="the Dask engine is an extra: pip install 'karat[dask]'")
+pytest.importorskip("distributed", reason="the Dask engine is an extra: pip install 'finegold[dask]'")
 
 from distributed import LocalCluster
 
-from karat.engines.dask import DaskEngine, cluster, worker_pool
+from finegold.engines.dask import DaskEngine, cluster, worker_pool
 from tests.dask_cluster import kill_at, two_workers
 from tests.support.signals import KILL, interrupt_at
 
@@ -67,7 +67,7 @@ def test_the_bits_are_those_of_the_local_engine(engine, votes, name):
 def test_public_data_sets_give_the_bits_of_the_local_engine(client, data_set, name, method):
     votes = data_set(name).annotations
     with DaskEngine(client) as engine:
-        assert_same(karat.aggregate(votes, method, engine=engine), karat.aggregate(votes, method))
+        assert_same(finegold.aggregate(votes, method, engine=engine), finegold.aggregate(votes, method))
 
 
 @pytest.mark.parametrize("settings", [{"accelerate": True}, {"precision": "single"}, {"n_prototypes": 3}])
@@ -99,9 +99,9 @@ def test_what_others_have_done_in_a_pass_is_not_done_twice(engine, votes, tmp_pa
 def test_a_checkpoint_goes_on_at_the_same_bits(client, engine, votes, tmp_path):
     path, keep = tmp_path / "kept", {"checkpoint": tmp_path / "kept", "engine": engine}
     with pytest.raises(KeyboardInterrupt):
-        karat.aggregate(votes, "ptbcc", on_step=interrupt_at(3), **keep)
+        finegold.aggregate(votes, "ptbcc", on_step=interrupt_at(3), **keep)
     assert path.exists()
-    resumed = karat.aggregate(votes, "ptbcc", on_step=kill_at(client, 6), resume=True, **keep)
+    resumed = finegold.aggregate(votes, "ptbcc", on_step=kill_at(client, 6), resume=True, **keep)
     assert_same(resumed, fit(method_class("ptbcc")(), votes, engine=LocalEngine(2, fewest_votes=FEWEST)))
 
 
@@ -110,8 +110,8 @@ def test_a_checkpoint_of_work_after_a_warm_start_goes_on_at_the_same_bits(engine
     seen = []
     keep = {"checkpoint": tmp_path / "kept", "engine": engine}
     with pytest.raises(KeyboardInterrupt):
-        karat.aggregate(votes, "hpt", on_step=interrupt_at(local.iterations - 2), **keep)
-    assert_same(karat.aggregate(votes, "hpt", on_step=seen.append, resume=True, **keep), local)
+        finegold.aggregate(votes, "hpt", on_step=interrupt_at(local.iterations - 2), **keep)
+    assert_same(finegold.aggregate(votes, "hpt", on_step=seen.append, resume=True, **keep), local)
     assert [step.iteration for step in seen] == [local.iterations - 1, local.iterations]
 
 
@@ -120,7 +120,7 @@ def test_bytes_moved_are_reported_and_do_not_grow_with_the_votes(client):
     for n_tasks in (400, 1600):
         votes = Annotations.from_arrays(*sample_votes(n_tasks=n_tasks, n_annotators=5))
         with DaskEngine(client, fewest_votes=votes.n_votes // 4) as engine:
-            result = karat.aggregate(votes, "ds", engine=engine)
+            result = finegold.aggregate(votes, "ds", engine=engine)
         assert "bytes moved per sweep" in result.notes[-1]
         moved.append(engine.moved[-1])
     assert moved[1] == pytest.approx(moved[0], rel=0.01)
@@ -129,12 +129,12 @@ def test_bytes_moved_are_reported_and_do_not_grow_with_the_votes(client):
 @pytest.mark.parametrize("name", ["glad", "tiremge"])
 def test_a_method_that_cannot_run_there_says_so(engine, name):
     with pytest.raises(InputError, match=f"{name} cannot run on a Dask cluster"):
-        karat.aggregate(Annotations.from_arrays(*sample_votes()), name, engine=engine)
+        finegold.aggregate(Annotations.from_arrays(*sample_votes()), name, engine=engine)
 
 
 def test_an_error_of_a_method_is_the_error(engine, votes):
     with pytest.raises(InputError, match="prototypes must have the shape"):
-        karat.aggregate(votes, "ptbcc", prototypes=np.ones((2, 9, 9)) / 9, engine=engine)
+        finegold.aggregate(votes, "ptbcc", prototypes=np.ones((2, 9, 9)) / 9, engine=engine)
 
 
 def test_the_command_line_starts_a_cluster_and_ends_it(tmp_path):
@@ -171,15 +171,15 @@ def test_an_address_needs_the_engine(tmp_path):
 
 def test_workers_that_die_again_and_again(client, engine, votes, monkeypatch):
     """As the nanny ends those that run out of memory."""
-    monkeypatch.setattr("karat.engines.dask.engine.MOST_LOSSES", 0)
-    with pytest.raises(KaratError, match="perhaps because they ran out of memory"):
-        karat.aggregate(votes, Deadly(), engine=engine)
+    monkeypatch.setattr("finegold.engines.dask.engine.MOST_LOSSES", 0)
+    with pytest.raises(FinegoldError, match="perhaps because they ran out of memory"):
+        finegold.aggregate(votes, Deadly(), engine=engine)
 
 
 def test_too_little_memory_is_told_before(engine, votes, monkeypatch):
     monkeypatch.setattr(engine.cluster, "smallest_memory", lambda: 1000)
     with pytest.raises(InputError, match=r"the smallest has 0\.0 GiB; take more workers"):
-        karat.aggregate(votes, "ptbcc", engine=engine)
+        finegold.aggregate(votes, "ptbcc", engine=engine)
 
 
 def test_workers_may_all_be_gone_when_memory_is_checked(engine, votes, monkeypatch):
@@ -189,20 +189,20 @@ def test_workers_may_all_be_gone_when_memory_is_checked(engine, votes, monkeypat
 
 @pytest.mark.parametrize("missing", ["dask", "distributed", "cloudpickle"])
 def test_without_the_extra(missing):
-    code = f"import sys; sys.modules['{missing}'] = None; import karat; karat.aggregate('x', engine='dask')"
+    code = f"import sys; sys.modules['{missing}'] = None; import finegold; finegold.aggregate('x', engine='dask')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "pip install 'karat[dask]'" in done.stderr
+    assert "pip install 'finegold[dask]'" in done.stderr
 
 
 def test_keepers_of_another_version_are_refused(engine, votes, monkeypatch):
     monkeypatch.setattr(worker_pool, "installed_version", lambda: "0.0.1")
     with pytest.raises(InputError, match="install the same version"):
-        karat.aggregate(votes, engine=engine)
+        finegold.aggregate(votes, engine=engine)
 
 
 def test_an_engine_is_found_by_its_name_only():
     with pytest.raises(InputError, match="there is no engine 'spark'; there are local"):
-        karat.aggregate(Annotations.from_arrays([1], [1], [1]), engine="spark")
+        finegold.aggregate(Annotations.from_arrays([1], [1], [1]), engine="spark")
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 7])

@@ -9,24 +9,24 @@ import numpy as np
 import polars as pl
 import pytest
 
-import karat
-from karat.io.databases import parse, table_parts
-from karat.io.readers import Progress
-from karat.io.readers.database import Query
+import finegold
+from finegold.io.databases import parse, table_parts
+from finegold.io.readers import Progress
+from finegold.io.readers.database import Query
 from tests.cli_helpers import run
 from tests.database_places import VOTES, Place, on
 from tests.postgres import PASSWORD, Server
 
 
-def same_votes(found: karat.Annotations, expected: karat.Annotations) -> None:
+def same_votes(found: finegold.Annotations, expected: finegold.Annotations) -> None:
     for name in ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold"):
         assert np.array_equal(getattr(found, name), getattr(expected, name)), name
     for name in ("task_names", "annotator_names", "class_names"):
         assert list(getattr(found, name)) == list(getattr(expected, name)), name
 
 
-def by_hand(rows: list[tuple[str, str, str]] = VOTES) -> karat.Annotations:
-    return karat.read(pl.DataFrame(rows, schema=["task", "annotator", "label"], orient="row"))
+def by_hand(rows: list[tuple[str, str, str]] = VOTES) -> finegold.Annotations:
+    return finegold.read(pl.DataFrame(rows, schema=["task", "annotator", "label"], orient="row"))
 
 
 # Reading
@@ -35,17 +35,17 @@ def by_hand(rows: list[tuple[str, str, str]] = VOTES) -> karat.Annotations:
 @on()
 def test_votes_of_a_table_and_of_a_query_equal_those_by_hand(place: Place) -> None:
     place.put_votes()
-    same_votes(karat.read(place.address, table="votes"), by_hand())
+    same_votes(finegold.read(place.address, table="votes"), by_hand())
     query = "SELECT label AS vote, task AS item, annotator AS judge FROM votes -- in another order\n;"
-    same_votes(karat.read(place.address, query=query), by_hand())
-    assert karat.aggregate(place.address, "mv", table="votes").labels()["label"].to_list() == ["x", "y", "z"]
+    same_votes(finegold.read(place.address, query=query), by_hand())
+    assert finegold.aggregate(place.address, "mv", table="votes").labels()["label"].to_list() == ["x", "y", "z"]
 
 
 @on()
 def test_parameters_are_bound_and_never_pasted(place: Place) -> None:
     place.put_votes()
     query = "SELECT task, annotator, label, ':no' AS a /* :no */ FROM votes WHERE annotator = :who OR annotator = :who"
-    found = karat.read(place.address, query=query, params={"who": "x'; DROP TABLE votes; --"})
+    found = finegold.read(place.address, query=query, params={"who": "x'; DROP TABLE votes; --"})
     same_votes(found, by_hand([VOTES[3]]))
     assert len(place.rows("SELECT * FROM votes")) == len(VOTES)
 
@@ -85,18 +85,18 @@ def test_postgresql_says_which_type_a_parameter_has(place: Place, condition: str
         "(1, 'b', 'x', '2026-11-14', 2, true, 0.5, 'usual'), (2, 'a', 'y', '2026-11-15', 3, false, 0.9, 'rare')",
     )
     query = f"SELECT task, annotator, label FROM votes WHERE {condition}"
-    assert karat.read(place.address, query=query, params={"v": value}).n_votes == n_votes
+    assert finegold.read(place.address, query=query, params={"v": value}).n_votes == n_votes
 
 
 @on()
 @pytest.mark.parametrize("condition", ["", "WHERE task >= :least"])
 def test_rows_come_in_batches_and_in_their_order(place: Place, condition: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karat.io.databases.FETCHED", 1000)
-    monkeypatch.setattr("karat.io.databases.MOST_ROWS", 1500)
+    monkeypatch.setattr("finegold.io.databases.FETCHED", 1000)
+    monkeypatch.setattr("finegold.io.databases.MOST_ROWS", 1500)
     rows = [(f"t{i % 500:03}", f"a{i // 500}", "xyz"[i % 3]) for i in range(5000)]
     place.put_votes([*rows, *(("t000", f"a{i}", "zz") for i in range(10))])  # which of two votes counts tells the order
     heard: list[Progress] = []
-    found = karat.read(
+    found = finegold.read(
         place.address,
         query=f"SELECT task, annotator, label FROM votes {condition} ORDER BY label DESC, task",
         params={"least": "t000"} if condition else None,
@@ -116,23 +116,23 @@ def test_types_of_postgresql_become_names(place: Place) -> None:
         "INSERT INTO votes VALUES ('00000000-0000-0000-0000-00000000000a', 'ann', 'good', 1.5, '1 day'), "
         "('00000000-0000-0000-0000-00000000000b', 'bob', 'bad', NULL, NULL)",
     )
-    found = karat.read(place.address, table="votes")
+    found = finegold.read(place.address, table="votes")
     assert [name[-1] for name in found.task_names] == ["a", "b"]
     assert list(found.annotator_names) == ["ann", "bob"]
     assert list(found.class_names) == ["bad", "good"]
-    numbers = karat.read(place.address, query="SELECT task, annotator, gold AS label FROM votes")
+    numbers = finegold.read(place.address, query="SELECT task, annotator, gold AS label FROM votes")
     assert list(numbers.class_names) == ["1.5"]
     assert numbers.counts.missing == 1
 
 
 @on("sqlite")
 def test_a_column_of_sqlite_may_hold_nulls_first_and_any_type(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karat.io.databases.FETCHED", 2)
+    monkeypatch.setattr("finegold.io.databases.FETCHED", 2)
     place.run(
         "CREATE TABLE votes (task, annotator, label, gold)",
         "INSERT INTO votes VALUES (1, 'a', 'x', NULL), (1, 'b', 'x', NULL), (2, 'a', NULL, NULL), ('3', 7, 5, 'x')",
     )
-    found = karat.read(place.address, table="votes", gold="gold")
+    found = finegold.read(place.address, table="votes", gold="gold")
     assert list(found.task_names) == [1, 3]
     assert list(found.unlabelled) == [2]
     assert list(found.annotator_names) == ["7", "a", "b"]
@@ -144,21 +144,23 @@ def test_a_column_of_sqlite_may_hold_nulls_first_and_any_type(place: Place, monk
 @on()
 def test_a_wide_table_of_a_database(place: Place) -> None:
     place.run("CREATE TABLE panel (task TEXT, ann TEXT, bob TEXT)", "INSERT INTO panel VALUES ('t1', 'x', 'y')")
-    same_votes(karat.read(place.address, table="panel", wide=True), by_hand([("t1", "ann", "x"), ("t1", "bob", "y")]))
+    same_votes(
+        finegold.read(place.address, table="panel", wide=True), by_hand([("t1", "ann", "x"), ("t1", "bob", "y")])
+    )
 
 
 @on("postgresql", "duckdb")
 def test_tables_in_schemas_and_with_odd_names(place: Place) -> None:
     place.run('CREATE SCHEMA "work"', 'CREATE TABLE "work"."of ""today.1" (task int, annotator text, label text)')
     place.run("""INSERT INTO "work"."of ""today.1" VALUES (7, 'ann', 'x')""")
-    assert list(karat.read(place.address, table='work."of ""today.1"').task_names) == [7]
+    assert list(finegold.read(place.address, table='work."of ""today.1"').task_names) == [7]
 
 
 def test_names_of_tables() -> None:
     assert table_parts("votes") == ["votes"]
     assert table_parts('a."b.c"') == ["a", "b.c"]
     for odd in ("", "a..b", "a.b.c", 'a"b', "."):
-        with pytest.raises(karat.InputError, match="no name of a table"):
+        with pytest.raises(finegold.InputError, match="no name of a table"):
             table_parts(odd)
 
 
@@ -166,8 +168,8 @@ def test_names_of_tables() -> None:
 def test_a_query_cannot_write(place: Place) -> None:
     place.put_votes()
     for query in ("DELETE FROM votes RETURNING task, annotator, label", "SELECT 1) AS v; DELETE FROM votes; --"):
-        with pytest.raises(karat.InputError):
-            karat.read(place.address, query=query)
+        with pytest.raises(finegold.InputError):
+            finegold.read(place.address, query=query)
     assert len(place.rows("SELECT * FROM votes")) == len(VOTES)
 
 
@@ -177,8 +179,8 @@ def test_a_function_that_writes_is_refused(place: Place) -> None:
     place.run(
         "CREATE FUNCTION steal() RETURNS SETOF votes LANGUAGE sql AS 'DELETE FROM votes RETURNING *'",
     )
-    with pytest.raises(karat.InputError, match="read-only transaction"):
-        karat.read(place.address, query="SELECT * FROM steal()")
+    with pytest.raises(finegold.InputError, match="read-only transaction"):
+        finegold.read(place.address, query="SELECT * FROM steal()")
 
 
 # Addresses and passwords
@@ -203,7 +205,7 @@ def test_the_name_of_a_database_holds_no_password(address: str, name: str) -> No
 @on("postgresql")
 def test_no_password_in_what_is_said_written_or_kept(place: Place, server: Server, tmp_path: Path) -> None:
     place.put_votes()
-    address, model = server.through_network(), tmp_path / "model.karat"
+    address, model = server.through_network(), tmp_path / "model.finegold"
     done = run("aggregate", address, "--table", "votes", "--to-table", "labels", "--save", model, "--json")
     assert done.exit_code == 0, done.stderr
     assert place.rows("SELECT count(*) FROM labels") == [(3,)]

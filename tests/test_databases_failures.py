@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import karat
+import finegold
 from tests.cli_helpers import CSV, run, write
 from tests.database_places import Place, on
 from tests.postgres import PASSWORD, Server, find_programs
@@ -79,7 +79,7 @@ def test_a_server_that_is_not_there() -> None:
 
 
 def test_a_silent_server_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karat.io.databases.SECONDS", 2)
+    monkeypatch.setattr("finegold.io.databases.SECONDS", 2)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
@@ -133,7 +133,7 @@ def test_a_database_given_as_a_plain_file_says_how_to_use_it(place: Place) -> No
 def test_a_read_only_database_is_found_before_the_work(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     place.put_votes()
     place.run("ALTER DATABASE postgres SET default_transaction_read_only = on")
-    monkeypatch.setattr("karat.io.readers.read", lambda *_, **__: pytest.fail("the work began"))
+    monkeypatch.setattr("finegold.io.readers.read", lambda *_, **__: pytest.fail("the work began"))
     message = failed(place.address, "--table", "votes", "--to-table", "labels")
     assert "read-only transaction; ask for the permission" in message
 
@@ -141,7 +141,7 @@ def test_a_read_only_database_is_found_before_the_work(place: Place, monkeypatch
 @on("sqlite")
 def test_a_file_that_somebody_else_is_writing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     place.put_votes()
-    monkeypatch.setattr("karat.io.databases.SECONDS", 0.1)
+    monkeypatch.setattr("finegold.io.databases.SECONDS", 0.1)
     with place.connected() as run_there:
         run_there("BEGIN EXCLUSIVE")
         assert "another program is using the file" in failed(place.address, "--table", "votes", "--to-table", "labels")
@@ -152,7 +152,7 @@ def test_a_user_without_permission_is_told_before_the_work(place: Place, server:
     place.put_votes()
     place.run("CREATE ROLE guest LOGIN", "GRANT SELECT ON votes TO guest")
     guest = server.through_socket(user="guest")
-    assert karat.read(guest, table="votes").n_tasks == 3
+    assert finegold.read(guest, table="votes").n_tasks == 3
     assert "permission denied for schema public" in failed(guest, "--table", "votes", "--to-table", "labels")
     place.run("CREATE TABLE labels (task text, label text, confidence real, n_votes int, tied bool)")
     assert "permission denied for table labels" in failed(guest, "--table", "votes", "--to-table", "labels")
@@ -165,17 +165,17 @@ def test_a_missing_extra_is_named(place: Place, monkeypatch: pytest.MonkeyPatch)
     module = {"postgresql": "adbc_driver_postgresql.dbapi", "duckdb": "adbc_driver_duckdb"}
     monkeypatch.setitem(sys.modules, module[place.kind], None)
     message = failed(place.address, "--table", "votes")
-    assert "pip install 'karat[databases]'" in message
+    assert "pip install 'finegold[databases]'" in message
 
 
 def test_where_no_server_is_installed_tests_are_skipped_but_fail_in_ci(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("KARAT_CI", raising=False)
+    monkeypatch.delenv("FINEGOLD_CI", raising=False)
     with pytest.raises(pytest.skip.Exception, match="apt-get install postgresql"):
         find_programs(tmp_path)
-    monkeypatch.setenv("KARAT_CI", "1")
+    monkeypatch.setenv("FINEGOLD_CI", "1")
     with pytest.raises(pytest.fail.Exception, match="apt-get install postgresql"):
         find_programs(tmp_path)
 

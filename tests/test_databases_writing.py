@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-import karat
-from karat.errors import OutputError
-from karat.io.writers.database import check_database_table, write_frame_to_table, write_labels_to_table
+import finegold
+from finegold.errors import OutputError
+from finegold.io.writers.database import check_database_table, write_frame_to_table, write_labels_to_table
 from tests.cli_helpers import CSV, run, write
 from tests.database_places import VOTES, Place, on
 
@@ -23,8 +23,8 @@ TABLE = "CREATE TABLE labels (task TEXT, label TEXT, confidence REAL, n_votes IN
 
 
 @pytest.fixture
-def result(tmp_path: Path) -> karat.Result:
-    return karat.aggregate(write(tmp_path / "v.csv", "task,worker,label\n" + _csv()), "mv")
+def result(tmp_path: Path) -> finegold.Result:
+    return finegold.aggregate(write(tmp_path / "v.csv", "task,worker,label\n" + _csv()), "mv")
 
 
 def _csv() -> str:
@@ -40,7 +40,7 @@ def labels_in(place: Place, table: str = "labels") -> list[tuple[object, ...]]:
 
 
 @on()
-def test_a_new_table_and_the_same_again(place: Place, result: karat.Result) -> None:
+def test_a_new_table_and_the_same_again(place: Place, result: finegold.Result) -> None:
     for probabilities in (True, False):
         result.to_table(place.address, "labels", probabilities=probabilities)
         assert labels_in(place) == LABELS
@@ -67,7 +67,7 @@ def test_labels_of_a_file_go_into_a_database(place: Place, tmp_path: Path) -> No
 
 
 @on()
-def test_the_table_keeps_its_own_columns_types_index_and_views(place: Place, result: karat.Result) -> None:
+def test_the_table_keeps_its_own_columns_types_index_and_views(place: Place, result: finegold.Result) -> None:
     put_old(place, ", note TEXT DEFAULT 'new', UNIQUE (task)")
     place.run("CREATE VIEW sure AS SELECT task FROM labels WHERE confidence > 0.9")
     result.to_table(place.address, "labels")
@@ -88,20 +88,20 @@ def test_text_becomes_what_the_table_of_postgresql_holds(place: Place, tmp_path:
     )
     task = "00000000-0000-0000-0000-00000000000a"
     votes = write(tmp_path / "v.csv", f"task,worker,label\n{task},ann,x\n{task},bob,x\n")
-    karat.aggregate(votes, "mv").to_table(place.address, "labels")
+    finegold.aggregate(votes, "mv").to_table(place.address, "labels")
     assert place.rows("SELECT task::text, label::text, n_votes FROM labels") == [(task, "x", 2)]
     assert place.rows("SELECT has_table_privilege('reader', 'labels', 'SELECT')") == [(True,)]
     place.run("DROP OWNED BY reader", "DROP ROLE reader")
 
 
 @on()
-def test_any_data_frame_goes_into_a_table(place: Place, result: karat.Result) -> None:
+def test_any_data_frame_goes_into_a_table(place: Place, result: finegold.Result) -> None:
     write_frame_to_table(result.annotators(), place.address, "who is; who")
     assert place.rows('SELECT count(*) FROM "who is; who"') == [(4,)]
 
 
 @on()
-def test_a_failure_leaves_the_old_rows_and_no_file(place: Place, result: karat.Result, tmp_path: Path) -> None:
+def test_a_failure_leaves_the_old_rows_and_no_file(place: Place, result: finegold.Result, tmp_path: Path) -> None:
     put_old(place, ", CHECK (label <> 'z')")
     with pytest.raises(OutputError, match=r"(?i)check"):
         result.to_table(place.address, "labels")
@@ -115,12 +115,12 @@ def test_a_failure_leaves_the_old_rows_and_no_file(place: Place, result: karat.R
 
 @on()
 def test_a_table_of_somebody_else_is_not_replaced(
-    place: Place, result: karat.Result, monkeypatch: pytest.MonkeyPatch
+    place: Place, result: finegold.Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place.put_votes()
     with pytest.raises(OutputError, match="has no column confidence, n_votes, tied"):
         result.to_table(place.address, "votes")
-    monkeypatch.setattr("karat.io.readers.read", lambda *_, **__: pytest.fail("the work began"))
+    monkeypatch.setattr("finegold.io.readers.read", lambda *_, **__: pytest.fail("the work began"))
     query = ["aggregate", place.address, "--query", "SELECT * FROM votes", "--to-table", "votes"]
     assert "has no column" in run(*query).stderr
     assert "would be overwritten" in run("aggregate", place.address, "--table", "votes", "--to-table", "votes").stderr
@@ -128,7 +128,7 @@ def test_a_table_of_somebody_else_is_not_replaced(
 
 
 @on("sqlite", "duckdb")
-def test_a_new_file_is_made_only_by_success(place: Place, result: karat.Result, tmp_path: Path) -> None:
+def test_a_new_file_is_made_only_by_success(place: Place, result: finegold.Result, tmp_path: Path) -> None:
     check_database_table(place.address, "labels")
     with pytest.raises(OutputError):
         write_labels_to_table(result, place.address, "nowhere.labels")
@@ -136,7 +136,7 @@ def test_a_new_file_is_made_only_by_success(place: Place, result: karat.Result, 
 
 
 @on("postgresql")
-def test_two_at_once_do_not_mix_their_rows(place: Place, result: karat.Result) -> None:
+def test_two_at_once_do_not_mix_their_rows(place: Place, result: finegold.Result) -> None:
     put_old(place)
     sleep_on_insert(place, 0.3)
     both = [threading.Thread(target=result.to_table, args=(place.address, "labels")) for _ in range(2)]
@@ -184,7 +184,7 @@ def sleep_on_insert(place: Place, seconds: float) -> None:
 def start_writer(place: Place, folder: Path) -> subprocess.Popen[str]:
     votes = write(folder / "votes.csv", "task,worker,label\n" + _csv())
     options = ["--method", "mv", "--to-table", "labels", "--to-database", place.address]
-    command = [sys.executable, "-m", "karat", "aggregate", str(votes), *options]
+    command = [sys.executable, "-m", "finegold", "aggregate", str(votes), *options]
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 
 
@@ -205,14 +205,14 @@ def kill(process: subprocess.Popen[str]) -> None:
 
 
 @on()
-def test_no_name_of_a_table_is_one_that_karat_uses_itself(place: Place, result: karat.Result) -> None:
+def test_no_name_of_a_table_is_one_that_finegold_uses_itself(place: Place, result: finegold.Result) -> None:
     for _ in range(2):
-        result.to_table(place.address, "karat_new_rows")
-        assert labels_in(place, "karat_new_rows") == LABELS
+        result.to_table(place.address, "finegold_new_rows")
+        assert labels_in(place, "finegold_new_rows") == LABELS
 
 
 @pytest.mark.parametrize("name", ["x.csv", ":memory:"])
-def test_a_file_that_duckdb_takes_for_data_takes_no_labels(tmp_path: Path, name: str, result: karat.Result) -> None:
+def test_a_file_that_duckdb_takes_for_data_takes_no_labels(tmp_path: Path, name: str, result: finegold.Result) -> None:
     votes = write(tmp_path / "x.csv", CSV)
     address = f"duckdb:///{tmp_path / name if name == 'x.csv' else name}"
     done = run("aggregate", votes, "--method", "mv", "--to-table", "labels", "--to-database", address)
@@ -227,7 +227,7 @@ def test_a_file_that_duckdb_takes_for_data_takes_no_labels(tmp_path: Path, name:
     ("place", "schema"), [("sqlite", "temp"), ("duckdb", "TEMP"), ("postgresql", "pg_temp")], indirect=["place"]
 )
 def test_a_schema_that_lasts_as_long_as_the_connection_takes_no_labels(
-    place: Place, schema: str, result: karat.Result
+    place: Place, schema: str, result: finegold.Result
 ) -> None:
     place.put_votes()
     with pytest.raises(OutputError, match=f"nothing is kept in the schema {schema}"):

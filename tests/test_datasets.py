@@ -7,10 +7,10 @@ import threading
 import numpy as np
 import pytest
 
-import karat
-from karat.paper import datasets
-from karat.paper.datasets import registry
-from karat.paper.datasets.downloads import download
+import finegold
+from finegold.paper import datasets
+from finegold.paper.datasets import registry
+from finegold.paper.datasets.downloads import download
 from tests.cli_helpers import DATASETS, run, write
 
 PAPER = ["val7", "aircr", "cf", "fact", "ms", "dog", "face", "adult", "senti", "val5", "web"]
@@ -20,7 +20,7 @@ TRUTHS = "item,truth\n1,x\n2,z\n"
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("KARAT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("FINEGOLD_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
     return tmp_path / "cache"
 
@@ -49,7 +49,7 @@ def copied(name, folder, place=None):
 @pytest.mark.parametrize("name", PAPER)
 def test_every_data_set_has_the_counts_and_checksums_of_the_registry(name):
     present(name)
-    loaded = karat.load_dataset(name, DATASETS)
+    loaded = finegold.load_dataset(name, DATASETS)
     assert loaded.verified
     assert loaded.counts == loaded.info.counts
 
@@ -65,14 +65,14 @@ def test_the_eleven_data_sets_of_the_paper_are_known_with_two_checksums_each():
 def test_a_corrupted_file_is_refused_with_its_name_both_checksums_and_the_remedy(tmp_path):
     folder = copied("val5", tmp_path)
     write(folder / "label.csv", (folder / "label.csv").read_bytes().replace(b"0,0,4", b"0,0,3"))
-    with pytest.raises(karat.InputError) as refused:
-        karat.load_dataset("val5", tmp_path)
+    with pytest.raises(finegold.InputError) as refused:
+        finegold.load_dataset("val5", tmp_path)
     said = str(refused.value)
     assert str(folder / "label.csv") in said
     assert datasets.data_set("val5").sha256["label.csv"] in said
     assert datasets.verify(tmp_path)[0].found in said
-    assert "karat datasets fetch val5" in said
-    assert not karat.load_dataset("val5", tmp_path, verified=False).verified
+    assert "finegold datasets fetch val5" in said
+    assert not finegold.load_dataset("val5", tmp_path, verified=False).verified
 
 
 def test_verify_names_the_wrong_file_and_fails(tmp_path):
@@ -89,7 +89,7 @@ def test_fetch_takes_files_on_disk_under_the_names_of_their_source(tmp_path, cac
     copied("val5", tmp_path, "valence5")
     assert run("datasets", "fetch", "val5", "--from", tmp_path).exit_code == 0
     assert sorted(path.name for path in (cache / "val5").iterdir()) == ["label.csv", "truth.csv"]
-    assert karat.load_dataset("val5").verified
+    assert finegold.load_dataset("val5").verified
 
 
 def test_fetch_refuses_a_corrupted_file_on_disk_and_leaves_nothing(tmp_path, cache):
@@ -124,7 +124,7 @@ def test_a_whole_file_in_the_cache_is_not_fetched_again(tmp_path, cache):
     (cache / "val5" / "truth.csv").unlink()
     datasets.fetch(["val5"], source=tmp_path)
     assert (cache / "val5" / "label.csv").stat().st_ino == before.st_ino
-    assert karat.load_dataset("val5").verified
+    assert finegold.load_dataset("val5").verified
 
 
 def test_without_a_network_the_message_has_the_address_and_the_cache_stays_empty(own, cache):
@@ -166,7 +166,7 @@ def served(own):
 def test_a_registered_data_set_is_fetched_from_its_address_and_verified(own, served, cache):
     pytest.importorskip("pooch")
     datasets.register("mine", own / "mine", address=served[0])
-    loaded = karat.load_dataset("mine")
+    loaded = finegold.load_dataset("mine")
     assert loaded.verified
     assert (cache / "mine" / "label.csv").read_text() == LABELS
 
@@ -176,12 +176,12 @@ def test_a_download_that_breaks_off_leaves_nothing_half_made(own, served, cache)
     address, lies = served
     datasets.register("mine", own / "mine", address=address)
     lies["truth.csv"] = b"item,tru"  # and no more, although a million bytes were promised
-    with pytest.raises(karat.KaratError, match=r"truth\.csv cannot be downloaded"):
+    with pytest.raises(finegold.FinegoldError, match=r"truth\.csv cannot be downloaded"):
         datasets.fetch(["mine"])
     assert [path.name for path in (cache / "mine").iterdir()] == ["label.csv"]
     lies.clear()
     datasets.fetch(["mine"])  # goes on where it stopped
-    assert karat.load_dataset("mine").verified
+    assert finegold.load_dataset("mine").verified
 
 
 def test_an_interruption_leaves_what_was_there_before(tmp_path, served):
@@ -200,14 +200,14 @@ def test_an_interruption_leaves_what_was_there_before(tmp_path, served):
 def test_a_data_set_of_ones_own_is_registered_with_its_counts(own):
     entry = datasets.register("mine", own / "mine", title="Mine")
     assert entry.counts == (2, 2, 2, 3, 4)  # nobody voted for the class z, but it is a truth
-    loaded = karat.load_dataset("mine", own)
+    loaded = finegold.load_dataset("mine", own)
     assert loaded.truth.tolist() == [0, 2]
     assert (loaded.annotations.gold == -1).all()
 
 
 def test_a_name_that_is_taken_or_odd_cannot_be_registered(own):
     for name in ("val5", "My Set", "../x", ""):
-        with pytest.raises(karat.InputError, match="is not a valid data set name"):
+        with pytest.raises(finegold.InputError, match="is not a valid data set name"):
             datasets.register(name, own / "mine")
 
 
@@ -225,11 +225,11 @@ def test_info_shows_counts_checksums_and_source():
 
 def test_a_missing_pooch_is_named_with_the_remedy(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pooch", None)
-    with pytest.raises(karat.InputError, match=r"pip install 'karat\[data\]'"):
+    with pytest.raises(finegold.InputError, match=r"pip install 'finegold\[data\]'"):
         datasets.fetch(["val5"])
 
 
 def test_truth_codes_match_the_classes_of_the_votes():
     present("ms")
-    loaded = karat.load_dataset("ms", DATASETS)
+    loaded = finegold.load_dataset("ms", DATASETS)
     assert np.unique(loaded.truth).tolist() == list(range(10))

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import karat
-from karat.cli.picture import heat_map
-from karat.methods.registry import DEFAULT_METHOD
-from karat.votes.sample import TRUTH, VOTES
+import finegold
+from finegold.cli.picture import heat_map
+from finegold.methods.registry import DEFAULT_METHOD
+from finegold.votes.sample import TRUTH, VOTES
 from tests.cli_helpers import run, write
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def test_the_sample_is_what_its_readme_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     readme = VOTES.with_name("README.md").read_text()
-    (command,) = [line.strip() for line in readme.splitlines() if line.strip().startswith("karat simulate")]
+    (command,) = [line.strip() for line in readme.splitlines() if line.strip().startswith("finegold simulate")]
     words = shlex.split(command)[1:]
     words[words.index("--out") + 1] = str(tmp_path)
     monkeypatch.chdir(ROOT)
@@ -33,10 +33,10 @@ def test_the_demo_does_the_whole_job(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert result.stderr == ""
     for words in ("1,500 votes", "majority vote", "best annotators", "worst", DEFAULT_METHOD, "fox", "█"):
         assert words in result.stdout
-    written = {path.name for path in (tmp_path / "karat-demo").iterdir()}
-    assert written == {"votes.csv", "truth.csv", "labels.csv", "annotators.csv", "model.karat"}
+    written = {path.name for path in (tmp_path / "finegold-demo").iterdir()}
+    assert written == {"votes.csv", "truth.csv", "labels.csv", "annotators.csv", "model.finegold"}
     assert all(name in result.stdout for name in written)
-    assert karat.load(tmp_path / "karat-demo" / "model.karat").method == DEFAULT_METHOD
+    assert finegold.load(tmp_path / "finegold-demo" / "model.finegold").method == DEFAULT_METHOD
 
 
 def test_the_labels_are_visibly_better_than_the_majority_on_the_sample(tmp_path: Path) -> None:

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from karat import Annotations
-from karat.api.fit import fit
-from karat.insight import correlated_pairs as correlated_pairs
-from karat.insight.correlated_pairs import MAX_VOTE_PAIRS, Pairs, correlated_groups
-from karat.methods.ptbcc import PTBCC
+from finegold import Annotations
+from finegold.api.fit import fit
+from finegold.insight import correlated_pairs as correlated_pairs
+from finegold.insight.correlated_pairs import MAX_VOTE_PAIRS, Pairs, correlated_groups
+from finegold.methods.ptbcc import PTBCC
 
 
 def crowd(n_tasks=300, n_annotators=12, votes=8, copiers=5, K=3, copy=0.95, skill=0.6, seed=0):

@@ -3,26 +3,26 @@
 import polars as pl
 import pytest
 
-import karat
-from karat.api.fit import fit
-from karat.checks import sample_votes
-from karat.engines.local import LocalEngine
-from karat.errors import InputError, KaratWarning, OutputError
-from karat.insight import n_flips
-from karat.io.readers.assemble import ReadOptions
-from karat.methods.lookup import method_class
-from karat.methods.registry import DEFAULT_METHOD
-from karat.results.tables import labels_for_users
+import finegold
+from finegold.api.fit import fit
+from finegold.checks import sample_votes
+from finegold.engines.local import LocalEngine
+from finegold.errors import FinegoldWarning, InputError, OutputError
+from finegold.insight import n_flips
+from finegold.io.readers.assemble import ReadOptions
+from finegold.methods.lookup import method_class
+from finegold.methods.registry import DEFAULT_METHOD
+from finegold.results.tables import labels_for_users
 from tests.cli_helpers import run
 
-pytest.importorskip("distributed", reason="the Dask engine is an extra: pip install 'karat[dask]'")
+pytest.importorskip("distributed", reason="the Dask engine is an extra: pip install 'finegold[dask]'")
 
-from karat.api.folders import aggregate_files
-from karat.engines.dask import DaskEngine
-from karat.fitting import solve
-from karat.io.folders import parts
-from karat.io.folders.folder import replacing_folder
-from karat.io.folders.ingest import ingest
+from finegold.api.folders import aggregate_files
+from finegold.engines.dask import DaskEngine
+from finegold.fitting import solve
+from finegold.io.folders import parts
+from finegold.io.folders.folder import replacing_folder
+from finegold.io.folders.ingest import ingest
 from tests.dask_cluster import kill_at, two_workers
 
 FEWEST = 200  # votes in a block
@@ -70,7 +70,7 @@ def write(table, folder, suffix, n=4):
 
 
 def local(source, method="ptbcc", **how):
-    return fit(method_class(method)(), karat.read(source, **how), engine=LocalEngine(2, fewest_votes=FEWEST))
+    return fit(method_class(method)(), finegold.read(source, **how), engine=LocalEngine(2, fewest_votes=FEWEST))
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
@@ -94,9 +94,9 @@ def test_labels_are_those_of_one_machine(engine, tmp_path, kind, suffix, monkeyp
 def test_gold_classes_and_the_last_vote(engine, tmp_path):
     source = write(votes_of("integers"), tmp_path / "votes", ".csv")
     how = {"gold": {3: 1, 400: 3, 5000: 2}, "classes": [2, 1, 0, 3], "repeated": "last", "missing": ["-"]}
-    with pytest.warns(KaratWarning, match="1 gold truths belong to tasks without votes"):
+    with pytest.warns(FinegoldWarning, match="1 gold truths belong to tasks without votes"):
         found = aggregate_files(source, tmp_path / "out", "ds", engine=engine, rows_per_range=RANGE, **how)
-    with pytest.warns(KaratWarning):
+    with pytest.warns(FinegoldWarning):
         expected = local(source, "ds", **how)
     assert pl.read_parquet(tmp_path / "out").equals(labels_for_users(expected, probabilities=False))
     assert (found.n_gold, found.result.counts) == (2, expected.counts)
@@ -134,26 +134,26 @@ def test_a_folder_of_labels_is_replaced_and_any_other_stays(engine, tmp_path):
         aggregate_files(source, out, method, engine=engine)
     assert pl.read_parquet(out).equals(labels_for_users(local(source, "mv"), probabilities=False))
     (out / "notes.txt").write_text("mine")
-    with pytest.raises(OutputError, match=r"notes\.txt is not as Karat wrote it"):
+    with pytest.raises(OutputError, match=r"notes\.txt is not as Finegold wrote it"):
         aggregate_files(source, out, engine=engine)
     assert (out / "notes.txt").read_text() == "mine"
     (out / "notes.txt").unlink()
     votes_of("text").write_parquet(out / "part-00000.parquet")
-    with pytest.raises(OutputError, match=r"part-00000\.parquet is not as Karat wrote it"):
+    with pytest.raises(OutputError, match=r"part-00000\.parquet is not as Finegold wrote it"):
         aggregate_files(source, out, engine=engine)
 
 
 def parts_of_others(folder):
-    """As Spark, Dask and Karat 0.1 name them."""
+    """As Spark, Dask and Finegold 0.1 name them."""
     folder.mkdir()
     votes_of("text").write_parquet(folder / "part-00000.parquet")
     return folder
 
 
-def test_a_folder_without_a_list_of_what_karat_wrote_stays(engine, tmp_path):
+def test_a_folder_without_a_list_of_what_finegold_wrote_stays(engine, tmp_path):
     source, out = write(votes_of("text"), tmp_path / "votes", ".csv"), parts_of_others(tmp_path / "out")
     before = (out / "part-00000.parquet").read_bytes()
-    with pytest.raises(OutputError, match=r"has no list of files that Karat wrote .* remove it"):
+    with pytest.raises(OutputError, match=r"has no list of files that Finegold wrote .* remove it"):
         aggregate_files(source, out, "mv", engine=engine)
     assert (out / "part-00000.parquet").read_bytes() == before
 
@@ -179,7 +179,7 @@ def test_a_folder_that_changes_during_the_work_stays(engine, tmp_path, monkeypat
         parts_of_others(out)
         return solve.descend(*given, **named)
 
-    monkeypatch.setattr("karat.api.folders.descend", interfere)
+    monkeypatch.setattr("finegold.api.folders.descend", interfere)
     with pytest.raises(OutputError, match="has no list of files"):
         aggregate_files(source, out, "mv", engine=engine)
     assert [found.name for found in out.iterdir()] == ["part-00000.parquet"]
@@ -233,13 +233,13 @@ def test_the_command_line_writes_a_folder(client, tmp_path):
     assert done.exit_code == 0, done.stderr
     assert '"n_tasks": 500' in done.stdout
     assert "bytes moved per sweep" in done.stderr
-    assert pl.read_parquet(tmp_path / "out").equals(labels_for_users(karat.aggregate(source), probabilities=False))
+    assert pl.read_parquet(tmp_path / "out").equals(labels_for_users(finegold.aggregate(source), probabilities=False))
     assert len(pl.read_csv(tmp_path / "people.csv")) == 6
 
 
 def test_a_folder_is_for_a_cluster_only(tmp_path):
     assert "add --engine dask" in run("aggregate", "votes.csv", "-o", f"{tmp_path}/out/").stderr
-    done = run("aggregate", "votes.csv", "-o", f"{tmp_path}/out/", "--engine", "dask", "--save", "model.karat")
+    done = run("aggregate", "votes.csv", "-o", f"{tmp_path}/out/", "--engine", "dask", "--save", "model.finegold")
     assert "--save cannot be combined with a folder of labels" in done.stderr
 
 

@@ -22,11 +22,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-import karat
-from karat.kernels.compiling import COMPILING
-from karat.methods.lookup import method_class
-from karat.methods.registry import REGISTRY
-from karat.paper.datasets import registry as datasets
+import finegold
+from finegold.kernels.compiling import COMPILING
+from finegold.methods.lookup import method_class
+from finegold.methods.registry import REGISTRY
+from finegold.paper.datasets import registry as datasets
 from tests.cli_helpers import run as run_command
 from tests.exports_made import annotation, choices
 from tests.support.data_sets import SHARED
@@ -51,7 +51,7 @@ def examples():
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(datasets, "_REGISTRY", dict(datasets._REGISTRY))  # an example registers a data set
-    sample = Path(karat.__file__).parent / "votes" / "sample"
+    sample = Path(finegold.__file__).parent / "votes" / "sample"
     for name in ("votes.csv", "truth.csv"):
         shutil.copy(sample / name, tmp_path)
     (tmp_path / "new.csv").write_text(NEW)
@@ -108,7 +108,7 @@ def test_the_example_runs_and_prints_what_it_shows(kind, code, expected, folder)
     if "sklearn" in code and kind == "python":
         pytest.importorskip("sklearn", reason="scikit-learn is not installed")
     if "panel/" in code:
-        run("karat simulate --judges 6 --tasks 400 --seed 2 --out panel")
+        run("finegold simulate --judges 6 --tasks 400 --seed 2 --out panel")
     if kind == "console":
         for command, shown in commands(code):
             same(shown, run(command))
@@ -129,7 +129,7 @@ def commands(block):
 
 def run(command):
     words = shlex.split(command)
-    assert words[0] == "karat", f"only karat is run here, not {command}"
+    assert words[0] == "finegold", f"only finegold is run here, not {command}"
     done = run_command(*words[1:])
     assert done.exit_code == 0, done.stderr
     said = [line for line in done.stderr.splitlines() if COMPILING not in line]
@@ -181,7 +181,7 @@ def table_rows(page):
 
 
 def test_the_examples_of_the_package_run():
-    from karat.votes import annotations
+    from finegold.votes import annotations
 
     assert doctest.testmod(annotations).failed == 0
 

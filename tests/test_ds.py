@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from karat import Annotations, InputError
-from karat.api.fit import fit
-from karat.checks import sample_votes
-from karat.kernels import confusion
-from karat.kernels.jit import fixed_length
-from karat.methods.ds import DS
+from finegold import Annotations, InputError
+from finegold.api.fit import fit
+from finegold.checks import sample_votes
+from finegold.kernels import confusion
+from finegold.kernels.jit import fixed_length
+from finegold.methods.ds import DS
 from tests.reference import ds as twin
 
 

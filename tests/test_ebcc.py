@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from scipy.special import digamma, gammaln
 
-import karat
-from karat import Annotations, InputError
-from karat.api.fit import fit
-from karat.checks import sample_votes
-from karat.engines.local import LocalEngine
-from karat.kernels.gamma import digamma_and_gammaln_buffer, log_buffer
-from karat.methods.ebcc import EBCC, Columns
+import finegold
+from finegold import Annotations, InputError
+from finegold.api.fit import fit
+from finegold.checks import sample_votes
+from finegold.engines.local import LocalEngine
+from finegold.kernels.gamma import digamma_and_gammaln_buffer, log_buffer
+from finegold.methods.ebcc import EBCC, Columns
 from tests.reference import ebcc as twin
 
 
@@ -117,7 +117,7 @@ def test_the_bound_never_falls_on_real_votes(data_set, name):
 
 def test_the_numbers_of_the_paper_on_a_small_set(data_set):
     dog = data_set("dog")
-    assert abs(dog.accuracy(fit(EBCC(**karat.paper.settings("ebcc")), dog.annotations).posterior) - 0.840149) < 0.005
+    assert abs(dog.accuracy(fit(EBCC(**finegold.paper.settings("ebcc")), dog.annotations).posterior) - 0.840149) < 0.005
 
 
 def test_known_truths_teach():

@@ -8,28 +8,28 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-import karat
-from karat.insight import expected_accuracy
-from karat.insight.expected import WITHOUT_EFFECT, expected_of, in_words
-from karat.methods import anchored
-from karat.methods.lookup import method_class
-from karat.methods.measured import BINS, CONSTANTS, METHOD, SAMPLE_CONFIDENCE, SETTINGS, SUBSETS
-from karat.methods.registry import DEFAULT_METHOD
-from karat.report.views.quality import quality
-from karat.votes.sample import VOTES
+import finegold
+from finegold.insight import expected_accuracy
+from finegold.insight.expected import WITHOUT_EFFECT, expected_of, in_words
+from finegold.methods import anchored
+from finegold.methods.lookup import method_class
+from finegold.methods.measured import BINS, CONSTANTS, METHOD, SAMPLE_CONFIDENCE, SETTINGS, SUBSETS
+from finegold.methods.registry import DEFAULT_METHOD
+from finegold.report.views.quality import quality
+from finegold.votes.sample import VOTES
 from tests.cli_helpers import run
 from tests.report_helpers import report_of
 
 
 @pytest.fixture(scope="module")
 def sample():
-    return karat.aggregate(VOTES)
+    return finegold.aggregate(VOTES)
 
 
 def votes_on(n_tasks):
     rng = np.random.default_rng(3)
     task = np.repeat(np.arange(n_tasks), 3)
-    return karat.Annotations.from_arrays(task, np.tile([0, 1, 2], n_tasks), rng.integers(0, 2, len(task)))
+    return finegold.Annotations.from_arrays(task, np.tile([0, 1, 2], n_tasks), rng.integers(0, 2, len(task)))
 
 
 def test_the_table_belongs_to_the_method_as_it_is(sample):
@@ -42,7 +42,7 @@ def test_the_table_belongs_to_the_method_as_it_is(sample):
 
 
 def test_settings_without_effect_have_none(sample):
-    assert np.array_equal(karat.aggregate(VOTES, METHOD, seed=7, tolerance=0.5).posterior, sample.posterior)
+    assert np.array_equal(finegold.aggregate(VOTES, METHOD, seed=7, tolerance=0.5).posterior, sample.posterior)
 
 
 def test_accuracy_never_falls_with_confidence():
@@ -74,11 +74,11 @@ def test_many_labels_have_the_mean_and_few_labels_a_wider_range():
 
 def test_only_labels_that_the_default_found_have_an_expected_accuracy(sample):
     gold = {0: "cat", 1: "cat"}
-    taught = karat.aggregate(VOTES, gold=gold)
+    taught = finegold.aggregate(VOTES, gold=gold)
     assert expected_of(taught) == expected_accuracy(taught.confidence[taught.gold < 0])
-    assert expected_of(karat.aggregate(VOTES, seed=7, method=METHOD)) == expected_of(sample)
-    assert expected_of(karat.aggregate(VOTES, "mv")) is None
-    assert expected_of(karat.aggregate(VOTES, METHOD, vote_share=0.6)) is None
+    assert expected_of(finegold.aggregate(VOTES, seed=7, method=METHOD)) == expected_of(sample)
+    assert expected_of(finegold.aggregate(VOTES, "mv")) is None
+    assert expected_of(finegold.aggregate(VOTES, METHOD, vote_share=0.6)) is None
     assert expected_of(replace(sample, temperature=2.0)) is None
     assert expected_of(replace(sample, gold=np.zeros_like(sample.gold))) is None
 
@@ -90,13 +90,13 @@ def test_the_headline_is_the_range_for_the_default_only(sample):
     assert found.headline == f"{low} to {high} of 100 labels are expected to be right"
     assert found.sentences[0].startswith(in_words(expected))
     assert f"80 real data sets, {low} to {high} % of labels with such confidence are right" in in_words(expected)
-    other = quality(karat.aggregate(VOTES, "ptbcc"))
+    other = quality(finegold.aggregate(VOTES, "ptbcc"))
     assert other.headline.startswith("About ")
     assert not any("real data" in sentence for sentence in [*other.sentences, other.expected_by])
 
 
 def test_few_tasks_bring_a_caution():
-    result = karat.aggregate(votes_on(20))
+    result = finegold.aggregate(votes_on(20))
     [words] = result.notes
     _, low, high = SUBSETS[1]
     assert words.startswith(
@@ -104,21 +104,21 @@ def test_few_tasks_bring_a_caution():
     )
     assert f"between {-100 * low:.0f} points below and {100 * high:.0f} points above" in words
     assert words in quality(result).sentences
-    assert "subsets of 50 tasks" in karat.aggregate(votes_on(99)).notes[0]
-    assert "Only 1 task: " in karat.aggregate(votes_on(1)).notes[0]
+    assert "subsets of 50 tasks" in finegold.aggregate(votes_on(99)).notes[0]
+    assert "Only 1 task: " in finegold.aggregate(votes_on(1)).notes[0]
 
 
 @pytest.mark.parametrize(("n_tasks", "method"), [(100, METHOD), (5000, METHOD), (20, "mv")])
 def test_no_caution_with_enough_tasks_or_another_method(n_tasks, method):
-    result = karat.aggregate(votes_on(n_tasks), method)
+    result = finegold.aggregate(votes_on(n_tasks), method)
     assert result.notes == []
     assert not any("Only" in sentence for sentence in quality(result).sentences)
 
 
 def test_an_update_counts_all_tasks():
-    more = karat.Annotations.from_arrays([200, 200], [0, 1], [1, 1])
-    assert "Only 21 tasks" in karat.aggregate(votes_on(20)).update(more).notes[-1]
-    assert not any("Only" in note for note in karat.aggregate(votes_on(99)).update(more).notes)
+    more = finegold.Annotations.from_arrays([200, 200], [0, 1], [1, 1])
+    assert "Only 21 tasks" in finegold.aggregate(votes_on(20)).update(more).notes[-1]
+    assert not any("Only" in note for note in finegold.aggregate(votes_on(99)).update(more).notes)
 
 
 def test_commands_say_the_same(sample, tmp_path):
@@ -133,7 +133,7 @@ def test_commands_say_the_same(sample, tmp_path):
 
 
 def test_trust_warns_of_few_tasks(tmp_path):
-    karat.write_votes(votes_on(20), tmp_path / "votes.csv")
+    finegold.write_votes(votes_on(20), tmp_path / "votes.csv")
     assert "Only 20 tasks" in run("trust", tmp_path / "votes.csv").stderr
 
 

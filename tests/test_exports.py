@@ -5,10 +5,10 @@ import json
 import polars as pl
 import pytest
 
-import karat
-from karat.errors import InputError
-from karat.io.readers.exports import FORMATS, export_named, find_export, look
-from karat.io.readers.source import Source
+import finegold
+from finegold.errors import InputError
+from finegold.io.readers.exports import FORMATS, export_named, find_export, look
+from finegold.io.readers.source import Source
 from tests.cli_helpers import run
 from tests.exports_made import ARGILLA, DOCCANO, INSPECT, LABEL_STUDIO, PRODIGY, annotation, choices, lines, zipped
 from tests.exports_sheets import SHEETS
@@ -90,79 +90,79 @@ def test_the_extension_does_not_matter(tmp_path, name):
 def test_standard_input_and_streams(tmp_path):
     path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
     with path.open("rb") as stream:
-        assert votes_of(karat.read(stream)) == votes_of(karat.read(path))
+        assert votes_of(finegold.read(stream)) == votes_of(finegold.read(path))
 
 
 def test_a_folder_of_exports(tmp_path):
     for number, tasks in enumerate([LABEL_STUDIO[:1], LABEL_STUDIO[1:]]):
         write(tmp_path / f"part-{number}.json", json.dumps(tasks))
-    assert karat.read(tmp_path).n_votes == 3
+    assert finegold.read(tmp_path).n_votes == 3
 
 
 def test_files_of_different_tools_are_not_mixed(tmp_path):
     paths = [write(tmp_path / SAMPLES[name][0], SAMPLES[name][1]) for name in ("label-studio", "prodigy")]
     with pytest.raises(InputError, match=r"export.json is an export of Label Studio but .* is an export of Prodigy"):
-        karat.read(paths)
+        finegold.read(paths)
     paths[1] = write(tmp_path / "votes.csv", CSV)
     with pytest.raises(InputError, match=r"votes\.csv is a plain table"):
-        karat.read(paths)
+        finegold.read(paths)
 
 
 def test_the_format_can_be_named(tmp_path):
     path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
-    assert karat.read(path, format="label-studio").n_votes == 3
+    assert finegold.read(path, format="label-studio").n_votes == 3
     with pytest.raises(InputError, match=r"\(Argilla export\) holds no votes; export it again"):
-        karat.read(path, format="argilla")
+        finegold.read(path, format="argilla")
     with pytest.raises(InputError, match=r'no format "labelstudio".*did you mean label-studio'):
-        karat.read(path, format="labelstudio")
+        finegold.read(path, format="labelstudio")
     with pytest.raises(InputError, match="neither a list of rows in JSON nor an export"):
-        karat.read(path, format="table")
+        finegold.read(path, format="table")
 
 
 def test_table_means_none_of_them(tmp_path):
     content = "id,annotator,annotation_id,lead_time,label\n1,ann,5,1,a\n1,bob,6,1,b\n"
     path = write(tmp_path / "votes.csv", content)
     assert export_of(path) == "label-studio"
-    assert votes_of(karat.read(path, format="table", task="id")) == {(1, "ann", "a"), (1, "bob", "b")}
-    assert votes_of(karat.read(path, task="id", label="label")) == {(1, "ann", "a"), (1, "bob", "b")}
+    assert votes_of(finegold.read(path, format="table", task="id")) == {(1, "ann", "a"), (1, "bob", "b")}
+    assert votes_of(finegold.read(path, task="id", label="label")) == {(1, "ann", "a"), (1, "bob", "b")}
 
 
 def test_columns_cannot_be_named_in_an_export(tmp_path):
     path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
     with pytest.raises(InputError, match="an export of Label Studio has no columns to name: choose with --question"):
-        karat.read(path, label="sent")
+        finegold.read(path, label="sent")
 
 
 def test_questions_are_for_exports(tmp_path):
     path = write(tmp_path / "votes.csv", CSV)
     with pytest.raises(InputError, match="--question is for exports"):
-        karat.read(path, question="q")
+        finegold.read(path, question="q")
     with pytest.raises(InputError, match="--include is for exports"):
-        karat.read(path, include="rejected")
-    assert {name: votes_of(votes) for name, votes in karat.read_each(path).items()} == {"": VOTES}
+        finegold.read(path, include="rejected")
+    assert {name: votes_of(votes) for name, votes in finegold.read_each(path).items()} == {"": VOTES}
 
 
 def test_what_a_tool_does_not_have_is_refused(tmp_path):
     path = write(tmp_path / "log.json", SAMPLES["inspect"][1])
     with pytest.raises(InputError, match="--include predictions means nothing for an export of Inspect"):
-        karat.read(path, include="predictions")
+        finegold.read(path, include="predictions")
     with pytest.raises(InputError, match="an export of Inspect has no gold marks"):
-        karat.read(path, gold=True)
+        finegold.read(path, gold=True)
     with pytest.raises(InputError, match="leave out --task"):
-        karat.read(path, task="id")
+        finegold.read(path, task="id")
 
 
 def test_a_question_that_is_not_there(tmp_path):
     path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
     with pytest.raises(InputError, match=r'no question "snt"; it has "sent" \(3 votes\); did you mean "sent"\?'):
-        karat.read(path, question="snt")
+        finegold.read(path, question="snt")
     with pytest.raises(InputError, match="read_each"):
-        karat.read(path, question="all")
+        finegold.read(path, question="all")
 
 
 def test_gold_from_a_file_goes_with_an_export(tmp_path):
     path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
-    votes = karat.read(path, gold={8: "pos"})
+    votes = finegold.read(path, gold={8: "pos"})
     assert votes.gold.tolist() == [-1, 1]
 
 
@@ -170,13 +170,13 @@ def test_gold_marks_that_contradict_each_other(tmp_path):
     marked = [annotation(who, choices("q", label), ground_truth=True) for who, label in ((1, "a"), (2, "b"))]
     path = write(tmp_path / "export.json", json.dumps([{"id": 5, "data": {}, "annotations": marked}]))
     with pytest.raises(InputError, match=r"vote 1: task 5 has the truth 'a' here and 'b' in another row"):
-        karat.read(path, gold=True)
+        finegold.read(path, gold=True)
 
 
 def test_a_label_outside_the_classes(tmp_path):
     path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
     with pytest.raises(InputError, match=r'question "sent", vote 1: label .pos. is not among the classes neg'):
-        karat.read(path, classes=["neg"])
+        finegold.read(path, classes=["neg"])
 
 
 def test_the_command_line_shows_what_is_left_out(tmp_path):
@@ -203,7 +203,7 @@ def test_every_question_on_the_command_line(tmp_path):
     found = json.loads(run("aggregate", path, "--method", "mv", "--question", "all", "--json").stdout)
     assert {name: about["n_votes"] for name, about in found["questions"].items()} == {"sent": 2, "stars": 1}
     for option in ("--save", "--prior", "--to-table"):
-        done = run("aggregate", path, "--question", "all", option, tmp_path / "model.karat")
+        done = run("aggregate", path, "--question", "all", option, tmp_path / "model.finegold")
         assert done.exit_code == 2
         assert f"{option} works with one question only" in done.stderr
 
@@ -212,19 +212,19 @@ def test_every_question_on_the_command_line(tmp_path):
 def test_a_mark_in_front_and_blank_lines(tmp_path, name):
     """Editors put a byte-order mark in front."""
     file, content = SAMPLES[name]
-    expected = votes_of(karat.read(write(tmp_path / file, content)))
-    assert votes_of(karat.read(write(tmp_path / file, b"\xef\xbb\xbf\n" + content.encode()))) == expected
+    expected = votes_of(finegold.read(write(tmp_path / file, content)))
+    assert votes_of(finegold.read(write(tmp_path / file, b"\xef\xbb\xbf\n" + content.encode()))) == expected
 
 
 def test_a_line_may_be_long(tmp_path):
     """Images stand in some lines as text."""
     records = [{"image": "x" * 200_000, **record} for record in PRODIGY]
-    assert karat.read(write(tmp_path / "reviews.jsonl", lines(records))).n_votes == 3
+    assert finegold.read(write(tmp_path / "reviews.jsonl", lines(records))).n_votes == 3
 
 
 def test_objects_may_be_spread_over_lines(tmp_path):
     content = "".join(json.dumps(record, indent=2) for record in PRODIGY)
-    assert karat.read(write(tmp_path / "reviews.jsonl", content)).n_votes == 3
+    assert finegold.read(write(tmp_path / "reviews.jsonl", content)).n_votes == 3
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -243,7 +243,7 @@ def check_words(path, **options):
 
 def refusal(path, **options):
     try:
-        karat.read_each(path, **options)
+        finegold.read_each(path, **options)
     except InputError as error:
         return str(error)
     return ""
@@ -254,7 +254,7 @@ def test_new_votes_of_an_export_are_folded_into_a_model(tmp_path):
     answers = [annotation(who, choices("sent", "neg"), rating) for who in (8, 9)]
     new = write(tmp_path / "new.json", json.dumps([{"id": 10, "data": {}, "annotations": answers}]))
     old = write(tmp_path / "old.json", json.dumps(LABEL_STUDIO))
-    assert run("aggregate", old, "--save", tmp_path / "a.karat").exit_code == 0
-    done = run("update", tmp_path / "a.karat", new, "-o", tmp_path / "b.karat", "--question", "sent")
+    assert run("aggregate", old, "--save", tmp_path / "a.finegold").exit_code == 0
+    done = run("update", tmp_path / "a.finegold", new, "-o", tmp_path / "b.finegold", "--question", "sent")
     assert done.exit_code == 0, done.stderr
     assert "5 votes by 4 annotators on 3 tasks" in done.stderr

@@ -5,8 +5,8 @@ import json
 import polars as pl
 import pytest
 
-import karat
-from karat.errors import InputError
+import finegold
+from finegold.errors import InputError
 from tests.exports_made import ARGILLA, lines
 from tests.readers_votes import votes_of, write
 
@@ -37,13 +37,13 @@ def responses(*values):
 
 @pytest.mark.parametrize(("name", "content"), [("a.json", json.dumps(ARGILLA)), ("a.jsonl", lines(ARGILLA))])
 def test_records(tmp_path, name, content):
-    votes = karat.read(write(tmp_path / name, content))
+    votes = finegold.read(write(tmp_path / name, content))
     assert votes_of(votes) == VOTES
     assert votes.counts.left_out == {"suggestions of models": 1}
 
 
 def test_suggestions_when_asked_for(tmp_path):
-    votes = karat.read(write(tmp_path / "a.json", json.dumps(ARGILLA)), include="suggestions")
+    votes = finegold.read(write(tmp_path / "a.json", json.dumps(ARGILLA)), include="suggestions")
     assert votes_of(votes) == VOTES | {("r1", "m1", "neg")}
 
 
@@ -54,25 +54,25 @@ def test_flattened(tmp_path, kind):
         pl.DataFrame(FLAT).write_parquet(path)
     else:
         write(path, json.dumps(FLAT) if kind == "json" else lines(FLAT))
-    votes = karat.read(path)
+    votes = finegold.read(path)
     assert votes_of(votes) == VOTES
     assert votes.unlabelled.to_list() == ["r3"]
     assert votes.counts.left_out == {"drafts": 1, "discarded responses": 1, "suggestions of models": 1}
-    wanted = karat.read(path, include=["drafts", "discarded", "suggestions"])
+    wanted = finegold.read(path, include=["drafts", "discarded", "suggestions"])
     assert votes_of(wanted) == VOTES | {("r1", "u3", "pos"), ("r1", "u4", "pos"), ("r1", "m1", "neg")}
-    assert votes_of(karat.read(path, task="text")) == {("hi", "u1", "pos"), ("hi", "u2", "neg"), ("ho", "u1", "neg")}
+    assert votes_of(finegold.read(path, task="text")) == {("hi", "u1", "pos"), ("hi", "u2", "neg"), ("ho", "u1", "neg")}
 
 
 def test_tasks_by_a_field(tmp_path):
     path = write(tmp_path / "a.json", json.dumps(ARGILLA))
-    assert votes_of(karat.read(path, task="text")) == {("hi", "u1", "pos"), ("hi", "u2", "neg"), ("ho", "u1", "neg")}
+    assert votes_of(finegold.read(path, task="text")) == {("hi", "u1", "pos"), ("hi", "u2", "neg"), ("ho", "u1", "neg")}
     with pytest.raises(InputError, match=r'record 1: the record has no field "title"; choose --task among text'):
-        karat.read(path, task="title")
+        finegold.read(path, task="title")
 
 
 def test_the_id_may_be_zero_or_only_that_of_the_server(tmp_path):
     records = [{**ARGILLA[0], "id": 0}, {**ARGILLA[1], "id": None}]
-    assert karat.read(write(tmp_path / "a.json", json.dumps(records))).task_names.to_list() == ["0", "a0"]
+    assert finegold.read(write(tmp_path / "a.json", json.dumps(records))).task_names.to_list() == ["0", "a0"]
 
 
 def test_records_of_the_server(tmp_path):
@@ -85,17 +85,17 @@ def test_records_of_the_server(tmp_path):
         ],
     }  # fmt: skip
     path = write(tmp_path / "a.json", json.dumps([record]))
-    votes = karat.read(path, question="q")
+    votes = finegold.read(path, question="q")
     assert votes_of(votes) == {("r1", "u1", "a")}
     assert votes.counts.left_out == {"discarded responses": 1, "suggestions of models": 1}
-    assert votes_of(karat.read(path, question="stars")) == {("r1", "u1", 4)}
-    assert votes_of(karat.read(path, question="q", include="suggestions")) == {("r1", "u1", "a"), ("r1", "m1", "a")}
+    assert votes_of(finegold.read(path, question="stars")) == {("r1", "u1", 4)}
+    assert votes_of(finegold.read(path, question="q", include="suggestions")) == {("r1", "u1", "a"), ("r1", "m1", "a")}
 
 
 def test_several_labels_ranks_and_spans(tmp_path):
     ranks = {"value": [{"value": "a", "rank": 1}], "user_id": "u1"}
     records = responses({"value": ["b", "a"], "user_id": "u1"}, ranks, {"value": "c", "user_id": "u2"})
-    votes = karat.read(write(tmp_path / "a.json", json.dumps(records)))
+    votes = finegold.read(write(tmp_path / "a.json", json.dumps(records)))
     assert votes_of(votes) == {("r1", "u1", "a|b"), ("r1", "u2", "c")}
     assert votes.counts.left_out == {"rankings and spans": 1}
 
@@ -115,6 +115,6 @@ DAMAGED = {
 def test_a_damaged_export_names_the_tool_the_record_and_the_remedy(tmp_path, name):
     records, found = DAMAGED[name]
     with pytest.raises(InputError) as failure:
-        karat.read(write(tmp_path / "a.json", json.dumps(records)))
+        finegold.read(write(tmp_path / "a.json", json.dumps(records)))
     assert f"(Argilla export), {found}" in str(failure.value)
     assert "; export it again: dataset.records.to_json(FILE)" in str(failure.value)

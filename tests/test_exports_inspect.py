@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-import karat
-from karat.errors import InputError
+import finegold
+from finegold.errors import InputError
 from tests.exports_made import INSPECT, zipped
 from tests.readers_votes import votes_of, write
 
@@ -33,20 +33,20 @@ def test_a_score_that_is_no_number_is_no_vote(tmp_path, packed):
     log = with_samples({"id": "q", "epoch": 1, "scores": scores})
     content = zipped(archive(log)) if packed else json.dumps(log, indent=2)
     assert packed or '"value": NaN,\n' in content
-    votes = karat.read(write(tmp_path / "log", content))
+    votes = finegold.read(write(tmp_path / "log", content))
     assert votes_of(votes) == {("q", "claude", "C")}
     assert votes.counts.left_out == {"scores without a value": 1}
 
 
 @pytest.mark.parametrize("indent", [2, None])
 def test_a_json_log(tmp_path, indent):
-    votes = karat.read(write(tmp_path / "log.json", json.dumps(INSPECT, indent=indent)))
+    votes = finegold.read(write(tmp_path / "log.json", json.dumps(INSPECT, indent=indent)))
     assert votes_of(votes) == VOTES
     assert votes.counts.left_out == {"scores without a value": 1}
 
 
 def test_an_eval_log(tmp_path):
-    assert votes_of(karat.read(write(tmp_path / "log.eval", zipped(archive(INSPECT))))) == VOTES
+    assert votes_of(finegold.read(write(tmp_path / "log.eval", zipped(archive(INSPECT))))) == VOTES
 
 
 def test_an_eval_log_packed_with_zstd(tmp_path):
@@ -58,13 +58,13 @@ def test_an_eval_log_packed_with_zstd(tmp_path):
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_ZSTANDARD) as packed:
         for name, content in archive(INSPECT).items():
             packed.writestr(name, content)
-    assert votes_of(karat.read(write(tmp_path / "log.eval", buffer.getvalue()))) == VOTES
+    assert votes_of(finegold.read(write(tmp_path / "log.eval", buffer.getvalue()))) == VOTES
 
 
 def test_every_epoch_is_a_task(tmp_path):
     samples = [{"id": "q", "epoch": epoch, "scores": {"gpt": {"value": 1.0}}} for epoch in (1, 2)]
     log = with_samples(*samples, config={"epochs": 2})
-    votes = karat.read(write(tmp_path / "log.json", json.dumps(log)))
+    votes = finegold.read(write(tmp_path / "log.json", json.dumps(log)))
     assert votes_of(votes) == {("q#1", "gpt", 1), ("q#2", "gpt", 1)}
 
 
@@ -73,13 +73,13 @@ def test_answers_of_several_models_are_apart(tmp_path):
     paths = [
         write(tmp_path / f"{model}.json", json.dumps(with_samples(sample, model=model), indent=1)) for model in "ab"
     ]
-    assert votes_of(karat.read(paths)) == {("sums/a/q", "gpt", "C"), ("sums/b/q", "gpt", "C")}
+    assert votes_of(finegold.read(paths)) == {("sums/a/q", "gpt", "C"), ("sums/b/q", "gpt", "C")}
 
 
 def test_a_scorer_that_says_several_things(tmp_path):
     scores = {"multi": {"value": {"safe": "yes", "kind": 2}}, "match": {"value": "C"}}
     path = write(tmp_path / "log.json", json.dumps(with_samples({"id": 1, "epoch": 1, "scores": scores})))
-    assert {question: votes_of(votes) for question, votes in karat.read_each(path).items()} == {
+    assert {question: votes_of(votes) for question, votes in finegold.read_each(path).items()} == {
         "kind": {(1, "multi", 2)},
         "safe": {(1, "multi", "yes")},
         "score": {(1, "match", "C")},
@@ -88,7 +88,7 @@ def test_a_scorer_that_says_several_things(tmp_path):
 
 def test_an_early_log_has_one_score(tmp_path):
     log = with_samples({"id": 1, "epoch": 1, "score": {"value": "C"}}, {"id": 2, "epoch": 1, "scores": {}})
-    votes = karat.read(write(tmp_path / "log.json", json.dumps(log)))
+    votes = finegold.read(write(tmp_path / "log.json", json.dumps(log)))
     assert votes_of(votes) == {(1, "score", "C")}
     assert votes.unlabelled.to_list() == [2]
 
@@ -99,14 +99,14 @@ def test_a_damaged_log_names_the_tool_the_record_and_the_remedy(tmp_path, packed
     path = tmp_path / ("log.eval" if packed else "log.json")
     write(path, zipped(archive(log)) if packed else json.dumps(log, indent=2))
     with pytest.raises(InputError) as failure:
-        karat.read(path)
+        finegold.read(path)
     assert "(Inspect export), record 2: found ['C'] for \"scores\", expected an object" in str(failure.value)
     assert "inspect log convert LOG --to json" in str(failure.value)
 
 
 def test_a_log_that_is_cut_short(tmp_path):
     with pytest.raises(InputError, match=r"\(Inspect export\), record 2: the file is cut short"):
-        karat.read(write(tmp_path / "log.json", json.dumps(INSPECT, indent=2)[:-60]))
+        finegold.read(write(tmp_path / "log.json", json.dumps(INSPECT, indent=2)[:-60]))
 
 
 @pytest.mark.parametrize("packed", [True, False])
@@ -115,9 +115,9 @@ def test_a_log_without_scores_says_that(tmp_path, packed):
     path = tmp_path / ("log.eval" if packed else "log.json")
     write(path, zipped(archive(log)) if packed else json.dumps(log, indent=2))
     with pytest.raises(InputError, match=r"\(Inspect export\): none of its 2 samples has a score; .* inspect score"):
-        karat.read(path)
+        finegold.read(path)
     with pytest.raises(InputError, match=r"\(Inspect export\): it holds no samples"):
-        karat.read(write(tmp_path / "header.json", json.dumps(with_samples(), indent=2)))
+        finegold.read(write(tmp_path / "header.json", json.dumps(with_samples(), indent=2)))
 
 
 @pytest.mark.parametrize("indent", [None, 2])
@@ -125,5 +125,5 @@ def test_the_vocabulary_of_a_tokenizer_is_no_log(tmp_path, indent):
     words = {"version": 1, "status": 2, "eval": 3, **{f"word{number}": number for number in range(4, 40)}}
     path = write(tmp_path / "vocab.json", json.dumps(words, indent=indent))
     with pytest.raises(InputError) as failure:
-        karat.read(path)
+        finegold.read(path)
     assert "Inspect" not in str(failure.value)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from karat import InputError
-from karat.io.readers import read, read_each
+from finegold import InputError
+from finegold.io.readers import read, read_each
 from tests.readers_votes import votes_of, write
 
 

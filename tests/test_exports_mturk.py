@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from karat import InputError
-from karat.io.readers import read, read_each
+from finegold import InputError
+from finegold.io.readers import read, read_each
 from tests.readers_votes import votes_of, write
 
 ABOUT = "HITId,HITTypeId,Title,AssignmentId,WorkerId,AssignmentStatus,WorkTimeInSeconds,LifetimeApprovalRate"

@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from karat import InputError
-from karat.io.readers import read
-from karat.io.readers.exports.export import ExportOptions, Wrong
-from karat.io.readers.exports.pairwise import FIRST, SECOND, TIE, Comparison, named, swapped, verdict, votes_on
+from finegold import InputError
+from finegold.io.readers import read
+from finegold.io.readers.exports.export import ExportOptions, Wrong
+from finegold.io.readers.exports.pairwise import FIRST, SECOND, TIE, Comparison, named, swapped, verdict, votes_on
 from tests.readers_votes import votes_of, write
 
 

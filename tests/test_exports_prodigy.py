@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-import karat
-from karat.errors import InputError
+import finegold
+from finegold.errors import InputError
 from tests.exports_made import PRODIGY, lines
 from tests.readers_votes import votes_of, write
 
@@ -17,7 +17,7 @@ def answer(task, who, said, **more):
 
 
 def test_choices(tmp_path):
-    votes = karat.read(write(tmp_path / "reviews.jsonl", lines(PRODIGY)))
+    votes = finegold.read(write(tmp_path / "reviews.jsonl", lines(PRODIGY)))
     assert votes_of(votes) == VOTES
     assert votes.unlabelled.to_list() == [33]
     assert votes.counts.left_out == {"ignored answers": 1, "rejected choices": 1}
@@ -25,16 +25,16 @@ def test_choices(tmp_path):
 
 
 def test_choices_as_a_json_list(tmp_path):
-    assert votes_of(karat.read(write(tmp_path / "reviews.json", json.dumps(PRODIGY)))) == VOTES
+    assert votes_of(finegold.read(write(tmp_path / "reviews.json", json.dumps(PRODIGY)))) == VOTES
 
 
 def test_rejected_choices_when_asked_for(tmp_path):
-    votes = karat.read(write(tmp_path / "reviews.jsonl", lines(PRODIGY)), include=["rejected"])
+    votes = finegold.read(write(tmp_path / "reviews.jsonl", lines(PRODIGY)), include=["rejected"])
     assert votes_of(votes) == VOTES | {(33, "bob", "POS")}
 
 
 def test_tasks_may_be_named_by_a_field(tmp_path):
-    votes = karat.read(write(tmp_path / "reviews.jsonl", lines(PRODIGY[:2])), task="text")
+    votes = finegold.read(write(tmp_path / "reviews.jsonl", lines(PRODIGY[:2])), task="text")
     assert votes_of(votes) == {("hi", "ann", "POS"), ("hi", "bob", "NEG")}
 
 
@@ -44,7 +44,7 @@ def test_accept_and_reject_answer_the_question_of_the_label(tmp_path):
         answer(1, "d-bob", "reject", label="SPORT"),
         answer(1, "d-bob", "accept", label="NEWS"),
     ]
-    each = karat.read_each(write(tmp_path / "d.jsonl", lines(records)))
+    each = finegold.read_each(write(tmp_path / "d.jsonl", lines(records)))
     assert {question: votes_of(votes) for question, votes in each.items()} == {
         "NEWS": {(1, "d-bob", "accept")},  # one annotator alone shows no data set's name
         "SPORT": {(1, "ann", "accept"), (1, "bob", "reject")},
@@ -53,20 +53,20 @@ def test_accept_and_reject_answer_the_question_of_the_label(tmp_path):
 
 def test_accept_and_reject_without_a_label(tmp_path):
     records = [answer(1, "d-ann", "accept"), answer(1, "d-bob", "reject"), answer(1, "d-eve", "ignore")]
-    votes = karat.read(write(tmp_path / "d.jsonl", lines(records)))
+    votes = finegold.read(write(tmp_path / "d.jsonl", lines(records)))
     assert votes_of(votes) == {(1, "ann", "accept"), (1, "bob", "reject")}
 
 
 def test_sessions_without_a_name_keep_their_time(tmp_path):
     records = [answer(1, "2026-01-02_10-00-00", "accept"), answer(1, "2026-01-02_10-30-00", "reject")]
-    votes = karat.read(write(tmp_path / "d.jsonl", lines(records)))
+    votes = finegold.read(write(tmp_path / "d.jsonl", lines(records)))
     assert votes.annotator_names.to_list() == ["2026-01-02_10-00-00", "2026-01-02_10-30-00"]
 
 
 def test_marked_spans_are_no_votes(tmp_path):
     records = [answer(1, "d-ann", "accept", spans=[], _view_id="ner_manual")]
     with pytest.raises(InputError, match=r"\(Prodigy export\) holds no votes; left out were marked regions \(1\)"):
-        karat.read(write(tmp_path / "d.jsonl", lines(records)))
+        finegold.read(write(tmp_path / "d.jsonl", lines(records)))
 
 
 DAMAGED = {
@@ -85,7 +85,7 @@ DAMAGED = {
 def test_a_damaged_export_names_the_tool_and_the_record(tmp_path, name):
     content, found = DAMAGED[name]
     with pytest.raises(InputError) as failure:
-        karat.read(write(tmp_path / "d.jsonl", content))
+        finegold.read(write(tmp_path / "d.jsonl", content))
     assert "(Prodigy export)" in str(failure.value)
     assert found in str(failure.value)
     assert "; " in str(failure.value)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from karat import InputError, KaratWarning
-from karat.io.readers import read, read_each
+from finegold import FinegoldWarning, InputError
+from finegold.io.readers import read, read_each
 from tests.readers_votes import votes_of, write
 
 HEADER = [
@@ -94,7 +94,7 @@ def test_tasks_without_ids_are_told_apart_by_all_inputs(tmp_path: Path) -> None:
     header = ["INPUT:left", "INPUT:right", "OUTPUT:better", "ASSIGNMENT:worker_id"]
     rows = [["a", "b", "left", "ann"], ["a", "c", "left", "ann"], ["a", "b", "right", "bob"]]
     path = tsv(tmp_path, header, rows)
-    with pytest.warns(KaratWarning, match="INPUT:left and INPUT:right together name the tasks"):
+    with pytest.warns(FinegoldWarning, match="INPUT:left and INPUT:right together name the tasks"):
         found = read(path)
     assert votes_of(found) == {("a | b", "ann", "left"), ("a | c", "ann", "left"), ("a | b", "bob", "right")}
     assert votes_of(read(path, task="left,right")) == votes_of(found)

@@ -21,36 +21,36 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-import karat
-from karat.paper.datasets import register, registry
-from karat.votes.sample import VOTES
+import finegold
+from finegold.paper.datasets import register, registry
+from finegold.votes.sample import VOTES
 from tests.cli_helpers import CSV, run, write
 
 resource = pytest.importorskip("resource", reason="limits of a process are those of POSIX")
 
 COMMANDS = {
-    "aggregate": ("votes.csv --method mv -o a.csv --annotators b.pq --save c.karat", ["a.csv", "b.pq", "c.karat"]),
+    "aggregate": ("votes.csv --method mv -o a.csv --annotators b.pq --save c.fg", ["a.csv", "b.pq", "c.fg"]),
     "convert": ("votes.csv -o a.jsonl.gz", ["a.jsonl.gz"]),
-    "update": ("model.karat new.csv -o a.karat --labels b.csv", ["a.karat", "b.csv"]),
-    "report": ("model.karat -o a.html", ["a.html"]),
-    "plot": ("model.karat confidence -o a.svg", ["a.svg"]),
+    "update": ("model.finegold new.csv -o a.finegold --labels b.csv", ["a.finegold", "b.csv"]),
+    "report": ("model.finegold -o a.html", ["a.html"]),
+    "plot": ("model.finegold confidence -o a.svg", ["a.svg"]),
     "simulate": ("--tasks 20 --annotators 5 --out a.csv", ["a.csv", "a-truth.csv"]),
-    "next": ("model.karat -o a.csv", ["a.csv"]),
-    "trust": ("model.karat --flips a.csv --spammers b.csv", ["a.csv", "b.csv"]),
+    "next": ("model.finegold -o a.csv", ["a.csv"]),
+    "trust": ("model.finegold --flips a.csv --spammers b.csv", ["a.csv", "b.csv"]),
     "agreement": ("votes.csv --annotators a.csv --pairs b.csv", ["a.csv", "b.csv"]),
     "judges": ("votes.csv --judge worker -o a.csv --labels b.csv --report c.html", ["a.csv", "b.csv", "c.html"]),
     "rank": ("games.csv -o a.csv --matrix b.csv", ["a.csv", "b.csv"]),
     "audit": ("votes.csv --method mv --labels sets/mine/truth.csv -o a.csv", ["a.csv"]),
     "export": ("votes.csv --method mv --for sklearn -o a.parquet", ["a.parquet"]),
     "compare": ("votes.csv --method mv -o a.csv --labels b.csv", ["a.csv", "b.csv"]),
-    "demo": ("--out demo", ["demo/truth.csv", "demo/labels.csv", "demo/annotators.csv", "demo/model.karat"]),
+    "demo": ("--out demo", ["demo/truth.csv", "demo/labels.csv", "demo/annotators.csv", "demo/model.finegold"]),
     "datasets": ("fetch mine --from sets", ["cache/mine/label.csv", "cache/mine/truth.csv"]),
     "database": ("votes.csv --method mv --to-database sqlite:///a.db --to-table labels -o b.csv", ["a.db", "b.csv"]),
     "reproduce": ("table3 --data papers --allow-unverified --method mv --jobs 1 --out paper",
                   ["paper/reproduction.html", "paper/reproduction.md", "paper/results.json", "paper/table3.csv"]),
 }  # fmt: skip
 SETS = ("sets/mine", "papers/fact")
-INPUTS = {"votes.csv", "new.csv", "games.csv", "model.karat", "demo/votes.csv"}
+INPUTS = {"votes.csv", "new.csv", "games.csv", "model.finegold", "demo/votes.csv"}
 INPUTS |= {f"{folder}/{name}" for folder in SETS for name in ("label.csv", "truth.csv")}
 OLD = b"old"
 OLD_TABLE = """
@@ -62,16 +62,16 @@ INSERT INTO labels VALUES ('old', 'x', 1.0, 1, 0);
 # Reads commands from standard input, and runs each in a fork that kills itself before it puts files in place.
 KILLED_RUNS = """
 import importlib, json, os, pkgutil, sys
-import karat.system.files
-from karat.cli import main
-from karat.paper.datasets import register
+import finegold.system.files
+from finegold.cli import main
+from finegold.paper.datasets import register
 
 for name in ("altair", "jinja2", "polars", "scipy.optimize", "vl_convert"):  # once, not in each fork
     importlib.import_module(name)
 for package in ("api", "cli", "insight", "io", "judges", "methods", "paper", "report", "votes"):
-    for module in pkgutil.walk_packages([f"{karat.__path__[0]}/{package}"], f"karat.{package}."):
+    for module in pkgutil.walk_packages([f"{finegold.__path__[0]}/{package}"], f"finegold.{package}."):
         importlib.import_module(module.name)
-place = karat.system.files._put_in_place
+place = finegold.system.files._put_in_place
 nowhere = os.open(os.devnull, os.O_RDWR)
 for line in sys.stdin:
     folder, number, words = json.loads(line)
@@ -80,12 +80,12 @@ for line in sys.stdin:
         def kill(*given):
             os.kill(os.getpid(), number)
             place(*given)
-        karat.system.files._put_in_place = kill
+        finegold.system.files._put_in_place = kill
         os.chdir(folder)
         os.dup2(nowhere, 1), os.dup2(nowhere, 2)
         if words[0] == "datasets":
             register("mine", "sets/mine")
-        sys.argv = ["karat", *words]
+        sys.argv = ["finegold", *words]
         main()
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
@@ -94,7 +94,7 @@ for line in sys.stdin:
 @pytest.fixture(scope="module")
 def killed() -> Iterator[Callable[[Path, str, int], int]]:
     """Return a function that runs a command and kills it before files are put in place; it returns the exit code."""
-    environment = {**os.environ, "KARAT_CACHE": "cache"}
+    environment = {**os.environ, "FINEGOLD_CACHE": "cache"}
     command = [sys.executable, "-c", KILLED_RUNS]
     with subprocess.Popen(command, stdin=-1, stdout=-1, text=True, env=environment) as runs:
 
@@ -111,7 +111,7 @@ def killed() -> Iterator[Callable[[Path, str, int], int]]:
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    karat.aggregate(write(tmp_path / "votes.csv", CSV), "mv").save(tmp_path / "model.karat")
+    finegold.aggregate(write(tmp_path / "votes.csv", CSV), "mv").save(tmp_path / "model.finegold")
     write(tmp_path / "new.csv", "task,worker,label\nt9,ann,x\n")
     write(tmp_path / "games.csv", "item,judge,model_a,model_b,winner\n1,j,a,b,a\n2,j,b,a,a\n3,j,a,b,tie\n")
     for name in (*SETS, "cache/mine", "demo", "paper"):
@@ -120,7 +120,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in SETS:
         write(tmp_path / name / "label.csv", CSV)
         write(tmp_path / name / "truth.csv", "task,truth\nt1,x\n")
-    monkeypatch.setenv("KARAT_CACHE", "cache")
+    monkeypatch.setenv("FINEGOLD_CACHE", "cache")
     monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
     register("mine", "sets/mine")
     return tmp_path
@@ -215,16 +215,16 @@ def few_descriptors(free: int) -> Any:
 def ctrl_c(function: str) -> Any:
     @contextmanager
     def press(patch: pytest.MonkeyPatch) -> Iterator[None]:
-        import karat.system.files
+        import finegold.system.files
 
-        wanted = getattr(karat.system.files, function)
+        wanted = getattr(finegold.system.files, function)
 
         def pressed(*given: Any) -> Any:
             signal.raise_signal(signal.SIGINT)
             return wanted(*given)
 
         with patch.context() as patched:
-            patched.setattr(karat.system.files, function, pressed)
+            patched.setattr(finegold.system.files, function, pressed)
             yield
 
     return press
@@ -266,7 +266,7 @@ def test_a_killed_run_leaves_the_old_files(here: Path, killed: Any, command: str
 
 
 def test_temporary_files_of_a_living_process_stay(here: Path) -> None:
-    program = "import time\nfrom karat.system.files import replacing\n"
+    program = "import time\nfrom finegold.system.files import replacing\n"
     program += "with replacing('a.csv'):\n print(flush=True)\n time.sleep(60)"
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as other:
         assert other.stdout is not None
@@ -282,14 +282,14 @@ def test_temporary_files_of_a_living_process_stay(here: Path) -> None:
 
 CLOSED_PIPES = """
 import os, sys
-from karat.cli import main
-from karat.paper.datasets import register
+from finegold.cli import main
+from finegold.paper.datasets import register
 register("mine", "sets/mine")
 for line in sys.stdin.read().splitlines():
     reader, writer = os.pipe()
     os.dup2(writer, 1)
     os.close(reader), os.close(writer)
-    sys.argv = ["karat", *line.split()]
+    sys.argv = ["finegold", *line.split()]
     try:
         main()
     except SystemExit as ended:

@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-import karat
-from karat.api.result import Result
-from karat.engines import blocks
-from karat.kernels import anchored_few, few_votes
-from karat.kernels.labels import decide
-from karat.kernels.lookup import first_rows
-from karat.kernels.sort_votes import count, renumber
-from karat.kernels.votes import agreement, outvoted, vote_shares
-from karat.methods.anchored import AnchoredVote
-from karat.votes.annotations import Annotations, Repeated
-from karat.votes.encoding import encode
+import finegold
+from finegold.api.result import Result
+from finegold.engines import blocks
+from finegold.kernels import anchored_few, few_votes
+from finegold.kernels.labels import decide
+from finegold.kernels.lookup import first_rows
+from finegold.kernels.sort_votes import count, renumber
+from finegold.kernels.votes import agreement, outvoted, vote_shares
+from finegold.methods.anchored import AnchoredVote
+from finegold.votes.annotations import Annotations, Repeated
+from finegold.votes.encoding import encode
 
 RNG = np.random.default_rng(5)
 N = 3000
@@ -131,7 +131,7 @@ def test_first_rows() -> None:
 @pytest.mark.parametrize("method", ["anchored", "mv"])
 def test_a_whole_fit(both: Any, method: str) -> None:
     def fitted() -> Result:
-        return karat.aggregate(votes(5), method)
+        return finegold.aggregate(votes(5), method)
 
     few, many = both(fitted)
     names = ("posterior", "label_codes", "tied", "accuracy", "agreement")
@@ -140,9 +140,9 @@ def test_a_whole_fit(both: Any, method: str) -> None:
 
 @pytest.mark.parametrize("method", ["ptbcc", "ds", "bwa", "catd"])
 def test_one_version_for_all_numbers_of_classes_of_few_votes(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
-    few = karat.aggregate(votes(5), method)
+    few = finegold.aggregate(votes(5), method)
     monkeypatch.setattr(blocks, "MIN_UNROLLED_VOTES", 0)
-    np.testing.assert_allclose(few.posterior, karat.aggregate(votes(5), method).posterior, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(few.posterior, finegold.aggregate(votes(5), method).posterior, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(("n_classes", "votes_per_task"), [(2, 12), (5, 2), (40, 12)])
@@ -170,15 +170,15 @@ def test_the_default_compiles_nothing_for_few_votes_and_imports_little(tmp_path:
     script = """
 import sys
 from numba.core import event
-import karat
-from karat.votes.sample import VOTES
+import finegold
+from finegold.votes.sample import VOTES
 
 class Refuse(event.Listener):
     def on_start(self, event): raise SystemExit(f"compiled {event.data['dispatcher'].py_func}")
     def on_end(self, event): pass
 
 event.register("numba:compile", Refuse())
-karat.aggregate(VOTES)
+finegold.aggregate(VOTES)
 assert "scipy.optimize" not in sys.modules  # it takes long to import
 """
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}

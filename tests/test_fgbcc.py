@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from karat import Annotations, InputError
-from karat.api.fit import fit
-from karat.checks import LAWS, sample_votes
-from karat.kernels.fgbcc import score_loss, search_means
-from karat.methods import fgbcc
-from karat.methods.fgbcc import FGBCC, Statistics
+from finegold import Annotations, InputError
+from finegold.api.fit import fit
+from finegold.checks import LAWS, sample_votes
+from finegold.kernels.fgbcc import score_loss, search_means
+from finegold.methods import fgbcc
+from finegold.methods.fgbcc import FGBCC, Statistics
 from tests.reference import fgbcc as twin
 
 

@@ -10,17 +10,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-import karat
-from karat.io.folders import labels as folder_labels
-from karat.io.folders import shared_store
-from karat.io.writeback import write_back
-from karat.io.writers import write_bytes, write_frame, write_labels
-from karat.io.writers.votes import write_votes
-from karat.report import write_report
+import finegold
+from finegold.io.folders import labels as folder_labels
+from finegold.io.folders import shared_store
+from finegold.io.writeback import write_back
+from finegold.io.writers import write_bytes, write_frame, write_labels
+from finegold.io.writers.votes import write_votes
+from finegold.report import write_report
 from tests.cli_helpers import CSV, write
 from tests.exports_made import LABEL_STUDIO
 
-SOURCE = Path(karat.__file__).parent
+SOURCE = Path(finegold.__file__).parent
 PATTERN = re.compile(r"\..+\.[0-9a-f]{12}\.part(\.\w+)*")
 MOVES: list[tuple[Path, Path, str]] = []
 watching = False
@@ -46,12 +46,12 @@ def moves():
 
 @pytest.fixture
 def result(tmp_path):
-    return karat.aggregate(write(tmp_path / "votes.csv", CSV), method="mv")
+    return finegold.aggregate(write(tmp_path / "votes.csv", CSV), method="mv")
 
 
 def back(result, path):
     export = write(path.parent / "export.json", json.dumps(LABEL_STUDIO))
-    write_back(karat.aggregate(export, method="mv"), export, path)
+    write_back(finegold.aggregate(export, method="mv"), export, path)
 
 
 WRITERS = {
@@ -59,8 +59,8 @@ WRITERS = {
     "labels.tsv.gz": write_labels,
     "labels.parquet": write_labels,
     "annotators.jsonl": lambda result, path: write_frame(result.annotators(), path),
-    "votes.csv": lambda result, path: write_votes(karat.read(path.parent.parent / "votes.csv"), path),
-    "model.karat": lambda result, path: result.save(path),
+    "votes.csv": lambda result, path: write_votes(finegold.read(path.parent.parent / "votes.csv"), path),
+    "model.finegold": lambda result, path: result.save(path),
     "report.html": write_report,
     "some.bytes": lambda result, path: write_bytes(path, b"some"),
     "back.json": back,

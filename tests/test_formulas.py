@@ -1,4 +1,4 @@
-"""Texts that a spreadsheet would take for formulas are escaped in CSV and TSV, and Karat reads them as they were."""
+"""Texts that a spreadsheet would take for formulas are escaped in CSV and TSV, and Finegold reads them as they were."""
 
 import csv
 
@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-import karat
-from karat.cli.app import app
-from karat.io.formulas import escaped, unescaped, unescaped_name
-from karat.io.writers import write_frame
+import finegold
+from finegold.cli.app import app
+from finegold.io.formulas import escaped, unescaped, unescaped_name
+from finegold.io.writers import write_frame
 from tests.studio_helpers import studio_in_thread
 
 FORMULAS = ["=1+1", "+SUM(A1)", "-cmd|' /C calc'!A0", "@x", "\tx", "\rx", "'=x", "''@", "-", "+", "-1a", "--1"]
@@ -79,13 +79,13 @@ def test_labels_are_escaped_by_default_and_not_with_raw(tmp_path):
     assert first_column(labels) == ["-1", "'=t"]
 
 
-def test_labels_that_karat_wrote_match_the_tasks_that_they_are_of(tmp_path):
+def test_labels_that_finegold_wrote_match_the_tasks_that_they_are_of(tmp_path):
     votes, labels = tmp_path / "votes.csv", tmp_path / "labels.csv"
     votes.write_text(VOTES)
     run("aggregate", votes, "--method", "mv", "-o", labels)
-    truth = karat.io.readers.read_truth(labels)
+    truth = finegold.io.readers.read_truth(labels)
     assert dict(zip(truth.task.to_list(), truth.truth.to_list(), strict=True)) == {"-1": "-n", "=t": "+"}
-    found = karat.aggregate(votes, "mv", gold=labels)
+    found = finegold.aggregate(votes, "mv", gold=labels)
     assert found.counts.gold_unused == 0
     assert (found.gold >= 0).all()
 
@@ -97,7 +97,7 @@ def test_converted_votes_are_read_as_they_were(tmp_path, wide, raw):
     votes.write_text(VOTES)
     run("convert", votes, "-o", copy, *raw, *(["--to", "wide"] if wide else []))
     assert ("'=t" in copy.read_text()) is not bool(raw)
-    before, after = karat.read(votes), karat.read(copy, wide=bool(wide))
+    before, after = finegold.read(votes), finegold.read(copy, wide=bool(wide))
     for names in ("task_names", "annotator_names", "class_names"):
         assert getattr(after, names).to_list() == getattr(before, names).to_list()
     assert after.n_votes == before.n_votes

@@ -11,8 +11,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from karat.votes.encoding import Names
-from karat.votes.frames import kind_of, make_frame, series_like, take, to_list, to_polars
+from finegold.votes.encoding import Names
+from finegold.votes.frames import kind_of, make_frame, series_like, take, to_list, to_polars
 
 
 def wrap(native: Any) -> Names:

@@ -11,8 +11,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-import karat
-from karat.votes.frames import to_list, to_polars
+import finegold
+from finegold.votes.frames import to_list, to_polars
 
 Column = Callable[[list[Any]], Any]
 
@@ -119,7 +119,7 @@ def frame(kind: str, columns: dict[str, Any]) -> Any:
     return make(columns)
 
 
-def same(found: karat.Result, expected: karat.Result) -> None:
+def same(found: finegold.Result, expected: finegold.Result) -> None:
     np.testing.assert_array_equal(found.posterior, expected.posterior)
     np.testing.assert_array_equal(found.accuracy, expected.accuracy)
     assert found.counts == expected.counts
@@ -139,7 +139,7 @@ def test_text_of_any_kind_in_all_columns(kind: str, method: str) -> None:
         "label": plain["label"],
     }
     typed = {name: TEXT[kind](values) for name, values in named.items()}
-    same(karat.aggregate(frame(kind, typed), method), karat.aggregate(pl.DataFrame(named), method))
+    same(finegold.aggregate(frame(kind, typed), method), finegold.aggregate(pl.DataFrame(named), method))
 
 
 @pytest.mark.parametrize("kind", INTEGERS)
@@ -147,14 +147,14 @@ def test_text_of_any_kind_in_all_columns(kind: str, method: str) -> None:
 def test_integers_of_any_kind(kind: str, columns: tuple[str, ...]) -> None:
     plain = votes([1, 2, 5])
     typed = {name: INTEGERS[kind](values) if name in columns else values for name, values in plain.items()}
-    same(karat.aggregate(frame(kind, typed), "ptbcc"), karat.aggregate(pl.DataFrame(plain), "ptbcc"))
+    same(finegold.aggregate(frame(kind, typed), "ptbcc"), finegold.aggregate(pl.DataFrame(plain), "ptbcc"))
 
 
 @pytest.mark.parametrize("kind", BOOLEANS)
 def test_booleans_of_any_kind(kind: str) -> None:
     plain = votes([False, True])
     typed = plain | {"label": BOOLEANS[kind](plain["label"])}
-    same(karat.aggregate(frame(kind, typed), "ptbcc"), karat.aggregate(pl.DataFrame(plain), "ptbcc"))
+    same(finegold.aggregate(frame(kind, typed), "ptbcc"), finegold.aggregate(pl.DataFrame(plain), "ptbcc"))
 
 
 def test_numpy_columns_of_pandas_without_holes() -> None:
@@ -164,14 +164,14 @@ def test_numpy_columns_of_pandas_without_holes() -> None:
         whole = {name: [values[row] for row in kept] for name, values in plain.items()}
         typed = pd.DataFrame(whole).astype({"label": dtype})
         assert typed["label"].dtype == dtype
-        same(karat.aggregate(typed, "ptbcc"), karat.aggregate(pl.DataFrame(whole), "ptbcc"))
+        same(finegold.aggregate(typed, "ptbcc"), finegold.aggregate(pl.DataFrame(whole), "ptbcc"))
 
 
 def test_holes_that_made_floats_of_integers() -> None:
     plain = votes([1, 2, 5])
-    found = karat.aggregate(pd.DataFrame(plain), "ptbcc")
+    found = finegold.aggregate(pd.DataFrame(plain), "ptbcc")
     assert pd.DataFrame(plain)["label"].dtype == np.float64
-    np.testing.assert_array_equal(found.posterior, karat.aggregate(pl.DataFrame(plain), "ptbcc").posterior)
+    np.testing.assert_array_equal(found.posterior, finegold.aggregate(pl.DataFrame(plain), "ptbcc").posterior)
 
 
 @pytest.mark.parametrize("kind", TEXT)
@@ -179,6 +179,6 @@ def test_gold_of_any_kind_teaches_the_same(kind: str) -> None:
     plain = votes(["ant", "bee", "cat"])
     gold = {"task": list(range(10)), "truth": ["cat"] * 10}
     typed = frame(kind, {name: TEXT[kind](values) if name == "truth" else values for name, values in gold.items()})
-    expected = karat.aggregate(pl.DataFrame(plain), "ptbcc", gold=pl.DataFrame(gold))
-    same(karat.aggregate(pl.DataFrame(plain), "ptbcc", gold=typed), expected)
+    expected = finegold.aggregate(pl.DataFrame(plain), "ptbcc", gold=pl.DataFrame(gold))
+    same(finegold.aggregate(pl.DataFrame(plain), "ptbcc", gold=typed), expected)
     assert (expected.posterior[:10, 2] == 1).all()

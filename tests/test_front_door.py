@@ -1,4 +1,4 @@
-"""One front door: what works in `karat aggregate` works in every command that fits, and in Python."""
+"""One front door: what works in `finegold aggregate` works in every command that fits, and in Python."""
 
 import doctest
 import json
@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import typer
 
-import karat
-from karat.api import run as front_door
-from karat.cli import options as o
-from karat.cli.app import app
-from karat.errors import InputError
-from karat.methods.ds import DS
-from karat.votes.sample import TRUTH, VOTES
+import finegold
+from finegold.api import run as front_door
+from finegold.cli import options as o
+from finegold.cli.app import app
+from finegold.errors import InputError
+from finegold.methods.ds import DS
+from finegold.votes.sample import TRUTH, VOTES
 from tests.cli_helpers import run, write
 
 COMMANDS = {
@@ -28,14 +28,14 @@ COMMANDS = {
     "plot": ("{votes}", "confidence", "--method", "ds", "-o", "{folder}/chart.svg"),
     "report": ("{votes}", "--method", "ds", "-o", "{folder}/report.html"),
     "trust": ("{votes}", "--method", "ds"),
-    "update": ("{model}", "{votes}", "--refit", "-o", "{folder}/new.karat"),
+    "update": ("{model}", "{votes}", "--refit", "-o", "{folder}/new.finegold"),
 }
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    path = tmp_path_factory.mktemp("model") / "model.karat"
-    karat.aggregate(VOTES, "ds").save(path)
+    path = tmp_path_factory.mktemp("model") / "model.finegold"
+    finegold.aggregate(VOTES, "ds").save(path)
     return path
 
 
@@ -77,7 +77,7 @@ def test_every_command_that_fits_takes_a_prior_threads_and_a_checkpoint(name, fi
         (["--resume"], "--resume needs --checkpoint FILE"),
         (["--overwrite"], "--overwrite needs --checkpoint FILE"),
         (["--scheduler", "tcp://host:1"], "--scheduler is the address of a Dask cluster; add --engine dask"),
-        (["--prior", "nowhere.karat"], "nowhere.karat"),
+        (["--prior", "nowhere.finegold"], "nowhere.finegold"),
     ],
 )
 def test_every_command_that_fits_checks_where_it_runs(name, options, words, model, tmp_path):
@@ -87,7 +87,7 @@ def test_every_command_that_fits_checks_where_it_runs(name, options, words, mode
 
 
 def test_an_engine_is_for_fitting_again(model, tmp_path):
-    done = run("update", model, VOTES, "-o", tmp_path / "new.karat", "--engine", "dask")
+    done = run("update", model, VOTES, "-o", tmp_path / "new.finegold", "--engine", "dask")
     assert done.exit_code == 2
     assert "--engine works only with a full fit; add --refit" in done.stderr
 
@@ -122,20 +122,20 @@ def test_next_takes_votes_as_well_as_a_model(model):
 
 
 def test_next_votes_takes_votes_a_model_and_a_result(model):
-    of_votes = karat.next_votes(VOTES, 5, method="ds").tasks()
-    assert of_votes.equals(karat.next_votes(model, 5).tasks())
-    assert of_votes.equals(karat.next_votes(karat.load(model), 5).tasks())
+    of_votes = finegold.next_votes(VOTES, 5, method="ds").tasks()
+    assert of_votes.equals(finegold.next_votes(model, 5).tasks())
+    assert of_votes.equals(finegold.next_votes(finegold.load(model), 5).tasks())
     with pytest.raises(InputError, match="threads needs votes"):
-        karat.next_votes(model, threads=2)
+        finegold.next_votes(model, threads=2)
 
 
 def test_evaluate_gives_the_figures_of_the_command():
     printed = json.loads(run("evaluate", VOTES, "--truth", TRUTH, "--methods", "mv,ds", "--json").stdout)
-    found = karat.evaluate(VOTES, TRUTH, ["mv", DS()])
+    found = finegold.evaluate(VOTES, TRUTH, ["mv", DS()])
     assert [without_seconds(row) for row in found] == [without_seconds(row) for row in printed]
-    assert karat.evaluate(VOTES, TRUTH)[0]["method"] == "anchored"
+    assert finegold.evaluate(VOTES, TRUTH)[0]["method"] == "anchored"
     with pytest.raises(InputError, match="no method is given"):
-        karat.evaluate(VOTES, TRUTH, [])
+        finegold.evaluate(VOTES, TRUTH, [])
 
 
 def without_seconds(row):
@@ -143,21 +143,21 @@ def without_seconds(row):
 
 
 def test_evaluate_warns_of_truths_without_votes(tmp_path):
-    votes = karat.Annotations.from_arrays([1, 1], ["a", "b"], ["x", "x"])
-    with pytest.warns(karat.KaratWarning, match="1 truth belongs to a task without votes"):
-        assert karat.evaluate(votes, {1: "x", 2: "y"}, "mv")[0]["n_truths_unused"] == 1
+    votes = finegold.Annotations.from_arrays([1, 1], ["a", "b"], ["x", "x"])
+    with pytest.warns(finegold.FinegoldWarning, match="1 truth belongs to a task without votes"):
+        assert finegold.evaluate(votes, {1: "x", 2: "y"}, "mv")[0]["n_truths_unused"] == 1
     with pytest.raises(InputError, match="none of the 1 truths belongs to a task with votes"):
-        karat.evaluate(votes, {7: "x"}, "mv")
+        finegold.evaluate(votes, {7: "x"}, "mv")
 
 
 def test_compare_takes_names_and_methods():
-    found = karat.compare(VOTES, ["mv", "ds"], truth=TRUTH)
+    found = finegold.compare(VOTES, ["mv", "ds"], truth=TRUTH)
     printed = json.loads(run("compare", VOTES, "--methods", "mv,ds", "--truth", TRUTH, "--json").stdout)["methods"]
     assert [without_seconds(row) for row in found.rows()] == [without_seconds(row) for row in printed]
-    assert isinstance(found.results[0], karat.Result)
-    assert karat.compare(VOTES, DS(max_iterations=2)).results[0].iterations == 2
+    assert isinstance(found.results[0], finegold.Result)
+    assert finegold.compare(VOTES, DS(max_iterations=2)).results[0].iterations == 2
     with pytest.raises(InputError, match="no method 'magic'"):
-        karat.compare(VOTES, ["mv", "magic"])
+        finegold.compare(VOTES, ["mv", "magic"])
 
 
 def test_each_of_several_methods_has_its_own_checkpoint(tmp_path):
@@ -167,49 +167,49 @@ def test_each_of_several_methods_has_its_own_checkpoint(tmp_path):
 
     half, seen = tmp_path / "half", []
     with pytest.raises(KeyboardInterrupt):
-        karat.compare(VOTES, ["mv", "ds"], checkpoint=half, on_step=press)
+        finegold.compare(VOTES, ["mv", "ds"], checkpoint=half, on_step=press)
     assert [path.name for path in tmp_path.iterdir()] == ["half.ds"]
-    found = karat.compare(VOTES, ["mv", "ds"], checkpoint=half, resume=True, on_step=seen.append)
+    found = finegold.compare(VOTES, ["mv", "ds"], checkpoint=half, resume=True, on_step=seen.append)
     assert [step.iteration for step in seen][:2] == [1, 4]
-    assert np.array_equal(found.results[1].posterior, karat.aggregate(VOTES, "ds").posterior)
+    assert np.array_equal(found.results[1].posterior, finegold.aggregate(VOTES, "ds").posterior)
     with pytest.raises(InputError, match="each method can run once"):
-        karat.compare(VOTES, [DS(), DS(max_iterations=3)], checkpoint=half)
+        finegold.compare(VOTES, [DS(), DS(max_iterations=3)], checkpoint=half)
 
 
 def test_what_a_method_cannot_do_is_said_before_the_first_fit(model):
     never = pytest.fail
     with pytest.raises(InputError, match="mv cannot take a prior"):
-        karat.compare(VOTES, ["ds", "mv"], prior=model, on_step=never)
+        finegold.compare(VOTES, ["ds", "mv"], prior=model, on_step=never)
     with pytest.raises(InputError, match="ebcc: a fit with restarts"):
-        karat.compare(VOTES, ["ds", "ebcc"], checkpoint="half", on_step=never)
+        finegold.compare(VOTES, ["ds", "ebcc"], checkpoint="half", on_step=never)
 
 
 def test_agreement_takes_votes_a_model_and_a_result(model):
-    found = [karat.agreement(source).alpha for source in (VOTES, model, karat.load(model))]
+    found = [finegold.agreement(source).alpha for source in (VOTES, model, finegold.load(model))]
     assert found[0] == found[1] == found[2]
-    assert karat.agreement(VOTES, classes=["fox", "cat", "dog", "owl"], level="ordinal").alpha != found[0]
+    assert finegold.agreement(VOTES, classes=["fox", "cat", "dog", "owl"], level="ordinal").alpha != found[0]
     with pytest.raises(InputError, match="task needs votes"):
-        karat.agreement(model, task="task")
+        finegold.agreement(model, task="task")
 
 
 def test_the_old_name_of_on_step_still_works_and_warns(model):
     seen = []
     with pytest.warns(DeprecationWarning, match="watch is now on_step") as warned:
-        result = karat.aggregate(VOTES, "ds", watch=seen.append)
+        result = finegold.aggregate(VOTES, "ds", watch=seen.append)
     assert len(seen) == result.iterations
     assert warned[0].filename == __file__
     with pytest.warns(DeprecationWarning, match="watch is now on_step") as warned:
-        karat.load(model).update(refit=True, watch=seen.append)
+        finegold.load(model).update(refit=True, watch=seen.append)
     assert len(seen) == 2 * result.iterations
     assert warned[0].filename == __file__
 
 
 def test_a_refit_takes_what_a_fit_takes(fits, model, tmp_path):
-    result = karat.load(model).update(refit=True, prior=model, checkpoint=tmp_path / "half", threads=2)
+    result = finegold.load(model).update(refit=True, prior=model, checkpoint=tmp_path / "half", threads=2)
     assert result.known_annotators == len(result.annotator_names)
     assert fits[0]["engine"].threads == 2
     with pytest.raises(InputError, match="--checkpoint works only with a full fit"):
-        karat.load(model).update(VOTES, checkpoint=tmp_path / "half")
+        finegold.load(model).update(VOTES, checkpoint=tmp_path / "half")
 
 
 def test_a_checkpoint_does_not_replace_the_votes(tmp_path):
@@ -221,7 +221,7 @@ def test_a_checkpoint_does_not_replace_the_votes(tmp_path):
 
 @pytest.mark.parametrize("name", ["aggregate", "agreement", "compare", "evaluate", "next_votes"])
 def test_the_example_of_each_public_function_runs(name):
-    found = karat.__getattr__(name)  # another test may have imported karat.compare, the module of 0.1
+    found = finegold.__getattr__(name)  # another test may have imported finegold.compare, the module of 0.1
     (example,) = doctest.DocTestFinder(recurse=False).find(found, name, sys.modules[found.__module__])
     assert example.examples
     assert doctest.DocTestRunner().run(example).failed == 0

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from karat import Annotations, InputError
-from karat.api.fit import fit
-from karat.checks import LAWS, sample_votes
-from karat.engines.local import LocalEngine
-from karat.methods import glad
-from karat.methods.glad import GLAD
+from finegold import Annotations, InputError
+from finegold.api.fit import fit
+from finegold.checks import LAWS, sample_votes
+from finegold.engines.local import LocalEngine
+from finegold.methods import glad
+from finegold.methods.glad import GLAD
 from tests.reference import glad as twin
 
 

@@ -5,11 +5,11 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-import karat
-from karat.api.fit import fit
-from karat.engines.gpu import Device, GPUEngine
-from karat.engines.local import LocalEngine
-from karat.methods.lookup import method_class
+import finegold
+from finegold.api.fit import fit
+from finegold.engines.gpu import Device, GPUEngine
+from finegold.engines.local import LocalEngine
+from finegold.methods.lookup import method_class
 
 METHODS = [
     ("anchored", {}),
@@ -43,7 +43,7 @@ class Host(Device):
         return array.copy()
 
     def kernels(self, name):
-        return import_module(f"karat.kernels.{name}")
+        return import_module(f"finegold.kernels.{name}")
 
     def clear(self):
         pass
@@ -102,7 +102,7 @@ def test_the_memory_of_an_earlier_fit_is_free_for_the_next():
 
 
 def test_a_method_without_kernels_for_the_gpu_says_so():
-    with pytest.raises(karat.InputError, match="glad cannot run on the GPU"):
+    with pytest.raises(finegold.InputError, match="glad cannot run on the GPU"):
         fit(method_class("glad")(), _votes(), engine=GPUEngine(device=Host()))
 
 
@@ -122,4 +122,4 @@ def test_an_interrupted_fit_goes_on_to_the_same_answer(free):
 
 
 def _votes():
-    return karat.simulate(400, 30, 3, votes_per_task=5, seed=2).annotations
+    return finegold.simulate(400, 30, 3, votes_per_task=5, seed=2).annotations

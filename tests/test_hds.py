@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from karat import Annotations, InputError
-from karat.api.fit import fit
-from karat.checks import sample_votes
-from karat.methods import hds
-from karat.methods.hds import HDS, learn
-from karat.results.metrics import accuracy
+from finegold import Annotations, InputError
+from finegold.api.fit import fit
+from finegold.checks import sample_votes
+from finegold.methods import hds
+from finegold.methods.hds import HDS, learn
+from finegold.results.metrics import accuracy
 from tests.reference import hds as twin
 
 
@@ -103,7 +103,7 @@ def test_annotators_in_runs_are_summed_to_the_same_prior_with_any_number_of_thre
     monkeypatch.setattr(hds, "ANNOTATORS_PER_BATCH", 2)
     found = []
     for threads in ("1", "3"):
-        monkeypatch.setenv("KARAT_THREADS", threads)
+        monkeypatch.setenv("FINEGOLD_THREADS", threads)
         found.append(fit(HDS(), votes))
     assert np.array_equal(found[0].posterior, found[1].posterior)
     assert np.allclose(found[0].learned.confusion, whole.learned.confusion, atol=1e-9)

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from karat import Annotations
-from karat.api.fit import fit
-from karat.checks import sample_votes
-from karat.methods.hds import HDS
-from karat.methods.hpt import HPT
-from karat.methods.ptbcc import PTBCC
+from finegold import Annotations
+from finegold.api.fit import fit
+from finegold.checks import sample_votes
+from finegold.methods.hds import HDS
+from finegold.methods.hpt import HPT
+from finegold.methods.ptbcc import PTBCC
 from tests.reference import hds as twin
 
 

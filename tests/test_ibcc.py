@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from karat import Annotations, InputError
-from karat.api.fit import fit
-from karat.checks import LAWS, sample_votes
-from karat.kernels import ibcc as kernels
-from karat.methods.ibcc import IBCC
+from finegold import Annotations, InputError
+from finegold.api.fit import fit
+from finegold.checks import LAWS, sample_votes
+from finegold.kernels import ibcc as kernels
+from finegold.methods.ibcc import IBCC
 from tests.reference import ibcc as twin
 
 

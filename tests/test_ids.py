@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import karat
-from karat import Annotations, OutputError
-from karat.api.fit import fit
-from karat.io.readers import read
-from karat.methods.mv import MajorityVote
-from karat.system.validation import check_votes
-from karat.votes.encoding import as_column, encode, look_up, of_one_kind, text_of, to_values
-from karat.votes.frames import make_frame, series_like, to_list
-from karat.votes.merging import merge
+import finegold
+from finegold import Annotations, OutputError
+from finegold.api.fit import fit
+from finegold.io.readers import read
+from finegold.methods.mv import MajorityVote
+from finegold.system.validation import check_votes
+from finegold.votes.encoding import as_column, encode, look_up, of_one_kind, text_of, to_values
+from finegold.votes.frames import make_frame, series_like, to_list
+from finegold.votes.merging import merge
 from tests.cli_helpers import run
 
 LONG = [1580661436132757506 + number for number in range(6)]  # a float64 has one value for all of them
@@ -182,13 +182,13 @@ def test_files_whose_ids_are_of_different_kinds(tmp_path, one, other, names):
 
 
 def test_the_command_line_keeps_long_ids(tmp_path):
-    model, table = tmp_path / "m.karat", tmp_path / "labels.csv"
+    model, table = tmp_path / "m.finegold", tmp_path / "labels.csv"
     write(tmp_path / "a.jsonl", [{"task": task, "annotator": 1, "label": "x"} for task in LONG])
     write(tmp_path / "b.jsonl", [{"task": 0.5, "annotator": 1, "label": "x"}])
     run("aggregate", tmp_path / "a.jsonl", "--method", "mv", "--save", model)
     run("update", model, tmp_path / "b.jsonl", "-o", model, "--labels", table)
     assert pl.read_csv(table, infer_schema=False)["task"].to_list() == [*map(str, LONG), "0.5"]
-    assert written(to_list(karat.load(model).task_names)) == written([*LONG, 0.5])
+    assert written(to_list(finegold.load(model).task_names)) == written([*LONG, 0.5])
 
 
 HUGE = [2**64, 2**64 + 1, -(2**70), 7]
@@ -197,12 +197,14 @@ HUGE = [2**64, 2**64 + 1, -(2**70), 7]
 @pytest.mark.parametrize("tasks", [HUGE, [2**63 + 1, 2**63 + 2]], ids=["128 bits", "64 bits"])
 def test_huge_ids_are_saved_and_updated(tmp_path, tasks):
     path = write(tmp_path / "v.jsonl", [{"task": task, "annotator": 1, "label": "x"} for task in tasks])
-    model = tmp_path / "m.karat"
-    karat.aggregate(path, "mv").save(model)
-    again = karat.load(model)
+    model = tmp_path / "m.finegold"
+    finegold.aggregate(path, "mv").save(model)
+    again = finegold.load(model)
     assert to_list(again.task_names) == sorted(tasks)
     assert again.update(path).annotations.n_tasks == len(tasks)
-    both = karat.aggregate(path, "mv").update(write(tmp_path / "n.jsonl", [{"task": 8, "annotator": 1, "label": "x"}]))
+    both = finegold.aggregate(path, "mv").update(
+        write(tmp_path / "n.jsonl", [{"task": 8, "annotator": 1, "label": "x"}])
+    )
     assert to_list(both.task_names) == sorted([*tasks, 8])
 
 
@@ -210,9 +212,9 @@ def test_huge_ids_are_saved_and_updated(tmp_path, tasks):
 def test_a_database_refuses_huge_ids_in_a_sentence(tmp_path, kind):
     path = write(tmp_path / "v.jsonl", [{"task": task, "annotator": 1, "label": "x"} for task in HUGE])
     with pytest.raises(OutputError, match=r"column task holds -1180591620717411303424, but integers of databases end"):
-        karat.aggregate(path, "mv").to_table(f"{kind}:///{tmp_path}/x.db", "labels")
+        finegold.aggregate(path, "mv").to_table(f"{kind}:///{tmp_path}/x.db", "labels")
     assert not (tmp_path / "x.db").exists()
-    small = karat.aggregate(pd.DataFrame({"task": np.array([1, 2], "u8"), "annotator": 1, "label": "x"}), "mv")
+    small = finegold.aggregate(pd.DataFrame({"task": np.array([1, 2], "u8"), "annotator": 1, "label": "x"}), "mv")
     small.to_table(f"{kind}:///{tmp_path}/x.db", "labels")
 
 
@@ -230,8 +232,8 @@ def test_file_names_that_are_not_utf_8_are_refused_or_written(tmp_path):
     refused = run("aggregate", votes, "--method", "mv", "-o", f"{odd}.parquet")
     assert refused.exit_code == 2
     assert "choose another name" in " ".join(refused.stderr.split())
-    assert run("aggregate", votes, "--method", "mv", "-o", f"{odd}.csv", "--save", f"{odd}.karat").exit_code == 0
-    assert karat.load(f"{odd}.karat").method == "mv"
+    assert run("aggregate", votes, "--method", "mv", "-o", f"{odd}.csv", "--save", f"{odd}.finegold").exit_code == 0
+    assert finegold.load(f"{odd}.finegold").method == "mv"
 
 
 def test_signed_and_unsigned_integers_are_the_same_ids():

@@ -4,11 +4,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-import karat
-from karat.errors import InputError
-from karat.insight.judges import bradley_terry
-from karat.insight.judges.bradley_terry import Games, fit_strengths
-from karat.votes.judge_simulation import draw_judges, simulate_log
+import finegold
+from finegold.errors import InputError
+from finegold.insight.judges import bradley_terry
+from finegold.insight.judges.bradley_terry import Games, fit_strengths
+from finegold.votes.judge_simulation import draw_judges, simulate_log
 
 
 def draw(rng, theta, *, n_items=600, position=(0.0,), tie=(-0.5,), log_s=(0.0,)):
@@ -100,7 +100,7 @@ def test_position_discrimination_and_ties_are_recovered():
 
 def test_a_simulated_log_is_ranked():
     drawn = simulate_log(draw_judges(8, 5, seed=3), 1500, seed=3)
-    ranking = karat.judges.rank(pl.DataFrame(drawn.columns))
+    ranking = finegold.judges.rank(pl.DataFrame(drawn.columns))
     assert [one.system for one in ranking.standings] == drawn.process.system_names
     assert all(one.rank_low <= one.rank <= one.rank_high for one in ranking.standings)
     rates = ranking.win_rates
@@ -108,7 +108,7 @@ def test_a_simulated_log_is_ranked():
     off = ~np.eye(5, dtype=bool)
     assert np.allclose((rates + rates.T)[off], 1)
     assert ranking.position["judge-8"] == max(ranking.position.values())
-    equal = karat.judges.rank(pl.DataFrame(drawn.columns), weights="equal")
+    equal = finegold.judges.rank(pl.DataFrame(drawn.columns), weights="equal")
     assert set(equal.discrimination.values()) == {1.0}
     assert ranking.table().columns[:3] == ["system", "rank", "ranks"]
     assert "possible ranks" in ranking._repr_html_()
@@ -123,11 +123,11 @@ def rows(*games):
 def test_systems_that_were_never_compared_are_named():
     table = rows(("a", "b", "a"), ("c", "d", "d"), ("c", "e", "e"))
     with pytest.raises(InputError, match=r"2 groups that were never compared with each other: \(a, b\); \(c, d, e\)"):
-        karat.judges.rank(table)
+        finegold.judges.rank(table)
 
 
 def test_a_system_that_always_wins_has_a_finite_strength_and_a_note():
-    ranking = karat.judges.rank(
+    ranking = finegold.judges.rank(
         rows(*[("a", "b", "a")] * 20, *[("b", "c", "b"), ("b", "c", "c")] * 10), weights="equal"
     )
     assert ranking.standings[0].system == "a"
@@ -137,8 +137,8 @@ def test_a_system_that_always_wins_has_a_finite_strength_and_a_note():
 
 def test_logs_without_systems_and_pointwise_logs_are_refused():
     with pytest.raises(InputError, match="--system-a COLUMN --system-b COLUMN"):
-        karat.judges.rank(pl.DataFrame({"item": [1], "judge": ["j"], "order": ["AB"], "verdict": ["A"]}))
+        finegold.judges.rank(pl.DataFrame({"item": [1], "judge": ["j"], "order": ["AB"], "verdict": ["A"]}))
     with pytest.raises(InputError, match="needs pairwise verdicts"):
-        karat.judges.rank(pl.DataFrame({"item": [1], "judge": ["j"], "verdict": ["pass"]}))
+        finegold.judges.rank(pl.DataFrame({"item": [1], "judge": ["j"], "verdict": ["pass"]}))
     with pytest.raises(InputError, match='weights must be "learned" or "equal"'):
-        karat.judges.rank(rows(("a", "b", "a")), weights="none")
+        finegold.judges.rank(rows(("a", "b", "a")), weights="none")

@@ -5,10 +5,10 @@ import json
 import polars as pl
 import pytest
 
-from karat.errors import InputError
-from karat.io.readers.judge_logs import read_judge_log as read
-from karat.io.readers.judge_logs.log import with_gold
-from karat.io.readers.verdicts import Meaning, class_of, meaning_of
+from finegold.errors import InputError
+from finegold.io.readers.judge_logs import read_judge_log as read
+from finegold.io.readers.judge_logs.log import with_gold
+from finegold.io.readers.verdicts import Meaning, class_of, meaning_of
 
 FIRST, SECOND, TIE = Meaning.FIRST, Meaning.SECOND, Meaning.TIE
 
@@ -244,12 +244,12 @@ def test_a_call_made_again_for_the_same_repeat_replaces_the_first():
 @pytest.mark.parametrize(
     ("columns", "command"),
     [
-        ({"item": [1], "who": ["j"], "verdict": ["A"]}, "karat judges LOG --judge who"),
-        ({"text": ["x"], "judge": ["j"], "verdict": ["A"]}, "karat judges LOG --item text"),
-        ({"item": [1], "judge": ["j"], "said": ["A"]}, "karat judges LOG --verdict said"),
+        ({"item": [1], "who": ["j"], "verdict": ["A"]}, "finegold judges LOG --judge who"),
+        ({"text": ["x"], "judge": ["j"], "verdict": ["A"]}, "finegold judges LOG --item text"),
+        ({"item": [1], "judge": ["j"], "said": ["A"]}, "finegold judges LOG --verdict said"),
         (
             {"item": [1], "judge": ["j"], "order": ["AB"], "verdict": ["It depends on what you want, really."]},
-            "karat judges LOG --kind pointwise",
+            "finegold judges LOG --kind pointwise",
         ),
     ],
 )

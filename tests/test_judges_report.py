@@ -6,11 +6,11 @@ from dataclasses import asdict
 import polars as pl
 import pytest
 
-import karat
-from karat.report.charts import drawn
-from karat.report.views import view
-from karat.report.views.judges import judges_view
-from karat.votes.judge_simulation import draw_judges, simulate_log
+import finegold
+from finegold.report.charts import drawn
+from finegold.report.views import view
+from finegold.report.views.judges import judges_view
+from finegold.votes.judge_simulation import draw_judges, simulate_log
 from tests.browser import chromium  # noqa: F401  # the fixture "browser"
 from tests.report_helpers import EVIL, Page
 from tests.test_report_browser import opened
@@ -20,7 +20,7 @@ CHARTS = {"judge-position", "judge-pairs", "judge-panels", "judge-ranking"}
 
 @pytest.fixture(scope="module")
 def assessed():
-    return karat.judges.assess(pl.DataFrame(simulate_log(draw_judges(6, 4, seed=2), 200, seed=2).columns))
+    return finegold.judges.assess(pl.DataFrame(simulate_log(draw_judges(6, 4, seed=2), 200, seed=2).columns))
 
 
 @pytest.fixture(scope="module")
@@ -62,20 +62,20 @@ def test_reports_of_other_votes_have_no_such_section(tmp_path, assessed):
 
 def test_pointwise_logs_have_neither_positions_nor_a_ranking(tmp_path):
     rows = {"item": [1, 1, 2, 2] * 5, "judge": ["a", "b"] * 10, "verdict": ["pass", "pass", "fail", "pass"] * 5}
-    karat.judges.assess(pl.DataFrame(rows)).report(tmp_path / "report.html")
+    finegold.judges.assess(pl.DataFrame(rows)).report(tmp_path / "report.html")
     assert CHARTS.isdisjoint(Page(tmp_path / "report.html").charts)
 
 
 def test_systems_that_were_never_compared_are_said(tmp_path):
     rows = {"item": [1, 2], "judge": ["j", "j"], "model_a": ["a", "c"], "model_b": ["b", "d"], "winner": ["a", "d"]}
-    karat.judges.assess(pl.DataFrame(rows)).report(tmp_path / "report.html")
+    finegold.judges.assess(pl.DataFrame(rows)).report(tmp_path / "report.html")
     assert "were never compared with each other" in section(tmp_path / "report.html")
 
 
 def test_names_of_judges_and_systems_are_text(tmp_path):
     columns = simulate_log(draw_judges(3, 3, seed=2), 60, seed=2).columns
     table = pl.DataFrame(columns).with_columns(*(pl.col(name) + EVIL for name in ("judge", "system_a", "system_b")))
-    karat.judges.assess(table).report(tmp_path / "evil.html")
+    finegold.judges.assess(table).report(tmp_path / "evil.html")
     page = Page(tmp_path / "evil.html")
     assert page.all("img") == []
     assert len(page.all("script")) == 4

@@ -7,17 +7,17 @@ import polars as pl
 import pytest
 from scipy.stats import binomtest
 
-import karat
-from karat.api import judges
-from karat.errors import InputError
-from karat.insight.judges.answers import merge
-from karat.insight.judges.positions import position_bias, repeat_consistency, swap_consistency
-from karat.insight.judges.shares import MODEL_ERROR, difference, expected_share, prediction_powered, wilson
-from karat.votes.judge_simulation import draw_judges, simulate_log
+import finegold
+from finegold.api import judges
+from finegold.errors import InputError
+from finegold.insight.judges.answers import merge
+from finegold.insight.judges.positions import position_bias, repeat_consistency, swap_consistency
+from finegold.insight.judges.shares import MODEL_ERROR, difference, expected_share, prediction_powered, wilson
+from finegold.votes.judge_simulation import draw_judges, simulate_log
 
 
 def log_of(*rows, columns=("item", "judge", "order", "verdict")):
-    return karat.judges.read(pl.DataFrame([dict(zip(columns, row, strict=True)) for row in rows]))
+    return finegold.judges.read(pl.DataFrame([dict(zip(columns, row, strict=True)) for row in rows]))
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def drawn():
 
 @pytest.fixture(scope="module")
 def simulated(drawn):
-    return karat.judges.read(pl.DataFrame(drawn.columns))
+    return finegold.judges.read(pl.DataFrame(drawn.columns))
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def gold(drawn):
 
 @pytest.fixture(scope="module")
 def report(simulated, gold):
-    return karat.judges.assess(simulated, gold=gold)
+    return finegold.judges.assess(simulated, gold=gold)
 
 
 def test_swaps_and_repeats_become_one_answer():
@@ -127,7 +127,7 @@ def test_figures_of_a_simulated_log_are_recovered(drawn, report):
 @pytest.mark.parametrize("torn", ["tie", "half"])
 @pytest.mark.parametrize("with_gold", [True, False])
 def test_the_judge_that_follows_the_position_is_the_worst(simulated, gold, torn, with_gold):
-    found = karat.judges.assess(simulated, torn=torn, gold=gold if with_gold else None)
+    found = finegold.judges.assess(simulated, torn=torn, gold=gold if with_gold else None)
     assert found.table()["judge"][-1] == "judge-8"
     worst = next(one for one in found.scores if one.judge == "judge-8")
     assert worst.torn_rate > 0.4
@@ -136,7 +136,7 @@ def test_the_judge_that_follows_the_position_is_the_worst(simulated, gold, torn,
 
 def test_torn_answers_never_raise_an_accuracy(simulated, gold):
     """Leaving torn answers out would make the worst judge look better."""
-    found = karat.judges.assess(simulated, gold=gold, torn="half")
+    found = finegold.judges.assess(simulated, gold=gold, torn="half")
     worst = next(one for one in found.scores if one.judge == "judge-8")
     answers = found._answers
     mine = (answers.judge == found.log.judge_names.index("judge-8")) & ~answers.is_torn
@@ -145,7 +145,7 @@ def test_torn_answers_never_raise_an_accuracy(simulated, gold):
 
 
 def test_without_gold_the_interval_says_how_little_is_known(simulated):
-    found = karat.judges.assess(simulated)
+    found = finegold.judges.assess(simulated)
     assert all(one.n_gold == 0 and one.accuracy.high - one.accuracy.low > 0.3 for one in found.scores)
     assert "known truths of 20 or more" in found.notes[0]
 
@@ -197,7 +197,7 @@ def test_prices_may_be_given(report):
 
 def test_panels_of_many_judges_are_searched_not_listed():
     drawn = simulate_log(draw_judges(14, 3, seed=1), 300, seed=1)
-    found = karat.judges.assess(pl.DataFrame(drawn.columns)).panels()
+    found = finegold.judges.assess(pl.DataFrame(drawn.columns)).panels()
     assert found[-1].accuracy.value > found[0].accuracy.value
 
 
@@ -209,23 +209,25 @@ def test_pointwise_scores_work_the_same_way():
         for i in range(300)
         for j in range(4)
     ]
-    found = karat.judges.assess(pl.DataFrame(rows), gold={i: int(truth[i]) for i in range(100)})
+    found = finegold.judges.assess(pl.DataFrame(rows), gold={i: int(truth[i]) for i in range(100)})
     assert all(0.5 < one.accuracy.value < 0.75 for one in found.scores)
     assert all(np.isnan(one.position_bias.value) and np.isnan(one.tie_rate.value) for one in found.scores)
 
 
 def test_logs_without_any_usable_verdict_are_refused():
     with pytest.raises(InputError, match="every call of the log failed"):
-        karat.judges.assess(pl.DataFrame({"item": [1], "judge": ["j"], "order": ["AB"], "verdict": ["ERROR: timeout"]}))
+        finegold.judges.assess(
+            pl.DataFrame({"item": [1], "judge": ["j"], "order": ["AB"], "verdict": ["ERROR: timeout"]})
+        )
     torn = log_of((1, "j", "AB", "A"), (1, "j", "BA", "A"))
     with pytest.raises(InputError, match="every answer of every judge is torn"):
-        karat.judges.assess(torn, torn="half")
+        finegold.judges.assess(torn, torn="half")
 
 
 def test_a_judge_without_a_whole_answer_is_still_listed():
     rows = [(i, judge, "AB", "A") for i in range(5) for judge in ("a", "b")]
     rows += [(i, "torn", order, "A") for i in range(5) for order in ("AB", "BA")]
-    found = karat.judges.assess(log_of(*rows), torn="half")
+    found = finegold.judges.assess(log_of(*rows), torn="half")
     assert [one.judge for one in found.scores] == ["a", "b", "torn"]
     assert found.scores[2].torn_rate == 1
     assert len(found.panels()) >= 1

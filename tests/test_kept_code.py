@@ -13,13 +13,13 @@ from typing import Any
 import numba
 import pytest
 
-from karat.cli import guard
-from karat.errors import KaratWarning
-from karat.kernels import kept
+from finegold.cli import guard
+from finegold.errors import FinegoldWarning
+from finegold.kernels import kept
 from tests.cli_helpers import run
 
 SOURCE = """
-from karat.kernels.jit import kernel
+from finegold.kernels.jit import kernel
 
 @kernel
 def double(value):
@@ -73,7 +73,7 @@ def test_damaged_code_is_compiled_again(source: Path, pattern: str, harm: Any) -
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         assert hits(double(source)) == 0
-    assert [one.category for one in said] in ([KaratWarning], [])  # an index of another kind is just not used
+    assert [one.category for one in said] in ([FinegoldWarning], [])  # an index of another kind is just not used
     assert all(f"the compiled code in {path.parent} is damaged" in str(one.message) for one in said)
     assert said or pattern == "*.nbi"
     assert hits(double(source)) == 1
@@ -84,7 +84,9 @@ def test_a_full_disk_only_costs_time(source: Path, monkeypatch: pytest.MonkeyPat
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(kept.CheckedFile, "_open_for_write", full)
-    with pytest.warns(KaratWarning, match=r"cannot be stored in .*__pycache__ \(No space left on device\); each run"):
+    with pytest.warns(
+        FinegoldWarning, match=r"cannot be stored in .*__pycache__ \(No space left on device\); each run"
+    ):
         assert hits(double(source)) == 0
     assert hits(double(source)) == 0  # and is not said again
 
@@ -92,7 +94,7 @@ def test_a_full_disk_only_costs_time(source: Path, monkeypatch: pytest.MonkeyPat
 def test_processes_that_need_a_function_at_the_same_time_compile_it_once(source: Path) -> None:
     program = "import sys\nprint(flush=True)\nsys.stdin.readline()\nfrom kernels_here import double\ndouble(21)\n"
     program += "print(sum(double.stats.cache_hits.values()))"
-    command = [sys.executable, "-c", f"import karat.kernels.jit, numba\n{program}"]
+    command = [sys.executable, "-c", f"import finegold.kernels.jit, numba\n{program}"]
     both = [subprocess.Popen(command, cwd=source.parent, stdin=-1, stdout=-1, text=True) for _ in range(2)]
     for one in both:
         assert one.stdout is not None
@@ -114,7 +116,7 @@ def test_an_end_of_file_somewhere_is_not_called_aborted(monkeypatch: pytest.Monk
     def end(*_: object, **__: object) -> None:
         raise EOFError("Ran out of input")
 
-    monkeypatch.setattr("karat.io.readers.read", end)
+    monkeypatch.setattr("finegold.io.readers.read", end)
     (tmp_path / "v.csv").write_text("task,worker,label\n1,a,x\n")
     done = run("aggregate", tmp_path / "v.csv")
     assert done.exit_code == guard.FAILED

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import karat
-from karat.errors import InputError, KaratWarning
-from karat.io.folders.first_pass import FirstPass
-from karat.io.folders.vocabulary import vocabulary
-from karat.io.readers.assemble import ReadOptions
-from karat.io.readers.truth import match_truth
-from karat.votes.frames import to_list
+import finegold
+from finegold.errors import FinegoldWarning, InputError
+from finegold.io.folders.first_pass import FirstPass
+from finegold.io.folders.vocabulary import vocabulary
+from finegold.io.readers.assemble import ReadOptions
+from finegold.io.readers.truth import match_truth
+from finegold.votes.frames import to_list
 from tests.cli_helpers import run, write
 from tests.readers_votes import votes_of
 
@@ -36,14 +36,14 @@ def long_table(place: Path, *labels: object) -> Path:
 
 @pytest.mark.parametrize("word", WORDS)
 def test_usual_words_for_nothing_are_no_votes(tmp_path: Path, word: str) -> None:
-    found = karat.read(long_table(tmp_path, "a", word, "b", "a"))
+    found = finegold.read(long_table(tmp_path, "a", word, "b", "a"))
     assert (to_list(found.class_names), found.n_votes, found.counts.missing) == (["a", "b"], 3, 1)
 
 
 @pytest.mark.parametrize("word", DOUBTFUL)
 def test_words_that_may_be_a_class_are_no_votes_and_that_is_said(tmp_path: Path, word: str) -> None:
-    with pytest.warns(KaratWarning) as said:
-        found = karat.read(long_table(tmp_path, "a", word, "b", word))
+    with pytest.warns(FinegoldWarning) as said:
+        found = finegold.read(long_table(tmp_path, "a", word, "b", word))
     assert (to_list(found.class_names), found.counts.missing) == (["a", "b"], 2)
     assert [str(one.message) for one in said] == [
         f'the labels "{word}" (2) are taken as "no vote"; --keep-missing (keep_missing=True in Python) keeps them as '
@@ -53,30 +53,30 @@ def test_words_that_may_be_a_class_are_no_votes_and_that_is_said(tmp_path: Path,
 
 @pytest.mark.parametrize("word", [*WORDS, *DOUBTFUL])
 def test_keep_missing_makes_classes_of_these_words(tmp_path: Path, word: str) -> None:
-    found = karat.read(long_table(tmp_path, "a", word, "", "a"), keep_missing=True)
+    found = finegold.read(long_table(tmp_path, "a", word, "", "a"), keep_missing=True)
     assert (to_list(found.class_names), found.counts.missing) == (sorted(["a", word]), 1)
 
 
 def test_missing_replaces_the_list_and_is_case_blind(tmp_path: Path) -> None:
-    found = karat.read(long_table(tmp_path, "a", "SKIP", "NA", "a"), missing=["skip"])
+    found = finegold.read(long_table(tmp_path, "a", "SKIP", "NA", "a"), missing=["skip"])
     assert (to_list(found.class_names), found.counts.missing) == (["NA", "a"], 1)
 
 
 def test_a_word_among_the_classes_is_a_class(tmp_path: Path) -> None:
-    found = karat.read(long_table(tmp_path, "for", "none", "NA", "for"), classes=["none", "for"])
+    found = finegold.read(long_table(tmp_path, "for", "none", "NA", "for"), classes=["none", "for"])
     assert (to_list(found.class_names), found.n_votes, found.counts.missing) == (["none", "for"], 3, 1)
 
 
 def test_missing_and_keep_missing_contradict_each_other(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--missing and --keep-missing"):
-        karat.read(long_table(tmp_path, "a", "b"), missing=["x"], keep_missing=True)
+        finegold.read(long_table(tmp_path, "a", "b"), missing=["x"], keep_missing=True)
 
 
 def test_keep_missing_on_the_command_line_and_in_aggregate(tmp_path: Path) -> None:
     path, out = long_table(tmp_path, "none", "none", "b", "b"), tmp_path / "labels.csv"
     assert run("aggregate", path, "--method", "mv", "--keep-missing", "-o", out).exit_code == 0
     assert out.read_text().splitlines()[1].startswith("t0,none,")
-    assert karat.aggregate(path, "mv", keep_missing=True).label.to_list() == ["none", "b"]
+    assert finegold.aggregate(path, "mv", keep_missing=True).label.to_list() == ["none", "b"]
 
 
 @pytest.mark.parametrize(
@@ -88,25 +88,25 @@ def test_keep_missing_on_the_command_line_and_in_aggregate(tmp_path: Path) -> No
 )
 def test_minus_one_is_a_class_of_wide_tables_and_that_is_said(tmp_path: Path, table: str, how: dict[str, str]) -> None:
     path = write(tmp_path / "v.csv", table)
-    with pytest.warns(KaratWarning) as said:
-        found = karat.read(path, **how)
+    with pytest.warns(FinegoldWarning) as said:
+        found = finegold.read(path, **how)
     assert votes_of(found) == {(1, "a", 0), (1, "b", -1), (2, "a", 1), (2, "b", 1)}
     assert [str(one.message) for one in said] == [
         'the label -1 (1) is read as a class; if it means "no vote", as in label matrices of Snorkel, say --missing -1 '
         "(missing=[-1] in Python)"
     ]
-    assert to_list(karat.read(path, missing=[-1], **how).class_names) == [0, 1]
-    assert to_list(karat.read(path, keep_missing=True, **how).class_names) == [-1, 0, 1]
+    assert to_list(finegold.read(path, missing=[-1], **how).class_names) == [0, 1]
+    assert to_list(finegold.read(path, keep_missing=True, **how).class_names) == [-1, 0, 1]
 
 
-def said_by(path: object, **how: object) -> tuple[karat.Annotations, list[str]]:
+def said_by(path: object, **how: object) -> tuple[finegold.Annotations, list[str]]:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        votes = karat.read(path, **how)
+        votes = finegold.read(path, **how)
     return votes, [str(one.message) for one in said]
 
 
-def counts_of(votes: karat.Annotations) -> dict[object, int]:
+def counts_of(votes: finegold.Annotations) -> dict[object, int]:
     return dict(Counter(label for _, _, label in votes_of(votes)))
 
 
@@ -145,7 +145,7 @@ def test_normalise_merges_them_into_the_most_frequent_spelling(tmp_path: Path) -
 def test_what_is_one_spelling_of_another(tmp_path: Path, often: str, once: str) -> None:
     path = long_table(tmp_path, often, once, often, "other")
     assert said_by(path)[1][0].startswith("3 classes look like 2: ")
-    assert counts_of(karat.read(path, normalise=True)) == {often: 3, "other": 1}
+    assert counts_of(finegold.read(path, normalise=True)) == {often: 3, "other": 1}
 
 
 @pytest.mark.parametrize(
@@ -183,22 +183,22 @@ def test_numbers_beside_words_are_shown_but_not_merged(tmp_path: Path) -> None:
 def test_frames_are_merged_in_their_own_kind(frame: Any, labels: list[str]) -> None:
     table = frame({"task": [1, 1, 2, 2], "worker": ["a", "b", "a", "b"], "label": labels})
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KaratWarning)
-        votes = karat.read(table, normalise=True)
+        warnings.simplefilter("ignore", FinegoldWarning)
+        votes = finegold.read(table, normalise=True)
     assert votes.n_classes == 2
     assert type(votes.class_names.to_native()).__module__.startswith(frame.__module__.split(".")[0])
 
 
 def test_an_integer_and_its_text_are_one_class() -> None:
     table = pd.DataFrame({"task": [1, 1, 2], "worker": ["a", "b", "a"], "label": [1, "1", "2"]})
-    assert to_list(karat.read(table).class_names) == ["1", "2"]
+    assert to_list(finegold.read(table).class_names) == ["1", "2"]
 
 
 def test_wide_tables_and_gold_are_normalised_too(tmp_path: Path) -> None:
     path = write(tmp_path / "v.csv", "task,a,b\n1,cat,Cat\n2,cat,dog\n3,dog,dog\n")
     votes, said = said_by(path, wide=True, gold={1: "CAT"})
     assert said[0].startswith("4 classes look like 2: cat (2) = Cat (1) = CAT (gold); ")
-    votes = karat.read(path, wide=True, gold={1: "CAT"}, normalise=True)
+    votes = finegold.read(path, wide=True, gold={1: "CAT"}, normalise=True)
     assert (counts_of(votes), votes.gold.tolist()) == ({"cat": 3, "dog": 3}, [0, -1, -1])
 
 
@@ -210,11 +210,11 @@ def test_gold_in_another_number_format_is_the_same_class(tmp_path: Path) -> None
 
 def test_given_classes_are_the_spellings_to_merge_into(tmp_path: Path) -> None:
     path = long_table(tmp_path, "cat", "cat", "Dog", "dog")
-    votes = karat.read(path, classes=["Cat", "Dog"], normalise=True)
+    votes = finegold.read(path, classes=["Cat", "Dog"], normalise=True)
     assert (to_list(votes.class_names), counts_of(votes)) == (["Cat", "Dog"], {"Cat": 2, "Dog": 2})
     with pytest.raises(InputError, match="'cat' is not among the classes Cat, Dog"):
-        karat.read(path, classes=["Cat", "Dog"])
-    assert to_list(karat.read(path, classes=np.array(["cat", "dog", "Dog"])).class_names) == ["cat", "dog", "Dog"]
+        finegold.read(path, classes=["Cat", "Dog"])
+    assert to_list(finegold.read(path, classes=np.array(["cat", "dog", "Dog"])).class_names) == ["cat", "dog", "Dog"]
 
 
 def test_normalise_on_the_command_line(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_normalise_on_the_command_line(tmp_path: Path) -> None:
     said = run("aggregate", path, "--method", "mv", "-o", out).stderr
     assert "warning: 3 classes look like 2: cat (2) = Cat (1); --normalise" in said
     assert "look like" not in run("aggregate", path, "--method", "mv", "--normalise", "-o", out).stderr
-    assert karat.aggregate(path, "mv", normalise=True).label.to_list() == ["cat", "cat"]
+    assert finegold.aggregate(path, "mv", normalise=True).label.to_list() == ["cat", "cat"]
 
 
 def test_workers_of_a_cluster_merge_the_same_spellings() -> None:
@@ -236,7 +236,7 @@ def test_workers_of_a_cluster_merge_the_same_spellings() -> None:
     found = vocabulary(parts, None, ReadOptions(normalise=True), True, 1)
     assert found.labels.to_list() == ["Cat", "cat", "dog"]
     assert (to_list(found.classes), found.class_of.tolist()) == (["Cat", "dog"], [0, 0, 1])
-    with pytest.warns(KaratWarning, match=r"3 classes look like 2: Cat \(3\) = cat \(2\); "):
+    with pytest.warns(FinegoldWarning, match=r"3 classes look like 2: Cat \(3\) = cat \(2\); "):
         assert to_list(vocabulary(parts, None, ReadOptions(), True, 1).classes) == ["Cat", "cat", "dog"]
 
 
@@ -259,10 +259,10 @@ def test_an_alias_says_which_class_a_spelling_means(tmp_path: Path, kind: str) -
 
 def test_an_alias_of_numbers_gives_numbers(tmp_path: Path) -> None:
     path = write(tmp_path / "v.csv", "task,a,b\n1,0,9\n2,1,8\n")
-    assert to_list(karat.read(path, wide=True, alias={9: 1, "8": "0"}).class_names) == [0, 1]
+    assert to_list(finegold.read(path, wide=True, alias={9: 1, "8": "0"}).class_names) == [0, 1]
     table = pd.DataFrame({"task": [1, 1], "worker": [1, 2], "label": [3, 4]})
-    assert to_list(karat.read(table, alias={3: "yes", 4: "no"}).class_names) == ["no", "yes"]
-    assert to_list(karat.read(table, alias={"3": "4"}).class_names) == [4]
+    assert to_list(finegold.read(table, alias={3: "yes", 4: "no"}).class_names) == ["no", "yes"]
+    assert to_list(finegold.read(table, alias={"3": "4"}).class_names) == [4]
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_an_alias_of_numbers_gives_numbers(tmp_path: Path) -> None:
 )
 def test_an_alias_that_cannot_be_used_is_refused(tmp_path: Path, table: str, words: str) -> None:
     with pytest.raises(InputError, match=words) as refused:
-        karat.read(long_table(tmp_path, "a", "b"), alias=write(tmp_path / "alias.csv", table))
+        finegold.read(long_table(tmp_path, "a", "b"), alias=write(tmp_path / "alias.csv", table))
     assert "alias.csv" in str(refused.value)
 
 
@@ -292,7 +292,7 @@ def test_alias_on_the_command_line(tmp_path: Path) -> None:
     alias = write(tmp_path / "alias.csv", "spelling,class\nkat,cat\n")
     found = run("aggregate", path, "--method", "mv", "--alias", alias, "-o", out)
     assert (found.exit_code, "2 classes" in found.stderr) == (0, True), found.stderr
-    assert karat.aggregate(path, "mv", alias={"kat": "cat"}).label.to_list() == ["cat", "dog"]
+    assert finegold.aggregate(path, "mv", alias={"kat": "cat"}).label.to_list() == ["cat", "dog"]
     assert run("aggregate", path, "--method", "mv", "--alias", alias, "-o", alias).exit_code == 2
 
 
@@ -336,7 +336,7 @@ def test_repeated_votes_that_disagree_are_counted(tmp_path: Path) -> None:
     assert (votes.counts.repeated, votes.counts.disagreeing, said) == (3, 1, [])
     found = run("aggregate", path, "--method", "mv", "-o", tmp_path / "labels.csv").stderr
     assert "left out: 3 repeated votes (1 pair of task and annotator has votes that disagree)" in found
-    assert karat.read(path, repeated="all").counts.disagreeing == 0
+    assert finegold.read(path, repeated="all").counts.disagreeing == 0
 
 
 def test_many_repeated_votes_that_disagree_are_said(tmp_path: Path) -> None:
@@ -370,17 +370,17 @@ def test_gold_whose_classes_nobody_voted_for_is_said(tmp_path: Path) -> None:
 
 
 def test_truths_that_match_no_task_show_an_id_of_each_side(tmp_path: Path) -> None:
-    votes = karat.read(long_table(tmp_path, "x", "y", "x", "x"))
+    votes = finegold.read(long_table(tmp_path, "x", "y", "x", "x"))
     with pytest.raises(InputError, match=r"none of the 1 truths .* \(the truths have 0, the votes have 't0'\)$"):
         match_truth(votes, {0: "x"})
 
 
 def test_truths_that_match_no_class_are_refused_and_few_are_said(tmp_path: Path) -> None:
     path = long_table(tmp_path, "x", "y", "x", "x", "y", "y")
-    votes = karat.read(path)
+    votes = finegold.read(path)
     with pytest.raises(InputError, match=r"none of the 2 truths is a class of the votes: the truths have 'a', .*alias"):
         match_truth(votes, {"t0": "a", "t1": "b"})
-    with pytest.warns(KaratWarning, match="2 of 3 truths are classes that nobody voted for: the truths have 'a', "):
+    with pytest.warns(FinegoldWarning, match="2 of 3 truths are classes that nobody voted for: the truths have 'a', "):
         match_truth(votes, {"t0": "a", "t1": "x", "t2": "b"})
     truth = write(tmp_path / "truth.csv", "task,truth\nt0,X\n")
     said = run("evaluate", path, "--truth", truth, "--method", "mv")
@@ -389,14 +389,14 @@ def test_truths_that_match_no_class_are_refused_and_few_are_said(tmp_path: Path)
 
 
 def test_truths_in_another_number_format_are_the_same_classes(tmp_path: Path) -> None:
-    votes = karat.read(long_table(tmp_path, "1", "1", "2", "2"))
+    votes = finegold.read(long_table(tmp_path, "1", "1", "2", "2"))
     truth = write(tmp_path / "truth.csv", "task,truth\nt0,1.0\nt1,02\n")
     assert match_truth(votes, truth).codes.tolist() == [0, 1]
 
 
 def test_gold_beside_no_vote_at_all_is_refused_with_words(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there are no votes"):
-        karat.read(write(tmp_path / "v.csv", "task,worker,label\n,,\n"), gold={"t0": "x"})
+        finegold.read(write(tmp_path / "v.csv", "task,worker,label\n,,\n"), gold={"t0": "x"})
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.sampled_from(["x", "y", ""])), min_size=1))

@@ -2,9 +2,9 @@
 
 import pytest
 
-from karat.checks import LAWS
-from karat.methods.lookup import method_class
-from karat.methods.registry import REGISTRY
+from finegold.checks import LAWS
+from finegold.methods.lookup import method_class
+from finegold.methods.registry import REGISTRY
 
 
 @pytest.mark.parametrize("method", REGISTRY)

@@ -11,11 +11,11 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from finegold.system.moved import MOVED
 
-import karat
-from karat.system.moved import MOVED
+import finegold
 
-HOME = Path(karat.__file__).parent
+HOME = Path(finegold.__file__).parent
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 LINTER = tomllib.loads(PROJECT.read_text())["tool"]["importlinter"]
 LAYERS = LINTER["contracts"][0]["layers"]  # the highest first
@@ -31,22 +31,24 @@ def layer_of(module: str) -> str:
 
 
 def name_of(path: Path) -> str:
-    return ".".join(["karat", *path.relative_to(HOME).with_suffix("").parts]).removesuffix(".__init__")
+    return ".".join(["finegold", *path.relative_to(HOME).with_suffix("").parts]).removesuffix(".__init__")
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
-    """Modules of Karat that a file imports, also inside functions, or names in a string for `import_module`."""
+    """Modules of Finegold that a file imports, also inside functions, or names in a string for `import_module`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, "relative imports are not used here"
-            names = [f"{node.module}.{alias.name}" for alias in node.names] if node.module == "karat" else [node.module]
+            names = (
+                [f"{node.module}.{alias.name}" for alias in node.names] if node.module == "finegold" else [node.module]
+            )
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and " " not in node.value:
             names = [node.value]  # the constant part of an f-string is such a node, too
         else:
             continue
-        yield from (name for name in names if name and name.startswith("karat."))
+        yield from (name for name in names if name and name.startswith("finegold."))
 
 
 def upward(module: str, tree: ast.AST) -> list[str]:
@@ -63,17 +65,17 @@ def test_no_import_goes_up_a_layer() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "from karat.api.fit import fit",
-        "def f():\n    from karat.api.fit import fit",
-        "def f():\n    import karat.api",
-        "from karat import api",
-        "import_module('karat.api.fit')",
-        "import_module(f'karat.api.{name}')",
+        "from finegold.api.fit import fit",
+        "def f():\n    from finegold.api.fit import fit",
+        "def f():\n    import finegold.api",
+        "from finegold import api",
+        "import_module('finegold.api.fit')",
+        "import_module(f'finegold.api.{name}')",
     ],
 )
 def test_every_kind_of_import_is_found(line: str) -> None:
-    assert len(upward("karat.fitting.solve", ast.parse(line))) == 1
-    assert upward("karat.cli.app", ast.parse(line)) == []
+    assert len(upward("finegold.fitting.solve", ast.parse(line))) == 1
+    assert upward("finegold.cli.app", ast.parse(line)) == []
 
 
 def test_the_linter_has_no_exceptions_and_knows_all_folders() -> None:
@@ -85,14 +87,14 @@ def test_the_linter_has_no_exceptions_and_knows_all_folders() -> None:
 
 def test_the_linter_counts_imports_inside_functions() -> None:
     grimp = pytest.importorskip("grimp", reason="the import linter is a tool of developers")
-    graph = grimp.build_graph("karat", cache_dir=None)
+    graph = grimp.build_graph("finegold", cache_dir=None)
     lazy = [
         (name_of(path), node.module)
         for path in sources()
         for function in ast.walk(ast.parse(path.read_text()))
         if isinstance(function, ast.FunctionDef)
         for node in ast.walk(function)
-        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("karat.")
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("finegold.")
     ]
     assert len(lazy) > 10
     for importer, module in lazy:
@@ -110,8 +112,10 @@ def test_an_old_module_name_leads_to_the_new_one_and_warns(old: str, monkeypatch
 
 
 def test_the_old_module_compare_and_the_function_of_its_name_both_work():
-    program = "import warnings; warnings.simplefilter('ignore')\nimport karat\nfrom karat.compare import compare\n"
-    program += "votes = karat.Annotations.from_arrays([1, 1, 2], list('aba'), list('xxy'))\n"
-    program += "print(len(karat.compare(votes, ['mv', 'ds']).rows()), len(compare(votes, ['mv']).rows()))"
+    program = (
+        "import warnings; warnings.simplefilter('ignore')\nimport finegold\nfrom finegold.compare import compare\n"
+    )
+    program += "votes = finegold.Annotations.from_arrays([1, 1, 2], list('aba'), list('xxy'))\n"
+    program += "print(len(finegold.compare(votes, ['mv', 'ds']).rows()), len(compare(votes, ['mv']).rows()))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["2", "1"]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import karat
-from karat import Annotations, InputError
-from karat.votes.frames import to_list
+import finegold
+from finegold import Annotations, InputError
+from finegold.votes.frames import to_list
 from tests.cli_helpers import run, write
 from tests.readers_votes import votes_of
 
@@ -77,7 +77,7 @@ def test_scores_that_are_no_integers_stay_as_they_are():
     [
         ([0, 1], {}, r"one row per task and one column per annotator, but the shape is \(2,\)"),
         ([[0, 1], [1]], {}, "rows of the matrix must be equally long"),
-        (pd.DataFrame(L), {}, r"read it with karat\.read\(frame, wide=True, missing=\[-1\]\)"),
+        (pd.DataFrame(L), {}, r"read it with finegold\.read\(frame, wide=True, missing=\[-1\]\)"),
         (L, {"annotators": ["a", "b"]}, "annotators must have 3 names, one for each in the matrix, but has 2"),
         (L, {"tasks": [1, 2, 3, 3]}, "tasks must be distinct names"),
         (L, {"annotators": ["a", "b", None]}, "annotators must be distinct names"),
@@ -114,7 +114,7 @@ def test_a_wide_table_is_read_like_the_matrix(kind, tmp_path):
         table.write_text(WIDE)
     elif kind == "parquet":
         pl.DataFrame(columns).write_parquet(table)
-    votes = karat.read(table, wide=True, missing=[-1])
+    votes = finegold.read(table, wide=True, missing=[-1])
     assert votes_of(votes) == from_one(VOTES)
     assert (to_list(votes.unlabelled), to_list(votes.never_voted)) == ([3], ["never"])
     assert (votes.counts.rows, votes.counts.missing, votes.counts.left_out) == (12, 7, {})
@@ -122,7 +122,7 @@ def test_a_wide_table_is_read_like_the_matrix(kind, tmp_path):
 
 def test_minus_one_that_nobody_named_is_a_class_and_the_command_says_how_to_leave_it_out(tmp_path):
     path = write(tmp_path / "L.csv", WIDE + ",,1\n")
-    votes = karat.read(path, wide=True, missing=["NA"])
+    votes = finegold.read(path, wide=True, missing=["NA"])
     assert (votes.counts.rows, votes.counts.missing, votes.n_votes, votes.counts.left_out) == (15, 2, 13, {})
     found = run("aggregate", path, "--wide", "--method", "mv", "-o", tmp_path / "labels.csv")
     assert found.exit_code == 0
@@ -132,7 +132,7 @@ def test_minus_one_that_nobody_named_is_a_class_and_the_command_says_how_to_leav
 
 def test_minus_one_of_a_transposed_table_is_no_vote_on_request(tmp_path):
     path = write(tmp_path / "v.csv", "worker,t1,t2\nann,0,1\nbob,1,-1\neve,,\ngold,-1,0\n")
-    votes = karat.read(path, format="transposed", missing=[-1])
+    votes = finegold.read(path, format="transposed", missing=[-1])
     assert (votes.counts.rows, votes.counts.missing, votes.n_votes) == (6, 3, 3)
     assert to_list(votes.never_voted) == ["eve"]
 
@@ -157,17 +157,17 @@ def test_annotators_of_a_long_table_who_left_all_blank_are_named_too(tmp_path):
 
 @pytest.mark.parametrize("names", [NAMES, [10, 20, 30]])
 def test_who_never_voted_is_kept_in_a_saved_model(names, tmp_path):
-    result = karat.aggregate(Annotations.from_matrix(L, annotators=names), method="mv")
-    result.save(tmp_path / "m.karat")
-    assert karat.load(tmp_path / "m.karat").annotations.never_voted.tolist() == [names[1]]
+    result = finegold.aggregate(Annotations.from_matrix(L, annotators=names), method="mv")
+    result.save(tmp_path / "m.finegold")
+    assert finegold.load(tmp_path / "m.finegold").annotations.never_voted.tolist() == [names[1]]
 
 
 def test_who_votes_at_last_is_no_longer_among_those_who_never_voted():
-    result = karat.aggregate(Annotations.from_matrix(L[:, :], annotators=NAMES), method="mv")
+    result = finegold.aggregate(Annotations.from_matrix(L[:, :], annotators=NAMES), method="mv")
     later = Annotations.from_matrix([[1, 1, -1]], annotators=["never", "both", "new"], tasks=[9])
     assert to_list(result.update(later).annotations.never_voted) == ["new"]
 
 
 def test_an_array_given_to_read_is_told_where_to_go():
-    with pytest.raises(InputError, match=r"karat\.Annotations\.from_matrix\(matrix, abstain=-1\)"):
-        karat.aggregate(L)
+    with pytest.raises(InputError, match=r"finegold\.Annotations\.from_matrix\(matrix, abstain=-1\)"):
+        finegold.aggregate(L)

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from karat.errors import InputError
-from karat.results import metrics
+from finegold.errors import InputError
+from finegold.results import metrics
 
 CERTAIN = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
 NONE = np.array([-1, -1], dtype=np.int32)

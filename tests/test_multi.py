@@ -11,12 +11,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-import karat
-from karat import InputError, KaratWarning
-from karat.fitting import multi_label
-from karat.results import multi
-from karat.results.multi_metrics import exact_match, macro_f1, micro_f1
-from karat.votes.sets import hold_sets, known_options, options_of, separator_of
+import finegold
+from finegold import FinegoldWarning, InputError
+from finegold.fitting import multi_label
+from finegold.results import multi
+from finegold.results.multi_metrics import exact_match, macro_f1, micro_f1
+from finegold.votes.sets import hold_sets, known_options, options_of, separator_of
 from tests.support.sets import simulated_sets
 
 ROWS = [
@@ -35,7 +35,7 @@ def columns(labels: list[Any] | None = None) -> dict[str, list[Any]]:
     return {"task": tasks, "worker": people, "label": labels or sets}
 
 
-def chosen_in(votes: karat.Annotations) -> set[tuple[Any, ...]]:
+def chosen_in(votes: finegold.Annotations) -> set[tuple[Any, ...]]:
     names = [list(one) for one in (votes.task_names, votes.annotator_names, votes.class_names)]
     return {
         tuple(name[code] for name, code in zip(names, codes, strict=True)) for codes in zip(*votes.votes(), strict=True)
@@ -109,10 +109,10 @@ def test_truths_are_split_so_that_options_are_known() -> None:
     ],
 )
 def test_lists_of_any_table_are_sets(made: Any) -> None:
-    assert chosen_in(karat.read(made(), multi=True)) == SEEN
-    with pytest.warns(KaratWarning, match=r"the votes are sets of labels, such as \[.*--no-multi \(multi=False"):
-        found = karat.aggregate(made())
-    assert isinstance(found, karat.MultiResult)
+    assert chosen_in(finegold.read(made(), multi=True)) == SEEN
+    with pytest.warns(FinegoldWarning, match=r"the votes are sets of labels, such as \[.*--no-multi \(multi=False"):
+        found = finegold.aggregate(made())
+    assert isinstance(found, finegold.MultiResult)
 
 
 def test_files_hold_sets(tmp_path: Path) -> None:
@@ -122,49 +122,49 @@ def test_files_hold_sets(tmp_path: Path) -> None:
     joined = [";".join(labels) or "[]" for _, _, labels in ROWS]
     pl.DataFrame(columns(joined)).write_csv(tmp_path / "votes.csv")
     for name in ("votes.parquet", "votes.jsonl", "votes.csv"):
-        votes = karat.read(tmp_path / name, multi=True)
+        votes = finegold.read(tmp_path / name, multi=True)
         assert chosen_in(votes) == SEEN, name
-        assert votes.counts == karat.Annotations.from_arrays([1], [1], [1]).counts.__class__(6, 0), name
+        assert votes.counts == finegold.Annotations.from_arrays([1], [1], [1]).counts.__class__(6, 0), name
     wide = "task,ann,bob,eve\nt1,a;b,b;a,a\nt2,c,b;c,[]\n"
     (tmp_path / "wide.csv").write_text(wide)
-    assert chosen_in(karat.read(tmp_path / "wide.csv", wide=True, multi=True)) == SEEN
+    assert chosen_in(finegold.read(tmp_path / "wide.csv", wide=True, multi=True)) == SEEN
 
 
 def test_rows_of_one_annotator_on_one_task_are_one_set() -> None:
     rows = [(task, who, option) for task, who, labels in ROWS for option in labels or ["[]"]]
     table = pl.DataFrame(rows + rows[:2], schema=["task", "worker", "label"], orient="row")
-    assert chosen_in(karat.read(table, multi=True)) == SEEN
+    assert chosen_in(finegold.read(table, multi=True)) == SEEN
     for rule in ("last", "majority", "error"):
         with pytest.raises(InputError, match=f"all rows of an annotator on a task are one answer.*--repeated {rule}"):
-            karat.read(table, multi=True, repeated=rule)
+            finegold.read(table, multi=True, repeated=rule)
 
 
 def test_blank_cells_are_no_answers_and_are_counted() -> None:
     table = pl.DataFrame({"task": [1, 1, 2], "worker": list("abc"), "label": ["x;y", None, ""]})
-    votes = karat.read(table, multi=True)
+    votes = finegold.read(table, multi=True)
     assert votes.n_tasks == 1
     assert (votes.counts.rows, votes.counts.missing) == (3, 2)
     assert list(votes.unlabelled) == [2]
-    result = karat.aggregate(table, multi=True)
+    result = finegold.aggregate(table, multi=True)
     assert result.labels()["labels"].to_list()[1:] == [None]
 
 
 def test_options_are_cleaned_as_classes_are() -> None:
     table = columns(["A;b", "a;b", "a", "c", "b;c", "c"])
-    assert list(karat.read(table, multi=True, normalise=True).class_names) == ["a", "b", "c", ""]
-    assert list(karat.read(table, multi=True, alias={"A": "b"}).class_names) == ["a", "b", "c", ""]
-    given = karat.read(columns(), multi=True, classes=["c", "b", "a", "z"])
+    assert list(finegold.read(table, multi=True, normalise=True).class_names) == ["a", "b", "c", ""]
+    assert list(finegold.read(table, multi=True, alias={"A": "b"}).class_names) == ["a", "b", "c", ""]
+    given = finegold.read(columns(), multi=True, classes=["c", "b", "a", "z"])
     assert list(given.class_names) == ["c", "b", "a", "z", ""]
     with pytest.raises(InputError, match=r"row 4: label 'c' is not among the classes a, b"):
-        karat.read(columns(), multi=True, classes=["a", "b"])
+        finegold.read(columns(), multi=True, classes=["a", "b"])
 
 
 def test_without_multi_a_list_is_an_error_and_a_set_is_a_class() -> None:
     with pytest.raises(InputError, match='column "label" holds a list'):
-        karat.read(pd.DataFrame(columns()))
+        finegold.read(pd.DataFrame(columns()))
     table = columns(["a;b", "a;b", "a", "b", "b;a", "b"])
-    with pytest.warns(KaratWarning, match=r"say --multi \(multi=True in Python\)"):
-        assert list(karat.aggregate(table, multi=False).class_names) == ["a", "a;b", "b", "b;a"]
+    with pytest.warns(FinegoldWarning, match=r"say --multi \(multi=True in Python\)"):
+        assert list(finegold.aggregate(table, multi=False).class_names) == ["a", "a;b", "b", "b;a"]
 
 
 @pytest.mark.parametrize(
@@ -180,18 +180,18 @@ def test_options_that_have_no_meaning_for_sets_are_refused(more: dict[str, Any],
     if "checkpoint" in more:
         more = {"checkpoint": tmp_path / "x.part"}
     with pytest.raises(InputError, match=message):
-        karat.aggregate(columns(), multi=True, **more)
+        finegold.aggregate(columns(), multi=True, **more)
 
 
 def test_other_functions_refuse_sets() -> None:
-    votes = karat.read(columns(), multi=True)
+    votes = finegold.read(columns(), multi=True)
     with pytest.raises(InputError, match="are for aggregate, evaluate and report"):
-        karat.compare(votes, ["mv", "ds"])
-    assert isinstance(karat.aggregate(votes), karat.MultiResult)
+        finegold.compare(votes, ["mv", "ds"])
+    assert isinstance(finegold.aggregate(votes), finegold.MultiResult)
 
 
 def test_a_vote_per_option_needs_more_than_half() -> None:
-    result = karat.aggregate(columns(), "mv", multi=True)
+    result = finegold.aggregate(columns(), "mv", multi=True)
     assert result.sets() == [["a", "b"], ["c"]]
     assert result.probabilities() == pytest.approx(np.array([[3, 2, 0], [0, 1, 2]]) / 3)
     assert result.votes_per_task.tolist() == [3, 3]
@@ -200,7 +200,7 @@ def test_a_vote_per_option_needs_more_than_half() -> None:
 def test_sets_are_recovered_better_than_by_a_vote_per_option() -> None:
     for seed in range(3):
         made = simulated_sets(seed)
-        ours, vote = karat.evaluate(made.table(), made.truth, ["anchored", "mv"], multi=True)
+        ours, vote = finegold.evaluate(made.table(), made.truth, ["anchored", "mv"], multi=True)
         assert ours["exact_match"] > vote["exact_match"] + 0.05
         assert ours["micro_f1"] > vote["micro_f1"] + 0.02
         assert ours["converged"]
@@ -208,7 +208,7 @@ def test_sets_are_recovered_better_than_by_a_vote_per_option() -> None:
 
 def test_annotators_are_judged_as_the_truth_judges_them() -> None:
     made = simulated_sets(7, n_tasks=400)
-    found = karat.aggregate(made.table(), multi=True).annotators()
+    found = finegold.aggregate(made.table(), multi=True).annotators()
     for row in found.iter_rows(named=True):
         answers = [
             (set(label), set(made.truth[task]))
@@ -222,7 +222,7 @@ def test_annotators_are_judged_as_the_truth_judges_them() -> None:
 
 
 def test_tables_have_a_row_per_task_and_per_annotator_and_option() -> None:
-    result = karat.aggregate(pd.DataFrame(columns()), multi=True)
+    result = finegold.aggregate(pd.DataFrame(columns()), multi=True)
     table = result.labels(probabilities=True)
     assert isinstance(table, pd.DataFrame)
     assert list(table.columns) == ["task", "labels", "confidence", "n_votes", "a", "b", "c"]
@@ -244,18 +244,18 @@ def test_tables_have_a_row_per_task_and_per_annotator_and_option() -> None:
 
 def test_the_order_of_rows_does_not_matter_and_neither_do_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     table = pl.DataFrame(simulated_sets(1, n_tasks=60).table())
-    first = karat.aggregate(table, multi=True).probabilities()
-    shuffled = karat.aggregate(table.sample(fraction=1.0, shuffle=True, seed=3), multi=True).probabilities()
+    first = finegold.aggregate(table, multi=True).probabilities()
+    shuffled = finegold.aggregate(table.sample(fraction=1.0, shuffle=True, seed=3), multi=True).probabilities()
     assert (first == shuffled).all()
     monkeypatch.setattr(multi, "MOST_CELLS", 200)
-    assert karat.aggregate(table, multi=True).probabilities() == pytest.approx(first, abs=1e-9)
+    assert finegold.aggregate(table, multi=True).probabilities() == pytest.approx(first, abs=1e-9)
 
 
 def test_an_option_that_nobody_chose_is_no_only_as_far_as_annotators_saw_the_task() -> None:
     rows = [(f"t{i}", who, "x") for i in range(30) for who in "abc"]
     rows += [("seen by all", who, "y") for who in "abc"] + [("seen by one", "a", "y")]
     table = pl.DataFrame(rows, schema=["task", "worker", "label"], orient="row")
-    result = karat.aggregate(table, multi=True)
+    result = finegold.aggregate(table, multi=True)
     p = dict(zip(result.task_names.to_list(), result.probabilities()[:, 0], strict=True))
     assert p["t0"] > 0.9 > 0.5 > p["seen by one"] > p["seen by all"]
 
@@ -279,22 +279,22 @@ def test_metrics_of_sets() -> None:
     ],
 )
 def test_truths_may_be_written_in_many_ways(truth: Any) -> None:
-    score = karat.evaluate(columns(), truth, "mv", multi=True)[0]
+    score = finegold.evaluate(columns(), truth, "mv", multi=True)[0]
     assert (score["exact_match"], score["micro_f1"], score["n_truths"], score["n_truths_unused"]) == (1, 1, 2, 1)
 
 
 def test_truths_that_match_nothing_are_refused() -> None:
     with pytest.raises(InputError, match="none of the 1 truths belongs to a task"):
-        karat.evaluate(columns(), {"t7": "a"}, multi=True)
+        finegold.evaluate(columns(), {"t7": "a"}, multi=True)
     with pytest.raises(InputError, match=r"holds an option of the votes: the truths have 'z', the votes have 'a'"):
-        karat.evaluate(columns(), {"t1": "z"}, multi=True)
+        finegold.evaluate(columns(), {"t1": "z"}, multi=True)
 
 
 def test_too_many_options_for_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(multi_label, "MOST_PAIRS", 11)  # there are 3 annotators, 3 options and "nothing"
     with pytest.raises(InputError, match="3 annotators and 3 options are too many for sets of labels"):
-        karat.aggregate(columns(), multi=True)
-    assert karat.aggregate(columns(), "mv", multi=True).sets() == [["a", "b"], ["c"]]
+        finegold.aggregate(columns(), multi=True)
+    assert finegold.aggregate(columns(), "mv", multi=True).sets() == [["a", "b"], ["c"]]
 
 
 def test_constants_of_the_model() -> None:

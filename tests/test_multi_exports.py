@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-import karat
-from karat import KaratWarning
+import finegold
+from finegold import FinegoldWarning
 from tests.cli_helpers import run, write
 from tests.exports_made import ARGILLA, annotation, choices
 from tests.test_exports_mturk import batch
@@ -75,7 +75,7 @@ def test_evaluation_is_by_exact_match_and_f1(votes: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--save", "m.karat", "--repeated", "last"), "leave out --repeated last"),
+        (("--save", "m.finegold", "--repeated", "last"), "leave out --repeated last"),
         (("--repeated", "last"), "leave out --repeated last"),
         (("--question", "all"), "--multi works with one question only"),
     ],
@@ -87,7 +87,7 @@ def test_options_that_do_not_fit_are_refused(
     done = run("aggregate", votes.name, "--multi", *options)
     assert done.exit_code == 2
     assert message in done.stderr
-    assert not Path("m.karat").exists()
+    assert not Path("m.finegold").exists()
 
 
 @pytest.mark.parametrize("command", ["trust", "agreement", "compare", "coverage"])
@@ -97,12 +97,12 @@ def test_other_commands_refuse_sets(votes: Path, command: str, tmp_path: Path) -
     assert "sets of labels (--multi) are for aggregate, evaluate and report" in done.stderr
     if command == "compare":  # needs votes
         return
-    model = tmp_path / "m.karat"
+    model = tmp_path / "m.finegold"
     assert run("aggregate", votes, "--multi", "--save", model, "-o", tmp_path / "labels.csv").exit_code == 0
     for words in ([command, model], ["update", model, votes, "-o", model]):
         done = run(*words)
         assert done.exit_code == 2
-        assert "holds sets of labels, which are for karat report and karat.load" in done.stderr
+        assert "holds sets of labels, which are for finegold report and finegold.load" in done.stderr
 
 
 def label_studio(path: Path) -> Path:
@@ -142,19 +142,19 @@ def test_label_studio_multiple_choice_goes_in_and_out(tmp_path: Path) -> None:
 
 def test_an_empty_annotation_is_an_empty_set_or_left_out(tmp_path: Path) -> None:
     path = label_studio(tmp_path)
-    votes = karat.read(path, multi=True)
+    votes = finegold.read(path, multi=True)
     assert votes.votes_per_class.tolist()[-1] == 3
     assert votes.counts.left_out == {}
-    with pytest.warns(KaratWarning, match="9 votes hold several labels"):
-        single = karat.read(path, multi=False)
+    with pytest.warns(FinegoldWarning, match="9 votes hold several labels"):
+        single = finegold.read(path, multi=False)
     assert single.counts.left_out == {"annotations without an answer": 3}
     one = json.loads(path.read_text())
     for task in one:
         for made in task["annotations"]:
             for result in made["result"]:
                 result["value"]["choices"] = result["value"]["choices"][:1]
-    found = karat.aggregate(write(tmp_path / "one.json", json.dumps(one)), "mv")
-    assert isinstance(found, karat.Result)
+    found = finegold.aggregate(write(tmp_path / "one.json", json.dumps(one)), "mv")
+    assert isinstance(found, finegold.Result)
     assert found.counts.left_out == {"annotations without an answer": 3}
     assert found.counts.missing == 0
 
@@ -168,27 +168,27 @@ def argilla(path: Path) -> Path:
 
 def test_argilla_multi_label_goes_in_and_out(tmp_path: Path) -> None:
     path, back = argilla(tmp_path), tmp_path / "back.json"
-    with pytest.warns(KaratWarning, match="the votes are sets of labels"):
-        result = karat.aggregate(path)
-    assert isinstance(result, karat.MultiResult)
+    with pytest.warns(FinegoldWarning, match="the votes are sets of labels"):
+        result = finegold.aggregate(path)
+    assert isinstance(result, finegold.MultiResult)
     assert result.votes_per_task.tolist() == [4] * 4
-    karat.write_back(result, path, back)
+    finegold.write_back(result, path, back)
     assert json.loads(back.read_text())[0]["suggestions"]["topics"]["value"] == result.sets()[0]
 
 
 def test_check_boxes_of_mechanical_turk_are_one_set(tmp_path: Path) -> None:
     path = batch(tmp_path, "Answer.ride.Car,Answer.ride.Bus", ["true,true", "false,true", "false,false", "true,false"])
-    with pytest.warns(KaratWarning, match="the votes are sets of labels"):
-        result = karat.aggregate(path, "mv", question="ride")
-    assert isinstance(result, karat.MultiResult)
+    with pytest.warns(FinegoldWarning, match="the votes are sets of labels"):
+        result = finegold.aggregate(path, "mv", question="ride")
+    assert isinstance(result, finegold.MultiResult)
     assert result.option_names == ["Bus", "Car"]
     assert result.votes_per_task.tolist() == [2, 1]  # nothing was ticked on the second, which is an answer
     assert result.sets() == [["Bus"], []]
-    single = karat.aggregate(path, "mv", question="ride.Car")
-    assert isinstance(single, karat.Result)
+    single = finegold.aggregate(path, "mv", question="ride.Car")
+    assert isinstance(single, finegold.Result)
 
 
 def test_check_boxes_with_names_of_their_own_are_one_set_on_request(tmp_path: Path) -> None:
     path = batch(tmp_path, "Answer.Car.on,Answer.Bus.on", ["true,true", "false,true", "false,false", "true,false"])
-    assert karat.aggregate(path, "mv", multi=True).option_names == ["Bus", "Car"]
-    assert list(karat.read_each(path)) == ["Bus", "Car"]
+    assert finegold.aggregate(path, "mv", multi=True).option_names == ["Bus", "Car"]
+    assert list(finegold.read_each(path)) == ["Bus", "Car"]

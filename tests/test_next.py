@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import karat
-from karat import Annotations, InputError
-from karat.api.fit import fit
-from karat.insight.next_votes import _advice_on, _groups, expected_gains
-from karat.methods.mv import MajorityVote
-from karat.results.predictions import group_matrices
+import finegold
+from finegold import Annotations, InputError
+from finegold.api.fit import fit
+from finegold.insight.next_votes import _advice_on, _groups, expected_gains
+from finegold.methods.mv import MajorityVote
+from finegold.results.predictions import group_matrices
 from tests.cli_helpers import CSV, run, write
 
 
@@ -31,7 +31,7 @@ def crowd(rights, n_tasks=60, share=0.6, seed=0):
 @pytest.fixture(scope="module")
 def result():
     skilled = {f"s{number}": 0.8 for number in range(6)}
-    return karat.aggregate(crowd({**skilled, "spammer": 0.0}), "hds")
+    return finegold.aggregate(crowd({**skilled, "spammer": 0.0}), "hds")
 
 
 def test_the_gain_is_what_bayes_expects_of_one_more_vote(result):
@@ -105,7 +105,7 @@ def test_who_does_not_look_at_the_task_is_dropped_and_who_errs_is_retrained():
     muddled = (annotator == list(votes.annotator_names).index("s3")) & (task % 3 == 2)  # s3 takes every z for y
     columns = votes.task_names[task], votes.annotator_names[annotator], votes.class_names[np.where(muddled, 1, label)]
     advice = {
-        row[0]: row for row in karat.aggregate(Annotations.from_arrays(*columns), "hds").next().annotators().rows()
+        row[0]: row for row in finegold.aggregate(Annotations.from_arrays(*columns), "hds").next().annotators().rows()
     }
     assert {who: row[1] for who, row in advice.items()} == {"spammer": "drop", "poor": "retrain", "s3": "retrain"}
     assert "votes y in" in advice["s3"][4]
@@ -114,7 +114,7 @@ def test_who_does_not_look_at_the_task_is_dropped_and_who_errs_is_retrained():
 
 
 def test_a_confusion_is_named_only_with_ten_cases():
-    result = karat.aggregate(crowd({f"s{number}": 0.7 for number in range(5)}), "mv")
+    result = finegold.aggregate(crowd({f"s{number}": 0.7 for number in range(5)}), "mv")
     for cases, words in ((10.0, "votes y in 100% of about 10 cases of x"), (9.9, "is usual")):
         counts = np.zeros((3, 3))
         counts[0, 1] = cases
@@ -128,7 +128,7 @@ def test_nobody_is_judged_by_a_few_votes():
 
 @pytest.mark.parametrize("method", ["mv", "ptbcc", "ds", "bwa"])
 def test_any_method_can_plan(method):
-    plan = karat.aggregate(crowd({f"s{number}": 0.7 for number in range(5)}), method).next(3, safe=1.0)
+    plan = finegold.aggregate(crowd({f"s{number}": 0.7 for number in range(5)}), method).next(3, safe=1.0)
     assert len(plan.tasks()) == 3
     assert (plan.gain >= 0).all()
 

@@ -9,11 +9,11 @@ import nbformat
 import numba
 import pytest
 
-import karat
-from karat import Annotations
-from karat.api.fit import fit
-from karat.fitting.progress import in_notebook, on_terminal
-from karat.kernels.compiling import COMPILING, compiling
+import finegold
+from finegold import Annotations
+from finegold.api.fit import fit
+from finegold.fitting.progress import in_notebook, on_terminal
+from finegold.kernels.compiling import COMPILING, compiling
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -39,15 +39,16 @@ def test_the_example_runs_from_top_to_bottom(path, tmp_path):
 def test_a_long_fit_shows_one_line_and_takes_it_away(tmp_path):
     (cell,) = executed(
         [
-            "import karat, karat.fitting.progress, karat.fitting.solve\n"
-            "karat.fitting.progress.SECONDS_BEFORE_FIRST_LINE = karat.fitting.progress.SECONDS_BETWEEN_LINES = 0\n"
-            "votes = karat.simulate(300, 10, 3).annotations\n"
-            "karat.fitting.solve.fit(karat.PTBCC(), votes)\n"  # now everything is compiled
+            "import finegold, finegold.fitting.solve\n"
+            "from finegold.fitting import progress\n"
+            "progress.SECONDS_BEFORE_FIRST_LINE = progress.SECONDS_BETWEEN_LINES = 0\n"
+            "votes = finegold.simulate(300, 10, 3).annotations\n"
+            "finegold.fitting.solve.fit(finegold.PTBCC(), votes)\n"  # now everything is compiled
             "seen = []\n"
             "import IPython.display as d\n"
             "update = d.DisplayHandle.update\n"
             "d.DisplayHandle.update = lambda self, what, **more: (seen.append(what.data), update(self, what, **more))\n"
-            "karat.aggregate(votes, 'ptbcc')\n"
+            "finegold.aggregate(votes, 'ptbcc')\n"
             "print(len(seen) > 1, seen[0], seen[-1] == '')"
         ],
         tmp_path,
@@ -61,19 +62,19 @@ def test_a_long_fit_shows_one_line_and_takes_it_away(tmp_path):
 
 
 def test_a_short_fit_shows_nothing_but_the_result(tmp_path):
-    fit(karat.PTBCC(), karat.simulate(20, 5, 2).annotations)  # now everything is compiled
-    source = "import karat, karat.fitting.progress\nkarat.fitting.progress.SECONDS_BEFORE_FIRST_LINE = 1e9\n"
-    source += "karat.aggregate(karat.simulate(20, 5, 2).annotations, 'ptbcc')"
+    fit(finegold.PTBCC(), finegold.simulate(20, 5, 2).annotations)  # now everything is compiled
+    source = "import finegold, finegold.fitting.progress\nfinegold.fitting.progress.SECONDS_BEFORE_FIRST_LINE = 1e9\n"
+    source += "finegold.aggregate(finegold.simulate(20, 5, 2).annotations, 'ptbcc')"
     (cell,) = executed([source], tmp_path)
     (output,) = cell.outputs
-    assert output["data"]["text/html"].startswith('<div class="karat">')
+    assert output["data"]["text/html"].startswith('<div class="finegold">')
     assert output["data"]["text/plain"].startswith("Result(ptbcc: 20 tasks")
 
 
 def test_no_progress_where_nobody_sees_it(capsys):
     with in_notebook("ptbcc") as one, on_terminal("ptbcc") as two:
         assert one is two is None
-    karat.aggregate(Annotations.from_arrays([1, 1], ["a", "b"], ["x", "y"]))
+    finegold.aggregate(Annotations.from_arrays([1, 1], ["a", "b"], ["x", "y"]))
     assert capsys.readouterr() == ("", "")
 
 
@@ -88,8 +89,8 @@ def test_who_waits_for_the_compiler_is_told():
 
 def test_ipython_on_a_terminal_is_no_notebook():
     source = (
-        "import karat, karat.fitting.progress; karat.fitting.progress.SECONDS_BEFORE_FIRST_LINE = 0; "
-        "karat.aggregate(karat.simulate(50, 5, 2).annotations); print('done')"
+        "import finegold, finegold.fitting.progress; finegold.fitting.progress.SECONDS_BEFORE_FIRST_LINE = 0; "
+        "finegold.aggregate(finegold.simulate(50, 5, 2).annotations); print('done')"
     )
     command = [sys.executable, "-m", "IPython", "--colors=nocolor", "-c", source]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
@@ -101,7 +102,7 @@ EVIL = "<script>alert(1)</script>"
 
 def test_names_cannot_break_out_of_the_page():
     votes = Annotations.from_arrays([EVIL, EVIL, "b"], [EVIL, "w", EVIL], [EVIL, "y", "y"])
-    for page in (votes._repr_html_(), karat.aggregate(votes)._repr_html_()):
+    for page in (votes._repr_html_(), finegold.aggregate(votes)._repr_html_()):
         assert "<script" not in page
         assert "&lt;script&gt;" in page
 
@@ -117,7 +118,7 @@ def test_annotations_say_what_they_hold_and_what_was_left_out():
 
 
 def test_a_result_shows_labels_flips_and_annotators_but_not_everything():
-    result = karat.aggregate(karat.simulate(50, 9, 3).annotations)
+    result = finegold.aggregate(finegold.simulate(50, 9, 3).annotations)
     page = result._repr_html_()
     assert page.count("<tr>") == 1 + 5 + 1  # head, tasks, how many more
     assert "45 more" in page
@@ -127,14 +128,14 @@ def test_a_result_shows_labels_flips_and_annotators_but_not_everything():
 
 def test_long_names_are_cut():
     votes = Annotations.from_arrays(["t" * 500], ["a"], ["x"])
-    assert "t" * 59 + "…<" in karat.aggregate(votes)._repr_html_()
+    assert "t" * 59 + "…<" in finegold.aggregate(votes)._repr_html_()
 
 
 def test_agreement_trust_plans_and_comparisons_show_themselves():
-    votes = karat.simulate(60, 9, 3, seed=1)
-    result = karat.aggregate(votes.annotations)
-    agreement, trust, plan = karat.agreement(votes.annotations), result.trust(votes.truth), result.next(budget=7)
-    compared = karat.compare(votes.annotations, ["mv", "ds"])
+    votes = finegold.simulate(60, 9, 3, seed=1)
+    result = finegold.aggregate(votes.annotations)
+    agreement, trust, plan = finegold.agreement(votes.annotations), result.trust(votes.truth), result.next(budget=7)
+    compared = finegold.compare(votes.annotations, ["mv", "ds"])
     assert f"<td>Krippendorff's alpha</td>{figure(f'{agreement.alpha:.3f}')}" in agreement._repr_html_()
     assert f"<td>contested labels</td>{figure(trust.n_contested)}" in trust._repr_html_()
     assert "accuracy on 60 truths" in trust._repr_html_()
@@ -149,10 +150,10 @@ def figure(value):
 
 def test_names_cannot_break_out_of_other_views():
     votes = Annotations.from_arrays([EVIL, EVIL, "b"], [EVIL, "w", EVIL], [EVIL, "y", "y"])
-    result = karat.aggregate(votes)
-    views = (result.trust(), result.next(), karat.agreement(votes), karat.compare(votes, ["mv"]))
+    result = finegold.aggregate(votes)
+    views = (result.trust(), result.next(), finegold.agreement(votes), finegold.compare(votes, ["mv"]))
     assert [view for view in views if "<script" in view._repr_html_()] == []
 
 
 def test_agreement_that_is_not_defined_is_called_so():
-    assert "undefined" in karat.agreement(Annotations.from_arrays([1, 1], ["a", "b"], ["x", "x"]))._repr_html_()
+    assert "undefined" in finegold.agreement(Annotations.from_arrays([1, 1], ["a", "b"], ["x", "x"]))._repr_html_()

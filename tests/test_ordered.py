@@ -9,9 +9,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-import karat
-from karat import InputError
-from karat.results.ordered import consecutive_integers, expected_scores, mean_absolute_error, quadratic_kappa, scale_of
+import finegold
+from finegold import InputError
+from finegold.results.ordered import (
+    consecutive_integers,
+    expected_scores,
+    mean_absolute_error,
+    quadratic_kappa,
+    scale_of,
+)
 from tests.cli_helpers import run, write
 
 ROWS = [("a", [1, 1, 2]), ("b", [3, 3, 3]), ("c", [1, 2, 3]), ("d", [2, 2, 3])]
@@ -61,16 +67,16 @@ def test_metrics_are_those_of_the_definitions() -> None:
 
 def test_results_have_scores_in_the_order_given() -> None:
     table = pl.DataFrame({"task": [1, 1, 2, 2], "worker": list("abab"), "label": ["low", "high", "mid", "high"]})
-    result = karat.aggregate(table, "mv", ordered=["low", "mid", "high"])
+    result = finegold.aggregate(table, "mv", ordered=["low", "mid", "high"])
     assert result.scores().columns == ["task", "score", "score_low", "score_high"]
     assert result.scores()["score"].to_list() == [2.0, 2.5]
     with pytest.raises(InputError, match="label 'high' is not among the classes low, mid"):
-        karat.aggregate(table, "mv", ordered=["low", "mid"])
+        finegold.aggregate(table, "mv", ordered=["low", "mid"])
     with pytest.raises(InputError, match="both list the classes; leave one out"):
-        karat.aggregate(table, "mv", ordered=["low", "mid", "high"], classes=["low", "mid", "high"])
+        finegold.aggregate(table, "mv", ordered=["low", "mid", "high"], classes=["low", "mid", "high"])
     for few in (["low"], "low,mid,high", []):
         with pytest.raises(InputError, match="needs at least two classes"):
-            karat.aggregate(table, "mv", ordered=few)  # type: ignore[arg-type]
+            finegold.aggregate(table, "mv", ordered=few)  # type: ignore[arg-type]
 
 
 def test_labels_get_scores_on_the_command_line(votes: Path, tmp_path: Path) -> None:
@@ -105,17 +111,17 @@ def test_evaluation_adds_the_error_and_kappa(votes: Path, tmp_path: Path) -> Non
     done = run("evaluate", votes, "--truth", truth, "--method", "mv", "--ordered", "1,2,3")
     assert done.exit_code == 0, done.stderr
     assert "quadratic" in done.stdout
-    (score,) = karat.evaluate(votes, truth, "mv", ordered=[1, 2, 3])
-    labels = karat.aggregate(votes, "mv").label.to_list()
+    (score,) = finegold.evaluate(votes, truth, "mv", ordered=[1, 2, 3])
+    labels = finegold.aggregate(votes, "mv").label.to_list()
     assert score["mean_absolute_error"] == np.mean(np.abs(np.array(labels) - [1, 3, 1, 3]))
     assert 0 < score["quadratic_kappa"] < 1
-    assert "quadratic_kappa" not in karat.evaluate(votes, truth, "mv")[0]
+    assert "quadratic_kappa" not in finegold.evaluate(votes, truth, "mv")[0]
 
 
 def test_agreement_is_weighted(votes: Path, tmp_path: Path) -> None:
     found = json.loads(run("agreement", votes, "--ordered", "1,2,3", "--json").stdout)
     assert found["level"] == "interval"
-    assert found["alpha"] == karat.agreement(votes, level="interval").alpha
+    assert found["alpha"] == finegold.agreement(votes, level="interval").alpha
     words = write(
         tmp_path / "words.csv", CSV.replace(",1\n", ",low\n").replace(",2\n", ",mid\n").replace(",3\n", ",top\n")
     )

@@ -47,7 +47,7 @@ COMMANDS = [
     "aggregate sqlite:///votes.db --table votes --method mv --save votes.db",
     "convert votes.csv -o votes.csv",
     "convert folder --gold gold.csv -o gold.csv",
-    "update model.csv votes.csv -o new.karat --labels model.csv",
+    "update model.csv votes.csv -o new.finegold --labels model.csv",
     "update model.csv votes.csv -o votes.csv",
     "report folder --method mv -o folder/a.csv",
     "trust votes.csv --method mv --flips link.csv",
@@ -83,7 +83,7 @@ def test_a_model_may_take_the_place_of_the_old_one(files: Path) -> None:
 
 def test_outputs_that_are_no_data_may_lie_beside_the_votes(files: Path) -> None:
     for _ in range(2):
-        done = run("aggregate", "folder", "--method", "mv", "--save", "folder/model.karat", "-o", "out.csv")
+        done = run("aggregate", "folder", "--method", "mv", "--save", "folder/model.finegold", "-o", "out.csv")
         assert done.exit_code == 0, done.stderr
 
 

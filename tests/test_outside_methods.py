@@ -1,4 +1,4 @@
-"""Methods of other packages: examples/one_coin.py works wherever Karat's own methods do."""
+"""Methods of other packages: examples/one_coin.py works wherever Finegold's own methods do."""
 
 import os
 import subprocess
@@ -12,13 +12,13 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-import karat
-from karat.checks import LAWS
-from karat.errors import InputError, KaratWarning
-from karat.methods import outside
-from karat.methods.lookup import method_names
-from karat.methods.mv import MajorityVote
-from karat.votes.sample import TRUTH, VOTES
+import finegold
+from finegold.checks import LAWS
+from finegold.errors import FinegoldWarning, InputError
+from finegold.methods import outside
+from finegold.methods.lookup import method_names
+from finegold.methods.mv import MajorityVote
+from finegold.votes.sample import TRUTH, VOTES
 from tests.cli_helpers import run
 from tests.studio_helpers import studio_in_thread
 
@@ -29,7 +29,7 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 def one_coin(monkeypatch):
     monkeypatch.syspath_prepend(EXAMPLES)
     monkeypatch.setattr(outside, "_registered", {})
-    return karat.register("onecoin", import_module("one_coin").OneCoin)
+    return finegold.register("onecoin", import_module("one_coin").OneCoin)
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def site(tmp_path):
         info = tmp_path / "site" / f"{package}-1.0.dist-info"
         info.mkdir()
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text(f"[karat.methods]\n{line}\n")
+        (info / "entry_points.txt").write_text(f"[finegold.methods]\n{line}\n")
     return tmp_path / "site"
 
 
@@ -56,9 +56,9 @@ def fresh(monkeypatch):
 
 
 def command(site, *arguments):
-    paths = [site, EXAMPLES, Path(karat.__file__).parents[1]]
+    paths = [site, EXAMPLES, Path(finegold.__file__).parents[1]]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
-    given = [sys.executable, "-m", "karat", *map(str, arguments)]
+    given = [sys.executable, "-m", "finegold", *map(str, arguments)]
     return subprocess.run(given, env=environment, capture_output=True, text=True, check=False, timeout=300)
 
 
@@ -68,15 +68,15 @@ def test_law(law, one_coin):
 
 
 def test_the_command_line_finds_an_installed_method(site, tmp_path):
-    model = tmp_path / "model.karat"
+    model = tmp_path / "model.finegold"
     done = command(site, "aggregate", VOTES, "--method", "onecoin", "--set", "smoothing=2", "--save", model)
     assert done.returncode == 0, done.stderr
-    assert karat.load(model).method == "onecoin"
-    assert karat.load(model).settings["smoothing"] == 2
+    assert finegold.load(model).method == "onecoin"
+    assert finegold.load(model).settings["smoothing"] == 2
 
 
 def test_every_command_works_with_it(one_coin, tmp_path):
-    model, new = tmp_path / "model.karat", tmp_path / "new.csv"
+    model, new = tmp_path / "model.finegold", tmp_path / "new.csv"
     new.write_text("task,annotator,label\n0,99,cat\n1,99,cat\n")
     for arguments in (
         ("aggregate", VOTES, "--method", "onecoin", "--save", model, "-o", tmp_path / "labels.csv"),
@@ -95,12 +95,12 @@ def test_every_command_works_with_it(one_coin, tmp_path):
 
 
 def test_results_can_be_saved_loaded_and_updated(one_coin, tmp_path):
-    columns = karat.read(VOTES).votes()
+    columns = finegold.read(VOTES).votes()
     halves = columns[0] < 200, columns[0] >= 200
-    old, new = (karat.Annotations.from_arrays(*(column[half] for column in columns)) for half in halves)
-    karat.aggregate(old, "onecoin").save(tmp_path / "model.karat")
-    updated = karat.load(tmp_path / "model.karat").update(new)
-    whole = karat.aggregate(karat.Annotations.from_arrays(*columns), "onecoin")
+    old, new = (finegold.Annotations.from_arrays(*(column[half] for column in columns)) for half in halves)
+    finegold.aggregate(old, "onecoin").save(tmp_path / "model.finegold")
+    updated = finegold.load(tmp_path / "model.finegold").update(new)
+    whole = finegold.aggregate(finegold.Annotations.from_arrays(*columns), "onecoin")
     assert "folded in" in updated.stopped
     assert (updated.label == whole.label).mean() > 0.95
     np.testing.assert_allclose(updated.learned.statistics["votes"], whole.learned.statistics["votes"])
@@ -108,11 +108,11 @@ def test_results_can_be_saved_loaded_and_updated(one_coin, tmp_path):
 
 
 def test_it_is_better_than_the_vote_on_the_sample(one_coin):
-    votes = karat.read(VOTES)
+    votes = finegold.read(VOTES)
     truth = dict(line.split(",") for line in TRUTH.read_text().splitlines()[1:])
     right = [
         np.mean([truth[str(task)] == label for task, label in zip(votes.task_names, result.label, strict=True)])
-        for result in (karat.aggregate(votes, "onecoin"), karat.aggregate(votes, "mv"))
+        for result in (finegold.aggregate(votes, "onecoin"), finegold.aggregate(votes, "mv"))
     ]
     assert right[0] > right[1]
 
@@ -130,27 +130,27 @@ def test_the_studio_lists_and_fits_it(one_coin, tmp_path):
 def test_a_broken_entry_point_is_one_warning_and_no_more(site, fresh, monkeypatch):
     monkeypatch.syspath_prepend(EXAMPLES)
     monkeypatch.syspath_prepend(site)
-    with pytest.warns(KaratWarning, match=r"^the method lost of bad \(no_such_module:Lost\) cannot be used: Module"):
+    with pytest.warns(FinegoldWarning, match=r"^the method lost of bad \(no_such_module:Lost\) cannot be used: Module"):
         assert method_names()[-1] == "onecoin"
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # said once
         with pytest.raises(InputError, match=r"there is no method 'lost'; choose from mv, .*onec"):
-            karat.aggregate(VOTES, "lost")
+            finegold.aggregate(VOTES, "lost")
 
 
 def test_what_is_no_method_is_refused():
     @dataclass(kw_only=True)
-    class Half(karat.Method):
+    class Half(finegold.Method):
         name: ClassVar[str] = "half"
 
     for name, given, message in (
-        ("ds", MajorityVote, "ds is a method of Karat"),
-        ("auto", MajorityVote, "auto is a method of Karat"),
+        ("ds", MajorityVote, "ds is a method of Finegold"),
+        ("auto", MajorityVote, "auto is a method of Finegold"),
         ("My method", MajorityVote, "small letters, digits and underscores"),
         ("mine", MajorityVote, r'MajorityVote must have the line name: ClassVar\[str\] = "mine"'),
-        ("mine", dict, "must be a subclass of karat.Method"),
+        ("mine", dict, "must be a subclass of finegold.Method"),
         ("half", Half, "Half must define begin, learned, start, sweep"),
     ):
         with pytest.raises(InputError, match=message):
-            karat.register(name, given)
+            finegold.register(name, given)
     assert "mine" not in method_names()

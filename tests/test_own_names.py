@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import karat
-from karat.io.writers import write_frame
+import finegold
+from finegold.io.writers import write_frame
 from tests.cli_helpers import run, write
 
 VOTES = "item,rater,answer\n" + "".join(f"t{n},r{r},{'xy'[n % 2]}\n" for n in (1, 2, 10) for r in (1, 2, 10))
@@ -50,16 +50,16 @@ def test_printed_labels_have_the_same_columns(tmp_path: Path) -> None:
 
 
 def test_a_saved_and_updated_model_keeps_the_names(tmp_path: Path) -> None:
-    aggregate(tmp_path, "--save", tmp_path / "m.karat")
-    assert karat.load(tmp_path / "m.karat").annotations.columns == ("item", "rater")
+    aggregate(tmp_path, "--save", tmp_path / "m.finegold")
+    assert finegold.load(tmp_path / "m.finegold").annotations.columns == ("item", "rater")
     new = write(tmp_path / "new.csv", "item,rater,answer\nt3,r1,x\n")
-    done = run("update", tmp_path / "m.karat", new, "-o", tmp_path / "n.karat", "--labels", tmp_path / "l.csv")
+    done = run("update", tmp_path / "m.finegold", new, "-o", tmp_path / "n.finegold", "--labels", tmp_path / "l.csv")
     assert done.exit_code == 0, done.stderr
     assert table(tmp_path / "l.csv")["item"].to_list() == ["t1", "t2", "t3", "t10"]
 
 
 @pytest.mark.parametrize("task", ["item", "thing"])
-def test_labels_of_karat_are_read_as_truths(tmp_path: Path, task: str) -> None:
+def test_labels_of_finegold_are_read_as_truths(tmp_path: Path, task: str) -> None:
     aggregate(tmp_path, "-o", tmp_path / "l.csv", "--task", task, votes=VOTES.replace("item", task))
     done = run("evaluate", tmp_path / "v.csv", "--task", task, "--truth", tmp_path / "l.csv", "--method", "mv")
     assert done.exit_code == 0, done.stderr

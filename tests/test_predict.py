@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from karat import Annotations, simulate
-from karat.api.fit import fit
-from karat.checks import sample_votes
-from karat.errors import InputError
-from karat.methods.ds import DS
-from karat.methods.hds import HDS
-from karat.methods.mv import MajorityVote
-from karat.methods.ptbcc import PTBCC
-from karat.results.matrices import annotator_matrices
-from karat.results.predictions import evidence, group_matrices, likelihood, predictive
-from karat.votes.encoding import look_up
+from finegold import Annotations, simulate
+from finegold.api.fit import fit
+from finegold.checks import sample_votes
+from finegold.errors import InputError
+from finegold.methods.ds import DS
+from finegold.methods.hds import HDS
+from finegold.methods.mv import MajorityVote
+from finegold.methods.ptbcc import PTBCC
+from finegold.results.matrices import annotator_matrices
+from finegold.results.predictions import evidence, group_matrices, likelihood, predictive
+from finegold.votes.encoding import look_up
 
 
 @pytest.fixture(scope="module")

@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-import karat
-from karat import Annotations, InputError
-from karat.api.fit import fit
-from karat.checks import sample_votes
-from karat.fitting.checkpoint import Checkpoint
-from karat.fitting.prior import fit_with_prior
-from karat.methods.ds import DS
-from karat.methods.hds import HDS
-from karat.methods.ibcc import IBCC
-from karat.methods.mv import MajorityVote
-from karat.methods.ptbcc import PTBCC
+import finegold
+from finegold import Annotations, InputError
+from finegold.api.fit import fit
+from finegold.checks import sample_votes
+from finegold.fitting.checkpoint import Checkpoint
+from finegold.fitting.prior import fit_with_prior
+from finegold.methods.ds import DS
+from finegold.methods.hds import HDS
+from finegold.methods.ibcc import IBCC
+from finegold.methods.mv import MajorityVote
+from finegold.methods.ptbcc import PTBCC
 
 METHODS = [PTBCC(), DS(), HDS(), IBCC(inference="ep"), IBCC()]
 
@@ -33,9 +33,9 @@ DISPUTED = Annotations.from_arrays([1, 1, 2, 2], ["ann", "eve"] * 2, ["x", "y", 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 def test_a_dispute_is_settled_by_what_is_known_of_both(earlier, method):
-    without = karat.aggregate(DISPUTED, method)
+    without = finegold.aggregate(DISPUTED, method)
     assert without.tied.all() or method.name == "ibcc"
-    result = karat.aggregate(DISPUTED, method, prior=fit(method, earlier))
+    result = finegold.aggregate(DISPUTED, method, prior=fit(method, earlier))
     assert result.label.tolist() == ["x", "y"]
     assert result.confidence.min() > (0.5 if method.name == "ptbcc" else 0.8)  # two prototypes, four people
     assert "2 of 2 annotators are known" in result.notes[0]
@@ -43,7 +43,7 @@ def test_a_dispute_is_settled_by_what_is_known_of_both(earlier, method):
 
 def test_ptbcc_adds_the_counts_of_the_earlier_posterior(earlier):
     before = fit(PTBCC(), earlier)
-    result = karat.aggregate(DISPUTED, "ptbcc", prior=before)
+    result = finegold.aggregate(DISPUTED, "ptbcc", prior=before)
     known = dict(zip(before.annotator_names, before.learned.statistics["eta"], strict=True))
     beta = result.learned.statistics["beta"]
     votes = result.learned.statistics["eta"].sum(axis=1) - beta.sum(axis=1)
@@ -54,8 +54,8 @@ def test_ptbcc_adds_the_counts_of_the_earlier_posterior(earlier):
 
 @pytest.mark.parametrize("method", [DS(), HDS(), IBCC(inference="vb")], ids=lambda method: method.name)
 def test_counts_of_all_runs_add_up(earlier, method):
-    once = karat.aggregate(DISPUTED, method, prior=fit(method, earlier))
-    twice = karat.aggregate(DISPUTED, method, prior=once)
+    once = finegold.aggregate(DISPUTED, method, prior=fit(method, earlier))
+    twice = finegold.aggregate(DISPUTED, method, prior=once)
     votes = [method.sufficient_statistics(result).statistics[2].sum(axis=(1, 2)) for result in (once, twice)]
     assert votes[0] == pytest.approx([202, 202], rel=1e-6)
     assert votes[1] == pytest.approx([204, 204], rel=1e-6)
@@ -63,32 +63,32 @@ def test_counts_of_all_runs_add_up(earlier, method):
 
 @pytest.mark.parametrize("source", [MajorityVote(), PTBCC()], ids=lambda method: method.name)
 def test_any_model_informs_confusion_matrices(earlier, source):
-    result = karat.aggregate(DISPUTED, "hds", prior=fit(source, earlier))
+    result = finegold.aggregate(DISPUTED, "hds", prior=fit(source, earlier))
     assert result.label.tolist() == ["x", "y"]
 
 
 def test_classes_are_matched_by_name(earlier):
     votes = Annotations.from_arrays([1, 1, 2, 2, 3], ["ann", "eve"] * 2 + ["ann"], list("xyyxa"))
     for method in (PTBCC(), HDS()):
-        result = karat.aggregate(votes, method, prior=fit(method, earlier))
+        result = finegold.aggregate(votes, method, prior=fit(method, earlier))
         assert result.label.tolist() == ["x", "y", "a"]
 
 
 def test_new_annotators_are_as_without_a_prior(earlier):
     votes = Annotations.from_arrays([1, 1, 1, 2], ["ann", "eve", "new", "new"], ["x", "y", "y", "y"])
-    result = karat.aggregate(votes, "ptbcc", prior=fit(PTBCC(), earlier))
+    result = finegold.aggregate(votes, "ptbcc", prior=fit(PTBCC(), earlier))
     assert result.learned.statistics["beta"].sum(axis=1)[2] < 2
     assert "2 of 3 annotators are known" in result.notes[0]
 
 
 def test_a_prior_may_be_a_file(earlier, tmp_path):
     fit(PTBCC(), earlier).save(tmp_path / "model")
-    assert karat.aggregate(DISPUTED, "ptbcc", prior=tmp_path / "model").label.tolist() == ["x", "y"]
+    assert finegold.aggregate(DISPUTED, "ptbcc", prior=tmp_path / "model").label.tolist() == ["x", "y"]
 
 
 def test_an_update_after_a_prior_keeps_it_and_a_refit_asks_for_it(earlier):
     before = fit(PTBCC(), earlier)
-    result = karat.aggregate(DISPUTED, "ptbcc", prior=before)
+    result = finegold.aggregate(DISPUTED, "ptbcc", prior=before)
     more = Annotations.from_arrays([3, 3], ["ann", "eve"], ["x", "y"])
     assert result.update(more).label.tolist() == ["x", "y", "x"]
     with pytest.raises(InputError, match="fitted with a prior; give the same one again"):
@@ -108,7 +108,7 @@ def test_what_cannot_serve_as_prior_is_refused(earlier):
         (others, "ptbcc", before, r"knows none of these classes, only x, y"),
     ):
         with pytest.raises(InputError, match=words):
-            karat.aggregate(votes, method, prior=prior)
+            finegold.aggregate(votes, method, prior=prior)
 
 
 def test_a_checkpoint_of_another_prior_is_not_resumed(earlier, tmp_path):

@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from karat import Annotations
-from karat.api.fit import fit
-from karat.checks import sample_votes
-from karat.fitting.progress import _line
-from karat.methods.ptbcc import PTBCC
+from finegold import Annotations
+from finegold.api.fit import fit
+from finegold.checks import sample_votes
+from finegold.fitting.progress import _line
+from finegold.methods.ptbcc import PTBCC
 
 
 def test_iterations_are_counted():
@@ -25,8 +25,8 @@ def test_on_a_terminal_the_line_is_seen():
     leader, follower = os.openpty()
     script = (
         "import time\n"
-        "from karat.results.learned import Step\n"
-        "from karat.fitting.progress import on_terminal\n"
+        "from finegold.results.learned import Step\n"
+        "from finegold.fitting.progress import on_terminal\n"
         "with on_terminal('hpt') as watch:\n"
         "    for iteration in (12, 13):\n"
         "        watch(Step(0, iteration, 0.5, 1.0))\n"
@@ -46,8 +46,8 @@ def test_a_script_on_a_terminal_shows_the_line_too():
     leader, follower = os.openpty()
     script = (
         "import time\n"
-        "from karat.api.run import IN_PYTHON\n"
-        "from karat.results.learned import Step\n"
+        "from finegold.api.run import IN_PYTHON\n"
+        "from finegold.results.learned import Step\n"
         "with IN_PYTHON.fitting('hpt') as watch:\n"
         "    watch(Step(0, 12, 0.5, 1.0))\n"
         "    time.sleep(0.3)\n"

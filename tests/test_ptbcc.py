@@ -5,11 +5,11 @@ import importlib.util
 import numpy as np
 import pytest
 
-from karat import Annotations, InputError
-from karat.api.fit import fit
-from karat.checks import sample_votes
-from karat.engines.local import LocalEngine
-from karat.methods.ptbcc import PTBCC
+from finegold import Annotations, InputError
+from finegold.api.fit import fit
+from finegold.checks import sample_votes
+from finegold.engines.local import LocalEngine
+from finegold.methods.ptbcc import PTBCC
 from tests.reference import ptbcc as twin
 from tests.support.data_sets import DATA_SETS
 

@@ -12,9 +12,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from karat import InputError
-from karat.io.readers import read
-from karat.io.readers.parquet_pages import damaged_page
+from finegold import InputError
+from finegold.io.readers import read
+from finegold.io.readers.parquet_pages import damaged_page
 from tests.cli_helpers import run
 from tests.exports_made import ARGILLA, DOCCANO, INSPECT, LABEL_STUDIO, PRODIGY, lines, zipped
 from tests.exports_sheets import MT_BENCH, SAGEMAKER
@@ -137,7 +137,7 @@ def with_value(value: Any, place: tuple[Any, ...], new: Any) -> Any:
     return copy
 
 
-@pytest.mark.filterwarnings("ignore::karat.errors.KaratWarning")
+@pytest.mark.filterwarnings("ignore::finegold.errors.FinegoldWarning")
 @pytest.mark.parametrize("tool", RECORDS)
 def test_any_value_of_an_export_may_be_of_any_kind(tmp_path: Path, tool: str) -> None:
     """Read, or refused in a sentence: no other exception."""

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-import karat
-from karat import InputError
-from karat.io.readers import read, read_truth
+import finegold
+from finegold import InputError
+from finegold.io.readers import read, read_truth
 from tests.readers_votes import VOTES, votes_of, write
 from tests.workbooks import Sheets, ods, xls, xlsx
 
@@ -25,7 +25,7 @@ def test_a_long_table_in_a_sheet(tmp_path: Path, make: Any) -> None:
     assert votes_of(read(f"{path}#Votes")) == VOTES
     with path.open("rb") as stream:
         assert votes_of(read(stream)) == VOTES
-    assert len(karat.aggregate(path, "mv").label) == 2
+    assert len(finegold.aggregate(path, "mv").label) == 2
 
 
 def test_the_old_binary_format(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_file_with_a_hash_in_its_name(tmp_path: Path) -> None:
 def test_the_library_is_asked_for_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = xlsx(tmp_path / "v.xlsx", {"A": LONG})
     monkeypatch.setitem(sys.modules, "fastexcel", None)
-    with pytest.raises(InputError, match=r"v\.xlsx is a workbook; to read it: pip install 'karat\[excel\]'"):
+    with pytest.raises(InputError, match=r"v\.xlsx is a workbook; to read it: pip install 'finegold\[excel\]'"):
         read(path)
 
 
@@ -128,4 +128,4 @@ def test_a_sheet_whose_tags_do_not_match_is_damaged(tmp_path):
         for name in whole.namelist():
             damaged.writestr(name, whole.read(name).replace(b"</office:spreadsheet>", b"</table:preadsheet>"))
     with pytest.raises(InputError, match=r"a damaged workbook.*mismatched tag"):
-        karat.read(tmp_path / "b.ods")
+        finegold.read(tmp_path / "b.ods")

@@ -12,9 +12,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from karat.errors import InputError
-from karat.io.readers import read
-from karat.votes.frames import to_list
+from finegold.errors import InputError
+from finegold.io.readers import read
+from finegold.votes.frames import to_list
 from tests.readers_votes import CSV, VOTES, votes_of, write
 
 FRAME = pl.DataFrame({"task": ["t2", "t1", "t1"], "worker": ["ann", "bob", "ann"], "label": ["cat", "dog", "cat"]})
@@ -159,7 +159,7 @@ BROKEN = {
     "bad.jsonl": (b'{"task":1,"worker":2,"label":3}\n{"task":1,"wor\n', "line 2: no valid JSON"),
     "number.jsonl": (b'{"task":1,"worker":2,"label":3}\n42\n', "line 2: found int; expected one JSON object"),
     "list.json": (b'[{"task":1}]', "there is no annotator and no label column"),
-    "numbers.json": (b"[1, 2]", "neither a list of rows in JSON nor an export that Karat knows"),
+    "numbers.json": (b"[1, 2]", "neither a list of rows in JSON nor an export that Finegold knows"),
     "cut.json": (b'[{"task":1,"worker":2,"label":"a"},{"task"', "neither a list of rows in JSON nor an export"),
 }
 
@@ -213,7 +213,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 def test_a_folder_without_data_files_is_an_error(tmp_path: Path) -> None:
     write(tmp_path / "README.md", "hello")
-    with pytest.raises(InputError, match=r"holds no data files; Karat reads CSV.*\.parquet"):
+    with pytest.raises(InputError, match=r"holds no data files; Finegold reads CSV.*\.parquet"):
         read(tmp_path)
 
 

@@ -12,9 +12,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from karat.errors import InputError
-from karat.io.readers import read
-from karat.votes.frames import to_list
+from finegold.errors import InputError
+from finegold.io.readers import read
+from finegold.votes.frames import to_list
 from tests.readers_votes import VOTES, votes_of
 
 TASKS, WORKERS, LABELS = ["t2", "t1", "t1"], ["ann", "bob", "ann"], ["cat", "dog", "cat"]
@@ -180,8 +180,8 @@ def test_pandas_is_read_and_written_without_pyarrow() -> None:
     program = (
         "import sys; sys.modules['pyarrow'] = None\n"
         "import pandas as pd\n"
-        "from karat.io.readers import read\n"
-        "from karat.votes.frames import make_frame, take, to_polars\n"
+        "from finegold.io.readers import read\n"
+        "from finegold.votes.frames import make_frame, take, to_polars\n"
         "frame = pd.DataFrame({'task': ['b', 'a'], 'worker': ['x', 'y'], 'label': [1, 2]})\n"
         "a = read(frame)\n"
         "out = make_frame({'task': a.task_names, 'label': take(a.class_names, a.gold)}, a.task_names)\n"

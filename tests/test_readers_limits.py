@@ -14,12 +14,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-import karat
-from karat import Annotations, InputError
-from karat.io.readers import read
-from karat.io.readers.sheet_size import Size, sheet_sizes
-from karat.io.readers.xls_size import xls_sizes
-from karat.io.readers.zstd import most_unpacked
+import finegold
+from finegold import Annotations, InputError
+from finegold.io.readers import read
+from finegold.io.readers.sheet_size import Size, sheet_sizes
+from finegold.io.readers.xls_size import xls_sizes
+from finegold.io.readers.zstd import most_unpacked
 from tests.exports_made import zipped
 from tests.readers_votes import CSV, VOTES, votes_of, write
 from tests.workbooks import ods, xls, xlsx
@@ -46,7 +46,7 @@ BARE = "<row r='1048576'>" + "<x:c/>" * 16384 + "</row></sheetData>"
 @pytest.mark.parametrize("far", [FAR, BARE])
 def test_a_small_workbook_that_spans_all_cells_is_refused(tmp_path: Path, far: str) -> None:
     path = changed(xlsx(tmp_path / "v.xlsx", {"A": LONG}), "xl/worksheets/sheet1.xml", "</sheetData>", far)
-    with pytest.raises(InputError, match=r"v\.xlsx .*1,048,576 rows x 16,384 columns.*10,000,000.*KARAT_MAX_CELLS"):
+    with pytest.raises(InputError, match=r"v\.xlsx .*1,048,576 rows x 16,384 columns.*10,000,000.*FINEGOLD_MAX_CELLS"):
         read(path)
 
 
@@ -58,7 +58,7 @@ ODS_ROW = (
 def test_repeated_cells_of_open_document_count(tmp_path: Path) -> None:
     path = ods(tmp_path / "v.ods", {"A": LONG})
     changed(path, "content.xml", "<table:table-row><table:table-cell", ODS_ROW)
-    with pytest.raises(InputError, match=r"v\.ods .*rows x 16,002 columns.*KARAT_MAX_CELLS"):
+    with pytest.raises(InputError, match=r"v\.ods .*rows x 16,002 columns.*FINEGOLD_MAX_CELLS"):
         read(path)
 
 
@@ -70,13 +70,13 @@ def test_empty_cells_that_open_document_repeats_do_not_count(tmp_path: Path) -> 
 
 def test_the_limit_of_cells_can_be_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = xlsx(tmp_path / "v.xlsx", {"A": LONG})
-    monkeypatch.setenv("KARAT_MAX_CELLS", "11")
+    monkeypatch.setenv("FINEGOLD_MAX_CELLS", "11")
     with pytest.raises(InputError, match=r"4 rows x 3 columns.*more than 11 cells, which is the limit; if you trust"):
         read(path)
-    monkeypatch.setenv("KARAT_MAX_CELLS", "12")
+    monkeypatch.setenv("FINEGOLD_MAX_CELLS", "12")
     assert votes_of(read(path)) == VOTES
-    monkeypatch.setenv("KARAT_MAX_CELLS", "many")
-    with pytest.raises(InputError, match="KARAT_MAX_CELLS is 'many'; expected a number"):
+    monkeypatch.setenv("FINEGOLD_MAX_CELLS", "many")
+    with pytest.raises(InputError, match="FINEGOLD_MAX_CELLS is 'many'; expected a number"):
         read(path)
 
 
@@ -86,7 +86,7 @@ def test_a_cell_of_the_old_format_that_is_far_away(tmp_path: Path) -> None:
     assert list(xls_sizes(bytes(content)))[-1] == Size(4, 3)
     place = content.index(cell)
     struct.pack_into("<HH", content, place + 4, 65535, 65535)
-    with pytest.raises(InputError, match=r"v\.xls .*65,536 rows x 65,536 columns.*KARAT_MAX_CELLS"):
+    with pytest.raises(InputError, match=r"v\.xls .*65,536 rows x 65,536 columns.*FINEGOLD_MAX_CELLS"):
         read(write(path, bytes(content)))
 
 
@@ -125,7 +125,7 @@ NESTED = {
 def test_deeply_nested_json_is_refused(tmp_path: Path, name: str, pack: str) -> None:
     content = NESTED[name].encode()
     path = write(tmp_path / f"{name}{pack}", gzip.compress(content) if pack else content)
-    with pytest.raises(InputError, match=rf"{name}.* nested more than 100 deep, .*KARAT_MAX_DEPTH=N"):
+    with pytest.raises(InputError, match=rf"{name}.* nested more than 100 deep, .*FINEGOLD_MAX_DEPTH=N"):
         read(path)
 
 
@@ -136,15 +136,15 @@ def test_brackets_in_strings_are_not_nesting(tmp_path: Path) -> None:
 
 
 def test_a_very_long_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KARAT_MAX_LINE", "2e6")
+    monkeypatch.setenv("FINEGOLD_MAX_LINE", "2e6")
     row = '{"task":1,"worker":2,"label":"a","text":"%s"}\n'
     assert len(votes_of(read(write(tmp_path / "v.jsonl", row % ("x" * 1_900_000) * 2)))) == 1
-    with pytest.raises(InputError, match=r"v\.jsonl has a line of more than 2,000,000 bytes, .*KARAT_MAX_LINE=N"):
+    with pytest.raises(InputError, match=r"v\.jsonl has a line of more than 2,000,000 bytes, .*FINEGOLD_MAX_LINE=N"):
         read(write(tmp_path / "v.jsonl", row % "" + row % ("x" * 2_000_000)))
-    with pytest.raises(InputError, match=r"v\.json has a text of more than 2,000,000 bytes.*KARAT_MAX_LINE=N"):
+    with pytest.raises(InputError, match=r"v\.json has a text of more than 2,000,000 bytes.*FINEGOLD_MAX_LINE=N"):
         read(write(tmp_path / "v.json", row % ("x" * 5_000_000)))
     answer = '{"_input_hash":1,"answer":"accept","_session_id":"a-b","text":"%s"}\n'
-    with pytest.raises(InputError, match=r"p\.jsonl.*a line of more than 2,000,000 bytes.*KARAT_MAX_LINE=N"):
+    with pytest.raises(InputError, match=r"p\.jsonl.*a line of more than 2,000,000 bytes.*FINEGOLD_MAX_LINE=N"):
         read(write(tmp_path / "p.jsonl", answer % "" + answer % ("x" * 2_000_000)))
 
 
@@ -169,13 +169,13 @@ BOMBS["v.csv.zst"] += b"".join((2**17 << 3 | 2).to_bytes(3, "little") + b"0" for
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_what_unpacks_to_too_much_is_refused(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KARAT_MAX_UNPACKED", "2_000_000")
-    with pytest.raises(InputError, match=rf"{name} unpacks to more than 2,000,000 bytes, .*KARAT_MAX_UNPACKED=N"):
+    monkeypatch.setenv("FINEGOLD_MAX_UNPACKED", "2_000_000")
+    with pytest.raises(InputError, match=rf"{name} unpacks to more than 2,000,000 bytes, .*FINEGOLD_MAX_UNPACKED=N"):
         read(write(tmp_path / name, BOMBS[name]))
 
 
 def test_a_large_file_may_unpack_to_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KARAT_MAX_UNPACKED", "10")
+    monkeypatch.setenv("FINEGOLD_MAX_UNPACKED", "10")
     assert votes_of(read(write(tmp_path / "v.csv.gz", gzip.compress(CSV.encode())))) == VOTES
 
 
@@ -189,10 +189,10 @@ def test_the_bound_of_a_zstd_file(level: int) -> None:
 
 def test_too_many_columns_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "v.csv", f"task,{','.join(f'w{n}' for n in range(20))}\nt1{',a' * 20}\n")
-    monkeypatch.setenv("KARAT_MAX_COLUMNS", "21")
+    monkeypatch.setenv("FINEGOLD_MAX_COLUMNS", "21")
     assert len(votes_of(read(path, wide=True))) == 20
-    monkeypatch.setenv("KARAT_MAX_COLUMNS", "20")
-    with pytest.raises(InputError, match=r"v\.csv has 21 columns, more than 20, .*KARAT_MAX_COLUMNS=N"):
+    monkeypatch.setenv("FINEGOLD_MAX_COLUMNS", "20")
+    with pytest.raises(InputError, match=r"v\.csv has 21 columns, more than 20, .*FINEGOLD_MAX_COLUMNS=N"):
         read(path, wide=True)
 
 
@@ -210,10 +210,10 @@ def test_a_small_binary_file_with_millions_of_equal_rows_is_refused(
     column = pl.repeat(0, 4_000_000, dtype=pl.Int8, eager=True)
     WRITERS[name](pl.DataFrame({"task": column, "worker": column, "label": column}), tmp_path / name)
     with pytest.raises(
-        InputError, match=rf"{name} has 4,000,000 rows x 3 columns, more than 10,000,000 cells, .*KARAT_MAX_CELLS=N"
+        InputError, match=rf"{name} has 4,000,000 rows x 3 columns, more than 10,000,000 cells, .*FINEGOLD_MAX_CELLS=N"
     ):
         read(tmp_path / name)
-    monkeypatch.setenv("KARAT_MAX_CELLS", "12e6")
+    monkeypatch.setenv("FINEGOLD_MAX_CELLS", "12e6")
     assert read(tmp_path / name).counts.rows == 4_000_000
 
 
@@ -229,7 +229,7 @@ def test_rows_without_any_bytes_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_large_binary_file_may_have_more_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setenv("KARAT_MAX_CELLS", "1")
+    monkeypatch.setenv("FINEGOLD_MAX_CELLS", "1")
     WRITERS[name](pl.read_csv(io.StringIO(CSV)), tmp_path / name)
     assert votes_of(read(tmp_path / name)) == VOTES
 
@@ -241,16 +241,18 @@ DEEP = "[" * 600 + "]" * 600
 def test_deep_json_in_an_archive_is_refused(tmp_path: Path, name: str) -> None:
     files = {"header.json": '{"eval":{}}', name: DEEP} if "." in name and "ann" not in name else {name: DEEP}
     path = write(tmp_path / "v.zip", zipped(files))
-    with pytest.raises(InputError, match=rf"{name} in v\.zip has JSON .* nested more than 100 deep.*KARAT_MAX_DEPTH"):
+    with pytest.raises(
+        InputError, match=rf"{name} in v\.zip has JSON .* nested more than 100 deep.*FINEGOLD_MAX_DEPTH"
+    ):
         read(path)
 
 
 def test_too_many_classes_are_refused_with_their_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "v.csv", "task,worker,answer\n" + "".join(f"{n},w,text {n}\n" for n in range(12)))
-    monkeypatch.setenv("KARAT_MAX_CLASSES", "12")
+    monkeypatch.setenv("FINEGOLD_MAX_CLASSES", "12")
     assert read(path).n_classes == 12
-    monkeypatch.setenv("KARAT_MAX_CLASSES", "11")
-    words = r'v\.csv has 12 classes in the column "answer", more than 11, .*--label NAME.*KARAT_MAX_CLASSES=N'
+    monkeypatch.setenv("FINEGOLD_MAX_CLASSES", "11")
+    words = r'v\.csv has 12 classes in the column "answer", more than 11, .*--label NAME.*FINEGOLD_MAX_CLASSES=N'
     with pytest.raises(InputError, match=words):
         read(path)
 
@@ -259,20 +261,20 @@ def test_too_many_classes_are_refused_with_their_column(tmp_path: Path, monkeypa
 def test_matrices_that_do_not_fit_into_memory_are_refused(
     method: str, n_classes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("KARAT_MAX_MEMORY", "100e6")
+    monkeypatch.setenv("FINEGOLD_MAX_MEMORY", "100e6")
     n = np.arange(n_classes)
     votes = Annotations.from_arrays(n, n % 5, n)
-    with pytest.raises(InputError, match=rf"{method} .* GB .*{n_classes:,} classes.*KARAT_MAX_MEMORY=N"):
-        karat.aggregate(votes, method)
-    monkeypatch.setenv("KARAT_MAX_MEMORY", "x")
-    with pytest.raises(InputError, match="KARAT_MAX_MEMORY is 'x'; expected a number of bytes"):
-        karat.aggregate(votes, method)
+    with pytest.raises(InputError, match=rf"{method} .* GB .*{n_classes:,} classes.*FINEGOLD_MAX_MEMORY=N"):
+        finegold.aggregate(votes, method)
+    monkeypatch.setenv("FINEGOLD_MAX_MEMORY", "x")
+    with pytest.raises(InputError, match="FINEGOLD_MAX_MEMORY is 'x'; expected a number of bytes"):
+        finegold.aggregate(votes, method)
 
 
 def test_methods_without_matrices_take_many_classes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KARAT_MAX_MEMORY", "100e6")
+    monkeypatch.setenv("FINEGOLD_MAX_MEMORY", "100e6")
     n = np.arange(1000)
-    assert len(karat.aggregate(Annotations.from_arrays(n, n % 5, n), "mv").label) == 1000
+    assert len(finegold.aggregate(Annotations.from_arrays(n, n % 5, n), "mv").label) == 1000
 
 
 def test_an_old_workbook_whose_sectors_form_a_circle_is_refused(tmp_path: Path) -> None:

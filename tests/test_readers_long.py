@@ -7,10 +7,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from karat.errors import InputError
-from karat.io.readers import read
-from karat.votes.annotations import Annotations
-from karat.votes.frames import to_list
+from finegold.errors import InputError
+from finegold.io.readers import read
+from finegold.votes.annotations import Annotations
+from finegold.votes.frames import to_list
 from tests.readers_votes import CSV, VOTES, votes_of, write
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from karat.io.readers import read
-from karat.votes.frames import to_list
+from finegold.io.readers import read
+from finegold.votes.frames import to_list
 from tests.readers_votes import votes_of, write
 
 LARGE = [1580661436132757506, 1580661436132757507]

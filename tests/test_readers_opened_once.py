@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-import karat
+import finegold
 from tests.cli_helpers import run, write
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inotify is part of Linux")
@@ -57,7 +57,7 @@ def test_a_compressed_csv_is_opened_once_more_to_see_how_much_it_unpacks_to(tmp_
     path = tmp_path / "votes.csv.gz"
     path.write_bytes(gzip.compress(csv_text(LARGE).encode()))
     with opens(path) as found:
-        assert karat.read(path).n_tasks == LARGE
+        assert finegold.read(path).n_tasks == LARGE
     assert found == [3]
 
 
@@ -90,12 +90,12 @@ def test_headers_of_any_length_are_read(tmp_path, header, pack):
     if pack is not str.encode:
         path = path.rename(tmp_path / "votes.csv.gz")
     annotator = "who is\nit" if "who" in header else None
-    votes = karat.read(path, annotator=annotator)
+    votes = finegold.read(path, annotator=annotator)
     assert (votes.n_tasks, votes.n_annotators, votes.n_votes) == (50, 3, 50)
 
 
 def test_a_first_record_longer_than_what_is_looked_at_still_tells_the_tool(tmp_path):
     tasks = json.loads(label_studio(3))
     tasks[0]["data"]["text"] = "long " * 20_000
-    votes = karat.read(write(tmp_path / "export.json", json.dumps(tasks)))
+    votes = finegold.read(write(tmp_path / "export.json", json.dumps(tasks)))
     assert votes.n_tasks == 3

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-import karat
-from karat.errors import InputError, KaratWarning
+import finegold
+from finegold.errors import FinegoldWarning, InputError
 from tests.readers_votes import VOTES, votes_of, write
 
 ROWS = {"ann": [("t2", "cat"), ("t1", "cat")], "bob": [("t1", "dog")]}
@@ -35,8 +35,8 @@ FORMS = {"csv": as_csv, "jsonl": as_lines, "json": as_list}
 def test_the_file_names_the_annotator_and_this_is_said(tmp_path: Path, form: str) -> None:
     for name, rows in ROWS.items():
         write(tmp_path / f"{name}.{form}", FORMS[form](rows))
-    with pytest.warns(KaratWarning, match=r"no column of annotators.*each file.*one annotator: ann, bob"):
-        votes = karat.read(tmp_path)
+    with pytest.warns(FinegoldWarning, match=r"no column of annotators.*each file.*one annotator: ann, bob"):
+        votes = finegold.read(tmp_path)
     assert votes_of(votes) == VOTES
 
 
@@ -45,36 +45,39 @@ def test_files_of_the_same_name_are_told_by_their_folders(tmp_path: Path) -> Non
     for name, rows in ROWS.items():
         (tmp_path / name).mkdir()
         paths.append(write(tmp_path / name / "votes.csv", as_csv(rows)))
-    with pytest.warns(KaratWarning, match="one annotator: ann, bob"):
-        assert votes_of(karat.read(paths)) == VOTES
+    with pytest.warns(FinegoldWarning, match="one annotator: ann, bob"):
+        assert votes_of(finegold.read(paths)) == VOTES
 
 
 def test_numbers_that_become_text_keep_their_annotators(tmp_path: Path) -> None:
     paths = [write(tmp_path / f"{name}.jsonl", as_lines(rows)) for name, rows in NUMBERS.items()]
-    with pytest.warns(KaratWarning, match="one annotator"):
-        votes = karat.read(paths)
+    with pytest.warns(FinegoldWarning, match="one annotator"):
+        votes = finegold.read(paths)
     assert votes_of(votes) == {("1", "ann", "x"), ("2", "ann", "y"), ("1", "bob", "x"), ("2.5", "bob", "y")}
 
 
 def test_a_short_row_is_still_an_error(tmp_path: Path) -> None:
     paths = [write(tmp_path / f"{name}.csv", as_csv(rows)) for name, rows in ROWS.items()]
     write(paths[1], "task,label\nt1,dog\nt2\n")
-    with pytest.warns(KaratWarning, match="one annotator"), pytest.raises(InputError, match="too few fields"):
-        karat.read(paths)
+    with pytest.warns(FinegoldWarning, match="one annotator"), pytest.raises(InputError, match="too few fields"):
+        finegold.read(paths)
 
 
 def test_files_that_share_no_tasks_are_not_of_one_annotator_each(tmp_path: Path) -> None:
     paths = [write(tmp_path / "part-0.csv", "task,label\na,x\n"), write(tmp_path / "part-1.csv", "task,label\nb,x\n")]
-    with pytest.warns(KaratWarning), pytest.raises(InputError, match=r"the files share no task.*--annotator"):
-        karat.read(paths)
+    with pytest.warns(FinegoldWarning), pytest.raises(InputError, match=r"the files share no task.*--annotator"):
+        finegold.read(paths)
 
 
 def test_a_file_with_a_task_twice_is_not_of_one_annotator(tmp_path: Path) -> None:
     paths = [write(tmp_path / "a.csv", "task,label\na,x\na,y\n"), write(tmp_path / "b.csv", "task,label\na,x\n")]
-    with pytest.warns(KaratWarning), pytest.raises(InputError, match=r"a file has a task more than once.*--annotator"):
-        karat.read(paths)
+    with (
+        pytest.warns(FinegoldWarning),
+        pytest.raises(InputError, match=r"a file has a task more than once.*--annotator"),
+    ):
+        finegold.read(paths)
 
 
 def test_a_single_file_still_needs_annotators(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no annotator column"):
-        karat.read(write(tmp_path / "ann.csv", as_csv(ROWS["ann"])))
+        finegold.read(write(tmp_path / "ann.csv", as_csv(ROWS["ann"])))

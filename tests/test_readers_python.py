@@ -12,10 +12,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-import karat
-from karat.errors import InputError, KaratWarning
-from karat.io.readers import read, read_truth
-from karat.votes.frames import to_list
+import finegold
+from finegold.errors import FinegoldWarning, InputError
+from finegold.io.readers import read, read_truth
+from finegold.votes.frames import to_list
 from tests.readers_votes import VOTES, votes_of
 
 ROWS = [("t2", "ann", "cat"), ("t1", "bob", "dog"), ("t1", "ann", "cat")]
@@ -26,13 +26,13 @@ Row = namedtuple("Row", NAMES)
 
 
 class ClassLabel:
-    """What Karat needs of the class of this name of Hugging Face datasets."""
+    """What Finegold needs of the class of this name of Hugging Face datasets."""
 
     names = ("cat", "dog")
 
 
 class Dataset:
-    """What Karat needs of a data set of Hugging Face: rows that were selected are not those of `data`."""
+    """What Finegold needs of a data set of Hugging Face: rows that were selected are not those of `data`."""
 
     def __init__(self, frame: pl.DataFrame, features: dict[str, Any] | None = None) -> None:
         self.frame, self.features = frame, features or dict.fromkeys(frame.columns)
@@ -95,7 +95,7 @@ def test_every_kind_of_object_gives_the_same_votes(kind: str) -> None:
 
 
 def test_aggregate_takes_them_as_well() -> None:
-    assert karat.aggregate((row for row in ROWS), method="mv").annotations.n_tasks == 2
+    assert finegold.aggregate((row for row in ROWS), method="mv").annotations.n_tasks == 2
 
 
 def test_an_error_in_the_generator_of_the_user_is_raised_as_it_is() -> None:
@@ -134,7 +134,7 @@ def test_class_labels_of_a_data_set_are_read_by_name_and_minus_one_is_no_vote() 
 
 def test_the_splits_of_a_data_set_are_read_together_and_this_is_said() -> None:
     frame = pl.DataFrame(COLUMNS)
-    with pytest.warns(KaratWarning, match="splits train, test are read together"):
+    with pytest.warns(FinegoldWarning, match="splits train, test are read together"):
         votes = read(DatasetDict(train=Dataset(frame[:1]), test=Dataset(frame[1:])))
     assert votes_of(votes) == VOTES
 

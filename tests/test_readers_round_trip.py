@@ -14,13 +14,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from karat.io import readers
-from karat.votes.annotations import Annotations
-from karat.votes.encoding import MISSING
-from karat.votes.frames import to_list
+from finegold.io import readers
+from finegold.votes.annotations import Annotations
+from finegold.votes.encoding import MISSING
+from finegold.votes.frames import to_list
 from tests.readers_votes import votes_of
 
-pytestmark = pytest.mark.filterwarnings("ignore::karat.errors.KaratWarning")  # of labels that look like one class
+pytestmark = pytest.mark.filterwarnings("ignore::finegold.errors.FinegoldWarning")  # of labels that look like one class
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).filter(str.strip)
 # Names that a careless reader would change, beside those that nobody can foresee.

@@ -9,9 +9,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-import karat
-from karat import InputError
-from karat.io.readers import read
+import finegold
+from finegold import InputError
+from finegold.io.readers import read
 from tests.readers_votes import votes_of, write
 
 WIDE = "item,gpt-4,claude,gold\n1,yes,no,yes\n2,no,no,\n3,yes,,\n"
@@ -24,13 +24,13 @@ def test_a_wide_table_is_found(tmp_path: Path, name: str) -> None:
     assert votes_of(read(path)) == VOTES == votes_of(read(path, wide=True))
     assert read(path, gold=True).gold.tolist() == [1, -1, -1]
     assert votes_of(read(path, task=name)) == VOTES
-    assert len(karat.aggregate(path, "mv").label) == 3
+    assert len(finegold.aggregate(path, "mv").label) == 3
 
 
 def test_a_transposed_table_is_found(tmp_path: Path) -> None:
     path = write(tmp_path / "v.csv", "Timestamp,Email Address,art?,war?\n8:00,ann@x.org,yes,no\n8:05,bob@x.org,no,no\n")
     with pytest.warns(
-        karat.KaratWarning, match=r"a transposed table, whose tasks are art\?, war\?; Timestamp left aside"
+        finegold.FinegoldWarning, match=r"a transposed table, whose tasks are art\?, war\?; Timestamp left aside"
     ):
         found = read(path)
     expected = {
@@ -47,7 +47,7 @@ def test_columns_that_hold_no_votes_are_left_aside_and_said(tmp_path: Path) -> N
         tmp_path / "v.csv", "id,prompt,gpt-4,claude,level\n1,why?,a,b,easy\n2,how?,b,b,hard\n3,who?,a,a,easy\n"
     )
     with pytest.warns(
-        karat.KaratWarning, match=r"a wide table, whose annotators are gpt-4, claude; prompt, level left aside"
+        finegold.FinegoldWarning, match=r"a wide table, whose annotators are gpt-4, claude; prompt, level left aside"
     ):
         found = read(path)
     assert found.annotator_names.to_list() == ["claude", "gpt-4"]

@@ -9,9 +9,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-import karat
-from karat import InputError
-from karat.io.readers import read
+import finegold
+from finegold import InputError
+from finegold.io.readers import read
 from tests.readers_votes import VOTES, votes_of, write
 
 TABLE = "worker,t1,t2,t3\nann,cat,cat,\nbob,dog,NA,\n"
@@ -35,7 +35,7 @@ def test_rows_are_annotators_and_columns_are_tasks(tmp_path: Path) -> None:
 )
 def test_data_frames_of_any_library(frame: Any) -> None:
     assert votes_of(read(frame, format="transposed")) == VOTES
-    assert len(karat.aggregate(frame, "mv", format="transposed").label) == 2
+    assert len(finegold.aggregate(frame, "mv", format="transposed").label) == 2
 
 
 def test_rows_without_a_name_are_numbered(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_row_of_truths_is_no_annotator(tmp_path: Path) -> None:
     assert found.counts.rows == 6
     taught = read(path, format="transposed", gold={"t2": "dog"})
     assert taught.gold.tolist() == [-1, 1]
-    with pytest.warns(karat.KaratWarning, match="1 gold truths belong to tasks without votes"):
+    with pytest.warns(finegold.FinegoldWarning, match="1 gold truths belong to tasks without votes"):
         assert read(path, format="transposed", gold=True).gold.tolist() == [1, -1]
     with pytest.raises(InputError, match="has no row called gold or truth"):
         read(write(tmp_path / "w.csv", TABLE), format="transposed", gold=True)

@@ -10,11 +10,11 @@ import pandas as pd
 import polars as pl
 import pytest
 
-import karat
-from karat.errors import InputError, KaratWarning
-from karat.io.readers import match_truth, read, read_truth
-from karat.votes.annotations import Annotations
-from karat.votes.frames import to_list
+import finegold
+from finegold.errors import FinegoldWarning, InputError
+from finegold.io.readers import match_truth, read, read_truth
+from finegold.votes.annotations import Annotations
+from finegold.votes.frames import to_list
 from tests.readers_votes import CSV, write
 
 GOLD = {"t1": "dog", "t2": "cat"}
@@ -101,7 +101,7 @@ def test_text_and_numbers_of_the_same_id_match(tmp_path: Path) -> None:
 
 def test_007_is_not_7(tmp_path: Path) -> None:
     votes = write(tmp_path / "v.csv", "task,worker,label\n007,1,a\n")
-    with pytest.warns(KaratWarning, match="1 gold truths belong to tasks without votes"):
+    with pytest.warns(FinegoldWarning, match="1 gold truths belong to tasks without votes"):
         assert gold_of(read(votes, gold={7: "a"})) == {}
 
 
@@ -141,7 +141,7 @@ def test_the_columns_of_a_truth_file_can_be_named(tmp_path: Path) -> None:
 
 def test_truths_are_matched_to_tasks_and_classes(tmp_path: Path) -> None:
     annotations = read(write(tmp_path / "v.csv", CSV))
-    with pytest.warns(KaratWarning, match="1 truth belongs to a task without votes and cannot be used: t9"):
+    with pytest.warns(FinegoldWarning, match="1 truth belongs to a task without votes and cannot be used: t9"):
         found = match_truth(annotations, {"t2": "dog", "t1": "bee", "t9": "cat"})
     assert found.codes.tolist() == [2, 1]
     assert found.codes.dtype == "int32"
@@ -157,11 +157,13 @@ def test_truths_may_be_codes_and_a_class_of_nobody_is_one_more_class() -> None:
     assert match_truth(votes, key) is key
 
 
-@pytest.mark.parametrize("judge", [karat.coverage, lambda *given: karat.aggregate(given[0], "mv").trust(given[1])])
+@pytest.mark.parametrize(
+    "judge", [finegold.coverage, lambda *given: finegold.aggregate(given[0], "mv").trust(given[1])]
+)
 def test_truths_of_tasks_without_votes_are_named_and_truths_of_no_task_refused(judge: Any) -> None:
     """They were left out in silence where trust, calibration and coverage judge by them."""
     votes = Annotations.from_arrays(["a", "a", "b"], ["x", "y", "x"], [0, 1, 1])
-    with pytest.warns(KaratWarning, match="4 truths belong to tasks without votes and cannot be used: c, d, e, ..."):
+    with pytest.warns(FinegoldWarning, match="4 truths belong to tasks without votes and cannot be used: c, d, e, ..."):
         judge(votes, {"a": 0, "b": 7, "c": 0, "d": 1, "e": 1, "f": 0})
     with pytest.raises(InputError, match="none of the 2 truths belongs to a task with votes; check that the tasks"):
         judge(votes, {"A": 0, "B": 1})
@@ -179,7 +181,7 @@ def test_gold_of_an_unknown_class_is_refused_for_annotations() -> None:
 
 def test_gold_for_tasks_that_annotations_do_not_have_is_counted_and_said() -> None:
     votes = Annotations.from_arrays([1, 2], ["a", "a"], ["x", "y"])
-    with pytest.warns(KaratWarning, match="1 gold truths belong to tasks without votes"):
+    with pytest.warns(FinegoldWarning, match="1 gold truths belong to tasks without votes"):
         found = read(votes, gold={2: "x", 3: "y"})
     assert found.counts.gold_unused == 1
     assert found.gold.tolist() == [-1, 0]

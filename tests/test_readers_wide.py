@@ -10,9 +10,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from karat.errors import InputError
-from karat.io.readers import read
-from karat.votes.frames import to_list
+from finegold.errors import InputError
+from finegold.io.readers import read
+from finegold.votes.frames import to_list
 from tests.readers_votes import votes_of, write
 
 WIDE = "task,gpt,claude,gold\nt1,a,b,a\nt2,,a,\nt3,NA,,b\n"

@@ -29,7 +29,7 @@ def test_a_file_is_read_or_refused_as_expected(case: Case, tmp_path: Path, monke
 
 @pytest.mark.parametrize(
     "case",
-    [case for case in CASES if any("try: karat" in text for text in case.says)],
+    [case for case in CASES if any("try: finegold" in text for text in case.says)],
     ids=lambda case: case.name,
 )
 def test_the_command_of_an_error_can_be_pasted(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from tools import lock, release
 
-import karat
+import finegold
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -19,9 +19,9 @@ WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
 def test_the_version_is_in_one_place() -> None:
-    assert release.version() == karat.__version__
+    assert release.version() == finegold.__version__
     assert PROJECT["project"]["dynamic"] == ["version"]
-    assert PROJECT["tool"]["hatch"]["version"]["path"] == "src/karat/__init__.py"
+    assert PROJECT["tool"]["hatch"]["version"]["path"] == "src/finegold/__init__.py"
 
 
 def addresses(host: str) -> str:
@@ -31,11 +31,11 @@ def addresses(host: str) -> str:
 @pytest.fixture
 def ready(tmp_path: Path) -> Path:
     """A project that can be released as 1.0."""
-    (tmp_path / "src" / "karat").mkdir(parents=True)
-    (tmp_path / "src" / "karat" / "__init__.py").write_text('__version__ = "1.0"\n')
+    (tmp_path / "src" / "finegold").mkdir(parents=True)
+    (tmp_path / "src" / "finegold" / "__init__.py").write_text('__version__ = "1.0"\n')
     (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 1.0 (2030-01-01)\n")
     (tmp_path / "CITATION.cff").write_text("cff-version: 1.2.0\nversion: 1.0\nlicense: Apache-2.0\n")
-    (tmp_path / "pyproject.toml").write_text("[project.urls]\n" + addresses("karat.internal"))
+    (tmp_path / "pyproject.toml").write_text("[project.urls]\n" + addresses("finegold.internal"))
     return tmp_path
 
 
@@ -52,14 +52,16 @@ def test_what_prevents_a_release_is_named(ready: Path) -> None:
     assert "does not say 'version: 1.0'" in release.why_not("1.0", ready)[1]
 
 
-@pytest.mark.parametrize("host", ["karat.example", "example.org", "www.example.com", "karat.invalid", "localhost"])
+@pytest.mark.parametrize(
+    "host", ["finegold.example", "example.org", "www.example.com", "finegold.invalid", "localhost"]
+)
 def test_invented_addresses_prevent_a_release(ready: Path, host: str) -> None:
     (ready / "pyproject.toml").write_text("[project.urls]\n" + addresses(host))
     assert "no real address for Homepage, Documentation, Source" in release.why_not("1.0", ready)[0]
 
 
 def test_missing_addresses_prevent_a_release(ready: Path) -> None:
-    (ready / "pyproject.toml").write_text('[project.urls]\nHomepage = "https://karat.internal"\n')
+    (ready / "pyproject.toml").write_text('[project.urls]\nHomepage = "https://finegold.internal"\n')
     assert "no real address for Documentation, Source, Issues, Changelog" in release.why_not("1.0", ready)[0]
 
 
@@ -81,7 +83,7 @@ def test_constraints_are_names_and_versions_of_all_that_is_needed() -> None:
     extras = PROJECT["project"]["optional-dependencies"].items()
     needed = [*PROJECT["project"]["dependencies"], *PROJECT["dependency-groups"]["test"]]
     needed += [one for name, packages in extras if name != "gpu" for one in packages]
-    names = {re.split(r"[\[><=; ]", one)[0].replace(".", "-") for one in needed} - {"karat"}
+    names = {re.split(r"[\[><=; ]", one)[0].replace(".", "-") for one in needed} - {"finegold"}
     assert sorted(names - pinned) == [], "run `make lock`"
 
 

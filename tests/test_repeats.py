@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from karat import Annotations, InputError
-from karat.votes.repeats import count_repeats
+from finegold import Annotations, InputError
+from finegold.votes.repeats import count_repeats
 from tests.cli_helpers import run, write
 
 TASK = [1, 1, 1, 1, 2, 2, 2, 3]

@@ -10,12 +10,12 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-import karat
-from karat import Annotations, InputError
-from karat.errors import KaratWarning
-from karat.methods.registry import REGISTRY
-from karat.report.views import view
-from karat.report.views.tasks import doubts
+import finegold
+from finegold import Annotations, InputError
+from finegold.errors import FinegoldWarning
+from finegold.methods.registry import REGISTRY
+from finegold.report.views import view
+from finegold.report.views.tasks import doubts
 from tests.report_helpers import EVIL, SAMPLE, evil_votes, report_of, votes_of
 
 SECTIONS = ["quality", "reading", "tasks", "annotators", "prototypes", "classes", "trust", "record"]
@@ -24,20 +24,20 @@ CHARTS = {"confidence", "ranking", "annotators", "balance", "confusion", "change
 
 @pytest.fixture(scope="module")
 def sample():
-    return karat.aggregate(SAMPLE / "votes.csv", "ptbcc")
+    return finegold.aggregate(SAMPLE / "votes.csv", "ptbcc")
 
 
 @pytest.fixture(scope="module")
 def page(sample, tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
-    return report_of(sample, path, truth=SAMPLE / "truth.csv", title="animals", command="karat report animals.csv")
+    return report_of(sample, path, truth=SAMPLE / "truth.csv", title="animals", command="finegold report animals.csv")
 
 
 @pytest.fixture(scope="module")
 def evil_page(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
     truth = {f"task 00{EVIL}": f"class 0{EVIL}", f"task 01{EVIL}": f"nobody's{EVIL}"}
-    return report_of(karat.aggregate(evil_votes(), "ptbcc"), path, truth=truth, title=EVIL, command=EVIL)
+    return report_of(finegold.aggregate(evil_votes(), "ptbcc"), path, truth=truth, title=EVIL, command=EVIL)
 
 
 def test_the_sections_answer_the_questions_in_order(page):
@@ -49,7 +49,7 @@ def test_the_sections_answer_the_questions_in_order(page):
         "fox is confused with dog in 30 % of the votes",
         "alpha of 0.40",
         "converged after 53 iterations",
-        "karat report animals.csv",
+        "finegold report animals.csv",
     ):
         assert words in page.words
     assert page.charts.keys() == CHARTS | {
@@ -90,8 +90,8 @@ def test_names_from_the_data_are_text_and_nothing_else(evil_page, page):
     assert evil_page.all("img") == []
     attributes = {name for _, found in evil_page.elements for name in found}
     assert not {name for name in attributes if name.startswith("on")}
-    shown = [f"annotator 0{EVIL}", f"class 0{EVIL}", f"{EVIL} · Karat report"]
-    shown += [row.task for row in view(karat.aggregate(evil_votes(), "ptbcc")).tasks.rows]
+    shown = [f"annotator 0{EVIL}", f"class 0{EVIL}", f"{EVIL} · Finegold report"]
+    shown += [row.task for row in view(finegold.aggregate(evil_votes(), "ptbcc")).tasks.rows]
     assert len(shown) > 3
     assert all(name in evil_page.text for name in shown)
     assert EVIL not in evil_page.source
@@ -109,7 +109,7 @@ def test_names_from_the_data_are_values_of_charts_never_fields_or_expressions(ev
 @pytest.mark.parametrize("method", REGISTRY)
 def test_every_method_has_a_report_that_says_what_is_absent(method, tmp_path):
     votes = votes_of(a="xxxy", b="yyxy", c="xyxx", d="zzyz", e="zzzz", f="xyzx", g="yyyy", h="zxzz")
-    result = karat.aggregate(votes, method, max_iterations=5)
+    result = finegold.aggregate(votes, method, max_iterations=5)
     found = report_of(result, tmp_path / "report.html")
     assert [section["id"] for section in found.all("section")] == SECTIONS
     assert ("prototype-1" in found.charts) == (result.learned.prototypes is not None)
@@ -126,7 +126,7 @@ def test_every_method_has_a_report_that_says_what_is_absent(method, tmp_path):
 )
 @pytest.mark.parametrize("method", ["ptbcc", "mv", "ds", "hpt"])
 def test_the_least_that_can_be_shown_is_shown(votes, method, tmp_path):
-    found = report_of(karat.aggregate(votes, method), tmp_path / "report.html", truth={"a": "x"})
+    found = report_of(finegold.aggregate(votes, method), tmp_path / "report.html", truth={"a": "x"})
     assert [section["id"] for section in found.all("section")] == SECTIONS
     assert "by 1 known truth" in found.words
 
@@ -137,7 +137,7 @@ def test_ten_thousand_tasks_stay_below_five_megabytes_and_what_is_cut_is_said(tm
     annotator = rng.integers(700, size=task.size)
     label = np.where(rng.random(task.size) < 0.6, task % 70, rng.integers(70, size=task.size))
     names = [f"a rather long name of task number {i:06d}" for i in task]
-    result = karat.aggregate(Annotations.from_arrays(names, annotator, label), "ptbcc", max_iterations=2)
+    result = finegold.aggregate(Annotations.from_arrays(names, annotator, label), "ptbcc", max_iterations=2)
     found = report_of(result, tmp_path / "report.html")
     assert len(found.source.encode()) < 5_000_000
     doubtful = int(doubts(result).any.sum())
@@ -157,7 +157,7 @@ def test_many_annotators_have_as_many_matrices_as_a_file_can_bear(sample):
     votes = Annotations.from_arrays(
         np.repeat(np.arange(400), 5), rng.integers(100, size=2000), rng.permutation(np.repeat(np.arange(50), 40))
     )
-    shown = view(karat.aggregate(votes, "ptbcc", max_iterations=3)).annotators.confusions
+    shown = view(finegold.aggregate(votes, "ptbcc", max_iterations=3)).annotators.confusions
     assert len(shown.matrices) == 24
     assert shown.shown.words.startswith("24 of 100 shown, ordered by number of votes; the rest is in result.confusion")
 
@@ -165,7 +165,7 @@ def test_many_annotators_have_as_many_matrices_as_a_file_can_bear(sample):
 def test_a_model_without_votes_says_how_to_get_them(sample, tmp_path):
     found = report_of(replace(sample, annotations=None), tmp_path / "report.html", truth=SAMPLE / "truth.csv")
     assert "94.3 % of the labels are right" in found.words
-    assert "saved by an older version of Karat" in found.words
+    assert "saved by an older version of Finegold" in found.words
     assert "prototype-1" in found.charts
 
 
@@ -181,13 +181,13 @@ def test_all_of_a_view_is_plain(sample):
 
 
 def test_a_saved_result_has_the_same_report(sample, tmp_path):
-    sample.save(tmp_path / "model.karat")
-    assert asdict(view(karat.load(tmp_path / "model.karat"))) == asdict(view(sample))
+    sample.save(tmp_path / "model.finegold")
+    assert asdict(view(finegold.load(tmp_path / "model.finegold"))) == asdict(view(sample))
 
 
 def test_truths_that_nobody_voted_for_are_wrong_and_named(tmp_path):
-    result = karat.aggregate(votes_of(a="xyx", b="yyy", c="xxx"))
-    with pytest.warns(KaratWarning, match="1 truth belongs to a task without votes and cannot be used: elsewhere"):
+    result = finegold.aggregate(votes_of(a="xyx", b="yyy", c="xxx"))
+    with pytest.warns(FinegoldWarning, match="1 truth belongs to a task without votes and cannot be used: elsewhere"):
         found = report_of(result, tmp_path / "report.html", truth={"b": "y", "c": "w", "elsewhere": "x"})
     assert "50.0 % of the labels are right, by 2 known truths" in found.words
 
@@ -200,5 +200,5 @@ def test_truths_of_other_tasks_are_refused(sample, tmp_path):
 
 def test_a_missing_library_is_named_with_its_remedy(sample, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-    with pytest.raises(InputError, match=r"need vl_convert: pip install 'karat\[report\]'"):
+    with pytest.raises(InputError, match=r"need vl_convert: pip install 'finegold\[report\]'"):
         sample.report(tmp_path / "report.html")

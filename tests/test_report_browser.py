@@ -5,8 +5,8 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import expect
 
-import karat
-from karat.report import write_report
+import finegold
+from finegold.report import write_report
 from tests.browser import chromium  # noqa: F401  # the fixture "browser"
 from tests.report_helpers import EVIL, SAMPLE, evil_votes
 
@@ -15,8 +15,8 @@ from tests.report_helpers import EVIL, SAMPLE, evil_votes
 def reports(tmp_path_factory):
     """sample: as people have it; evil: an attack in every name."""
     folder = tmp_path_factory.mktemp("reports")
-    write_report(karat.aggregate(SAMPLE / "votes.csv", "ptbcc"), folder / "sample.html", SAMPLE / "truth.csv")
-    write_report(karat.aggregate(evil_votes(), "ptbcc"), folder / "evil.html", title=EVIL)
+    write_report(finegold.aggregate(SAMPLE / "votes.csv", "ptbcc"), folder / "sample.html", SAMPLE / "truth.csv")
+    write_report(finegold.aggregate(evil_votes(), "ptbcc"), folder / "evil.html", title=EVIL)
     return folder
 
 
@@ -99,7 +99,7 @@ def test_a_chart_is_saved_from_the_page(browser, reports):
     with opened(browser, reports / "sample.html") as page:
         with page.expect_download() as download:
             page.locator("#chart-balance").get_by_role("button", name="Save this chart as SVG").click()
-        assert download.value.suggested_filename == "karat-balance.svg"
+        assert download.value.suggested_filename == "finegold-balance.svg"
         assert download.value.path().read_text().startswith("<svg")
 
 

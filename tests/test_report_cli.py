@@ -1,13 +1,13 @@
-"""karat report and karat plot."""
+"""finegold report and finegold plot."""
 
 from types import SimpleNamespace
 
 import pytest
 
-import karat
-from karat.cli.source import _arguments, title_of
-from karat.report.charts import DRAWN
-from karat.report.kinds import KINDS
+import finegold
+from finegold.cli.source import _arguments, title_of
+from finegold.report.charts import DRAWN
+from finegold.report.kinds import KINDS
 from tests.cli_helpers import run, write
 from tests.report_helpers import SAMPLE, Page
 
@@ -16,8 +16,8 @@ VOTES, TRUTH = SAMPLE / "votes.csv", SAMPLE / "truth.csv"
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    path = tmp_path_factory.mktemp("model") / "model.karat"
-    karat.aggregate(VOTES, "ptbcc").save(path)
+    path = tmp_path_factory.mktemp("model") / "model.finegold"
+    finegold.aggregate(VOTES, "ptbcc").save(path)
     return path
 
 
@@ -28,7 +28,7 @@ def test_votes_become_a_report_that_tells_how_to_repeat_it(tmp_path):
     assert f"wrote {out}; open it in a browser" in done.stderr
     found = Page(out)
     assert "votes.csv" in found.words
-    command = f"karat report {VOTES} --output {out} --truth {TRUTH} --method ds --set max_iterations=7"
+    command = f"finegold report {VOTES} --output {out} --truth {TRUTH} --method ds --set max_iterations=7"
     assert command in found.words
     assert "stopped at max_iterations = 7" in found.words
 

@@ -7,10 +7,10 @@ import shutil
 import numpy as np
 import pytest
 
-import karat
-from karat.paper import document, figures, output, plan, published, runs
-from karat.paper.reproduce import reproduce
-from karat.paper.wilcoxon import compare
+import finegold
+from finegold.paper import document, figures, output, plan, published, runs
+from finegold.paper.reproduce import reproduce
+from finegold.paper.wilcoxon import compare
 from tests.cli_helpers import DATASETS, run, write
 from tests.support.data_sets import ACCURACY
 
@@ -75,11 +75,11 @@ def test_every_part_has_its_files(out):
     assert names == {"reproduction.html", "reproduction.md", "results.json", *drawn, *tables}
 
 
-def test_tables_put_the_paper_beside_karat(out):
+def test_tables_put_the_paper_beside_finegold(out):
     with (out / "table4.csv").open(newline="") as file:
         mv, ptbcc = csv.DictReader(file)
     assert float(ptbcc["paper mean"]) == 0.7472
-    assert float(ptbcc["Karat mean"]) == pytest.approx(0.7472, abs=5e-5)
+    assert float(ptbcc["Finegold mean"]) == pytest.approx(0.7472, abs=5e-5)
     assert (ptbcc["paper S"], ptbcc["S"]) == ("7", "7")
     assert float(mv["mean of 10 present"]) == pytest.approx(np.mean(MV), abs=1e-6)
 
@@ -124,7 +124,7 @@ def with_stand_in(data, tmp_path):
     folder = tmp_path / "data" / "senti"
     folder.mkdir()
     rng = np.random.default_rng(0)
-    n_tasks, n_annotators, n_truths, n_classes, n_labels = karat.paper.datasets.data_set("senti").counts
+    n_tasks, n_annotators, n_truths, n_classes, n_labels = finegold.paper.datasets.data_set("senti").counts
     truth = rng.integers(n_classes, size=n_tasks)
     task = np.sort(np.append(np.arange(n_tasks), rng.integers(n_tasks, size=n_labels - n_tasks)))
     # Consecutive annotators: nobody votes twice on a task.
@@ -227,7 +227,7 @@ def test_what_is_not_there_is_named(arguments, words, tmp_path):
 def test_a_missing_matplotlib_is_named_before_the_work_and_tables_do_without(monkeypatch, data, tmp_path):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     folder = small(data, tmp_path, "val5")
-    with pytest.raises(karat.InputError, match=r"pip install 'karat\[paper\]'"):
+    with pytest.raises(finegold.InputError, match=r"pip install 'finegold\[paper\]'"):
         reproduce(folder, tmp_path / "out")
     _, files = reproduce(folder, tmp_path / "out", only=["table3"])
     assert files[0].exists()
@@ -237,14 +237,14 @@ def test_a_failure_while_writing_leaves_the_old_files(tmp_path):
     out = tmp_path / "out"
     output.place({"a.txt": b"old", "b/c.txt": b"old"}, out)
     write(tmp_path / "out" / "d", "a file where a folder should be")
-    with pytest.raises(karat.OutputError):
+    with pytest.raises(finegold.OutputError):
         output.place({"a.txt": b"new", "a.txt/x": b"new"}, out)
     assert (out / "a.txt").read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
 
 
 def test_an_output_that_cannot_be_is_refused_before_the_work(data, tmp_path, monkeypatch):
-    monkeypatch.setattr("karat.paper.reproduce.run", lambda *_, **__: pytest.fail("the work has begun"))
+    monkeypatch.setattr("finegold.paper.reproduce.run", lambda *_, **__: pytest.fail("the work has begun"))
     taken = write(tmp_path / "taken", "x")
     for out, words in {taken: "is a file", taken / "out": "cannot be created"}.items():
         result = run("reproduce", "--data", data, "--out", out, "--only", "table2")

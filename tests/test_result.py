@@ -10,13 +10,13 @@ import pandas as pd
 import polars as pl
 import pytest
 
-import karat
-from karat import Annotations, InputError, KaratError, OutputError
-from karat.api.fit import fit
-from karat.checks import sample_votes
-from karat.kernels.labels import decide, preference_of
-from karat.methods.mv import MajorityVote
-from karat.methods.ptbcc import PTBCC
+import finegold
+from finegold import Annotations, FinegoldError, InputError, OutputError
+from finegold.api.fit import fit
+from finegold.checks import sample_votes
+from finegold.kernels.labels import decide, preference_of
+from finegold.methods.mv import MajorityVote
+from finegold.methods.ptbcc import PTBCC
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_a_task_whose_votes_are_all_missing_is_listed_without_a_label():
 
 def test_a_pandas_user_gets_pandas_back():
     frame = pd.DataFrame({"task": ["t", "t", "u"], "worker": [1, 2, 1], "label": pd.Categorical(["x", "y", "x"])})
-    result = karat.aggregate(frame)
+    result = finegold.aggregate(frame)
     assert isinstance(result.labels(), pd.DataFrame)
     assert result.labels()["label"].dtype == "category"
     assert result.annotators()["annotator"].tolist() == [1, 2]
@@ -112,7 +112,7 @@ def test_a_pandas_user_gets_pandas_back():
 def test_names_of_many_kinds_survive_saving(tmp_path, names):
     result = fit(PTBCC(), Annotations.from_arrays(names, ["w"] * 3, ["x", "y", "x"]))
     result.save(tmp_path / "model")
-    again = karat.load(tmp_path / "model")
+    again = finegold.load(tmp_path / "model")
     assert list(again.task_names) == list(result.task_names)
     assert again.label.tolist() == result.label.tolist()
     assert again.counts == result.counts
@@ -124,7 +124,7 @@ def test_names_of_many_kinds_survive_saving(tmp_path, names):
 
 def test_the_votes_are_kept_in_the_file(tmp_path, result):
     result.save(tmp_path / "model")
-    before, again = result.annotations, karat.load(tmp_path / "model").annotations
+    before, again = result.annotations, finegold.load(tmp_path / "model").annotations
     for name in ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold"):
         ours, theirs = getattr(before, name), getattr(again, name)
         assert ours.dtype == theirs.dtype
@@ -133,9 +133,9 @@ def test_the_votes_are_kept_in_the_file(tmp_path, result):
     assert again.counts == before.counts
 
 
-def test_a_file_of_the_first_karat_has_no_votes(tmp_path, result):
+def test_a_file_of_the_first_finegold_has_no_votes(tmp_path, result):
     replace(result, annotations=None).save(tmp_path / "model")
-    assert karat.load(tmp_path / "model").annotations is None
+    assert finegold.load(tmp_path / "model").annotations is None
 
 
 def test_votes_that_do_not_belong_together_are_refused(tmp_path, result):
@@ -143,7 +143,7 @@ def test_votes_that_do_not_belong_together_are_refused(tmp_path, result):
     for wrong in (replace(votes, annotator=votes.annotator + 9), replace(votes, annotator=votes.annotator[:-1])):
         replace(result, annotations=wrong).save(tmp_path / "model")
         with pytest.raises(InputError, match="damaged"):
-            karat.load(tmp_path / "model")
+            finegold.load(tmp_path / "model")
 
 
 def test_names_that_no_file_can_hold_are_refused_and_nothing_is_written(tmp_path):
@@ -157,29 +157,29 @@ def test_names_that_no_file_can_hold_are_refused_and_nothing_is_written(tmp_path
 def test_a_file_of_another_version_or_kind_is_refused(tmp_path, result):
     path = tmp_path / "model"
     for manifest, words in (
-        ({"format": "karat-result", "version": 99}, "version 99"),
-        ({"format": "other"}, "not a result saved by Karat"),
-        ({"format": "karat-result", "version": 1}, "damaged"),
+        ({"format": "finegold-result", "version": 99}, "version 99"),
+        ({"format": "other"}, "not a result saved by Finegold"),
+        ({"format": "finegold-result", "version": 1}, "damaged"),
     ):
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("manifest.json", json.dumps(manifest))
         with pytest.raises(InputError, match=words):
-            karat.load(path)
+            finegold.load(path)
 
 
 def test_damaged_and_absent_files_are_refused(tmp_path, result):
     path = tmp_path / "model"
     with pytest.raises(InputError, match="no file"):
-        karat.load(path)
+        finegold.load(path)
     path.write_bytes(b"rubbish")
     with pytest.raises(InputError, match="damaged"):
-        karat.load(path)
+        finegold.load(path)
     with pytest.raises(InputError, match="folder"):
-        karat.load(tmp_path)
+        finegold.load(tmp_path)
     result.save(path)
     path.write_bytes(path.read_bytes()[:-200])
     with pytest.raises(InputError, match="damaged"):
-        karat.load(path)
+        finegold.load(path)
 
 
 def test_a_pickle_inside_a_model_is_never_loaded(tmp_path, result):
@@ -188,7 +188,7 @@ def test_a_pickle_inside_a_model_is_never_loaded(tmp_path, result):
     with zipfile.ZipFile(path, "a") as archive, archive.open("evil.npy", "w") as handle:
         np.lib.format.write_array(handle, np.array([{}], dtype=object), allow_pickle=True)
     with pytest.raises(InputError, match="damaged"):
-        karat.load(path)
+        finegold.load(path)
 
 
 def test_a_failed_save_leaves_the_old_file(tmp_path, result, monkeypatch):
@@ -210,17 +210,17 @@ def test_a_folder_that_does_not_exist_is_said(tmp_path, result):
         result.save(tmp_path / "nowhere" / "model")
 
 
-def test_every_error_of_a_user_is_a_karat_error():
-    assert issubclass(InputError, KaratError)
-    assert issubclass(OutputError, KaratError)
+def test_every_error_of_a_user_is_a_finegold_error():
+    assert issubclass(InputError, FinegoldError)
+    assert issubclass(OutputError, FinegoldError)
 
 
 def test_runs_of_tasks_change_neither_labels_nor_records(monkeypatch):
-    votes = karat.simulate(100, 12, 3, votes_per_task=4, seed=5).annotations
-    whole = karat.aggregate(votes, "ds")
-    monkeypatch.setattr("karat.results.data.TASKS_PER_RUN", 7)
-    monkeypatch.setattr("karat.results.data.MAX_RUNS", 5)
-    parts = karat.aggregate(votes, "ds")
+    votes = finegold.simulate(100, 12, 3, votes_per_task=4, seed=5).annotations
+    whole = finegold.aggregate(votes, "ds")
+    monkeypatch.setattr("finegold.results.data.TASKS_PER_RUN", 7)
+    monkeypatch.setattr("finegold.results.data.MAX_RUNS", 5)
+    parts = finegold.aggregate(votes, "ds")
     assert whole.label.tolist() == parts.label.tolist()
     assert whole.tied.tolist() == parts.tied.tolist()
     assert whole.votes_per_annotator.tolist() == parts.votes_per_annotator.tolist()
@@ -230,6 +230,6 @@ def test_runs_of_tasks_change_neither_labels_nor_records(monkeypatch):
 
 def test_a_tie_goes_to_the_class_that_is_more_frequent():
     votes = Annotations.from_arrays([1, 1, 2, 2, 3, 3], list("ababab"), list("xyyyyy"))
-    result = karat.aggregate(votes, "mv")
+    result = finegold.aggregate(votes, "mv")
     assert result.label.tolist() == ["y", "y", "y"]
     assert result.tied.tolist() == [True, False, False]

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-import karat
+import finegold
 
 COUNT = """
 import numpy as np
-from karat.kernels import sort_votes
+from finegold.kernels import sort_votes
 
 sort_votes.count_many(np.zeros(3, np.int32), 1)
 print(sort_votes.__file__)
@@ -42,14 +42,14 @@ def home(tmp_path: Path) -> Path:
 def installed(place: Path) -> Path:
     """A copy of the package, without any machine code."""
     shutil.copytree(
-        Path(karat.__file__).parent, place / "karat", ignore=shutil.ignore_patterns("__pycache__", "*.nb[ci]")
+        Path(finegold.__file__).parent, place / "finegold", ignore=shutil.ignore_patterns("__pycache__", "*.nb[ci]")
     )
     return place
 
 
 def read_only(place: Path) -> Path:
     """The same where no folder can be made for machine code, not even by root, whom permissions do not stop."""
-    (installed(place) / "karat" / "kernels" / "__pycache__").write_text("a file")
+    (installed(place) / "finegold" / "kernels" / "__pycache__").write_text("a file")
     return place
 
 

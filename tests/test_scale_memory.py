@@ -9,12 +9,12 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-import karat
-from karat import Annotations
-from karat.insight import coefficients, correlated_annotators, next_votes
-from karat.insight.pairs import annotator_pairs
-from karat.report.views.trust import trust_of
-from karat.votes.pairs import MIN_SAMPLED_TASKS, sample_vote_pairs
+import finegold
+from finegold import Annotations
+from finegold.insight import coefficients, correlated_annotators, next_votes
+from finegold.insight.pairs import annotator_pairs
+from finegold.report.views.trust import trust_of
+from finegold.votes.pairs import MIN_SAMPLED_TASKS, sample_vote_pairs
 
 SAMPLED = "too many pairs of votes to compare all annotators two by two"
 MEGABYTE = 2**20
@@ -42,7 +42,7 @@ def everybody(n_annotators: int, n_tasks: int, n_classes: int = 4, skill: float 
 
 
 def test_a_survey_of_many_respondents_takes_little_memory() -> None:
-    result = karat.aggregate(everybody(20_000, 20), "ptbcc", threads=1)
+    result = finegold.aggregate(everybody(20_000, 20), "ptbcc", threads=1)
     with at_most(500):
         found = result.trust()
     assert any(SAMPLED in warning for warning in found.warnings)
@@ -55,7 +55,7 @@ def test_a_survey_of_many_respondents_takes_little_memory() -> None:
 def test_a_million_votes_on_one_task_take_little_memory() -> None:
     votes = everybody(1_000_000, 1)
     with at_most(500):
-        found = karat.agreement(votes)
+        found = finegold.agreement(votes)
     assert SAMPLED in found.notes[0]
     assert found.n_votes == 1_000_000
     with at_most(500):
@@ -65,12 +65,12 @@ def test_a_million_votes_on_one_task_take_little_memory() -> None:
 def test_many_classes_take_no_table_of_pairs_by_classes() -> None:
     votes = everybody(200, 20, 2_000, skill=0.5)
     with at_most(150):
-        found = karat.agreement(votes)
+        found = finegold.agreement(votes)
     assert len(found.pairs_found.one) == 200 * 199 // 2
 
 
 def test_pairs_of_ordinary_data_are_all_there() -> None:
-    votes = karat.simulate(50, 12, 3, votes_per_task=5, seed=1).annotations
+    votes = finegold.simulate(50, 12, 3, votes_per_task=5, seed=1).annotations
     found = sample_vote_pairs(votes, np.random.default_rng(0), most=500)
     task = votes.votes()[0]
     place = np.arange(len(task))
@@ -82,7 +82,7 @@ def test_pairs_of_ordinary_data_are_all_there() -> None:
 
 
 def test_random_tasks_stand_for_all_where_tasks_have_few_votes() -> None:
-    votes = karat.simulate(500, 12, 3, votes_per_task=5, seed=1).annotations
+    votes = finegold.simulate(500, 12, 3, votes_per_task=5, seed=1).annotations
     found = sample_vote_pairs(votes, np.random.default_rng(0), most=1000)
     assert len(found.one) == 1000  # ten of each task
     assert found.cast.sum() == 500
@@ -111,21 +111,21 @@ def test_copiers_are_found_where_everybody_votes_on_everything() -> None:
     votes = Annotations.from_arrays(
         [*task, *(t for t, _ in extra)], [*who, *(w for _, w in extra)], [*answers.ravel(), *(t % 3 for t, _ in extra)]
     )
-    found = correlated_annotators(karat.aggregate(votes, "ptbcc", threads=1))
+    found = correlated_annotators(finegold.aggregate(votes, "ptbcc", threads=1))
     assert np.flatnonzero(found.group >= 0).tolist() == [0, 1]
     assert SAMPLED in found.warnings[-1]
 
 
 @pytest.mark.parametrize("room", [1, 7, 10**6])
 def test_annotators_are_judged_in_runs_to_the_same_figures(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    votes = karat.simulate(80, 15, 3, votes_per_task=4, seed=2).annotations
+    votes = finegold.simulate(80, 15, 3, votes_per_task=4, seed=2).annotations
     whole = coefficients.by_annotator(votes)
     monkeypatch.setattr(coefficients, "MAX_TABLE_SIZE", room)
     assert all(np.array_equal(whole[name], values) for name, values in coefficients.by_annotator(votes).items())
 
 
 def test_advice_on_annotators_in_runs_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    result = karat.aggregate(karat.simulate(300, 30, 3, votes_per_task=10, seed=2).annotations, "ptbcc")
+    result = finegold.aggregate(finegold.simulate(300, 30, 3, votes_per_task=10, seed=2).annotations, "ptbcc")
     whole = result.next().advice
     assert len(whole) > 2
     monkeypatch.setattr(next_votes, "CHUNK_NUMBERS", 1)
@@ -133,7 +133,7 @@ def test_advice_on_annotators_in_runs_is_the_same(monkeypatch: pytest.MonkeyPatc
 
 
 def test_kappa_of_pairs_equals_that_of_full_tables() -> None:
-    votes = karat.simulate(100, 6, 5, votes_per_task=6, seed=4).annotations
+    votes = finegold.simulate(100, 6, 5, votes_per_task=6, seed=4).annotations
     found = annotator_pairs(votes)
     table = np.empty((100, 6), np.int64)
     table[votes.votes()[0], votes.annotator] = votes.votes()[2]

@@ -7,17 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import karat
-from karat.errors import InputError
+import finegold
+from finegold.errors import InputError
 
 STATED = 1e-6  # in the docstring of PTBCC.single
 
 
 @pytest.mark.parametrize(("n_tasks", "n_classes", "n_prototypes"), [(20_000, 5, 2), (6_000, 12, 3)])
 def test_single_precision_ends_where_double_does(n_tasks: int, n_classes: int, n_prototypes: int) -> None:
-    votes = karat.simulate(n_tasks, 200, n_classes, votes_per_task=5, seed=n_classes).annotations
+    votes = finegold.simulate(n_tasks, 200, n_classes, votes_per_task=5, seed=n_classes).annotations
     double, single = (
-        karat.aggregate(votes, "ptbcc", n_prototypes=n_prototypes, precision=bits) for bits in ("double", "single")
+        finegold.aggregate(votes, "ptbcc", n_prototypes=n_prototypes, precision=bits) for bits in ("double", "single")
     )
     assert double.posterior.dtype == np.float64
     assert single.posterior.dtype == np.float32
@@ -30,10 +30,10 @@ def test_single_precision_ends_where_double_does(n_tasks: int, n_classes: int, n
 
 
 def test_a_single_result_is_saved_and_shown(tmp_path: Path) -> None:
-    votes = karat.simulate(100, 20, 3, seed=1).annotations
-    result = karat.aggregate(votes, "ptbcc", precision="single")
-    result.save(tmp_path / "model.karat")
-    loaded = karat.load(tmp_path / "model.karat")
+    votes = finegold.simulate(100, 20, 3, seed=1).annotations
+    result = finegold.aggregate(votes, "ptbcc", precision="single")
+    result.save(tmp_path / "model.finegold")
+    loaded = finegold.load(tmp_path / "model.finegold")
     assert loaded.posterior.dtype == np.float32
     assert np.array_equal(loaded.posterior, result.posterior)
     assert loaded.labels().equals(result.labels())
@@ -41,4 +41,4 @@ def test_a_single_result_is_saved_and_shown(tmp_path: Path) -> None:
 
 def test_any_other_precision_is_refused() -> None:
     with pytest.raises(InputError, match='precision must be "double" or "single"'):
-        karat.aggregate(karat.simulate(10, 5, 2).annotations, "ptbcc", precision="half")
+        finegold.aggregate(finegold.simulate(10, 5, 2).annotations, "ptbcc", precision="half")

@@ -14,11 +14,11 @@ import pandas as pd
 import polars as pl
 import pytest
 
-import karat
-from karat.api.result import Result
-from karat.errors import OutputError
-from karat.io.writers import write_frame, write_labels, write_pieces
-from karat.votes.frames import to_polars
+import finegold
+from finegold.api.result import Result
+from finegold.errors import OutputError
+from finegold.io.writers import write_frame, write_labels, write_pieces
+from finegold.votes.frames import to_polars
 
 ROWS = pl.DataFrame(
     {
@@ -33,14 +33,16 @@ KINDS = ["csv", "tsv", "jsonl", "parquet", "csv.gz"]
 def results() -> dict[str, Result]:
     codes = {"task": "abcde", "annotator": "vwxyz", "label": "pqppq"}
     return {
-        "polars": karat.aggregate(ROWS, "mv"),
-        "pandas": karat.aggregate(pd.DataFrame(ROWS.to_dict(as_series=False)), "mv"),
-        "integers": karat.aggregate(ROWS.with_columns(pl.col("task").str.slice(1).cast(pl.Int16)), "mv"),
-        "arrays": karat.aggregate(karat.Annotations.from_arrays(*(list(column) for column in codes.values())), "mv"),
-        "classes_of_two_kinds": karat.aggregate(
-            karat.Annotations.from_arrays(np.arange(5), [1] * 5, [*"aaa", 1, 2]), "mv"
+        "polars": finegold.aggregate(ROWS, "mv"),
+        "pandas": finegold.aggregate(pd.DataFrame(ROWS.to_dict(as_series=False)), "mv"),
+        "integers": finegold.aggregate(ROWS.with_columns(pl.col("task").str.slice(1).cast(pl.Int16)), "mv"),
+        "arrays": finegold.aggregate(
+            finegold.Annotations.from_arrays(*(list(column) for column in codes.values())), "mv"
         ),
-        "numbers": karat.aggregate(karat.Annotations.from_arrays(np.arange(5), [1] * 5, [0.5] * 5), "mv"),
+        "classes_of_two_kinds": finegold.aggregate(
+            finegold.Annotations.from_arrays(np.arange(5), [1] * 5, [*"aaa", 1, 2]), "mv"
+        ),
+        "numbers": finegold.aggregate(finegold.Annotations.from_arrays(np.arange(5), [1] * 5, [0.5] * 5), "mv"),
     }
 
 
@@ -57,7 +59,7 @@ def test_pieces_make_the_same_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, which: str, probabilities: bool
 ) -> None:
     result = results()[which]
-    monkeypatch.setattr("karat.results.tables.MOST_ROWS", 2)
+    monkeypatch.setattr("finegold.results.tables.MOST_ROWS", 2)
     write_labels(result, tmp_path / f"pieces.{kind}", probabilities=probabilities)
     write_frame(whole_table(result, probabilities), tmp_path / f"whole.{kind}")
     if kind != "parquet":
@@ -74,7 +76,7 @@ def test_pieces_make_the_same_file(
 def test_pieces_go_to_standard_output(
     monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    monkeypatch.setattr("karat.results.tables.MOST_ROWS", 2)
+    monkeypatch.setattr("finegold.results.tables.MOST_ROWS", 2)
     result = results()["polars"]
     write_labels(result, "-")
     assert capfdbinary.readouterr().out == whole_table(result).write_csv().encode()
@@ -99,12 +101,12 @@ def test_a_piece_that_fails_leaves_the_old_file(tmp_path: Path, kind: str) -> No
 WRITE_FOR_EVER = """
 import sys
 import numpy as np
-import karat, karat.results.tables
-from karat.io.writers import write_labels
+import finegold, finegold.results.tables
+from finegold.io.writers import write_labels
 
-karat.results.tables.MOST_ROWS = 500
-votes = [karat.Annotations.from_arrays(np.arange(5000), [1] * 5000, np.full(5000, label)) for label in (0, 1)]
-results = [karat.aggregate(vote, "mv") for vote in votes]
+finegold.results.tables.MOST_ROWS = 500
+votes = [finegold.Annotations.from_arrays(np.arange(5000), [1] * 5000, np.full(5000, label)) for label in (0, 1)]
+results = [finegold.aggregate(vote, "mv") for vote in votes]
 write_labels(results[0], sys.argv[1])
 print("ready", flush=True)
 while True:

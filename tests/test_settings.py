@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-import karat
-from karat import Annotations
-from karat.api.fit import fit
-from karat.checks import sample_votes
-from karat.errors import InputError
-from karat.fitting import solve
-from karat.methods.ds import DS
-from karat.methods.lookup import method_class
-from karat.methods.registry import REGISTRY
-from karat.methods.settings import COUNT, POSITIVE, Range
-from karat.system import memory
+import finegold
+from finegold import Annotations
+from finegold.api.fit import fit
+from finegold.checks import sample_votes
+from finegold.errors import InputError
+from finegold.fitting import solve
+from finegold.methods.ds import DS
+from finegold.methods.lookup import method_class
+from finegold.methods.registry import REGISTRY
+from finegold.methods.settings import COUNT, POSITIVE, Range
+from finegold.system import memory
 
 # Of those that a search over extreme values found to end in NaN, in an exception or in a warning.
 EXTREMES: list[tuple[str, dict[str, Any]]] = [
@@ -95,7 +95,7 @@ def test_ranges_are_those_that_are_stated() -> None:
     assert np.int64(3) in COUNT
     assert all(value not in COUNT for value in (0, 1.5, True, "3", math.nan, 10**7))
     with pytest.raises(InputError, match=r"^e must be positive from 1e-06 to 1e\+06, not 1e-07$"):
-        karat.PTBCC(e=1e-7)
+        finegold.PTBCC(e=1e-7)
 
 
 class Broken(DS):
@@ -150,7 +150,7 @@ def test_bytes_in_words(n: float, words: str) -> None:
 
 
 def test_dir_of_a_method_shows_settings_and_what_users_call() -> None:
-    shown = {name for name in dir(karat.PTBCC()) if not name.startswith("_")}
+    shown = {name for name in dir(finegold.PTBCC()) if not name.startswith("_")}
     assert shown >= {"tolerance", "n_prototypes", "name", "fit", "partial_fit"}
     hooks = {"start", "begin", "sweep", "expect", "learned", "why_not_updatable", "recompute_priors", "with_prior"}
     assert not shown & {*hooks, "warm_start", "sufficient_statistics", "earlier", "notes", "first_prototypes"}

@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import karat.votes.simulation as module
-from karat.api.fit import fit
-from karat.errors import InputError
-from karat.methods.ptbcc import PTBCC
-from karat.votes.simulation import Simulation, draw_process, draw_truth, pieces, simulate
+import finegold.votes.simulation as module
+from finegold.api.fit import fit
+from finegold.errors import InputError
+from finegold.methods.ptbcc import PTBCC
+from finegold.votes.simulation import Simulation, draw_process, draw_truth, pieces, simulate
 
 SKILLED = [[0.9, 0.05, 0.05], [0.05, 0.9, 0.05], [0.1, 0.1, 0.8]]
 MISTAKEN = [[0.1, 0.8, 0.1], [0.0, 1.0, 0.0], [0.3, 0.3, 0.4]]

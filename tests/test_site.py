@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-import karat
-from karat.methods.registry import REGISTRY
+import finegold
+from finegold.methods.registry import REGISTRY
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "docs" / "hooks"))
@@ -113,13 +113,13 @@ def test_docstrings_become_lists_and_code() -> None:
 def test_the_reference_shows_what_is_public(site: Path) -> None:
     ids = Fetched(site / "reference.html").ids
     methods = (site / "methods.html").read_text()  # has the classes of the methods, with their settings
-    shown = [name for name in karat._HOME if f"karat.{name}" in ids or f"</code>: {name}" in methods]
-    assert shown == list(karat._HOME)
-    assert "karat.Result.labels" in ids
+    shown = [name for name in finegold._HOME if f"finegold.{name}" in ids or f"</code>: {name}" in methods]
+    assert shown == list(finegold._HOME)
+    assert "finegold.Result.labels" in ids
 
 
 def test_sections_of_numpydoc_become_tables(site: Path) -> None:
     page = (site / "reference.html").read_text()
-    shown = page[page.index('id="karat.coverage"') :]
+    shown = page[page.index('id="finegold.coverage"') :]
     assert "<th>Name</th>" in shown[: shown.index("Examples")]
     assert "----" not in page

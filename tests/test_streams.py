@@ -13,12 +13,12 @@ from types import FrameType
 import polars as pl
 import pytest
 
-import karat.system.files
-from karat.cli.standard import Stream
-from karat.io.writers import tables, write_frame
+import finegold.system.files
+from finegold.cli.standard import Stream
+from finegold.io.writers import tables, write_frame
 from tests.cli_helpers import CSV, write
 
-KARAT = [sys.executable, "-m", "karat"]
+FINEGOLD = [sys.executable, "-m", "finegold"]
 TO_FILE = "aggregate votes.csv --method mv -o out.csv"
 
 # Redirection, arguments, the exit code, and words on standard error
@@ -44,7 +44,7 @@ CASES = [
 @pytest.mark.parametrize(("redirection", "arguments", "code", "words"), CASES)
 def test_closed_and_full_streams(tmp_path: Path, redirection: str, arguments: str, code: int, words: str) -> None:
     write(tmp_path / "votes.csv", CSV)
-    script = f'set -o pipefail; "$0" -m karat {arguments} {redirection}'
+    script = f'set -o pipefail; "$0" -m finegold {arguments} {redirection}'
     done = subprocess.run(["bash", "-c", script, sys.executable], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == code, done.stderr
     assert words in done.stderr
@@ -76,8 +76,8 @@ def pressed(*given, **named):
         os.kill(os.getpid(), signal.SIGINT)
     return wanted(*given, **named)
 setattr(place, {name!r}, pressed)
-from karat.cli import main
-sys.argv = ["karat", *{arguments.split()!r}]
+from finegold.cli import main
+sys.argv = ["finegold", *{arguments.split()!r}]
 main()
 """
 
@@ -86,7 +86,9 @@ main()
 def test_ctrl_c_while_a_table_is_written(tmp_path: Path, name: str) -> None:
     write(tmp_path / "votes.csv", CSV)
     write(tmp_path / name, "old")
-    program = interrupt_after(1, "karat.results.tables", "labels_table", f"aggregate votes.csv --method mv -o {name}")
+    program = interrupt_after(
+        1, "finegold.results.tables", "labels_table", f"aggregate votes.csv --method mv -o {name}"
+    )
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (130, "error: interrupted; nothing was written\n")
     assert (tmp_path / name).read_text() == "old"
@@ -100,7 +102,7 @@ class PressedAt:
         self.left = number
 
     def __call__(self, frame: FrameType, event: str, _: object) -> PressedAt | None:
-        if not frame.f_code.co_filename.endswith((karat.system.files.__file__, tables.__file__)):
+        if not frame.f_code.co_filename.endswith((finegold.system.files.__file__, tables.__file__)):
             return None
         self.left -= event == "line"
         if event == "line" and self.left == 0:

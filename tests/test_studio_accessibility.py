@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from playwright.sync_api import expect
 
-from karat.votes.judge_simulation import draw_judges, simulate_log
+from finegold.votes.judge_simulation import draw_judges, simulate_log
 from tests.browser import chromium  # noqa: F401  # the fixture "browser"
 from tests.studio_helpers import studio_in_thread
 from tests.test_studio_judges import opened
@@ -38,7 +38,7 @@ def axe():
     try:
         return (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
     except ModuleNotFoundError:
-        say = pytest.fail if os.environ.get("KARAT_CI") else pytest.skip
+        say = pytest.fail if os.environ.get("FINEGOLD_CI") else pytest.skip
         say("axe-playwright-python is not installed; see pyproject.toml")
 
 
@@ -75,7 +75,7 @@ def test_nothing_is_found_in_any_view(browser, studio, axe, scheme, width):
     page.goto(studio.link)
     page.wait_for_selector("#drop")
     found = {"home": wrong_with(page, axe)}
-    pictures = os.environ.get("KARAT_PICTURES")  # a folder for screenshots of all views
+    pictures = os.environ.get("FINEGOLD_PICTURES")  # a folder for screenshots of all views
     for view, sign in VIEWS.items():
         page.goto(f"{studio.address}/#/p/{studio.project}/{view}")
         page.wait_for_selector(sign)

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-import karat
+import finegold
 from tests.exports_made import annotation, choices
 from tests.studio_helpers import copy_sample, studio_in_thread, wait_until
 
@@ -30,7 +30,7 @@ def test_a_file_of_the_folder_is_previewed_read_and_fitted(studio, tmp_path):
     state = studio.settled(project)
     assert [fit["method"] for fit in state["fits"]] == ["mv"]
     shown = next(fit for fit in studio.fit(project)["fits"] if fit["method"] == "ptbcc")
-    expected = karat.aggregate(tmp_path / "votes.csv", "ptbcc")
+    expected = finegold.aggregate(tmp_path / "votes.csv", "ptbcc")
     assert shown["facts"]["mean_confidence"] == pytest.approx(expected.confidence.mean())
     labels = studio.get(f"/api/projects/{project}/export/labels.csv").text
     assert [row["label"] for row in csv.DictReader(io.StringIO(labels))] == list(expected.label)
@@ -90,7 +90,7 @@ def test_pages_are_sorted_filtered_and_searched(studio, tmp_path):
     def rows(**query):
         return studio.good("GET", f"/api/projects/{project}/tasks", params=query)
 
-    result = karat.aggregate(tmp_path / "votes.csv", "ptbcc")
+    result = finegold.aggregate(tmp_path / "votes.csv", "ptbcc")
     by_confidence = rows(most=500)["rows"]
     assert [row["confidence"] for row in by_confidence] == pytest.approx(sorted(result.confidence.tolist()), abs=1e-6)
     assert rows(sort="task", first=10, most=2)["rows"][0]["task"] == "10"
@@ -108,7 +108,7 @@ def test_a_task_shows_who_voted_what_with_which_weight(studio, tmp_path):
     studio.fit(project)
     at = studio.good("GET", f"/api/projects/{project}/tasks")["rows"][0]["at"]
     task = studio.good("GET", f"/api/projects/{project}/tasks/{at}")
-    result = karat.aggregate(tmp_path / "votes.csv", "ptbcc")
+    result = finegold.aggregate(tmp_path / "votes.csv", "ptbcc")
     why = {row["annotator"]: row for row in result.why(task["name"]).to_dicts()}
     assert len(task["row"]["votes"]) == 5
     for vote in task["row"]["votes"]:
@@ -119,7 +119,7 @@ def test_a_task_shows_who_voted_what_with_which_weight(studio, tmp_path):
 def test_annotators_are_sorted_searched_and_opened(studio, tmp_path):
     project = studio.read_sample(tmp_path)
     studio.fit(project)
-    result = karat.aggregate(tmp_path / "votes.csv", "ptbcc")
+    result = finegold.aggregate(tmp_path / "votes.csv", "ptbcc")
 
     def page(**query):
         return studio.good("GET", f"/api/projects/{project}/annotators", params=query)
@@ -137,7 +137,7 @@ def test_annotators_are_sorted_searched_and_opened(studio, tmp_path):
 def test_every_view_of_the_report_is_there(studio, tmp_path):
     project = studio.read_sample(tmp_path)
     studio.fit(project)
-    result = karat.aggregate(tmp_path / "votes.csv", "ptbcc")
+    result = finegold.aggregate(tmp_path / "votes.csv", "ptbcc")
 
     def view(name):
         return studio.good("GET", f"/api/projects/{project}/results{name}")
@@ -147,7 +147,7 @@ def test_every_view_of_the_report_is_there(studio, tmp_path):
     assert view("/classes")["names"] == ["cat", "dog", "fox", "owl"]
     assert len(view("/prototypes")["prototypes"]) == 2
     assert view("/trust")["figures"][0]["value"] == pytest.approx(
-        karat.agreement(tmp_path / "votes.csv").alpha, abs=1e-4
+        finegold.agreement(tmp_path / "votes.csv").alpha, abs=1e-4
     )
     assert view("/record")["method"] == "ptbcc"
 
@@ -209,16 +209,16 @@ def test_gold_is_used_by_the_next_fit_and_its_effect_is_shown(studio, tmp_path):
 def test_the_tasks_that_a_truth_helps_most_come_first(studio, tmp_path):
     project = studio.read_sample(tmp_path)
     studio.fit(project)
-    phi = karat.aggregate(tmp_path / "votes.csv", "ptbcc").posterior
+    phi = finegold.aggregate(tmp_path / "votes.csv", "ptbcc").posterior
     queue = [task["at"] for task in studio.good("GET", f"/api/projects/{project}/next", params={"most": 50})["tasks"]]
     chance = (phi**2).sum(axis=1)
     assert chance[queue].tolist() == sorted(chance)[:50]
 
 
-def test_the_plan_is_that_of_karat_next(studio, tmp_path):
+def test_the_plan_is_that_of_finegold_next(studio, tmp_path):
     project = studio.read_sample(tmp_path)
     studio.fit(project)
-    plan = karat.aggregate(tmp_path / "votes.csv", "ptbcc").next()
+    plan = finegold.aggregate(tmp_path / "votes.csv", "ptbcc").next()
     found = studio.good("GET", f"/api/projects/{project}/plan", params={"budget": 5})
     assert [one["task"] for one in found["ask"]] == plan.tasks()["task"].to_list()[:5]
     assert [one["advice"] for one in found["annotators"]] == plan.annotators()["advice"].to_list()
@@ -281,7 +281,7 @@ def test_methods_are_compared(studio, tmp_path):
     for method in ("ptbcc", "ds"):
         studio.fit(project, method)
     found = studio.good("GET", f"/api/projects/{project}/compare")
-    results = [karat.aggregate(tmp_path / "votes.csv", method) for method in ("mv", "ptbcc", "ds")]
+    results = [finegold.aggregate(tmp_path / "votes.csv", method) for method in ("mv", "ptbcc", "ds")]
     expected = [[float((one.label_codes == two.label_codes).mean()) for two in results] for one in results]
     assert found["shares"] == expected
 
@@ -332,23 +332,23 @@ def test_posted_votes_outlive_another_reading_of_the_file(studio, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["labels.csv", "labels.jsonl", "labels.parquet", "annotators.csv", "votes.csv"])
-def test_exports_are_what_karat_writes(studio, tmp_path, name):
+def test_exports_are_what_finegold_writes(studio, tmp_path, name):
     project = studio.read_sample(tmp_path)
     answer = studio.get(f"/api/projects/{project}/export/{name}")
     assert answer.headers["content-disposition"] == f'attachment; filename="{name}"'
     (tmp_path / name).write_bytes(answer.content)
     if name == "votes.csv":
-        assert karat.read(tmp_path / name).n_votes == 1500
+        assert finegold.read(tmp_path / name).n_votes == 1500
     elif name == "annotators.csv":
         assert len(answer.text.splitlines()) == 31
     else:
-        assert karat.io.readers.read_truth(tmp_path / name).truth[0] == "dog"
+        assert finegold.io.readers.read_truth(tmp_path / name).truth[0] == "dog"
 
 
 def test_the_model_and_the_report_can_be_taken_away(studio, tmp_path):
     project = studio.read_sample(tmp_path)
-    (tmp_path / "model.karat").write_bytes(studio.get(f"/api/projects/{project}/export/model.karat").content)
-    assert karat.load(tmp_path / "model.karat").annotations.n_votes == 1500
+    (tmp_path / "model.finegold").write_bytes(studio.get(f"/api/projects/{project}/export/model.finegold").content)
+    assert finegold.load(tmp_path / "model.finegold").annotations.n_votes == 1500
     report = studio.get(f"/api/projects/{project}/export/report.html")
     assert "votes.csv" in report.text
     assert "sandbox" in report.headers["content-security-policy"]
@@ -368,7 +368,7 @@ def test_the_project_file_keeps_everything_and_belongs_to_one_studio(tmp_path):
         studio.fit(project)
         studio.judge(project, 3, "fox")
         before = studio.good("GET", f"/api/projects/{project}")
-        with pytest.raises(karat.InputError, match="open in another studio"), studio_in_thread(tmp_path):
+        with pytest.raises(finegold.InputError, match="open in another studio"), studio_in_thread(tmp_path):
             pass
     with studio_in_thread(tmp_path) as studio:
         after = studio.good("GET", f"/api/projects/{project}")
@@ -391,7 +391,7 @@ def test_a_deleted_project_leaves_nothing_behind(studio, tmp_path):
 def test_a_project_file_that_is_none_is_refused_or_begun(tmp_path, content):
     (tmp_path / "test.studio").write_bytes(content)
     if content:
-        with pytest.raises(karat.InputError, match="not a project of the studio"), studio_in_thread(tmp_path):
+        with pytest.raises(finegold.InputError, match="not a project of the studio"), studio_in_thread(tmp_path):
             pass
         assert (tmp_path / "test.studio").read_bytes() == content
     else:

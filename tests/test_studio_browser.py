@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-import karat
-from karat.methods.registry import DEFAULT_METHOD
+import finegold
+from finegold.methods.registry import DEFAULT_METHOD
 from tests.exports_made import annotation, choices
 from tests.studio_helpers import SAMPLE, running, studio_in_thread
 
@@ -37,7 +37,7 @@ DROP = """([name, text]) => {
 @pytest.fixture(scope="module")
 def browser():
     if not Path(CHROMIUM).exists():
-        say = pytest.fail if os.environ.get("KARAT_CI") else pytest.skip
+        say = pytest.fail if os.environ.get("FINEGOLD_CI") else pytest.skip
         say(f"there is no {CHROMIUM}; on Debian: apt-get install chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
@@ -140,7 +140,7 @@ def filter_tasks(page):
     open_view(page, "tasks")
     page.wait_for_selector("#tasks tr.open")
     page.select_option("#filter-doubt", "flipped")
-    flipped = len(karat.aggregate(SAMPLE).flips())
+    flipped = len(finegold.aggregate(SAMPLE).flips())
     expect(page.locator("#tasks .pager small")).to_have_text(f"1 to {flipped} of {flipped}")
     page.select_option("#filter-label", label="owl")
     expect(page.locator("#tasks tbody tr").first).to_contain_text("owl")

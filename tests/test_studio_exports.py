@@ -38,8 +38,16 @@ def test_tables_are_opened_again(studio, kind):
     judged = taken(studio, f"judgements.{kind}")
     assert judged.select("task", "truth").rows()[0] in [(7, "cat"), ("7", "cat")]
     mine = taken(studio, f"with_labels.{kind}")
-    assert mine.columns == ["unit", "worker", "label", "text", "karat_label", "karat_confidence", "karat_is_gold"]
-    assert mine["karat_label"].to_list()[:2] == ["cat", "cat"]
+    assert mine.columns == [
+        "unit",
+        "worker",
+        "label",
+        "text",
+        "finegold_label",
+        "finegold_confidence",
+        "finegold_is_gold",
+    ]
+    assert mine["finegold_label"].to_list()[:2] == ["cat", "cat"]
     assert mine["worker"].to_list() == ["x", "y", "x", "y"]
 
 

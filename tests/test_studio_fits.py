@@ -4,10 +4,10 @@ import threading
 
 import pytest
 
-from karat.api.run import run
-from karat.kernels import compiling
-from karat.studio.problems import Problem
-from karat.studio.routes.projects import described
+from finegold.api.run import run
+from finegold.kernels import compiling
+from finegold.studio.problems import Problem
+from finegold.studio.routes.projects import described
 from tests.studio_helpers import studio_in_thread
 
 SETTINGS = [
@@ -60,7 +60,7 @@ def test_a_fit_that_waits_for_the_compiler_says_so(studio, monkeypatch):
         seen.append(studio.good("GET", f"/api/projects/{studio.project}")["job"]["message"])
         return run(wanted)
 
-    monkeypatch.setattr("karat.studio.jobs.run", compile_and_run)
+    monkeypatch.setattr("finegold.studio.jobs.run", compile_and_run)
     assert studio.fit(studio.project)["job"]["message"] == ""
     assert seen == [compiling.COMPILING]
 

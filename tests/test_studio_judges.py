@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 from playwright.sync_api import expect
 
-import karat
-from karat.studio.judge_logs import guess_log
-from karat.studio.judge_views import MAX_KEPT
-from karat.votes.judge_simulation import draw_judges, simulate_log
+import finegold
+from finegold.studio.judge_logs import guess_log
+from finegold.studio.judge_views import MAX_KEPT
+from finegold.votes.judge_simulation import draw_judges, simulate_log
 from tests.browser import chromium  # noqa: F401  # the fixture "browser"
 from tests.studio_helpers import studio_in_thread
 from tests.test_studio_browser import DROP
@@ -49,7 +49,7 @@ def test_a_judge_log_is_recognised_and_read_with_the_swap_undone(studio, frame):
     guess = {name: seen["guess"][name] for name in ("shape", "task", "annotator", "label")}
     assert guess == {"shape": "judges", "task": "item", "annotator": "judge", "label": "verdict"}
     facts = studio.good("GET", f"/api/projects/{project}")["fits"][0]["facts"]
-    log = karat.judges.read(frame)
+    log = finegold.judges.read(frame)
     assert (facts["n_tasks"], facts["n_annotators"]) == (120, 6)
     assert facts["counts"]["left_out"] == {"calls that failed": log.n_failed}
     assert facts["n_votes"] <= 120 * 6 < log.n_verdicts
@@ -59,7 +59,7 @@ def test_figures_are_those_of_the_library(studio, frame):
     project, _ = opened(studio, "log.csv")
     for torn in ("tie", "half"):
         found = studio.good("GET", f"/api/projects/{project}/judges?torn={torn}")
-        report = karat.judges.assess(frame, torn=torn)
+        report = finegold.judges.assess(frame, torn=torn)
         assert found["effective"] == pytest.approx(report.effective)
         scores = {one.judge: one for one in report.scores}
         for row in found["rows"]:
@@ -75,8 +75,8 @@ def test_figures_are_those_of_the_library(studio, frame):
 def test_what_verdicts_mean_can_be_chosen(studio, frame, choice):
     calls = frame.select("item", "judge", "order", "verdict")
     calls.write_csv(studio.folder / "calls.csv")
-    expected = karat.judges.assess(karat.judges.read(calls, **choice))
-    assert expected.scores != karat.judges.assess(calls).scores
+    expected = finegold.judges.assess(finegold.judges.read(calls, **choice))
+    assert expected.scores != finegold.judges.assess(calls).scores
     project = studio.good("POST", "/api/projects", json={"file": "calls.csv"})["id"]
     studio.good("PUT", f"/api/projects/{project}/votes", json={"shape": "judges", "judges": choice})
     studio.settled(project)
@@ -119,7 +119,7 @@ def test_what_the_reader_notices_in_a_log_is_said(studio, frame):
     with_others = pl.concat([frame.head(300), frame.tail(20).with_columns(system_b="system_a")])
     with_others.write_csv(studio.folder / "alike.csv")
     project, _ = opened(studio, "alike.csv")
-    notes = karat.judges.read(with_others).notes
+    notes = finegold.judges.read(with_others).notes
     assert notes
     assert studio.good("GET", f"/api/projects/{project}")["job"]["warnings"] == notes
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from karat.studio.adjudication import Holds
+from finegold.studio.adjudication import Holds
 from tests.studio_helpers import studio_in_thread
 
 PIXEL = bytes.fromhex("89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489")
@@ -23,7 +23,7 @@ def project(studio):
 
 
 def queue(studio, project, who=""):
-    return studio.good("GET", f"/api/projects/{project}/next", headers={"x-karat-reviewer": who})
+    return studio.good("GET", f"/api/projects/{project}/next", headers={"x-finegold-reviewer": who})
 
 
 def first(studio, project, who=""):
@@ -31,12 +31,12 @@ def first(studio, project, who=""):
 
 
 def act(studio, project, what, task, who="", **more):
-    headers = {"x-karat-reviewer": who}
+    headers = {"x-finegold-reviewer": who}
     return studio.good("POST", f"/api/projects/{project}/{what}", json={"task": task, **more}, headers=headers)
 
 
 def undo(studio, project, who=""):
-    headers = {"x-karat-reviewer": who}
+    headers = {"x-finegold-reviewer": who}
     return studio.good("POST", f"/api/projects/{project}/undo", json={}, headers=headers)["action"]
 
 
@@ -125,7 +125,7 @@ def test_notes_and_the_agreement_of_reviewers_with_the_labels(studio, project):
     studio.fit(project, "ds")  # the labels are the truths now, and prove nothing
     act(studio, project, "gold", rows[3]["at"], "ann", label=rows[3]["label"])
     assert studio.good("GET", f"/api/projects/{project}/reviewers")[0]["agreed"] == 4
-    headers = {"x-karat-reviewer": "ann"}
+    headers = {"x-finegold-reviewer": "ann"}
     studio.good("PUT", f"/api/projects/{project}/note", json={"task": 0, "text": "a cat?"}, headers=headers)
     assert studio.good("GET", f"/api/projects/{project}/tasks/0")["note"] == "a cat?"
     assert studio.good("GET", f"/api/projects/{project}/gold")[0]["note"] == "a cat?"

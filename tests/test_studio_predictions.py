@@ -2,7 +2,7 @@
 
 import pytest
 
-import karat
+import finegold
 from tests.studio_helpers import SAMPLE, studio_in_thread
 
 CLASSES = ("cat", "dog", "fox", "owl")
@@ -10,7 +10,7 @@ CLASSES = ("cat", "dog", "fox", "owl")
 
 def probabilities(tasks, sure=0.85, column="task", classes=CLASSES):
     """A table of a model that repeats the majority vote."""
-    majority = dict(karat.aggregate(SAMPLE, "mv").labels()["task", "label"].iter_rows())
+    majority = dict(finegold.aggregate(SAMPLE, "mv").labels()["task", "label"].iter_rows())
     lines = [",".join([column, *classes])]
     for task in tasks:
         said = majority.get(task, "fox")
@@ -62,7 +62,7 @@ def test_a_file_of_the_folder_is_kept_in_the_project(studio, project):
 
 def test_labels_are_those_of_python(studio, project, tmp_path):
     (tmp_path / "bert.csv").write_text(MODEL)
-    expected = karat.aggregate(SAMPLE, "ds", predictions=tmp_path / "bert.csv")
+    expected = finegold.aggregate(SAMPLE, "ds", predictions=tmp_path / "bert.csv")
     add(studio, project)
     studio.fit(project, "ds")
     shown = studio.services.workspace.shown(project).result

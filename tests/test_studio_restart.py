@@ -5,9 +5,9 @@ import sqlite3
 
 import pytest
 
-import karat
-from karat.studio import store as studio_store
-from karat.studio.scratch import LOCK
+import finegold
+from finegold.studio import store as studio_store
+from finegold.studio.scratch import LOCK
 from tests.studio_helpers import Process, copy_sample, running, studio_in_thread
 
 
@@ -23,7 +23,7 @@ def test_a_damaged_project_file_is_called_damaged_and_stays_as_it_is(tmp_path):
     content = bytearray(path.read_bytes())
     content[4096 * 3 : 4096 * 9] = b"\xa5" * (4096 * 6)
     path.write_bytes(content)
-    with pytest.raises(karat.InputError, match=r"test\.studio is damaged; restore it"), studio_in_thread(tmp_path):
+    with pytest.raises(finegold.InputError, match=r"test\.studio is damaged; restore it"), studio_in_thread(tmp_path):
         pass
     assert path.read_bytes() == bytes(content)
 
@@ -31,7 +31,7 @@ def test_a_damaged_project_file_is_called_damaged_and_stays_as_it_is(tmp_path):
 def test_a_project_file_that_was_cut_is_called_damaged(tmp_path):
     path = project_file(tmp_path)
     path.write_bytes(path.read_bytes()[: 4096 * 10])
-    with pytest.raises(karat.InputError, match=r"test\.studio is damaged; restore it"), studio_in_thread(tmp_path):
+    with pytest.raises(finegold.InputError, match=r"test\.studio is damaged; restore it"), studio_in_thread(tmp_path):
         pass
 
 
@@ -91,7 +91,7 @@ def temporary(tmp_path, monkeypatch):
 
 
 def test_the_scratch_folders_of_killed_studios_are_removed_and_no_others(tmp_path, temporary):
-    (temporary / "karat-studio-of-somebody").mkdir()
+    (temporary / "finegold-studio-of-somebody").mkdir()
     killed, alive = tmp_path / "killed", tmp_path / "alive"
     for folder in (killed, alive):
         folder.mkdir()
@@ -104,18 +104,18 @@ def test_the_scratch_folders_of_killed_studios_are_removed_and_no_others(tmp_pat
         mine = set(temporary.iterdir()) - left
         with studio_in_thread(tmp_path) as other:
             assert set(temporary.iterdir()) == {
-                temporary / "karat-studio-of-somebody",
+                temporary / "finegold-studio-of-somebody",
                 *mine,
                 other.services.files.scratch,
             }
-    assert [path.name for path in temporary.iterdir()] == ["karat-studio-of-somebody"]
+    assert [path.name for path in temporary.iterdir()] == ["finegold-studio-of-somebody"]
 
 
 def test_a_link_that_is_called_like_a_scratch_folder_is_left_alone(tmp_path, temporary):
     target = tmp_path / "target"
     target.mkdir()
     (target / LOCK).touch()
-    (temporary / "karat-studio-link").symlink_to(target)
+    (temporary / "finegold-studio-link").symlink_to(target)
     with studio_in_thread(tmp_path):
         pass
     assert (target / LOCK).exists()
@@ -144,7 +144,7 @@ def crashed(tmp_path):
 
 def test_a_file_that_the_studio_did_not_survive_is_not_read_again_by_itself(crashed, monkeypatch):
     read = []
-    monkeypatch.setattr("karat.studio.routes.votes.preview", lambda path: read.append(path))
+    monkeypatch.setattr("finegold.studio.routes.votes.preview", lambda path: read.append(path))
     with studio_in_thread(crashed) as studio:
         state = studio.good("GET", "/api/projects/1")
         assert (state["crashed"], state["job"]["kind"], state["job"]["state"]) == (True, "read", "failed")
@@ -176,14 +176,14 @@ def killed_by_a_result(tmp_path):
     project_file(tmp_path)
     with studio_in_thread(tmp_path) as studio, pytest.MonkeyPatch.context() as patch:
         killed = tmp_path / "killed"
-        patch.setattr("karat.studio.browse.doubts", lambda _: as_if_killed(studio, killed))
+        patch.setattr("finegold.studio.browse.doubts", lambda _: as_if_killed(studio, killed))
         studio.services._load_newest()
     return killed
 
 
 def test_a_result_that_the_studio_did_not_survive_is_not_opened_again_by_itself(killed_by_a_result, monkeypatch):
     opened = []
-    monkeypatch.setattr("karat.studio.workspace.load", lambda path: opened.append(path))
+    monkeypatch.setattr("finegold.studio.workspace.load", lambda path: opened.append(path))
     for _ in range(2):
         with studio_in_thread(killed_by_a_result) as studio:
             studio.services._load_newest()
@@ -221,7 +221,7 @@ def test_a_studio_that_was_ended_while_it_read_a_file_has_not_crashed(tmp_path):
         studio.good("POST", "/api/projects", json={"file": "votes.csv"})
         reading = studio.services.files.of(studio.services.projects.get(1))
         reading.__enter__()
-    with pytest.raises(karat.InputError):
-        reading.__exit__(karat.InputError, karat.InputError("cancelled"), None)
+    with pytest.raises(finegold.InputError):
+        reading.__exit__(finegold.InputError, finegold.InputError("cancelled"), None)
     with studio_in_thread(tmp_path) as studio:
         assert studio.good("GET", "/api/projects/1")["crashed"] is False

@@ -6,8 +6,8 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from karat.cli.app import app
-from karat.studio.security import session_of
+from finegold.cli.app import app
+from finegold.studio.security import session_of
 from tests.studio_helpers import TOKEN, WAIT, get, studio_in_thread
 from tests.test_studio_session import ask, routes
 
@@ -34,7 +34,7 @@ def test_a_reviewer_judges_under_the_name_of_the_token_whatever_the_request_says
             answer = reviewer.post(
                 f"/api/projects/{studio.project}/gold",
                 json={"task": task, "label": "cat"},
-                headers={"x-karat-reviewer": "somebody else"},
+                headers={"x-finegold-reviewer": "somebody else"},
             )
             assert answer.status_code == 200
     found = studio.good("GET", f"/api/projects/{studio.project}/gold")

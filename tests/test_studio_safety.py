@@ -10,7 +10,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from karat.cli.app import app
+from finegold.cli.app import app
 from tests.studio_helpers import TOKEN, WAIT, copy_sample, get, running, studio_in_thread, wait_until
 
 
@@ -25,7 +25,7 @@ PATHS = ["/", "/api/projects", "/api/openapi.json", "/static/js/main.js", "/api/
 
 
 @pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("headers", [{}, {"authorization": "Bearer wrong"}, {"cookie": "karat_studio=x"}])
+@pytest.mark.parametrize("headers", [{}, {"authorization": "Bearer wrong"}, {"cookie": "finegold_studio=x"}])
 def test_without_the_right_token_there_is_nothing(studio, path, headers):
     answer = get(studio.address + path, headers=headers)
     assert answer.status_code == 401
@@ -154,7 +154,7 @@ def test_no_file_outside_the_folder_can_be_named(studio, name):
 
 @pytest.mark.parametrize("shape", ["long", "judges"])
 def test_gold_names_a_column_and_never_a_path(studio, shape):
-    """`karat.read` would take it for a path."""
+    """`finegold.read` would take it for a path."""
     copy_sample(studio.folder)
     truth = studio.folder.parent / "truth.csv"
     truth.write_text("task,truth\n0,cat\n")
@@ -224,7 +224,7 @@ def judge_all(client, confirmed):
 def test_help_loads_no_web_framework():
     heavy = "{'fastapi', 'uvicorn', 'numba', 'polars'}"
     code = (
-        f"import sys; from karat.cli.app import app; app(['studio', '--help'], standalone_mode=False); "
+        f"import sys; from finegold.cli.app import app; app(['studio', '--help'], standalone_mode=False); "
         f"assert not {heavy} & set(sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -8,8 +8,8 @@ from functools import cache
 import httpx
 import pytest
 
-from karat.studio import security
-from karat.studio.app import inner_app
+from finegold.studio import security
+from finegold.studio.app import inner_app
 from tests.studio_helpers import TOKEN, WAIT, get, studio_in_thread, wait_until
 
 
@@ -67,7 +67,7 @@ def test_a_code_that_nobody_used_expires(studio, monkeypatch):
 def test_the_browser_is_started_without_the_token_in_its_arguments(tmp_path):
     script, seen = tmp_path / "browser.py", tmp_path / "seen"
     script.write_text(f"import sys; open({str(seen)!r}, 'w').write(sys.argv[1] + chr(10))")
-    command = [sys.executable, "-m", "karat", "studio", "--token", TOKEN]
+    command = [sys.executable, "-m", "finegold", "studio", "--token", TOKEN]
     environment = {"BROWSER": f"{sys.executable} {script} %s"}
     process = subprocess.Popen(
         command, cwd=tmp_path, env=os.environ | environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -100,8 +100,8 @@ WRONG = {
     "a wrong token": {"authorization": "Bearer wrong"},
     "no token": {"authorization": "Bearer"},
     "another kind": {"authorization": f"Basic {TOKEN}"},
-    "a wrong cookie": {"cookie": "karat_studio_{port}=wrong"},
-    "the token as cookie": {"cookie": f"karat_studio_{{port}}={TOKEN}"},
+    "a wrong cookie": {"cookie": "finegold_studio_{port}=wrong"},
+    "the token as cookie": {"cookie": f"finegold_studio_{{port}}={TOKEN}"},
 }
 
 

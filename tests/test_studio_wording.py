@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from xlsxwriter import Workbook
 
-import karat
-from karat.errors import InputError
-from karat.studio.wording import in_browser, repair_of
+import finegold
+from finegold.errors import InputError
+from finegold.studio.wording import in_browser, repair_of
 from tests.studio_helpers import OPTION, studio_in_thread
 
 
@@ -23,7 +23,7 @@ def texts_with_options():
     """All texts in the code that readers and methods may say, with values in place of {}."""
     found = set()
     for folder in ("io", "votes", "methods", "fitting", "engines", "report/views", "studio", "insight"):
-        for path in sorted((Path(karat.__file__).parent / folder).rglob("*.py")):
+        for path in sorted((Path(finegold.__file__).parent / folder).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text())):
                 if isinstance(node, ast.JoinedStr):
                     parts = [part.value if isinstance(part, ast.Constant) else "x" for part in node.values]

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from karat import Annotations, InputError
-from karat.api.fit import fit
-from karat.checks import sample_votes
-from karat.engines.local import LocalEngine
-from karat.methods import tiremge
-from karat.methods.tiremge import TiReMGE
+from finegold import Annotations, InputError
+from finegold.api.fit import fit
+from finegold.checks import sample_votes
+from finegold.engines.local import LocalEngine
+from finegold.methods import tiremge
+from finegold.methods.tiremge import TiReMGE
 from tests.reference import tiremge as twin
 
 

@@ -8,12 +8,12 @@ import pandas as pd
 import polars as pl
 import pytest
 
-import karat
-from karat import Annotations, InputError
-from karat.insight import calibration, contested, flips, n_flips, spammers, trust, why
-from karat.insight.spam import spam
-from karat.results.data import Learned
-from karat.votes.frames import to_polars
+import finegold
+from finegold import Annotations, InputError
+from finegold.insight import calibration, contested, flips, n_flips, spammers, trust, why
+from finegold.insight.spam import spam
+from finegold.results.data import Learned
+from finegold.votes.frames import to_polars
 from tests.cli_helpers import run, write
 from tests.trust_helpers import panel
 
@@ -24,7 +24,7 @@ def by_hand():
         [1, 1, 1, 2, 2, 2, 3, 3], ["ann", "bob", "eve"] * 2 + ["ann", "bob"], list("xyyxxxxy")
     )
     good, bad = [[0.9, 0.1], [0.2, 0.8]], [[0.6, 0.4], [0.5, 0.5]]
-    result = karat.aggregate(votes, "mv")
+    result = finegold.aggregate(votes, "mv")
     known = Learned(class_prior=np.array([0.6, 0.4]), confusion=np.array([good, bad, bad]))
     posterior = np.array([[0.7, 0.3], [1.0, 0.0], [0.5, 0.5]])
     return replace(
@@ -50,7 +50,7 @@ def test_the_weight_of_a_vote_is_its_log_likelihood_ratio():
 def test_methods_without_matrices_weigh_by_accuracy():
     """Right with the annotator's accuracy, every error equally likely."""
     votes, _ = panel()
-    result = karat.aggregate(votes, "catd")
+    result = finegold.aggregate(votes, "catd")
     table = to_polars(why(result, 0, against=int((result.label[0] + 1) % 3)))
     row = next(row for row in table.iter_rows(named=True) if row["vote"] == result.label[0])
     assert row["weight"] == pytest.approx(np.log(row["accuracy"] / ((1 - row["accuracy"]) / 2)))
@@ -80,16 +80,16 @@ def test_contested_tasks_come_closest_first_and_ties_are_marked():
 
 def test_the_majority_vote_never_flips_itself_and_gold_is_no_flip():
     votes, truth = panel(skills=(0.5, 0.5, 0.5, 0.5))
-    assert n_flips(karat.aggregate(votes, "mv")) == 0
+    assert n_flips(finegold.aggregate(votes, "mv")) == 0
     wrong = {task: int((truth[task] + 1) % 3) for task in range(200)}
-    taught = karat.aggregate(votes, gold=wrong)
+    taught = finegold.aggregate(votes, gold=wrong)
     assert n_flips(taught) == len(to_polars(flips(taught))) == 0
 
 
 @pytest.mark.parametrize("method", ["ptbcc", "ds", "catd", "hpt"])
 def test_flips_are_labels_with_fewer_votes_than_another_class(method):
     votes, _ = panel(skills=(0.95, 0.95, 0.9, 0.3, 0.3, 0.3, 0.3, 0.2), seed=2)
-    result = karat.aggregate(votes, method)
+    result = finegold.aggregate(votes, method)
     table = to_polars(result.flips())
     counts = np.bincount(votes.votes()[0] * 3 + votes.votes()[2], minlength=3 * votes.n_tasks).reshape(-1, 3)
     counted = np.count_nonzero(counts[np.arange(votes.n_tasks), result.label_codes] < counts.max(axis=1))
@@ -99,13 +99,13 @@ def test_flips_are_labels_with_fewer_votes_than_another_class(method):
 
 
 def test_without_flips_the_table_is_empty_and_keeps_its_columns():
-    table = to_polars(flips(karat.aggregate(panel(skills=(1.0, 1.0))[0], "mv")))
+    table = to_polars(flips(finegold.aggregate(panel(skills=(1.0, 1.0))[0], "mv")))
     assert len(table) == 0
     assert table.schema["why"] == pl.String
 
 
 def test_with_one_class_nothing_is_contested_or_suspect():
-    result = karat.aggregate(Annotations.from_arrays([1, 1, 2], ["a", "b", "a"], ["x", "x", "x"]))
+    result = finegold.aggregate(Annotations.from_arrays([1, 1, 2], ["a", "b", "a"], ["x", "x", "x"]))
     assert len(to_polars(contested(result))) == len(to_polars(flips(result))) == 0
     assert to_polars(spammers(result))["kind"].to_list() == ["", ""]
     assert trust(result).n_contested == 0
@@ -114,7 +114,7 @@ def test_with_one_class_nothing_is_contested_or_suspect():
 def test_tables_are_data_frames_of_the_users_kind():
     votes, truth = panel(votes=odd_ones)
     task, annotator, label = votes.votes()
-    result = karat.aggregate(pd.DataFrame({"task": task, "worker": annotator, "label": label}))
+    result = finegold.aggregate(pd.DataFrame({"task": task, "worker": annotator, "label": label}))
     tables = [result.flips(), result.contested(), result.spammers(), result.why(0), calibration(result, truth).curve()]
     tables += [result.trust().correlated.pairs(), result.trust().correlated.groups()]
     assert all(isinstance(table, pd.DataFrame) for table in tables)
@@ -122,14 +122,14 @@ def test_tables_are_data_frames_of_the_users_kind():
 
 def test_posteriors_in_32_bits_are_trusted_as_much():
     votes, truth = panel(skills=(0.9, 0.8, 0.5, 0.4))
-    single, double = (karat.aggregate(votes, "ptbcc", precision=bits).trust(truth) for bits in ("single", "double"))
+    single, double = (finegold.aggregate(votes, "ptbcc", precision=bits).trust(truth) for bits in ("single", "double"))
     assert single.n_flips == double.n_flips
     assert single.calibration.ece == pytest.approx(double.calibration.ece, abs=1e-3)
     assert single.correlated.effective == pytest.approx(double.correlated.effective, abs=1e-3)
 
 
 def test_a_result_without_its_votes_says_what_to_do():
-    with pytest.raises(InputError, match="saved without its votes; fit again with this Karat and save it"):
+    with pytest.raises(InputError, match="saved without its votes; fit again with this Finegold and save it"):
         flips(replace(by_hand(), annotations=None))
 
 
@@ -142,7 +142,7 @@ def odd_ones(rng, truth):
 
 def test_votes_that_ignore_the_truth_are_found_and_named():
     votes, _ = panel(votes=odd_ones)
-    table = to_polars(karat.aggregate(votes, "ds").spammers())
+    table = to_polars(finegold.aggregate(votes, "ds").spammers())
     kinds = dict(zip(table["annotator"], table["kind"], strict=True))
     assert [kinds[j] for j in range(8)] == ["", "", "", "", "one class", "random", "inverted", ""]
     assert set(table["annotator"].to_list()[:3]) == {4, 5, 6}
@@ -153,7 +153,7 @@ def test_votes_that_ignore_the_truth_are_found_and_named():
 
 def test_a_few_votes_prove_nothing():
     votes, _ = panel(n_tasks=4, votes=odd_ones)
-    assert set(to_polars(karat.aggregate(votes).spammers())["kind"]) == {""}
+    assert set(to_polars(finegold.aggregate(votes).spammers())["kind"]) == {""}
 
 
 def test_always_the_frequent_class_is_no_proof_where_it_nearly_always_is_right():
@@ -162,20 +162,20 @@ def test_always_the_frequent_class_is_no_proof_where_it_nearly_always_is_right()
     answers = np.column_stack([truth, truth, truth, np.zeros(60, int)])
     task, annotator = np.indices(answers.shape)
     votes = Annotations.from_arrays(task.ravel(), annotator.ravel(), answers.ravel())
-    assert spam(karat.aggregate(votes, "mv")).evidence[3] < 3
+    assert spam(finegold.aggregate(votes, "mv")).evidence[3] < 3
 
 
 def test_nobody_is_judged_by_their_own_vote_alone():
     """b votes on tasks of their own, and would always be right there."""
     task, who = [1, 1, 2, 2, 3, 4], ["a", "c", "a", "c", "b", "b"]
-    found = spam(karat.aggregate(Annotations.from_arrays(task, who, list("xxyyxy")), "mv"))
+    found = spam(finegold.aggregate(Annotations.from_arrays(task, who, list("xxyyxy")), "mv"))
     assert found.n.tolist() == [2, 0, 2]
     assert found.evidence[1] == 0
 
 
 def test_the_score_of_raykar_and_yu_is_the_mean_squared_distance_of_the_rows():
     votes, _ = panel(n_tasks=60, votes=odd_ones)
-    result = karat.aggregate(votes, "mv")
+    result = finegold.aggregate(votes, "mv")
     task, who, label = votes.votes()
     n = np.zeros((8, 3, 3))
     np.add.at(n, (who, result.label_codes[task], label), 1)
@@ -188,12 +188,12 @@ def test_the_score_of_raykar_and_yu_is_the_mean_squared_distance_of_the_rows():
 
 def test_somebody_who_is_always_right_has_the_score_one():
     votes, _ = panel(skills=(1.0, 1.0, 1.0))
-    assert spam(karat.aggregate(votes, "mv")).score == pytest.approx([1, 1, 1], abs=1e-6)
+    assert spam(finegold.aggregate(votes, "mv")).score == pytest.approx([1, 1, 1], abs=1e-6)
 
 
 def test_everything_in_one_place():
     votes, truth = panel(votes=odd_ones)
-    found = karat.aggregate(votes, "ds").trust(truth)
+    found = finegold.aggregate(votes, "ds").trust(truth)
     figures = found.figures()
     assert figures["n_spammers"] == 3
     assert figures["calibration"]["n"] == 200
@@ -204,7 +204,7 @@ def test_everything_in_one_place():
 def test_few_votes_and_little_agreement_are_warned_of():
     rng = np.random.default_rng(0)
     votes = Annotations.from_arrays(np.repeat(np.arange(50), 2), rng.integers(9, size=100), rng.integers(3, size=100))
-    warnings = " ".join(karat.aggregate(votes).trust().warnings)
+    warnings = " ".join(finegold.aggregate(votes).trust().warnings)
     assert "votes on average" in warnings
     assert "little more than by chance" in warnings
 
@@ -233,8 +233,8 @@ def test_the_command_says_what_to_know_and_writes_tables(files):
 
 
 def test_a_saved_model_says_the_same_as_its_votes(files):
-    assert run("aggregate", files / "votes.csv", "--save", files / "model.karat").exit_code == 0
-    plain, saved = (json.loads(run("trust", files / name, "--json").stdout) for name in ("votes.csv", "model.karat"))
+    assert run("aggregate", files / "votes.csv", "--save", files / "model.finegold").exit_code == 0
+    plain, saved = (json.loads(run("trust", files / name, "--json").stdout) for name in ("votes.csv", "model.finegold"))
     assert plain == saved
     assert plain["calibration"] is None
 
@@ -258,8 +258,8 @@ def test_what_does_not_count_is_said(files, command):
 @pytest.mark.parametrize("command", ["trust", "agreement"])
 @pytest.mark.parametrize("option", [["--label", "x"], ["--wide"], ["--question", "q"]])
 def test_a_model_has_no_columns(files, command, option):
-    assert run("aggregate", files / "votes.csv", "--save", files / "model.karat").exit_code == 0
-    done = run(command, files / "model.karat", *option)
+    assert run("aggregate", files / "votes.csv", "--save", files / "model.finegold").exit_code == 0
+    done = run(command, files / "model.finegold", *option)
     assert done.exit_code == 2
     assert f"{option[0]} needs votes, but this is a saved model" in done.stderr
 
@@ -273,4 +273,4 @@ def test_one_vote_is_little_to_go_by(tmp_path):
 
 
 def test_aggregate_says_how_many_labels_are_against_the_majority(files):
-    assert "against the majority vote (karat trust shows why)" in run("aggregate", files / "votes.csv").stderr
+    assert "against the majority vote (finegold trust shows why)" in run("aggregate", files / "votes.csv").stderr

@@ -10,18 +10,18 @@ from typing import Any
 import numba
 import pytest
 
-import karat
-from karat.fitting.compile_time import CompileTimer, without_compiling
+import finegold
+from finegold.fitting.compile_time import CompileTimer, without_compiling
 from tests.cli_helpers import run
 from tests.readers_votes import CSV, write
 
 ROOT = Path(__file__).parents[1]
-EXTRA = re.compile(r"karat\[\w+\]")
+EXTRA = re.compile(r"finegold\[\w+\]")
 
 
 def test_seconds_of_compilation_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter([10.0, 15.0, 20.0, 21.0])
-    monkeypatch.setattr("karat.fitting.compile_time.perf_counter", lambda: next(times))
+    monkeypatch.setattr("finegold.fitting.compile_time.perf_counter", lambda: next(times))
     timer = CompileTimer()
     timer.on_start(None)
     timer.on_start(None)  # a function that the first one calls
@@ -46,9 +46,9 @@ def test_compilation_is_left_out_of_the_time() -> None:
 
 
 def test_a_fit_reports_the_time_without_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("karat.fitting.solve.without_compiling", _always_seven)
+    monkeypatch.setattr("finegold.fitting.solve.without_compiling", _always_seven)
     votes = {"task": [1, 1, 2], "worker": ["a", "b", "a"], "label": ["x", "x", "y"]}
-    assert karat.aggregate(votes, method="mv").seconds == 7.0
+    assert finegold.aggregate(votes, method="mv").seconds == 7.0
 
 
 class _always_seven:

@@ -6,23 +6,23 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import karat
-from karat import Annotations, InputError
-from karat.api.fit import fit
-from karat.checks import sample_votes
-from karat.engines.local import LocalEngine
-from karat.fitting.updating import _renumbered, _subtract_touched, _tasks_with_new_votes
-from karat.insight.reliability import calibration
-from karat.methods.ds import DS
-from karat.methods.hds import HDS
-from karat.methods.ibcc import IBCC
-from karat.methods.lookup import method_class
-from karat.methods.mv import MajorityVote
-from karat.methods.ptbcc import PTBCC
-from karat.methods.registry import REGISTRY
-from karat.results.metrics import temper
-from karat.votes.encoding import MISSING
-from karat.votes.merging import merge
+import finegold
+from finegold import Annotations, InputError
+from finegold.api.fit import fit
+from finegold.checks import sample_votes
+from finegold.engines.local import LocalEngine
+from finegold.fitting.updating import _renumbered, _subtract_touched, _tasks_with_new_votes
+from finegold.insight.reliability import calibration
+from finegold.methods.ds import DS
+from finegold.methods.hds import HDS
+from finegold.methods.ibcc import IBCC
+from finegold.methods.lookup import method_class
+from finegold.methods.mv import MajorityVote
+from finegold.methods.ptbcc import PTBCC
+from finegold.methods.registry import REGISTRY
+from finegold.results.metrics import temper
+from finegold.votes.encoding import MISSING
+from finegold.votes.merging import merge
 
 ARRAYS = ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold")
 REMEMBER = [PTBCC(), MajorityVote(), DS(max_iterations=400), HDS(), IBCC()]
@@ -180,11 +180,11 @@ def test_a_new_class_needs_a_refit(parts):
 @pytest.mark.parametrize(("method", "words"), [("glad", "glad cannot fold in new votes"), ("ibcc", "inference=vb")])
 def test_methods_that_cannot_fold_in_say_so(parts, method, words):
     with pytest.raises(InputError, match=f"{words}.*--refit"):
-        karat.aggregate(parts[0], method, **karat.paper.settings(method)).update(parts[1])
+        finegold.aggregate(parts[0], method, **finegold.paper.settings(method)).update(parts[1])
 
 
 def test_gold_may_arrive_alone_and_what_was_known_stays(parts):
-    first = karat.aggregate(parts[0], gold={0: 2})
+    first = finegold.aggregate(parts[0], gold={0: 2})
     result = first.update(gold={1: 0})
     assert result.label_codes[:2].tolist() == [2, 0]
     assert (result.gold != MISSING).sum() == 2
@@ -194,7 +194,7 @@ def test_gold_may_arrive_alone_and_what_was_known_stays(parts):
 
 @pytest.mark.parametrize("name", ["mv", "ds", "hds", "hpt"])
 def test_truths_that_arrive_are_certain_whatever_the_method(parts, name):
-    result = karat.aggregate(parts[0], name).update(gold={1: 0})
+    result = finegold.aggregate(parts[0], name).update(gold={1: 0})
     assert result.posterior[1].tolist() == [1, 0, 0]
 
 
@@ -214,7 +214,7 @@ def test_nothing_to_update_with_and_models_without_votes_are_refused(parts, tmp_
 def test_a_loaded_model_is_updated_to_the_same_bits(parts, tmp_path):
     result = fit(PTBCC(), parts[0])
     result.save(tmp_path / "model")
-    ours, theirs = result.update(parts[1]), karat.load(tmp_path / "model").update(parts[1])
+    ours, theirs = result.update(parts[1]), finegold.load(tmp_path / "model").update(parts[1])
     assert np.array_equal(ours.posterior, theirs.posterior)
     assert np.array_equal(ours.accuracy_low, theirs.accuracy_low)
 
@@ -224,7 +224,7 @@ def test_single_precision_stays_single(parts):
 
 
 def test_estimators_learn_in_parts(parts):
-    learner = karat.PTBCC().partial_fit(parts[0]).partial_fit(parts[1])
+    learner = finegold.PTBCC().partial_fit(parts[0]).partial_fit(parts[1])
     same_votes(learner.result_.annotations, parts[2])
 
 
@@ -262,7 +262,7 @@ def test_a_calibrated_model_stays_calibrated():
 
 
 def test_a_model_with_weights_of_annotators_needs_a_refit(parts):
-    """Karat 0.1 had them as a setting of hds."""
+    """Finegold 0.1 had them as a setting of hds."""
     result = fit(HDS(), parts[0])
     weighted = replace(result, annotator_weights=[0.5] * 9)
     with pytest.raises(InputError, match="weights of annotators, which hds no longer supports; add --refit"):
@@ -272,10 +272,10 @@ def test_a_model_with_weights_of_annotators_needs_a_refit(parts):
 
 def test_intervals_of_an_updated_model_stay_between_0_and_1_and_it_can_be_loaded_again(tmp_path):
     """Intervals that are kept are moved with the accuracy: they must not leave the range."""
-    votes = karat.Annotations.from_arrays([1, 1, 2], ["ann", "bob", "ann"], ["x", "y", "x"])
-    new = karat.Annotations.from_arrays(["new"], ["ann"], ["x"], classes=["x", "y"])
-    result = karat.aggregate(votes, "mv").update(new)
+    votes = finegold.Annotations.from_arrays([1, 1, 2], ["ann", "bob", "ann"], ["x", "y", "x"])
+    new = finegold.Annotations.from_arrays(["new"], ["ann"], ["x"], classes=["x", "y"])
+    result = finegold.aggregate(votes, "mv").update(new)
     assert result.accuracy_high.max() <= 1
     assert result.accuracy_low.min() >= 0
-    result.save(tmp_path / "m.karat")
-    assert len(karat.load(tmp_path / "m.karat").labels()) == 3
+    result.save(tmp_path / "m.finegold")
+    assert len(finegold.load(tmp_path / "m.finegold").labels()) == 3

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import karat
-from karat.io.readers.exports import FORMATS as EXPORTS
+import finegold
+from finegold.io.readers.exports import FORMATS as EXPORTS
 from tests.support.written_votes import FORMATS, Said
 
 SOME = [Said("t0", "w0", "cat"), Said("t0", "w1", "dog"), Said("t1", "w0", "dog"), Said("t1", "w1", "cat")]
@@ -29,11 +29,11 @@ SAID = st.builds(
 def test_votes_in_a_file_are_counted_or_reported(name: str, more: list[Said]) -> None:
     written = FORMATS[name]([*SOME, *more])
     with TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore", karat.KaratWarning)
+        warnings.simplefilter("ignore", finegold.FinegoldWarning)
         paths = [Path(folder) / file for file in written.files]
         for path, content in zip(paths, written.files.values(), strict=True):
             path.write_bytes(content.encode() if isinstance(content, str) else content)
-        found = karat.read(paths, **written.options)
+        found = finegold.read(paths, **written.options)
     counts = found.counts
     assert found.n_votes + counts.repeated + counts.missing + sum(counts.left_out.values()) == written.votes
 

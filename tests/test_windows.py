@@ -17,16 +17,16 @@ from typing import Any, Never
 
 import pytest
 
-import karat
-from karat.cli import aggregate
-from karat.cli.standard import Stream
-from karat.errors import OutputError
-from karat.report.html import written_date
-from karat.studio import scratch, serve
-from karat.studio.files import safe_name
-from karat.system import files
+import finegold
+from finegold.cli import aggregate
+from finegold.cli.standard import Stream
+from finegold.errors import OutputError
+from finegold.report.html import written_date
+from finegold.studio import scratch, serve
+from finegold.studio.files import safe_name
+from finegold.system import files
 
-SOURCES = sorted(Path(karat.__file__).parent.rglob("*.py"))
+SOURCES = sorted(Path(finegold.__file__).parent.rglob("*.py"))
 TEXT = re.compile(r"\.(read_text|write_text)\((?!.*encoding)[^\"]*\)|\.open\(\)")
 
 
@@ -114,7 +114,7 @@ def test_the_reader_of_a_pipe_is_gone_when_windows_says_invalid_argument(monkeyp
 def test_json_keeps_letters_that_the_encoding_of_a_pipe_lacks(tmp_path: Path) -> None:
     votes = tmp_path / "votes.csv"
     votes.write_text("task,annotator,label\n1,a,猫\n1,b,猫\n2,a,ß\n", encoding="utf-8")
-    command = [sys.executable, "-m", "karat", "aggregate", str(votes), "--json"]
+    command = [sys.executable, "-m", "finegold", "aggregate", str(votes), "--json"]
     environment = os.environ | {"PYTHONIOENCODING": "cp1252"}
     done = subprocess.run(command, check=True, capture_output=True, env=environment)
     assert [row["label"] for row in json.loads(done.stdout.decode("cp1252"))["labels"]] == ["猫", "ß"]

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-import karat
-from karat.errors import InputError
-from karat.io.writeback import write_back
+import finegold
+from finegold.errors import InputError
+from finegold.io.writeback import write_back
 from tests.cli_helpers import CSV, run, write
 from tests.exports_made import ARGILLA, LABEL_STUDIO, annotation, choices
 
@@ -30,12 +30,12 @@ def test_predictions_for_label_studio(tmp_path):
         {
             "id": 7,
             "data": {"text": "hi"},
-            "predictions": [{"model_version": "karat mv", "score": 0.5, "result": [answer]}],
+            "predictions": [{"model_version": "finegold mv", "score": 0.5, "result": [answer]}],
         },
         {
             "id": 8,
             "data": {"text": "ho"},
-            "predictions": [{"model_version": "karat mv", "score": 1.0, "result": [answer]}],
+            "predictions": [{"model_version": "finegold mv", "score": 1.0, "result": [answer]}],
         },
         {"id": 9, "data": {"text": "he"}, "predictions": []},
     ]
@@ -43,10 +43,10 @@ def test_predictions_for_label_studio(tmp_path):
 
 def test_what_was_written_for_label_studio_can_be_read_as_votes_of_a_model(tmp_path):
     path, out = label_studio(tmp_path), tmp_path / "predictions.json"
-    write_back(karat.aggregate(path, method="mv"), path, out)
+    write_back(finegold.aggregate(path, method="mv"), path, out)
     tasks = [{**one, "annotations": []} for one in json.loads(out.read_text())]
-    votes = karat.read(write(tmp_path / "again.json", json.dumps(tasks)), include="predictions")
-    assert votes.annotator_names.to_list() == ["karat mv"]
+    votes = finegold.read(write(tmp_path / "again.json", json.dumps(tasks)), include="predictions")
+    assert votes.annotator_names.to_list() == ["finegold mv"]
     assert votes.n_votes == 2
 
 
@@ -61,7 +61,7 @@ def test_all_questions_are_in_one_prediction(tmp_path):
 
 def test_one_of_several_questions(tmp_path):
     path, out = label_studio(tmp_path, [task(annotation(1, choices("tags", "a"), RATING))]), tmp_path / "out.json"
-    result = karat.aggregate(path, method="mv", question="stars")
+    result = finegold.aggregate(path, method="mv", question="stars")
     write_back(result, path, out, question="stars")
     [prediction] = json.loads(out.read_text())[0]["predictions"]
     assert prediction["result"] == [RATING]
@@ -75,10 +75,10 @@ def test_places_in_a_taxonomy_stay_paths(tmp_path):
 
     tasks = [task(annotation(1, kind("animal", "dog"))), task(annotation(1, kind("plant", "a/b")), number=2)]
     path, out = label_studio(tmp_path, tasks), tmp_path / "out.json"
-    write_back(karat.aggregate(path, method="mv"), path, out)
+    write_back(finegold.aggregate(path, method="mv"), path, out)
     found = [one["predictions"][0]["result"][0] for one in json.loads(out.read_text())]
     assert found == [kind("animal", "dog"), kind("plant", "a/b")]
-    write_back(karat.aggregate(path, method="mv", gold={2: "animal/dog"}), path, out)
+    write_back(finegold.aggregate(path, method="mv", gold={2: "animal/dog"}), path, out)
     assert json.loads(out.read_text())[1]["predictions"][0]["result"] == [kind("animal", "dog")]
 
 
@@ -86,7 +86,7 @@ def test_a_task_that_only_a_model_has_answered(tmp_path):
     model = {"model_version": "m1", "result": [choices("q", "b")]}
     tasks = [task(annotation(1, choices("q", "a"))), {**task(number=2), "predictions": [model]}]
     path, out = label_studio(tmp_path, tasks), tmp_path / "out.json"
-    write_back(karat.aggregate(path, method="mv", include="predictions"), path, out)
+    write_back(finegold.aggregate(path, method="mv", include="predictions"), path, out)
     [answer] = json.loads(out.read_text())[1]["predictions"][0]["result"]
     assert answer["value"] == {"choices": ["b"]}
 
@@ -95,14 +95,14 @@ def test_an_answer_that_does_not_say_what_it_is_about(tmp_path):
     answer = {name: value for name, value in RATING.items() if name != "to_name"}
     path = label_studio(tmp_path, [task(annotation(1, answer))])
     with pytest.raises(InputError, match=r'\(Label Studio export\), record 1: found no "to_name"'):
-        write_back(karat.aggregate(path, method="mv"), path, tmp_path / "out.json")
+        write_back(finegold.aggregate(path, method="mv"), path, tmp_path / "out.json")
 
 
 def test_labels_are_written_as_annotators_write_them(tmp_path):
     """Numbers that are choices stay text, and a label that nobody gave to this task is written like the others."""
     tasks = [task(annotation(1, choices("q", "1"))), task(annotation(1, choices("q", "2")), number=2)]
     path, out = label_studio(tmp_path, tasks), tmp_path / "out.json"
-    write_back(karat.aggregate(path, method="mv", gold={2: 1}), path, out)
+    write_back(finegold.aggregate(path, method="mv", gold={2: 1}), path, out)
     found = [one["predictions"][0]["result"][0]["value"] for one in json.loads(out.read_text())]
     assert found == [{"choices": ["1"]}, {"choices": ["1"]}]
 
@@ -120,8 +120,8 @@ def test_suggestions_for_argilla(tmp_path):
     assert done.exit_code == 0, done.stderr
     records = json.loads(out.read_text())
     assert [one["suggestions"]["sent"] for one in records] == [
-        {"value": "neg", "score": 0.5, "agent": "karat mv"},
-        {"value": "neg", "score": 1.0, "agent": "karat mv"},
+        {"value": "neg", "score": 0.5, "agent": "finegold mv"},
+        {"value": "neg", "score": 1.0, "agent": "finegold mv"},
     ]
     assert [{**one, "suggestions": {}} for one in records] == [{**one, "suggestions": {}} for one in ARGILLA]
 
@@ -129,7 +129,7 @@ def test_suggestions_for_argilla(tmp_path):
 def test_several_labels_of_argilla_are_a_list(tmp_path):
     records = [{"id": "1", "fields": {}, "responses": {"q": [{"value": ["b", "a"], "user_id": "u"}]}}]
     path, out = write(tmp_path / "records.jsonl", json.dumps(records[0]) + "\n"), tmp_path / "out.json"
-    write_back(karat.aggregate(path, method="mv"), path, out)
+    write_back(finegold.aggregate(path, method="mv"), path, out)
     assert json.loads(out.read_text())[0]["suggestions"]["q"]["value"] == ["b", "a"]
 
 
@@ -153,7 +153,7 @@ def test_short_exports_of_label_studio_cannot_take_labels(tmp_path):
 
 def test_labels_of_other_tasks(tmp_path):
     path, out = label_studio(tmp_path), tmp_path / "out.json"
-    result = karat.aggregate(write(tmp_path / "votes.csv", CSV), method="mv")
+    result = finegold.aggregate(write(tmp_path / "votes.csv", CSV), method="mv")
     with pytest.raises(InputError, match="no label belongs to a task of the export"):
         write_back(result, path, out)
     assert not out.exists()
@@ -165,5 +165,5 @@ def test_numbers_that_are_labels_of_argilla_stay_text(tmp_path):
         for name, label in (("a", "1"), ("b", "2"))
     ]
     path, out = write(tmp_path / "records.json", json.dumps(records)), tmp_path / "out.json"
-    write_back(karat.aggregate(path, method="mv", gold={"b": 1}), path, out)
+    write_back(finegold.aggregate(path, method="mv", gold={"b": 1}), path, out)
     assert [one["suggestions"]["q"]["value"] for one in json.loads(out.read_text())] == ["1", "1"]

@@ -15,8 +15,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from karat.errors import InputError, OutputError
-from karat.io.writers import check_table_path, check_writable, replacing, write_bytes, write_frame
+from finegold.errors import InputError, OutputError
+from finegold.io.writers import check_table_path, check_writable, replacing, write_bytes, write_frame
 
 FRAME = pl.DataFrame({"task": ["t1", "t,2"], "confidence": [0.5, None]})
 READERS: dict[str, Any] = {
@@ -190,5 +190,5 @@ def test_a_frame_that_a_format_cannot_hold_is_an_error(tmp_path: Path) -> None:
 def test_writers_do_not_load_polars_until_a_frame_is_written() -> None:
     import subprocess
 
-    program = "import karat.io.writers, sys; assert 'polars' not in sys.modules and 'narwhals' not in sys.modules"
+    program = "import finegold.io.writers, sys; assert 'polars' not in sys.modules and 'narwhals' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)

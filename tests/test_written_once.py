@@ -6,13 +6,13 @@ from typing import get_args
 
 import pytest
 
-import karat
-from karat.cli import options
-from karat.io.suffixes import COMPRESSIONS, READABLE, TABLES, TEXT, WORKBOOKS, WRITABLE
-from karat.io.writers.votes import write_votes
-from karat.studio.files import Files
-from karat.studio.reading import Reading
-from karat.votes.annotations import Repeated
+import finegold
+from finegold.cli import options
+from finegold.io.suffixes import COMPRESSIONS, READABLE, TABLES, TEXT, WORKBOOKS, WRITABLE
+from finegold.io.writers.votes import write_votes
+from finegold.studio.files import Files
+from finegold.studio.reading import Reading
+from finegold.votes.annotations import Repeated
 from tests.cli_helpers import CSV, write
 
 CHOICES = get_args(Repeated)
@@ -31,10 +31,10 @@ def test_the_studio_lists_every_file_that_the_library_reads(tmp_path, suffix):
 
 @pytest.mark.parametrize("suffix", [*WRITABLE, *(f"{suffix}.gz" for suffix, kind in WRITABLE.items() if kind in TEXT)])
 def test_what_is_written_is_read_by_its_suffix(tmp_path, suffix):
-    votes = karat.read(write(tmp_path / "votes.csv", CSV))
+    votes = finegold.read(write(tmp_path / "votes.csv", CSV))
     path = tmp_path / f"again{suffix}"
     write_votes(votes, path)
-    again = karat.read(path)
+    again = finegold.read(path)
     assert (again.n_votes, again.n_tasks) == (votes.n_votes, votes.n_tasks)
 
 
@@ -44,7 +44,7 @@ def test_the_studio_takes_every_choice_of_repeated_votes(choice):
 
 
 def test_the_page_and_the_commands_offer_every_choice_of_repeated_votes():
-    page = files("karat.studio").joinpath("static/js/views/columns.js").read_text()
+    page = files("finegold.studio").joinpath("static/js/views/columns.js").read_text()
     listed = re.search(r"const REPEATED = \[\n(.*?)\n\];", page, re.DOTALL)[1]
     assert re.findall(r'\["(\w+)"', listed) == list(CHOICES)
     assert options.Repeated.__metadata__[0].metavar == "|".join(CHOICES)

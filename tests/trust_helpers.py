@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from karat import Annotations
+from finegold import Annotations
 
 __all__ = ["panel"]
 

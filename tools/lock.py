@@ -1,8 +1,8 @@
-"""Write constraints.txt: a version of every package that Karat, its extras and its development need.
+"""Write constraints.txt: a version of every package that Finegold, its extras and its development need.
 
 python tools/lock.py
 
-pip takes it with -c, on Linux, macOS and Windows and on every Python that Karat supports. It has names and versions
+pip takes it with -c, on Linux, macOS and Windows and on every Python that Finegold supports. It has names and versions
 only, so that it does not matter which package index is used.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 LOCK = ROOT / "constraints.txt"
-HEAD = "# Made by `make lock`. Versions for development; what Karat itself allows is in pyproject.toml.\n"
+HEAD = "# Made by `make lock`. Versions for development; what Finegold itself allows is in pyproject.toml.\n"
 PIN = re.compile(r"[a-z0-9._-]+==[^\s;/]+( ; [^/]+)?")
 
 

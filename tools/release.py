@@ -36,8 +36,8 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         try_wheel(build(), Path(folder))
     if not dry_run:
-        run("git", "tag", "--annotate", f"v{number}", "--message", f"Karat {number}")
-    print(f"Karat {number}: {'tried, not tagged' if dry_run else f'tagged v{number}; push the tag to publish it'}")
+        run("git", "tag", "--annotate", f"v{number}", "--message", f"Finegold {number}")
+    print(f"Finegold {number}: {'tried, not tagged' if dry_run else f'tagged v{number}; push the tag to publish it'}")
     return 0
 
 
@@ -49,9 +49,9 @@ def show(obstacles: list[str]) -> int:
 
 
 def version(root: Path = ROOT) -> str:
-    """Return the version, which `src/karat/__init__.py` holds alone."""
-    found = re.search(r'^__version__ = "(.+)"$', (root / "src/karat/__init__.py").read_text("utf-8"), re.MULTILINE)
-    assert found, 'src/karat/__init__.py has no line __version__ = "..."'
+    """Return the version, which `src/finegold/__init__.py` holds alone."""
+    found = re.search(r'^__version__ = "(.+)"$', (root / "src/finegold/__init__.py").read_text("utf-8"), re.MULTILINE)
+    assert found, 'src/finegold/__init__.py has no line __version__ = "..."'
     return found[1]
 
 
@@ -61,7 +61,9 @@ def why_not(number: str, root: Path = ROOT) -> list[str]:
     cited = (root / "CITATION.cff").read_text("utf-8")
     missing = missing_addresses(tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"])
     checks = {
-        f"{number} is no final version; set __version__ in src/karat/__init__.py": not re.fullmatch(r"[\d.]+", number),
+        f"{number} is no final version; set __version__ in src/finegold/__init__.py": not re.fullmatch(
+            r"[\d.]+", number
+        ),
         f"CHANGELOG.md has no section '## {number}'": not re.search(
             rf"^## {re.escape(number)}\b", changes, re.MULTILINE
         ),
@@ -98,12 +100,12 @@ def try_wheel(wheel: Path, folder: Path) -> None:
     venv.create(folder / "venv", with_pip=True)
     programs = folder / "venv" / BIN
     run(str(programs / "python"), "-m", "pip", "install", "--quiet", str(wheel), cwd=folder)
-    karat = str(programs / "karat")
-    run(karat, "--version", cwd=folder)
-    run(karat, "demo", cwd=folder)
-    votes = str(folder / "karat-demo" / "votes.csv")
-    run(karat, "aggregate", votes, "-o", "labels.csv", "--annotators", "annotators.csv", cwd=folder)
-    script = f"import karat; print(karat.aggregate({votes!r}).labels().head(3))"
+    finegold = str(programs / "finegold")
+    run(finegold, "--version", cwd=folder)
+    run(finegold, "demo", cwd=folder)
+    votes = str(folder / "finegold-demo" / "votes.csv")
+    run(finegold, "aggregate", votes, "-o", "labels.csv", "--annotators", "annotators.csv", cwd=folder)
+    script = f"import finegold; print(finegold.aggregate({votes!r}).labels().head(3))"
     run(str(programs / "python"), "-c", script, cwd=folder)
 
 

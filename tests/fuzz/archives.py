@@ -128,25 +128,25 @@ def _change_manifest(data: bytes, rng: random.Random) -> tuple[str, bytes]:
 
 def use_model(path: Path, votes: Any) -> str:
     """Load and use a model. -> what was refused; any exception but InputError is a finding"""
-    import karat
+    import finegold
 
     try:
-        result = karat.load(path)
-    except karat.InputError as error:
+        result = finegold.load(path)
+    except finegold.InputError as error:
         return f"load: {error}"
     refused = []
     for name, use in USES.items():
         try:
             use(result, votes, path)
-        except karat.InputError as error:
+        except finegold.InputError as error:
             refused.append(f"{name}: {error}")
     return "; ".join(refused)
 
 
 def _prior(result: Any, votes: Any, path: Path) -> None:
-    import karat
+    import finegold
 
-    karat.aggregate(votes, "ds", prior=path)
+    finegold.aggregate(votes, "ds", prior=path)
 
 
 USES = {
@@ -166,7 +166,7 @@ def main(model: str, votes: str, first: str, last: str) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     data = Path(model).read_bytes()
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "mutated.karat"
+        path = Path(folder) / "mutated.finegold"
         for seed in range(int(first), int(last)):
             what, mutated = mutate(data, seed)
             path.write_bytes(mutated)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from typer.testing import CliRunner
 
-from karat.cli.app import app
+from finegold.cli.app import app
 
 __all__ = ["OUTPUT", "Case", "run_case"]
 
@@ -19,7 +19,7 @@ GOOD, BAD_INPUT = 0, 2
 
 
 class Case(NamedTuple):
-    """Files by name, and the arguments of a `karat` command that runs in their folder."""
+    """Files by name, and the arguments of a `finegold` command that runs in their folder."""
 
     name: str
     files: dict[str, bytes]

@@ -1,4 +1,4 @@
-"""Files of every format that Karat reads, and seeded mutations of their bytes and of their structure."""
+"""Files of every format that Finegold reads, and seeded mutations of their bytes and of their structure."""
 
 from __future__ import annotations
 

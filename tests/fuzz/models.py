@@ -1,4 +1,4 @@
-"""Cases of the fuzzer: damaged models for `karat update`, and damaged checkpoints for `--resume`."""
+"""Cases of the fuzzer: damaged models for `finegold update`, and damaged checkpoints for `--resume`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-import karat
-from karat.api.fit import fit
-from karat.fitting.checkpoint import Checkpoint
-from karat.methods.lookup import method_class
-from karat.methods.registry import DEFAULT_METHOD
+import finegold
+from finegold.api.fit import fit
+from finegold.fitting.checkpoint import Checkpoint
+from finegold.methods.lookup import method_class
+from finegold.methods.registry import DEFAULT_METHOD
 from tests.fuzz.archives import mutate
 from tests.fuzz.case import OUTPUT, Case
 
@@ -30,8 +30,8 @@ class Stopped(Exception):
 def damaged_model(random: Random) -> Case:
     name = random.choice(METHODS)
     what, model = mutate(_model(name), random.randrange(2**32))
-    arguments = ("update", "m.karat", "new.csv", "-o", "m2.karat", "--labels", OUTPUT)
-    return Case(f"model of {name}: {what}", {"m.karat": model, "new.csv": NEW.encode()}, arguments)
+    arguments = ("update", "m.finegold", "new.csv", "-o", "m2.finegold", "--labels", OUTPUT)
+    return Case(f"model of {name}: {what}", {"m.finegold": model, "new.csv": NEW.encode()}, arguments)
 
 
 def damaged_checkpoint(random: Random) -> Case:
@@ -44,8 +44,8 @@ def damaged_checkpoint(random: Random) -> Case:
 @cache
 def _model(name: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "m.karat"
-        karat.aggregate(_votes(folder), name).save(path)
+        path = Path(folder) / "m.finegold"
+        finegold.aggregate(_votes(folder), name).save(path)
         return path.read_bytes()
 
 
@@ -62,7 +62,7 @@ def _checkpoint(name: str) -> bytes:
         checkpoint = Checkpoint(Path(folder) / "half")
         checkpoint.due = lambda ended: True  # type: ignore[method-assign]
         with suppress(Stopped):
-            fit(method_class(name)(), karat.read(_votes(folder)), on_step=watch, checkpoint=checkpoint)
+            fit(method_class(name)(), finegold.read(_votes(folder)), on_step=watch, checkpoint=checkpoint)
         return checkpoint.path.read_bytes()
 
 

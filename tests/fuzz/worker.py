@@ -19,7 +19,7 @@ from tests.fuzz import formats, make
 from tests.fuzz.case import run_case
 from tests.fuzz.run import STARTED
 
-MEMORY = 2**30  # that a case may take beside what Karat takes by itself
+MEMORY = 2**30  # that a case may take beside what Finegold takes by itself
 VIRTUAL_MEMORY = 4 * 2**30  # beyond this the process dies, so that the machine does not
 CPU_SECONDS, WALL_SECONDS = 20, 120
 

@@ -1,4 +1,4 @@
-"""The anchored vote, slow and straight from the equations of METHODS section 15 and karat/methods/anchored.py."""
+"""The anchored vote, slow and straight from the equations of METHODS section 15 and finegold/methods/anchored.py."""
 
 import numpy as np
 

@@ -10,6 +10,6 @@ __all__ = ["completions"]
 
 def completions(app: typer.Typer, words: str) -> set[str]:
     """Ask as bash does: with the words of the line, and the number of the word that is to be completed."""
-    line = f"karat {words}"
-    asked = {"_KARAT_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
-    return set(CliRunner().invoke(app, [], prog_name="karat", env=asked).stdout.split())
+    line = f"finegold {words}"
+    asked = {"_FINEGOLD_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+    return set(CliRunner().invoke(app, [], prog_name="finegold", env=asked).stdout.split())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from karat.insight.correlated_pairs import Pairs
+from finegold.insight.correlated_pairs import Pairs
 
 __all__ = ["pairs_of"]
 

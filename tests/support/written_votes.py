@@ -1,4 +1,4 @@
-"""The same votes as files of every format that Karat reads, with how many votes each file holds."""
+"""The same votes as files of every format that Finegold reads, with how many votes each file holds."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ __all__ = ["Case"]
 class Case:
     """Small files and their expected outcome.
 
-    The command is ``karat aggregate FILES ARGUMENTS``, run in the folder of the files. A file whose name starts with an
-    underscore is written beside the others but not named as votes (``_gold.csv`` for ``--gold _gold.csv``).
+    The command is ``finegold aggregate FILES ARGUMENTS``, run in the folder of the files. A file whose name starts with
+    an underscore is written beside the others but not named as votes (``_gold.csv`` for ``--gold _gold.csv``).
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Truths that do not match the votes, for `karat evaluate`. They are no part of the corpus, which aggregates."""
+"""Truths that do not match the votes, for `finegold evaluate`. They are no part of the corpus, which aggregates."""
 
 from __future__ import annotations
 

@@ -1,0 +1,205 @@
+"""Dawid-Skene with the name and arguments of crowd-kit.
+
+Like crowd-kit, it starts from the vote shares and keeps every probability at 1e-10 or above; `DS` does neither.
+It stops when the log-likelihood per vote increases by less than `tol`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from finegold.api.estimator import Estimator, one_of
+from finegold.engines.blocks import Block
+from finegold.errors import InputError
+from finegold.io.readers import read
+from finegold.kernels import confusion
+from finegold.methods import ds
+from finegold.methods.base import Floats, start_from_shares
+from finegold.results.data import Step
+from finegold.votes.annotations import Annotations
+from finegold.votes.encoding import MISSING
+from finegold.votes.frames import make_frame, to_list
+from finegold.votes.names import match
+
+__all__ = ["DawidSkene"]
+
+MIN_PROBABILITY = 1e-10  # the smallest probability
+
+
+class DawidSkene(Estimator, ds.DS):
+    """Dawid-Skene with crowd-kit's arguments: see `DS` for the model and when to use it.
+
+    Parameters
+    ----------
+    n_iter : int, default 100
+        The largest number of iterations.
+    tol : float, default 1e-5
+        Stop when the log-likelihood per vote increases by less than this.
+    initial_error_strategy : {"assign", "addition"}, optional
+        How `fit` uses `initial_error`: it replaces the counts of the first majority vote ("assign") or is added to
+        them ("addition").
+    seed : int, default 0
+        Has no effect: nothing is drawn at random.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from finegold import DawidSkene
+    >>> votes = pd.DataFrame({"task": [1, 1, 1, 2, 2], "worker": list("abcab"), "label": list("xxyyy")})
+    >>> DawidSkene(n_iter=100).fit_predict(votes).to_dict()
+    {1: 'x', 2: 'y'}
+    """
+
+    def __init__(
+        self,
+        n_iter: int = 100,
+        tol: float = 1e-5,
+        initial_error_strategy: Literal["assign", "addition"] | None = None,
+        *,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(max_iterations=n_iter, tolerance=tol, seed=seed)
+        if initial_error_strategy not in (None, "assign", "addition"):
+            raise InputError(f'initial_error_strategy must be "assign" or "addition", not {initial_error_strategy!r}')
+        self.initial_error_strategy = initial_error_strategy
+        self.history: Floats | None = None  # [W, L, K] the initial error in the codes of the votes
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the settings by name.
+
+        Parameters
+        ----------
+        deep : bool, default True
+            Has no effect.
+
+        Returns
+        -------
+        dict
+            All settings, including those that have their default.
+        """
+        strategy = self.initial_error_strategy
+        return {
+            "n_iter": self.max_iterations,
+            "tol": self.tolerance,
+            "initial_error_strategy": strategy,
+            "seed": self.seed,
+        }
+
+    def fit(  # type: ignore[override]
+        self, X: Any = None, true_labels: Any = None, initial_error: Any = None, *, data: Any = None, **reading: Any
+    ) -> Self:
+        """Fit to votes.
+
+        Parameters
+        ----------
+        X : path, data frame or Annotations
+            The votes.
+        true_labels : mapping or Series, optional
+            Known truths: task -> label.
+        initial_error : DataFrame, optional
+            Known errors of annotators: a pandas frame indexed by worker and label, with one column per true label.
+        data : path, data frame or Annotations, optional
+            Another name for `X`, used by crowd-kit.
+        **reading : dict
+            Other keywords of `finegold.aggregate`; with `initial_error`, of `finegold.read`.
+
+        Returns
+        -------
+        DawidSkene
+            This object, with `labels_`, `probas_`, `priors_`, `errors_`, `loss_history_` and `result_`.
+        """
+        if (initial_error is None) != (self.initial_error_strategy is None):
+            raise InputError("initial_error and initial_error_strategy belong together: give both or neither")
+        if true_labels is not None:
+            reading["gold"] = true_labels
+        if initial_error is None:
+            return super().fit(X, data=data, **reading)
+        annotations = read(one_of("X", X, "data", data), **reading)
+        self.history = _error_counts(annotations, initial_error, self.initial_error_strategy == "assign")
+        return super().fit(annotations)
+
+    def start(self, block: Block, restart: int) -> ds.Statistics:
+        start_from_shares(block)
+        n = np.zeros((block.n_annotators, block.n_classes, block.n_classes))
+        confusion.counts(block.classes, *block.votes, block.posterior, n)
+        return ds.Statistics(0.0, block.posterior.sum(axis=0), n, 0.0)
+
+    def begin(self, statistics: ds.Statistics) -> ds.Parameters:
+        n = statistics.n
+        if self.history is not None:
+            n = self.history + (0.0 if self.initial_error_strategy == "assign" else n)
+        return _smooth(super().begin(statistics), statistics.tau, n)
+
+    def expect(self, statistics: ds.Statistics, before: ds.Parameters) -> ds.Parameters:
+        return _smooth(super().expect(statistics, before), statistics.tau, statistics.n)
+
+    def bound(self, parameters: ds.Parameters, statistics: ds.Statistics) -> float:
+        """Return the log-likelihood per vote."""
+        return float(statistics.log_likelihood / statistics.n.sum())
+
+    def converged(self, steps: list[Step]) -> bool:
+        return len(steps) > 1 and steps[-1].bound - steps[-2].bound < self.tolerance
+
+    @property
+    def priors_(self) -> Any:
+        """The frequency of every class among the truths: a series (pandas), otherwise a frame."""
+        result = self.result_
+        frame = make_frame({"label": result.class_names, "prior": result.learned.class_prior}, result.class_names)
+        return frame.set_index("label")["prior"] if hasattr(frame, "set_index") else frame
+
+    @property
+    def errors_(self) -> Any:
+        """The probability of a vote given the truth: one row per annotator and vote, one column per truth."""
+        result = self.result_
+        K, v = len(result.class_names), result.learned.confusion
+        assert v is not None
+        worker = result.annotator_names[np.repeat(np.arange(len(v)), K)]
+        label = result.class_names[np.tile(np.arange(K), len(v))]
+        names = to_list(result.class_names)
+        truths = {str(name): v[:, k, :].reshape(-1) for k, name in enumerate(names)}
+        frame = make_frame({"worker": worker, "label": label, **truths}, result.annotator_names)
+        if not hasattr(frame, "set_index"):
+            return frame
+        frame = frame.set_index(["worker", "label"])
+        frame.columns = type(frame.columns)(names)
+        return frame
+
+    @property
+    def loss_history_(self) -> list[float]:
+        """The log-likelihood per vote, after each iteration."""
+        return [float(bound) for bound in self.result_.bound]
+
+
+def _smooth(parameters: ds.Parameters, tau: Floats, n: Floats) -> ds.Parameters:
+    """Clip probabilities at the minimum, except for labels that an annotator never gave."""
+    gives = n.sum(axis=2, keepdims=True) > 0
+    v = np.where(gives, np.maximum(n, MIN_PROBABILITY), 0.0)
+    v /= v.sum(axis=1, keepdims=True)
+    p = np.maximum(tau / tau.sum(), MIN_PROBABILITY)
+    with np.errstate(divide="ignore"):  # log 0 = -inf is intended and never used
+        return parameters._replace(p=p, v=v, log_p=np.log(p), log_v=np.log(v))
+
+
+def _error_counts(annotations: Annotations, initial_error: Any, must_be_whole: bool) -> Floats:
+    """Return the frame as an array, [W, L, K], in the order of the codes of annotators and classes."""
+    if list(getattr(getattr(initial_error, "index", None), "names", [])) != ["worker", "label"]:
+        raise InputError(
+            "initial_error must be a pandas frame indexed by worker and label, with one column per true label"
+        )
+    workers, labels = (initial_error.index.get_level_values(name).tolist() for name in ("worker", "label"))
+    worker, label = match(workers, annotations.annotator_names), match(labels, annotations.class_names)
+    truth = match(initial_error.columns.tolist(), annotations.class_names)
+    known = (worker != MISSING) & (label != MISSING)
+    history = np.zeros((annotations.n_annotators, annotations.n_classes, annotations.n_classes))
+    values = initial_error.to_numpy(dtype=np.float64)[np.ix_(known, truth != MISSING)]
+    history[worker[known][:, None], label[known][:, None], truth[truth != MISSING]] = values
+    unknown = np.flatnonzero(~history.any(axis=(1, 2)))
+    if must_be_whole and unknown.size:
+        name = to_list(annotations.annotator_names)[unknown[0]]
+        raise InputError(
+            f"initial_error has no values for annotator {name!r} ({unknown.size:,} are missing); "
+            'add them, or use initial_error_strategy="addition"'
+        )
+    return history

@@ -1,0 +1,475 @@
+"""The public class `Result`: the data of a fit, and methods to analyse, update and save it."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.errors import InputError
+from finegold.results import archive
+from finegold.results.data import ResultData
+from finegold.results.multi import MultiResult
+from finegold.results.multi_archive import load_any
+from finegold.votes.encoding import as_column, look_up
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from finegold.insight import Trust
+    from finegold.insight.next_votes import Plan
+
+__all__ = ["Result", "load"]
+
+Floats = NDArray[np.float64]
+
+
+class Result(ResultData):
+    """Labels, their probabilities, and the accuracy of each annotator.
+
+    `finegold.aggregate` and `finegold.load` make results; the constructor is not meant for users.
+
+    Attributes
+    ----------
+    method : str
+        The name of the method.
+    settings : dict
+        Its settings.
+    task_names, annotator_names, class_names : sequence
+        The names, in the order of the arrays below. T, W and K are the numbers of tasks, annotators and classes.
+    unlabelled : sequence
+        Names of tasks without any vote. They get no label.
+    posterior : ndarray of shape (T, K)
+        The probability of each class for each task.
+    label_codes : ndarray of shape (T,)
+        The most probable class of each task, as a position in `class_names`; `label` has its name.
+    confidence : ndarray of shape (T,)
+        The probability of each task's label.
+    tied : ndarray of shape (T,)
+        Whether several classes are equally probable, up to rounding. The label is then the class that is most
+        frequent over all tasks, then the first in the order of the classes.
+    votes_per_task : ndarray of shape (T,)
+        The number of votes of each task.
+    gold : ndarray of shape (T,)
+        The known truth that the fit used, as a position in `class_names`; -1 where there is none.
+    votes_per_annotator : ndarray of shape (W,)
+        The number of votes of each annotator.
+    agreement : ndarray of shape (W,)
+        The share of each annotator's votes that equal the label.
+    accuracy, accuracy_low, accuracy_high : ndarray of shape (W,)
+        The expected share of right votes of each annotator, with a 95 % credible interval.
+    converged, stopped, steps : bool, str, list
+        Whether the fit converged, why it stopped, and its steps.
+    seconds : float
+        The duration of the fit on this machine, without that of compiling code, which only the first fit does.
+    counts : Counts
+        How many rows were read and how many were left out, and why.
+    annotations : Annotations or None
+        The votes; None in files of the first version.
+    notes : list of str
+        Remarks on this fit for the user.
+    learned : Learned
+        What the method learned besides the labels: class prior, prototypes, weights, confusion matrices, statistics.
+    settings : dict
+        The settings of the method.
+    known_annotators : int or None
+        How many annotators the prior knew; None without a prior.
+    temperature : float
+        The temperature that a calibration applied to the posterior; 1 without one.
+    votes_folded_in : int
+        The number of votes that updates added since all votes were fitted.
+    combined : Combined or None
+        The predictions that were combined with the votes, the posterior of the votes alone (`votes_posterior`), that of
+        tasks without votes (`posterior`), and what was learned about each model (`records`); None without predictions.
+        The arrays above are those of tasks with votes; `labels` lists the others too.
+
+    Examples
+    --------
+    >>> import finegold
+    >>> votes = [("t1", "ann", "cat"), ("t1", "bob", "cat"), ("t2", "ann", "dog"), ("t2", "bob", "cat")]
+    >>> result = finegold.aggregate(finegold.Annotations.from_arrays(*zip(*votes)), "mv")
+    >>> result.label.tolist(), result.confidence.tolist(), result.tied.tolist()
+    (['cat', 'cat'], [1.0, 0.5], [False, True])
+    >>> result.labels().columns
+    ['task', 'label', 'confidence', 'n_votes', 'tied']
+    """
+
+    @classmethod
+    def of(cls, data: ResultData) -> Result:
+        """Return the same data as a public result.
+
+        Parameters
+        ----------
+        data : ResultData
+            The data of a fit.
+
+        Returns
+        -------
+        Result
+            With the same arrays.
+        """
+        if isinstance(data, Result):
+            return data
+        return cls(**{field.name: getattr(data, field.name) for field in fields(data)})
+
+    def confusion(self, annotator: Any) -> Floats:
+        """Return how an annotator votes, given the truth.
+
+        Parameters
+        ----------
+        annotator : str or int
+            The name of the annotator.
+
+        Returns
+        -------
+        ndarray of shape (K, K)
+            Row k is the distribution of the annotator's votes on tasks of class k.
+
+        Raises
+        ------
+        InputError
+            If there is no such annotator, or if the method has no confusion matrices.
+        """
+        from finegold.results.predictions import matrices
+
+        if not self.learned.has_matrices:
+            raise InputError(f"{self.method} has no confusion matrices")
+        matrix: Floats = matrices(self, self._codes([annotator]), np.arange(len(self.class_names)))[0]
+        return matrix
+
+    def predict(self, task: Any, annotator: Any) -> Floats:
+        """Return how likely each vote is, for pairs of a task and an annotator.
+
+        Parameters
+        ----------
+        task : name or sequence of names
+            Tasks. For a task without votes, the class frequencies are used.
+        annotator : name or sequence of names
+            Annotators who voted at least once.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            The probability of each class as the annotator's vote.
+
+        Raises
+        ------
+        InputError
+            If there is no such annotator.
+        """
+        from finegold.results.predictions import predictive
+
+        tasks, annotators = np.broadcast_arrays(as_column(np.atleast_1d(task)), as_column(np.atleast_1d(annotator)))
+        return predictive(self, look_up(tasks, self.task_names), self._codes(annotators))
+
+    def _codes(self, annotators: Any) -> NDArray[np.int32]:
+        codes = look_up(annotators, self.annotator_names)
+        if (codes < 0).any():
+            unknown = as_column(annotators).tolist()[int(np.argmin(codes))]
+            raise InputError(f"there is no annotator {unknown!r}")
+        return codes
+
+    def labels(self, *, probabilities: bool = False) -> Any:
+        """Return a data frame with one row per task.
+
+        Parameters
+        ----------
+        probabilities : bool, default False
+            Add one column per class with its probability.
+
+        Returns
+        -------
+        DataFrame
+            With the columns task, label, confidence, n_votes and tied, of the library that the votes came from
+            (Polars for files and arrays). With predictions, the column predictions_only marks tasks without votes.
+        """
+        from finegold.results.tables import labels_table
+
+        return labels_table(self, probabilities=probabilities)
+
+    def scores(self) -> Any:
+        """Return the expected score of each task, if classes are ordered, such as ratings from 1 to 5.
+
+        Returns
+        -------
+        DataFrame
+            With the columns task, score, score_low and score_high: the mean of the scores, weighted by the
+            probabilities, and the bounds of the central 95 % of their distribution. The score of a class is its number,
+            or its position from 1 if the classes are no numbers. Tasks without votes are left out.
+        """
+        from finegold.results.tables import scores_table
+
+        return scores_table(self)
+
+    def soft_labels(self) -> Any:
+        """Return the probability of each class for each task, to train a model on.
+
+        Returns
+        -------
+        DataFrame
+            With the column task and one column per class, of the library that the votes came from (Polars for files
+            and arrays). Tasks without votes are left out.
+        """
+        from finegold.results.training import soft_labels
+
+        return soft_labels(self)
+
+    def sample_weights(self) -> Floats:
+        """Return how much each task should count in training.
+
+        Returns
+        -------
+        ndarray of shape (T,)
+            1 where the label is certain, 0 where all classes are equally probable: 1 minus the entropy of the
+            probabilities, divided by the largest possible one.
+        """
+        from finegold.results.training import sample_weights
+
+        return sample_weights(self)
+
+    def export(self, path: str | Path, purpose: str) -> None:
+        """Write labels for training as Parquet: labels, probabilities, weights, agreement and a split by agreement.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write, with the suffix .parquet.
+        purpose : {"huggingface", "torch", "sklearn"}
+            "huggingface": labels are numbers, with their names beside, and probabilities a list. "torch": the same,
+            with arrays of fixed length. "sklearn": labels are names, and every class has a column.
+        """
+        from finegold.io.writers.training import write_training
+
+        write_training(self, path, purpose)
+
+    def annotators(self) -> Any:
+        """Return a data frame with one row per annotator.
+
+        Returns
+        -------
+        DataFrame
+            With the number of votes, the expected accuracy and its interval, the agreement with the labels, and what
+            the method learned about each annotator.
+        """
+        from finegold.results.tables import annotators_table
+
+        return annotators_table(self)
+
+    def models(self) -> Any:
+        """Return a data frame with one row per model whose predictions were combined with the votes.
+
+        Returns
+        -------
+        DataFrame
+            With the columns model, n_tasks (with votes), n_tasks_without_votes, weight (1 for calibrated probabilities,
+            0 for a model that is ignored), accuracy (the expected share of right predictions) and confidence (what the
+            model itself claims).
+        """
+        from finegold.results.tables import models_table
+
+        return models_table(self)
+
+    def flips(self) -> Any:
+        """Return a data frame of the tasks whose label has fewer votes than another class.
+
+        Returns
+        -------
+        DataFrame
+            One row per task, with the reason.
+        """
+        from finegold.insight import flips
+
+        return flips(self)
+
+    def contested(self, below: float = 0.2) -> Any:
+        """Return a data frame of the tasks whose label is nearly as probable as another class.
+
+        Parameters
+        ----------
+        below : float, default 0.2
+            The label leads the next class by less than this probability.
+
+        Returns
+        -------
+        DataFrame
+            One row per task, the smallest lead first.
+        """
+        from finegold.insight import contested
+
+        return contested(self, below)
+
+    def why(self, task: Any, against: Any = None) -> Any:
+        """Return a data frame with one row per vote on a task, and how much the vote supports the label.
+
+        Parameters
+        ----------
+        task : str or int
+            The name of the task.
+        against : str or int, optional
+            The class to compare the label with. The default is the second most probable one.
+
+        Returns
+        -------
+        DataFrame
+            With the annotator, the vote and how much it supports the label.
+        """
+        from finegold.insight import why
+
+        return why(self, task, against)
+
+    def spammers(self) -> Any:
+        """Return a data frame of the annotators, first those whose votes do not depend on the truth.
+
+        Returns
+        -------
+        DataFrame
+            One row per annotator, with how much their votes depend on the truth.
+        """
+        from finegold.insight import spammers
+
+        return spammers(self)
+
+    def trust(self, truth: Any = None) -> Trust:
+        """Return how far the labels can be trusted: agreement, flips, spammers, correlated annotators, calibration.
+
+        Parameters
+        ----------
+        truth : path, data frame or mapping, optional
+            Known truths to compare the labels with.
+
+        Returns
+        -------
+        Trust
+            Warnings as text, and the figures that they are based on.
+        """
+        from finegold.insight import trust
+
+        return trust(self, truth)
+
+    def report(self, path: str | Path, truth: Any = None) -> None:
+        """Write one HTML file that shows the labels, tasks in doubt, annotators and the fit.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+        truth : path, data frame or mapping, optional
+            Known truths to compare the labels with.
+        """
+        from finegold.report import write_report
+
+        write_report(self, path, truth)
+
+    def update(self, votes: Any = None, *, gold: Any = None, refit: bool = False, **more: Any) -> Result:
+        """Return a result that includes new votes, on old and new tasks, by old and new annotators.
+
+        Only tasks with new votes or truths are estimated again, so the cost depends on the new votes.
+
+        Parameters
+        ----------
+        votes : path, data frame or Annotations, optional
+            The new votes, as in `finegold.aggregate`.
+        gold : path, data frame or mapping, optional
+            New known truths.
+        refit : bool, default False
+            Fit all votes again, old and new.
+        **more : dict
+            `repeated` says which votes count if an annotator votes on a task more than once. `predictions` replace
+            those that the result was combined with. `threads`, `on_step` and, with `refit`, `prior`, `engine`,
+            `checkpoint`, `resume` and `overwrite` are as in `finegold.aggregate`. All other keywords are those of
+            `finegold.read`.
+
+        Returns
+        -------
+        Result
+            A new result; this one is not changed.
+        """
+        from finegold.api.update import update
+
+        return update(self, votes, gold=gold, refit=refit, **more)
+
+    def next(self, budget: int | None = None, *, annotators: Sequence[Any] | None = None, safe: float = 0.95) -> Plan:
+        """Return the tasks for which further votes are worth most.
+
+        Parameters
+        ----------
+        budget : int, optional
+            The largest number of votes to plan, one per task. By default there is no limit.
+        annotators : sequence, optional
+            The annotators who may vote next. The default is all, in proportion to their votes so far.
+        safe : float, default 0.95
+            A label with at least this probability needs no further vote.
+
+        Returns
+        -------
+        Plan
+            `tasks()` to collect votes for, `safe_tasks()`, and `annotators()` to retrain or drop.
+        """
+        from finegold.insight.next_votes import plan
+
+        return plan(self, budget, annotators=annotators, safe=safe)
+
+    def save(self, path: str | Path) -> None:
+        """Save everything, with the votes, in one file that `finegold.load` reads.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write, usually with the suffix .finegold.
+        """
+        archive.save(self, Path(path))
+
+    def to_table(self, address: str, table: str, *, probabilities: bool = False) -> None:
+        """Write the labels into a table of a database, in one transaction.
+
+        Parameters
+        ----------
+        address : str
+            postgresql://..., sqlite:///FILE or duckdb:///FILE.
+        table : str
+            The table. The rows of an existing table are replaced.
+        probabilities : bool, default False
+            Add one column per class with its probability.
+        """
+        from finegold.io.writers.database import write_labels_to_table
+
+        write_labels_to_table(self, address, table, probabilities=probabilities)
+
+    def _repr_html_(self) -> str:
+        from finegold.api.notebook import result_html
+
+        return result_html(self)
+
+
+def load(path: str | Path) -> Result:
+    """Load a result that `Result.save` or `finegold aggregate --save` wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, usually with the suffix .finegold.
+
+    Returns
+    -------
+    Result or MultiResult
+        With the same arrays, to the bit. A `MultiResult` if the file holds sets of labels.
+
+    Raises
+    ------
+    InputError
+        If the file is not a saved result, is damaged, or was written by a later version.
+
+    Examples
+    --------
+    >>> import finegold, tempfile
+    >>> votes = finegold.Annotations.from_arrays([1, 1, 2], list("aba"), list("xxy"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     finegold.aggregate(votes, "mv").save(f"{folder}/labels.finegold")
+    ...     finegold.load(f"{folder}/labels.finegold").label.tolist()
+    ['x', 'y']
+    """
+    found = load_any(path)
+    return cast(Result, found) if isinstance(found, MultiResult) else Result.of(found)

@@ -1,0 +1,253 @@
+"""Dawid-Skene and its one-coin variant, with crowd-kit's arguments and attributes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+import pandas as pd
+
+from finegold.api import dawid_skene
+from finegold.crowdkit.aggregation.base import MISSING, BaseProbabilityAggregator, Codes, Floats, Votes, encode, run
+from finegold.errors import InputError
+from finegold.methods import ds
+
+__all__ = ["DawidSkene", "OneCoinDawidSkene"]
+
+MIN_PROBABILITY = dawid_skene.MIN_PROBABILITY
+
+
+class _Method(dawid_skene.DawidSkene):
+    """Finegold's Dawid-Skene with the evidence lower bound that crowd-kit reports."""
+
+    def bound(self, parameters: ds.Parameters, statistics: ds.Statistics) -> float:
+        """Return the bound per vote after the M step; crowd-kit counts the frequency of classes once per vote."""
+        after = self.expect(statistics, parameters)
+        entropy = statistics.log_likelihood - _expected(parameters, statistics)
+        per_vote = _times_log(statistics.n.sum(axis=(0, 1)) - statistics.tau, after)
+        return float((_expected(after, statistics) + per_vote + entropy) / statistics.n.sum())
+
+
+class _OneCoinMethod(_Method):
+    """One number per annotator: the share of right votes."""
+
+    def begin(self, statistics: ds.Statistics) -> ds.Parameters:
+        return _one_coin(super().begin(statistics), statistics.n)
+
+    def expect(self, statistics: ds.Statistics, before: ds.Parameters) -> ds.Parameters:
+        return _one_coin(super().expect(statistics, before), statistics.n)
+
+
+def _expected(parameters: ds.Parameters, statistics: ds.Statistics) -> float:
+    """Return the expected log-likelihood of votes and truths."""
+    votes = np.where(statistics.n > 0, parameters.log_v, 0.0)
+    return float((statistics.n * votes).sum() + _times_log(statistics.tau, parameters))
+
+
+def _times_log(weight: Floats, parameters: ds.Parameters) -> float:
+    """Return the sum over classes of weight times the logarithm of the frequency."""
+    return float((weight * np.where(weight > 0, parameters.log_p, 0.0)).sum())
+
+
+def _one_coin(parameters: ds.Parameters, n: Floats) -> ds.Parameters:
+    """Replace confusion matrices by those of one coin."""
+    n_classes = n.shape[1]
+    skill = one_coin_skill(n)[:, None, None]
+    right = np.eye(n_classes, dtype=bool)
+    v = np.where(right, skill, (1 - skill) / max(n_classes - 1, 1))
+    v = np.maximum(v, MIN_PROBABILITY)
+    return parameters._replace(v=v, log_v=np.log(v))
+
+
+def one_coin_skill(n: Floats) -> Floats:
+    """[W] Return the expected share of right votes."""
+    return np.asarray(np.trace(n, axis1=1, axis2=2) / n.sum(axis=(1, 2)))
+
+
+@dataclass(eq=False)
+class DawidSkene(BaseProbabilityAggregator):
+    """Dawid-Skene: every worker has a confusion matrix, found by expectation maximisation.
+
+    Parameters
+    ----------
+    n_iter : int, default 100
+        The largest number of iterations. With 0 the result is the first estimate, from the vote shares.
+    tol : float, default 1e-5
+        Stop when the evidence lower bound per vote increases by less than this.
+    initial_error_strategy : {"assign", "addition"}, optional
+        How `fit` uses `initial_error`: it replaces the first confusion matrices ("assign"), or is added to their counts
+        ("addition").
+
+    Attributes
+    ----------
+    labels_ : pandas.Series
+        The label of every task.
+    probas_ : pandas.DataFrame
+        The probability of every label.
+    priors_ : pandas.Series
+        The frequency of every label.
+    errors_ : pandas.DataFrame
+        The probability of a vote given the truth, for the votes that occur.
+    loss_history_ : list of float
+        The evidence lower bound per vote after each iteration.
+    """
+
+    n_iter: int = 100
+    tol: float = 1e-5
+    initial_error_strategy: Literal["assign", "addition"] | None = None
+
+    def fit(self, data: Any, true_labels: Any = None, initial_error: Any = None) -> Self:
+        """Fit to votes.
+
+        Parameters
+        ----------
+        data : pandas.DataFrame
+            The votes, with the columns task, worker and label.
+        true_labels : pandas.Series, optional
+            Known truths, indexed by task.
+        initial_error : pandas.DataFrame, optional
+            Known errors, indexed by worker and label, with a column per true label.
+
+        Returns
+        -------
+        DawidSkene
+            This object.
+
+        Raises
+        ------
+        InputError
+            If `initial_error` does not fit to the data.
+        """
+        votes = encode(data)
+        if not len(votes.tasks):
+            return self._nothing()
+        votes, gold = _with_truths(votes, true_labels)
+        method = self._method()
+        if initial_error is not None and self.initial_error_strategy is not None:
+            method.history = _history(votes, initial_error, self.initial_error_strategy)
+            method.initial_error_strategy = self.initial_error_strategy
+        descent, probas, _ = run(method, votes.annotations(gold), self.n_iter)
+        self._learn(votes, descent.parameters)
+        self.probas_, self.labels_ = votes.frame(probas), votes.decide(probas)
+        self.loss_history_ = [step.bound for step in descent.steps]
+        return self
+
+    def _method(self) -> _Method:
+        strategy = self.initial_error_strategy
+        if strategy not in (None, "assign", "addition"):
+            raise InputError(f'initial_error_strategy must be "assign" or "addition", not {strategy!r}')
+        return _Method(1, self.tol)
+
+    def _learn(self, votes: Votes, parameters: ds.Parameters) -> None:
+        """Set what was learned of classes and workers."""
+        self.priors_ = pd.Series(parameters.p, index=pd.Index(votes.labels, name="label"), name="prior")
+        pair = pd.unique(votes.worker * len(votes.labels) + votes.label)
+        worker, label = np.divmod(pair, len(votes.labels))
+        names = [votes.workers.take(worker), votes.labels.take(label)]
+        index = pd.MultiIndex.from_arrays(names, names=["worker", "label"])
+        self.errors_ = pd.DataFrame(parameters.v[worker, label], index=index, columns=pd.Index(votes.labels))
+
+    def _nothing(self) -> Self:
+        """Set the attributes for no votes."""
+        self.probas_, self.errors_ = pd.DataFrame(), pd.DataFrame()
+        self.priors_ = pd.Series(dtype=float, name="prior")
+        self.labels_ = pd.Series(dtype=float, name="agg_label")
+        self.loss_history_ = []
+        return self
+
+
+@dataclass(eq=False)
+class OneCoinDawidSkene(DawidSkene):
+    """Dawid-Skene with one number per worker: the share of right votes; all errors are equally likely.
+
+    Parameters
+    ----------
+    n_iter : int, default 100
+        The largest number of iterations. With 0 the result is the first estimate, from the vote shares.
+    tol : float, default 1e-5
+        Stop when the evidence lower bound per vote increases by less than this.
+    initial_error_strategy : {"assign", "addition"}, optional
+        Has no effect.
+
+    Attributes
+    ----------
+    labels_ : pandas.Series
+        The label of every task.
+    probas_ : pandas.DataFrame
+        The probability of every label.
+    priors_ : pandas.Series
+        The frequency of every label.
+    errors_ : pandas.DataFrame
+        The probability of a vote given the truth, for the votes that occur.
+    skills_ : pandas.Series
+        The expected share of each worker's votes that are right.
+    loss_history_ : list of float
+        The evidence lower bound per vote after each iteration.
+    """
+
+    def fit(self, data: Any) -> Self:  # type: ignore[override]
+        """Fit to votes.
+
+        Parameters
+        ----------
+        data : pandas.DataFrame
+            The votes, with the columns task, worker and label.
+
+        Returns
+        -------
+        OneCoinDawidSkene
+            This object.
+        """
+        return super().fit(data)
+
+    def _method(self) -> _Method:
+        return _OneCoinMethod(1, self.tol)
+
+    def _learn(self, votes: Votes, parameters: ds.Parameters) -> None:
+        super()._learn(votes, parameters)
+        self.skills_ = votes.of_workers(parameters.v[:, 0, 0], "skill")
+
+    def _nothing(self) -> Self:
+        self.skills_ = pd.Series(dtype=float, name="skill")
+        return super()._nothing()
+
+
+def _with_truths(votes: Votes, true_labels: Any) -> tuple[Votes, tuple[Codes, Codes] | None]:
+    """Return the votes with all classes, and the known truths of their tasks as codes."""
+    if true_labels is None:
+        return votes, None
+    known = true_labels[true_labels.index.isin(votes.tasks)]
+    new = pd.Index(known.unique()).difference(votes.labels, sort=False)
+    votes = votes._replace(labels=votes.labels.append(new) if len(new) else votes.labels)
+    return votes, (
+        votes.tasks.get_indexer(known.index).astype(np.int64),
+        votes.labels.get_indexer(known).astype(np.int64),
+    )
+
+
+def _history(votes: Votes, initial_error: Any, strategy: str) -> Floats:
+    """[W, L, K] Return the known errors in the codes of the votes."""
+    if list(initial_error.index.names) != ["worker", "label"]:
+        raise InputError("initial_error must be indexed by worker and label, with one column per true label")
+    worker = votes.workers.get_indexer(initial_error.index.get_level_values("worker"))
+    label = votes.labels.get_indexer(initial_error.index.get_level_values("label"))
+    truth = votes.labels.get_indexer(initial_error.columns)
+    rows, columns = (worker != MISSING) & (label != MISSING), truth != MISSING
+    counts = np.zeros((len(votes.workers), len(votes.labels), len(votes.labels)))
+    values = initial_error.to_numpy(dtype=np.float64)[np.ix_(rows, columns)]
+    counts[worker[rows][:, None], label[rows][:, None], truth[columns]] = values
+    if strategy == "assign":
+        _check_assigned(votes, counts, set(worker))
+    return counts
+
+
+def _check_assigned(votes: Votes, counts: Floats, given: set[int]) -> None:
+    lost = [name for code, name in enumerate(votes.workers) if code not in given]
+    if lost:
+        raise InputError(
+            f"initial_error has no values for worker {lost[0]!r} ({len(lost):,} are missing); add them, "
+            'or use initial_error_strategy="addition"'
+        )
+    if not np.allclose(counts.sum(axis=1), 1.0):
+        raise InputError("The sum of each worker's error matrix in initial_error should be 1.0 for each true label")

@@ -1,0 +1,197 @@
+"""Comparisons of pairs: Bradley-Terry, and its variant with skills and biases of workers.
+
+David R. Hunter: MM algorithms for generalized Bradley-Terry models. Annals of Statistics 32 (1), 2004.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import pandas as pd
+
+from finegold.crowdkit.aggregation.base import BasePairwiseAggregator, Codes, Floats, check_columns
+from finegold.errors import InputError
+
+__all__ = ["BradleyTerry", "NoisyBradleyTerry"]
+
+
+class Comparisons(NamedTuple):
+    """Comparisons as integers; the names of the items are sorted."""
+
+    winner: Codes
+    loser: Codes
+    left_won: Any
+    items: Any  # pandas.Index
+
+
+def _read(data: Any) -> Comparisons:
+    check_columns(data, ("left", "right", "label"))
+    left_won, right_won = data["label"] == data["left"], data["label"] == data["right"]
+    neither = np.flatnonzero(~(left_won | right_won))
+    if neither.size:
+        row = data.iloc[neither[0]]
+        raise InputError(
+            f"row {data.index[neither[0]]!r} says that {row['label']!r} won, but compares {row['left']!r} with "
+            f"{row['right']!r}; the label must be one of the two"
+        )
+    # A list keeps tuples as single names.
+    codes, items = pd.factorize(_objects([*data["left"], *data["right"]]), sort=True)
+    left, right = np.split(codes.astype(np.int64), 2)
+    won = left_won.to_numpy(dtype=bool)
+    return Comparisons(
+        np.where(won, left, right), np.where(won, right, left), won, pd.Index(items, tupleize_cols=False)
+    )
+
+
+def _objects(names: list[Any]) -> Any:
+    column = np.empty(len(names), dtype=object)
+    column[:] = names
+    return pd.Series(column).infer_objects() if names else pd.Series(names, dtype=object)
+
+
+@dataclass(eq=False)
+class BradleyTerry(BasePairwiseAggregator):
+    """Bradley-Terry: item i beats item j with probability p_i / (p_i + p_j).
+
+    Parameters
+    ----------
+    n_iter : int
+        The largest number of iterations.
+    tol : float, default 1e-5
+        Stop when the log-likelihood per comparison increases by less than this. With 0, all iterations are made.
+
+    Attributes
+    ----------
+    scores_ : pandas.Series
+        The strength p of every item; the sum is 1.
+    loss_history_ : list of float
+        The log-likelihood per comparison after each iteration.
+    """
+
+    n_iter: int
+    tol: float = 1e-5
+
+    def fit(self, data: Any) -> Self:
+        pairs, self.loss_history_ = _read(data), []
+        n = len(pairs.items)
+        p = np.full(n, 1 / n) if n else np.zeros(0)
+        wins = np.bincount(pairs.winner, minlength=n).astype(np.float64)
+        for _ in range(self.n_iter if n else 0):
+            p = _step(pairs, wins, p)
+            self.loss_history_.append(_likelihood(pairs, p))
+            if self.tol > 0 and len(self.loss_history_) > 1 and np.diff(self.loss_history_[-2:])[0] < self.tol:
+                break
+        self.scores_ = pd.Series(p, index=pairs.items if n else None, name="agg_score")
+        return self
+
+
+def _step(pairs: Comparisons, wins: Floats, p: Floats) -> Floats:
+    """Run one iteration of the MM algorithm."""
+    total = p[pairs.winner] + p[pairs.loser]
+    met = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+    weight = np.bincount(pairs.winner, met, len(p)) + np.bincount(pairs.loser, met, len(p))
+    p = np.divide(wins, weight, out=np.zeros_like(wins), where=weight > 0)
+    return np.asarray(p / p.sum())
+
+
+def _likelihood(pairs: Comparisons, p: Floats) -> float:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        won = np.log(p[pairs.winner] / (p[pairs.winner] + p[pairs.loser]))
+    return float(np.mean(np.nan_to_num(won, nan=0.0)))
+
+
+@dataclass(eq=False)
+class NoisyBradleyTerry(BasePairwiseAggregator):
+    """Bradley-Terry with a skill and a bias of every worker.
+
+    A worker compares the items with a probability that is the worker's skill; otherwise the worker chooses the left
+    item with a probability that is the worker's bias.
+
+    Parameters
+    ----------
+    n_iter : int, default 100
+        The largest number of iterations of L-BFGS-B.
+    tol : float, default 1e-5
+        Stop when the objective changes by less than this share of its size.
+    regularization_ratio : float, default 1e-5
+        The weight of a comparison that every item wins once and loses once against the same imaginary item.
+    random_state : int, default 0
+        The seed of the first parameters.
+
+    Attributes
+    ----------
+    scores_ : pandas.Series
+        The score of every item, between 0 and 1.
+    skills_ : pandas.Series
+        The skill of every worker.
+    biases_ : pandas.Series
+        The bias of every worker.
+    """
+
+    n_iter: int = 100
+    tol: float = 1e-5
+    regularization_ratio: float = 1e-5
+    random_state: int = 0
+
+    def fit(self, data: Any) -> Self:
+        from scipy.special import expit
+
+        check_columns(data, ("worker", "left", "right", "label"))
+        pairs = _read(data)
+        worker, workers = pd.factorize(data["worker"])
+        n, w = len(pairs.items), len(workers)
+        scores, biases, skills = np.split(expit(self._minimise(pairs, worker, w)[1:]), [n, n + w])
+        self.scores_ = pd.Series(scores, index=pd.Index(pairs.items, name="label") if n else None, name="agg_score")
+        self.biases_ = pd.Series(biases, index=workers if n else None, name="bias")
+        self.skills_ = pd.Series(skills, index=workers if n else None, name="skill")
+        return self
+
+    def _minimise(self, pairs: Comparisons, worker: Codes, n_workers: int) -> Floats:
+        """Return the log-odds of the imaginary item, of the items, and of the biases and skills of the workers."""
+        from scipy.optimize import minimize
+
+        x = np.random.RandomState(self.random_state).rand(1 + len(pairs.items) + 2 * n_workers)
+        if not len(pairs.items):
+            return x
+        terms, options = (pairs, worker, self.regularization_ratio), {"maxiter": self.n_iter, "ftol": self.tol}
+        return np.asarray(minimize(_objective, x, args=terms, jac=True, method="L-BFGS-B", options=options).x)
+
+
+def _objective(x: Floats, pairs: Comparisons, worker: Codes, ratio: float) -> tuple[float, Floats]:
+    """Return the regularised loss and its gradient."""
+    n_items = len(pairs.items)
+    n_workers = (len(x) - 1 - n_items) // 2
+    reference, item, bias, skill = np.split(x, [1, 1 + n_items, 1 + n_items + n_workers])
+    loss, of_item, of_bias, of_skill = _noisy_loss(pairs, worker, item, bias, skill)
+    penalty, of_distance = _penalty(item - reference, ratio)
+    return loss + penalty, np.concatenate([[-of_distance.sum()], of_item + of_distance, of_bias, of_skill])
+
+
+def _noisy_loss(
+    pairs: Comparisons, worker: Codes, item: Floats, bias: Floats, skill: Floats
+) -> tuple[float, Floats, Floats, Floats]:
+    """Return the negative log-likelihood, and its gradients with respect to items, biases and skills (log-odds)."""
+    from scipy.special import expit
+
+    side, skilled = np.where(pairs.left_won, 1.0, -1.0), expit(skill)[worker]
+    better, chosen = expit(item[pairs.winner] - item[pairs.loser]), expit(side * bias[worker])
+    probability = skilled * better + (1 - skilled) * chosen
+    slope = skilled * better * (1 - better) / probability
+    of_item = _sums(pairs.loser, slope, len(item)) - _sums(pairs.winner, slope, len(item))
+    of_bias = _sums(worker, side * (1 - skilled) * chosen * (1 - chosen) / probability, len(bias))
+    of_skill = _sums(worker, skilled * (1 - skilled) * (better - chosen) / probability, len(skill))
+    return float(-np.log(probability).sum()), of_item, -of_bias, -of_skill
+
+
+def _sums(group: Codes, values: Floats, n_groups: int) -> Floats:
+    return np.asarray(np.bincount(group, values, n_groups), np.float64)
+
+
+def _penalty(ahead: Floats, ratio: float) -> tuple[float, Floats]:
+    """Return the loss of one victory and one defeat of each item against the imaginary item, and its gradient."""
+    from scipy.special import expit, log_expit
+
+    loss = -ratio * (log_expit(ahead) + log_expit(-ahead)).sum()
+    return float(loss), ratio * (2 * expit(ahead) - 1)

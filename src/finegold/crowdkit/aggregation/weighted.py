@@ -1,0 +1,269 @@
+"""Votes that count as much as the skills of the workers: MajorityVote, Wawa, GoldMajorityVote and ZeroBasedSkill."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from finegold.crowdkit.aggregation.base import (
+    BaseProbabilityAggregator,
+    BaseSkillAggregator,
+    Floats,
+    Votes,
+    check_columns,
+    encode,
+    encode_some,
+)
+from finegold.crowdkit.aggregation.utils import get_accuracy
+from finegold.errors import InputError
+
+__all__ = ["GoldMajorityVote", "MajorityVote", "Wawa", "ZeroBasedSkill"]
+
+MISSING_SKILL = ("error", "ignore", "value")
+
+
+def weighted_scores(votes: Votes, weights: Any) -> Floats:
+    """Return the sum of the weights of the votes for each class of each task.
+
+    pandas adds groups with compensated summation, so equal sums are equal whatever the order of the votes.
+    """
+    cell = votes.task * len(votes.labels) + votes.label
+    sums = pd.Series(weights).groupby(cell).sum()
+    scores = np.zeros(len(votes.tasks) * len(votes.labels))
+    scores[sums.index] = sums
+    return scores.reshape(len(votes.tasks), len(votes.labels))
+
+
+def shares(scores: Floats) -> Floats:
+    """Divide rows by their sums."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(scores / scores.sum(axis=1, keepdims=True))
+
+
+class _SkilledVote(BaseSkillAggregator, BaseProbabilityAggregator):
+    """Base class of the weighted votes whose probabilities are those of a weighted `MajorityVote`."""
+
+    def predict_proba(self, data: Any) -> Any:
+        """Return the share of every label, from votes weighted by the skills that `fit` found.
+
+        Parameters
+        ----------
+        data : pandas.DataFrame
+            The votes, with the columns task, worker and label.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The attribute `probas_`.
+        """
+        return self._apply(data).probas_
+
+    def fit_predict_proba(self, data: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.fit(data, *args, **kwargs).predict_proba(data)
+
+    def _vote(self, data: Any) -> None:
+        vote = MajorityVote().fit(data, self.skills_)
+        self.labels_, self.probas_ = vote.labels_, vote.probas_
+
+
+@dataclass(eq=False)
+class MajorityVote(BaseProbabilityAggregator):
+    """Majority vote, optionally weighted by the skills of the workers.
+
+    Parameters
+    ----------
+    default_skill : float, optional
+        The skill of workers who have none, with `on_missing_skill="value"`.
+    on_missing_skill : {"error", "ignore", "value"}, default "error"
+        What to do if skills are given, but not for every worker: raise an error, leave out the votes of those who have
+        none, or give them `default_skill`.
+
+    Attributes
+    ----------
+    labels_ : pandas.Series
+        The label of every task.
+    probas_ : pandas.DataFrame
+        The share of every label.
+    skills_ : pandas.Series
+        The share of each worker's votes that equal the label.
+    """
+
+    default_skill: float | None = None
+    on_missing_skill: str = "error"
+
+    def fit(self, data: Any, skills: Any = None) -> Self:
+        """Fit to votes.
+
+        Parameters
+        ----------
+        data : pandas.DataFrame
+            The votes, with the columns task, worker and label.
+        skills : pandas.Series, optional
+            The skill of each worker. By default all have the same.
+
+        Returns
+        -------
+        MajorityVote
+            This object.
+
+        Raises
+        ------
+        InputError
+            If a skill is missing.
+        """
+        check_columns(data, ("task", "worker", "label"))
+        data = data[["task", "worker", "label"]]
+        weights = np.ones(len(data))
+        if skills is not None:
+            data, weights = self._with_skills(data, skills)
+        votes = encode(data, sort=skills is not None)
+        probas = shares(weighted_scores(votes, weights))
+        self.labels_, self.probas_ = _decide(votes, probas), votes.frame(probas)
+        self.skills_ = get_accuracy(data, self.labels_, by="worker").rename("skill")
+        return self
+
+    def _with_skills(self, data: Any, skills: Any) -> tuple[Any, Any]:
+        """Return the votes that count, and the weight of each."""
+        if self.on_missing_skill not in MISSING_SKILL:
+            raise InputError(f'on_missing_skill must be "error", "ignore" or "value", not {self.on_missing_skill!r}')
+        weights = data["worker"].map(skills)
+        if self.on_missing_skill == "value":
+            if self.default_skill is None:
+                raise InputError('on_missing_skill="value" needs a default_skill')
+            weights = weights.fillna(self.default_skill)
+        elif self.on_missing_skill == "ignore":
+            data, weights = _without_unskilled(data, weights)
+        else:
+            _check_skills(data, weights.isna())
+        return data, weights.to_numpy(dtype=np.float64)
+
+
+def _without_unskilled(data: Any, weights: Any) -> tuple[Any, Any]:
+    """Leave out the votes without a weight; every task must keep a vote."""
+    known = weights.notna()
+    left_out = ~data["task"].isin(data["task"][known])
+    if left_out.any():
+        name = data["task"][left_out].iloc[0]
+        raise InputError(f"nobody who voted on task {name!r} has a skill; give one of them a skill")
+    return data[known], weights[known]
+
+
+def _check_skills(data: Any, lost: Any) -> None:
+    if lost.any():
+        name = data["worker"][lost].iloc[0]
+        raise InputError(
+            f"there is no skill for worker {name!r} ({lost.sum():,} votes have none); give it, "
+            'or choose on_missing_skill="ignore" or "value"'
+        )
+
+
+def _decide(votes: Votes, probas: Floats) -> Any:
+    if not len(votes.tasks):
+        return pd.Series([], dtype="O", name="agg_label")
+    return votes.decide(probas)
+
+
+@dataclass(eq=False)
+class Wawa(_SkilledVote):
+    """Worker agreement with aggregate: a majority vote, then a vote weighted by the agreement with it.
+
+    Attributes
+    ----------
+    labels_ : pandas.Series
+        The label of every task, after `predict`.
+    probas_ : pandas.DataFrame
+        The share of every label, after `predict`.
+    skills_ : pandas.Series
+        The share of each worker's votes that equal the majority.
+    """
+
+    def fit(self, data: Any) -> Self:
+        self.skills_ = MajorityVote().fit(data).skills_
+        return self
+
+
+@dataclass(eq=False)
+class GoldMajorityVote(_SkilledVote):
+    """A vote weighted by the accuracy of each worker on tasks whose truth is known.
+
+    Attributes
+    ----------
+    labels_ : pandas.Series
+        The label of every task, after `predict`.
+    probas_ : pandas.DataFrame
+        The share of every label, after `predict`.
+    skills_ : pandas.Series
+        The share of each worker's votes that equal the known truth.
+    """
+
+    def fit(self, data: Any, true_labels: Any) -> Self:  # type: ignore[override]
+        """Find the skills of the workers.
+
+        Parameters
+        ----------
+        data : pandas.DataFrame
+            The votes, with the columns task, worker and label.
+        true_labels : pandas.Series
+            The known truths, indexed by task. A task may have several.
+
+        Returns
+        -------
+        GoldMajorityVote
+            This object.
+        """
+        self.skills_ = get_accuracy(data, true_labels, by="worker").rename("skill")
+        return self
+
+
+@dataclass(eq=False)
+class ZeroBasedSkill(_SkilledVote):
+    """A vote weighted by skills that move, step by step, towards the agreement with the vote.
+
+    Parameters
+    ----------
+    n_iter : int, default 100
+        The number of steps.
+    lr_init : float, default 1.0
+        The share of the way to the agreement that the first step goes.
+    lr_steps_to_reduce : int, default 20
+        After this many steps, the share is reduced.
+    lr_reduce_factor : float, default 0.5
+        The factor by which it is reduced.
+    eps : float, default 1e-5
+        Added to the first skills. As in crowd-kit, it is no stopping rule.
+
+    Attributes
+    ----------
+    labels_ : pandas.Series
+        The label of every task, after `predict`.
+    probas_ : pandas.DataFrame
+        The share of every label, after `predict`.
+    skills_ : pandas.Series
+        The skills of the workers.
+    """
+
+    n_iter: int = 100
+    lr_init: float = 1.0
+    lr_steps_to_reduce: int = 20
+    lr_reduce_factor: float = 0.5
+    eps: float = 1e-5
+
+    def fit(self, data: Any) -> Self:
+        votes = encode_some(data, sort=True)
+        skills = np.full(len(votes.workers), 1 / len(votes.labels) + self.eps)
+        rate = self.lr_init
+        for step in range(1, self.n_iter + 1):
+            rate *= self.lr_reduce_factor if step % self.lr_steps_to_reduce == 0 else 1.0
+            skills = skills + rate * (_agreement(votes, skills) - skills)
+        self.skills_ = votes.of_workers(skills, "skill")
+        return self
+
+
+def _agreement(votes: Votes, skills: Floats) -> Floats:
+    """Return the share of each worker's votes that equal the weighted vote."""
+    best = np.argmax(shares(weighted_scores(votes, skills[votes.worker])), axis=1)
+    right = (votes.label == best[votes.task]).astype(np.float64)
+    return np.bincount(votes.worker, right) / np.bincount(votes.worker)

@@ -1,0 +1,36 @@
+"""Leave out workers who nearly always give the same label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from finegold.crowdkit.metrics.data import uncertainty
+
+__all__ = ["entropy_threshold"]
+
+
+def entropy_threshold(answers: Any, workers_skills: Any = None, percentile: int = 10, min_answers: int = 2) -> Any:
+    """Leave out the votes of workers whose labels have a low entropy.
+
+    Parameters
+    ----------
+    answers : pandas.DataFrame
+        The votes, with the columns task, worker and label.
+    workers_skills : pandas.Series, optional
+        The skill of each worker.
+    percentile : int, default 10
+        Workers whose entropy is at or below this percentile are left out.
+    min_answers : int, default 2
+        Workers with fewer votes are kept.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The votes that remain.
+    """
+    entropy = uncertainty(answers, workers_skills, compute_by="worker", aggregate=False)
+    often = answers["worker"].value_counts() >= min_answers
+    low = entropy[entropy <= np.percentile(entropy, percentile)].index
+    return answers[~answers["worker"].isin(low[often.reindex(low).to_numpy(dtype=bool)])]

@@ -1,0 +1,70 @@
+"""The interface of engines. An engine divides the votes into blocks and sums what a method computes on each block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, Protocol, TypeVar
+
+from numpy.typing import NDArray
+
+from finegold.engines.registry import ENGINES
+from finegold.errors import InputError
+from finegold.votes.annotations import Annotations
+
+__all__ = ["Engine", "opened"]
+
+Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
+
+
+class Engine(Protocol):
+    def accept(self, method: Any) -> None:
+        """Prepare for a method. Raise an InputError if the engine cannot run it."""
+
+    def scatter(self, annotations: Annotations, *, divisible: bool = True) -> None:
+        """Divide the votes into blocks, or into one block if the method is not divisible."""
+
+    def sum(self, step: Callable[..., Statistics], *arguments: Any) -> Statistics:
+        """Sum step(block, *arguments) over all blocks, in the order of the blocks."""
+        ...
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return a copy of the state that the blocks keep between sweeps."""
+        ...
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Set the state of the blocks."""
+        ...
+
+    def gather(self, name: str = "posterior") -> NDArray[Any]:
+        """Return the array that the blocks keep under this name, in the order of tasks."""
+        ...
+
+    def notes(self) -> list[str]:
+        """Return notes for the user, one sentence each."""
+        ...
+
+    def close(self) -> None:
+        """Release threads, workers and memory."""
+
+
+@contextmanager
+def opened(engine: str | Engine, **options: Any) -> Iterator[Engine]:
+    """Open the engine of this name and close it at the end. An engine that is passed in stays open."""
+    if not isinstance(engine, str):
+        yield engine
+        return
+    made = _engine_class(engine)(**options)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def _engine_class(name: str) -> Callable[..., Engine]:
+    if name not in ENGINES:
+        raise InputError(f"there is no engine {name!r}; there are {', '.join(ENGINES)}")
+    module, _, class_name = ENGINES[name].partition(":")
+    found: Callable[..., Engine] = getattr(import_module(module), class_name)
+    return found

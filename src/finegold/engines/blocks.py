@@ -1,0 +1,170 @@
+"""Blocks: ranges of tasks that are processed together, and the sum of their statistics.
+
+Blocks depend on the data, not on the number of threads, and are always summed along the same tree. Therefore any
+number of threads or machines gives bitwise identical results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from importlib import import_module
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.kernels.jit import fixed_length
+from finegold.votes.annotations import Annotations
+
+__all__ = ["Block", "Tree", "add_up", "cut", "cuts", "split", "sum_tasks"]
+
+FEWEST_VOTES = 2**16  # per block; smaller blocks are not worth a thread
+VOTES_PER_ANNOTATOR = 32  # per block at least, so that sums by annotator cost little in comparison
+MAX_BLOCKS = 64
+MIN_UNROLLED_VOTES = 60_000  # per block; below, versions for one number of classes are not worth their compilation
+MAX_VOTES_PER_BLOCK = 2**22  # larger data has more than MAX_BLOCKS blocks, since a cluster has hundreds of cores
+
+Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
+
+
+def kernels_of_cpu(name: str) -> Any:
+    return import_module(f"finegold.kernels.{name}")
+
+
+@dataclass
+class Block:
+    """The votes of a range of tasks (read-only), and the state that the method keeps for them between sweeps.
+
+    Pointers are absolute: cell c of the block is cell c of `cell_class`. Integers are unsigned for the kernels.
+    """
+
+    index: int
+    task_ptr: NDArray[np.uint64]  # [n+1]
+    cell_ptr: NDArray[np.uint64]
+    cell_class: NDArray[np.uint8] | NDArray[np.uint16]
+    annotator: NDArray[np.uint32]
+    gold: NDArray[np.int32]  # [n]
+    n_annotators: int
+    posterior: NDArray[np.float64]  # [n, K]
+    state: dict[str, NDArray[Any]] = field(default_factory=dict)
+    kernels: Callable[[str], Any] = kernels_of_cpu  # returns the kernel module of this name for the arrays' device
+
+    @property
+    def n_tasks(self) -> int:
+        return len(self.task_ptr) - 1
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.posterior.shape[1])
+
+    @property
+    def votes(self) -> tuple[Any, Any, Any, Any]:
+        """Return the first arguments of nearly every kernel."""
+        return self.task_ptr, self.cell_ptr, self.cell_class, self.annotator
+
+    @property
+    def classes(self) -> Any:
+        """Return an object as long as there are classes."""
+        return self.length(self.n_classes)
+
+    def length(self, n: int) -> Any:
+        """Return an object of length n: for few votes an array, so that one version of a kernel serves any length.
+
+        Only the block of small data has few votes: larger data have blocks of about FEWEST_VOTES votes or more.
+        """
+        few = self.kernels is kernels_of_cpu and self._n_votes() < MIN_UNROLLED_VOTES
+        return np.arange(n) if few else fixed_length(n)
+
+    def _n_votes(self) -> int:
+        return int(self.cell_ptr[self.task_ptr[-1]] - self.cell_ptr[self.task_ptr[0]])
+
+    def class_sums(self) -> NDArray[np.float64]:
+        """[K] Return the sum of the posteriors."""
+        return sum_tasks(self.posterior)
+
+
+def sum_tasks(table: Any) -> NDArray[np.float64]:
+    """[K] Sum a table [n, K] on the device of the block's arrays."""
+    sums: Any = table.sum(axis=0, dtype=np.float64)
+    return np.asarray(sums.get() if hasattr(sums, "get") else sums)  # an array of a GPU must be copied to the host
+
+
+def split(annotations: Annotations, posterior: NDArray[np.float64], fewest_votes: int = FEWEST_VOTES) -> list[Block]:
+    """Return blocks with about the same number of votes, all views of the same arrays."""
+    wanted = cuts(annotations.n_votes, annotations.n_tasks, annotations.n_annotators, fewest_votes)
+    return cut(annotations, posterior, wanted)
+
+
+def cut(annotations: Annotations, posterior: NDArray[Any], wanted: NDArray[np.float64]) -> list[Block]:
+    """Return blocks that begin at the first task with at least the wanted number of votes before it."""
+    inner = np.searchsorted(annotations.cell_ptr[annotations.task_ptr], wanted)
+    bounds = sorted({0, *inner.tolist(), annotations.n_tasks})
+    return [
+        Block(
+            index=index,
+            task_ptr=annotations.task_ptr[first : end + 1].view(np.uint64),
+            cell_ptr=annotations.cell_ptr.view(np.uint64),
+            cell_class=annotations.cell_class,
+            annotator=annotations.annotator.view(np.uint32),
+            gold=annotations.gold[first:end],
+            n_annotators=annotations.n_annotators,
+            posterior=posterior[first:end],
+        )
+        for index, (first, end) in enumerate(pairwise(bounds))
+    ]
+
+
+def cuts(n_votes: int, n_tasks: int, n_annotators: int, fewest_votes: int = FEWEST_VOTES) -> NDArray[np.float64]:
+    """Return the wanted number of votes before each block except the first."""
+    smallest = max(fewest_votes, VOTES_PER_ANNOTATOR * n_annotators)
+    most = max(MAX_BLOCKS, n_votes // MAX_VOTES_PER_BLOCK)
+    n_blocks = min(max(n_votes // smallest, 1), most, n_tasks)
+    return np.linspace(0, n_votes, n_blocks + 1)[1:-1]
+
+
+class Tree:
+    """Sum over blocks along a binary tree, so that the order in which blocks finish does not change any bit.
+
+    Node (level, place) is the sum of the 2^level blocks from place * 2^level on. Two siblings are added as soon as both
+    are known, and a node that cannot have a sibling moves one level up. The remaining nodes are added from the right.
+    """
+
+    def __init__(self, n_blocks: int | None = None) -> None:
+        self.n_blocks = n_blocks  # None: not known yet, so no node moves up without a sibling
+        self.nodes: dict[tuple[int, int], Any] = {}
+
+    def add(self, node: tuple[int, int], part: Any) -> None:
+        level, place = node
+        while (sibling := (level, place ^ 1)) in self.nodes or self._is_last(level, place):
+            if (other := self.nodes.pop(sibling, None)) is not None:
+                part = _joined(other, part) if place % 2 else _joined(part, other)
+            level, place = level + 1, place // 2
+        self.nodes[level, place] = part
+
+    def _is_last(self, level: int, place: int) -> bool:
+        """Return whether there are no blocks to the right, but some to the left."""
+        return self.n_blocks is not None and place > 0 and place % 2 == 0 and (place + 1) << level >= self.n_blocks
+
+    def total(self) -> Any:
+        in_order = sorted(self.nodes, key=lambda node: node[1] << node[0])
+        *others, total = [self.nodes[node] for node in in_order]
+        for part in reversed(others):
+            total = _joined(part, total)
+        return total
+
+
+def add_up(parts: Iterable[Statistics]) -> Statistics:
+    """Sum the statistics of the blocks, in their order."""
+    tree = Tree()
+    for index, part in enumerate(parts):
+        tree.add((0, index), part)
+    total: Statistics = tree.total()
+    return total
+
+
+def _joined(left: Any, right: Any) -> Any:
+    """Combine statistics field by field: the maximum of `change`, the sum of all other fields."""
+    fields = zip(left._fields, left, right, strict=True)
+    return type(left)(*(max(a, b) if name == "change" else a + b for name, a, b in fields))

@@ -1,0 +1,191 @@
+"""The engine for one GPU of this machine (CUDA, through CuPy).
+
+Votes are copied to the device once, as the smallest integers that hold them, and posteriors stay there until they are
+gathered. If they do not fit, the blocks stay in host memory and are copied to the device one after another.
+
+PTBCC and majority vote use float32, with sums in float64 or fixed point. The anchored vote, DS, HDS, HPT and IBCC use
+float64, because their posteriors are products of many small numbers (the PTBCC stage of HPT uses float32). The final
+posteriors are within 1e-4 of the CPU's (measured by bench/gpu.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib import import_module
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.engines.blocks import Block, add_up, cut
+from finegold.errors import InputError
+from finegold.kernels.cuda import by_annotator, cupy
+from finegold.votes.annotations import Annotations
+
+__all__ = ["Device", "GPUEngine"]
+
+SINGLE_PRECISION, DOUBLE_PRECISION = ("mv", "ptbcc"), ("anchored", "ds", "hds", "hpt", "ibcc")
+PRECISION: dict[str, Any] = {  # type of the posteriors
+    **dict.fromkeys(SINGLE_PRECISION, np.float32),
+    **dict.fromkeys(DOUBLE_PRECISION, np.float64),
+}
+MAX_VOTES_PER_BLOCK = 2**31  # per block: pointers have 32 bits
+MEMORY_SHARE = 0.7  # of the free memory, for votes and posteriors; kernels need the rest for their sums
+MEMORY_FACTOR = 3.0  # memory of a block relative to its votes and posteriors, with the state that methods keep per vote
+
+Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
+
+
+class Device:
+    """The functions of the GPU that the engine needs."""
+
+    pointer = np.uint32
+
+    def free_memory(self) -> int:
+        return int(cupy().cuda.Device().mem_info[0])
+
+    def upload(self, array: NDArray[Any]) -> Any:
+        return cupy().asarray(array)
+
+    def download(self, array: Any) -> NDArray[Any]:
+        return np.asarray(array.get())
+
+    def kernels(self, name: str) -> Any:
+        return import_module(f"finegold.kernels.cuda.{name}")
+
+    def clear(self) -> None:
+        by_annotator.forget()
+        cupy().get_default_memory_pool().free_all_blocks()
+
+
+class GPUEngine:
+    """Run blocks on the GPU: all blocks stay there if they fit (`resident`), else they are copied one after another."""
+
+    def __init__(
+        self,
+        threads: int | None = None,  # threads of the host; not used
+        *,
+        single: bool = False,
+        memory: int | None = None,  # bytes of device memory to use
+        device: Device | None = None,
+    ) -> None:
+        self.device = device or _found()
+        self.memory = memory
+        self.precision: Any = np.float32
+        self.resident = True
+        self.posterior: NDArray[Any] = np.empty((0, 0))
+        self.blocks: list[Block] = []
+
+    def accept(self, method: Any) -> None:
+        if method.name not in PRECISION:
+            raise InputError(
+                f"{method.name} cannot run on the GPU; {', '.join(PRECISION)} can, or choose --engine local"
+            )
+        self.precision = PRECISION[method.name]
+
+    def scatter(self, annotations: Annotations, *, divisible: bool = True) -> None:
+        self.blocks = []
+        self.device.clear()  # frees the memory of an earlier fit
+        self.posterior = np.zeros((annotations.n_tasks, annotations.n_classes), self.precision)
+        budget = MEMORY_SHARE * self.device.free_memory() if self.memory is None else self.memory
+        one_by_one, pieces = _pieces(annotations, self.posterior.nbytes, budget)
+        self.resident = not one_by_one
+        wanted = np.linspace(0, annotations.n_votes, pieces + 1)[1:-1]
+        blocks = [_self_contained(block, self.device.pointer) for block in cut(annotations, self.posterior, wanted)]
+        self.blocks = [self._uploaded(block) for block in blocks] if self.resident else blocks
+
+    def sum(self, step: Callable[..., Statistics], *arguments: Any) -> Statistics:
+        return add_up(self._step(block, step, arguments) for block in self.blocks)
+
+    def _step(self, block: Block, step: Callable[..., Statistics], arguments: tuple[Any, ...]) -> Statistics:
+        block.posterior = block.posterior.astype(self.precision, copy=False)  # a warm start may have used another type
+        with self._on_device(block) as there:
+            return step(there, *arguments)
+
+    @contextmanager
+    def _on_device(self, block: Block) -> Iterator[Block]:
+        if self.resident:
+            yield block
+            return
+        there = self._uploaded(block)
+        yield there
+        block.posterior[:] = self.device.download(there.posterior)
+        block.state = {name: self.device.download(values) for name, values in there.state.items()}
+        del there
+        self.device.clear()
+
+    def _uploaded(self, block: Block) -> Block:
+        arrays = ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold", "posterior")
+        there = {name: self.device.upload(getattr(block, name)) for name in arrays}
+        state = {name: self.device.upload(values) for name, values in block.state.items()}
+        return replace(block, **there, state=state, kernels=self.device.kernels)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        kept = {f"{b.index}.{name}": self._to_host(values) for b in self.blocks for name, values in b.state.items()}
+        return {"posterior": self._posterior().copy(), **kept}
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        first = 0
+        for block in self.blocks:
+            block.posterior[:] = self._to_device(state["posterior"][first : first + block.n_tasks])
+            block.state = {name: self._to_device(state[f"{block.index}.{name}"]) for name in block.state}
+            first += block.n_tasks
+
+    def gather(self, name: str = "posterior") -> NDArray[Any]:
+        """Return posteriors as float64 with rows that sum to one."""
+        if name != "posterior":
+            return np.concatenate([self._to_host(block.state[name]) for block in self.blocks])
+        if self.precision == np.float64:
+            return self._posterior()
+        rows = [block.posterior.astype(np.float64) for block in self.blocks]  # on the device, if the blocks are there
+        return _joined([self._to_host(found / found.sum(axis=1, keepdims=True)) for found in rows])
+
+    def notes(self) -> list[str]:
+        return [] if self.resident else [f"the votes were copied to the GPU in {len(self.blocks)} blocks in each sweep"]
+
+    def close(self) -> None:
+        self.blocks = []
+        self.device.clear()
+
+    def _posterior(self) -> NDArray[Any]:
+        return _joined([self._to_host(block.posterior) for block in self.blocks])
+
+    def _to_host(self, array: Any) -> NDArray[Any]:
+        return self.device.download(array) if self.resident else np.asarray(array)
+
+    def _to_device(self, array: NDArray[Any]) -> Any:
+        return self.device.upload(array) if self.resident else array
+
+
+def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _found() -> Device:
+    cupy()  # raises an error that says what is missing
+    return Device()
+
+
+def _pieces(annotations: Annotations, posterior_bytes: int, budget: float) -> tuple[bool, int]:
+    """Return whether the blocks must be copied one after another, and their number."""
+    cells = len(annotations.cell_class) * (4 + annotations.cell_class.itemsize)
+    needed = 8 * annotations.n_votes + cells + 8 * annotations.n_tasks + 2 * posterior_bytes
+    one_by_one, pieces = needed > budget, annotations.n_votes // MAX_VOTES_PER_BLOCK + 1
+    return one_by_one, max(math.ceil(MEMORY_FACTOR * needed / max(budget, 1)), pieces) if one_by_one else pieces
+
+
+def _self_contained(block: Block, pointer: Any) -> Block:
+    """Return the block with its own votes only, and with pointers that begin at 0."""
+    cells = slice(int(block.task_ptr[0]), int(block.task_ptr[-1]))
+    cell_ptr = block.cell_ptr[cells.start : cells.stop + 1]
+    votes = slice(int(cell_ptr[0]), int(cell_ptr[-1]))
+    return replace(
+        block,
+        task_ptr=(block.task_ptr - block.task_ptr[0]).astype(pointer),
+        cell_ptr=(cell_ptr - cell_ptr[0]).astype(pointer),
+        cell_class=block.cell_class[cells],
+        annotator=block.annotator[votes],
+    )

@@ -1,0 +1,65 @@
+"""The engine for the threads of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.engines.blocks import FEWEST_VOTES, Block, add_up, split
+from finegold.kernels.parallel import thread_count
+from finegold.votes.annotations import Annotations
+
+__all__ = ["LocalEngine", "thread_count"]
+
+Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
+
+
+class LocalEngine:
+    """Run blocks on the threads of this machine; kernels release the interpreter lock."""
+
+    def __init__(self, threads: int | None = None, *, fewest_votes: int = FEWEST_VOTES, single: bool = False) -> None:
+        self.threads = thread_count(threads)
+        self.single = single  # posteriors have 32 bits; sums always have 64
+        self.fewest_votes = fewest_votes  # per block
+        self.pool = ThreadPoolExecutor(self.threads)  # threads start when they are first needed
+        self.blocks: list[Block] = []
+        self.posterior: NDArray[Any] = np.empty((0, 0))
+
+    def accept(self, method: Any) -> None:
+        """Accept every method."""
+
+    def scatter(self, annotations: Annotations, *, divisible: bool = True) -> None:
+        dtype = np.float32 if self.single else np.float64
+        self.posterior = np.zeros((annotations.n_tasks, annotations.n_classes), dtype)
+        fewest_votes = self.fewest_votes if divisible else annotations.n_votes
+        self.blocks = split(annotations, self.posterior, fewest_votes)
+
+    def sum(self, step: Callable[..., Statistics], *arguments: Any) -> Statistics:
+        if self.threads == 1 or len(self.blocks) == 1:
+            return add_up(step(block, *arguments) for block in self.blocks)
+        return add_up(self.pool.map(lambda block: step(block, *arguments), self.blocks))
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        kept = {f"{b.index}.{name}": values.copy() for b in self.blocks for name, values in b.state.items()}
+        return {"posterior": self.posterior.copy(), **kept}
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        self.posterior[:] = state["posterior"]
+        for block in self.blocks:
+            block.state = {name: state[f"{block.index}.{name}"].copy() for name in block.state}
+
+    def gather(self, name: str = "posterior") -> NDArray[Any]:
+        """Return the array that the blocks keep under this name, in the order of tasks."""
+        if name == "posterior":
+            return self.posterior
+        return np.concatenate([block.state[name] for block in self.blocks])
+
+    def notes(self) -> list[str]:
+        return []
+
+    def close(self) -> None:
+        self.pool.shutdown()

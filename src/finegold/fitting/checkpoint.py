@@ -1,0 +1,214 @@
+"""Checkpoints: a fit can be interrupted and resumed later, with bitwise identical results.
+
+A checkpoint is a zip of a manifest and arrays, like a saved result. It holds everything that the next sweep depends on:
+the parameters, the state of the blocks and the steps so far. It can be used only with the same votes and settings.
+
+If another method runs first (PTBCC before HPT), it has a checkpoint of its own, a part, in a file beside the main one.
+After that method has ended, the part holds its final state, so it is not run again. Parts are used only together with
+the main checkpoint, and all files are removed when the fit is done. No other file is replaced or removed: a file that
+is not a checkpoint, or that holds unfinished work without `resume` or `overwrite`, raises an error.
+"""
+
+from __future__ import annotations
+
+import glob
+import json
+import signal
+import threading
+import time
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.errors import InputError
+from finegold.fitting.pytree import leaves, rebuild
+from finegold.methods.base import Method
+from finegold.results.archive import steps_of, to_json, write_archive
+from finegold.results.data import Step
+from finegold.system.locks import locked
+from finegold.system.unpacking import opened, read_arrays, read_manifest
+from finegold.system.validation import check_alike, check_rows, check_steps
+from finegold.votes.annotations import Annotations
+
+__all__ = ["Checkpoint", "interruptible"]
+
+FORMAT, VERSION = "finegold-checkpoint", 1
+SECONDS_BETWEEN_SAVES = 60.0  # a killed process loses at most this much work
+PART = ".part-"  # between the name of a checkpoint and the name of a stage
+
+State = dict[str, NDArray[Any]]
+
+
+class Checkpoint:
+    """The checkpoint of a fit. `resume` continues an earlier checkpoint, `overwrite` discards it."""
+
+    def __init__(
+        self, path: str | Path, *, resume: bool = False, overwrite: bool = False, main: Checkpoint | None = None
+    ) -> None:
+        self.path = Path(path).expanduser()
+        self.resume, self.overwrite = resume, overwrite
+        self.held = False  # whether this process has locked the file
+        self.main = main  # the main checkpoint, if this is a part
+        self.owned = False  # whether the file belongs to this fit, not to an earlier one
+        self.last = time.monotonic()
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Lock the file against other processes."""
+        with locked(self.path):
+            self.held = True
+            try:
+                yield
+            finally:
+                self.held = False
+
+    def inspect(self) -> None:
+        """Raise an error if the file is not a checkpoint, or if unfinished work would be lost."""
+        if not self.path.exists():
+            return
+        if _manifest(self.path).get("format") != FORMAT:
+            raise InputError(_not_ours(self.path))
+        if not (self.resume or self.overwrite):
+            raise InputError(
+                f"{self.path} holds the unfinished work of an earlier run; continue it (--resume, resume=True), "
+                "discard it (--overwrite, overwrite=True), or name another file"
+            )
+
+    def bind(self, method: Method, votes: str) -> None:
+        """Set the method and the fingerprint of the votes; raise an error if an existing file does not match them."""
+        plain = json.loads(json.dumps({"method": method.name, "settings": method.settings}, default=to_json))
+        self.manifest: dict[str, Any] = {
+            "format": FORMAT,
+            "version": VERSION,
+            "votes": votes,
+            "prior": "-".join(_checksum(leaf) for leaf in leaves(method.earlier)),
+            **plain,
+        }
+        self.inspect()
+        if self.resume and self.path.exists():
+            self._check(_manifest(self.path))
+            self.owned = True
+
+    def part(self, stage: str, method: Method) -> Checkpoint:
+        """Return the checkpoint of one stage."""
+        name = f"{self.path.name}{PART}{stage.replace(' ', '-')}"
+        part = Checkpoint(self.path.with_name(name), resume=self.owned, overwrite=not self.owned, main=self)
+        part.bind(method, self.manifest["votes"])
+        return part
+
+    def due(self, ended: bool) -> bool:
+        """Return whether it is time to save: at intervals, and when a stage has ended."""
+        return (ended and self.main is not None) or time.monotonic() - self.last > SECONDS_BETWEEN_SAVES
+
+    def save(self, parameters: Any, state: State, steps: list[Step]) -> None:
+        arrays = {f"state.{name}": values for name, values in state.items()}
+        arrays |= {f"parameter.{i}": leaf for i, leaf in enumerate(leaves(parameters))}
+        arrays["steps"] = np.array(steps, dtype=float)
+        self._write(arrays)
+
+    def load(self, template: Any, state: Callable[[], State]) -> tuple[Any, State, list[Step]] | None:
+        """Return parameters, state and steps, shaped like those given; None if there is nothing to resume."""
+        if not self.owned:
+            return None
+        with _opened(self.path) as archive:
+            arrays = read_arrays(archive)
+            if not arrays:
+                return None  # only parts were saved so far
+            return self._checked(arrays, template, state())
+
+    def _checked(self, arrays: dict[str, NDArray[Any]], template: Any, state: State) -> tuple[Any, State, list[Step]]:
+        expected = {f"parameter.{i}": np.atleast_1d(leaf) for i, leaf in enumerate(leaves(template))}
+        expected |= {f"state.{name}": values for name, values in state.items()}
+        if any(name in arrays and arrays[name].shape != values.shape for name, values in expected.items()):
+            raise InputError(
+                f"{self.path} belongs to another fit (it has other numbers of tasks, annotators or classes); resume "
+                "with the same votes, classes and settings, or discard it (--overwrite, overwrite=True)"
+            )
+        for name, values in expected.items():
+            check_alike(name, arrays[name], values, same_integers=name.startswith("state."))
+        check_steps(arrays["steps"])
+        check_rows("posterior", arrays["state.posterior"])
+        parameters = rebuild(template, [arrays[f"parameter.{i}"] for i in range(len(leaves(template)))])
+        kept = {name: arrays[f"state.{name}"].astype(values.dtype, copy=False) for name, values in state.items()}
+        return parameters, kept, steps_of(arrays["steps"])
+
+    def done(self) -> None:
+        """Remove the files of a finished fit."""
+        if self.owned or self.overwrite:
+            self._remove_parts()
+            self.path.unlink(missing_ok=True)
+
+    def _write(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Write the arrays; the files of an earlier fit are removed only now."""
+        if self.main is not None and not self.main.owned:
+            self.main._write({})
+        if not self.owned:
+            self._remove_parts()
+        write_archive(self.path, self.manifest, arrays)
+        self.owned, self.last = True, time.monotonic()
+
+    def _remove_parts(self) -> None:
+        for part in self.path.parent.glob(f"{glob.escape(self.path.name)}{PART}*"):
+            with suppress(InputError):  # not a file of Finegold
+                if _manifest(part).get("format") == FORMAT:
+                    part.unlink(missing_ok=True)
+
+    def _check(self, found: dict[str, Any]) -> None:
+        for name, expected in self.manifest.items():
+            if found.get(name) != expected:
+                raise InputError(
+                    f"{self.path} belongs to another fit ({name} differs); resume with the same votes and settings, "
+                    "discard it (--overwrite, overwrite=True), or name another file"
+                )
+
+
+def _opened(path: Path) -> AbstractContextManager[zipfile.ZipFile]:
+    return opened(path, _not_ours(path))
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    with _opened(path) as archive:
+        return read_manifest(archive)
+
+
+def _not_ours(path: Path) -> str:
+    return f"{path} is not a checkpoint of Finegold, or it is damaged; name another file, or delete it to start again"
+
+
+def fingerprint(annotations: Annotations) -> str:
+    """Return a fingerprint of the votes: their sizes and checksums."""
+    names = ("task_ptr", "cell_ptr", "cell_class", "annotator", "gold")
+    return "-".join(_checksum(getattr(annotations, name)) for name in names)
+
+
+def _checksum(values: NDArray[Any]) -> str:
+    return f"{zlib.crc32(np.ascontiguousarray(values).data):08x}"
+
+
+@contextmanager
+def interruptible() -> Iterator[threading.Event]:
+    """Yield an event that the first Ctrl-C sets, so that the current sweep can finish. A second one interrupts at once.
+
+    A process that ignores Ctrl-C, such as a background job of a shell, keeps ignoring it.
+    """
+    pressed = threading.Event()
+    before = signal.getsignal(signal.SIGINT)
+    if before in (signal.SIG_IGN, None) or threading.current_thread() is not threading.main_thread():
+        yield pressed
+        return
+
+    def press(number: int, frame: Any) -> None:
+        signal.signal(signal.SIGINT, before)
+        pressed.set()
+
+    signal.signal(signal.SIGINT, press)
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,88 @@
+"""Show the progress of a fit in one line, in a notebook or on a terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from finegold.kernels.compiling import compiling
+
+if TYPE_CHECKING:
+    from finegold.results.data import Step
+
+    OnStep = Callable[[Step], None]
+    Show = Callable[[str], None]
+
+__all__ = ["in_notebook", "on_terminal"]
+
+SECONDS_BEFORE_FIRST_LINE = 0.5  # most fits have ended by then
+SECONDS_BETWEEN_LINES = 0.2
+
+
+@contextmanager
+def in_notebook(name: str) -> Iterator[OnStep | None]:
+    """Show progress in Jupyter; yield None elsewhere."""
+    found = _jupyter()
+    if found is None:
+        yield None
+        return
+    show, clear = found
+    try:
+        with compiling(show):
+            yield _show_steps(name, show)
+    finally:
+        clear()
+
+
+@contextmanager
+def on_terminal(name: str) -> Iterator[OnStep | None]:
+    """Show progress on standard error; yield None if that is a file or a pipe."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(f"{name} ...") as line, compiling(line.update):
+        yield lambda step: line.update(_line(name, step))
+
+
+def _show_steps(name: str, show: Show) -> OnStep:
+    due = time.monotonic() + SECONDS_BEFORE_FIRST_LINE
+
+    def on_step(step: Step) -> None:
+        nonlocal due
+        if (now := time.monotonic()) >= due:
+            due = now + SECONDS_BETWEEN_LINES
+            show(_line(name, step))
+
+    return on_step
+
+
+def _line(name: str, step: Step) -> str:
+    bound = "" if step.bound != step.bound else f", bound {step.bound:.6g}"  # NaN differs from itself
+    restart = f"restart {step.restart + 1}, " if step.restart else ""
+    return f"{name}: {restart}iteration {step.iteration}, change {step.change:.2g}{bound}"
+
+
+def _jupyter() -> tuple[Show, Callable[[], None]] | None:
+    """Return functions that update and clear one output of the cell, without widgets."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if not hasattr(shell, "kernel"):  # IPython on a terminal has a shell but no kernel
+        return None
+    from IPython.display import HTML, display
+
+    handles: list[Any] = []
+
+    def show(text: str) -> None:
+        line = HTML(f"<small>{escape(text)}</small>")
+        if handles:
+            handles[0].update(line)
+        else:
+            handles.append(display(line, display_id=True))
+
+    return show, lambda: handles[0].update(HTML("")) if handles else None

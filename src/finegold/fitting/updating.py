@@ -1,0 +1,223 @@
+"""Fold new votes into a result, at a cost in proportion to the new votes.
+
+The parameters of a method are functions of sums over tasks. The tasks with new votes are subtracted from the sums, as
+the fit left them, and added again with their new votes. A few sweeps over these tasks follow until they converge; all
+other tasks keep their posterior. The priors of PTBCC and HDS are sums too, and are corrected in the same way. The
+effect of the new votes on other tasks, and through them on the parameters, is ignored: docs/arrival.md measures it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.engines.blas import one_blas_thread
+from finegold.engines.local import LocalEngine
+from finegold.errors import InputError
+from finegold.fitting.compile_time import without_compiling
+from finegold.fitting.solve import OnStep, start
+from finegold.methods.base import Step, SufficientStatistics
+from finegold.methods.lookup import Method, method_of
+from finegold.results.accuracy import Intervals, spread
+from finegold.results.data import BESIDE_SETTINGS, Learned, ResultData, summarise, votes_of
+from finegold.results.metrics import temper
+from finegold.votes.annotations import Annotations
+from finegold.votes.encoding import Codes
+from finegold.votes.frames import to_list
+from finegold.votes.labels import listed
+from finegold.votes.merging import Joined, Merged, Piece, stitch
+
+__all__ = ["update"]
+
+MAX_SWEEPS = 5  # more sweeps change hardly any label: bench/update.py
+MAX_CHANGE = 0.02  # of a posterior in the last sweep
+# An annotator's interval keeps its shape if they had enough votes and have not many more now.
+MIN_VOTES, MAX_VOTES_RATIO = 5, 1.5
+MIN_SUM = 1e-9  # smaller sums are rounding errors of a subtraction and become 0
+
+
+def update(
+    result: ResultData,
+    merged: Merged,
+    *,
+    threads: int | None = None,
+    on_step: OnStep | None = None,
+) -> ResultData:
+    """Return the result with the merged votes folded in."""
+    _check(result, merged.votes)
+    if not merged.touched.size:
+        return replace(result, annotations=merged.votes, counts=merged.votes.counts, stopped="no new votes to fold in")
+    with one_blas_thread(), without_compiling() as seconds:
+        updated = _fold_in(result, merged, threads, on_step)
+        return replace(updated, seconds=seconds())
+
+
+def _check(result: ResultData, votes: Annotations) -> None:
+    remedy = "add --refit (refit=True) to fit all votes again"
+    if reason := method_of(result).why_not_updatable():
+        raise InputError(f"{reason}; {remedy}")
+    if len(votes.class_names) > len(result.class_names):
+        known = to_list(result.class_names)
+        new = next(name for name in to_list(votes.class_names) if name not in known)
+        raise InputError(f"the model does not know the label {new!r}, only {listed(known)}; {remedy}")
+
+
+class TouchedTasks(NamedTuple):
+    """The tasks with new votes, before the update (None if all are new) and now, with the new annotator codes."""
+
+    before: Annotations | None
+    posterior: NDArray[Any] | None  # before the update; None if it has been tempered and must be computed again
+    now: Annotations
+
+
+class Folded(NamedTuple):
+    """The method fitted with the new votes, and the posterior of the tasks with new votes."""
+
+    learned: Learned
+    settings: dict[str, Any]
+    posterior: NDArray[Any]
+    steps: list[Step]
+
+
+def _fold_in(result: ResultData, merged: Merged, threads: int | None, on_step: OnStep | None) -> ResultData:
+    touched = _tasks_with_new_votes(result, merged)
+    folded = _sweep_touched(result, merged, touched, threads, on_step)
+    posterior = np.empty((merged.votes.n_tasks, merged.votes.n_classes), result.posterior.dtype)
+    posterior[merged.tasks.old] = result.posterior
+    posterior[merged.touched] = temper(folded.posterior, result.temperature)
+    return _described(result, merged, touched.now.annotator, posterior, folded)
+
+
+def _tasks_with_new_votes(result: ResultData, merged: Merged) -> TouchedTasks:
+    votes, is_touched = merged.votes, np.zeros(merged.votes.n_tasks, np.bool_)
+    is_touched[merged.touched] = True
+    old = np.flatnonzero(is_touched[merged.tasks.old])
+    now = _some_tasks(votes, merged.touched, np.arange(votes.n_annotators, dtype=np.int32), votes)
+    if not old.size:
+        return TouchedTasks(None, None, now)
+    before = _some_tasks(votes_of(result), old, merged.annotators.old, votes)
+    return TouchedTasks(before, result.posterior[old] if result.temperature == 1.0 else None, now)
+
+
+def _sweep_touched(
+    result: ResultData, merged: Merged, touched: TouchedTasks, threads: int | None, on_step: OnStep | None
+) -> Folded:
+    method = method_of(result)
+    engine = LocalEngine(threads, single=method.single)
+    known = _renumbered(result.learned, method, merged.annotators)
+    memory = method.sufficient_statistics(replace(result, learned=known))
+    first, rest = _subtract_touched(method, engine, memory, touched)
+    first = _add(first, _start(method, engine, touched.now))
+    parameters = method.recompute_priors(memory.parameters, first)
+    steps: list[Step] = []
+    while not _has_converged(steps):
+        statistics = engine.sum(method.sweep, parameters)
+        parameters = method.expect(_not_negative(_add(rest, statistics)), parameters)
+        steps.append(Step(0, len(steps) + 1, float(statistics.change), math.nan))
+        if on_step is not None:
+            on_step(steps[-1])
+    return Folded(method.learned(parameters), {**result.settings, **method.settings}, engine.gather(), steps)
+
+
+def _has_converged(steps: list[Step]) -> bool:
+    return len(steps) == MAX_SWEEPS or (bool(steps) and steps[-1].change < MAX_CHANGE)
+
+
+def _subtract_touched(
+    method: Method, engine: LocalEngine, memory: SufficientStatistics, touched: TouchedTasks
+) -> tuple[Any, Any]:
+    """Subtract the tasks with new votes, as they were before the update, from the sums of the fit."""
+    if touched.before is None:
+        return memory.first, memory.statistics
+    first = _start(method, engine, touched.before)
+    if touched.posterior is None:
+        statistics = _recomputed(method, engine, memory)
+    else:
+        engine.posterior[:] = touched.posterior
+        statistics = engine.sum(method.sweep, memory.parameters)
+    return _add(memory.first, first, -1), _add(memory.statistics, statistics, -1)
+
+
+def _start(method: Method, engine: LocalEngine, votes: Annotations) -> Any:
+    engine.scatter(votes)
+    return start(method, engine)
+
+
+def _recomputed(method: Method, engine: LocalEngine, memory: SufficientStatistics) -> Any:
+    """Compute the posterior again from parameters and votes; PTBCC needs several sweeps, other methods one."""
+    steps: list[Step] = []
+    while not _has_converged(steps):
+        statistics = engine.sum(method.sweep, memory.parameters)
+        steps.append(Step(0, len(steps) + 1, float(statistics.change), math.nan))
+    return statistics
+
+
+def _some_tasks(votes: Annotations, tasks: NDArray[np.int64], annotators: Codes, names: Annotations) -> Annotations:
+    piece = Piece(votes, tasks, np.arange(len(tasks)), annotators)
+    return replace(
+        stitch([piece], len(tasks)),
+        gold=votes.gold[tasks],
+        task_names=tasks,
+        annotator_names=names.annotator_names,
+    )
+
+
+def _add(total: Any, part: Any, sign: int = 1) -> Any:
+    """Add sums field by field. Fields that are not sums over tasks (the change, parts of bounds) stay."""
+    fields = zip(total, part, strict=True)
+    return type(total)(*(a + sign * b if isinstance(a, np.ndarray) else a for a, b in fields))
+
+
+def _not_negative(sums: Any) -> Any:
+    """Set sums to 0 that rounding, or a fit that had not fully converged, has left negative or tiny."""
+    return type(sums)(*(np.where(a < MIN_SUM, 0.0, a) if isinstance(a, np.ndarray) else a for a in sums))
+
+
+def _renumbered(known: Learned, method: Method, annotators: Joined) -> Learned:
+    """Return what was learned about annotators in the new order, with zeros for new annotators."""
+    assert method.remembers is not None
+    rows = {
+        name: known.statistics[name] if name in known.statistics else getattr(known, name) for name in method.remembers
+    }
+    spread = {name: _in_new_order(values, annotators) for name, values in rows.items()}
+    more = {**known.statistics, **{name: values for name, values in spread.items() if name in known.statistics}}
+    own = {name: values for name, values in spread.items() if name not in known.statistics}
+    return replace(known, statistics=more, **own)
+
+
+def _in_new_order(values: NDArray[Any], annotators: Joined) -> NDArray[Any]:
+    spread = np.zeros((len(annotators.names), *values.shape[1:]))
+    spread[annotators.old] = values
+    return spread
+
+
+def _described(
+    result: ResultData, merged: Merged, annotators: Codes, posterior: NDArray[Any], folded: Folded
+) -> ResultData:
+    """Build the result; `annotators` are those who voted on the tasks with new votes."""
+    steps, added = folded.steps, merged.added + result.votes_folded_in
+    kept = _kept_intervals(result, merged, annotators)
+    made = summarise(result.method, folded.settings, merged.votes, posterior, steps, folded.learned, kept)
+    changed = int((made.label_codes[merged.tasks.old] != result.label_codes).sum())
+    stopped = (
+        f"folded in {merged.added:,} votes by {len(steps)} sweeps over {len(merged.touched):,} tasks "
+        f"(last change {steps[-1].change:.2g}); {changed:,} earlier labels changed"
+    )
+    note = f"{added:,} votes were folded in since the last fit; --refit (refit=True) fits all of them again."
+    notes = [*([note] if added else []), *method_of(result).cautions(merged.votes.n_tasks)]
+    carried = {name: getattr(result, name) for name in ("converged", *BESIDE_SETTINGS.values())}
+    return replace(made, stopped=stopped, notes=notes, votes_folded_in=added, **carried)
+
+
+def _kept_intervals(result: ResultData, merged: Merged, annotators: Codes) -> Intervals:
+    """Return the intervals of annotators whose tasks are unchanged, or who have few votes more than before."""
+    votes = np.bincount(annotators, minlength=merged.votes.n_annotators)
+    before = _in_new_order(result.votes_per_annotator, merged.annotators)
+    known = (votes == 0) | ((before >= MIN_VOTES) & (before + votes <= MAX_VOTES_RATIO * before))
+    deviation = spread(result.accuracy, result.votes_per_annotator)
+    ends = (result.accuracy - result.accuracy_low) / deviation, (result.accuracy_high - result.accuracy) / deviation
+    return Intervals(known, *(_in_new_order(values, merged.annotators) for values in ends))

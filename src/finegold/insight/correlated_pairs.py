@@ -1,0 +1,226 @@
+"""Find groups of annotators who agree more than the model explains: copied answers, judges of one family.
+
+Every method here assumes that annotators are independent given the truth. If some are not, the model mistakes their
+agreement for skill and becomes sure of wrong labels. According to the posterior phi and their confusion matrices c, two
+annotators j and j' agree on task i with probability e = sum_k phi_ik sum_l c_jkl c_j'kl. Over the tasks of both,
+
+    S = sum (agree - e),  V = sum e (1 - e),  E = sum (1 - e),  rho = S / E
+
+rho is the observed share of the possible excess agreement: 0 for independent annotators, 1 for copies. Tasks that are
+hard for everybody raise rho for all pairs, and if the posterior follows a group, rho falls for pairs outside of it.
+Therefore the rho of pairs from different groups is the baseline, and only the excess above the baseline counts.
+
+Groups are searched on one half of the tasks: they maximise the sum of S - (baseline + threshold) E over the pairs
+within groups, for two thresholds. The other half of the tasks selects the better of the two groupings, and only groups
+that it confirms are kept. A vote of a group member is then worth w_j = 1 / (1 + rho g_j), where g_j is the mean number
+of other members who voted on the same task: Kish's design effect for clustered samples.
+
+Only pairs of annotators who share a task are formed. If there are very many, a sample of the tasks is used.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.kernels.communities import move
+from finegold.kernels.confusion import counts
+from finegold.kernels.jit import fixed_length
+from finegold.votes.annotations import Annotations
+from finegold.votes.pairs import VotePairs, sample_vote_pairs
+
+__all__ = ["CorrelatedGroups", "Pairs", "correlated_groups", "discounts", "vote_pairs"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+MAX_VOTE_PAIRS = 100_000  # if there are more, a sample of the tasks is used
+LINK_THRESHOLDS = (0.2, 0.4)  # of rho above the baseline, for weak correlation and for copies; pairs above attract
+MIN_RHO = 0.1  # above the baseline, that a group must exceed on the half of the tasks that confirms it
+MIN_BASELINE_RHO = -0.2  # a lower baseline is raised to this
+MAX_ROUNDS = 3  # of finding groups and the baseline in turn
+MIN_STANDARD_ERRORS = 3.0  # by which rho must exceed MIN_RHO on the half that confirms
+MIN_VOTE_PAIRS = 20  # of a group, in the half that confirms
+MAX_LEVELS, MAX_SWEEPS = 6, 20
+PRIOR_VOTES = 2.0  # from the pooled matrix, added to the votes of an annotator for each truth
+MIN_COUNT = 1e-9  # for classes without votes
+NEGLIGIBLE_PROBABILITY = 1e-6  # less probable truths are skipped
+MAX_MATRIX_NUMBERS = 2**26  # in the matrices of all annotators: half a gibibyte
+CHUNK_NUMBERS = 2**22  # processed at a time
+
+
+class CorrelatedGroups(NamedTuple):
+    """Groups of correlated annotators; -1 stands for no group."""
+
+    group: Integers  # [W]
+    rho: Floats  # [number of groups]
+
+    @property
+    def n_groups(self) -> int:
+        return len(self.rho)
+
+
+class Pairs(NamedTuple):
+    """Pairs of votes on the same task."""
+
+    one: Integers  # annotators
+    other: Integers
+    excess: Floats  # agree - e
+    expected: Floats  # e
+    half: NDArray[np.bool_]  # whether the task is in the half that forms the groups
+
+
+def correlated_groups(annotations: Annotations, posterior: Floats, seed: int = 0) -> CorrelatedGroups:
+    """Find groups of correlated annotators.
+
+    The posterior should be that of PTBCC: all annotators share its prototypes, so a group cannot dominate the labels.
+    """
+    pairs, _ = vote_pairs(annotations, posterior, np.random.default_rng(seed))
+    found, baseline = _find_groups(pairs, annotations.n_annotators)
+    return CorrelatedGroups(*_confirm(pairs, found, baseline))
+
+
+def vote_pairs(
+    annotations: Annotations, posterior: Floats, rng: np.random.Generator, most: int = MAX_VOTE_PAIRS
+) -> tuple[Pairs, VotePairs]:
+    """Return pairs of votes with their expected agreement, and their sample: all pairs, or about `most`."""
+    sample = sample_vote_pairs(annotations, rng, most)
+    one, other, task = sample.one, sample.other, sample.task
+    a, b = annotations.annotator[one].astype(np.int64), annotations.annotator[other].astype(np.int64)
+    expected = _expected_agreement(_matrices(annotations, posterior), posterior, task, a, b)
+    half = (rng.random(annotations.n_tasks) < 0.5)[task]
+    agree = annotations.label_of(one) == annotations.label_of(other)
+    return Pairs(a, b, agree - expected, expected, half), sample
+
+
+def _matrices(annotations: Annotations, posterior: Floats) -> Floats:
+    """[W, K, K] Return the confusion matrix of each annotator, with a few votes of the pooled matrix added.
+
+    If there are too many annotators and classes, return the pooled matrix alone, [1, K, K].
+    """
+    K, who = annotations.n_classes, annotations.annotator.view(np.uint32)
+    apart = annotations.n_annotators * K * K <= MAX_MATRIX_NUMBERS
+    by_vote = np.zeros((annotations.n_annotators if apart else 1, K, K))  # [W or 1, vote, truth]
+    votes = (annotations.task_ptr.view(np.uint64), annotations.cell_ptr.view(np.uint64), annotations.cell_class)
+    counts(fixed_length(K), *votes, who if apart else np.zeros_like(who), posterior, by_vote)  # type: ignore[arg-type]
+    n = by_vote.transpose(0, 2, 1)
+    pooled = n.sum(axis=0) + MIN_COUNT
+    n += PRIOR_VOTES * pooled / pooled.sum(axis=1, keepdims=True)  # in place, to allocate only one such array
+    n /= n.sum(axis=2, keepdims=True)
+    return n
+
+
+def _expected_agreement(matrices: Floats, posterior: Floats, task: Integers, one: Integers, other: Integers) -> Floats:
+    """Return e for every pair of votes. Very improbable truths are skipped, since there can be many classes."""
+    one, other = one % len(matrices), other % len(matrices)  # 0 if there is a single matrix
+    K, expected = posterior.shape[1], np.zeros(len(task))
+    for k in range(K):
+        phi = posterior[task, k]
+        likely = np.flatnonzero(phi > NEGLIGIBLE_PROBABILITY)
+        for rows in np.array_split(likely, max(len(likely) * K // CHUNK_NUMBERS, 1)):
+            same = (matrices[one[rows], k] * matrices[other[rows], k]).sum(axis=1)
+            expected[rows] += phi[rows] * same
+    return expected
+
+
+class PairSums(NamedTuple):
+    """Sums over the pairs of votes of two annotators, on half of the tasks."""
+
+    one: Integers
+    other: Integers
+    excess: Floats  # S
+    possible: Floats  # E
+
+    def outside(self, group: Integers) -> NDArray[np.bool_]:
+        return np.not_equal(group[self.one], group[self.other])
+
+    def gain(self, threshold: float) -> Floats:
+        return self.excess - threshold * self.possible
+
+
+def _pair_sums(pairs: Pairs, chosen: NDArray[np.bool_], n: int) -> PairSums:
+    low, high = np.minimum(pairs.one, pairs.other)[chosen], np.maximum(pairs.one, pairs.other)[chosen]
+    key, place = np.unique(low * n + high, return_inverse=True)
+    excess = np.bincount(place, pairs.excess[chosen], minlength=len(key)).astype(np.float64)
+    possible = np.bincount(place, 1 - pairs.expected[chosen], minlength=len(key)).astype(np.float64)
+    return PairSums(key // n, key % n, excess, possible)
+
+
+def _find_groups(pairs: Pairs, n: int) -> tuple[Integers, float]:
+    """Return the group of each annotator and the baseline, which is the rho of all pairs at first."""
+    halves = _pair_sums(pairs, pairs.half, n), _pair_sums(pairs, ~pairs.half, n)
+    group, baseline = np.arange(n), 0.0
+    for _ in range(MAX_ROUNDS):
+        baseline = _baseline_rho(halves, group, baseline)
+        before, group = group, _best_groups(*halves, n, baseline)
+        if np.array_equal(before, group):
+            break
+    return group, baseline
+
+
+def _baseline_rho(halves: tuple[PairSums, PairSums], group: Integers, otherwise: float) -> float:
+    """Return rho over the pairs of annotators from different groups."""
+    excess = sum(float(sums.excess[sums.outside(group)].sum()) for sums in halves)
+    possible = sum(float(sums.possible[sums.outside(group)].sum()) for sums in halves)
+    return max(excess / possible, MIN_BASELINE_RHO) if possible > 0 else otherwise
+
+
+def _best_groups(first: PairSums, second: PairSums, n: int, baseline: float) -> Integers:
+    """Return the better groups of two thresholds, judged by the second half of the tasks.
+
+    A low threshold finds weak correlation, but adds unrelated annotators by chance if votes are sparse.
+    """
+    gain = second.gain(baseline + min(LINK_THRESHOLDS))
+    found = [_cluster(first, n, baseline + threshold) for threshold in LINK_THRESHOLDS]
+    return max(found, key=lambda group: float(gain[~second.outside(group)].sum()))
+
+
+def _cluster(sums: PairSums, n: int, threshold: float) -> Integers:
+    """Form groups, then groups of groups, until nothing changes."""
+    gain = sums.gain(threshold)
+    group = np.arange(n)
+    for _ in range(MAX_LEVELS):
+        moved = _move(group[sums.one], group[sums.other], gain, n)
+        if np.array_equal(moved[group], group):
+            break
+        group = moved[group]
+    return group
+
+
+def _move(a: Integers, b: Integers, gain: Floats, n: int) -> Integers:
+    """Form one level of groups: sum the gains of pairs, then move each node to the group with the largest gain."""
+    different = a != b
+    a, b, gain = a[different], b[different], gain[different]
+    key, place = np.unique(np.concatenate([a * n + b, b * n + a]), return_inverse=True)
+    total: Floats = np.bincount(place, np.concatenate([gain, gain]), minlength=len(key)).astype(np.float64)
+    ptr = np.searchsorted(key, np.arange(n + 1) * n)
+    group = np.arange(n)
+    move(ptr, key % n, total, group, MAX_SWEEPS)
+    return group
+
+
+def _confirm(pairs: Pairs, found: Integers, baseline: float) -> tuple[Integers, Floats]:
+    """Return the groups that the other half of the tasks confirms, numbered from 0, and their rho."""
+    n = len(found)
+    inside = ~pairs.half & (found[pairs.one] == found[pairs.other])
+    group = found[pairs.one[inside]]
+    e = pairs.expected[inside]
+    possible = np.bincount(group, 1 - e, minlength=n)
+    rho = np.bincount(group, pairs.excess[inside], minlength=n) / np.maximum(possible, 1e-9)
+    error = np.sqrt(np.bincount(group, e * (1 - e), minlength=n)) / np.maximum(possible, 1e-9)
+    certain = (np.bincount(group, minlength=n) >= MIN_VOTE_PAIRS) & (
+        rho - MIN_STANDARD_ERRORS * error > baseline + MIN_RHO
+    )
+    number = np.where(certain, np.cumsum(certain) - 1, -1)
+    return number[found], np.minimum((rho[certain] - baseline) / (1 - baseline), 1.0)
+
+
+def discounts(pairs: Pairs, group: Integers, rho: Floats, votes: Floats) -> Floats:
+    """[W] Return the weight of each annotator's votes; `votes` counts theirs on the tasks of the pairs."""
+    inside = (group[pairs.one] == group[pairs.other]) & (group[pairs.one] >= 0)
+    both = np.concatenate([pairs.one[inside], pairs.other[inside]])
+    others = np.bincount(both, minlength=len(group)) / votes
+    weights: Floats = 1 / (1 + np.append(rho, 0.0)[group] * others)
+    return weights

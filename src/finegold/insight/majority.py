@@ -1,0 +1,213 @@
+"""Compare labels with the majority vote: flipped tasks and the reasons, and contested tasks.
+
+A task is flipped if its label has fewer votes than another class. A label that shares the most votes with other classes
+is not a flip, and neither is a gold truth. Every count of flips uses this definition
+(`finegold.kernels.votes.outvoted`).
+
+The weight of a vote says how strongly it supports one class over another: log P(vote | one) - log P(vote | other), from
+what the method learned about the annotator. Methods use votes in different ways (PTBCC weighs prototypes for each
+task), so the weights explain the posterior of a task but need not add up to it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.errors import InputError
+from finegold.insight.votes import votes_of
+from finegold.kernels.votes import outvoted
+from finegold.results.data import ResultData
+from finegold.results.predictions import LEAST_PROBABILITY, evidence
+from finegold.votes.annotations import Annotations
+from finegold.votes.encoding import MISSING, Codes, look_up
+from finegold.votes.frames import make_frame, take, to_list
+from finegold.votes.pairs import rows_of
+
+__all__ = ["contested", "flipped", "flipped_tasks", "flips", "n_flips", "why"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+CLOSE = 0.2  # a label is contested if it leads the next class by less
+MAX_NAMED = 3  # number of annotators named on each side of a flip
+
+
+class Flipped(NamedTuple):
+    """The flipped tasks, most confident labels first."""
+
+    task: Integers
+    majority: Codes  # the class with the most votes; the first of them if several are tied
+    votes_majority: Integers
+    votes_label: Integers
+
+
+class Weights(NamedTuple):
+    """Votes on some tasks, and how strongly each supports its task's label."""
+
+    task: Integers  # position among these tasks
+    annotator: Codes
+    label: Codes
+    weight: Floats
+
+
+def n_flips(result: ResultData) -> int:
+    """Return the number of flipped tasks."""
+    return int(np.count_nonzero(flipped_tasks(result)))
+
+
+def flipped_tasks(result: ResultData) -> NDArray[np.bool_]:
+    """[T] Return whether the label has fewer votes than another class; False for tasks with a gold truth."""
+    votes = votes_of(result)
+    found = np.empty(votes.n_tasks, np.bool_)
+    outvoted(
+        votes.task_ptr.view(np.uint64),
+        votes.cell_ptr.view(np.uint64),
+        votes.cell_class,  # type: ignore[arg-type]  # a kernel takes either width
+        votes.gold,
+        result.label_codes,
+        found,
+    )
+    return found
+
+
+def flips(result: ResultData) -> Any:
+    """Return a data frame with one row per flipped task, most confident labels first."""
+    found = flipped(result)
+    label = result.label_codes[found.task]
+    return make_frame(
+        {
+            "task": take(result.task_names, found.task.astype(np.int32)),
+            "majority": take(result.class_names, found.majority),
+            "label": take(result.class_names, label),
+            "confidence": result.confidence[found.task],
+            "votes_majority": found.votes_majority,
+            "votes_label": found.votes_label,
+            "n_votes": result.votes_per_task[found.task],
+            "why": np.array(_reasons(result, found.task, label, found.majority), dtype=np.str_),
+        },
+        like=result.task_names,
+    )
+
+
+def contested(result: ResultData, below: float = CLOSE) -> Any:
+    """Return a data frame of the tasks whose label leads the next class by less than `below`, closest first."""
+    runner_up, margin = margins(result)
+    tasks = np.flatnonzero((margin < below) & (result.gold == MISSING))
+    tasks = tasks[np.argsort(margin[tasks], kind="stable")]
+    return make_frame(
+        {
+            "task": take(result.task_names, tasks.astype(np.int32)),
+            "label": take(result.class_names, result.label_codes[tasks]),
+            "runner_up": take(result.class_names, runner_up[tasks]),
+            "confidence": result.confidence[tasks],
+            "margin": margin[tasks],
+            "n_votes": result.votes_per_task[tasks],
+            "tied": result.tied[tasks],
+        },
+        like=result.task_names,
+    )
+
+
+def why(result: ResultData, task: Any, against: Any = None) -> Any:
+    """Return a data frame with one row per vote on this task: how strongly it supports the label over another class.
+
+    The other class is `against`. By default it is the class with the most votes, or the second most probable class if
+    the label has the most votes. The first row, without an annotator, compares how frequent both classes are.
+    """
+    code = int(look_up([task], result.task_names)[0])
+    if code == MISSING:
+        raise InputError(f"there is no task {task!r} with votes")
+    other = _opponent(result, code) if against is None else int(look_up([against], result.class_names)[0])
+    if other == MISSING:
+        raise InputError(f"there is no class {against!r}; there are {to_list(result.class_names)}")
+    label = result.label_codes[[code]]
+    found = _weights(result, np.array([code]), label, np.array([other], np.int32))
+    order = np.argsort(-found.weight, kind="stable")
+    annotator = np.append(np.int32(MISSING), found.annotator[order])
+    accuracy: list[float | None] = [None, *result.accuracy[found.annotator[order]].tolist()]
+    columns = {
+        "annotator": take(result.annotator_names, annotator),
+        "vote": take(result.class_names, np.append(np.int32(MISSING), found.label[order])),
+        "weight": np.append(_prior_weight(result, label, np.array([other])), found.weight[order]),
+        "accuracy": accuracy,
+    }
+    return make_frame(columns, like=result.annotator_names)
+
+
+def margins(result: ResultData) -> tuple[Codes, Floats]:
+    """[T] Return the most probable class other than the label, and by how much the label leads it."""
+    rest = result.posterior.copy()
+    np.put_along_axis(rest, result.label_codes[:, None].astype(np.int64), -1.0, axis=1)
+    runner_up = rest.argmax(axis=1).astype(np.int32)
+    second = np.maximum(rest.max(axis=1), 0.0)  # with a single class there is no other
+    return runner_up, result.confidence - second
+
+
+def flipped(result: ResultData) -> Flipped:
+    votes = votes_of(result)
+    m = np.diff(votes.cell_ptr)
+    first, task = votes.task_ptr[:-1], _task_of_cell(votes)
+    most = np.maximum.reduceat(m, first)
+    own = np.bincount(task, np.where(votes.cell_class == result.label_codes[task], m, 0), minlength=votes.n_tasks)
+    leading = np.flatnonzero(m == most[task])
+    majority = votes.cell_class[leading[np.searchsorted(leading, first)]].astype(np.int32)
+    tasks = np.flatnonzero(flipped_tasks(result))
+    tasks = tasks[np.argsort(-result.confidence[tasks], kind="stable")]
+    return Flipped(tasks, majority[tasks], most[tasks], own[tasks].astype(np.int64))
+
+
+def _task_of_cell(votes: Annotations) -> Integers:
+    return np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr))
+
+
+def _opponent(result: ResultData, task: int) -> int:
+    votes = votes_of(result)
+    cells = slice(votes.task_ptr[task], votes.task_ptr[task + 1])
+    majority = int(votes.cell_class[cells][np.argmax(np.diff(votes.cell_ptr)[cells])])
+    return majority if majority != result.label_codes[task] else int(margins(result)[0][task])
+
+
+def _weights(result: ResultData, tasks: Integers, label: Codes, other: Codes) -> Weights:
+    """Return the votes on these tasks, in the order of the tasks."""
+    votes = votes_of(result)
+    start, n = rows_of(votes, tasks)
+    place = np.repeat(np.arange(len(tasks)), n)
+    vote = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n) + start[place]
+    annotator, voted = votes.annotator[vote], votes.label_of(vote).astype(np.int32)
+    return Weights(place, annotator, voted, evidence(result, annotator, voted, label[place], other[place]))
+
+
+def _prior_weight(result: ResultData, label: Codes, other: Codes) -> Floats:
+    shares = np.log(np.maximum(result.learned.class_prior, LEAST_PROBABILITY))
+    found: Floats = shares[label] - shares[other]
+    return found
+
+
+def _reasons(result: ResultData, tasks: Integers, label: Codes, majority: Codes) -> list[str]:
+    """Return texts such as 'for: ann +2.1; against: bob -0.3, eve -0.2; class shares +0.4'."""
+    found = _weights(result, tasks, label, majority)
+    names = [str(name) for name in to_list(result.annotator_names)]
+    end = np.cumsum(np.bincount(found.task, minlength=len(tasks)))
+    reasons = []
+    for row, shares in enumerate(_prior_weight(result, label, majority).tolist()):
+        votes = slice(end[row - 1] if row else 0, end[row])
+        parts = [(weight, names[who]) for weight, who in zip(found.weight[votes], found.annotator[votes], strict=True)]
+        reasons.append(f"{_reason(parts)}; class shares {shares:+.1f}")
+    return reasons
+
+
+def _reason(parts: list[tuple[float, str]]) -> str:
+    sides = (
+        ("for", sorted((part for part in parts if part[0] > 0), reverse=True)),
+        ("against", sorted(part for part in parts if part[0] <= 0)),
+    )
+    return "; ".join(f"{side}: {_listed(some)}" for side, some in sides if some)
+
+
+def _listed(parts: list[tuple[float, str]]) -> str:
+    shown = ", ".join(f"{name} {weight:+.1f}" for weight, name in parts[:MAX_NAMED])
+    rest = parts[MAX_NAMED:]
+    return shown + (f" and {len(rest)} more {sum(weight for weight, _ in rest):+.1f}" if rest else "")

@@ -1,0 +1,248 @@
+"""Measure agreement beyond chance: Krippendorff's alpha, Fleiss' and Cohen's kappa, Gwet's AC1.
+
+All but Cohen's kappa depend only on the number of votes for each class on each task (pi_k is the share of class k):
+
+    alpha   Krippendorff 1970: differing pairs of votes on a task, compared with pairs drawn from all votes; optionally
+            weighted by their distance if classes are ordered (ordinal) or numbers (interval)
+    fleiss  Fleiss 1971 and, for tasks with different numbers of votes, Gwet 2014: pe = sum_k pi_k^2
+    ac1     Gwet 2008: pe = sum_k pi_k (1 - pi_k) / (K - 1), which stays meaningful if one class is very frequent
+    cohen   Light 1971: the mean of Cohen's kappa over pairs of annotators, each on the tasks of both
+
+Missing votes are ignored. If an annotator voted on a task more than once, their most frequent vote counts;
+`self_agreement` says how often repeated votes agree. Standard errors come from the infinitesimal jackknife over tasks.
+
+Other libraries need one column per annotator, the same number of votes on all tasks, or a K x K matrix per task. Here
+only the cells of `Annotations` are visited. The tests compare the results with those libraries.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.errors import InputError
+from finegold.insight import coefficients
+from finegold.insight.coefficients import Cells, by_annotator, by_class, cells_of, ranks
+from finegold.insight.pairs import AnnotatorPairs, annotator_pairs
+from finegold.io.readers import read
+from finegold.votes.annotations import Annotations
+from finegold.votes.encoding import Names
+from finegold.votes.frames import make_frame, take, to_list
+from finegold.votes.repeats import count_repeats, majority_of_repeats
+
+__all__ = ["Agreement", "Level", "agreement"]
+
+Level = Literal["nominal", "ordinal", "interval"]
+
+CONFIDENCE_STANDARD_ERRORS = 1.959964  # on either side of the mean, 95 % of a normal distribution
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """How far annotators agree: the result of `finegold.agreement`.
+
+    A figure is NaN if the votes do not determine it, for example if there are votes for one class only.
+
+    Attributes
+    ----------
+    level : {"nominal", "ordinal", "interval"}
+        How alpha interprets classes. The other figures treat them as names.
+    alpha : float
+        Krippendorff's alpha.
+    fleiss : float
+        Fleiss' kappa.
+    cohen : float
+        The mean of Cohen's kappa over pairs of annotators.
+    ac1 : float
+        Gwet's AC1.
+    observed : float
+        The share of pairs of votes that agree, as a mean over tasks.
+    self_agreement : float
+        The same for repeated votes of one annotator on one task.
+    n_tasks, n_votes, n_annotators : int
+        The tasks with votes of two annotators or more, the votes on them, and all annotators.
+    errors : dict
+        Standard errors of alpha, fleiss and ac1.
+    votes : Annotations
+        The votes, one per annotator and task.
+    pairs_found : AnnotatorPairs
+        The figures behind `pairs`.
+    """
+
+    level: Level
+    alpha: float
+    fleiss: float
+    cohen: float
+    ac1: float
+    observed: float
+    self_agreement: float
+    n_tasks: int
+    n_votes: int
+    n_annotators: int
+    errors: dict[str, float]
+    votes: Annotations = field(repr=False)
+    pairs_found: AnnotatorPairs = field(repr=False)
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences that say what was left out, e.g. which annotators were not compared two by two."""
+        return [self.pairs_found.note] if self.pairs_found.note else []
+
+    def figures(self) -> dict[str, float]:
+        """Return the figures by name.
+
+        Returns
+        -------
+        dict
+            Plain numbers, for example for JSON.
+        """
+        names = ("alpha", "fleiss", "cohen", "ac1", "observed", "self_agreement", "n_tasks", "n_votes", "n_annotators")
+        return {name: getattr(self, name) for name in names}
+
+    def _repr_html_(self) -> str:
+        from finegold.insight.notebook import agreement_html
+
+        return agreement_html(self)
+
+    def interval(self, name: str) -> tuple[float, float]:
+        """Return the 95 % confidence interval of a figure.
+
+        Parameters
+        ----------
+        name : {"alpha", "fleiss", "ac1"}
+            The figure.
+
+        Returns
+        -------
+        tuple of two floats
+            The lower and the upper end.
+        """
+        if name not in self.errors:
+            raise InputError(f"{name} has no interval; {', '.join(self.errors)} have")
+        half = CONFIDENCE_STANDARD_ERRORS * self.errors[name]
+        return getattr(self, name) - half, min(getattr(self, name) + half, 1.0)
+
+    def classes(self) -> Any:
+        """Return how far annotators agree whether a task belongs to a class.
+
+        Returns
+        -------
+        DataFrame
+            With one row per class.
+        """
+        return make_frame(
+            {"class": self.votes.class_names, **by_class(cells_of(self.votes))}, like=self.votes.class_names
+        )
+
+    def annotators(self) -> Any:
+        """Return how far each annotator agrees with the others.
+
+        Returns
+        -------
+        DataFrame
+            With one row per annotator, including alpha without that annotator.
+        """
+        names, figures = self.votes.annotator_names, by_annotator(self.votes)
+        if self.level != "nominal":
+            del figures["alpha_without"]  # it treats classes as names, so it cannot be compared with alpha here
+        return make_frame({"annotator": names, **figures}, like=names)
+
+    def pairs(self) -> Any:
+        """Return how far pairs of annotators agree that share at least ten tasks.
+
+        If there are very many votes, a sample of two million pairs is used; `notes` says so.
+
+        Returns
+        -------
+        DataFrame
+            With one row per pair of annotators.
+        """
+        names, found = self.votes.annotator_names, self.pairs_found
+        columns = {
+            "annotator_1": take(names, found.one.astype(np.int32)),
+            "annotator_2": take(names, found.other.astype(np.int32)),
+            "n_shared": found.shared,
+            "observed": found.observed,
+            "kappa": found.kappa,
+        }
+        return make_frame(columns, like=names)
+
+
+def agreement(votes: Any, *, level: Level = "nominal", **reading: Any) -> Agreement:
+    """Measure how far annotators agree beyond chance.
+
+    Parameters
+    ----------
+    votes : path, data frame or Annotations
+        The votes, as in `finegold.read`.
+    level : {"nominal", "ordinal", "interval"}, default "nominal"
+        How alpha interprets classes: as names, ranks (give `classes` if their order is not alphabetical) or numbers.
+    **reading : dict
+        Keywords of `finegold.read`. Repeated votes are read as well, unless `repeated` says otherwise.
+
+    Returns
+    -------
+    Agreement
+        Krippendorff's alpha, Fleiss' and Cohen's kappa and Gwet's AC1, by class, annotator and pair of annotators.
+
+    Raises
+    ------
+    InputError
+        If the votes cannot be read, or if classes are not numbers with `level="interval"`.
+
+    Examples
+    --------
+    >>> import finegold
+    >>> finegold.agreement(finegold.Annotations.from_arrays([1, 1, 2, 2], list("abab"), list("xxxy"))).observed
+    0.5
+    """
+    annotations = read(votes, **{"repeated": "all", **reading})
+    repeats = count_repeats(*annotations.votes())
+    single = _one_vote_each(annotations) if repeats.pairs else annotations
+    cells, pairs = cells_of(single), annotator_pairs(single)
+    scale = _scale(level, cells, single.class_names)
+    found = {
+        "alpha": coefficients.alpha(cells, scale),
+        "fleiss": coefficients.fleiss(cells),
+        "ac1": coefficients.ac1(cells),
+    }
+    several = cells.per_task >= 2
+    return Agreement(
+        level=level,
+        **{name: estimate.value for name, estimate in found.items()},
+        cohen=pairs.mean_kappa,
+        observed=coefficients.observed(cells),
+        self_agreement=repeats.agreeing / repeats.pairs if repeats.pairs else np.nan,
+        n_tasks=int(several.sum()),
+        n_votes=int(cells.per_task[several].sum()),
+        n_annotators=single.n_annotators,
+        errors={name: estimate.error for name, estimate in found.items()},
+        votes=single,
+        pairs_found=pairs,
+    )
+
+
+def _scale(level: str, cells: Cells, names: Names) -> NDArray[np.float64] | None:
+    """Return the position of each class on its scale; None if classes are names."""
+    if level not in get_args(Level):
+        raise InputError(f"level must be one of {', '.join(get_args(Level))}, not {level!r}")
+    if level == "nominal":
+        return None
+    if level == "ordinal":
+        return ranks(cells)
+    try:
+        return np.array([float(name) for name in to_list(names)])
+    except (TypeError, ValueError):
+        raise InputError(f"level interval needs classes that are numbers, not {to_list(names)}; try ordinal") from None
+
+
+def _one_vote_each(annotations: Annotations) -> Annotations:
+    names: tuple[Names, Names, Names] = (
+        annotations.task_names,
+        annotations.annotator_names,
+        annotations.class_names,
+    )
+    return Annotations.from_codes(*majority_of_repeats(*annotations.votes()), *names)

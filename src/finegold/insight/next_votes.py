@@ -1,0 +1,291 @@
+"""Plan the next votes: tasks to ask about, tasks that are safe, annotators to retrain or drop.
+
+The gain of a task is the expected increase, with one more vote, of the probability that a label drawn from its
+posterior is right (kernels/expected_gain.py). The next annotator is drawn in proportion to the votes cast so far, among
+those who have not voted on the task. The probability of the most probable label is no alternative: it does not change
+if one vote cannot change the label, although two could, so nearly all tasks would have the same gain.
+
+Annotators are combined into a few groups of similar accuracy, so a million tasks take about a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtrc
+
+from finegold.errors import InputError
+from finegold.kernels.expected_gain import expected_gain
+from finegold.kernels.parallel import in_threads, ranges
+from finegold.results.data import ResultData, votes_of
+from finegold.results.predictions import group_matrices, votes_by_truth
+from finegold.results.tables import with_predicted_tasks
+from finegold.votes.encoding import MISSING, look_up
+from finegold.votes.frames import make_frame, take, to_list
+
+__all__ = ["Advice", "Plan", "expected_gains", "plan"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+N_GROUPS = 8  # of annotators
+MIN_VOTES = 10  # annotators with fewer votes get no advice
+MIN_CASES = 10  # expected votes on tasks of a class, below which its confusion is not named
+MIN_RELATIVE_GAIN = 0.1  # a vote with less than this share of the average gain is useless
+MAX_P_VALUE = 0.05  # p-value above which votes may be independent of the truth
+MIN_SEEN_VOTES = 0.5  # expected votes from which a class counts as seen
+MIN_PROBABILITY = 1e-12  # smaller probabilities are rounding errors
+CHUNK_NUMBERS = 2**22  # of the confusion matrices that are processed at a time
+
+
+class Advice(NamedTuple):
+    """Advice on an annotator: drop if their votes are useless, retrain if they are clearly less accurate than usual."""
+
+    annotator: int
+    action: str
+    why: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan:
+    """Where the next votes are worth most: the result of `Result.next`.
+
+    Attributes
+    ----------
+    result : Result
+        The result that the plan is for.
+    gain : ndarray of shape (T,)
+        How much one more vote is expected to raise the chance that a label drawn from the posterior is right.
+    ask : ndarray of int
+        Positions of the tasks to ask about, those with the largest gain first, no more than the budget.
+    safe : ndarray of shape (T,)
+        Whether the label of a task has the required probability.
+    exhausted : ndarray of shape (T,)
+        Whether everybody has voted on a task that is not safe.
+    advice : list of Advice
+        Annotators to retrain or to drop, and why.
+    """
+
+    result: ResultData
+    gain: Floats
+    ask: Codes
+    safe: NDArray[np.bool_]
+    exhausted: NDArray[np.bool_]
+    advice: list[Advice]
+
+    def __repr__(self) -> str:
+        ask, safe, look_after = len(self.ask), int(self.safe.sum()), len(self.advice)
+        return f"Plan({ask:,} tasks to ask about, {safe:,} safe; {look_after:,} annotators to look after)"
+
+    def _repr_html_(self) -> str:
+        from finegold.insight.notebook import plan_html
+
+        return plan_html(self)
+
+    def tasks(self) -> Any:
+        """Return the tasks to ask about.
+
+        Returns
+        -------
+        DataFrame
+            With the columns task, label (so far), confidence, n_votes and gain, the largest gain first.
+        """
+        return self._table(self.ask)
+
+    def safe_tasks(self) -> Any:
+        """Return the tasks that need no further vote.
+
+        Returns
+        -------
+        DataFrame
+            With the same columns as `tasks`, the most probable labels first.
+        """
+        safe = np.flatnonzero(self.safe)
+        return self._table(safe[np.argsort(-self.result.confidence[safe], kind="stable")])
+
+    def annotators(self) -> Any:
+        """Return the annotators to retrain or to drop.
+
+        Returns
+        -------
+        DataFrame
+            With one row per annotator: their votes, their accuracy and the reason.
+        """
+        result, who = self.result, np.array([one.annotator for one in self.advice], dtype=np.int64)
+        columns = {
+            "annotator": take(result.annotator_names, who.astype(np.int32)),
+            "advice": [one.action for one in self.advice],
+            "n_votes": result.votes_per_annotator[who],
+            "accuracy": result.accuracy[who],
+            "why": [one.why for one in self.advice],
+        }
+        return make_frame(columns, like=result.annotator_names)
+
+    def _table(self, tasks: Codes) -> Any:
+        result = self.result
+        columns = {
+            "task": result.task_names[tasks],
+            "label": take(result.class_names, result.label_codes[tasks]),
+            "confidence": result.confidence[tasks],
+            "n_votes": result.votes_per_task[tasks],
+            "gain": self.gain[tasks],
+        }
+        return make_frame(columns, like=result.task_names)
+
+
+def plan(
+    result: ResultData, budget: int | None = None, *, annotators: Sequence[Any] | None = None, safe: float = 0.95
+) -> Plan:
+    """Plan the next votes, as `finegold.Result.next` does."""
+    if budget is not None and not (isinstance(budget, int | np.integer) and budget >= 1):
+        raise InputError(f"budget must be a whole number, at least 1 vote, not {budget!r}")
+    if not 0 < safe <= 1:
+        raise InputError(f"safe must be a probability, not {safe}")
+    result = with_predicted_tasks(result)
+    gain, nobody = expected_gains(result, annotators)
+    is_safe = (result.confidence >= safe) | (result.gold != MISSING)
+    ask = _best(gain, np.flatnonzero(~(is_safe | nobody)), result.votes_per_task, budget)
+    return Plan(result, gain, ask, is_safe, nobody & ~is_safe, _advice(result))
+
+
+def _best(gain: Floats, tasks: Codes, votes: NDArray[np.int64], budget: int | None) -> Codes:
+    """Return the tasks with the largest gains within the budget; tasks with equal gains by their number of votes."""
+    if budget is not None and budget < len(tasks):
+        tasks = np.sort(tasks[np.argpartition(-gain[tasks], budget - 1)[:budget]])
+    return tasks[np.lexsort((votes[tasks], -gain[tasks]))]
+
+
+def expected_gains(result: ResultData, annotators: Sequence[Any] | None = None) -> tuple[Floats, NDArray[np.bool_]]:
+    """[T] Return the gain of one more vote on each task, and whether every annotator has voted on it."""
+    activity = _activity(result, annotators)
+    group = _groups(result.accuracy, activity)
+    n_groups = int(group.max()) + 1
+    matrices = np.ascontiguousarray(group_matrices(result, activity, group, n_groups).transpose(0, 2, 1))
+    left = _remaining(result, activity, group, n_groups)
+    gain = np.empty(len(left))
+
+    def work(part: tuple[int, int]) -> None:
+        rows = slice(*part)
+        expected_gain(_less_confident(result.posterior[rows]), matrices, left[rows], gain[rows])
+
+    in_threads(work, ranges(len(gain)))
+    return gain, left.sum(axis=1) == 0
+
+
+def _less_confident(posterior: Floats) -> Floats:
+    """Return a less confident posterior: methods are overconfident on tasks with few votes (docs/next.md)."""
+    roots = np.sqrt(posterior, dtype=np.float64)
+    less_confident: Floats = roots / roots.sum(axis=1, keepdims=True)
+    return less_confident
+
+
+def _activity(result: ResultData, annotators: Sequence[Any] | None) -> Floats:
+    """[W] Return the probability that each annotator votes next, in proportion to their votes so far."""
+    votes: Floats = result.votes_per_annotator / result.votes_per_annotator.sum()
+    if annotators is None:
+        return votes
+    codes = look_up(list(annotators), result.annotator_names)
+    if (codes == MISSING).any():
+        raise InputError(f"there is no annotator {list(annotators)[int(np.argmin(codes))]!r}")
+    named: Floats = np.zeros_like(votes)
+    named[codes] = votes[codes] / votes[codes].sum()
+    return named
+
+
+def _groups(accuracy: Floats, activity: Floats) -> NDArray[np.int64]:
+    """[W] Group annotators by accuracy; groups are about equally likely to vote."""
+    order = np.argsort(accuracy, kind="stable")
+    before = np.cumsum(activity[order]) - activity[order] / 2
+    _, numbered = np.unique(np.minimum((before * N_GROUPS).astype(np.int64), N_GROUPS - 1), return_inverse=True)
+    group = np.empty(len(order), np.int64)
+    group[order] = numbered
+    return group
+
+
+def _remaining(result: ResultData, activity: Floats, group: NDArray[np.int64], n_groups: int) -> Floats:
+    """[T, G] Return the probability of a vote from each group, without those who have voted on the task."""
+    n_tasks = len(result.posterior)
+    whole = np.bincount(group, activity, n_groups).astype(np.float64)
+    task, annotator, _ = votes_of(result).votes()
+    voted = np.bincount(task * np.int64(n_groups) + group[annotator], activity[annotator], n_tasks * n_groups)
+    left: Floats = whole - voted.reshape(n_tasks, n_groups)
+    left[left < MIN_PROBABILITY] = 0.0
+    return left
+
+
+def _advice(result: ResultData) -> list[Advice]:
+    """Return advice on annotators who are clearly less accurate than the median."""
+    judged = result.votes_per_annotator >= MIN_VOTES
+    if not judged.any():
+        return []
+    usual = float(np.median(result.accuracy[judged]))
+    worse = np.flatnonzero(judged & (result.accuracy_high < usual))
+    if not worse.size:
+        return []
+    worse = worse[np.argsort(result.accuracy[worse], kind="stable")]
+    least = MIN_RELATIVE_GAIN * _average_gain(result)
+    step = max(CHUNK_NUMBERS // len(result.class_names) ** 2, 1)
+    runs = (worse[first : first + step] for first in range(0, len(worse), step))
+    return [one for some in runs for one in _advise(result, some, usual, least)]
+
+
+def _advise(result: ResultData, annotators: Codes, usual: float, least: float) -> list[Advice]:
+    """Return advice on these annotators; votes with a smaller gain than `least` are useless."""
+    counts = votes_by_truth(result, annotators)
+    useless = _may_be_independent(counts) | (_gain_without_votes(_shares(counts), result) < least)
+    return [
+        _advice_on(result, int(j), n, usual, bool(no)) for j, n, no in zip(annotators, counts, useless, strict=True)
+    ]
+
+
+def _may_be_independent(counts: Floats) -> NDArray[np.bool_]:
+    """[n] Return whether a chi-squared test cannot reject that votes are independent of the truth."""
+    n, rows, columns = counts.sum(axis=(1, 2)), counts.sum(axis=2), counts.sum(axis=1)
+    expected = rows[:, :, None] * columns[:, None, :] / n[:, None, None]
+    distance = np.divide((counts - expected) ** 2, expected, out=np.zeros_like(counts), where=expected > 0)
+    freedom = ((rows > MIN_SEEN_VOTES).sum(axis=1) - 1) * ((columns > MIN_SEEN_VOTES).sum(axis=1) - 1)
+    chance: NDArray[np.bool_] = (freedom < 1) | (
+        chdtrc(np.maximum(freedom, 1), distance.sum(axis=(1, 2))) > MAX_P_VALUE
+    )
+    return chance
+
+
+def _average_gain(result: ResultData) -> float:
+    """Return the gain of a vote of the average annotator."""
+    everybody = group_matrices(result, _activity(result, None), np.zeros(len(result.accuracy), np.int64), 1)
+    return float(_gain_without_votes(everybody, result)[0])
+
+
+def _gain_without_votes(matrices: Floats, result: ResultData) -> Floats:
+    """[n] Return the gain of a vote on a task without votes."""
+    tau = result.learned.class_prior
+    joint = tau[:, None] * matrices
+    p = np.maximum(joint.sum(axis=1), 1e-300)
+    worth: Floats = ((joint**2).sum(axis=1) / p).sum(axis=1) - (tau**2).sum()
+    return worth
+
+
+def _shares(counts: Floats) -> Floats:
+    """Return confusion matrices; rows with few votes are close to the annotator's votes over all truths."""
+    blind = counts.sum(axis=1, keepdims=True) / counts.sum(axis=(1, 2), keepdims=True)
+    shares: Floats = (counts + blind) / (counts.sum(axis=2, keepdims=True) + 1)
+    return shares
+
+
+def _advice_on(result: ResultData, j: int, counts: Floats, usual: float, useless: bool) -> Advice:
+    low, high, votes = result.accuracy_low[j], result.accuracy_high[j], result.votes_per_annotator[j]
+    right = f"right in {low:.0%} to {high:.0%} of {votes:,} votes, where {usual:.0%} is usual"
+    if useless:
+        return Advice(j, "drop", f"{right}; the votes hardly depend on the truth")
+    is_seen = counts.sum(axis=1, keepdims=True) >= MIN_CASES
+    errors = counts * (1 - np.eye(len(counts))) * is_seen
+    if not errors.any():
+        return Advice(j, "retrain", right)
+    k, vote = np.unravel_index(int(errors.argmax()), errors.shape)
+    names, seen = to_list(result.class_names), counts[k].sum()
+    share = errors[k, vote] / max(seen, 1e-300)
+    return Advice(j, "retrain", f"{right}; votes {names[vote]} in {share:.0%} of about {seen:.0f} cases of {names[k]}")

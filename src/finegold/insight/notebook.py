@@ -1,0 +1,116 @@
+"""HTML of agreement, trust, plans and comparisons for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from finegold.votes.notebook import cell_html, meter_html, name_html, page_html, table_html
+
+if TYPE_CHECKING:
+    from finegold.insight.comparison import Comparison
+    from finegold.insight.measures import Agreement
+    from finegold.insight.next_votes import Plan
+    from finegold.insight.overview import Trust
+
+__all__ = ["agreement_html", "comparison_html", "plan_html", "trust_html"]
+
+TASKS_SHOWN = 5
+COEFFICIENTS = {
+    "alpha": "Krippendorff's alpha",
+    "fleiss": "Fleiss' kappa",
+    "cohen": "Cohen's kappa, mean over pairs",
+    "ac1": "Gwet's AC1",
+    "observed": "observed agreement",
+}
+
+
+def agreement_html(found: Agreement) -> str:
+    rows = [
+        [words, cell_html(_number(getattr(found, name))), cell_html(_interval(found, name))]
+        for name, words in COEFFICIENTS.items()
+    ]
+    return page_html(
+        f"<b>Agreement</b> ({found.level}): {found.n_votes:,} votes, {found.n_tasks:,} tasks with two votes or more, "
+        f"{found.n_annotators:,} annotators",
+        table_html(["", "", "95 % interval"], rows, len(rows)),
+        *(escape(note) for note in found.notes),
+    )
+
+
+def trust_html(found: Trust) -> str:
+    panel, tested = found.correlated, found.calibration
+    figures = [
+        ("agreement beyond chance (alpha)", _number(found.agreement.alpha)),
+        ("labels against the majority vote", f"{found.n_flips:,}"),
+        ("contested labels", f"{found.n_contested:,}"),
+        ("ties", f"{found.n_tied:,}"),
+        ("spammers", f"{found.n_spammers:,}"),
+        ("effective number of annotators", f"{panel.effective:,.1f} of {panel.n_annotators:,}"),
+    ]
+    if tested is not None:
+        figures += [(f"accuracy on {tested.n:,} truths", f"{tested.accuracy:.1%}")]
+        figures += [("calibration error", f"{tested.ece:.4f}"), ("best temperature", f"{tested.temperature:.2f}")]
+    return page_html(
+        f"<b>Trust</b> in {escape(found.method)}: {found.n_tasks:,} tasks, {found.agreement.n_annotators:,} annotators",
+        _figures_html(figures),
+        *(escape(warning) for warning in found.warnings),
+    )
+
+
+def plan_html(plan: Plan) -> str:
+    result = plan.result
+    rows = [
+        [
+            name_html(result.task_names, i),
+            name_html(result.class_names, int(result.label_codes[i])),
+            meter_html(result.confidence[i]),
+            cell_html(f"{result.confidence[i]:.3f}"),
+            cell_html(f"{result.votes_per_task[i]:,}"),
+            cell_html(f"{plan.gain[i]:.4f}"),
+        ]
+        for i in plan.ask[:TASKS_SHOWN].tolist()
+    ]
+    advice = [
+        f"{one.action} {name_html(result.annotator_names, one.annotator)}: {escape(one.why)}" for one in plan.advice
+    ]
+    return page_html(
+        f"<b>Plan</b>: {len(plan.ask):,} tasks to ask about, {int(plan.safe.sum()):,} safe",
+        table_html(["task", "label so far", "", "confidence", "votes", "gain"], rows, len(plan.ask)),
+        *advice[:TASKS_SHOWN],
+    )
+
+
+def comparison_html(found: Comparison) -> str:
+    table = found.rows()
+    has_truth = found.truth is not None
+    rows = [
+        [
+            escape(row["method"]),
+            *([cell_html(f"{row['accuracy']:.4f}"), cell_html(f"{row['log_loss']:.4f}")] if has_truth else []),
+            cell_html(f"{row['flips']:,}"),
+            cell_html(f"{row['mean_confidence']:.3f}"),
+            cell_html(f"{row['seconds']:.2f}"),
+        ]
+        for row in table
+    ]
+    heads = ["method", *(["accuracy", "log loss"] if has_truth else []), "flips", "mean confidence", "seconds"]
+    title = f"<b>Comparison</b> of {len(table):,} methods on {len(found.majority.label_codes):,} tasks"
+    return page_html(title, table_html(heads, rows, len(rows)))
+
+
+def _figures_html(figures: Sequence[tuple[str, str]]) -> str:
+    return table_html(["", ""], [[words, cell_html(figure)] for words, figure in figures], len(figures))
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}" if isfinite(value) else "undefined"
+
+
+def _interval(found: Agreement, name: str) -> str:
+    if name not in found.errors or not isfinite(getattr(found, name)):
+        return ""
+    low, high = found.interval(name)
+    return f"{low:.3f} to {high:.3f}"

@@ -1,0 +1,165 @@
+"""Summarise how far the labels of a result can be trusted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from finegold.insight.correlation import CorrelatedAnnotators, correlated_annotators
+from finegold.insight.expected import Expected, expected_of
+from finegold.insight.majority import CLOSE, margins, n_flips
+from finegold.insight.measures import Agreement, agreement
+from finegold.insight.reliability import Calibration, calibration
+from finegold.insight.spam import spam
+from finegold.insight.votes import votes_of
+from finegold.io.readers import match_truth
+from finegold.results.data import ResultData
+from finegold.votes.encoding import MISSING
+from finegold.votes.frames import to_list
+
+__all__ = ["Trust", "trust"]
+
+MIN_VOTES_PER_TASK = 3  # with fewer votes per task, methods can hardly learn how good annotators are
+MIN_ALPHA = 0.2  # below, annotators agree little more than by chance
+OVERCONFIDENT_TEMPERATURE = 1.5  # from this temperature on, a warning recommends calibration
+MAX_NAMED = 5  # number of spammers named in a warning
+
+
+@dataclass(frozen=True, eq=False)
+class Trust:
+    """How far labels can be trusted: the result of `Result.trust`.
+
+    Attributes
+    ----------
+    method : str
+        The name of the method.
+    n_tasks : int
+        The number of tasks.
+    n_flips : int
+        Labels that have fewer votes than another class.
+    n_tied : int
+        Tasks in which several classes are equally probable.
+    n_contested : int
+        Labels that lead the next class by less than 0.2.
+    n_spammers : int
+        Annotators whose votes do not depend on the truth.
+    agreement : Agreement
+        How far annotators agree.
+    correlated : CorrelatedAnnotators
+        Annotators whose errors are correlated.
+    calibration : Calibration or None
+        How well confidences match accuracies; None without known truths.
+    expected : Expected or None
+        The share of right labels with such confidence on real data; None unless the method is the default.
+    warnings : list of str
+        What to know before using the labels.
+    """
+
+    method: str
+    n_tasks: int
+    n_flips: int
+    n_tied: int
+    n_contested: int
+    n_spammers: int
+    agreement: Agreement
+    correlated: CorrelatedAnnotators
+    calibration: Calibration | None
+    expected: Expected | None
+    warnings: list[str]
+
+    def _repr_html_(self) -> str:
+        from finegold.insight.notebook import trust_html
+
+        return trust_html(self)
+
+    def figures(self) -> dict[str, Any]:
+        """Return everything as plain values, for example for JSON.
+
+        Returns
+        -------
+        dict
+            The figures and the warnings.
+        """
+        return {
+            "method": self.method,
+            "n_tasks": self.n_tasks,
+            "n_flips": self.n_flips,
+            "n_tied": self.n_tied,
+            "n_contested": self.n_contested,
+            "n_spammers": self.n_spammers,
+            "effective_annotators": self.correlated.effective,
+            "agreement": self.agreement.figures(),
+            "calibration": None if self.calibration is None else self.calibration.figures(),
+            "expected_accuracy": None if self.expected is None else self.expected._asdict(),
+            "warnings": self.warnings,
+        }
+
+
+def trust(result: ResultData, truth: Any = None) -> Trust:
+    """Return how far the labels of a result can be trusted. Known truths, if given, test its probabilities."""
+    votes = votes_of(result)
+    truth = None if truth is None else match_truth(result, truth)
+    agreed, suspects = agreement(votes), np.flatnonzero(spam(result).kind != "")
+    correlated = _correlated(result, truth)
+    calibrated = None if truth is None else calibration(result, truth)
+    return Trust(
+        method=result.method,
+        n_tasks=votes.n_tasks,
+        n_flips=n_flips(result),
+        n_tied=int(result.tied.sum()),
+        n_contested=int(((margins(result)[1] < CLOSE) & (result.gold == MISSING)).sum()),
+        n_spammers=len(suspects),
+        agreement=agreed,
+        correlated=correlated,
+        calibration=calibrated,
+        expected=expected_of(result),
+        warnings=[
+            *_vote_warnings(agreed, votes.n_votes / votes.n_tasks, result.method),
+            *correlated.warnings,
+            *_spammer_warnings([str(name) for name in to_list(result.annotator_names[suspects])]),
+            *_calibration_warnings(calibrated),
+        ],
+    )
+
+
+def _correlated(result: ResultData, truth: Any) -> CorrelatedAnnotators:
+    """Return the correlation found from the votes, or from the truths if these show more of it."""
+    found = [correlated_annotators(result)]
+    if truth is not None:
+        found.append(correlated_annotators(result, truth))
+    return min(found, key=lambda one: one.effective / one.n_annotators)
+
+
+def _vote_warnings(agreed: Agreement, votes_per_task: float, method: str) -> list[str]:
+    said = []
+    if votes_per_task < MIN_VOTES_PER_TASK and method != "mv":
+        said.append(
+            f"tasks have {votes_per_task:.1f} votes on average: with fewer than three, a method learns annotators "
+            "from little more than its own guesses; ask for more votes, or give gold truths"
+        )
+    if agreed.alpha < MIN_ALPHA:
+        said.append(
+            f"annotators agree little more than by chance (alpha {agreed.alpha:.2f}): look at the instructions and "
+            "the hardest classes before you trust any method"
+        )
+    return said
+
+
+def _spammer_warnings(names: list[str]) -> list[str]:
+    if not names:
+        return []
+    who = "annotator" if len(names) == 1 else "annotators"
+    more = f" and {len(names) - MAX_NAMED:,} more" if len(names) > MAX_NAMED else ""
+    return [f"the votes of {who} {', '.join(names[:MAX_NAMED])}{more} do not depend on the truth, or contradict it"]
+
+
+def _calibration_warnings(found: Calibration | None) -> list[str]:
+    if found is None or found.temperature < OVERCONFIDENT_TEMPERATURE or found.ece_after >= found.ece:
+        return []
+    return [
+        f"labels are less often right ({found.accuracy:.1%}) than they are sure ({found.confidence:.1%}): a "
+        f"temperature of {found.temperature:.2g} brings the calibration error from {found.ece:.3f} to "
+        f"{found.ece_after:.3f}"
+    ]

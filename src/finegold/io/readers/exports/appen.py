@@ -1,0 +1,93 @@
+"""Appen, once Figure Eight and CrowdFlower: the full report, a CSV with a row per judgment.
+
+The columns of Appen begin with "_". Of the others, those are answers that have a twin <question>_gold; where there is
+no twin, those in which the judgments of one unit differ, for the data of a unit are the same in all of its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from finegold.io.readers.exports.export import Export, ExportOptions, Wrong, joined
+from finegold.io.readers.exports.peek import Peek
+from finegold.io.readers.exports.sheets import chosen, leave_out, sheets_of, votes_on
+
+__all__ = ["EXPORT"]
+
+UNIT, WORKER, TAINTED = "_unit_id", "_worker_id", "_tainted"
+MARKS = {"_golden", TAINTED, "_trust"}
+GOLD = "_gold"
+
+
+def fits(seen: Peek) -> bool:
+    """Recognise a full report.
+
+    Columns of units and workers are not enough: people use these names in their own tables.
+    """
+    return seen.source.is_delimited and UNIT in seen.columns and not MARKS.isdisjoint(seen.columns)
+
+
+def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+    if WORKER not in seen.columns:
+        raise Wrong(f"there is no {WORKER}: this looks like the aggregated report")
+    task = chosen(seen, options, UNIT, "")
+    table = sheets_of(seen, seen.columns)
+    if TAINTED in table.columns:
+        table = leave_out(table, pl.col(TAINTED).str.to_lowercase() == "true", "tainted judgments", options, "tainted")
+    questions = _questions(seen, table, options)
+    labels = {name: _several(table[name]) for name in questions}
+    golds = {name: _gold(table, name, options) for name in questions if name + GOLD in table.columns}
+    return votes_on(table, task, WORKER, labels, golds)
+
+
+def _questions(seen: Peek, table: pl.DataFrame, options: ExportOptions) -> list[str]:
+    others = [name for name in seen.columns if not name.startswith(("_", "orig__")) and not _is_about_gold(name, seen)]
+    twins = [name for name in others if name + GOLD in seen.columns]
+    if twins:
+        return twins
+    if options.question in others:
+        return [options.question] if options.question else []
+    spread = table.group_by(UNIT).agg(pl.col(others).n_unique() > 1).select(pl.col(others).any())
+    differ = [name for name in others if spread[name].item()]
+    if not differ:
+        listed = ", ".join(others)
+        raise Wrong(f"it does not show which of {listed} are answers", remedy="name one with --question NAME")
+    return differ
+
+
+def _is_about_gold(name: str, seen: Peek) -> bool:
+    """q_gold and q_gold_reason, where there is a q."""
+    question, is_about, _ = name.rpartition(GOLD)
+    return bool(is_about) and question in seen.columns
+
+
+def _several(cells: pl.Series) -> pl.Series:
+    """Join several answers, which are on separate lines."""
+    lists = cells.unique().drop_nulls()
+    lists = lists.filter(lists.str.contains("\n", literal=True))
+    meant = {cell: joined([part.strip() for part in cell.splitlines() if part.strip()]) for cell in lists}
+    return cells.replace(meant) if meant else cells
+
+
+def _gold(table: pl.DataFrame, question: str, options: ExportOptions) -> pl.Series:
+    """Return gold answers. Several lines are alternatives that all count as right, so there is no single truth."""
+    gold = table[question + GOLD].str.strip_chars()
+    is_vague = gold.str.contains("\n", literal=True).fill_null(False)
+    vague = table.filter(is_vague)[UNIT].n_unique()
+    if options.gold and vague:
+        options.left_out[f"gold truths of {question} that allow several answers"] += vague
+    return gold.set(is_vague, None)
+
+
+EXPORT = Export(
+    name="appen",
+    title="Appen",
+    remedy="download it again: on the job's page, Results, Full report",
+    fits=fits,
+    read=read,
+    include=("tainted",),
+    takes_task=True,
+    has_gold=True,
+)

@@ -1,0 +1,124 @@
+"""Inspect: logs of evaluations, .json or .eval (a zip archive with a file per sample); every scorer is an annotator."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, BinaryIO, cast
+
+import polars as pl
+
+from finegold.io.readers.exports.export import Export, ExportOptions, Vote, Wrong, in_batches, need, numbered
+from finegold.io.readers.exports.peek import Peek
+from finegold.io.readers.exports.records import items, open_export, open_member, open_zip
+
+__all__ = ["EXPORT"]
+
+HEADERS = ("header.json", "_journal/start.json")  # the second is all that a run leaves which did not finish
+NAN = re.compile(rb'^(\s*(?:"(?:[^"\\]|\\.)*":)?\s*)-?(?:NaN|Infinity)(,?\s*)$')
+QUESTION = "score"  # of scorers that say one thing; those that say several name them
+REMEDY = "write it again: inspect log convert LOG --to json --output-dir FOLDER"
+
+
+def fits(seen: Peek) -> bool:
+    if seen.source.format == "zip":
+        return any(name in seen.members for name in HEADERS)
+    record = seen.record
+    return "version" in record and isinstance(record.get("status"), str) and isinstance(record.get("eval"), dict)
+
+
+def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+    head = _head(seen)
+    votes = numbered(_samples(seen), lambda sample: _votes(sample, head, options))
+    return in_batches(_with_scores(votes, options))
+
+
+def _with_scores(votes: Iterator[Vote], options: ExportOptions) -> Iterator[Vote]:
+    """Yield the votes, and raise an error if no sample was scored."""
+    samples = scores = 0
+    for vote in votes:
+        samples, scores = samples + 1, scores + (vote.annotator is not None)
+        yield vote
+    if not samples and not options.has_many_files:
+        raise Wrong("it holds no samples", remedy="give the log of a run that has finished")
+    if not scores and not options.left_out and not options.has_many_files:
+        raise Wrong(f"none of its {samples:,} samples has a score", remedy="score it: inspect score LOG --scorer NAME")
+
+
+def _head(seen: Peek) -> dict[str, Any]:
+    """Return what was evaluated, and how often."""
+    if seen.source.format == "zip":
+        with open_zip(seen.source) as archive:
+            name = next(name for name in HEADERS if name in seen.members)
+            with open_member(archive, name) as file:
+                return need(_sample(file), "eval", dict)
+    with open_export(seen.source) as file:
+        return next(iter(items(file, "eval")), {})
+
+
+def _samples(seen: Peek) -> Iterator[Any]:
+    if seen.source.format != "zip":
+        with open_export(seen.source) as file:
+            yield from items(cast(BinaryIO, WithoutNaN(file)), "samples.item")
+        return
+    with open_zip(seen.source) as archive:
+        for name in seen.members:
+            if name.startswith("samples/"):
+                with open_member(archive, name) as file:
+                    yield _sample(file)
+
+
+def _sample(file: BinaryIO) -> Any:
+    try:
+        return json.load(file)
+    except ValueError as error:
+        raise Wrong(f"no valid JSON ({error})") from None
+
+
+class WithoutNaN:
+    """A log as JSON allows it: Inspect writes NaN for scores that failed, each value on a line of its own."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file = file
+
+    def read(self, size: int) -> bytes:
+        """About so many bytes, in whole lines; none for none, which is how ijson finds out what a file holds."""
+        lines = self.file.readlines(size) if size else []
+        return b"".join(NAN.sub(rb"\1null\2", line) for line in lines)
+
+
+def _votes(sample: Any, head: dict[str, Any], options: ExportOptions) -> Iterator[Vote]:
+    if not isinstance(sample, dict) or sample.get("id") is None:
+        raise Wrong('found no sample with an "id"')
+    task, is_voted = _task(sample, head, options), False
+    scores = need(sample, "scores", dict, {})
+    if not scores and sample.get("score") is not None:  # the logs of early versions have one scorer without a name
+        scores = {"score": sample["score"]}
+    for scorer, score in scores.items():
+        for question, label in _values(score, options):
+            is_voted = True
+            yield Vote(task, scorer, label, question)
+    if not is_voted:
+        yield Vote(task)
+
+
+def _task(sample: dict[str, Any], head: dict[str, Any], options: ExportOptions) -> Any:
+    """Name the task. Every epoch is an answer of its own, and so is that of each model, in files of their own."""
+    is_repeated = need(need(head, "config", dict, {}), "epochs", int, 1) > 1
+    task = f"{sample['id']}#{sample.get('epoch', 1)}" if is_repeated else sample["id"]
+    return f"{head.get('task')}/{head.get('model')}/{task}" if options.has_many_files else task
+
+
+def _values(score: Any, options: ExportOptions) -> Iterator[tuple[str, Any]]:
+    """A scorer that failed has no value, or one that is no number: it casts no vote."""
+    value = score.get("value") if isinstance(score, dict) else score
+    named = value if isinstance(value, dict) else {QUESTION: value}
+    for question, label in named.items():
+        if label is None or label != label or isinstance(label, list):  # NaN differs from itself
+            options.left_out["scores without a value"] += 1
+        else:
+            yield question, label
+
+
+EXPORT = Export(name="inspect", title="Inspect", remedy=REMEDY, fits=fits, read=read)

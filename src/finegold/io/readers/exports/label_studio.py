@@ -1,0 +1,158 @@
+"""Label Studio: its full export (JSON), a list of tasks, each with its annotations; and the short ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from finegold.io.readers.exports.export import Export, ExportOptions, Vote, Wrong, in_batches, joined, need, numbered
+from finegold.io.readers.exports.label_studio_flat import fits_csv, fits_min, read_csv, read_min
+from finegold.io.readers.exports.peek import Peek
+from finegold.io.readers.exports.records import records_of
+
+__all__ = ["EXPORT", "REMEDY", "TITLE", "answer_of"]
+
+TITLE = "Label Studio"
+REMEDY = "export it again: on the project's page, Export, format JSON"
+SNAPSHOT = 'make an export snapshot with "predictions": {"only_id": false}'
+ANNOTATIONS = ("annotations", "completions")  # the second is the name of old versions
+TAXONOMY = "taxonomy"
+ANSWERS = {"choices", "rating", "number", "selected", TAXONOMY, "datetime"}  # in the value of a result
+TEXT = "text"  # what is written into a text area
+REGIONS = "marked regions"
+SOME_MODEL = "model"
+
+
+def fits(seen: Peek) -> bool:
+    return _is_task(_as_task(seen.record)) or fits_min(seen) or fits_csv(seen)
+
+
+def _is_task(record: dict[str, Any]) -> bool:
+    has_data = isinstance(record.get("data"), dict) and "id" in record
+    return has_data and any(isinstance(record.get(name), list) for name in ANNOTATIONS)
+
+
+def _as_task(record: Any) -> Any:
+    """Return a task. In cloud storages, Label Studio writes a file per annotation, which holds its task."""
+    if isinstance(record, dict) and isinstance(record.get("task"), dict) and "result" in record:
+        return {**record["task"], "annotations": [record]}
+    return record
+
+
+def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+    short = read_csv if seen.source.is_delimited else read_min if fits_min(seen) else None
+    if short is not None:
+        _check_short(options)
+        return short(seen, options, answer_of)
+    return in_batches(numbered(records_of(seen), lambda record: _votes(_as_task(record), options)))
+
+
+def _check_short(options: ExportOptions) -> None:
+    if options.gold or options.include:
+        what = "gold marks" if options.gold else "predictions"
+        raise Wrong(f"JSON-MIN and CSV hold no {what}", remedy=REMEDY)
+
+
+def _votes(record: Any, options: ExportOptions) -> Iterator[Vote]:
+    """Yield votes, and tasks without a vote."""
+    task, is_voted = _task(record, options), False
+    for annotation in _annotations(record):
+        for vote in _of_annotation(task, annotation, options):
+            is_voted = True
+            yield vote
+    for prediction in need(record, "predictions", list, []):
+        for vote in _of_prediction(task, prediction, options):
+            is_voted = True
+            yield vote
+    if drafts := len(need(record, "drafts", list, [])):
+        options.left_out["drafts"] += drafts
+    if not is_voted:
+        yield Vote(task)
+
+
+def _task(record: Any, options: ExportOptions) -> Any:
+    if not isinstance(record, dict) or record.get("id") is None:
+        raise Wrong('found no task with an "id"')
+    if options.task is None:
+        return record["id"]
+    data = need(record, "data", dict)
+    if data.get(options.task) is None:
+        raise Wrong(f'the data of the task have no "{options.task}"', remedy=f"choose --task among {', '.join(data)}")
+    return data[options.task]
+
+
+def _annotations(record: dict[str, Any]) -> list[Any]:
+    name = next((name for name in ANNOTATIONS if name in record), ANNOTATIONS[0])
+    return need(record, name, list)
+
+
+def _of_annotation(task: Any, annotation: Any, options: ExportOptions) -> Iterator[Vote]:
+    results = need(annotation, "result", list, [])
+    if annotation.get("was_cancelled") or annotation.get("skipped"):
+        options.left_out["cancelled annotations"] += 1
+        return
+    annotator = annotator_of(annotation.get("completed_by"))
+    if annotator is None:
+        options.left_out["annotations without an annotator"] += 1
+        return
+    if not results and (label := options.nothing("annotations without an answer")) is not None:
+        yield Vote(task, annotator, label)
+    is_gold = annotation.get("ground_truth") is True
+    for question, label in _answers(results, options):
+        yield Vote(task, annotator, label, question, label if is_gold else None)
+
+
+def _of_prediction(task: Any, prediction: Any, options: ExportOptions) -> Iterator[Vote]:
+    if "predictions" not in options.include:
+        options.left_out["predictions of models"] += 1
+        return
+    if not isinstance(prediction, dict):
+        raise Wrong(
+            "of predictions there are only the numbers", remedy=f"leave out --include predictions, or {SNAPSHOT}"
+        )
+    for question, label in _answers(need(prediction, "result", list, []), options):
+        yield Vote(task, prediction.get("model_version") or SOME_MODEL, label, question)
+
+
+def annotator_of(completed_by: Any) -> Any:
+    """Return a number, or the e-mail address of an object, which people know better than its number."""
+    if isinstance(completed_by, dict):
+        return completed_by.get("email") or completed_by.get("id")
+    return completed_by
+
+
+def _answers(results: list[Any], options: ExportOptions) -> Iterator[tuple[str, Any]]:
+    """Yield each question that is answered for the whole task, with the answer."""
+    for result in results:
+        question = need(result, "from_name", str, "")
+        value = need(result, "value", dict, {})
+        label = answer_of(value, wants_text=question == options.question)
+        if label is not None:
+            yield question, label
+        elif question:  # what has no name relates regions to each other
+            options.left_out["free texts" if set(value) == {TEXT} else REGIONS] += 1
+
+
+def answer_of(value: dict[str, Any], wants_text: bool = False) -> Any:
+    """Return the label of a value such as {"choices": ["pos"]}, or None for regions and free text."""
+    keys = [key for key in value if key in ANSWERS or (key == TEXT and wants_text)]
+    if len(keys) != 1 or len(value) > 1:
+        return None
+    answer = value[keys[0]]
+    if keys[0] == TAXONOMY:
+        answer = ["/".join(map(str, path)) for path in answer]
+    return joined(answer) if isinstance(answer, list) else answer
+
+
+EXPORT = Export(
+    name="label-studio",
+    title=TITLE,
+    remedy=REMEDY,
+    fits=fits,
+    read=read,
+    include=("predictions",),
+    takes_task=True,
+    has_gold=True,
+)

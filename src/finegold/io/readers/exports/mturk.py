@@ -1,0 +1,206 @@
+"""Amazon Mechanical Turk: the results of a batch, a CSV with a row per assignment.
+
+Input.* are the variables of the page, Answer.* what the worker did. A form of crowd-html-elements has a column per
+button or box, Answer.<name>.<value> = true or false; `_options` says which of these make one question.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from itertools import takewhile
+from typing import Any
+
+import polars as pl
+
+from finegold.io.readers.exports.export import Export, ExportOptions, Wrong, joined
+from finegold.io.readers.exports.peek import Peek
+from finegold.io.readers.exports.sheets import ROW, chosen, leave_out, sheets_of, unlisted, votes_on
+from finegold.votes.sets import as_cell
+
+__all__ = ["EXPORT"]
+
+ANSWER, INPUT = "Answer.", "Input."
+STATUS, REJECT = "AssignmentStatus", "Reject"
+DECISIONS = ("Approve", REJECT)
+ALL_ANSWERS = "Answer.taskAnswers"  # of forms that are not known beforehand: all answers as JSON
+MARKS = {"HITId", "WorkerId", "AssignmentId"}
+NAMELESS = "choice"  # a group of buttons whose names have nothing in common
+
+
+def fits(seen: Peek) -> bool:
+    is_batch = STATUS in seen.columns or any(name.startswith(ANSWER) for name in seen.columns)
+    return seen.source.is_delimited and set(seen.columns) >= MARKS and is_batch
+
+
+def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+    items = _items(seen, options)
+    task = "HITId" if items else chosen(seen, options, "HITId", INPUT)
+    answers = [name for name in seen.columns if name.startswith(ANSWER)]
+    if not answers:
+        raise Wrong("there is no Answer.* column")
+    wanted = [task, "WorkerId", STATUS, REJECT, *answers, *items.values()]
+    table = sheets_of(seen, wanted, may_omit=_decisions_at_end(seen))
+    table = leave_out(table, _is_rejected(table), "rejected assignments", options, "rejected")
+    labels = _questions(_answers(table, answers), options)
+    return _votes_on_items(table, items, labels, options) if items else votes_on(table, task, "WorkerId", labels)
+
+
+def _decisions_at_end(seen: Peek) -> int:
+    """Return how many of the last columns are for the requester to fill in. Batches omit their cells."""
+    return sum(1 for _ in takewhile(lambda name: name in DECISIONS, reversed(seen.columns)))
+
+
+def _items(seen: Peek, options: ExportOptions) -> dict[str, str]:
+    """Several items in one HIT: for --task url the columns Input.url1, Input.url2, ..., by their numbers."""
+    if options.task is None or options.task in seen.columns or INPUT + options.task in seen.columns:
+        return {}
+    numbered = re.compile(re.escape(INPUT + options.task.removeprefix(INPUT)) + r"[_-]?(\d+)")
+    return {found[1]: name for name in seen.columns if (found := numbered.fullmatch(name))}
+
+
+def _votes_on_items(
+    table: pl.DataFrame, items: dict[str, str], labels: dict[str, pl.Series], options: ExportOptions
+) -> Iterator[pl.DataFrame]:
+    """Answer.mood1 is what Answer.mood says of the first item."""
+    common = dict(labels)
+    for number, column in items.items():
+        end = re.compile(rf"(?<!\d)[_-]?{number}$")
+        mine = [name for name in labels if end.search(name)]
+        yield from votes_on(table, column, "WorkerId", {end.sub("", name): common.pop(name) for name in mine})
+    if common:
+        options.left_out["answers that are about a whole HIT"] += sum(
+            len(label.drop_nulls()) for label in common.values()
+        )
+
+
+def _is_rejected(table: pl.DataFrame) -> pl.Expr:
+    """Return whether an assignment is rejected, or marked in the column Reject of a file for upload."""
+    marks = {STATUS: pl.col(STATUS) == "Rejected", REJECT: pl.col(REJECT).is_not_null()}
+    return pl.any_horizontal(pl.lit(False), *(mark for name, mark in marks.items() if name in table.columns))
+
+
+def _answers(table: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
+    """Return a column per answer, named without "Answer."."""
+    plain = table.select(pl.col(name).alias(name.removeprefix(ANSWER)) for name in columns if name != ALL_ANSWERS)
+    if ALL_ANSWERS not in columns:
+        return plain
+    forms = [_form(row, cell) for row, cell in table.select(ROW, ALL_ANSWERS).iter_rows()]
+    names = dict.fromkeys(name for form in forms for name in form)
+    more = {name: pl.Series([form.get(name) for form in forms], dtype=pl.String) for name in names}
+    return plain.with_columns(**more) if plain.width else pl.DataFrame(more)
+
+
+def _form(row: int, cell: str | None) -> dict[str, str]:
+    try:
+        found = json.loads(cell or "[]")
+    except ValueError as error:
+        raise Wrong(f"the answers in {ALL_ANSWERS} are no JSON ({error})", record=row) from None
+    form = found[0] if isinstance(found, list) and found else found
+    return dict(_flat("", form)) if isinstance(form, dict) else {}
+
+
+def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """{"car": {"on": true}} as ("car.on", "true"), which is how a CSV with columns says it."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _flat(f"{name}.{key}" if name else key, inner)
+    elif isinstance(value, bool):
+        yield name, str(value).lower()
+    elif isinstance(value, list):
+        if value and all(isinstance(item, str | int | float) for item in value):
+            yield name, str(joined(value))
+    elif value is not None and str(value).strip():
+        yield name, str(value)
+
+
+def _questions(answers: pl.DataFrame, chosen: ExportOptions) -> dict[str, pl.Series]:
+    """Return the label of each assignment for each question."""
+    is_option = {cells.name: "." in cells.name and _says_true_or_false(cells) for cells in answers}
+    options = [name for name in answers.columns if is_option[name]]
+    multi = False if chosen.question in options else chosen.multi
+    labels = _options(answers.select(pl.col(options).str.to_lowercase()), multi)
+    for cells in answers:
+        if not is_option[cells.name]:
+            short = cells.name.removesuffix(".label").removesuffix(".labels")
+            labels[cells.name if short in labels else short] = unlisted(cells)
+    return labels
+
+
+def _says_true_or_false(cells: pl.Series) -> bool:
+    return bool(
+        cells.null_count() < len(cells) and cells.drop_nulls().str.to_lowercase().is_in(["true", "false"]).all()
+    )
+
+
+def _options(boxes: pl.DataFrame, multi: bool | None) -> dict[str, pl.Series]:
+    """Buttons and boxes as questions.
+
+    Those of one name are one question, unless somebody chose several. Those with names of their own are one question
+    if everybody chose exactly one: a group of radio buttons. All others are each a question: true or false? If
+    answers may be sets of labels, boxes of one name are one question, whose answer is the set of those that are ticked;
+    if they are sets, all boxes with names of their own are one question, too.
+    """
+    by_name: dict[str, list[str]] = {}
+    for box in boxes.columns:
+        by_name.setdefault(box.rpartition(".")[0], []).append(box)
+    alone = [options[0] for options in by_name.values() if len(options) == 1]
+    labels: dict[str, pl.Series] = {}
+    if len(alone) > 1 and (_ticks(boxes, alone) == 1).all():
+        labels[_common_name(alone)] = _choice(boxes, {box: _said_by(box, alone) for box in alone})
+        alone = []
+    elif len(alone) > 1 and multi:
+        labels[_common_name(alone)] = _ticked(boxes, {box: _said_by(box, alone) for box in alone})
+        alone = []
+    for name, options in by_name.items():
+        if len(options) > 1 and (_ticks(boxes, options) <= 1).all():
+            labels[name] = _choice(boxes, {box: box.rpartition(".")[2] for box in options})
+        elif len(options) > 1 and multi is not False:
+            labels[name] = _ticked(boxes, {box: box.rpartition(".")[2] for box in options})
+        elif len(options) > 1:
+            labels.update({box: boxes[box] for box in options})
+    return labels | {box.rpartition(".")[0]: boxes[box] for box in alone}
+
+
+def _ticks(boxes: pl.DataFrame, options: list[str]) -> pl.Series:
+    return boxes.select(pl.sum_horizontal((pl.col(options) == "true").fill_null(False))).to_series()
+
+
+def _ticked(boxes: pl.DataFrame, label_of: dict[str, str]) -> pl.Series:
+    """Return the labels of each assignment's ticked boxes as the text of a list; null where no box has an answer."""
+    names = list(label_of.values())
+    cells = [
+        as_cell(name for name, cell in zip(names, row, strict=True) if cell == "true") if any(row) else None
+        for row in boxes.select(list(label_of)).iter_rows()
+    ]
+    return pl.Series(cells, dtype=pl.String)
+
+
+def _choice(boxes: pl.DataFrame, label_of: dict[str, str]) -> pl.Series:
+    chosen = [pl.when(pl.col(box) == "true").then(pl.lit(label)) for box, label in label_of.items()]
+    return boxes.select(pl.coalesce(chosen)).to_series()
+
+
+def _said_by(box: str, group: list[str]) -> str:
+    """Return the value of a button if it differs from the others (not "on" or "selected"), or else its name."""
+    name, _, value = box.rpartition(".")
+    values = {other.rpartition(".")[2] for other in group}
+    return value if len(values) == len(group) else name
+
+
+def _common_name(group: list[str]) -> str:
+    start = os.path.commonprefix([box.rpartition(".")[0] for box in group])  # noqa: RUF071 (names, not paths)
+    return start.rstrip("_-.0123456789 ") or NAMELESS
+
+
+EXPORT = Export(
+    name="mturk",
+    title="Amazon Mechanical Turk",
+    remedy="download it again: Manage, Results, Review Results of the batch, Download CSV",
+    fits=fits,
+    read=read,
+    include=("rejected",),
+    takes_task=True,
+)

@@ -1,0 +1,89 @@
+"""Prodigy: what `prodigy db-out` writes, an answer per line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from typing import Any
+
+import polars as pl
+
+from finegold.io.readers.exports.export import Export, ExportOptions, Vote, Wrong, in_batches, joined, need, numbered
+from finegold.io.readers.exports.peek import Peek
+from finegold.io.readers.exports.records import records_of
+
+__all__ = ["EXPORT"]
+
+ANNOTATOR = ("_annotator_id", "_session_id")
+SESSION = re.compile(r"\d{4}-\d\d-\d\d")  # a session without a name is called by its time
+
+
+def fits(seen: Peek) -> bool:
+    return {"_input_hash", "answer"} <= seen.record.keys()
+
+
+def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+    return in_batches(numbered(records_of(seen), lambda record: _votes(record, options)))
+
+
+def _votes(record: Any, options: ExportOptions) -> Iterator[Vote]:
+    answer = need(record, "answer", str)
+    task = record.get(options.task or "_input_hash")
+    if task is None:
+        raise Wrong(f'found no "{options.task or "_input_hash"}"')
+    if answer == "ignore":
+        options.left_out["ignored answers"] += 1
+        yield Vote(task)
+        return
+    annotator = next((record[name] for name in ANNOTATOR if record.get(name) is not None), None)
+    if annotator is None:
+        raise Wrong("found no annotator", remedy="write it with Prodigy 1.8 or later, which keeps _session_id")
+    yield from (
+        _of_choice(record, task, annotator, options)
+        if _is_choice(record)
+        else _of_view(record, task, annotator, options)
+    )
+
+
+def _is_choice(record: dict[str, Any]) -> bool:
+    return "accept" in record or "options" in record
+
+
+def _of_choice(record: dict[str, Any], task: Any, annotator: Any, options: ExportOptions) -> Iterator[Vote]:
+    """Somebody who rejects a choice says that no option fits, or that the task is bad."""
+    if record["answer"] == "reject" and "rejected" not in options.include:
+        options.left_out["rejected choices"] += 1
+        yield Vote(task)
+        return
+    yield Vote(task, annotator, joined(need(record, "accept", list, [])), "")
+
+
+def _of_view(record: dict[str, Any], task: Any, annotator: Any, options: ExportOptions) -> Iterator[Vote]:
+    """Accept or reject: the answer to the question whether the label fits, where there is one."""
+    if str(record.get("_view_id", "")).endswith("_manual"):
+        options.left_out["marked regions"] += 1
+        yield Vote(task)
+        return
+    yield Vote(task, annotator, record["answer"], str(record.get("label") or ""))
+
+
+def without_dataset(names: Sequence[str]) -> Sequence[str]:
+    """The names of annotators without "<dataset>-", which all of them begin with; several are needed to see it."""
+    if len(names) < 2 or SESSION.match(names[0]):
+        return names
+    pairs = zip(names[0], names[-1], strict=False)  # they are sorted, so these two differ most
+    common = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return [name[common.rfind("-") + 1 :] for name in names]
+
+
+EXPORT = Export(
+    name="prodigy",
+    title="Prodigy",
+    remedy="export it again: prodigy db-out DATASET > FILE.jsonl",
+    fits=fits,
+    read=read,
+    include=("rejected",),
+    takes_task=True,
+    shorten=without_dataset,
+)

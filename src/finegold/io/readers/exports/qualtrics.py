@@ -1,0 +1,163 @@
+"""Qualtrics: responses to a survey, a row a respondent and a column an item.
+
+Three header rows: the fields, their texts, and {"ImportId": ...} as JSON, which tells questions from all the rest.
+People delete one or two of them, so they are looked for, not counted. Columns that share an answer are items of one
+question; the columns of a loop, 1_Q3 and 2_Q3, are the items 1 and 2 of the question Q3.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+import polars as pl
+
+from finegold.io.readers.exports.export import Export, ExportOptions, Wrong
+from finegold.io.readers.exports.peek import Peek
+from finegold.io.readers.exports.sheets import ROW, leave_out, sheets_of
+from finegold.io.readers.shapes import alike
+
+__all__ = ["EXPORT"]
+
+RESPONSE, START = ("ResponseId", "ResponseID"), "StartDate"
+PEOPLE = ("prolificpid", "prolificid", "participantid", "workerid", "mturkid", "sonaid")  # in this order
+ABOUT = re.compile(  # the response, not what it says
+    r"(Start|End|Recorded)Date|Status|IPAddress|Progress|Duration.*|Finished|Response(Id|ID|Set)|Name|EmailAddress|"
+    r"Recipient(LastName|FirstName|Email)|External(Data)?Reference|Location(Latitude|Longitude|Accuracy)|DistributionChannel|"
+    r"UserLanguage|Q_.*"
+)
+NO_LABEL = re.compile(  # free texts, orders of display, timers and browsers
+    r"_(TEXT|DO|FIRST.CLICK|LAST.CLICK|PAGE.SUBMIT|CLICK.COUNT|BROWSER|VERSION|OPERATING.SYSTEM|OS|RESOLUTION)(_\d+)?$",
+    re.IGNORECASE,
+)
+QUESTION = re.compile(r"^(?:(\d+)_)?QID\d+")
+PREVIEWS = ["1", "2", "9", "17", "Survey Preview", "Survey Test", "Spam Preview", "Offline Survey Preview"]
+SPAM = ["8", "Spam", "Possible Spam"]
+UNANSWERED = "-99"  # a question that was seen and left out, if the export was told to say so
+
+
+def fits(seen: Peek) -> bool:
+    names = set(seen.columns)
+    return seen.source.is_delimited and bool(
+        _import_ids(seen) or _legacy_names(seen) or (START in names and names & set(RESPONSE))
+    )
+
+
+def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+    table, names = sheets_of(seen, seen.columns), _legacy_names(seen)
+    seen, table = _renamed(seen, names), table.rename(names)
+    respondent = _respondent(seen)
+    items = _items(seen, options)
+    table = table.filter(pl.col(ROW) > _header_rows(seen))
+    if table.is_empty():
+        raise Wrong("it has headers but no responses")
+    table = _without_tests(table, options).with_columns(pl.col(items).replace(UNANSWERED, None))
+    for question, columns in _questions(seen, table, items, options).items():
+        for column, task in columns.items():
+            yield table.select(task=pl.lit(task), annotator=respondent, label=column, question=pl.lit(question))
+
+
+def _legacy_names(seen: Peek) -> dict[str, str]:
+    """Return the fields that the old export calls V1, V2, ... in the first row, and names in the second."""
+    names = dict(zip(seen.columns, seen.rows[0], strict=False)) if seen.rows else {}
+    found = {column: name for column, name in names.items() if re.fullmatch(r"V\d+", column) and name}
+    is_legacy = START in found.values() and not set(RESPONSE).isdisjoint(found.values())
+    return found if is_legacy and not set(found.values()) & set(seen.columns) else {}
+
+
+def _renamed(seen: Peek, names: dict[str, str]) -> Peek:
+    return replace(seen, columns=tuple(names.get(column, column) for column in seen.columns))
+
+
+def _import_ids(seen: Peek) -> dict[str, str]:
+    """What Qualtrics calls each field, by its column; empty if that row is not there."""
+    row = next((row for row in seen.rows if any("ImportId" in cell for cell in row)), ())
+    found = {}
+    for column, cell in zip(seen.columns, row, strict=False):
+        with suppress(ValueError, AttributeError):
+            found[column] = str(json.loads(cell.replace("'", '"')).get("ImportId", ""))
+    return found
+
+
+def _header_rows(seen: Peek) -> int:
+    """How many rows below the header are no responses."""
+    for number, row in enumerate(seen.rows, start=1):
+        if any("ImportId" in cell for cell in row):
+            return number
+    first = dict(zip(seen.columns, seen.rows[0], strict=False)) if seen.rows else {}
+    begun = first.get(START, "")
+    return int(bool(begun.strip()) and not re.search(r"\d", begun))  # "Start Date", in whatever language, is no date
+
+
+def _respondent(seen: Peek) -> pl.Expr:
+    """Who answered: by the id of the place where they were found, else by that of the response."""
+    bare = {re.sub(r"[^a-z]", "", name.lower()): name for name in seen.columns}
+    found = [bare[name] for name in PEOPLE if name in bare] + [name for name in RESPONSE if name in seen.columns]
+    if not found:
+        raise Wrong("there is neither ResponseId nor PROLIFIC_PID")
+    return pl.coalesce(found)
+
+
+def _items(seen: Peek, options: ExportOptions) -> list[str]:
+    if options.task is not None:
+        patterns = [pattern.strip() for pattern in options.task.split(",")]
+        chosen = [name for name in seen.columns if any(fnmatchcase(name, pattern) for pattern in patterns)]
+        if not chosen:
+            raise Wrong(f'no column is called "{options.task}"', remedy="give --task patterns such as 'Q1,Q2_*'")
+        return chosen
+    ids = _import_ids(seen)
+    if ids:
+        items = [name for name, known_as in ids.items() if QUESTION.match(known_as) and not NO_LABEL.search(known_as)]
+    else:
+        items = [name for name in seen.columns if not ABOUT.fullmatch(name)]
+    items = [name for name in items if not NO_LABEL.search(name) and re.sub(r"[^a-z]", "", name.lower()) not in PEOPLE]
+    if not items:
+        raise Wrong("there is no column with answers to choose from")
+    return items
+
+
+def _without_tests(table: pl.DataFrame, options: ExportOptions) -> pl.DataFrame:
+    columns, nobody = set(table.columns), pl.lit(False)
+    status = pl.col("Status").is_in(PREVIEWS) if "Status" in columns else nobody
+    channel = pl.col("DistributionChannel") == "preview" if "DistributionChannel" in columns else nobody
+    table = leave_out(table, status.fill_null(False) | channel.fill_null(False), "previews", options, "previews")
+    if "Status" in columns:
+        table = leave_out(table, pl.col("Status").is_in(SPAM), "responses marked as spam", options, "spam")
+    if "Finished" in columns:
+        is_open = pl.col("Finished").str.to_lowercase().is_in(["false", "0"])
+        table = leave_out(table, is_open, "unfinished responses", options, "unfinished")
+    return table
+
+
+def _questions(seen: Peek, table: pl.DataFrame, items: list[str], options: ExportOptions) -> dict[str, dict[str, str]]:
+    """The columns of each question, and the task that each column is."""
+    items = [name for name in items if table[name].null_count() < table.height]
+    if options.task is not None:
+        return {options.task: {name: name for name in items}}
+    found: dict[str, dict[str, str]] = {}
+    ids, alone = _import_ids(seen), []
+    for name in items:
+        loop = QUESTION.match(ids.get(name, ""))
+        if loop is not None and loop[1] and name.startswith(f"{loop[1]}_"):
+            found.setdefault(name.partition("_")[2], {})[name] = loop[1]
+        else:
+            alone.append(name)
+    for columns in alike({name: set(table[name].drop_nulls()) for name in alone}):
+        title = options.question if options.question in columns else columns[0]
+        found[str(title)] = {name: name for name in columns}
+    return found
+
+
+EXPORT = Export(
+    name="qualtrics",
+    title="Qualtrics",
+    remedy="export it again: Data & Analysis, Export & Import, Export Data, CSV, with choice text",
+    fits=fits,
+    read=read,
+    include=("previews", "spam", "unfinished"),
+    takes_task=True,
+)

@@ -1,0 +1,144 @@
+"""SageMaker Ground Truth: what workers answered, before Amazon made one label of it.
+
+Worker responses: a file per object, .../worker-response/iteration-1/<object>/<time>.json, {"answers": [...]}.
+Consolidation requests: files of many objects, [{"datasetObjectId", "dataObject", "annotations": [...]}].
+Output manifest: labels only, unless the job's own function kept "annotationsFromAllWorkers".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from finegold.io.readers.exports.export import Export, ExportOptions, Vote, Wrong, in_batches, joined, need, numbered
+from finegold.io.readers.exports.peek import Peek
+from finegold.io.readers.exports.records import records_of
+
+__all__ = ["EXPORT"]
+
+FOLDER = "annotations/worker-response"
+REMEDY = f"give the folder {FOLDER} of the job's output in S3"
+ALL_WORKERS = "annotationsFromAllWorkers"
+
+
+def fits(seen: Peek) -> bool:
+    record = seen.record
+    return _is_response(seen) or _is_manifest(record) or ("datasetObjectId" in record and _is_about_object(record))
+
+
+def _is_response(seen: Peek) -> bool:
+    answers = seen.record.get("answers")
+    if isinstance(answers, list) and answers:
+        return isinstance(answers[0], dict) and "answerContent" in answers[0]
+    return list(seen.record) == ["answers"] and "worker-response" in seen.source.name
+
+
+def _is_manifest(record: dict[str, Any]) -> bool:
+    about = [value for name, value in record.items() if name.endswith("-metadata") and isinstance(value, dict)]
+    return any(str(value.get("type", "")).startswith("groundtruth/") for value in about)
+
+
+def _is_about_object(record: dict[str, Any]) -> bool:
+    return "annotations" in record or "consolidatedAnnotation" in record
+
+
+def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+    if _is_response(seen):
+        task = _object_of(seen, options)
+        return in_batches(numbered(records_of(seen), lambda record: _of_response(record, task, options)))
+    votes_of = _of_manifest if _is_manifest(seen.record) else _of_request
+    return in_batches(numbered(records_of(seen), lambda record: votes_of(record, options)))
+
+
+def _object_of(seen: Peek, options: ExportOptions) -> str:
+    """Return the object of a response: the name of its folder, because the response does not name it."""
+    if options.task is not None:
+        raise Wrong(
+            f'worker responses do not say the "{options.task}" of an object',
+            remedy="leave out --task, or give the folder annotations/consolidated-annotation/consolidation-request",
+        )
+    if not isinstance(seen.source.data, Path):
+        raise Wrong("a worker response is told apart by the folder that it lies in", remedy=REMEDY)
+    return seen.source.data.resolve().parent.name
+
+
+def _of_response(record: Any, task: str, options: ExportOptions) -> Iterator[Vote]:
+    for answer in need(record, "answers", list):
+        yield from _votes(task, need(answer, "workerId", str), need(answer, "answerContent", dict), options)
+
+
+def _of_request(record: Any, options: ExportOptions) -> Iterator[Vote]:
+    if not isinstance(record, dict) or record.get("datasetObjectId") is None:
+        raise Wrong('found no object with a "datasetObjectId"')
+    if "annotations" not in record:
+        raise Wrong("this is the answer to a consolidation request, which holds labels only", remedy=REMEDY)
+    yield from _of_annotations(_task(record, options), need(record, "annotations", list), options)
+
+
+def _task(record: dict[str, Any], options: ExportOptions) -> Any:
+    if options.task is None:
+        return record["datasetObjectId"]
+    data = need(record, "dataObject", dict)
+    if data.get(options.task) is None:
+        raise Wrong(f'the object has no "{options.task}"', remedy=f"choose --task among {', '.join(data)}")
+    return data[options.task]
+
+
+def _of_manifest(record: Any, options: ExportOptions) -> Iterator[Vote]:
+    task = next((record[name] for name in (options.task, "source-ref", "source") if record.get(name) is not None), None)
+    kept = [value for value in record.values() if isinstance(value, dict) and ALL_WORKERS in value]
+    if not kept:
+        raise Wrong("an output manifest holds one label per object, not what each worker said", remedy=REMEDY)
+    for value in kept:
+        yield from _of_annotations(task, need(value, ALL_WORKERS, list), options)
+
+
+def _of_annotations(task: Any, annotations: list[Any], options: ExportOptions) -> Iterator[Vote]:
+    for annotation in annotations:
+        content = need(annotation, "annotationData", dict).get("content")
+        try:
+            answers = json.loads(content) if isinstance(content, str) else content
+        except ValueError as error:
+            raise Wrong(f'the "content" of an annotation is no JSON ({error})') from None
+        if not isinstance(answers, dict):
+            raise Wrong('found no JSON object in the "content" of an annotation')
+        yield from _votes(task, need(annotation, "workerId", str), answers, options)
+    if not annotations:
+        yield Vote(task)
+
+
+def _votes(task: Any, worker: str, answers: dict[str, Any], options: ExportOptions) -> Iterator[Vote]:
+    for question, answer in answers.items():
+        is_label, label = _label(answer)
+        if is_label:
+            yield Vote(task) if label is None else Vote(task, worker, label, question)
+        else:
+            options.left_out["answers that are no labels, such as boxes"] += 1
+
+
+def _label(answer: Any) -> tuple[bool, Any]:
+    """Whether an answer is a label, and which: {"label": "cat"}, {"labels": [...]}, {"yes": true, "no": false}."""
+    if not isinstance(answer, dict):
+        return not isinstance(answer, list), answer
+    if "label" in answer or "labels" in answer:
+        found = answer.get("label", answer.get("labels"))
+        return True, joined(found) if isinstance(found, list) else found
+    if not answer or not all(isinstance(value, bool) for value in answer.values()):
+        return False, None
+    if len(answer) == 1:  # a box of its own
+        return True, next(iter(answer.values()))
+    return True, joined([option for option, is_chosen in answer.items() if is_chosen])
+
+
+EXPORT = Export(
+    name="sagemaker",
+    title="SageMaker Ground Truth",
+    remedy=REMEDY,
+    fits=fits,
+    read=read,
+    takes_task=True,
+)

@@ -1,0 +1,81 @@
+"""Toloka: the assignments of a pool, a TSV with a row per task and performer; GOLDEN:* are known truths."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+
+import polars as pl
+
+from finegold.errors import FinegoldWarning
+from finegold.io.readers.exports.export import Export, ExportOptions, Wrong
+from finegold.io.readers.exports.peek import Peek
+from finegold.io.readers.exports.sheets import chosen, leave_out, sheets_of, unlisted, votes_on
+
+__all__ = ["EXPORT"]
+
+INPUT, OUTPUT, GOLDEN = "INPUT:", "OUTPUT:", "GOLDEN:"
+TASK, WORKER, STATUS = "ASSIGNMENT:task_id", "ASSIGNMENT:worker_id", "ASSIGNMENT:status"
+KEY = "finegold task"  # the column with the name of the task
+BETWEEN = " | "  # the values of a task that several columns name
+UNFINISHED = ["ACTIVE", "SKIPPED", "EXPIRED"]
+
+
+def fits(seen: Peek) -> bool:
+    return seen.source.is_delimited and any(name.startswith("ASSIGNMENT:") for name in seen.columns)
+
+
+def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+    keys = _usual_keys(seen) if options.task is None else _chosen_keys(seen, options)
+    outputs = [name for name in seen.columns if name.startswith(OUTPUT)]
+    if not outputs or WORKER not in seen.columns:
+        raise Wrong(f"there is no {WORKER if outputs else 'OUTPUT:*'} column")
+    golden = [name for name in seen.columns if name.startswith(GOLDEN)]
+    table = sheets_of(seen, [*keys, WORKER, STATUS, *outputs, *golden])
+    table = table.filter(pl.col(WORKER).is_not_null() | pl.any_horizontal(pl.col(outputs).is_not_null()))
+    if STATUS in table.columns:
+        table = leave_out(table, pl.col(STATUS) == "REJECTED", "rejected assignments", options, "rejected")
+        table = leave_out(table, pl.col(STATUS).is_in(UNFINISHED), "skipped or unfinished assignments", options)
+    table = table.with_columns(_key(keys))
+    return votes_on(table, KEY, WORKER, _by_field(table, outputs), _by_field(table, golden))
+
+
+def _by_field(table: pl.DataFrame, columns: list[str]) -> dict[str, pl.Series]:
+    return {name.partition(":")[2]: unlisted(table[name]) for name in columns}
+
+
+def _usual_keys(seen: Peek) -> list[str]:
+    """Return the columns that name tasks. Older exports have no ids, and then all inputs together name a task."""
+    if TASK in seen.columns:
+        return [TASK]
+    inputs = [name for name in seen.columns if name.startswith(INPUT)]
+    if not inputs:
+        raise Wrong(f"there is no {TASK}, and no INPUT:* either")
+    if len(inputs) > 1:
+        named = f"{', '.join(inputs[:-1])} and {inputs[-1]} together name the tasks"
+        text = f"{seen.source.name} has no {TASK}; {named} (choose others with --task A,B)"
+        warnings.warn(text, FinegoldWarning, stacklevel=2)
+    return inputs
+
+
+def _chosen_keys(seen: Peek, options: ExportOptions) -> list[str]:
+    """Return the columns of --task, which may be several with commas between them."""
+    names = str(options.task).split(",") if options.task not in seen.columns else [options.task]
+    return [chosen(seen, replace(options, task=name.strip()), TASK, INPUT) for name in names]
+
+
+def _key(columns: list[str]) -> pl.Expr:
+    return pl.concat_str(columns, separator=BETWEEN, ignore_nulls=len(columns) > 1).alias(KEY)
+
+
+EXPORT = Export(
+    name="toloka",
+    title="Toloka",
+    remedy="download it again: on the page of the pool, Download results, as TSV with all columns",
+    fits=fits,
+    read=read,
+    include=("rejected",),
+    takes_task=True,
+    has_gold=True,
+)

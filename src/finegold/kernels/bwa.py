@@ -1,0 +1,156 @@
+"""Bayesian weighted averages over a block of tasks, for all classes at once.
+
+z_ik is the weighted average of the votes of task i for class k (x_ijk = 1 if j voted k, else 0). Rows of z do not
+sum to one. The posterior is phi_ik = z_ik / size_i with size_i = sum_k z_ik. Only phi and size are stored.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.kernels.jit import ONE, kernel
+
+__all__ = ["errors", "spread", "sweep"]
+
+Floats = NDArray[np.float64]
+
+
+@kernel
+def spread(
+    task_ptr: NDArray[np.uint64],
+    cell_ptr: NDArray[np.uint64],
+    cell_class: NDArray[np.uint8],
+    annotator: NDArray[np.uint32],
+    votes: Floats,  # IN/OUT [W] the number of votes of each annotator is added to it
+    spread: Floats,  # IN/OUT [K] sum_i d_i s_ik (1 - s_ik) is added to it, where s are the vote shares
+) -> None:
+    """A cell with n of a task's d votes adds d s (1 - s) = n (1 - n / d)."""
+    for i in range(np.uint64(task_ptr.size) - ONE):
+        first, end = task_ptr[i], task_ptr[i + ONE]
+        d = np.float64(cell_ptr[end] - cell_ptr[first])
+        for c in range(first, end):
+            n = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
+            spread[np.uint64(cell_class[c])] += n * (1.0 - n / d)
+        for vote in range(cell_ptr[first], cell_ptr[end]):
+            votes[np.uint64(annotator[vote])] += 1.0
+
+
+@kernel
+def add_errors(
+    K: Any, first: Any, end: Any, cell_ptr: Any, cell_class: Any, annotator: Any, z: Floats, error: Floats
+) -> None:
+    """Add (z_k - x_jk)^2 to error_jk for the votes in cells first..end of a task.
+
+    That is z_k^2 for every class, plus 1 - 2 z_l for the class l voted for.
+    """
+    for c in range(first, end):
+        label = np.uint64(cell_class[c])
+        extra = 1.0 - 2.0 * z[label]
+        for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
+            j = np.uint64(annotator[vote])
+            for k in range(np.uint64(len(K))):
+                error[j, k] += z[k] * z[k]
+            error[j, label] += extra
+
+
+@kernel
+def errors(
+    K: Any,
+    task_ptr: NDArray[np.uint64],
+    cell_ptr: NDArray[np.uint64],
+    cell_class: NDArray[np.uint8],
+    annotator: NDArray[np.uint32],
+    z: Floats,  # IN [T, K]
+    error: Floats,  # IN/OUT [W, K]
+) -> None:
+    """Add the sum over j's votes of (z_ik - x_ijk)^2 to error_jk."""
+    for i in range(np.uint64(task_ptr.size) - ONE):
+        add_errors(K, task_ptr[i], task_ptr[i + ONE], cell_ptr, cell_class, annotator, z[i], error)
+
+
+@kernel
+def average(
+    K: Any,
+    first: Any,
+    end: Any,
+    cell_ptr: Any,
+    cell_class: Any,
+    annotator: Any,
+    mu: Floats,
+    lam: float,
+    w: Floats,
+    z: Floats,  # OUT [K]
+    total: Floats,  # scratch [K]
+) -> None:
+    """z_k = (lambda mu_k + sum_j w_jk x_jk) / (lambda + sum_j w_jk) for one task."""
+    for k in range(np.uint64(len(K))):
+        z[k], total[k] = lam * mu[k], lam
+    for c in range(first, end):
+        label = np.uint64(cell_class[c])
+        for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
+            j = np.uint64(annotator[vote])
+            z[label] += w[j, label]
+            for k in range(np.uint64(len(K))):
+                total[k] += w[j, k]
+    for k in range(np.uint64(len(K))):
+        z[k] /= total[k]
+
+
+@kernel
+def freeze_converged(
+    K: Any, active: Any, tolerance: float, least: float, before: Floats, z: Floats, unsettled: Floats
+) -> float:
+    """Keep z of converged classes; count the moves of the others. Return the largest |move| / (least + z)."""
+    change = 0.0
+    for k in range(np.uint64(len(K))):
+        if not active[k]:
+            z[k] = before[k]
+        move = abs(z[k] - before[k]) / (least + z[k])
+        unsettled[k] += np.float64(move > tolerance)
+        change = max(change, move)
+    return change
+
+
+@kernel
+def sweep(
+    K: Any,  # as long as there are classes (Block.classes)
+    task_ptr: NDArray[np.uint64],
+    cell_ptr: NDArray[np.uint64],
+    cell_class: NDArray[np.uint8],
+    annotator: NDArray[np.uint32],
+    known: NDArray[np.int32],
+    lam: float,
+    mu: Floats,  # IN [K]
+    w: Floats,  # IN [W, K]
+    active: NDArray[np.bool_],  # IN [K] classes that have not converged yet
+    tolerance: float,
+    least: float,
+    phi: Floats,  # IN/OUT [T, K]
+    size: Floats,  # IN/OUT [T]
+    sum_z: Floats,  # IN/OUT [K] z is added to it
+    error: Floats,  # IN/OUT [W, K]
+    unsettled: Floats,  # IN/OUT [K] the number of tasks that moved is added to it
+) -> float:
+    """Return the largest relative change of z."""
+    change = 0.0
+    before, z, total = np.empty(len(K)), np.empty(len(K)), np.empty(len(K))
+    for i in range(np.uint64(task_ptr.size) - ONE):
+        first, end = task_ptr[i], task_ptr[i + ONE]
+        for k in range(np.uint64(len(K))):
+            before[k] = phi[i, k] * size[i]
+        if known[i] >= 0:
+            z[:] = before
+        else:
+            average(K, first, end, cell_ptr, cell_class, annotator, mu, lam, w, z, total)
+            change = max(change, freeze_converged(K, active, tolerance, least, before, z, unsettled))
+            size[i] = z.sum()
+            scale = 1.0 / size[i]
+            for k in range(np.uint64(len(K))):
+                phi[i, k] = z[k] * scale
+        for k in range(np.uint64(len(K))):
+            sum_z[k] += z[k]
+        add_errors(K, first, end, cell_ptr, cell_class, annotator, z, error)
+    return change

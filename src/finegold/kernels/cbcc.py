@@ -1,0 +1,168 @@
+"""Update the annotators of CBCC between two sweeps: small matrices for every annotator and truth.
+
+Annotators are processed in groups of X, and x = 0..X-1 is the index within a group: votes n, means m and so on are
+[G, K, K, X] (group, truth k, class voted for, annotator), precisions [G, K, K, K, X], memberships r [G, M, X].
+Messages of the votes (Lam, h) are combined with the prior that the communities give to an annotator's scores (precision
+P, linear term b). U [M, K, K] are the means of the communities' scores, w the precision of annotators around them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.kernels.jit import kernel
+from finegold.kernels.knowles_minka import expected_log, invert, message, softmax, tangent, times
+
+__all__ = ["assign", "listen", "pull"]
+
+Floats = NDArray[np.float64]
+
+
+@kernel
+def scores(P: Any, b: Any, Lam: Any, h: Any, V: Any, right: Any, m: Any, room: Any) -> None:
+    """Compute the posterior of the scores: V = (P + Lam)^-1, m = V (b + h)."""
+    K, X = b.shape
+    for i in range(K):
+        for x in range(X):
+            right[i, x] = b[i, x] + h[i, x]
+        for c in range(K):
+            for x in range(X):
+                V[i, c, x] = P[i, c, x] + Lam[i, c, x]
+    invert(V, room)
+    times(V, right, m)
+
+
+@kernel
+def listen(
+    n: Floats,  # IN  votes
+    P: Floats,  # IN
+    b: Floats,  # IN
+    repeats: int,
+    m: Floats,  # IN/OUT means of the scores
+    a: Floats,  # IN/OUT point of tangency of the bound
+    Lam: Floats,  # IN/OUT, old values are not used
+    h: Floats,  # IN/OUT
+    room: Any,
+) -> None:
+    """Compute new messages from the votes, then move them halfway towards their fixed point `repeats` times."""
+    groups, K, _, X = n.shape
+    V, right = np.empty((K, K, X)), np.empty((K, X))
+    for j in range(groups):
+        for k in range(K):
+            message(n[j, k], m[j, k], a[j, k], 0.0, Lam[j, k], h[j, k], room)
+            for _ in range(repeats):
+                scores(P[j, k], b[j, k], Lam[j, k], h[j, k], V, right, m[j, k], room)
+                tangent(m[j, k], V, a[j, k], room)
+                message(n[j, k], m[j, k], a[j, k], 0.5, Lam[j, k], h[j, k], room)
+
+
+@kernel
+def conditional(w: float, Lam: Any, Vc: Any, room: Any) -> None:
+    """Vc = (w I + Lam)^-1: the covariance of the scores of an annotator whose community is known."""
+    K, _, X = Lam.shape
+    for i in range(K):
+        for c in range(K):
+            for x in range(X):
+                Vc[i, c, x] = Lam[i, c, x]
+        for x in range(X):
+            Vc[i, i, x] += w
+    invert(Vc, room)
+
+
+@kernel
+def conditional_mean(w: float, Vc: Any, u: Any, h: Any, right: Any, S: Any) -> None:
+    """S = Vc (w u + h)"""
+    K, X = h.shape
+    for i in range(K):
+        for x in range(X):
+            right[i, x] = w * u[i] + h[i, x]
+    times(Vc, right, S)
+
+
+@kernel
+def pull(w: float, U: Floats, r: Floats, Lam: Floats, h: Floats, total: Floats, room: Any) -> None:
+    """total_mk = sum_j r_jm S_jmk: the sum of the scores of a community's annotators."""
+    groups, K, _, X = h.shape
+    Vc, right, S = np.empty((K, K, X)), np.empty((K, X)), np.empty((K, X))
+    for j in range(groups):
+        for k in range(K):
+            conditional(w, Lam[j, k], Vc, room)
+            for g in range(U.shape[0]):
+                conditional_mean(w, Vc, U[g, k], h[j, k], right, S)
+                for i in range(K):
+                    for x in range(X):
+                        total[g, k, i] += r[j, g, x] * S[i, x]
+
+
+@kernel
+def add_fit(w: float, S: Any, u: Any, Lam: Any, h: Any, log_r: Any) -> None:
+    """Add how well the conditional scores S fit community and votes: -w/2 |S - u|^2 - S' Lam S / 2 + h' S."""
+    K, X = S.shape
+    for i in range(K):
+        for x in range(X):
+            log_r[x] += h[i, x] * S[i, x] - 0.5 * w * (S[i, x] - u[i]) ** 2
+        for c in range(K):
+            for x in range(X):
+                log_r[x] -= 0.5 * S[i, x] * Lam[i, c, x] * S[c, x]
+
+
+@kernel
+def mixture_prior(w: float, r: Any, U: Any, k: int, mean: Any, off: Any, P: Any, b: Any, room: Any) -> None:
+    """Approximate the mixture by one Gaussian: mean mb, P = (I / w + sum_m r_m (U_m - mb)(U_m - mb)')^-1."""
+    K, X = mean.shape
+    mean[:] = 0.0
+    P[:] = 0.0
+    for g in range(r.shape[0]):
+        for i in range(K):
+            for x in range(X):
+                mean[i, x] += r[g, x] * U[g, k, i]
+    for g in range(r.shape[0]):
+        for i in range(K):
+            for x in range(X):
+                off[i, x] = U[g, k, i] - mean[i, x]
+        for i in range(K):
+            for c in range(K):
+                for x in range(X):
+                    P[i, c, x] += r[g, x] * off[i, x] * off[c, x]
+    for i in range(K):
+        for x in range(X):
+            P[i, i, x] += 1.0 / w
+    invert(P, room)
+    times(P, mean, b)
+
+
+@kernel
+def assign(
+    w: float,
+    log_rho: Floats,  # IN [M] log sizes of the communities and certainty of their scores
+    U: Floats,  # IN
+    Lam: Floats,  # IN
+    h: Floats,  # IN
+    r: Floats,  # OUT memberships
+    P: Floats,  # OUT
+    b: Floats,  # OUT
+    m: Floats,  # OUT
+    a: Floats,  # IN/OUT
+    log_v: Floats,  # OUT [G, K, K, X]
+    room: Any,
+) -> None:
+    """Compute memberships, the prior that they give to each annotator's scores, and the expected logarithms of v."""
+    groups, K, _, X = h.shape
+    V, right, S = np.empty((K, K, X)), np.empty((K, X)), np.empty((K, X))
+    for j in range(groups):
+        for g in range(U.shape[0]):
+            r[j, g] = log_rho[g]
+        for k in range(K):
+            conditional(w, Lam[j, k], V, room)
+            for g in range(U.shape[0]):
+                conditional_mean(w, V, U[g, k], h[j, k], right, S)
+                add_fit(w, S, U[g, k], Lam[j, k], h[j, k], r[j, g])
+        softmax(r[j], room)
+        for k in range(K):
+            mixture_prior(w, r[j], U, k, right, S, P[j, k], b[j, k], room)
+            scores(P[j, k], b[j, k], Lam[j, k], h[j, k], V, right, m[j, k], room)
+            tangent(m[j, k], V, a[j, k], room)
+            expected_log(m[j, k], V, a[j, k], log_v[j, k], room)

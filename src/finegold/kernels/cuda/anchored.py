@@ -1,0 +1,56 @@
+"""The anchored vote on the GPU. See anchored.cu, and finegold/methods/anchored.py for the equations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.kernels.cuda import THREADS, compiled, cupy, grid, types_of
+from finegold.kernels.cuda.by_annotator import sum_by_annotator
+
+__all__ = ["start", "sweep"]
+
+Floats = NDArray[np.float64]
+
+
+def start(
+    task_ptr: Any, cell_ptr: Any, cell_class: Any, annotator: Any, known: Any, phi: Any, n: Floats, pairs: Floats
+) -> None:
+    """Count the vote shares in phi, and the agreement of pairs of votes."""
+    cp, blocks = cupy(), grid(len(phi))
+    kernel = compiled(("anchored.cu",), "start", K=phi.shape[1], **types_of(cell_class, phi))
+    sums = cp.empty((blocks, 2))
+    kernel((blocks,), (THREADS,), (np.uint32(len(phi)), task_ptr, cell_ptr, sums))
+    n += sum_by_annotator((task_ptr, cell_ptr, cell_class, annotator), phi, len(n)).get()
+    pairs += sums.sum(axis=0).get()
+
+
+def sweep(
+    task_ptr: Any,
+    cell_ptr: Any,
+    cell_class: Any,
+    annotator: Any,
+    known: Any,
+    log_prior: Floats,
+    log_v: Floats,
+    people: Floats,
+    settings: Floats,
+    phi: Any,
+    tau: Floats,
+    n: Floats,
+    excess: Floats,
+) -> float:
+    """Return the largest change of phi."""
+    cp, blocks, K = cupy(), grid(len(phi)), phi.shape[1]
+    kernel = compiled(("anchored.cu",), "sweep", K=K, **types_of(cell_class, phi))
+    votes = (task_ptr, cell_ptr, cell_class, annotator)
+    parameters = [cp.asarray(values) for values in (log_prior, log_v, people, settings)]
+    shares, change, sums = cp.empty_like(phi), cp.zeros(1, dtype=np.uint32), cp.empty((blocks, K + 2))
+    kernel((blocks,), (THREADS,), (np.uint32(len(phi)), *votes, known, *parameters, phi, shares, change, sums))
+    totals = sums.sum(axis=0).get()
+    tau += totals[:K]
+    n += sum_by_annotator(votes, shares, len(n)).get()
+    excess += totals[K:]
+    return float(change.view(np.float32).get()[0])

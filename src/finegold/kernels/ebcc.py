@@ -1,0 +1,175 @@
+"""One sweep of EBCC over the tasks of a block, and the expected logarithms that it needs.
+
+A column is a pair (k, g) of a class and one of its subtypes. The columns of a class are adjacent, and empty columns
+pad their number to a multiple of eight (see `simd`). Tables by vote are [W, L, columns], flat here: a vote of
+annotator j for class l has row j L + l. Only phi is stored for each task; rho is temporary.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.kernels.exponential import exp_buffer
+from finegold.kernels.gamma import digamma_and_gammaln_buffer
+from finegold.kernels.jit import ONE, ZERO, kernel
+from finegold.kernels.simd import LANES, add_lanes, largest_lane, scale_lanes, shift_lanes, sum_rows
+from finegold.kernels.softmax import LARGE
+
+__all__ = ["expected_logs_of_votes", "start", "sweep"]
+
+Floats = NDArray[np.float64]
+
+EIGHT = np.uint64(LANES)
+SCRATCH = 2048  # numbers per buffer: small enough to stay in the first-level cache
+
+
+@kernel
+def count(first: Any, end: Any, row: Any, rho: Floats, at: Any, width: Any, pi: Floats, votes: Floats) -> None:
+    """Add rho[at : at + width] of one task to the sums over tasks and over its votes."""
+    for c in range(ZERO, width, EIGHT):
+        add_lanes(pi, c, rho, at + c)
+    for vote in range(first, end):
+        there = np.uint64(row[vote]) * width
+        for c in range(ZERO, width, EIGHT):
+            add_lanes(votes, there + c, rho, at + c)
+
+
+@kernel
+def start(
+    vote_ptr: NDArray[np.uint64],
+    row: NDArray[np.uint32],
+    phi: Floats,  # IN [T, K]
+    draws: Floats,  # IN [T, K, G] exponential variates
+    pi: Floats,  # OUT [columns]
+    votes: Floats,  # OUT [W * L * columns]
+) -> None:
+    """rho_ikg = phi_ik D_ikg, where D_ik ~ Dirichlet(1, ..., 1) are the draws over their sum."""
+    width = np.uint64(pi.size)
+    rho = np.zeros(pi.size)
+    for i in range(np.uint64(phi.shape[0])):
+        c = 0
+        for k in range(phi.shape[1]):
+            share = phi[i, k] / draws[i, k].sum()
+            for g in range(draws.shape[2]):
+                rho[c] = share * draws[i, k, g]
+                c += 1
+        count(vote_ptr[i], vote_ptr[i + ONE], row, rho, ZERO, width, pi, votes)
+
+
+@kernel
+def score_task(
+    first: Any, end: Any, row: Any, known: int, ptr: Any, log_prior: Floats, log_v: Floats, score: Floats, at: Any
+) -> float:
+    """Compute the log-weights of one task's columns, shifted so that the largest is 0, and return the largest.
+
+    Columns that contradict a known truth are excluded.
+    """
+    width = np.uint64(log_prior.size)
+    for c in range(ZERO, width, EIGHT):
+        sum_rows(score, at + c, log_prior, log_v, c, width, row, first, end)
+    if known >= 0:
+        for c in range(width):
+            if c < ptr[known] or c >= ptr[known + 1]:
+                score[at + c] = -np.inf
+    largest = -np.inf
+    for c in range(ZERO, width, EIGHT):
+        largest = max(largest, largest_lane(score, at + c))
+    for c in range(ZERO, width, EIGHT):
+        shift_lanes(score, at + c, -largest)
+    return largest
+
+
+@kernel
+def normalise_task(weight: Floats, at: Any, width: Any, known: int, ptr: Any, p: Any, phi: Any) -> tuple[float, float]:
+    """Replace weight by rho; phi_k = sum_g rho_kg. Return the largest change of phi and the sum of the weights."""
+    total, change = 0.0, 0.0
+    for k in range(np.uint64(phi.size)):
+        of_class = 0.0
+        for c in range(at + ptr[k], at + ptr[k + ONE]):
+            of_class += weight[c]
+        p[k] = of_class
+        total += of_class
+    scale = 1.0 / total
+    for c in range(ZERO, width, EIGHT):
+        scale_lanes(weight, at + c, scale)
+    if known < 0:
+        for k in range(np.uint64(phi.size)):
+            change = max(change, abs(p[k] * scale - phi[k]))
+            phi[k] = p[k] * scale
+    return change, total
+
+
+@kernel
+def sweep(
+    vote_ptr: NDArray[np.uint64],
+    row: NDArray[np.uint32],
+    known: NDArray[np.int32],
+    ptr: NDArray[np.uint64],  # [K+1] first column of each class
+    log_prior: Floats,  # IN [columns] E log tau_k + E log pi_kg
+    log_v: Floats,  # IN [W * L * columns]
+    phi: Floats,  # IN/OUT [T, K]
+    pi: Floats,  # OUT [columns] sum_i rho_ikg
+    votes: Floats,  # OUT [W * L * columns] the same sum over the tasks on which j voted l
+) -> tuple[float, float]:
+    """Return the largest change of phi and the sum of the log-normalisers of rho."""
+    change, log_norm, product = 0.0, 0.0, 1.0
+    width, n_tasks = np.uint64(log_prior.size), np.uint64(vote_ptr.size) - ONE
+    step = np.uint64(max(SCRATCH // log_prior.size, 1))
+    score, p = np.empty(step * width), np.empty(phi.shape[1])
+    for begin in range(ZERO, n_tasks, step):
+        end = min(begin + step, n_tasks)
+        for i in range(begin, end):
+            at, votes_end = (i - begin) * width, vote_ptr[i + ONE]
+            log_norm += score_task(vote_ptr[i], votes_end, row, known[i], ptr, log_prior, log_v, score, at)
+        exp_buffer(score, np.int64((end - begin) * width))
+        for i in range(begin, end):
+            at = (i - begin) * width
+            moved, total = normalise_task(score, at, width, known[i], ptr, p, phi[i])
+            change, product = max(change, moved), product * total
+            if product > LARGE:
+                log_norm += math.log(product)
+                product = 1.0
+            count(vote_ptr[i], vote_ptr[i + ONE], row, score, at, width, pi, votes)
+    return change, log_norm + math.log(product)
+
+
+@kernel
+def expected_logs_of_votes(
+    votes: Floats,  # IN [W, L, columns]
+    b: Floats,  # IN [L, columns] the prior
+    copies: Floats,  # IN [columns] number of subtypes that share the column's votes
+    log_v: Floats,  # OUT [W, L, columns] E log v for v ~ Dirichlet(b + votes / copies) along L
+) -> float:
+    """Return the sum of the divergences of these Dirichlets from their prior, without the prior's own log B."""
+    n_labels, width = b.shape
+    n = n_labels * width
+    share = np.zeros(width)
+    for c in range(width):
+        if copies[c] > 0:
+            share[c] = 1.0 / max(copies[c], 1.0)
+    mu, psi, log_gamma, scratch = (
+        np.empty(n + width),
+        np.empty(n + width),
+        np.empty(n + width),
+        np.empty((3, n + width)),
+    )
+    divergence = np.zeros(width)
+    for j in range(votes.shape[0]):
+        mu[n:] = 0.0
+        for label in range(n_labels):
+            for c in range(width):
+                mu[label * width + c] = b[label, c] + votes[j, label, c] * share[c]
+                mu[n + c] += mu[label * width + c]
+        digamma_and_gammaln_buffer(mu, n + width, psi, log_gamma, scratch)
+        for c in range(width):
+            divergence[c] += log_gamma[n + c]
+        for label in range(n_labels):
+            for c in range(width):
+                log_v[j, label, c] = psi[label * width + c] - psi[n + c]
+                divergence[c] += votes[j, label, c] * share[c] * log_v[j, label, c] - log_gamma[label * width + c]
+    total: float = (divergence * copies).sum()
+    return total

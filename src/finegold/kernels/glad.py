@@ -1,0 +1,179 @@
+"""GLAD: posteriors of a block of tasks, and the objective of the M step with its gradient.
+
+With x_ij = alpha_j exp(beta_i), a vote is right with probability sigma(x_ij), so the log-odds of "right" against
+any one wrong class are x_ij + log(K - 1): the E step needs no logistic function. With e = exp(-|x|),
+
+    log sigma(x) = min(x, 0) - log(1 + e),    log(1 - sigma(x)) = log sigma(x) - x,
+
+The logarithms of a run of votes are computed as one logarithm of a product. Tasks are processed in short runs, so
+that the exponentials of a run are one vectorised loop over a buffer that stays in the cache.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.kernels.exponential import exp_buffer
+from finegold.kernels.jit import ONE, ZERO, kernel
+from finegold.kernels.softmax import LARGE, normalise, subtract_largest
+
+__all__ = ["objective", "posteriors"]
+
+Floats = NDArray[np.float64]
+
+RUN = 1024  # numbers in a buffer: votes of the objective, scores of the posteriors
+
+
+@kernel
+def posteriors(
+    K: Any,  # has the length of the number of classes (fixed_length)
+    task_ptr: NDArray[np.uint64],
+    cell_ptr: NDArray[np.uint64],
+    cell_class: NDArray[np.uint8],
+    annotator: NDArray[np.uint32],
+    known: NDArray[np.int32],
+    alpha: Floats,  # IN [W]
+    scale: Floats,  # IN [T] exp(beta)
+    log_others: float,  # log(K - 1)
+    phi: Floats,  # IN/OUT [T, K]
+    tau: Floats,  # OUT [K] sum of the posteriors
+) -> float:
+    """phi_ik = softmax of the sum over votes for k of (x_ij + log(K - 1)). Return the largest change."""
+    change = 0.0
+    step = max(np.uint64(RUN // len(K)), ONE)
+    score = np.empty(np.int64(step) * len(K))
+    n_tasks = np.uint64(task_ptr.size) - ONE
+    for first in range(ZERO, n_tasks, step):
+        end = min(first + step, n_tasks)
+        n = np.int64(end - first) * len(K)
+        score[:n] = 0.0
+        for i in range(first, end):
+            row = (i - first) * np.uint64(len(K))
+            for c in range(task_ptr[i], task_ptr[i + ONE]):
+                ability = 0.0
+                for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
+                    ability += alpha[annotator[vote]]
+                votes = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
+                score[row + np.uint64(cell_class[c])] = ability * scale[i] + votes * log_others
+        subtract_largest(K, end - first, score, known[first:end])
+        exp_buffer(score, n)
+        moved, _ = normalise(K, end - first, score, known[first:end], phi[first:end], tau)
+        change = max(change, moved)
+    return change
+
+
+@kernel
+def end_of_run(task_ptr: Any, cell_ptr: Any, first: Any) -> Any:
+    """Return the end of the longest run of tasks from `first` with at most RUN votes (or a single task)."""
+    end = first + ONE
+    last = np.uint64(task_ptr.size) - ONE
+    limit = cell_ptr[task_ptr[first]] + np.uint64(RUN)
+    while end < last and cell_ptr[task_ptr[end + ONE]] <= limit:
+        end += ONE
+    return end
+
+
+@kernel
+def most_votes(task_ptr: Any, cell_ptr: Any) -> Any:
+    """Return the buffer size for any run: RUN, or the votes of the largest task."""
+    most = np.uint64(RUN)
+    for i in range(np.uint64(task_ptr.size) - ONE):
+        most = max(most, cell_ptr[task_ptr[i + ONE]] - cell_ptr[task_ptr[i]])
+    return np.int64(most)
+
+
+@kernel
+def scale_abilities(
+    task_ptr: Any, cell_ptr: Any, annotator: Any, alpha: Floats, scale: Any, x: Floats, e: Floats
+) -> Any:
+    """Compute x = alpha_j exp(beta_i) of the votes of a run, and e = -|x|. Return the number of votes."""
+    at = ZERO
+    for i in range(np.uint64(task_ptr.size) - ONE):
+        for vote in range(cell_ptr[task_ptr[i]], cell_ptr[task_ptr[i + ONE]]):
+            x[at] = alpha[annotator[vote]] * scale[i]
+            e[at] = -abs(x[at])
+            at += ONE
+    return np.int64(at)
+
+
+@kernel
+def add_run(
+    task_ptr: Any,
+    cell_ptr: Any,
+    cell_class: Any,
+    annotator: Any,
+    phi: Floats,
+    alpha: Floats,
+    scale: Any,
+    log_others: float,
+    x: Floats,
+    e: Floats,  # exp(-|x|)
+    alpha_gradient: Floats,  # OUT [W]
+    beta_gradient: Floats,  # OUT [tasks]
+) -> float:
+    """Return the run's part of Q; add (P_ij - sigma_ij) times exp(beta_i) or alpha_j exp(beta_i) to the gradients."""
+    q, log_sum, product = 0.0, 0.0, 1.0
+    at = ZERO
+    for i in range(np.uint64(task_ptr.size) - ONE):
+        slope = 0.0
+        for c in range(task_ptr[i], task_ptr[i + ONE]):
+            right = phi[i, cell_class[c]]
+            for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
+                j = np.uint64(annotator[vote])
+                total = 1.0 + e[at]
+                product *= total
+                if product > LARGE:
+                    log_sum += math.log(product)
+                    product = 1.0
+                q += min(x[at], 0.0) - (1.0 - right) * (x[at] + log_others)
+                residual = right - (1.0 if x[at] >= 0.0 else e[at]) / total
+                alpha_gradient[j] += residual * scale[i]
+                slope += residual * alpha[j]
+                at += ONE
+        beta_gradient[i] = slope * scale[i]
+    return q - log_sum - math.log(product)
+
+
+@kernel
+def objective(
+    task_ptr: NDArray[np.uint64],
+    cell_ptr: NDArray[np.uint64],
+    cell_class: NDArray[np.uint8],
+    annotator: NDArray[np.uint32],
+    phi: Floats,  # IN [T, K]
+    alpha: Floats,  # IN [W]
+    scale: Floats,  # IN [T] exp(beta)
+    log_others: float,  # log(K - 1)
+    alpha_gradient: Floats,  # IN/OUT [W] the gradient is added to it
+    beta_gradient: Floats,  # OUT [T]
+) -> float:
+    """Return sum_ij P_ij log sigma(x_ij) + (1 - P_ij)(log(1 - sigma(x_ij)) - log(K - 1)), with P_ij = phi_{i, y_ij}."""
+    room = most_votes(task_ptr, cell_ptr)
+    x, e = np.empty(room), np.empty(room)
+    q = 0.0
+    first, last = ZERO, np.uint64(task_ptr.size) - ONE
+    while first < last:
+        end = end_of_run(task_ptr, cell_ptr, first)
+        tasks = task_ptr[first : end + ONE]
+        n = scale_abilities(tasks, cell_ptr, annotator, alpha, scale[first:end], x, e)
+        exp_buffer(e, n)
+        q += add_run(
+            tasks,
+            cell_ptr,
+            cell_class,
+            annotator,
+            phi[first:end],
+            alpha,
+            scale[first:end],
+            log_others,
+            x,
+            e,
+            alpha_gradient,
+            beta_gradient[first:end],
+        )
+        first = end
+    return q

@@ -1,0 +1,198 @@
+"""One parallel sweep of expectation propagation for IBCC over a block of tasks.
+
+Each vote n of annotator j on task i for class l sends K pseudo-counts delta_nk to a_jkl, the Dirichlet of row k of
+j's confusion matrix; each task sends eps_ik to g_k, the Dirichlet of the class shares. Each message is computed
+from the cavity, the totals without the sender's previous message. All messages of a sweep use the totals of the
+previous sweep.
+
+    m_nk     = (a_jkl - delta_nk) / (A_jk - delta_nk),  A_jk = sum_l a_jkl        likelihood of the vote
+    phi_ik   proportional to (g_k - eps_ik) prod_n m_nk
+    delta_nk = phi_ik A' / (A' + 1 - phi_ik),  A' = A_jk - delta_nk               matches the mean of the mixture
+
+A vote is identified by its `slot` j L + l, the row of a and A that it reads, and by its task. Tasks are processed in
+short runs, so that scratch arrays stay in the cache and the divisions of a run are one long loop.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.kernels.jit import ONE, ZERO, kernel
+from finegold.kernels.votes import vote_rows
+
+__all__ = ["messages", "sweep"]
+
+Floats = NDArray[np.float64]
+
+SCRATCH = 512  # classes times tasks in a run
+FACTORS_MASK = np.uint64(15)  # divide after 16 factors: a product of 16 counts up to 1e19 is still finite
+
+
+def messages(n_classes: int, task_ptr: Any, cell_ptr: Any, cell_class: Any, annotator: Any) -> dict[str, NDArray[Any]]:
+    """Return the initial (zero) messages of votes and tasks, and the index of the votes."""
+    n_votes, n_tasks = int(cell_ptr[task_ptr[-1]] - cell_ptr[task_ptr[0]]), len(task_ptr) - 1
+    first_vote, slot = vote_rows(n_classes, task_ptr, cell_ptr, cell_class, annotator)
+    task = np.repeat(np.arange(n_tasks, dtype=np.uint32), np.diff(first_vote).astype(np.int64))
+    delta, eps = np.zeros(n_votes * n_classes), np.zeros((n_tasks, n_classes))
+    return {"first_vote": first_vote, "task": task, "slot": slot, "delta": delta, "eps": eps}
+
+
+@kernel
+def fold(K: Any, at: Any, over: Floats, under: Floats) -> None:
+    """Replace over by over / under, divided by the largest; only ratios matter for posteriors."""
+    largest = 0.0
+    for k in range(np.uint64(len(K))):
+        over[at + k] /= under[at + k]
+        under[at + k] = 1.0
+        largest = max(largest, over[at + k])
+    scale = 1.0 / largest
+    for k in range(np.uint64(len(K))):
+        over[at + k] *= scale
+
+
+@kernel
+def likelihoods(
+    K: Any,
+    start: Any,
+    end: Any,
+    first_task: Any,
+    task: Any,
+    slot: Any,
+    a: Floats,
+    A: Floats,
+    delta: Floats,
+    others: Floats,  # OUT [votes of the run * K] A'
+    over: Floats,  # IN/OUT [tasks of the run * K] product of a - delta
+    under: Floats,  # IN/OUT [tasks of the run * K] product of A - delta
+) -> None:
+    """Numerators and denominators are multiplied separately, so that one division serves up to 16 votes."""
+    x, sent = ZERO, start * np.uint64(len(K))
+    for n in range(start, end):
+        at, s = (np.uint64(task[n]) - first_task) * np.uint64(len(K)), np.uint64(slot[n])
+        for k in range(np.uint64(len(K))):
+            rest = A[s, k] - delta[sent + x + k]
+            others[x + k] = rest
+            over[at + k] *= a[s, k] - delta[sent + x + k]
+            under[at + k] *= rest
+        x += np.uint64(len(K))
+        if n & FACTORS_MASK == FACTORS_MASK:
+            fold(K, at, over, under)
+
+
+@kernel
+def posterior(K: Any, i: Any, at: Any, g: Floats, lik: Floats, eps: Floats, prior: Floats, phi: Floats) -> float:
+    """phi_ik is proportional to g'_k lik_k with g' = g - eps, which is written to prior. Return the largest change.
+
+    A loop that wrote prior and added up would be compiled twice, with two orders of adding, and the distance of the
+    arrays in memory would select one.
+    """
+    total, change = 0.0, 0.0
+    for k in range(np.uint64(len(K))):
+        prior[k] = g[k] - eps[i, k]
+    for k in range(np.uint64(len(K))):
+        total += prior[k] * lik[at + k]
+    scale = 1.0 / total
+    for k in range(np.uint64(len(K))):
+        p = prior[k] * lik[at + k] * scale
+        change = max(change, abs(p - phi[i, k]))
+        phi[i, k] = p
+    return change
+
+
+@kernel
+def update_class_messages(
+    K: Any, i: Any, at: Any, phi: Floats, prior: Floats, lik: Floats, eps: Floats, total: Floats
+) -> None:
+    """eps_k = s m_k - g'_k, where the pseudo-count of the least likely class c is not changed.
+
+    As m is proportional to phi + g', this is (g'_c phi_k - g'_k phi_c) / (g'_c + phi_c).
+    """
+    least: Any = ZERO
+    for k in range(ONE, np.uint64(len(K))):
+        least = k if lik[at + k] < lik[at + least] else least
+    scale = 1.0 / (prior[least] + phi[i, least])
+    for k in range(np.uint64(len(K))):
+        message = max((prior[least] * phi[i, k] - prior[k] * phi[i, least]) * scale, 0.0)
+        eps[i, k] = message
+        total[k] += message
+
+
+@kernel
+def update_vote_messages(
+    K: Any,
+    start: Any,
+    end: Any,
+    task: Any,
+    slot: Any,
+    phi: Floats,
+    others: Floats,
+    delta: Floats,  # OUT
+    total: Floats,  # IN/OUT [W * L, K]
+) -> None:
+    """Copy phi to the votes, convert it to messages in one long loop, and sum these by slot."""
+    sent = delta[start * np.uint64(len(K)) : end * np.uint64(len(K))]
+    x = ZERO
+    for n in range(start, end):
+        for k in range(np.uint64(len(K))):
+            sent[x + k] = phi[np.uint64(task[n]), k]
+        x += np.uint64(len(K))
+    for y in range(sent.size):
+        sent[y] = sent[y] * others[y] / (others[y] + (1.0 - sent[y]))
+    x = ZERO
+    for n in range(start, end):
+        for k in range(np.uint64(len(K))):
+            total[np.uint64(slot[n]), k] += sent[x + k]
+        x += np.uint64(len(K))
+
+
+@kernel
+def most_votes(first_vote: Any, step: Any) -> Any:
+    """Return the number of votes of the largest run."""
+    most: Any = 0
+    n_tasks = np.uint64(first_vote.size) - ONE
+    for first in range(ZERO, n_tasks, step):
+        most = max(most, np.int64(first_vote[min(first + step, n_tasks)] - first_vote[first]))
+    return most
+
+
+@kernel
+def sweep(
+    K: Any,  # as long as there are classes (Block.classes)
+    first_vote: NDArray[np.uint64],  # [T + 1]
+    task: NDArray[np.uint32],  # [votes]
+    slot: NDArray[np.uint32],  # [votes]
+    known: NDArray[np.int32],
+    g: Floats,  # IN [K]
+    a: Floats,  # IN [W * L, K]
+    A: Floats,  # IN [W * L, K] sum_l a, repeated
+    delta: Floats,  # IN/OUT [votes * K]
+    eps: Floats,  # IN/OUT [T, K]
+    phi: Floats,  # IN/OUT [T, K]
+    sum_eps: Floats,  # IN/OUT [K] the messages are added to it
+    sum_delta: Floats,  # IN/OUT [W * L, K]
+) -> float:
+    """Return the largest change of phi."""
+    change, prior = 0.0, np.empty(len(K))
+    step, n_tasks = np.uint64(max(SCRATCH // len(K), 1)), np.uint64(first_vote.size) - ONE
+    over, under = np.empty(np.int64(step) * len(K)), np.empty(np.int64(step) * len(K))
+    others = np.empty(most_votes(first_vote, step) * len(K))
+    for first in range(ZERO, n_tasks, step):
+        end = min(first + step, n_tasks)
+        start, stop = first_vote[first], first_vote[end]
+        over[:], under[:] = 1.0, 1.0
+        likelihoods(K, start, stop, first, task, slot, a, A, delta, others, over, under)
+        for x in range(over.size):
+            over[x] /= under[x]
+        at = ZERO
+        for i in range(first, end):
+            if known[i] >= 0:
+                sum_eps[np.uint64(known[i])] += 1.0
+            else:
+                change = max(change, posterior(K, i, at, g, over, eps, prior, phi))
+                update_class_messages(K, i, at, phi, prior, over, eps, sum_eps)
+            at += np.uint64(len(K))
+        update_vote_messages(K, start, stop, task, slot, phi, others, delta, sum_delta)
+    return change

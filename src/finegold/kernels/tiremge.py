@@ -1,0 +1,271 @@
+"""TiReMGE: sums over the votes (edges of the graph), and the forward and backward pass of the two-layer network.
+
+Arrays of one call have the same float type (float32, or float64 for checks). A loop either stores or sums: in one that
+does both, the alignment of the arrays decides whether it is vectorised, and so the order of the additions.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.kernels.exponential import exp_buffer
+from finegold.kernels.jit import ONE, kernel
+
+__all__ = [
+    "Layers",
+    "add_reliabilities",
+    "distance_gradient",
+    "distances",
+    "divide_by_sums",
+    "embed",
+    "neighbours",
+    "similarity",
+    "weight_gradient",
+]
+
+Real = NDArray[Any]
+
+MIN_DISTANCE = 1e-12  # a smaller distance has no direction
+
+
+class Layers(NamedTuple):
+    """The weights of the network, as the kernels use them."""
+
+    w1: Real  # [K, units]
+    b1: Real  # [units]
+    w23: Real  # [K, units] W2 W3
+    b2: Real  # [units] b2 W3
+    b3: Real  # [units]
+    w4: Real  # [K, units] W4, transposed
+
+
+@kernel
+def neighbours(
+    task_ptr: NDArray[np.uint64],
+    cell_ptr: NDArray[np.uint64],
+    cell_class: NDArray[np.uint8],
+    annotator: NDArray[np.uint32],
+    x: Real,  # IN [T + W, columns]: tasks, then annotators
+    total: Real,  # OUT [T + W, columns], the sums are added to it
+) -> None:
+    """Sum x over the neighbours of each node in the graph of tasks and annotators."""
+    n_tasks = np.uint64(task_ptr.size) - ONE
+    for i in range(n_tasks):
+        for vote in range(cell_ptr[task_ptr[i]], cell_ptr[task_ptr[i + ONE]]):
+            j = n_tasks + np.uint64(annotator[vote])
+            for k in range(np.uint64(x.shape[1])):
+                total[i, k] += x[j, k]
+                total[j, k] += x[i, k]
+
+
+@kernel
+def add_reliabilities(
+    task_ptr: NDArray[np.uint64],
+    cell_ptr: NDArray[np.uint64],
+    cell_class: NDArray[np.uint8],
+    annotator: NDArray[np.uint32],
+    r: Real,  # IN [W]
+    x: Real,  # OUT [T + W, K], zero before
+) -> None:
+    """Task i, class l: sum of r_j over the votes for l. Annotator j, class l: r_j if j ever voted l."""
+    n_tasks = np.uint64(task_ptr.size) - ONE
+    for i in range(n_tasks):
+        for c in range(task_ptr[i], task_ptr[i + ONE]):
+            label = np.uint64(cell_class[c])
+            for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
+                j = np.uint64(annotator[vote])
+                x[i, label] += r[j]
+                x[n_tasks + j, label] = r[j]
+
+
+@kernel
+def distance(e: Real, i: Any, label: Any) -> Any:
+    """Return ||e_i - C||, where C is the one-hot vector of the label."""
+    total = e.dtype.type(0)
+    for k in range(np.uint64(e.shape[1])):
+        total += e[i, k] * e[i, k]
+    off = e[i, label] - e.dtype.type(1)
+    return e.dtype.type(math.sqrt(max(total - e[i, label] * e[i, label] + off * off, e.dtype.type(0))))
+
+
+@kernel
+def distances(
+    task_ptr: NDArray[np.uint64],
+    cell_ptr: NDArray[np.uint64],
+    cell_class: NDArray[np.uint8],
+    annotator: NDArray[np.uint32],
+    e: Real,  # IN [T, K]
+    total: Real,  # OUT [W], the sums are added to it
+) -> None:
+    """Sum dist_ij = ||e_i - C_ij|| over the tasks of j; it is the same for all votes of a cell."""
+    for i in range(np.uint64(task_ptr.size) - ONE):
+        for c in range(task_ptr[i], task_ptr[i + ONE]):
+            dist = distance(e, i, np.uint64(cell_class[c]))
+            for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
+                total[annotator[vote]] += dist
+
+
+@kernel
+def distance_gradient(
+    task_ptr: NDArray[np.uint64],
+    cell_ptr: NDArray[np.uint64],
+    cell_class: NDArray[np.uint8],
+    annotator: NDArray[np.uint32],
+    e: Real,  # IN [T, K]
+    slope: Real,  # IN [W] gradient of the loss by the sum of j's distances
+    e_slope: Real,  # OUT [T, K], the gradient is added to it
+) -> None:
+    """Compute the gradient of the loss by e_i: sum over the votes of slope_j (e_i - C_ij) / dist_ij."""
+    for i in range(np.uint64(task_ptr.size) - ONE):
+        for c in range(task_ptr[i], task_ptr[i + ONE]):
+            label = np.uint64(cell_class[c])
+            weight = e.dtype.type(0)
+            for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
+                weight += slope[annotator[vote]]
+            weight /= max(distance(e, i, label), e.dtype.type(MIN_DISTANCE))
+            for k in range(np.uint64(e.shape[1])):
+                e_slope[i, k] += weight * e[i, k]
+            e_slope[i, label] -= weight
+
+
+@kernel
+def divide_by_sums(x: Real) -> None:
+    """Normalise every row of x to sum to one."""
+    for i in range(x.shape[0]):
+        total = x.dtype.type(0)
+        for k in range(x.shape[1]):
+            total += x[i, k]
+        for k in range(x.shape[1]):
+            x[i, k] /= total
+
+
+# Rows are passed as array and index: creating a view of a row would cost more than the loop over it.
+
+
+@kernel
+def add_row(scale: Any, x: Real, k: int, total: Real) -> None:
+    for u in range(total.size):
+        total[u] += scale * x[k, u]
+
+
+@kernel
+def add_to_row(scale: Any, x: Real, total: Real, k: int) -> None:
+    for u in range(x.size):
+        total[k, u] += scale * x[u]
+
+
+@kernel
+def dot_row(x: Real, y: Real, k: int) -> Any:
+    total = x.dtype.type(0)
+    for u in range(x.size):
+        total += x[u] * y[k, u]
+    return total
+
+
+@kernel
+def similarity(
+    unit: Real,  # IN [K, W] columns of length one (float64, as all arrays here)
+    raw: Real,  # IN [W] reliabilities before smoothing
+    slope: Real,  # IN [W] gradient of the loss by the smoothed reliabilities
+    shared: Real,  # OUT [W]
+    raw_slope: Real,  # OUT [W], the gradient is added to it
+    unit_slope: Real,  # OUT [K, W], the gradient is added to it
+) -> None:
+    """shared_j = sum_j' cor_jj' raw_j', cor = row-softmax of the cosines; and its gradient, row by row."""
+    K, n = unit.shape
+    cor, turn = np.empty(n), np.empty(n)
+    for j in range(n):
+        cor[:] = 0.0
+        for k in range(K):
+            add_row(unit[k, j], unit, k, cor)
+        exp_buffer(cor, n)
+        scale = 1.0 / cor.sum()
+        mean = scale * np.sum(cor * raw)
+        shared[j] = mean
+        scale *= slope[j]
+        for other in range(n):
+            raw_slope[other] += scale * cor[other]
+        for other in range(n):
+            turn[other] = scale * cor[other] * (raw[other] - mean)
+        for k in range(K):
+            unit_slope[k, j] += dot_row(turn, unit, k)
+            add_to_row(unit[k, j], turn, unit_slope, k)
+
+
+@kernel
+def activate(i: int, near: Real, far: Real, ones: Real, layers: Layers, first: Real, second: Real, h: Real) -> None:
+    """Compute both hidden layers of node i, each a relu of weighted sums; h is their sum."""
+    w1, b1, w23, b2, b3, _ = layers
+    zero, one = b1.dtype.type(0), ones[i]
+    for u in range(h.size):
+        first[u] = b1[u]
+    for u in range(h.size):
+        second[u] = b3[u] + one * b2[u]
+    for k in range(near.shape[1]):
+        add_row(near[i, k], w1, k, first)
+        add_row(far[i, k], w23, k, second)
+    for u in range(h.size):
+        first[u] = max(first[u], zero)
+        second[u] = max(second[u], zero)
+    for u in range(h.size):
+        h[u] = first[u] + second[u]
+
+
+@kernel
+def embed(
+    near: Real,  # IN [nodes, K] A1hat X
+    far: Real,  # IN [nodes, K] A2hat A2hat X
+    ones: Real,  # IN [nodes] A2hat 1
+    layers: Layers,
+    b4: Real,  # IN [K]
+    e: Real,  # OUT [nodes, K]
+) -> None:
+    first, second, h = np.empty_like(layers.b1), np.empty_like(layers.b1), np.empty_like(layers.b1)
+    for i in range(e.shape[0]):
+        activate(i, near, far, ones, layers, first, second, h)
+        for k in range(e.shape[1]):
+            e[i, k] = b4[k] + dot_row(h, layers.w4, k)
+
+
+@kernel
+def back_through(h: Real, first: Real, second: Real) -> None:
+    """Propagate h, the gradient by the sum of the layers, to each layer, where it was active."""
+    zero = h.dtype.type(0)
+    for u in range(h.size):
+        first[u] = h[u] if first[u] > zero else zero
+        second[u] = h[u] if second[u] > zero else zero
+
+
+@kernel
+def weight_gradient(
+    near: Real,
+    far: Real,
+    ones: Real,
+    layers: Layers,
+    e_slope: Real,  # IN [nodes, K] gradient of the loss by e
+    slopes: Layers,  # OUT gradient of the loss by the layers, which is added to it
+) -> None:
+    w1, b1, w23, b2, b3, w4 = slopes
+    first, second, h = np.empty_like(b1), np.empty_like(b1), np.empty_like(b1)
+    for i in range(e_slope.shape[0]):
+        activate(i, near, far, ones, layers, first, second, h)
+        for k in range(e_slope.shape[1]):
+            add_to_row(e_slope[i, k], h, w4, k)
+        h[:] = h.dtype.type(0)
+        for k in range(e_slope.shape[1]):
+            add_row(e_slope[i, k], layers.w4, k, h)
+        back_through(h, first, second)
+        one = ones[i]
+        for u in range(h.size):
+            b1[u] += first[u]
+        for u in range(h.size):
+            b3[u] += second[u]
+        for u in range(h.size):
+            b2[u] += one * second[u]
+        for k in range(e_slope.shape[1]):
+            add_to_row(near[i, k], first, w1, k)
+            add_to_row(far[i, k], second, w23, k)

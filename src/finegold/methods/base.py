@@ -1,0 +1,442 @@
+"""The interface of a method: a few short functions around additive statistics.
+
+    start(block, restart)          first posteriors of the block's tasks, and their statistics
+    begin(statistics)              priors and first parameters, from the sum over all blocks
+    sweep(block, parameters)       new posteriors of the block, and their statistics
+    expect(statistics, before)     parameters for the next sweep, from the sum over all blocks
+    advance(engine, ...)           the same for the few methods whose update needs further passes over the votes
+    bound(parameters, statistics)  the objective that the method maximises, if it has one
+    learned(parameters)            what the method has learned about classes and annotators
+    sufficient_statistics(result)  the sums that a result was made from, so that new votes can be folded in
+    with_prior(earlier)            the method with prior knowledge from an earlier run (finegold.fitting.prior)
+
+`fitting.solve` runs the loop and an engine holds the blocks; a method only defines what happens on each block.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.engines.base import Engine
+from finegold.engines.blocks import Block
+from finegold.errors import InputError
+from finegold.methods.settings import ITERATIONS, SEED, TOLERANCE, Allowed, check_settings
+from finegold.results.data import Learned, ResultData, Step
+from finegold.votes.annotations import Annotations
+
+__all__ = ["Learned", "Method", "Step", "SufficientStatistics", "start_from_shares"]
+
+Floats = NDArray[np.float64]
+PUBLIC = ("defaults", "name", "settings")  # attributes of a method that users need
+
+
+class SufficientStatistics(NamedTuple):
+    """The final sums of a fit, over all of its tasks."""
+
+    first: Any  # sums of `start`
+    statistics: Any  # sums of the last sweep
+    parameters: Any
+
+
+@dataclass(kw_only=True)
+class Method(ABC):
+    """Base class of all methods, also of your own.
+
+    Write a subclass as a dataclass: its fields are the settings, and it keeps nothing of a fit. It must define `name`,
+    `start`, `begin`, `sweep`, `expect` and `learned`. `examples/one_coin.py` is a complete method. Make it
+    known with `finegold.register` or with an entry point of the group `finegold.methods`.
+
+    `start` and `sweep` see one block of tasks at a time: they write `block.posterior` and return a named tuple of
+    sums over the block's tasks. Its field `change` is the largest change of a posterior. `begin` and `expect` get the
+    sums over all blocks and return the parameters of the next sweep. So the method runs on any number of threads and
+    on a cluster, with checkpoints and with known truths.
+
+    Parameters
+    ----------
+    tolerance : float, default 1e-3
+        Stop when no posterior has changed by this much in a sweep.
+    max_iterations : int, default 500
+        Stop after this many sweeps.
+    seed : int, default 0
+        Seed of the random numbers, for methods that draw some.
+
+    Attributes
+    ----------
+    tolerance, max_iterations, seed : float, int, int
+        The settings that every method has.
+    earlier : ndarray or None
+        The counts of an earlier run that `with_prior` set.
+    notes : tuple of str
+        Sentences that go into the notes of a result.
+    name : str
+        The name of the method, as in `finegold.aggregate(votes, "name")`. Required.
+    takes_gold : bool, default True
+        Whether known truths (`block.gold`) are kept and learned from.
+    has_bound : bool, default False
+        Whether `bound` returns something that never falls from sweep to sweep.
+    divisible : bool, default True
+        Whether blocks of tasks can be processed one by one.
+    distributable : bool, default True
+        Whether they can be processed on other machines; False where parameters grow with the number of tasks.
+    random_start : bool, default False
+        Whether the starting point depends on the seed.
+    takes_prior : bool, default False
+        Whether it adds the counts of an earlier run, `earlier` of shape [annotator, vote, truth], to its own.
+    rounding : float, default 1e-6
+        How much a posterior can change if the same sums are added in another order.
+    limits : mapping
+        The allowed values of its own settings, see `finegold.methods.settings`.
+    remembers : tuple of str or None
+        What `sufficient_statistics` needs of each annotator: names of `Learned`, or of arrays in `Learned.statistics`
+        with a row per annotator. None: new votes cannot be folded into a result.
+    keeps : dict
+        What `sufficient_statistics` needs of `Learned.statistics`, with shapes: `{"seen": "WK"}`, where W is the
+        number of annotators and K that of classes.
+
+    Examples
+    --------
+    >>> import finegold
+    >>> finegold.PTBCC(tolerance=1e-4).settings["tolerance"]
+    0.0001
+    """
+
+    name: ClassVar[str]
+    takes_gold: ClassVar[bool] = True
+    has_bound: ClassVar[bool] = False
+    divisible: ClassVar[bool] = True
+    distributable: ClassVar[bool] = True
+    random_start: ClassVar[bool] = False
+    rounding: ClassVar[float] = 1e-6
+    takes_prior: ClassVar[bool] = False
+    limits: ClassVar[Mapping[str, Allowed]] = {}
+    unstable: ClassVar[tuple[str, ...]] = ()  # arrays of `Learned.statistics` that depend on the order of sums
+    remembers: ClassVar[tuple[str, ...] | None] = None
+    keeps: ClassVar[dict[str, str]] = {}
+
+    tolerance: float = 1e-3  # stop when no posterior changes by this much
+    max_iterations: int = 500
+    seed: int = 0
+    earlier: Any = field(default=None, init=False, repr=False, compare=False)  # counts of an earlier run: `with_prior`
+    notes: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)  # for the notes of the result
+
+    def __post_init__(self) -> None:
+        limits = {"max_iterations": ITERATIONS, "tolerance": TOLERANCE, "seed": SEED, **self.limits}
+        check_settings(self.settings, self.defaults(), limits)
+
+    def __dir__(self) -> list[str]:
+        """Return the settings and the names that users need, without those that only a fit uses."""
+        contract = {name for one in type(self).__mro__ if issubclass(one, Method) for name in vars(one)}
+        shown = {*self.settings, *PUBLIC}
+        return [name for name in super().__dir__() if name.startswith("__") or name in shown or name not in contract]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings and their values."""
+        return {setting.name: getattr(self, setting.name) for setting in fields(self) if setting.init}
+
+    @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        """The settings and their default values."""
+        return {setting.name: setting.default for setting in fields(cls) if setting.init}
+
+    def n_parameters(self, annotations: Annotations) -> int:
+        """Return how many numbers a fit stores at least, besides votes and posterior.
+
+        Parameters
+        ----------
+        annotations : Annotations
+            The votes.
+
+        Returns
+        -------
+        int
+            Used to refuse a fit that cannot fit into memory.
+        """
+        return 0
+
+    @property
+    def n_restarts(self) -> int:
+        """How often the fit starts anew; the best bound wins."""
+        return 1
+
+    @property
+    def random_ties(self) -> bool:
+        """Whether ties between classes are broken at random, by the seed."""
+        return False
+
+    @property
+    def accelerated(self) -> bool:
+        """Whether SQUAREM extrapolates between sweeps, which requires `coordinates` and `at`."""
+        return False
+
+    @property
+    def warm_start(self) -> Method | None:
+        """Return a method to fit first, if any; `start` finds its posterior in the blocks."""
+        return None
+
+    @property
+    def single(self) -> bool:
+        """Whether posteriors are stored in 32 bits instead of 64."""
+        return False
+
+    def coordinates(self, parameters: Any) -> Floats:
+        """Return the parameters as one vector without constraints, such as logs of positive numbers.
+
+        Parameters
+        ----------
+        parameters : named tuple
+            The parameters of the last sweep.
+
+        Returns
+        -------
+        ndarray
+            The vector, for acceleration.
+        """
+        raise InputError(f"{self.name} cannot be accelerated")
+
+    def at(self, coordinates: Floats, parameters: Any) -> Any:
+        """Return the parameters at these coordinates.
+
+        Parameters
+        ----------
+        coordinates : ndarray
+            A vector as `coordinates` returns it.
+        parameters : named tuple
+            Everything that the coordinates do not determine.
+
+        Returns
+        -------
+        named tuple
+            The parameters.
+        """
+        raise InputError(f"{self.name} cannot be accelerated")
+
+    @abstractmethod
+    def start(self, block: Block, restart: int) -> Any:
+        """Write the first posterior of the tasks of a block.
+
+        Parameters
+        ----------
+        block : Block
+            Some of the tasks: `block.votes`, `block.gold` and `block.posterior`, which is written.
+        restart : int
+            The number of the restart; 0 unless `n_restarts` is more than 1.
+
+        Returns
+        -------
+        named tuple
+            Sums over the tasks of the block; a field `change` is a maximum instead.
+        """
+
+    @abstractmethod
+    def begin(self, statistics: Any) -> Any:
+        """Make the parameters of the first sweep.
+
+        Parameters
+        ----------
+        statistics : named tuple
+            Sums over all tasks, as `start` and `sweep` return them.
+
+        Returns
+        -------
+        named tuple
+            The parameters.
+        """
+
+    @abstractmethod
+    def sweep(self, block: Block, parameters: Any) -> Any:
+        """Write the new posterior of the tasks of a block.
+
+        Parameters
+        ----------
+        block : Block
+            Some of the tasks: `block.votes`, `block.gold` and `block.posterior`, which is written.
+        parameters : named tuple
+            What `begin` or `expect` returned.
+
+        Returns
+        -------
+        named tuple
+            Sums over the tasks of the block, with the largest change of a posterior as `change`.
+        """
+
+    def expect(self, statistics: Any, before: Any) -> Any:
+        """Make the parameters of the next sweep.
+
+        Parameters
+        ----------
+        statistics : named tuple
+            Sums over all tasks, as `start` and `sweep` return them.
+        before : named tuple
+            The parameters of the last sweep.
+
+        Returns
+        -------
+        named tuple
+            The parameters.
+        """
+        raise TypeError(f"{type(self).__name__} must define expect or advance")
+
+    def advance(self, engine: Engine, statistics: Any, before: Any) -> Any:
+        """Replace `expect` if the update needs further passes over the votes.
+
+        Parameters
+        ----------
+        engine : Engine
+            Sums a function over all blocks: `engine.sum(function, ...)`.
+        statistics : named tuple
+            Sums over all tasks, as `start` and `sweep` return them.
+        before : named tuple
+            The parameters of the last sweep.
+
+        Returns
+        -------
+        named tuple
+            The parameters.
+        """
+        return self.expect(statistics, before)
+
+    def bound(self, parameters: Any, statistics: Any) -> float:
+        """Return what the method maximises; NaN if there is no such thing.
+
+        Parameters
+        ----------
+        parameters : named tuple
+            The parameters of the last sweep.
+        statistics : named tuple
+            Sums over all tasks, as `start` and `sweep` return them.
+
+        Returns
+        -------
+        float
+            The value at these parameters.
+        """
+        return math.nan
+
+    def converged(self, steps: list[Step]) -> bool:
+        """Return whether the fit ends here.
+
+        Parameters
+        ----------
+        steps : list of Step
+            What each sweep did so far.
+
+        Returns
+        -------
+        bool
+            By default, whether no posterior changed by `tolerance`.
+        """
+        return steps[-1].change < self.tolerance
+
+    def cautions(self, n_tasks: int) -> list[str]:
+        """Return what users should know about results with so many tasks.
+
+        Parameters
+        ----------
+        n_tasks : int
+            The number of tasks.
+
+        Returns
+        -------
+        list of str
+            Sentences for the notes of the result.
+        """
+        return []
+
+    @abstractmethod
+    def learned(self, parameters: Any) -> Learned:
+        """Return what a result keeps besides the labels.
+
+        Parameters
+        ----------
+        parameters : named tuple
+            The parameters of the last sweep.
+
+        Returns
+        -------
+        Learned
+            Class shares, confusion matrices, and `statistics` that `sufficient_statistics` needs.
+        """
+
+    def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
+        """Return the sums that a result was made from, so that new votes can be folded in.
+
+        Parameters
+        ----------
+        result : ResultData
+            A result of this method. It is only asked for if `remembers` is not None.
+
+        Returns
+        -------
+        SufficientStatistics
+            First sums, last sums and parameters.
+        """
+        raise TypeError(f"{type(self).__name__} has remembers, so it must have sufficient_statistics")
+
+    def why_not_updatable(self) -> str:
+        """Return why new votes cannot be folded into a result of this method.
+
+        Returns
+        -------
+        str
+            A reason; empty if they can.
+        """
+        return "" if self.remembers is not None else f"{self.name} cannot fold in new votes"
+
+    def recompute_priors(self, parameters: Any, first: Any) -> Any:
+        """Replace priors that are made from the votes.
+
+        Parameters
+        ----------
+        parameters : named tuple
+            The parameters of the last sweep.
+        first : named tuple
+            The first sums, with the new votes.
+
+        Returns
+        -------
+        named tuple
+            The parameters with new priors.
+        """
+        return parameters
+
+    def with_prior(self, earlier: Any) -> Self:
+        """Return a copy of the method that adds the counts of an earlier run.
+
+        Parameters
+        ----------
+        earlier : ndarray
+            Counts of shape [annotator, vote, truth].
+
+        Returns
+        -------
+        Method
+            The copy.
+        """
+        informed = copy.copy(self)
+        informed.earlier = earlier
+        return informed
+
+    def learned_per_task(self) -> tuple[str, ...]:
+        """Return the names of arrays per task that belong into the result, such as difficulties.
+
+        Returns
+        -------
+        tuple of str
+            Names of arrays of the blocks.
+        """
+        return ()
+
+
+def start_from_shares(block: Block) -> None:
+    """Set the posterior to vote shares, and to certainty for tasks with a known truth."""
+    task_ptr, cell_ptr, cell_class, _ = block.votes
+    block.kernels("votes").vote_shares(task_ptr, cell_ptr, cell_class, block.gold, block.posterior)

@@ -1,0 +1,165 @@
+"""BWA: Bayesian weighted average.
+
+Y. Li, B. I. P. Rubinstein, T. Cohn: Truth Inference at Scale: A Bayesian Model for Adjudicating Highly Redundant
+Crowd Annotations. WWW 2019.
+
+There is one separate problem for each class k; x_ij = 1 if annotator j votes for k on task i, else 0:
+
+    z_i ~ Normal(mu, 1 / lambda)          the truth, treated as a real number
+    x_ij ~ Normal(z_i, 1 / w_j)           the vote
+    w_j ~ Gamma(a_v / 2, b_v / 2)         the precision of annotator j, which is their weight
+
+    w_j = (a_v + N_j) / (b_v + sum_i (z_i - x_ij)^2)
+    z_i = (lambda mu + sum_j w_j x_ij) / (lambda + sum_j w_j),  mu = mean_i z_i
+
+with b_v such that the prior mean of the precision is that of majority vote. The posterior is z, normalised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.engines.blocks import Block
+from finegold.kernels import bwa as kernels
+from finegold.methods.base import Floats, Learned, Method, Step, start_from_shares
+from finegold.methods.settings import POSITIVE, Allowed
+from finegold.votes.annotations import Annotations
+
+__all__ = ["BWA"]
+
+LEAST_SPREAD = 1e-9  # with unanimous votes, precisions would be infinite
+LEAST_Z = 1e-5  # changes are relative to z + this
+
+
+class Statistics(NamedTuple):
+    change: float
+    z: Floats  # [K] sum_i z_ik
+    error: Floats  # [W, K] sum over j's votes of (z_ik - x_ijk)^2
+    unsettled: Floats  # [K] number of tasks whose z changed
+
+
+class First(NamedTuple):
+    change: float
+    z: Floats
+    error: Floats
+    tasks: int
+    votes: Floats  # [W]
+    spread: Floats  # [K] sum_i d_i s_ik (1 - s_ik)
+
+
+class Constants(NamedTuple):
+    tasks: int
+    votes: Floats  # [W] N_j
+    b: Floats  # [K] b_v
+    occurs: NDArray[np.bool_]  # [K] whether the class has votes
+
+
+class Parameters(NamedTuple):
+    constants: Constants
+    mu: Floats  # [K]
+    w: Floats  # [W, K]
+    active: NDArray[np.bool_]  # [K] whether the class has not converged yet
+
+
+@dataclass(kw_only=True)
+class BWA(Method):
+    """A weighted vote: each annotator has a weight per class, which is higher the more they agree with the rest.
+
+    Assumes that an annotator's errors do not depend on the truth. Use it as a fast, deterministic and robust
+    step up from majority vote; it keeps K numbers per annotator, so it needs far fewer votes of each than a
+    confusion matrix does. It costs a few nanoseconds per vote, class and sweep. Each class stops separately, when none
+    of its averages changes by more than `tolerance`, relative to its size.
+
+    Parameters
+    ----------
+    tolerance : float, default 1e-3
+        A class stops when none of its averages changes by more than this share of its size.
+    max_iterations : int, default 500
+        The largest number of sweeps.
+    seed : int, default 0
+        Has no effect: nothing is drawn at random.
+    a_v : float, default 15.0
+        How many votes the prior of an annotator's weight is worth.
+    lam : float, default 1.0
+        Weight of the mean over all tasks in the average of each task, the paper's lambda.
+
+    Examples
+    --------
+    >>> import finegold
+    >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
+    >>> finegold.aggregate(votes, "bwa").label.tolist()
+    ['x', 'y']
+    """
+
+    name: ClassVar[str] = "bwa"
+    limits: ClassVar[Mapping[str, Allowed]] = {"a_v": POSITIVE, "lam": POSITIVE}
+
+    a_v: float = 15.0  # how many votes the prior of a weight is worth
+    lam: float = 1.0  # weight of the mean over all tasks, the paper's lambda
+
+    def n_parameters(self, annotations: Annotations) -> int:
+        return 3 * annotations.n_annotators * annotations.n_classes
+
+    def start(self, block: Block, restart: int) -> First:
+        start_from_shares(block)
+        block.state["size"] = np.ones(block.n_tasks)
+        n, K = block.n_annotators, block.n_classes
+        first = First(
+            0.0,
+            block.posterior.sum(axis=0),
+            np.zeros((n, K)),
+            block.n_tasks,
+            votes=np.zeros(n),
+            spread=np.zeros(K),
+        )
+        kernels.errors(block.classes, *block.votes, block.posterior, first.error)
+        kernels.spread(*block.votes, first.votes, first.spread)
+        return first
+
+    def begin(self, first: First) -> Parameters:
+        K = len(first.z)
+        b = self.a_v * first.spread / first.votes.sum() * 4 * (1 - 1 / K)
+        constants = Constants(first.tasks, first.votes, b, occurs=first.z > 0)
+        return self._parameters(constants, first.z, first.error, active=np.ones(K, np.bool_))
+
+    def sweep(self, block: Block, parameters: Parameters) -> Statistics:
+        K, size = block.classes, block.state["size"]
+        mu, w, active = parameters[1:]
+        z, error, unsettled = np.zeros_like(mu), np.zeros_like(w), np.zeros_like(mu)
+        change = kernels.sweep(
+            K,
+            *block.votes,
+            block.gold,
+            self.lam,
+            mu,
+            w,
+            active,
+            self.tolerance,
+            LEAST_Z,
+            block.posterior,
+            size,
+            z,
+            error,
+            unsettled,
+        )
+        return Statistics(change, z, error, unsettled)
+
+    def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
+        return self._parameters(before.constants, statistics.z, statistics.error, statistics.unsettled > 0)
+
+    def converged(self, steps: list[Step]) -> bool:
+        return steps[-1].change <= self.tolerance
+
+    def learned(self, parameters: Parameters) -> Learned:
+        weight = parameters.w[:, parameters.constants.occurs].mean(axis=1)
+        prior = parameters.mu / parameters.mu.sum()
+        return Learned(class_prior=prior, statistics={"weight": weight, "class_weight": parameters.w})
+
+    def _parameters(self, constants: Constants, z: Floats, error: Floats, active: NDArray[np.bool_]) -> Parameters:
+        w = (self.a_v + constants.votes[:, None]) / np.maximum(constants.b + error, LEAST_SPREAD)
+        return Parameters(constants, z / constants.tasks, w, active)

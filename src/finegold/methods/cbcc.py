@@ -1,0 +1,251 @@
+"""CBCC: community-based Bayesian classifier combination.
+
+Matteo Venanzi, John Guiver, Gabriella Kazai, Pushmeet Kohli, Milad Shokouhi: Community-Based Bayesian Aggregation
+Models for Crowdsourcing. WWW 2014. The settings are those of the Infer.NET program in Y. Zheng, G. Li, Y. Li,
+C. Shan, R. Cheng: Truth Inference in Crowdsourcing: Is the Problem Solved? PVLDB 10 (5), 2017, which the PTBCC
+paper compares.
+
+    rho ~ Dirichlet(10)             how large the M communities are
+    c_j ~ rho                       the community of annotator j
+    u_mk ~ N(m0_k, V0_k)            scores of community m where the truth is k
+    s_jk ~ N(u_{c_j, k}, I / w)     scores of annotator j
+    tau ~ Dirichlet(1), z_i ~ tau   truth of task i
+    y_ij ~ softmax(s_{j, z_i})      the vote
+
+Inference is variational message passing: r_jm = q(c_j = m), U_mk = E u_mk, q(s_jk) = N(m_jk, V_jk), phi_i = q(z_i),
+with the softmax bounded as in `kernels.knowles_minka`. The messages of the votes depend on the current scores, and an
+undamped step can overshoot and permute classes, so the messages are updated in five damped repeats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.special import digamma
+
+from finegold.engines.blocks import Block
+from finegold.kernels import cbcc as kernels
+from finegold.kernels import confusion
+from finegold.kernels.knowles_minka import message, scratch, tangent
+from finegold.methods.base import Floats, Learned, Method, start_from_shares
+from finegold.methods.dirichlet import Dirichlets, dirichlets, mean
+from finegold.methods.settings import COUNT, POSITIVE, SHARE, Allowed, Range
+from finegold.votes.annotations import Annotations
+
+__all__ = ["CBCC", "community_prior"]
+
+MAX_ANNOTATORS_PER_GROUP = 64  # that the kernels process at a time
+GROUP_SIZE_MULTIPLE = 8  # groups of annotators have a multiple of this size
+
+
+class Statistics(NamedTuple):
+    change: float
+    tau: Floats  # [K] sum_i phi_ik
+    n: Floats  # [W, L, K] sum of phi_ik over the tasks on which annotator j voted l
+
+
+class Communities(NamedTuple):
+    m0: Floats  # [K, K] prior of their scores: mean
+    precision: Floats  # [K, K, K] and inverse covariance
+    gamma: Floats  # [M] Dirichlet counts of rho
+    U: Floats  # [M, K, K]
+
+
+class Annotators(NamedTuple):
+    """Arrays in groups of X annotators: [G, K, ..., X]. The last group is padded."""
+
+    r: Floats  # [G, M, X]
+    Lam: Floats  # [G, K, K, K, X] messages of the votes: precision
+    h: Floats  # [G, K, K, X] and linear term
+    P: Floats  # [G, K, K, K, X] prior of the scores: precision
+    b: Floats  # [G, K, K, X] and linear term
+    m: Floats  # [G, K, K, X] posterior mean of the scores
+    a: Floats  # [G, K, K, X] point at which the bound of the softmax is tight: about E softmax(s_jk)
+
+
+class Parameters(NamedTuple):
+    tau: Dirichlets  # nu
+    log_v: Floats  # [W, L, K]
+    communities: Communities
+    annotators: Annotators
+
+
+@dataclass(kw_only=True)
+class CBCC(Method):
+    """Annotators belong to a few communities; those of a community have similar confusion matrices.
+
+    It assumes that there are a few kinds of annotators. Use it if many annotators cast few votes each and the kinds are
+    of interest; with few annotators all end up in one community. The defaults are the paper's settings: 40 iterations
+    from random communities, converged or not. It learns from known truths. It costs a few nanoseconds per vote and
+    sweep, less than a microsecond per annotator, class and sweep, and 2 K^3 numbers per annotator.
+
+    Parameters
+    ----------
+    tolerance : float, default 0.0
+        Stop when no probability of a class changes by more than this in a sweep. With 0, all iterations are made.
+    max_iterations : int, default 40
+        The largest number of sweeps.
+    seed : int, default 0
+        Seed of the random communities that it starts from.
+    n_communities : int, default 4
+        The number of communities.
+    community_strength : float, default 10.0
+        Pseudo-count of annotators in each community.
+    w : float, default 5.0
+        Precision of the annotators' scores around those of their community: the larger, the more alike they are.
+    quality : float, default 0.7
+        The share of right votes that the prior of the scores expects.
+    repeats : int, default 5
+        Number of damped steps that update the messages of the votes in each sweep.
+
+    Examples
+    --------
+    >>> import finegold
+    >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
+    >>> finegold.aggregate(votes, "cbcc").label.tolist()
+    ['x', 'y']
+    """
+
+    name: ClassVar[str] = "cbcc"
+    random_start: ClassVar[bool] = True
+    limits: ClassVar[Mapping[str, Allowed]] = {
+        "n_communities": COUNT,
+        "repeats": Range("at least 0", 0, 1e6, whole=True),
+        "community_strength": POSITIVE,
+        "w": POSITIVE,
+        "quality": SHARE,
+    }
+
+    tolerance: float = 0.0  # 0: always run max_iterations
+    max_iterations: int = 40
+    n_communities: int = 4
+    community_strength: float = 10.0  # pseudo-count of each community
+    w: float = 5.0  # precision of annotators' scores around those of their community
+    quality: float = 0.7  # expected accuracy, which determines the prior of the scores
+    repeats: int = 5  # damped steps that update the messages of the votes
+
+    def n_parameters(self, annotations: Annotations) -> int:
+        return 2 * annotations.n_annotators * annotations.n_classes**3
+
+    def start(self, block: Block, restart: int) -> Statistics:
+        start_from_shares(block)  # the first sweep replaces these; known truths stay
+        K = block.n_classes
+        return Statistics(0.0, np.zeros(K), np.zeros((block.n_annotators, K, K)))
+
+    def begin(self, statistics: Statistics) -> Parameters:
+        """Start with random communities and without votes: all scores equal those of the prior.
+
+        They must be exactly equal. The largest community attracts nearly all annotators in the first iteration, and
+        communities of equal size must share them until votes distinguish the communities, not until rounding does.
+        """
+        W, _, K = statistics.n.shape
+        r = np.eye(self.n_communities)[np.random.default_rng(self.seed).integers(self.n_communities, size=W)]
+        m0, V0 = community_prior(K, self.quality)
+        gamma = self.community_strength + r.sum(axis=0)
+        communities = Communities(m0, _inverse(V0), gamma, np.tile(m0, (self.n_communities, 1, 1)))
+        vectors = np.zeros_like(_grouped(statistics.n))
+        groups, _, _, X = vectors.shape
+        matrices, a = np.zeros((groups, K, K, K, X)), np.full_like(vectors, 1 / K)
+        annotators = Annotators(_grouped(r), matrices, vectors, matrices, vectors, vectors, a)
+        pulled = r.sum(axis=0)[:, None, None] * m0
+        return self._parameters(W, np.ones(K), communities, annotators, pulled)
+
+    def sweep(self, block: Block, parameters: Parameters) -> Statistics:
+        tau, n = np.zeros(block.n_classes), np.zeros_like(parameters.log_v)
+        K = block.classes
+        log_tau, log_v = parameters.tau.log, parameters.log_v
+        change, _ = confusion.sweep(K, *block.votes, block.gold, log_tau, log_v, block.posterior, tau, n)
+        return Statistics(change, tau, n)
+
+    def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
+        """Update the messages of the votes, then the communities, memberships and scores."""
+        old = before.annotators
+        new = old._replace(m=old.m.copy(), a=old.a.copy(), Lam=np.zeros_like(old.Lam), h=np.zeros_like(old.h))
+        n = _grouped(statistics.n.transpose(0, 2, 1))
+        kernels.listen(n, old.P, old.b, self.repeats, new.m, new.a, new.Lam, new.h, _buffers(new))
+        pulled = np.zeros_like(before.communities.U)
+        kernels.pull(self.w, before.communities.U, new.r, new.Lam, new.h, pulled, _buffers(new))
+        return self._parameters(len(statistics.n), 1 + statistics.tau, before.communities, new, pulled)
+
+    def learned(self, parameters: Parameters) -> Learned:
+        W, scores = len(parameters.log_v), parameters.communities.U
+        weights = np.exp(scores - scores.max(axis=2, keepdims=True))
+        return Learned(
+            class_prior=mean(parameters.tau.counts),
+            confusion=_ungrouped(parameters.annotators.a, W),
+            statistics={"communities": _ungrouped(parameters.annotators.r, W), "community_confusion": mean(weights)},
+        )
+
+    def _parameters(
+        self, W: int, nu: Floats, communities: Communities, annotators: Annotators, pulled: Floats
+    ) -> Parameters:
+        communities, log_rho = self._move(communities, annotators.r.sum(axis=(0, 2)), pulled)
+        r, Lam, h, P, b, m, a = annotators
+        r, P, b, m, log_v = map(np.empty_like, (r, P, b, m, h))
+        new = Annotators(r, Lam, h, P, b, m, a.copy())
+        kernels.assign(self.w, log_rho, communities.U, Lam, h, r, P, b, m, new.a, log_v, _buffers(new))
+        members = _ungrouped(r, W)
+        communities = communities._replace(gamma=self.community_strength + members.sum(axis=0))
+        by_vote = np.ascontiguousarray(_ungrouped(log_v, W).transpose(0, 2, 1))
+        return Parameters(dirichlets(nu), by_vote, communities, new._replace(r=_grouped(members)))
+
+    def _move(self, before: Communities, members: Floats, pulled: Floats) -> tuple[Communities, Floats]:
+        """Update the communities from their annotators, and return them with their log-weights [M]."""
+        m0, precision, gamma, _ = before
+        VU = _inverse(precision + self.w * members[:, None, None, None] * np.eye(len(m0)))  # [M, K, K, K]
+        moved = np.einsum("mkij,mkj->mki", VU, np.einsum("kij,kj->ki", precision, m0) + self.w * pulled)
+        spread = np.trace(VU, axis1=2, axis2=3).sum(axis=1)
+        log_rho = digamma(gamma) - digamma(gamma.sum()) - 0.5 * self.w * spread
+        return before._replace(U=moved), log_rho
+
+
+def community_prior(n_classes: int, quality: float = 0.7, iterations: int = 50) -> tuple[Floats, Floats]:
+    """Return (m0 [K, K], V0 [K, K, K]): scores of an annotator who is right with this probability, for each truth.
+
+    mu ~ N(0, I), T ~ Wishart(1, I), s ~ N(mu, T^-1), and softmax(s) is observed through pseudo-counts for the truth.
+    """
+    K, identity = n_classes, np.eye(n_classes)
+    n, room = np.zeros((K, 1)), scratch(1)
+    n[0] = max(quality / (1 - quality) * (K - 1) - 1, 0.0)
+    mu, m, h, a = np.zeros((K, 1)), np.zeros((K, 1)), np.zeros((K, 1)), np.full((K, 1), 1 / K)
+    T, V, Lam = identity.copy(), identity.copy(), np.zeros((K, K, 1))
+    for _ in range(iterations):
+        tangent(m, V[:, :, None], a, room)
+        message(n, m, a, 0.0, Lam, h, room)
+        V = _inverse(T + Lam[:, :, 0])
+        m = V @ (T @ mu + h)
+        mu_spread = _inverse(identity + T)
+        mu = mu_spread @ T @ m
+        T = 1.5 * _inverse(identity + 0.5 * (V + mu_spread + (m - mu) @ (m - mu).T))
+    return _for_every_truth(m[:, 0], V)
+
+
+def _for_every_truth(m: Floats, V: Floats) -> tuple[Floats, Floats]:
+    """Return the same scores with each class in the position of the first one."""
+    orders = [np.r_[1 : k + 1, 0, k + 1 : len(m)] for k in range(len(m))]  # position k has what position 0 had
+    return np.array([m[order] for order in orders]), np.array([V[np.ix_(order, order)] for order in orders])
+
+
+def _inverse(matrices: Floats) -> Floats:
+    return np.asarray(np.linalg.inv(matrices), dtype=np.float64)
+
+
+def _buffers(annotators: Annotators) -> Any:
+    return scratch(annotators.r.shape[2])
+
+
+def _grouped(values: Floats) -> Floats:
+    """Convert [W, ...] to [G, ..., X], padded with zeros."""
+    W = len(values)
+    X = min(MAX_ANNOTATORS_PER_GROUP, -(-W // GROUP_SIZE_MULTIPLE) * GROUP_SIZE_MULTIPLE)
+    padded = np.zeros((-(-W // X) * X, *values.shape[1:]))
+    padded[:W] = values
+    return np.ascontiguousarray(np.moveaxis(padded.reshape(-1, X, *values.shape[1:]), 1, -1))
+
+
+def _ungrouped(values: Floats, W: int) -> Floats:
+    """Convert [G, ..., X] back to [W, ...]."""
+    return np.ascontiguousarray(np.moveaxis(values, -1, 1).reshape(-1, *values.shape[1:-1])[:W])

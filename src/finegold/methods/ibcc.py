@@ -1,0 +1,215 @@
+"""IBCC: independent Bayesian classifier combination.
+
+H.-C. Kim, Z. Ghahramani: Bayesian Classifier Combination. AISTATS 2012. "ep" has the priors, the inference
+and the number of sweeps of the Infer.NET program of M. Venanzi, J. Guiver, G. Kazai, P. Kohli, M. Shokouhi:
+Community-Based Bayesian Aggregation Models for Crowdsourcing. WWW 2014, with which the PTBCC paper compares.
+
+    tau ~ Dirichlet(1)            how frequent the classes are
+    v_jk ~ Dirichlet(b_k)         how annotator j votes when the truth is k; b favours k
+    z_i ~ tau                     truth of task i
+    y_ij ~ v_{j, z_i}             the vote
+
+q(tau) = Dirichlet(g) and q(v_jk) = Dirichlet(a_jk). There are two ways to find them:
+
+expectation propagation ("ep"): T. P. Minka: Expectation Propagation for Approximate Bayesian Inference. UAI 2001.
+    A vote that j cast on task i for l adds delta_k to a_jkl, and a task adds eps_ik to g_k; see kernels/ibcc.py.
+variational Bayes ("vb"): Y. Li, B. I. P. Rubinstein, T. Cohn: Exploiting Worker Correlation for Label Aggregation
+    in Crowdsourcing. ICML 2019, the baseline there; a = b + n, g = 1 + sum_i phi_i with n_jkl = sum over j's
+    votes for l of phi_ik, and phi_ik proportional to exp(E log tau_k + sum_j E log v_{j, k, y_ij}).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from finegold.engines.blocks import Block
+from finegold.methods.base import Floats, Learned, Method, SufficientStatistics, start_from_shares
+from finegold.methods.dirichlet import dirichlets, mean
+from finegold.methods.settings import POSITIVE, Allowed
+from finegold.results.data import ResultData
+from finegold.votes.annotations import Annotations
+
+__all__ = ["IBCC"]
+
+STOPPING_DEFAULTS = {"ep": (40, 0.0), "vb": (500, 1e-3)}  # max_iterations, tolerance
+
+
+class Statistics(NamedTuple):
+    """The counts that tasks and votes add to the priors."""
+
+    change: float
+    g: Floats  # [K]
+    a: Floats  # [W, L, K]: the axis of votes before that of truths, the order in which the kernels read
+    log_norm: float = 0.0  # vb: sum_i log of the normaliser of phi_i
+
+
+class Expectations(NamedTuple):
+    """The expectations under q that variational Bayes needs."""
+
+    log_tau: Floats  # [K]
+    log_v: Floats  # [W, L, K]
+    log_beta: float  # of the posteriors minus that of the priors
+
+
+class Parameters(NamedTuple):
+    g: Floats  # [K]
+    a: Floats  # [W, L, K]
+    vb: Expectations | None  # None: ep
+
+
+@dataclass(kw_only=True)
+class IBCC(Method):
+    """Each annotator has a confusion matrix of their own, with a prior that expects skill (Bayesian DS).
+
+    Assumes that annotators err independently given the truth, each in their own way. Use it instead of DS where
+    annotators cast few votes: the prior fills in for missing votes. The default, variational Bayes, maximises a bound
+    and runs until it has converged. The paper uses 40 sweeps of expectation propagation (`inference="ep"`), which has
+    no bound and stores K numbers per vote. It costs a few nanoseconds per vote, class and sweep.
+
+    Parameters
+    ----------
+    tolerance : float, optional
+        Stop when no probability of a class changes by more than this in a sweep. By default 0 with expectation
+        propagation (all sweeps are made) and 1e-3 with variational Bayes.
+    max_iterations : int, optional
+        The largest number of sweeps. By default 40 with expectation propagation and 500 with variational Bayes.
+    seed : int, default 0
+        Has no effect: nothing is drawn at random.
+    inference : {"ep", "vb"}, default "vb"
+        Expectation propagation or variational Bayes.
+    right : float, optional
+        Pseudo-count of right votes in each confusion matrix. By default 7/3 (K - 1) with expectation propagation and
+        4 with variational Bayes, for K classes.
+    wrong : float, default 1.0
+        Pseudo-count of each wrong vote.
+
+    Examples
+    --------
+    >>> import finegold
+    >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
+    >>> finegold.aggregate(votes, "ibcc").label.tolist()
+    ['x', 'y']
+    """
+
+    name: ClassVar[str] = "ibcc"
+    takes_prior: ClassVar[bool] = True
+    remembers: ClassVar[tuple[str, ...]] = ("a",)
+    limits: ClassVar[Mapping[str, Allowed]] = {
+        "inference": tuple(STOPPING_DEFAULTS),
+        "right": POSITIVE,
+        "wrong": POSITIVE,
+    }
+    keeps: ClassVar[dict[str, str]] = {"a": "WKK", "g": "K"}
+
+    tolerance: float | None = None  # type: ignore[assignment]  # None: 1e-3 (vb) or 0 (ep)
+    max_iterations: int | None = None  # type: ignore[assignment]  # None: 500 (vb) or 40 (ep)
+    inference: Literal["ep", "vb"] = "vb"
+    right: float | None = None  # the prior's b_kk; None: 4 (vb) or 7/3 (K - 1) (ep)
+    wrong: float = 1.0  # and its b_kl
+
+    def __post_init__(self) -> None:
+        if self.inference in STOPPING_DEFAULTS:
+            most, tolerance = STOPPING_DEFAULTS[self.inference]
+            self.max_iterations = most if self.max_iterations is None else self.max_iterations
+            self.tolerance = tolerance if self.tolerance is None else self.tolerance
+        super().__post_init__()
+
+    @property
+    def has_bound(self) -> bool:  # type: ignore[override]  # a property, since "ep" has none
+        return self.inference == "vb"
+
+    def n_parameters(self, annotations: Annotations) -> int:
+        messages = annotations.n_votes * annotations.n_classes if self.inference == "ep" else 0
+        return 2 * annotations.n_annotators * annotations.n_classes**2 + messages
+
+    def _expected(self, n_classes: int) -> Floats:
+        """Return the prior counts: [K, K], or [W, L, K] with the counts of an earlier run."""
+        b = self.prior(n_classes)
+        return b if self.earlier is None else b + self.earlier
+
+    def prior(self, n_classes: int) -> Floats:
+        """[K, K] Return b, which is symmetric in truth and vote."""
+        paper = 7 / 3 * max(n_classes - 1, 1) if self.inference == "ep" else 4.0
+        right = paper if self.right is None else self.right
+        return self.wrong + (right - self.wrong) * np.eye(n_classes)
+
+    def start(self, block: Block, restart: int) -> Statistics:
+        start_from_shares(block)
+        K = block.n_classes
+        g, a = np.zeros(K), np.zeros((block.n_annotators, K, K))
+        if self.inference == "ep":
+            block.state.update(block.kernels("ibcc").messages(K, *block.votes))
+        else:
+            g += block.class_sums()
+            block.kernels("confusion").counts(block.classes, *block.votes, block.posterior, a)
+        return Statistics(0.0, g, a)
+
+    def begin(self, statistics: Statistics) -> Parameters:
+        return self.expect(statistics)
+
+    def sweep(self, block: Block, parameters: Parameters) -> Statistics:
+        return _propagate(block, parameters) if parameters.vb is None else _vary(block, parameters.vb)
+
+    def expect(self, statistics: Statistics, before: Parameters | None = None) -> Parameters:
+        b = self._expected(len(statistics.g))
+        g, a = 1 + statistics.g, b + statistics.a
+        if self.inference == "vb":
+            return Parameters(g, a, _expectations(b, g, a))
+        return Parameters(g, a, None)
+
+    def bound(self, parameters: Parameters, statistics: Statistics) -> float:
+        """Return the ELBO of the parameters that the sweep used and the phi that it computed."""
+        if parameters.vb is None:
+            return super().bound(parameters, statistics)
+        log_tau, log_v, log_beta = parameters.vb
+        b = self._expected(len(parameters.g))
+        prior_less_posterior = np.vdot(1 - parameters.g, log_tau) + np.vdot(b - parameters.a, log_v)
+        return float(statistics.log_norm + prior_less_posterior + log_beta)
+
+    def learned(self, parameters: Parameters) -> Learned:
+        tau, a = mean(parameters.g), parameters.a.transpose(0, 2, 1).copy()
+        return Learned(class_prior=tau, confusion=mean(a), statistics={"a": a, "g": parameters.g})
+
+    def why_not_updatable(self) -> str:
+        return "" if self.inference == "vb" else "ibcc folds in new votes only if it was fitted with inference=vb"
+
+    def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
+        a, g = result.learned.statistics["a"], result.learned.statistics["g"]
+        n = np.maximum(a.transpose(0, 2, 1) - self.prior(len(g)), 0.0)
+        statistics = Statistics(0.0, g - 1, n)
+        return SufficientStatistics(statistics, statistics, self.expect(statistics))
+
+
+def _propagate(block: Block, parameters: Parameters) -> Statistics:
+    K, state = block.n_classes, block.state
+    g, a = np.zeros_like(parameters.g), np.zeros_like(parameters.a)
+    A = np.repeat(parameters.a.sum(axis=1), K, axis=0)
+    change = block.kernels("ibcc").sweep(
+        block.classes,
+        *(state["first_vote"], state["task"], state["slot"], block.gold),
+        *(parameters.g, parameters.a.reshape(-1, K), A),
+        *(state["delta"], state["eps"], block.posterior),
+        *(g, a.reshape(-1, K)),
+    )
+    return Statistics(change, g, a)
+
+
+def _vary(block: Block, expected: Expectations) -> Statistics:
+    g, a = np.zeros_like(expected.log_tau), np.zeros_like(expected.log_v)
+    K = block.classes
+    change, log_norm = block.kernels("confusion").sweep(
+        K, *block.votes, block.gold, expected.log_tau, expected.log_v, block.posterior, g, a
+    )
+    return Statistics(change, g, a, log_norm)
+
+
+def _expectations(b: Floats, g: Floats, a: Floats) -> Expectations:
+    tau, v = dirichlets(g), dirichlets(a.transpose(0, 2, 1))
+    of_v = len(a) * dirichlets(b).log_beta if b.ndim == 2 else dirichlets(b.transpose(0, 2, 1)).log_beta
+    prior = dirichlets(np.ones_like(g)).log_beta + of_v
+    log_v = np.ascontiguousarray(v.log.transpose(0, 2, 1))
+    return Expectations(tau.log, log_v, tau.log_beta + v.log_beta - prior)

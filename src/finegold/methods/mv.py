@@ -1,0 +1,64 @@
+"""Majority vote: the share of a task's votes for a class is the probability of that class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from finegold.engines.blocks import Block
+from finegold.methods.base import Floats, Learned, Method, SufficientStatistics, start_from_shares
+from finegold.results.data import ResultData
+
+__all__ = ["MajorityVote"]
+
+
+class Statistics(NamedTuple):
+    change: float
+    phi: Floats  # [K] sum of the posteriors
+
+
+@dataclass(kw_only=True)
+class MajorityVote(Method):
+    """Plain majority vote: every vote has the same weight.
+
+    Use it as the baseline, or if there are many annotators of similar skill. It needs one pass and has no parameters.
+
+    Parameters
+    ----------
+    tolerance : float, default 1e-3
+        Has no effect: there is only one pass over the votes.
+    max_iterations : int, default 500
+        Has no effect.
+    seed : int, default 0
+        Has no effect.
+
+    Examples
+    --------
+    >>> import finegold
+    >>> votes = finegold.Annotations.from_arrays([1, 1, 1], ["ann", "bob", "eve"], ["cat", "cat", "dog"])
+    >>> finegold.aggregate(votes, "mv").label.tolist()
+    ['cat']
+    """
+
+    name: ClassVar[str] = "mv"
+    remembers: ClassVar[tuple[str, ...]] = ()
+
+    def start(self, block: Block, restart: int) -> Statistics:
+        start_from_shares(block)
+        return Statistics(0.0, block.class_sums())
+
+    def begin(self, statistics: Statistics) -> Statistics:
+        return statistics
+
+    def sweep(self, block: Block, parameters: Statistics) -> Statistics:
+        return Statistics(0.0, block.class_sums())  # the shares do not change
+
+    def expect(self, statistics: Statistics, before: Statistics) -> Statistics:
+        return statistics
+
+    def learned(self, parameters: Statistics) -> Learned:
+        return Learned(class_prior=parameters.phi / parameters.phi.sum())
+
+    def sufficient_statistics(self, result: ResultData) -> SufficientStatistics:
+        statistics = Statistics(0.0, result.learned.class_prior * len(result.posterior))
+        return SufficientStatistics(statistics, statistics, statistics)

@@ -1,0 +1,319 @@
+"""TiReMGE: truth inference by reliability-driven multi-view graph embedding.
+
+Gongqing Wu, Xingrui Zhuo, Xianyu Bao, Xuegang Hu, Richang Hong, Xindong Wu: Crowdsourcing Truth Inference via
+Reliability-Driven Multi-View Graph Embedding. ACM Transactions on Knowledge Discovery from Data 17 (5), 2023.
+
+Tasks and annotators are the nodes of a graph, votes its edges. A small network turns the features X of the nodes,
+computed from the annotators' reliabilities r, into embeddings e with one number per class. The embedding of a task
+should be close to the one-hot votes C_ij of reliable annotators:
+
+    h1 = relu(A1hat X W1 + b1),  h2 = relu(A2hat (A2hat X W2 + b2) W3 + b3),  e = (h1 + h2) W4 + b4
+    loss = mean_j [ r_j mean_i ||e_i - C_ij|| ]
+with A1 = A + 2 I and A2 = A + I, both normalised by their degrees. There is no activation between W2 and W3, and X is
+constant within a step, so A2hat A2hat X is computed once, W2 W3 is used as one matrix, and the gradient needs no pass
+through the graph. Gradients are derived by hand.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from finegold.engines.blocks import Block
+from finegold.kernels import tiremge as kernels
+from finegold.kernels.softmax import normalise, subtract_largest
+from finegold.kernels.tiremge import Layers
+from finegold.methods.base import Floats, Learned, Method
+from finegold.methods.settings import COUNT, Allowed, Range
+from finegold.votes.annotations import Annotations
+
+__all__ = ["TiReMGE"]
+
+Real = NDArray[Any]  # float32, as in the original program; float64 to check gradients
+
+BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-7  # Adam
+MIN_LENGTH = 1e-12  # minimum length in divisions: shorter vectors have no direction
+NODES_PER_BATCH = 4096  # gradients of a batch are added in float32, then to the total
+
+
+class Weights(NamedTuple):
+    w1: Real  # [K, units]
+    b1: Real
+    w2: Real  # [K, view_units]
+    b2: Real
+    w3: Real  # [view_units, units]
+    b3: Real
+    w4: Real  # [K, units], transposed
+    b4: Real
+
+
+class Inputs(NamedTuple):
+    """The inputs of the network; tasks first, then annotators."""
+
+    near: Real  # [T + W, K] A1hat X
+    far: Real  # [T + W, K] A2hat A2hat X
+    ones: Real  # [T + W] A2hat 1
+
+
+class Statistics(NamedTuple):
+    change: float
+    tau: Floats  # [K] sum of the posteriors
+    reliability: Real  # [W]
+    loss: float
+    gradient: Weights | None
+
+
+class Parameters(NamedTuple):
+    weights: Weights
+    momentum: Weights
+    scale: Weights  # Adam's running mean of squared gradients
+    steps: int
+    reliability: Real  # [W]
+    tau: Floats  # [K]
+
+
+@dataclass(kw_only=True)
+class TiReMGE(Method):
+    """A graph network embeds tasks near the votes of annotators who are reliable and similar to each other.
+
+    Use it for comparisons only: it seldom beats majority vote. The public program of its authors does not reach the
+    accuracy that the PTBCC paper reports (mean .7036), and neither does this implementation, which agrees with that
+    program (.66 on ten of the eleven data sets; below majority vote on most). It always runs 150 steps, each a few
+    passes over votes, nodes and all pairs of annotators. The start depends on the seed. The model has no posterior:
+    probabilities are a softmax of the embedding. It cannot use known truths. Reliabilities are shared among annotators
+    with similar embeddings, usually all of them, so they are close together.
+
+    Parameters
+    ----------
+    tolerance : float, default 0.0
+        Stop when no probability of a class changes by more than this in a sweep. With 0, all steps are made.
+    max_iterations : int, default 150
+        The number of steps.
+    seed : int, default 0
+        Seed of the network's first weights.
+    learning_rate : float, default 0.01
+        Learning rate of the optimiser, Adam.
+    units : int, default 256
+        Size of the hidden layers.
+    view_units : int, default 64
+        Size between the two layers of the second view.
+
+    Examples
+    --------
+    >>> import finegold
+    >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2, 2], list("abcabc"), list("xxyyyy"))
+    >>> finegold.aggregate(votes, "tiremge").label.tolist()
+    ['x', 'y']
+    """
+
+    name: ClassVar[str] = "tiremge"
+    takes_gold: ClassVar[bool] = False
+    divisible: ClassVar[bool] = False
+    random_start: ClassVar[bool] = True
+    unstable: ClassVar[tuple[str, ...]] = ("reliability",)  # float32, and Adam divides by small numbers
+    limits: ClassVar[Mapping[str, Allowed]] = {
+        "learning_rate": Range("positive", 1e-9, 10.0),
+        "units": COUNT,
+        "view_units": COUNT,
+    }
+
+    tolerance: float = 0.0  # 0: always run all steps
+    max_iterations: int = 150
+    learning_rate: float = 0.01
+    units: int = 256  # of the hidden layers
+    view_units: int = 64  # between the two layers of the second view
+
+    def n_parameters(self, annotations: Annotations) -> int:
+        numbers = (annotations.n_tasks + annotations.n_annotators) * (self.units + 2 * annotations.n_classes)
+        return numbers // 2  # of 32 bits
+
+    def start(self, block: Block, restart: int) -> Statistics:
+        block.posterior[:] = 1 / block.n_classes
+        even = np.full(block.n_annotators, 1 / block.n_annotators, np.float32)
+        return Statistics(0.0, block.posterior.sum(axis=0), even, math.nan, None)
+
+    def begin(self, statistics: Statistics) -> Parameters:
+        weights = self.first_weights(len(statistics.tau))
+        zeros = Weights(*map(np.zeros_like, weights))
+        return Parameters(weights, zeros, zeros, 0, statistics.reliability, statistics.tau)
+
+    def first_weights(self, n_classes: int, dtype: DTypeLike = np.float32) -> Weights:
+        """Draw Glorot's uniform weights; biases are zero."""
+        rng = np.random.default_rng(self.seed)
+
+        def draw(rows: int, columns: int) -> Real:
+            limit = math.sqrt(6 / (rows + columns))
+            return rng.uniform(-limit, limit, (rows, columns)).astype(dtype)
+
+        return Weights(
+            w1=draw(n_classes, self.units),
+            b1=np.zeros(self.units, dtype),
+            w2=draw(n_classes, self.view_units),
+            b2=np.zeros(self.view_units, dtype),
+            w3=draw(self.view_units, self.units),
+            b3=np.zeros(self.units, dtype),
+            w4=draw(n_classes, self.units),
+            b4=np.zeros(n_classes, dtype),
+        )
+
+    def sweep(self, block: Block, parameters: Parameters) -> Statistics:
+        inputs = network_inputs(block, features(block, parameters.reliability))
+        loss, reliability, gradient, e = learn(block, parameters.weights, inputs, parameters.reliability)
+        change, tau = _posteriors(block, e[: block.n_tasks])
+        return Statistics(change, tau, reliability, loss, gradient)
+
+    def expect(self, statistics: Statistics, before: Parameters) -> Parameters:
+        """Run one step of Adam."""
+        assert statistics.gradient is not None  # only `start` has no gradient
+        steps = before.steps + 1
+        rate = self.learning_rate * math.sqrt(1 - BETA_2**steps) / (1 - BETA_1**steps)
+        arrays = zip(before.weights, before.momentum, before.scale, statistics.gradient, strict=True)
+        moved = [_adam(*four, rate) for four in arrays]
+        weights, momentum, scale = (Weights(*arrays) for arrays in zip(*moved, strict=True))
+        return Parameters(weights, momentum, scale, steps, statistics.reliability, statistics.tau)
+
+    def bound(self, parameters: Parameters, statistics: Statistics) -> float:
+        return -statistics.loss
+
+    def learned(self, parameters: Parameters) -> Learned:
+        prior = parameters.tau / parameters.tau.sum()
+        return Learned(class_prior=prior, statistics={"reliability": parameters.reliability.astype(np.float64)})
+
+
+def features(block: Block, reliability: Real) -> Real:
+    """[T + W, K] Return the softmax over classes of the summed reliabilities behind each class."""
+    x = np.zeros((block.n_tasks + block.n_annotators, block.n_classes), reliability.dtype)
+    kernels.add_reliabilities(*block.votes, reliability, x)
+    np.exp(x, out=x)
+    kernels.divide_by_sums(x)
+    return x
+
+
+def _posteriors(block: Block, e: Real) -> tuple[float, Floats]:
+    """Set posteriors to the softmax of the embeddings; return the largest change and the sum of the posteriors."""
+    classes, n_tasks = block.classes, len(e)
+    score, tau = e.astype(np.float64).ravel(), np.zeros(block.n_classes)
+    subtract_largest(classes, n_tasks, score, block.gold)
+    np.exp(score, out=score)
+    change, _ = normalise(classes, n_tasks, score, block.gold, block.posterior, tau)
+    return change, tau
+
+
+def network_inputs(block: Block, x: Real) -> Inputs:
+    degree = _degrees(block).astype(x.dtype)
+    near = _propagate(block, x, degree, self_loops=2)
+    far = _propagate(block, _propagate(block, x, degree, self_loops=1), degree, self_loops=1)
+    return Inputs(near, far, _propagate(block, np.ones_like(x[:, :1]), degree, self_loops=1)[:, 0])
+
+
+def _degrees(block: Block) -> Floats:
+    """Return the number of votes of each node; computed once."""
+    if "degree" not in block.state:
+        ones = np.ones((block.n_tasks + block.n_annotators, 1))
+        degree = np.zeros_like(ones)
+        kernels.neighbours(*block.votes, ones, degree)
+        block.state["degree"] = degree
+    return block.state["degree"]
+
+
+def _propagate(block: Block, x: Real, degree: Real, self_loops: int) -> Real:
+    """Return Ahat x = D^-1/2 (A + self_loops I) D^-1/2 x, where D are the degrees including self loops."""
+    root = 1 / np.sqrt(degree + self_loops)
+    scaled = x * root
+    total: Real = scaled * x.dtype.type(self_loops)
+    kernels.neighbours(*block.votes, scaled, total)
+    total *= root
+    return total
+
+
+def learn(block: Block, weights: Weights, inputs: Inputs, before: Real) -> tuple[float, Real, Weights, Real]:
+    """Return the loss, the new reliabilities, the gradient of the loss by the weights, and the embeddings.
+
+    `before`, the reliabilities of the last step, and `inputs` are constants of this step.
+    """
+    layers = _fold(weights)
+    e = np.empty_like(inputs.near)
+    kernels.embed(inputs.near, inputs.far, inputs.ones, layers, weights.b4, e)
+    loss, reliability, e_slope = judge(block, e, before)
+    return loss, reliability, _unfold(weights, _slopes(inputs, layers, e_slope), e_slope), e
+
+
+def judge(block: Block, e: Real, before: Real) -> tuple[float, Real, Real]:
+    """Return the loss, the new reliabilities, and the gradient of the loss by the embeddings.
+
+    a_j = (sum of j's distances) times the previous r_j;  raw_j = exp(-a_j / ||a||);  r = cor raw.
+    """
+    n_tasks, n_annotators = block.n_tasks, block.n_annotators
+    votes = _degrees(block)[n_tasks:, 0]
+    sums, e_slope = np.zeros(n_annotators, e.dtype), np.zeros_like(e)
+    kernels.distances(*block.votes, e[:n_tasks], sums)
+    total = sums.astype(np.float64)
+    away, length = _unit(total * before)
+    raw = np.exp(-away)
+    slope = total / votes / n_annotators  # of the loss by r
+    reliability, raw_slope, e_slope[n_tasks:] = _share(e[n_tasks:], raw, slope)
+    total_slope = reliability / votes / n_annotators + _unit_slope(-raw * raw_slope, away, length) * before
+    kernels.distance_gradient(*block.votes, e[:n_tasks], total_slope.astype(e.dtype), e_slope[:n_tasks])
+    return float(reliability @ slope), reliability.astype(e.dtype), e_slope
+
+
+def _share(e: Real, raw: Floats, slope: Floats) -> tuple[Floats, Floats, Floats]:
+    """Share reliabilities among similar annotators; return them and the gradients by raw and by e."""
+    unit, norm = _unit(e.astype(np.float64))
+    reliability, raw_slope = np.empty_like(raw), np.zeros_like(raw)
+    columns = np.ascontiguousarray(unit.T)
+    unit_slope = np.zeros_like(columns)
+    kernels.similarity(columns, raw, slope, reliability, raw_slope, unit_slope)
+    return reliability, raw_slope, _unit_slope(unit_slope.T, unit, norm)
+
+
+def _unit(x: Real) -> tuple[Real, Real]:
+    """Return x / ||x|| along the last axis, and the length."""
+    length = np.maximum(np.sqrt(np.sum(x * x, axis=-1, keepdims=True)), x.dtype.type(MIN_LENGTH))
+    return x / length, length
+
+
+def _unit_slope(slope: Real, unit: Real, length: Real) -> Real:
+    """Return the gradient by x of a function with the gradient `slope` by x / ||x||."""
+    return np.asarray((slope - unit * np.sum(slope * unit, axis=-1, keepdims=True)) / length)
+
+
+def _fold(weights: Weights) -> Layers:
+    """Return W2 W3 as one matrix, and b2 multiplied by W3 likewise."""
+    w1, b1, w2, b2, w3, b3, w4, _ = weights
+    return Layers(w1, b1, w2 @ w3, b2 @ w3, b3, w4)
+
+
+def _unfold(weights: Weights, slopes: Layers, e_slope: Real) -> Weights:
+    """Return the gradient by all weights from the gradient by the folded ones."""
+    return Weights(
+        w1=slopes.w1,
+        b1=slopes.b1,
+        w2=slopes.w23 @ weights.w3.T,
+        b2=weights.w3 @ slopes.b2,
+        w3=weights.w2.T @ slopes.w23 + np.outer(weights.b2, slopes.b2),
+        b3=slopes.b3,
+        w4=slopes.w4,
+        b4=e_slope.sum(axis=0),
+    )
+
+
+def _slopes(inputs: Inputs, layers: Layers, e_slope: Real) -> Layers:
+    total = Layers(*map(np.zeros_like, layers))
+    for first in range(0, len(e_slope), NODES_PER_BATCH):
+        part, nodes = Layers(*map(np.zeros_like, layers)), slice(first, first + NODES_PER_BATCH)
+        near, far, ones = (array[nodes] for array in inputs)
+        kernels.weight_gradient(near, far, ones, layers, e_slope[nodes], part)
+        total = Layers(*(whole + addend for whole, addend in zip(total, part, strict=True)))
+    return total
+
+
+def _adam(weight: Real, momentum: Real, scale: Real, gradient: Real, rate: float) -> tuple[Real, Real, Real]:
+    momentum = BETA_1 * momentum + (1 - BETA_1) * gradient
+    scale = BETA_2 * scale + (1 - BETA_2) * gradient * gradient
+    return weight - rate * momentum / (np.sqrt(scale) + EPSILON), momentum, scale

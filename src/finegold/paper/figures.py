@@ -1,0 +1,200 @@
+"""The figures of the paper. A method has the same colour, hatch and marker in all figures; they also differ in grey."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from finegold.errors import InputError
+from finegold.paper.plan import CASES
+from finegold.paper.published import METHODS
+from finegold.paper.results import Case, Results
+from finegold.paper.tables import by_size
+
+__all__ = ["draw", "require_matplotlib"]
+
+
+class Look(NamedTuple):
+    colour: str
+    hatch: str
+    marker: str
+    dashes: str
+
+
+# From light to dark, so that adjacent bars differ in grey; PTBCC is the darkest.
+LOOKS = {
+    "mv": Look("#d9d9d9", "", "d", "-"),
+    "catd": Look("#f6d55c", "///", "s", "--"),
+    "ds": Look("#9bd1e5", "", "^", "-"),
+    "glad": Look("#f4a582", "\\\\\\", "v", "--"),
+    "ibcc": Look("#7bc8a4", "", "D", "-"),
+    "cbcc": Look("#c4a5de", "...", "P", ":"),
+    "bwa": Look("#e08214", "", "X", "-"),
+    "tiremge": Look("#8c8c8c", "xxx", "*", ":"),
+    "ebcc": Look("#3f8f5f", "", "<", "--"),
+    "fgbcc": Look("#3b76af", "///", ">", "-."),
+    "ptbcc": Look("#7a0c2e", "", "o", "-"),
+}
+SETTINGS: dict[Any, Any] = {
+    "font.size": 9,
+    "font.family": "DejaVu Sans",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "hatch.linewidth": 0.4,
+    "svg.hashsalt": "finegold",
+    "svg.fonttype": "path",
+}
+PNG_DPI = 130
+
+
+def require_matplotlib() -> None:
+    try:
+        import matplotlib as _  # noqa: F401
+    except ImportError:
+        raise InputError(
+            "figures need Matplotlib: pip install 'finegold[paper]'; or ask for tables only, "
+            "e.g. --only table2,table3,table4,table5"
+        ) from None
+
+
+def draw(results: Results) -> dict[str, dict[str, bytes]]:
+    """Draw the requested figures: name -> extension -> content."""
+    drawn: dict[str, dict[str, bytes]] = {}
+    with _style():
+        if "figure2" in results.parts and results.data:
+            drawn["figure2"] = _files(_accuracies(results))
+        for part, name in CASES.items():
+            if part in results.parts and name in results.cases:
+                drawn[part] = _files(_prototypes(results.cases[name], results.data[name].info.title))
+        if "figure5" in results.parts and results.data:
+            drawn["figure5"] = _files(_times(results))
+    return drawn
+
+
+@contextmanager
+def _style() -> Iterator[None]:
+    """Draw without a window and without changing the user's settings."""
+    import matplotlib
+
+    with matplotlib.rc_context({"backend": "agg", **SETTINGS}):
+        yield
+
+
+def _figure(width: float, height: float, **more: Any) -> Any:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained", **more)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _files(figure: Any) -> dict[str, bytes]:
+    files = {}
+    for extension, metadata in {"png": {"Software": None}, "svg": {"Date": None}}.items():
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format=extension, dpi=PNG_DPI, metadata=metadata)
+        files[extension] = buffer.getvalue()
+    return files
+
+
+def _accuracies(results: Results) -> Any:
+    """Figure 2: one panel per data set, one bar per method, and the mean of the bars as a line."""
+    rows = -(-len(results.data) // 3)
+    figure = _figure(11, 2.45 * rows + 0.3)
+    panels = figure.subplots(rows, 3, squeeze=False).ravel()
+    for panel, name in zip(panels, results.data, strict=False):
+        values = {m: row[name].accuracy for m, row in results.scores.items() if name in row}
+        _bars(panel, values)
+        mark = "" if results.data[name].verified else " (NOT VERIFIED)"
+        panel.set_title(results.data[name].info.title + mark, fontsize=10, fontweight="bold", loc="left")
+    for panel in panels[len(results.data) :]:
+        panel.set_axis_off()
+    figure.supylabel("accuracy")
+    return figure
+
+
+def _bars(panel: Any, values: dict[str, float]) -> None:
+    from matplotlib.patheffects import withStroke
+
+    places, last = np.arange(len(values)), len(values) - 0.5
+    mean, low, high = float(np.mean(list(values.values()))), min(values.values()), max(values.values())
+    margin = max(high - low, 0.02)
+    panel.hlines(mean, -0.5, last, color="black", linestyle="--", linewidth=0.9)
+    panel.text(last + 0.1, mean, f"mean\n{mean:.3f}", fontsize=7.5, va="center", ha="left")
+    for place, (method, value) in zip(places, values.items(), strict=True):
+        look = LOOKS[method]
+        panel.bar(place, value, 0.8, color=look.colour, hatch=look.hatch, edgecolor="#333333", linewidth=0.5)
+        number = panel.text(place, value + 0.01 * margin, f"{value:.3f}"[1:], ha="center", va="bottom", fontsize=7)
+        number.set_path_effects([withStroke(linewidth=2, foreground="white")])  # readable on top of the line
+    panel.set_ylim(max(low - 0.6 * margin, 0), high + 0.25 * margin)
+    panel.set_xlim(-0.6, last + 1.4)
+    names = [METHODS[method] for method in values]
+    panel.set_xticks(places, names, rotation=45, ha="right", rotation_mode="anchor", fontsize=7.5)
+    panel.tick_params(axis="x", length=0, pad=2)
+
+
+def _prototypes(case: Case, title: str) -> Any:
+    """Figures 3 and 4: the confusion matrices of the prototypes, and how much each annotator follows each."""
+    n_classes = case.prototypes.shape[1]
+    side = 3.3 if n_classes <= 6 else 4.4
+    figure = _figure(2 * side + 4.2, side)
+    panels = figure.subplots(1, 3, width_ratios=[side, side, 3.6])
+    for s, (panel, matrix) in enumerate(zip(panels, case.prototypes, strict=False)):
+        _matrix(panel, matrix)
+        panel.set_title(f"{title}, prototype {s + 1}", fontsize=10, fontweight="bold")
+    _mixtures(panels[2], case.weights)
+    return figure
+
+
+def _matrix(panel: Any, matrix: Any) -> None:
+    panel.imshow(matrix, cmap="Blues", vmin=0, vmax=1)
+    size = 9 if len(matrix) <= 6 else 7
+    for (row, column), p in np.ndenumerate(matrix):
+        colour, number = "white" if p > 0.5 else "black", f"{p:.2f}".replace("0.", ".")
+        panel.text(column, row, number, ha="center", va="center", fontsize=size, color=colour)
+    ticks = range(len(matrix))
+    panel.set_xticks(ticks, [str(k + 1) for k in ticks])
+    panel.set_yticks(ticks, [str(k + 1) for k in ticks])
+    panel.set_xlabel("label (class)")
+    panel.set_ylabel("truth (class)")
+
+
+def _mixtures(panel: Any, weights: Any) -> None:
+    """Draw one bar per annotator, sorted by their shares."""
+    first = np.sort(weights[:, 0])[::-1]
+    places = np.arange(len(first)) + 1
+    panel.bar(places, first, 1.0, color=LOOKS["ptbcc"].colour, label="prototype 1")
+    panel.bar(places, 1 - first, 1.0, bottom=first, color="#e3d5d9", hatch="///", edgecolor="#8a6f77", linewidth=0.0)
+    panel.bar(1, 0, color="#e3d5d9", hatch="///", edgecolor="#8a6f77", label="prototype 2")
+    panel.axhline(first.mean(), color="black", linestyle="--", linewidth=0.9)
+    panel.annotate(f"mean {first.mean():.2f}", (1, first.mean()), fontsize=8, va="bottom", color="white")
+    panel.set_xlim(0.5, len(first) + 0.5)
+    panel.set_ylim(0, 1)
+    panel.set_xlabel(f"{len(first)} annotators, by share")
+    panel.set_ylabel("share of prototypes")
+    panel.legend(loc="upper center", bbox_to_anchor=(0.5, 1.14), ncols=2, frameon=False, fontsize=8)
+
+
+def _times(results: Results) -> Any:
+    """Figure 5: seconds of a fit; data sets are sorted by their number of labels."""
+    names = by_size(results)
+    figure = _figure(9, 5.2)
+    panel = figure.subplots()
+    for method, row in results.scores.items():
+        look, seconds = LOOKS[method], [row[name].seconds if name in row else np.nan for name in names]
+        edge = {"markeredgecolor": "#333333", "markeredgewidth": 0.6}
+        width = 2.6 if method == "ptbcc" else 1.4
+        panel.plot(seconds, look.dashes, marker=look.marker, color=look.colour, lw=width, label=METHODS[method], **edge)
+    labels = [f"{results.data[name].info.title}\n{results.data[name].annotations.n_votes:,}" for name in names]
+    panel.set_yscale("log")
+    panel.set_xticks(range(len(names)), labels, fontsize=8)
+    panel.set_ylabel("seconds of one fit (one thread, log scale)")
+    panel.set_xlabel("data set and its number of labels")
+    panel.grid(axis="y", color="#dddddd", linewidth=0.6)
+    panel.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    return figure

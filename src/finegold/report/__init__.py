@@ -1,0 +1,68 @@
+"""Write a result as one HTML file or as one chart. Views (plain values) are made first, then charts, then the page."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from finegold.errors import InputError
+from finegold.system.files import write_bytes
+
+if TYPE_CHECKING:
+    from finegold.report.views.judges import Judges
+    from finegold.results.data import ResultData
+    from finegold.results.multi import MultiResult
+
+__all__ = ["require_libraries", "write_plot", "write_report", "write_sets_report"]
+
+
+def write_report(
+    result: ResultData,
+    path: str | Path,
+    truth: Any = None,
+    *,
+    title: str | None = None,
+    command: str | None = None,
+    judges: Judges | None = None,
+) -> None:
+    """Write a self-contained HTML file. `truth` is a path, a data frame or a mapping; `judges` adds a section."""
+    require_libraries()
+    from finegold.report.html import html
+    from finegold.report.views import view
+
+    page = html(view(result, truth, title=title or f"Labels by {result.method}", command=command, judges=judges))
+    write_bytes(path, page.encode("utf-8"))
+
+
+def write_sets_report(
+    result: MultiResult, path: str | Path, truth: Any = None, *, title: str | None = None, command: str | None = None
+) -> None:
+    """Write a self-contained HTML file about sets of labels."""
+    require_libraries()
+    from finegold.report.html import sets_html
+    from finegold.report.views.sets import view_sets
+
+    page = sets_html(view_sets(result, truth, title=title or f"Sets of labels by {result.method}", command=command))
+    write_bytes(path, page.encode("utf-8"))
+
+
+def write_plot(result: ResultData, kind: str, path: str | Path, truth: Any = None, *, who: Any = None) -> None:
+    """Write one chart as SVG, PNG or PDF, by the extension of the path.
+
+    `kind` is a key of `finegold.report.kinds.KINDS`; `who` names the annotator of the chart "annotator".
+    """
+    require_libraries()
+    from finegold.report.charts import draw, draw_annotator, image
+    from finegold.report.views import view
+
+    drawn = draw_annotator(result, who) if kind == "annotator" else draw(view(result, truth), kind)
+    if drawn.spec is None:
+        raise InputError(f"there is no chart {kind}: {drawn.absent}")
+    write_bytes(path, image(drawn.spec, Path(path).suffix.lower().removeprefix(".")))
+
+
+def require_libraries() -> None:
+    missing = [name for name in ("altair", "jinja2", "vl_convert") if find_spec(name) is None]
+    if missing:
+        raise InputError(f"reports and plots need {', '.join(missing)}: pip install 'finegold[report]'")

@@ -1,0 +1,137 @@
+"""Charts of LLM judges: position bias, pairs that err alike, accuracy against cost, and the ranking of systems."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+
+from finegold.report.charts.drawn import Drawn
+from finegold.report.charts.style import BLUE, INK, ORANGE, SHARE, Spec, data, spec_of
+from finegold.report.views.common import percent
+from finegold.report.views.judges import Judges
+
+__all__ = ["judge_charts"]
+
+ROW_HEIGHT = 26  # pixels per judge or system
+
+
+def judge_charts(judges: Judges) -> dict[str, Drawn]:
+    """Return the charts that can be drawn of these judges."""
+    charts = {}
+    if any(one.position for one in judges.rows):
+        note = "Right of 0: the first answer; left: the second. Over both orders, preferences for an answer cancel."
+        charts["judge-position"] = Drawn("Position bias", _position_words(judges), _position(judges), note=note)
+    if judges.pairs:
+        note = "Agreement beyond what the accuracies explain; a stronger colour means more."
+        charts["judge-pairs"] = Drawn("Judges that err alike", _pair_words(judges), _pairs(judges), note=note)
+    if len(judges.panels) > 1:
+        note = "Every panel shown is more accurate than all cheaper ones."
+        charts["judge-panels"] = Drawn("Accuracy against cost", _panel_words(judges), _panels(judges), note=note)
+    if judges.ranking:
+        note = "Bradley-Terry strengths with 95 % intervals; 0 is the average system."
+        charts["judge-ranking"] = Drawn("Strength of the systems", _ranking_words(judges), _ranking(judges), note=note)
+    return charts
+
+
+def _position(judges: Judges) -> Spec:
+    rows = [
+        {"judge": one.judge, "value": one.position.value, "low": one.position.low, "high": one.position.high}
+        for one in judges.rows
+        if one.position
+    ]
+    axis = alt.Axis(title="verdicts that follow the position", format=SHARE, tickCount=5)
+    return _intervals(rows, "judge", axis, ORANGE)
+
+
+def _ranking(judges: Judges) -> Spec:
+    rows = [
+        {"system": one.system, "value": one.strength.value, "low": one.strength.low, "high": one.strength.high}
+        for one in judges.ranking
+    ]
+    return _intervals(rows, "system", alt.Axis(title="strength, in log-odds", tickCount=5), BLUE)
+
+
+def _intervals(rows: list[dict[str, Any]], name: str, axis: alt.Axis, colour: str) -> Spec:
+    """Return dots with intervals, one row each, and a line at zero."""
+    base = alt.Chart(data()).encode(
+        y=alt.Y(f"{name}:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False)),
+        tooltip=[
+            alt.Tooltip(f"{name}:N"),
+            *(alt.Tooltip(f"{end}:Q", format=".3f") for end in ("value", "low", "high")),
+        ],
+    )
+    line = base.mark_rule(color=colour, opacity=0.6, strokeWidth=3).encode(x=alt.X("low:Q", axis=axis), x2="high:Q")
+    dot = base.mark_point(color=colour, filled=True, opacity=1, size=60).encode(x="value:Q")
+    zero = alt.Chart(data("zero")).mark_rule(color=INK, opacity=0.4, strokeDash=[4, 4]).encode(x="x:Q")
+    chart = alt.layer(zero, line, dot).properties(width="container", height=max(ROW_HEIGHT * len(rows), 60))
+    return spec_of(chart, rows=rows, zero=[{"x": 0}])
+
+
+def _pairs(judges: Judges) -> Spec:
+    """Return a map of pairs of judges: a stronger colour means more excess agreement."""
+    names = [one.judge for one in judges.rows]
+    excess = {(pair.one, pair.other): pair.excess for pair in judges.pairs}
+    rows = [{"one": a, "other": b, "excess": excess.get((a, b), 0.0)} for a in names for b in names]
+    base = alt.Chart(data()).encode(
+        x=alt.X("one:N", title=None, sort=None, axis=alt.Axis(labelAngle=-40, ticks=False, domain=False)),
+        y=alt.Y("other:N", title=None, sort=None, axis=alt.Axis(ticks=False, domain=False)),
+        tooltip=[alt.Tooltip("one:N"), alt.Tooltip("other:N"), alt.Tooltip("excess:Q", format=".2f")],
+    )
+    fill = alt.FillOpacity("excess:Q", scale=alt.Scale(domain=[0, 0.5], range=[0.02, 1], clamp=True), legend=None)
+    cell = base.mark_rect(color=BLUE, stroke=INK, strokeOpacity=0.12).encode(fillOpacity=fill)
+    chart = cell.properties(width="container", height=max(ROW_HEIGHT * len(names), 80))
+    return spec_of(chart, rows=rows)
+
+
+def _panels(judges: Judges) -> Spec:
+    rows = [
+        {
+            "cost": one.cost,
+            "value": one.accuracy.value,
+            "low": one.accuracy.low,
+            "high": one.accuracy.high,
+            "judges": ", ".join(one.judges),
+        }
+        for one in judges.panels
+    ]
+    shares, near = alt.Axis(format=SHARE, tickCount=5), alt.Scale(zero=False)
+    accuracy = alt.Y("low:Q", title="expected accuracy", axis=shares, scale=near)
+    base = alt.Chart(data()).encode(
+        x=alt.X("cost:Q", title="cost per item", axis=alt.Axis(tickCount=5, format="~g"), scale=alt.Scale(zero=True)),
+        tooltip=[
+            alt.Tooltip("judges:N"),
+            alt.Tooltip("cost:Q", format=".3~g"),
+            alt.Tooltip("value:Q", title="expected accuracy", format=".1%"),
+        ],
+    )
+    line = base.mark_rule(color=BLUE, opacity=0.55, strokeWidth=3).encode(y=accuracy, y2="high:Q")
+    path = base.mark_line(color=BLUE, interpolate="step-after", opacity=0.5).encode(y="value:Q")
+    dot = base.mark_point(color=BLUE, filled=True, opacity=1, size=60).encode(y="value:Q")
+    return spec_of(alt.layer(path, line, dot).properties(width="container", height=260), rows=rows)
+
+
+def _position_words(judges: Judges) -> str:
+    known = [one for one in judges.rows if one.position]
+    most = max(known, key=lambda one: abs(one.position.value if one.position else 0.0))
+    assert most.position is not None
+    side = "first" if most.position.value > 0 else "second"
+    return f"{most.judge} follows the position most: {percent(abs(most.position.value))} for the {side} answer."
+
+
+def _pair_words(judges: Judges) -> str:
+    most = max(judges.pairs, key=lambda pair: pair.excess)
+    return f"Map of pairs of judges; {most.one} and {most.other} agree most beyond their accuracy ({most.excess:.2f})."
+
+
+def _panel_words(judges: Judges) -> str:
+    first, last = judges.panels[0], judges.panels[-1]
+    return (
+        f"Expected accuracy by cost: from {percent(first.accuracy.value)} for {first.cost:.3g} per item to "
+        f"{percent(last.accuracy.value)} for {last.cost:.3g}."
+    )
+
+
+def _ranking_words(judges: Judges) -> str:
+    best = judges.ranking[0]
+    return f"{len(judges.ranking)} systems by strength with intervals; {best.system} is first."

@@ -1,0 +1,65 @@
+"""Convert a result to what is shown of it: plain dataclasses of text and numbers, ready for JSON.
+
+Names are text here, and large data are summarised. Every shortened list has a `Shown` beside it that says how many
+rows are shown, in which order, and where the rest is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from finegold.io.readers import match_truth
+from finegold.report.views.annotators import Annotators, annotators
+from finegold.report.views.classes import Classes, classes
+from finegold.report.views.judges import Judges
+from finegold.report.views.prototypes import Prototypes, prototypes
+from finegold.report.views.quality import Quality, quality
+from finegold.report.views.reading import Reading, reading
+from finegold.report.views.record import Record, record
+from finegold.report.views.suspects import suspects
+from finegold.report.views.tasks import Tasks, tasks
+from finegold.report.views.trust import Trust, judge, trust_of
+from finegold.results.data import ResultData
+
+__all__ = ["View", "view"]
+
+
+@dataclass(frozen=True)
+class View:
+    title: str
+    quality: Quality
+    reading: Reading
+    tasks: Tasks
+    annotators: Annotators
+    prototypes: Prototypes | None  # None for methods without prototypes
+    classes: Classes
+    trust: Trust
+    record: Record
+    judges: Judges | None = None  # of a log of LLM judges
+
+
+def view(
+    result: ResultData,
+    truth: Any = None,
+    *,
+    title: str = "Labels",
+    command: str | None = None,
+    judges: Judges | None = None,
+) -> View:
+    """Return everything that the report shows. `truth` is what `finegold.io.readers.match_truth` takes."""
+    key = None if truth is None else match_truth(result, truth)
+    judgement = judge(result, key)
+    found = None if judgement is None else suspects(result, judgement.correlated)
+    return View(
+        title=title,
+        quality=quality(result, key),
+        reading=reading(result),
+        tasks=tasks(result, key),
+        annotators=annotators(result, key, found),
+        prototypes=prototypes(result),
+        classes=classes(result),
+        trust=trust_of(judgement),
+        record=record(result, command),
+        judges=judges,
+    )

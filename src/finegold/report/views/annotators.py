@@ -1,0 +1,200 @@
+"""The quality of each annotator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.report.views.classes import shown_classes
+from finegold.report.views.common import ANNOTATORS_TABLE, Matrix, Shown, plain, texts
+from finegold.report.views.suspects import KINDS, Group, Suspects
+from finegold.results.data import ResultData
+from finegold.results.predictions import matrices
+from finegold.votes.encoding import MISSING
+from finegold.votes.key import Key
+
+__all__ = ["AnnotatorRow", "Annotators", "Confusions", "Ranked", "annotators", "confusions", "ranking"]
+
+Integers = NDArray[np.int64]
+
+MAX_ROWS = 300
+MAX_RANKED = 40  # in the ranking chart: more lines cannot be told apart
+MAX_DOTS = 2000
+MAX_NUMBERS = 60_000  # in all confusion matrices of a report together
+
+MATRICES = "confusion matrices of annotators"
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """What the charts show of an annotator."""
+
+    annotator: str
+    n_votes: int
+    accuracy: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class AnnotatorRow:
+    code: int
+    rank: int
+    annotator: str
+    n_votes: int
+    accuracy: float
+    low: float
+    high: float
+    agreement: float
+    weights: list[float]  # of each prototype
+    group: int | None  # annotators with correlated votes have the same number
+    suspicion: str  # the kind of spammer that this annotator may be, or ""
+    measured: float | None  # share of right votes among those on tasks with known truth
+    n_measured: int
+
+
+@dataclass(frozen=True)
+class Confusions:
+    """Confusion matrices of some annotators: truth in rows, vote in columns."""
+
+    annotators: list[str]
+    classes: list[str]
+    matrices: list[Matrix]
+    shown: Shown
+
+
+@dataclass(frozen=True)
+class Annotators:
+    n: int
+    mean: float  # mean accuracy, weighted by the number of votes
+    lowest: float
+    highest: float
+    chance: float  # accuracy of always voting for the most frequent class
+    n_better: int  # number of annotators who are better than that, with 95 % certainty
+    n_worse: int
+    rows: list[AnnotatorRow]
+    shown: Shown
+    ranking: list[Ranked]
+    ranking_shown: Shown
+    dots: list[Ranked]
+    dots_shown: Shown
+    confusions: Confusions | None
+    absent: str | None  # why there are no confusion matrices
+    groups: list[Group]
+    effective: float | None  # effective number of independent annotators
+    n_suspects: int
+
+
+def annotators(
+    result: ResultData, key: Key | None = None, found: Suspects | None = None, *, most: int = MAX_ROWS
+) -> Annotators:
+    """Return the view of the annotators. `found` comes from `suspects`; without it, nobody is marked."""
+    order = ranking(result)
+    chosen, words = _ends(order, most)
+    drawn, drawn_words = _ends(order, MAX_RANKED)
+    by_votes = np.argsort(-result.votes_per_annotator, kind="stable")[:MAX_DOTS]
+    chance = float(result.posterior.mean(axis=0).max())
+    return Annotators(
+        n=len(order),
+        mean=float(np.average(result.accuracy, weights=result.votes_per_annotator)),
+        lowest=plain(result.accuracy.min()),
+        highest=plain(result.accuracy.max()),
+        chance=chance,
+        n_better=int((result.accuracy_low > chance).sum()),
+        n_worse=int((result.accuracy_high < chance).sum()),
+        rows=_rows(result, order, chosen, key, found),
+        shown=Shown(len(chosen), len(order), words, ANNOTATORS_TABLE),
+        ranking=_ranked(result, drawn),
+        ranking_shown=Shown(len(drawn), len(order), drawn_words, ANNOTATORS_TABLE),
+        dots=_ranked(result, by_votes),
+        dots_shown=Shown(len(by_votes), len(order), "number of votes", ANNOTATORS_TABLE),
+        confusions=confusions(result),
+        absent=None if result.learned.has_matrices else f"{result.method} does not learn {MATRICES}.",
+        groups=[] if found is None else found.groups,
+        effective=None if found is None else found.effective,
+        n_suspects=0 if found is None else sum(bool(kind) for kind in found.kind),
+    )
+
+
+def ranking(result: ResultData) -> Integers:
+    """Return the annotators, the most accurate first; ties are ordered by the number of votes."""
+    return np.lexsort((-result.votes_per_annotator, -result.accuracy))
+
+
+def confusions(result: ResultData) -> Confusions | None:
+    """Those with most votes, as many as a file can bear."""
+    if not result.learned.has_matrices:
+        return None
+    classes = shown_classes(result)
+    n = max(MAX_NUMBERS // len(classes) ** 2, 1)
+    chosen = np.argsort(-result.votes_per_annotator, kind="stable")[:n]
+    found = matrices(result, chosen.astype(np.int32), classes)
+    return Confusions(
+        annotators=texts(result.annotator_names, chosen),
+        classes=texts(result.class_names, classes),
+        matrices=np.round(found, 3).tolist(),
+        shown=Shown(len(chosen), len(result.accuracy), "number of votes", "result.confusion(annotator)"),
+    )
+
+
+def _ends(order: Integers, most: int) -> tuple[Integers, str]:
+    """Return all annotators, or the best and the worst if there are too many."""
+    if len(order) <= most:
+        return order, "expected accuracy"
+    half = most // 2
+    words = f"expected accuracy: the {half} best and the {most - half} worst"
+    return np.concatenate([order[:half], order[half - most :]]), words
+
+
+def _ranked(result: ResultData, codes: Integers) -> list[Ranked]:
+    names = texts(result.annotator_names, codes)
+    return [
+        Ranked(
+            name,
+            int(result.votes_per_annotator[j]),
+            plain(result.accuracy[j]),
+            plain(result.accuracy_low[j]),
+            plain(result.accuracy_high[j]),
+        )
+        for name, j in zip(names, codes.tolist(), strict=True)
+    ]
+
+
+def _rows(
+    result: ResultData, order: Integers, chosen: Integers, key: Key | None, found: Suspects | None
+) -> list[AnnotatorRow]:
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(1, len(order) + 1)
+    right, judged = _measured(result, key)
+    weights = result.learned.weights
+    return [
+        AnnotatorRow(
+            code=j,
+            rank=int(rank[j]),
+            annotator=drawn.annotator,
+            n_votes=drawn.n_votes,
+            accuracy=drawn.accuracy,
+            low=drawn.low,
+            high=drawn.high,
+            agreement=plain(result.agreement[j]),
+            weights=[] if weights is None else plain(weights[j]),
+            group=None if found is None or found.group[j] == MISSING else int(found.group[j]) + 1,
+            suspicion="" if found is None or not found.kind[j] else KINDS[found.kind[j]],
+            measured=plain(right[j] / judged[j]) if judged[j] else None,
+            n_measured=int(judged[j]),
+        )
+        for j, drawn in zip(chosen.tolist(), _ranked(result, chosen), strict=True)
+    ]
+
+
+def _measured(result: ResultData, key: Key | None) -> tuple[Integers, Integers]:
+    """Return, for every annotator, the number of right votes and of all votes on tasks with known truth."""
+    n = len(result.accuracy)
+    if key is None or result.annotations is None:
+        return np.zeros(n, np.int64), np.zeros(n, np.int64)
+    task, who, label = result.annotations.votes()
+    known = key.codes[task] != MISSING
+    right = key.codes[task] == label
+    return np.bincount(who[right], minlength=n), np.bincount(who[known], minlength=n)

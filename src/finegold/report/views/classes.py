@@ -1,0 +1,161 @@
+"""The frequencies of the classes, and which classes are confused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.report.views.common import Floats, Matrix, Shown, plain, texts
+from finegold.results.data import ResultData
+from finegold.results.predictions import matrices
+
+__all__ = ["ClassRow", "Classes", "Mistake", "classes", "mistakes", "shown_classes"]
+
+Integers = NDArray[np.int64]
+
+MAX_IN_MATRIX = 60  # with more classes, cells are too small to see
+MAX_ROWS = 100
+MAX_MISTAKES = 8
+MIN_SUPPORT = 20  # votes on tasks of a class, below which nothing is said about how it is confused
+
+
+@dataclass(frozen=True)
+class ClassRow:
+    label: str
+    n_labels: int
+    share: float  # share of the labels
+    expected: float  # share of the tasks, by the posterior
+    votes: float | None  # share of the votes
+    confidence: float | None  # mean confidence of the tasks with this label
+    recall: float | None  # how often annotators vote for it when it is the truth
+    taken_for: str | None  # the class that they vote for most often instead
+    taken_share: float
+
+
+@dataclass(frozen=True)
+class Mistake:
+    truth: str
+    vote: str
+    share: float  # share of the votes on tasks with this truth
+
+
+@dataclass(frozen=True)
+class Classes:
+    rows: list[ClassRow]
+    shown: Shown
+    names: list[str]  # classes of the matrix
+    matrix: Matrix | None  # confusion matrix of all annotators together
+    matrix_shown: Shown
+    mistakes: list[Mistake]
+    absent: str | None
+
+
+def shown_classes(result: ResultData) -> Integers:
+    """Return all classes, or the most frequent ones if there are too many, in the order of the classes."""
+    n = len(result.class_names)
+    if n <= MAX_IN_MATRIX:
+        return np.arange(n)
+    return np.sort(np.argsort(-result.posterior.sum(axis=0), kind="stable")[:MAX_IN_MATRIX])
+
+
+def classes(result: ResultData, *, most: int = MAX_ROWS) -> Classes:
+    chosen = shown_classes(result)
+    names, (matrix, support) = texts(result.class_names, chosen), _pooled(result, chosen)
+    count = np.bincount(result.label_codes, minlength=len(result.class_names))
+    order = np.argsort(-count, kind="stable")[:most]
+    return Classes(
+        rows=_rows(
+            result, order, count, dict(zip(chosen.tolist(), range(len(chosen)), strict=True)), names, matrix, support
+        ),
+        shown=Shown(len(order), len(count), "number of labels", "result.learned.class_prior"),
+        names=names,
+        matrix=None if matrix is None else plain(matrix),
+        matrix_shown=Shown(len(chosen), len(count), "the order of the classes, the most frequent", "result.posterior"),
+        mistakes=[] if matrix is None else mistakes(np.where(support >= MIN_SUPPORT, matrix, 0.0), names),
+        absent=None if matrix is not None else "This model contains neither votes nor confusion matrices.",
+    )
+
+
+def mistakes(matrix: Floats, names: list[str], most: int = MAX_MISTAKES) -> list[Mistake]:
+    """Return the largest shares outside the diagonal."""
+    off = np.where(np.eye(len(matrix), dtype=bool), -1.0, matrix)
+    order = np.argsort(-off, axis=None, kind="stable")[: min(most, off.size - len(off))]
+    cells = [np.unravel_index(place, off.shape) for place in order]
+    return [Mistake(names[k], names[v], plain(off[k, v])) for k, v in cells if off[k, v] > 0]
+
+
+def _pooled(result: ResultData, chosen: Integers) -> tuple[Floats | None, Floats]:
+    """Return the confusion matrix of all annotators together, and the number of votes that each row is made of."""
+    if result.annotations is not None:
+        counted = _counted(result, chosen)
+    elif result.learned.has_matrices:
+        everybody = np.arange(len(result.accuracy), dtype=np.int32)
+        counted = np.tensordot(result.votes_per_annotator, matrices(result, everybody, chosen), axes=1)
+    else:
+        return None, np.zeros((0, 1))
+    totals = counted.sum(axis=1, keepdims=True)
+    shares: Floats = counted / np.where(totals > 0, totals, 1.0)
+    return shares, totals
+
+
+def _counted(result: ResultData, chosen: Integers) -> Floats:
+    votes = result.annotations
+    assert votes is not None
+    task = np.repeat(np.arange(votes.n_tasks), np.diff(votes.task_ptr))
+    many = np.diff(votes.cell_ptr)
+    columns = []
+    for label in chosen:  # class by class, to avoid an array of shape [cells, K]
+        cells = np.flatnonzero(votes.cell_class == label)
+        columns.append(many[cells] @ result.posterior[np.ix_(task[cells], chosen)])
+    return np.array(columns, dtype=np.float64).T
+
+
+def _rows(
+    result: ResultData,
+    order: Integers,
+    count: Integers,
+    place: dict[int, int],
+    names: list[str],
+    matrix: Floats | None,
+    support: Floats,
+) -> list[ClassRow]:
+    expected = result.posterior.mean(axis=0)
+    sure = np.bincount(result.label_codes, result.confidence, minlength=len(count))
+    votes = _vote_shares(result)
+    found = []
+    for k, name in zip(order.tolist(), texts(result.class_names, order), strict=True):
+        row = None if matrix is None or k not in place else matrix[place[k]]
+        taken: str | None = None
+        share = 0.0
+        if row is not None and support[place[k], 0] >= MIN_SUPPORT:
+            taken, share = _taken_for(row, place[k], names)
+        found.append(
+            ClassRow(
+                label=name,
+                n_labels=int(count[k]),
+                share=plain(count[k] / len(result.label_codes)),
+                expected=plain(expected[k]),
+                votes=None if votes is None else plain(votes[k]),
+                confidence=plain(sure[k] / count[k]) if count[k] else None,
+                recall=None if row is None else plain(row[place[k]]),
+                taken_for=taken,
+                taken_share=share,
+            )
+        )
+    return found
+
+
+def _vote_shares(result: ResultData) -> Floats | None:
+    votes = result.annotations
+    if votes is None:
+        return None
+    shares: Floats = votes.votes_per_class / votes.n_votes
+    return shares
+
+
+def _taken_for(row: Floats, own: int, names: list[str]) -> tuple[str | None, float]:
+    others = np.where(np.arange(len(row)) == own, -1.0, row)
+    best = int(others.argmax())
+    return (names[best], plain(others[best])) if others[best] > 0 else (None, 0.0)

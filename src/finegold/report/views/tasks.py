@@ -1,0 +1,195 @@
+"""The tasks that a person should check: contested, tied, or labelled against the majority of their votes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.insight.majority import CLOSE, flipped_tasks, margins
+from finegold.report.views.common import LABELS_TABLE, Floats, Shown, plain, texts
+from finegold.results.data import ResultData
+from finegold.results.predictions import evidence
+from finegold.votes.annotations import Annotations
+from finegold.votes.encoding import MISSING, Codes, as_column
+from finegold.votes.key import Key
+
+__all__ = ["REASONS", "Doubts", "Tally", "TaskRow", "Tasks", "VoteRow", "doubts", "task_rows", "tasks"]
+
+Mask = NDArray[np.bool_]
+
+MIN_SHOWN_PROBABILITY = 0.01  # of a class without votes
+MAX_ROWS = 200
+MAX_VOTES = 30  # that are listed for each task
+WITHOUT_VOTES = "This model was saved by an older version of Finegold, without its votes: fit again to include them."
+
+# The reasons for doubt, each with its meaning.
+REASONS = {
+    "contested": f"the label is less than {100 * CLOSE:.0f} percentage points more probable than the next class",
+    "tied": "several classes are equally probable",
+    "flipped": "another class has more votes than the label: the method gives the minority more weight",
+}
+
+
+@dataclass(frozen=True)
+class VoteRow:
+    annotator: str
+    label: str
+    accuracy: float
+    weight: float  # log odds of the task's label against its rival
+
+
+@dataclass(frozen=True)
+class Tally:
+    """A class with votes or with a relevant probability."""
+
+    label: str
+    votes: int
+    probability: float
+
+
+@dataclass(frozen=True)
+class TaskRow:
+    code: int
+    task: str
+    label: str
+    confidence: float
+    rival: str | None  # the runner-up, or the majority's class if the label is another
+    rival_probability: float
+    n_votes: int
+    reasons: list[str]  # keys of REASONS
+    gold: bool
+    truth: str | None
+    right: bool | None
+    tally: list[Tally]
+    votes: list[VoteRow]
+    votes_left_out: int
+
+
+@dataclass(frozen=True)
+class Doubts:
+    """Masks over all tasks. Tasks with gold are never in doubt."""
+
+    contested: Mask
+    tied: Mask
+    flipped: Mask
+
+    @property
+    def any(self) -> Mask:
+        return self.contested | self.tied | self.flipped
+
+
+@dataclass(frozen=True)
+class Tasks:
+    n_contested: int
+    n_tied: int
+    n_flipped: int
+    n_any: int
+    errors_any: float  # expected number of wrong labels among these
+    errors: float  # expected number of wrong labels among all tasks
+    rows: list[TaskRow]
+    shown: Shown
+    absent: str | None  # why votes are not shown
+
+
+def doubts(result: ResultData) -> Doubts:
+    open_ = result.gold == MISSING
+    margin = margins(result)[1]
+    flipped = np.zeros(len(open_), np.bool_) if result.annotations is None else flipped_tasks(result)
+    return Doubts(open_ & (margin < CLOSE), open_ & result.tied, flipped)
+
+
+def tasks(result: ResultData, key: Key | None = None, *, most: int = MAX_ROWS) -> Tasks:
+    """Return the view of the tasks, the least confident first."""
+    found = doubts(result)
+    codes = np.flatnonzero(found.any)
+    codes = codes[np.argsort(result.confidence[codes], kind="stable")]
+    wrong = np.where(result.gold == MISSING, 1 - result.confidence, 0.0)
+    return Tasks(
+        n_contested=int(found.contested.sum()),
+        n_tied=int(found.tied.sum()),
+        n_flipped=int(found.flipped.sum()),
+        n_any=len(codes),
+        errors_any=float(wrong[codes].sum()),
+        errors=float(wrong.sum()),
+        rows=task_rows(result, codes[:most].tolist(), found, key),
+        shown=Shown(min(most, len(codes)), len(codes), "confidence, the least confident first", LABELS_TABLE),
+        absent=None if result.annotations is not None else WITHOUT_VOTES,
+    )
+
+
+def task_rows(result: ResultData, codes: list[int], found: Doubts, key: Key | None = None) -> list[TaskRow]:
+    """Return all details of these tasks, in this order. `found` comes from `doubts`."""
+    names, classes = texts(result.task_names, codes), texts(result.class_names)
+    return [_row(result, i, name, classes, found, key) for i, name in zip(codes, names, strict=True)]
+
+
+def _row(result: ResultData, i: int, name: str, classes: list[str], found: Doubts, key: Key | None) -> TaskRow:
+    label, phi = int(result.label_codes[i]), result.posterior[i]
+    who, voted = votes_of(result.annotations, i)
+    counts = np.bincount(voted, minlength=len(classes))
+    rival = _rival(phi, label, counts, flipped=bool(found.flipped[i]))
+    truth = _truth(key, i)
+    return TaskRow(
+        code=i,
+        task=name,
+        label=classes[label],
+        confidence=plain(phi[label]),
+        rival=None if rival is None else classes[rival],
+        rival_probability=0.0 if rival is None else plain(phi[rival]),
+        n_votes=int(result.votes_per_task[i]),
+        reasons=[reason for reason in REASONS if getattr(found, reason)[i]],
+        gold=bool(result.gold[i] != MISSING),
+        truth=truth,
+        right=None if key is None or truth is None else bool(key.codes[i] == label),
+        tally=_tally(counts, phi, classes),
+        votes=_vote_rows(result, who[:MAX_VOTES], voted[:MAX_VOTES], label, rival, classes),
+        votes_left_out=max(len(who) - MAX_VOTES, 0),
+    )
+
+
+def _truth(key: Key | None, i: int) -> str | None:
+    if key is None or key.codes[i] == MISSING:
+        return None
+    return texts(as_column([key.class_names[key.codes[i]]]))[0]
+
+
+def _rival(phi: Floats, label: int, counts: NDArray[np.int64], *, flipped: bool) -> int | None:
+    """Return the class with most votes if it is not the label, else the second most probable class."""
+    if len(phi) < 2:
+        return None
+    if flipped:
+        return int(counts.argmax())
+    return int(np.where(np.arange(len(phi)) == label, -1.0, phi).argmax())
+
+
+def _tally(counts: NDArray[np.int64], phi: Floats, classes: list[str]) -> list[Tally]:
+    """Return the classes with votes or with a relevant probability, the one with most votes first."""
+    seen = np.flatnonzero((counts > 0) | (phi >= MIN_SHOWN_PROBABILITY))
+    order = seen[np.lexsort((-phi[seen], -counts[seen]))]
+    return [Tally(classes[k], int(counts[k]), plain(phi[k])) for k in order.tolist()]
+
+
+def votes_of(annotations: Annotations | None, i: int) -> tuple[Codes, Codes]:
+    """Return the annotators and the classes of all votes on a task."""
+    if annotations is None:
+        return np.empty(0, np.int32), np.empty(0, np.int32)
+    cells = slice(annotations.task_ptr[i], annotations.task_ptr[i + 1])
+    ends = annotations.cell_ptr[annotations.task_ptr[i] : annotations.task_ptr[i + 1] + 1]
+    label = np.repeat(annotations.cell_class[cells].astype(np.int32), np.diff(ends))
+    return annotations.annotator[ends[0] : ends[-1]], label
+
+
+def _vote_rows(
+    result: ResultData, who: Codes, voted: Codes, label: int, rival: int | None, classes: list[str]
+) -> list[VoteRow]:
+    """List the votes, the strongest support for the label first."""
+    sides = (np.full_like(voted, side) for side in (label, label if rival is None else rival))
+    weights = evidence(result, who, voted, *sides)
+    names = texts(result.annotator_names, who) if len(who) else []
+    rows = [
+        VoteRow(name, classes[k], plain(result.accuracy[j]), plain(weights[n]))
+        for n, (name, j, k) in enumerate(zip(names, who.tolist(), voted.tolist(), strict=True))
+    ]
+    return sorted(rows, key=lambda row: -row.weight)

@@ -1,0 +1,280 @@
+"""Save a ResultData in one file, and load it: a zip of a manifest (JSON) and arrays (NPY). No pickle, versioned.
+
+Names are saved as NPY if they are numbers, dates or truth values, and as JSON if they are text or mixed. The votes are
+saved too, two to six bytes each: `finegold update`, `finegold next` and the report need them.
+
+Names inside the file do not change: `known.*` and `more.*` are the arrays of `Learned`, `more.added` is
+`votes_folded_in`, and the settings also hold the fields of `BESIDE_SETTINGS`.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.errors import InputError
+from finegold.results.archive_votes import (
+    NAMES,
+    NEVER_VOTED,
+    VOTES,
+    Narrow,
+    counts_of,
+    name_arrays,
+    names_of,
+    votes_manifest,
+    votes_of_file,
+    votes_to_save,
+)
+from finegold.results.combined import Combined, arrays_of, combined_of
+from finegold.results.data import BESIDE_SETTINGS, Learned, ResultData, Step
+from finegold.system.files import replacing
+from finegold.system.unpacking import opened, read_arrays, read_manifest
+from finegold.system.validation import Field, check, check_rows, check_steps
+from finegold.votes.annotations import MAX_CLASSES
+from finegold.votes.encoding import Names
+
+__all__ = [
+    "ADVICE",
+    "FORMAT",
+    "MAX_PROBABILITY",
+    "SETS_FORMAT",
+    "VERSION",
+    "assemble",
+    "check_manifest",
+    "check_plain",
+    "is_saved_result",
+    "load",
+    "save",
+    "steps_of",
+    "to_json",
+    "write_archive",
+]
+
+FORMAT, VERSION = "finegold-result", 1
+SETS_FORMAT = "finegold-sets"  # of results/multi_archive.py
+ADVICE = "make one with finegold aggregate VOTES --save MODEL (ResultData.save in Python)"
+PREDICTED_NAMES = "predicted_names"  # of tasks that have predictions but no votes
+ARRAYS = (
+    "posterior",
+    "label_codes",
+    "tied",
+    "votes_per_task",
+    "gold",
+    "votes_per_annotator",
+    "agreement",
+    "accuracy",
+    "accuracy_low",
+    "accuracy_high",
+)
+PLAIN_FIELDS = ("method", "converged", "stopped", "seconds")
+LEARNED_ARRAYS = ("class_prior", "prototypes", "weights", "confusion")
+TYPES: dict[str, Any] = {
+    "method": str,
+    "settings": dict,
+    "beside_settings": list,
+    "columns": list,
+    "converged": bool,
+    "stopped": str,
+    "counts": dict,
+    "more": list,
+    "notes": list,
+    "parts": dict,
+    "hygiene": dict,
+    "seconds": int | float,
+    "models": list,
+}
+MAX_PROBABILITY = 1 + 1e-6  # leaves a margin for rounding
+FIELDS = {
+    "posterior": Field("TK", "f", 0, MAX_PROBABILITY),
+    "label_codes": Field("T", "i", 0, "K"),
+    "tied": Field("T", "b"),
+    "votes_per_task": Field("T", "i", 1),
+    "gold": Field("T", "i", -1, "K"),
+    "votes_per_annotator": Field("W", "i", 0),
+    "agreement": Field("W", "f", may_be_nan=True),  # for annotators without votes
+    "accuracy": Field("W", "f", 0, MAX_PROBABILITY),
+    **dict.fromkeys(("accuracy_low", "accuracy_high"), Field("W", "f", 0, MAX_PROBABILITY)),
+    "known.class_prior": Field("K", "f", 0, MAX_PROBABILITY),
+    "known.prototypes": Field("SKK", "f", 0, MAX_PROBABILITY),
+    "known.weights": Field("WS", "f", 0, MAX_PROBABILITY),
+    "known.confusion": Field("WKK", "f", 0, MAX_PROBABILITY),
+}
+STATISTICS_FIELD = Field(".", "biuf")  # shapes depend on the method: `method_of` checks them
+FIRST_MEMBER = b"manifest.json"  # at byte 30 of the file
+
+
+def save(result: ResultData, path: Path) -> None:
+    arrays = _arrays(result)
+    manifest: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        **{name: getattr(result, name) for name in PLAIN_FIELDS},
+        "settings": result.all_settings,
+        "beside_settings": [name for name in BESIDE_SETTINGS if name in result.all_settings.keys() - result.settings],
+        "notes": result.notes,
+        **votes_manifest(result.counts, result.annotations),
+        "more": [name.removeprefix("more.") for name in arrays if name.startswith("more.")],
+    }
+    if result.combined:
+        manifest["models"] = [record._asdict() for record in result.combined.records]
+    of_text, of_numbers = name_arrays(_all_names(result))
+    write_archive(path, manifest | of_text, arrays | of_numbers | votes_to_save(result.annotations))
+
+
+def _all_names(result: ResultData) -> dict[str, Names]:
+    names = {name: getattr(result, name) for name in NAMES}
+    if result.combined:
+        names[PREDICTED_NAMES] = result.combined.predictions.task_names
+    return names if result.annotations is None else names | {NEVER_VOTED: result.annotations.never_voted}
+
+
+def write_archive(path: Path, manifest: dict[str, Any], arrays: Mapping[str, NDArray[Any] | Narrow]) -> None:
+    """Write manifest.json and one NPY per array, atomically."""
+    with replacing(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("manifest.json", json.dumps(manifest, default=to_json))
+        for name, values in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as handle:
+                if isinstance(values, Narrow):
+                    values.write(handle)
+                else:
+                    np.lib.format.write_array(handle, np.ascontiguousarray(values), allow_pickle=False)
+
+
+def load(path: str | Path) -> ResultData:
+    """Load a saved result. Raise an InputError if the file is not a saved result."""
+    with opened(path, f"{path} is not a result saved by Finegold, or it is damaged; {ADVICE}") as archive:
+        manifest = read_manifest(archive)
+        if manifest.get("format") == SETS_FORMAT:
+            raise InputError(
+                f"{path} holds sets of labels, which are for finegold report and finegold.load; fit the votes here"
+            )
+        check_manifest(manifest, path, FORMAT)
+        return assemble(manifest, read_arrays(archive))
+
+
+def is_saved_result(path: str | Path) -> bool:
+    """Return whether `save` wrote this file, in any version, even if it is truncated; workbooks are zips too."""
+    if not Path(path).is_file():
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = set(archive.namelist())
+            return "manifest.json" in names and not names.isdisjoint({"posterior.npy", f"{VOTES[0]}.npy"})
+    except Exception:  # a damaged zip can raise any exception
+        with Path(path).open("rb") as file:
+            return file.read(len(FIRST_MEMBER) + 30)[30:] == FIRST_MEMBER
+
+
+def _arrays(result: ResultData) -> dict[str, NDArray[Any]]:
+    arrays: dict[str, NDArray[Any]] = {name: getattr(result, name) for name in ARRAYS}
+    arrays |= _known_arrays(result.learned)
+    arrays["steps"] = np.array(result.steps, dtype=float)
+    if result.votes_folded_in:
+        arrays["more.added"] = np.array([result.votes_folded_in])
+    return arrays | arrays_of(result.combined) if result.combined else arrays
+
+
+def _known_arrays(known: Learned) -> dict[str, NDArray[Any]]:
+    values = {f"known.{name}": getattr(known, name) for name in LEARNED_ARRAYS if getattr(known, name) is not None}
+    return values | {f"more.{name}": array for name, array in known.statistics.items()}
+
+
+def check_manifest(manifest: dict[str, Any], path: str | Path, expected: str) -> None:
+    """Refuse a file of another format or version."""
+    if manifest.get("format") != expected:
+        raise InputError(f"{path} is not a result saved by Finegold; {ADVICE}")
+    if manifest["version"] != VERSION:
+        raise InputError(
+            f"{path} was saved in version {manifest['version']} of the format, and this Finegold reads "
+            f"version {VERSION}; use the Finegold that saved it, or fit again"
+        )
+
+
+def assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> ResultData:
+    check_plain(manifest)
+    values: dict[str, Any] = {name: manifest[name] for name in PLAIN_FIELDS}
+    values |= _settings(manifest)
+    values |= {name: names_of(manifest, arrays, name) for name in NAMES}
+    sizes = {size: len(values[name]) for size, name in zip("TWK", NAMES[:3], strict=True)}
+    _check_arrays(arrays, sizes)
+    values |= {name: arrays[name] for name in ARRAYS}
+    learned = _learned(arrays, manifest["more"])
+    added = learned.statistics.pop("added", np.zeros(1))
+    counts = counts_of(manifest)
+    return ResultData(
+        **values,
+        learned=learned,
+        votes_folded_in=int(added[0]),
+        steps=steps_of(arrays["steps"]),
+        notes=manifest["notes"],
+        counts=counts,
+        annotations=votes_of_file(arrays, values, counts, manifest) if VOTES[0] in arrays else None,
+        combined=_combined(arrays, manifest, sizes),
+    )
+
+
+def _combined(arrays: dict[str, NDArray[Any]], manifest: dict[str, Any], sizes: dict[str, int]) -> Combined | None:
+    if not manifest.get("models"):
+        return None
+    return combined_of(arrays, manifest["models"], names_of(manifest, arrays, PREDICTED_NAMES), sizes)
+
+
+def _settings(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings with the fields of BESIDE_SETTINGS."""
+    settings = dict(manifest["settings"])
+    names = [name for name in manifest["beside_settings"] if name in settings]
+    done = {BESIDE_SETTINGS[name]: value for name in names if (value := settings.pop(name)) is not None}
+    _check_beside_settings(**done)
+    return {"settings": settings, **done}
+
+
+def _check_beside_settings(known_annotators: Any = 0, temperature: Any = 1.0) -> None:
+    if not isinstance(known_annotators, int):
+        raise TypeError("the prior is not a number")
+    if not 0 < temperature < np.inf:
+        raise ValueError("the temperature is not positive")
+
+
+def steps_of(rows: NDArray[Any]) -> list[Step]:
+    return [Step(int(row[0]), int(row[1]), float(row[2]), float(row[3])) for row in rows]
+
+
+def _learned(arrays: dict[str, NDArray[Any]], more: list[str]) -> Learned:
+    known: dict[str, Any] = {name: arrays.get(f"known.{name}") for name in LEARNED_ARRAYS}
+    return Learned(**known, statistics={name: arrays[f"more.{name}"] for name in more})
+
+
+def check_plain(manifest: dict[str, Any]) -> None:
+    for name, kind in TYPES.items():
+        if name in manifest and not isinstance(manifest[name], kind):
+            raise TypeError(f"{name} is not of the type {kind}")
+    left_out = manifest["counts"].get("left_out", {})
+    counts = [*left_out.values(), *(count for name, count in manifest["counts"].items() if name != "left_out")]
+    if not all(isinstance(count, int) for count in counts):
+        raise TypeError("counts are not integers")
+    if not all(isinstance(text, str) for text in [*manifest.get("notes", []), *manifest.get("more", [])]):
+        raise TypeError("notes are not text")
+
+
+def _check_arrays(arrays: dict[str, NDArray[Any]], sizes: dict[str, int]) -> None:
+    if min(sizes.values()) < 1 or sizes["K"] > MAX_CLASSES:
+        raise ValueError("there are no tasks, annotators or classes, or too many classes")
+    if "known.class_prior" not in arrays:
+        raise ValueError("the shares of the classes are missing")
+    more = {name: STATISTICS_FIELD for name in arrays if name.startswith("more.")}
+    check(arrays, {**FIELDS, **more}, sizes)
+    check_rows("posterior", arrays["posterior"])
+    check_steps(arrays["steps"])
+
+
+def to_json(value: Any) -> Any:
+    """Convert NumPy values in settings to types that JSON can save."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise InputError(f"a setting of type {type(value).__name__} cannot be saved")

@@ -1,0 +1,180 @@
+"""ResultData: the labels and annotators of a fit, in the same form for all methods."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.errors import InputError
+from finegold.kernels.labels import decide, preference_of
+from finegold.kernels.parallel import in_threads
+from finegold.kernels.votes import agreement
+from finegold.results.accuracy import Intervals, accuracies
+from finegold.results.combined import Combined
+from finegold.results.learned import Learned, Step
+from finegold.votes.annotations import Annotations, Counts
+from finegold.votes.encoding import Codes, Names
+
+__all__ = ["BESIDE_SETTINGS", "Learned", "ResultData", "Step", "summarise", "votes_of"]
+
+Floats = NDArray[np.float64]
+
+TASKS_PER_RUN = 2**18  # that a thread processes at a time
+MAX_RUNS = 8  # for counts by annotator, which each run needs memory for
+
+# What was done besides running the method: its name among the settings in saved files and JSON -> the field here.
+BESIDE_SETTINGS = {"prior": "known_annotators", "calibrated": "temperature"}
+
+
+@dataclass(frozen=True, eq=False)
+class ResultData:
+    """The data of a result. `finegold.Result` adds the methods for users."""
+
+    method: str
+    settings: dict[str, Any]  # of the method only
+    task_names: Names
+    annotator_names: Names
+    class_names: Names
+    unlabelled: Names  # tasks without votes: they are listed, but have no label
+    posterior: Floats  # [T, K]
+    label_codes: Codes  # [T]
+    tied: NDArray[np.bool_]  # [T]
+    votes_per_task: NDArray[np.int64]  # [T]
+    gold: Codes  # [T]
+    votes_per_annotator: NDArray[np.int64]  # [W]
+    agreement: Floats  # [W] share of the annotator's votes that equal the label
+    accuracy: Floats  # [W] expected share of right votes according to the posterior
+    accuracy_low: Floats  # [W] 95 % credible interval
+    accuracy_high: Floats  # [W]
+    learned: Learned
+    steps: list[Step]
+    counts: Counts = Counts()
+    converged: bool = True
+    stopped: str = ""
+    seconds: float = 0.0
+    notes: list[str] = field(default_factory=list)  # what the user should know, one or two sentences each
+    annotations: Annotations | None = None  # the votes
+    known_annotators: int | None = None  # number of annotators with a prior; None without a prior
+    temperature: float = 1.0  # applied to the posterior by a calibration
+    votes_folded_in: int = 0  # number of votes that updates added since the last fit
+    combined: Combined | None = None  # with predictions of models
+
+    @property
+    def label(self) -> Any:
+        """The name of each task's label, in the order of `task_names`."""
+        return self.class_names[self.label_codes]
+
+    @property
+    def confidence(self) -> Floats:
+        """The probability of each task's label."""
+        best: Floats = np.take_along_axis(self.posterior, self.label_codes[:, None].astype(np.int64), axis=1)[:, 0]
+        return best
+
+    @property
+    def all_settings(self) -> dict[str, Any]:
+        """The settings, and what was done besides running the method, as saved files, JSON and the report name it."""
+        tempered = None if self.temperature == 1.0 else self.temperature
+        done = {"prior": self.known_annotators, "calibrated": tempered}
+        return self.settings | {name: value for name, value in done.items() if value is not None}
+
+    @property
+    def iterations(self) -> int:
+        """The number of iterations of the fit."""
+        return self.steps[-1].iteration
+
+    @property
+    def bound(self) -> Floats:
+        """The objective of the method after each iteration; NaN if it has none."""
+        return np.array([step.bound for step in self.steps])
+
+    @property
+    def change(self) -> Floats:
+        """The largest change of a posterior in each iteration."""
+        return np.array([step.change for step in self.steps])
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.method}: {len(self.label_codes):,} tasks, {len(self.accuracy):,} annotators, "
+            f"{len(self.class_names):,} classes; {self.stopped})"
+        )
+
+
+def votes_of(result: ResultData, what: str = "this result") -> Annotations:
+    """Return the votes that a result was computed from; files of the first version do not hold them."""
+    if result.annotations is None:
+        raise InputError(f"{what} was saved without its votes; fit again with this Finegold and save it")
+    return result.annotations
+
+
+def summarise(
+    method: str,
+    settings: dict[str, Any],
+    annotations: Annotations,
+    posterior: Floats,
+    steps: list[Step],
+    learned: Learned,
+    kept: Intervals | None = None,
+) -> ResultData:
+    """Build a result from a posterior: labels, ties and the accuracies of annotators, the same way for all methods."""
+    label_codes, tied = _labels(posterior)
+    votes, agreed, expected = _records(annotations, posterior, label_codes)
+    accuracy, low, high = accuracies(votes, expected, kept)
+    return ResultData(
+        method=method,
+        settings=settings,
+        task_names=annotations.task_names,
+        annotator_names=annotations.annotator_names,
+        class_names=annotations.class_names,
+        unlabelled=annotations.unlabelled,
+        posterior=posterior,
+        label_codes=label_codes,
+        tied=tied,
+        votes_per_task=annotations.votes_per_task,
+        gold=annotations.gold,
+        votes_per_annotator=votes,
+        agreement=agreed / votes,
+        accuracy=accuracy,
+        accuracy_low=low,
+        accuracy_high=high,
+        learned=learned,
+        steps=steps,
+        counts=annotations.counts,
+        annotations=annotations,
+    )
+
+
+def _labels(posterior: Floats) -> tuple[Codes, NDArray[np.bool_]]:
+    runs = _runs(len(posterior), TASKS_PER_RUN)
+    totals = in_threads(lambda run: posterior[run].sum(axis=0, dtype=np.float64), runs)
+    preference = preference_of(np.sum(totals, axis=0))
+    label, tied = np.empty(len(posterior), np.int32), np.empty(len(posterior), np.bool_)
+    in_threads(lambda run: decide(posterior[run], preference, label[run], tied[run]), runs)
+    return label, tied
+
+
+def _records(annotations: Annotations, posterior: Floats, label: Codes) -> list[NDArray[Any]]:
+    """Return for each annotator the votes, those that agree with the label, and the expected number of right ones."""
+
+    def count(run: slice) -> list[NDArray[Any]]:
+        found: list[Any] = [np.zeros(annotations.n_annotators, kind) for kind in (np.int64, np.int64, np.float64)]
+        agreement(
+            annotations.task_ptr[run.start : run.stop + 1].view(np.uint64),
+            annotations.cell_ptr.view(np.uint64),
+            annotations.cell_class,  # type: ignore[arg-type]  # a kernel takes either width
+            annotations.annotator.view(np.uint32),
+            posterior[run],
+            label[run],
+            *found,
+        )
+        return found
+
+    size = max(TASKS_PER_RUN, -(-len(posterior) // MAX_RUNS))
+    return [sum(parts[1:], parts[0]) for parts in zip(*in_threads(count, _runs(len(posterior), size)), strict=True)]
+
+
+def _runs(n_tasks: int, size: int) -> list[slice]:
+    """Split the tasks into runs that do not depend on the number of threads, so that sums do not either."""
+    return [slice(first, min(first + size, n_tasks)) for first in range(0, max(n_tasks, 1), size)]

@@ -1,0 +1,225 @@
+"""Convert a ResultData to data frames of the user's kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.results.combined import ModelRecord
+from finegold.results.data import ResultData
+from finegold.results.ordered import expected_scores, scale_of
+from finegold.votes.annotations import Annotations
+from finegold.votes.encoding import MISSING, Names
+from finegold.votes.frames import (
+    kind_of,
+    make_frame,
+    polars_column,
+    polars_series,
+    series_like,
+    take,
+    to_list,
+    to_polars,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = [
+    "annotators_for_users",
+    "annotators_table",
+    "distinct",
+    "labels_for_users",
+    "labels_pieces",
+    "labels_table",
+    "models_table",
+    "natural_order",
+    "own_name",
+    "scores_table",
+    "with_predicted_tasks",
+]
+
+MOST_ROWS = 2**18  # in a chunk
+DIGITS = 20  # of numbers inside names, for their natural order
+
+
+def labels_table(result: ResultData, *, probabilities: bool = False, scores: bool = False) -> Any:
+    """Return one row per task, in the order of the task names.
+
+    Then come tasks with predictions only, then tasks with neither votes nor predictions.
+    """
+    result = with_predicted_tasks(result)
+    empty = len(result.unlabelled)
+    columns: dict[str, Any] = {
+        "task": _joined(result),
+        "label": take(result.class_names, np.append(result.label_codes, np.full(empty, MISSING, np.int32))),
+        "confidence": _extended(result.confidence, empty),
+        "n_votes": np.append(result.votes_per_task, np.zeros(empty, np.int64)),
+        "tied": np.append(result.tied, np.zeros(empty, np.bool_)),
+    }
+    if result.combined:
+        columns["predictions_only"] = np.append(result.votes_per_task == 0, np.zeros(empty, np.bool_))
+    if scores:
+        columns |= {name: _extended(values, empty) for name, values in _scores(result).items()}
+    if probabilities:
+        names = distinct([str(name) for name in to_list(result.class_names)], {*columns, "is_gold"})
+        for k, name in enumerate(names):
+            columns[name] = _extended(result.posterior[:, k], empty)
+    return make_frame(columns, like=result.task_names)
+
+
+def scores_table(result: ResultData) -> Any:
+    """Return the expected score of each task with votes, and its interval, if classes are ordered."""
+    return make_frame({"task": result.task_names, **_scores(result)}, like=result.task_names)
+
+
+def _scores(result: ResultData) -> dict[str, NDArray[np.float64]]:
+    found = expected_scores(result.posterior, scale_of(result.class_names))
+    return dict(zip(("score", "score_low", "score_high"), found, strict=True))
+
+
+def labels_pieces(
+    result: ResultData, *, probabilities: bool = False, scores: bool = False, for_users: bool = False
+) -> Iterator[pl.DataFrame]:
+    """Yield the same table in chunks of Polars; tasks without votes are in the last chunk.
+
+    for_users: in the natural order of the tasks (t2 before t10), with the user's name of the column of tasks, and
+        with a column that says whether the label is gold.
+    """
+    result = with_predicted_tasks(result)
+    n_tasks = len(result.label_codes)
+    rows = MOST_ROWS if _may_be_cut(result.task_names) and _may_be_cut(result.class_names) else n_tasks
+    order = natural_order(result.task_names) if for_users else None
+    for first in range(0, n_tasks, rows):
+        places = slice(first, first + rows) if order is None else order[first : first + rows]
+        piece = _cut(result, places, is_last=first + rows >= n_tasks)
+        yield (labels_for_users if for_users else _labels)(piece, probabilities, scores)
+
+
+def labels_for_users(piece: ResultData, probabilities: bool = False, scores: bool = False) -> pl.DataFrame:
+    """Return the table of labels with the user's name of the column of tasks, and with the column `is_gold`."""
+    import polars as pl
+
+    table = _labels(piece, probabilities, scores)
+    is_gold = np.append(piece.gold != MISSING, np.zeros(len(piece.unlabelled), np.bool_))
+    place = table.columns.index("tied") + 1
+    return own_name(table.insert_column(place, pl.Series("is_gold", is_gold)), piece.annotations, 0)
+
+
+def _labels(piece: ResultData, probabilities: bool, scores: bool) -> pl.DataFrame:
+    return to_polars(labels_table(piece, probabilities=probabilities, scores=scores))
+
+
+def annotators_for_users(result: ResultData) -> pl.DataFrame:
+    """Return the table of annotators in their natural order, with the user's name of the column of annotators."""
+    table = to_polars(annotators_table(result))
+    order = natural_order(result.annotator_names)
+    return own_name(table if order is None else table[order], result.annotations, 1)
+
+
+def own_name(table: pl.DataFrame, votes: Annotations | None, place: int) -> pl.DataFrame:
+    """Name the first column as the user does, unless another column has this name."""
+    name = votes.columns[place] if votes else table.columns[0]
+    return table if name in table.columns else table.rename({table.columns[0]: name})
+
+
+def natural_order(names: Names) -> NDArray[np.int64] | None:
+    """Return the order of texts in which t2 comes before t10, or None if they are in this order or are no texts."""
+    import polars as pl
+
+    if isinstance(names, np.ndarray) and names.dtype.kind not in "OU":
+        return None
+    texts = polars_column(names) if isinstance(names, nw.Series) else polars_series(to_list(names))
+    if texts.dtype != pl.String:
+        return None
+    if texts.str.len_bytes().n_unique() == 1:
+        return None
+    prefix = texts.str.strip_chars_end("0123456789")
+    if prefix.str.contains(r"\d").any():  # a10_1: pad the numbers in front, which takes longer
+        prefix = prefix.str.replace_all(r"(\d+)", f"{'0' * DIGITS}${{1}}")
+        prefix = prefix.str.replace_all(rf"\d*(\d{{{DIGITS}}})", "${1}")
+    keys = pl.DataFrame({"prefix": prefix, "length": texts.str.len_bytes(), "text": texts})
+    order: NDArray[np.int64] = keys.select(pl.arg_sort_by(keys.columns)).to_series().to_numpy().astype(np.int64)
+    return None if (order[1:] > order[:-1]).all() else order
+
+
+def annotators_table(result: ResultData) -> Any:
+    columns: dict[str, Any] = {
+        "annotator": result.annotator_names,
+        "n_votes": result.votes_per_annotator,
+        "accuracy": result.accuracy,
+        "accuracy_low": result.accuracy_low,
+        "accuracy_high": result.accuracy_high,
+        "agreement": result.agreement,
+    }
+    weights = result.learned.weights
+    for s in range(0 if weights is None else weights.shape[1]):
+        columns[f"prototype_{s + 1}"] = np.ascontiguousarray(weights[:, s])  # type: ignore[index]
+    return make_frame(columns, like=result.annotator_names)
+
+
+def models_table(result: ResultData) -> Any:
+    records = result.combined.records if result.combined else []
+    columns = {name: [getattr(one, name) for one in records] for name in ModelRecord._fields}
+    return make_frame(columns, like=result.task_names)
+
+
+def with_predicted_tasks(result: ResultData) -> ResultData:
+    """Return the result with the tasks that have predictions but no votes after those with votes."""
+    combined = result.combined
+    if combined is None or not len(combined.posterior):
+        return result
+    n, predictions = len(combined.posterior), combined.predictions
+    labels = combined.posterior.argmax(axis=1).astype(result.label_codes.dtype)
+    return replace(
+        result,
+        task_names=series_like([*to_list(result.task_names), *to_list(predictions.task_names)], result.task_names),
+        posterior=np.vstack([result.posterior, combined.posterior]),
+        label_codes=np.append(result.label_codes, labels),
+        tied=np.append(result.tied, np.zeros(n, np.bool_)),
+        votes_per_task=np.append(result.votes_per_task, np.zeros(n, np.int64)),
+        gold=np.append(result.gold, np.full(n, MISSING, result.gold.dtype)),
+        combined=replace(combined, posterior=combined.posterior[:0]),
+    )
+
+
+def _may_be_cut(names: Names) -> bool:
+    """Return whether slices of the names always have the type of all names."""
+    if isinstance(names, np.ndarray):
+        return names.dtype.kind != "O" or len({type(name) for name in names}) == 1
+    return bool(kind_of(names).is_polars())
+
+
+def _cut(result: ResultData, places: slice | NDArray[np.int64], is_last: bool) -> ResultData:
+    """Return some tasks; tasks without votes follow the last one."""
+    return replace(
+        result,
+        task_names=result.task_names[places],
+        posterior=result.posterior[places],
+        label_codes=result.label_codes[places],
+        tied=result.tied[places],
+        votes_per_task=result.votes_per_task[places],
+        gold=result.gold[places],
+        unlabelled=result.unlabelled if is_last else result.unlabelled[:0],
+    )
+
+
+def _joined(result: ResultData) -> Any:
+    if not len(result.unlabelled):
+        return result.task_names
+    everything = [*to_list(result.task_names), *to_list(result.unlabelled)]
+    return series_like(everything, result.task_names)
+
+
+def _extended(values: NDArray[np.float64], empty: int) -> Any:
+    """Append nulls, not zeros, for tasks without votes."""
+    return values if not empty else [*values.tolist(), *[None] * empty]
+
+
+def distinct(names: list[str], taken: set[str]) -> list[str]:
+    """Change names of classes that are also names of other columns."""
+    return [f"p({name})" if name in taken else name for name in names]

@@ -1,0 +1,287 @@
+"""Access control for the studio.
+
+The `Guard` checks every request before the application sees it:
+
+- The Host header must name this machine, which prevents DNS rebinding.
+- The request must carry the token as a bearer token or a session cookie. The first page also accepts the token, or a
+  one-time code, in its address and sets the session cookie, which does not contain the token.
+- A reviewer has a token of their own, and may change only judgements. Where tasks are judged blindly, `check_blind`
+  keeps votes and labels from reviewers.
+- A request that changes something must come from the studio's own pages, not from another site.
+- The body must not exceed the upload limit. The Content-Length header is checked before the body is read.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import re
+import secrets
+import socket
+import time
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from finegold.studio.problems import Problem, problem_response
+
+__all__ = ["OWNER", "POLICY", "Codes", "Guard", "Rules", "is_loopback", "may_read_blindly", "new_token", "session_of"]
+
+CODE_SECONDS = 300  # within which the browser must open the page
+
+OWNER = ""  # the person who started the studio
+REVIEWERS_CHANGE = re.compile(r"/api/projects/\d+/(gold|skip|send_back|undo|note)")  # what reviewers may change
+# What reviewers may read of a project that is judged blindly.
+READ_BLINDLY = re.compile(r"/api/projects/\d+(/(events|next|reviewers|fields|media|tasks/\d+(/content)?))?")
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; "
+    "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+
+def new_token() -> str:
+    return secrets.token_urlsafe(32)
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def may_read_blindly(method: str, path: str) -> bool:
+    """Return whether a request shows no votes or labels of tasks that its reviewer has not judged."""
+    return method not in SAFE_METHODS or READ_BLINDLY.fullmatch(path) is not None
+
+
+class Codes:
+    """One-time login codes. Other users can list a browser's arguments, so these hold a code instead of the token."""
+
+    def __init__(self) -> None:
+        self._ends: dict[str, float] = {}
+
+    def new(self) -> str:
+        code = new_token()
+        self._ends[code] = time.monotonic() + CODE_SECONDS
+        return code
+
+    def use(self, code: str) -> bool:
+        """Return whether the code is valid, and invalidate it."""
+        return time.monotonic() < self._ends.pop(code, float("-inf"))
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The settings of the guard."""
+
+    token: str
+    host: str
+    port: int
+    most_bytes: int
+    public_name: str | None = None  # the host name of the studio behind a proxy
+    first_page: str = "/"
+    codes: Codes = field(default_factory=Codes)
+    reviewers: tuple[str, ...] = ()  # names of people who judge, each with a token of their own
+
+    @property
+    def tokens(self) -> dict[str, str]:
+        """The name of the person whom each token belongs to; the owner's is blank."""
+        return {self.token: OWNER} | {self.token_of(name): name for name in self.reviewers}
+
+    def token_of(self, reviewer: str) -> str:
+        """Return a reviewer's token. It is derived from the owner's, so it stays valid as long as that one."""
+        return hmac.new(self.token.encode(), b"finegold studio reviewer " + reviewer.encode(), "sha256").hexdigest()
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie. It contains the port because browsers share cookies between the ports of a host."""
+        return f"finegold_studio_{self.port}"
+
+    def knows_host(self, header: str) -> bool:
+        """Return whether the Host header is an IP address or a name of this machine; neither can be rebound by DNS."""
+        name, _, port = header.rpartition(":") if not header.endswith("]") and ":" in header else (header, "", "80")
+        name = name.strip("[]").lower()
+        if self.public_name is not None and name == self.public_name.lower():
+            return True
+        if port != str(self.port):
+            return False
+        if is_loopback(name) or name == self.host.lower():
+            return True
+        return not is_loopback(self.host) and (_is_address(name) or name in _own_names())
+
+    def person_of_token(self, token: str) -> str | None:
+        """Return whose token it is; None if it is nobody's."""
+        return _find(token, self.tokens)
+
+    def person_of_session(self, cookie: str) -> str | None:
+        return _find(cookie, {session_of(token): person for token, person in self.tokens.items()})
+
+
+def session_of(token: str) -> str:
+    """Return the session cookie of a token: it stays valid after a restart but does not reveal the token."""
+    return hmac.new(token.encode(), b"finegold studio session", "sha256").hexdigest()
+
+
+def _find(secret: str, people: dict[str, str]) -> str | None:
+    """Compare with every secret, in a time that does not depend on which of them fits."""
+    found = [person for known, person in people.items() if secrets.compare_digest(secret.encode(), known.encode())]
+    return found[0] if found else None
+
+
+class Guard:
+    """The outermost ASGI middleware of the application."""
+
+    def __init__(self, app: ASGIApp, rules: Rules) -> None:
+        self.app, self.rules = app, rules
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return  # the studio has no web sockets
+        headers = Headers(scope=scope)
+        send = _with_headers(send)
+        problem = self._wrong_host(headers)
+        newcomer = None if problem is not None else self._logs_in(scope)
+        person = newcomer if newcomer is not None else self._logged_in(headers)
+        problem = problem or self._objection(scope, headers, person)
+        if problem is not None:
+            await problem_response(problem)(scope, receive, send)
+        elif newcomer is not None:
+            await _log_in(self.rules, newcomer, send)
+        else:
+            await self.app({**scope, "reviewer": person}, _limited(receive, self.rules.most_bytes), send)
+
+    def _wrong_host(self, headers: Headers) -> Problem | None:
+        if self.rules.knows_host(headers.get("host", "")):
+            return None
+        return Problem(403, "This address is not the studio's", "Open the address that the studio printed.")
+
+    def _logs_in(self, scope: Scope) -> str | None:
+        """Return whose token is in the address of the first page, or the owner for a valid code, which is used up."""
+        if self.rules.codes.use(_in_address(scope, "code")):
+            return OWNER
+        return self.rules.person_of_token(_in_address(scope, "token"))
+
+    def _logged_in(self, headers: Headers) -> str | None:
+        person = self.rules.person_of_token(_bearer(headers))
+        return person if person is not None else self.rules.person_of_session(_cookie(headers, self.rules.cookie))
+
+    def _objection(self, scope: Scope, headers: Headers, person: str | None) -> Problem | None:
+        if person is None:
+            return Problem(401, "The token is missing or wrong", "Open the address that the studio printed.")
+        if scope["method"] not in SAFE_METHODS and not _is_own_page(headers):
+            return Problem(403, "Requests from other sites are refused", "Use the studio's own pages.")
+        if person != OWNER and scope["method"] not in SAFE_METHODS and not REVIEWERS_CHANGE.fullmatch(scope["path"]):
+            return Problem(403, "Reviewers judge tasks", "Ask the owner of the studio to change anything else.")
+        return _too_large(headers, self.rules.most_bytes)
+
+
+def _in_address(scope: Scope, name: str) -> str:
+    """Return a query parameter of the first page; tokens in other addresses would end up in logs and bookmarks."""
+    if scope["path"] != "/" or scope["method"] != "GET":
+        return ""
+    given: list[str] = parse_qs(scope["query_string"].decode("latin-1")).get(name, [""])
+    return given[0]
+
+
+def _bearer(headers: Headers) -> str:
+    kind, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" else ""
+
+
+def _cookie(headers: Headers, name: str) -> str:
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(name)
+    except CookieError:
+        return ""
+    return str(found.value) if found else ""
+
+
+def _is_own_page(headers: Headers) -> bool:
+    """Return whether a request comes from the studio's pages. Browsers send its origin; other programs do not."""
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+    if site is not None and site not in ("same-origin", "none"):
+        return False
+    return origin is None or origin.partition("://")[2] == headers.get("host")
+
+
+def _too_large(headers: Headers, most: int) -> Problem | None:
+    length = headers.get("content-length", "0")
+    if not length.isascii() or not length.isdigit():
+        return Problem(400, "Bad request", "The Content-Length header is not a number.")
+    return _refusal(most) if int(length) > most else None
+
+
+def _refusal(most: int) -> Problem:
+    return Problem(
+        413,
+        "The file is too large to be sent",
+        f"At most {most / 2**20:,.0f} MiB can be sent. Put the file into the folder where the studio was started "
+        "and open it there, or ask its owner to start it with a higher limit.",
+    )
+
+
+def _limited(receive: Receive, most: int) -> Receive:
+    """Count the bytes of the body as they arrive, for bodies with no or a wrong Content-Length."""
+    seen = 0
+
+    async def counting() -> Message:
+        nonlocal seen
+        message = await receive()
+        if message["type"] == "http.request":
+            seen += len(message.get("body", b""))
+            if seen > most:
+                raise _refusal(most)
+        return message
+
+    return counting
+
+
+async def _log_in(rules: Rules, person: str, send: Send) -> None:
+    """Set the session cookie, which scripts and other sites cannot use, and redirect to the first page."""
+    token = rules.token if person == OWNER else rules.token_of(person)
+    cookie = f"{rules.cookie}={session_of(token)}; Path=/; HttpOnly; SameSite=Strict"
+    headers = [(b"location", rules.first_page.encode()), (b"set-cookie", cookie.encode()), (b"content-length", b"0")]
+    await send({"type": "http.response.start", "status": 303, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers: Any = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return sending
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _own_names() -> set[str]:
+    return {socket.gethostname().lower(), socket.getfqdn().lower()}

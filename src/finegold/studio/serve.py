@@ -1,0 +1,185 @@
+"""Start the studio: check the options, choose a port, run the server and open the browser."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+import time
+import webbrowser
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from finegold.errors import InputError
+from finegold.studio.app import make_app
+from finegold.studio.routes.common import MAX_REVIEWER_LENGTH
+from finegold.studio.security import Codes, Rules, is_loopback, new_token
+from finegold.studio.services import Services
+
+__all__ = ["Plan", "default_project", "plan", "serve"]
+
+ALL_INTERFACES = ("0.0.0.0", "::")  # listening on all interfaces; browsers cannot open these addresses
+MIN_TOKEN_LENGTH = 16  # when other computers can reach the studio
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The checked options of `finegold studio`."""
+
+    project: Path
+    folder: Path
+    file: str | None  # relative to the folder
+    host: str
+    port: int
+    token: str
+    most_bytes: int
+    public_name: str | None = None
+    reviewers: tuple[str, ...] = ()
+
+    @property
+    def is_local(self) -> bool:
+        return is_loopback(self.host) and self.public_name is None
+
+    @property
+    def rules(self) -> Rules:
+        return Rules(self.token, self.host, self.port, self.most_bytes, self.public_name, reviewers=self.reviewers)
+
+    @property
+    def links(self) -> dict[str, str]:
+        """The address that each person opens, by their name; the owner's is blank."""
+        return {person: f"{self.address}/?token={token}" for token, person in self.rules.tokens.items()}
+
+    @property
+    def address(self) -> str:
+        name = socket.gethostname() if self.host in ALL_INTERFACES else self.host
+        host = f"[{name}]" if ":" in name else name
+        return f"http://{host}:{self.port}"
+
+
+def plan(
+    file: str | None = None,
+    project: str | None = None,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    token: str | None = None,
+    most_bytes: int = 2**30,
+    public_name: str | None = None,
+    reviewers: Sequence[str] = (),
+) -> Plan:
+    """Check the options of `finegold studio`; raise an InputError if one is not valid or not safe."""
+    path = None if file is None else Path(file).expanduser()
+    if path is not None and not path.is_file():
+        raise InputError(f"there is no file {file}; name a file with votes, or start the studio without one")
+    folder = Path.cwd() if path is None else path.resolve().parent
+    where = default_project(path, folder) if project is None else Path(project).expanduser()
+    if not where.parent.is_dir():
+        raise InputError(f"there is no folder {where.parent} for the project file; create it first")
+    return Plan(
+        project=where.resolve(),
+        folder=folder,
+        file=None if path is None else path.resolve().name,
+        host=host,
+        port=_free_port(host, port),
+        token=_checked_token(public_name or host, token),
+        most_bytes=most_bytes,
+        public_name=public_name,
+        reviewers=_checked_reviewers(reviewers),
+    )
+
+
+def default_project(file: Path | None, folder: Path) -> Path:
+    """Return the path of the default project file, beside the data."""
+    return folder / (f"{file.name.partition('.')[0] or 'votes'}.studio" if file else "finegold.studio")
+
+
+def serve(wanted: Plan, *, open_browser: bool) -> None:
+    """Run the studio until Ctrl-C."""
+    services = Services(wanted.project, wanted.folder, wanted.most_bytes, wanted.file)
+    try:
+        rules = replace(wanted.rules, first_page=_first_page(services, wanted.file))
+        services.warm_up()
+        app = make_app(services, rules)
+        server = Server(uvicorn.Config(app, host=wanted.host, port=wanted.port, **SERVER_OPTIONS))
+        server.services = services
+        if open_browser:
+            threading.Thread(target=_open_when_up, args=(server, wanted.address, rules.codes), daemon=True).start()
+        with suppress(KeyboardInterrupt):  # uvicorn raises it again after it has shut down
+            server.run()
+    finally:
+        services.close()
+
+
+def _first_page(services: Services, file: str | None) -> str:
+    """Return the page of the given file's project, which is created if needed; else the page with all projects."""
+    if file is None:
+        return "/"
+    project = services.projects.of_place(file)
+    return f"/#/p/{services.projects.create(file, file=file, place=file) if project is None else project}"
+
+
+SERVER_OPTIONS: dict[str, Any] = {
+    "log_level": "warning",
+    "access_log": False,  # addresses may contain the token
+    "server_header": False,
+    "timeout_graceful_shutdown": 3,
+}
+
+
+class Server(uvicorn.Server):
+    """A server that closes open event streams first when it stops; they would keep it running."""
+
+    services: Services
+
+    def handle_exit(self, sig: int, frame: object) -> None:
+        self.services.hub.close()
+        super().handle_exit(sig, frame)  # type: ignore[arg-type]  # uvicorn asks for a frame or None
+
+
+def _open_when_up(server: uvicorn.Server, address: str, codes: Codes) -> None:
+    while not server.started:
+        time.sleep(0.05)
+    webbrowser.open(f"{address}/?code={codes.new()}")
+
+
+def _free_port(host: str, port: int | None) -> int:
+    """Return the given port if it is free; without one, return any free port."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.socket(family) as probe:
+            if sys.platform != "win32":  # there, it would share a port that is in use
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port or 0))
+            return int(probe.getsockname()[1])
+    except (OSError, OverflowError) as error:
+        raise InputError(f"the studio cannot listen on {host}, port {port}: {error}; choose another --port") from None
+
+
+def _checked_reviewers(names: Sequence[str]) -> tuple[str, ...]:
+    for name in names:
+        if not name.strip() or name != name.strip() or not name.isprintable() or len(name) > MAX_REVIEWER_LENGTH:
+            raise InputError(
+                f"--reviewer {name!r} is not a name; give 1 to {MAX_REVIEWER_LENGTH} visible characters, without "
+                "spaces at the ends"
+            )
+    if len(set(names)) < len(names):
+        raise InputError("--reviewer names somebody twice; give each reviewer a name of their own")
+    return tuple(names)
+
+
+def _checked_token(host: str, token: str | None) -> str:
+    if token is None and not is_loopback(host):
+        raise InputError(
+            f"{host} lets other computers reach the studio: anybody with the token can read and change the "
+            f"project and the data files of its folder, and the token travels unencrypted. If you want that, choose a "
+            f"secret of your own with --token (at least {MIN_TOKEN_LENGTH} characters), best behind a proxy with HTTPS"
+        )
+    if token is not None and (len(token) < MIN_TOKEN_LENGTH or not token.isascii() or not token.isprintable()):
+        raise InputError(f"--token must have at least {MIN_TOKEN_LENGTH} plain characters, so that nobody can guess it")
+    if token is not None and not set(token).isdisjoint(' ";,\\&#+%'):
+        raise InputError('--token must not contain blanks or any of " ; , \\ & # + %, which addresses cannot hold')
+    return token or new_token()

@@ -1,0 +1,54 @@
+"""Messages of Finegold in words for the browser: without options of the command line and arguments of Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["in_browser", "repair_of"]
+
+OPTION = re.compile(r"(?<![\w-])--[a-z]|\bfinegold (?:aggregate|convert|next|judges|rank|read)\b|\bin Python\b")
+IN_BRACKETS = re.compile(r"\s*\([^()]*(?:(?<![\w-])--[a-z]|\bin Python\b|\b\w+=)[^()]*\)")
+OPEN_END = re.compile(r"[;.,:] (?:if|where|unless)\b[^;.,:]*$", re.IGNORECASE)
+NOTHING_LEFT = "these choices cannot be combined; change one of them"
+
+COLUMNS = {"--task": "task", "--annotator": "annotator", "--label": "label"}
+
+
+def in_browser(message: object) -> str:
+    """Return a warning or an error without the clauses that name options or commands."""
+    text = IN_BRACKETS.sub("", str(message))
+    while found := OPTION.search(text):
+        start = max(text.rfind(mark, 0, found.start()) for mark in ("; ", ". ", ": ", ", "))
+        end = min((at for at in (text.find("; ", found.end()), text.find(". ", found.end())) if at >= 0), default=None)
+        before = OPEN_END.sub("", text[: max(start, 0)])
+        text = before + ("" if end is None else text[end:] if before else text[end + 2 :])
+    return text.strip(" ;,") or NOTHING_LEFT
+
+
+def repair_of(error: object) -> dict[str, Any] | None:
+    """Return the choices of a `Reading` that would repair an error; None if it does not say."""
+    options: Mapping[str, str | None] = getattr(error, "options", {})
+    given = {name: options[option] for option, name in COLUMNS.items() if option in options}
+    found: dict[str, Any] = {**given, **_file(options)}
+    if "--wide" in options:
+        columns = found.pop("annotator", None)
+        found |= {"shape": "long" if options["--wide"] is None else "wide", "columns": columns and columns.split(",")}
+    elif options.get("--format") == "transposed":
+        columns = found.pop("task", None)
+        found |= {"shape": "transposed", "columns": columns and columns.split(","), "format": None}
+    return found or None
+
+
+def _file(options: Mapping[str, str | None]) -> dict[str, Any]:
+    """Return what the options say of how the file is written."""
+    found: dict[str, Any] = {}
+    for option in ("--encoding", "--separator", "--format"):
+        if option in options:
+            found[option[2:]] = options[option]
+    if "--no-header" in options:
+        found["header"] = 0
+    if line := options.get("--header-line"):
+        found["header"] = int(line)
+    return found

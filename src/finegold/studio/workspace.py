@@ -1,0 +1,157 @@
+"""A cache of the results that are in use, loaded from the project file when they are first requested."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from finegold.api.result import Result, load
+from finegold.errors import FinegoldError
+from finegold.studio.browse import Browser
+from finegold.studio.files import Files
+from finegold.studio.problems import Problem
+from finegold.studio.projects import Projects
+from finegold.studio.reading import Reading
+from finegold.studio.task_content import Contents, collect
+from finegold.votes.annotations import Annotations
+from finegold.votes.encoding import Codes, Names
+
+__all__ = ["Workspace", "compact"]
+
+MAX_LOADED = 2  # a result of a million tasks takes a few hundred megabytes
+
+
+class Workspace:
+    """Browsers by the id of their fit. A finished fit never changes."""
+
+    def __init__(self, projects: Projects, files: Files) -> None:
+        self.projects, self.files = projects, files
+        self._loaded: OrderedDict[int, Browser] = OrderedDict()
+        self._contents: dict[int, Contents] = {}
+        self._lock = threading.Lock()
+
+    def shown(self, project: int) -> Browser:
+        """Return the browser of the fit that the project shows."""
+        while True:
+            fit = self.projects.get(project)["shown"]
+            if fit is None:
+                raise Problem(409, "There are no votes yet", "Read the votes first: choose the columns, or post votes.")
+            try:
+                return self.of(project, fit)
+            except Problem:  # another fit may have replaced this one meanwhile
+                if self.projects.get(project)["shown"] == fit:
+                    raise
+
+    def of(self, project: int, fit: int) -> Browser:
+        with self._lock:  # two tabs that open a project at the same time load it once
+            if fit not in self._loaded:
+                self._loaded[fit] = Browser(self._load(project, fit))
+                self._forget_all_but(MAX_LOADED)
+            self._loaded.move_to_end(fit)
+            return self._loaded[fit]
+
+    def votes(self, project: int) -> Annotations | None:
+        """Return the votes of a project with the gold of their file; None if it has no votes yet."""
+        base = self.projects.get(project)["base"]
+        return None if base is None else self.of(project, base).votes
+
+    def truths_of_file(self, project: int) -> Codes | None:
+        """Return the truths that came with the votes; None if there are none, which is known without the votes."""
+        base = self.projects.get(project)["base"]
+        if base is None or not self.projects.fit(project, base)["facts"]["gold"]:
+            return None
+        return self.of(project, base).votes.gold
+
+    def keep_content(self, project: int, path: Path, options: Reading) -> None:
+        """Store the content of the tasks in the project, so that it does not need the file any more."""
+        found, copy = collect(path, options), self.files.temporary(".parquet")
+        try:
+            found.write_parquet(copy)
+            self.projects.keep_content(project, copy)
+        finally:
+            copy.unlink(missing_ok=True)
+
+    def contents(self, project: int) -> Contents | None:
+        """Return the content of the tasks; None if there is none."""
+        row = self.projects.get(project)
+        if row["content"] is None and row["file"] is not None and row["reading"] is not None:
+            with self.files.of(row) as path:  # the project was made by an earlier version
+                self.keep_content(project, path, Reading(**json.loads(row["reading"])))
+            row = self.projects.get(project)
+        blob = row["content"]
+        if blob is None:
+            return None
+        with self._lock:
+            if blob not in self._contents:
+                path = self.files.temporary(".parquet")  # stays in the scratch folder, where others may read it now
+                self.projects.store.copy_to(blob, path)
+                self._contents[blob] = Contents(path)
+            return self._contents[blob]
+
+    def contents_or_none(self, project: int) -> Contents | None:
+        """Return the content of the tasks; None also if its file is gone, because tables can do without it."""
+        try:
+            return self.contents(project)
+        except (FinegoldError, Problem):
+            return None
+
+    def remember(self, fit: int, browser: Browser) -> None:
+        """Cache a result that was just computed."""
+        with self._lock:
+            self._loaded[fit] = browser
+            self._forget_all_but(MAX_LOADED)
+
+    def forget(self, fits: list[int]) -> None:
+        with self._lock:
+            for fit in fits:
+                self._loaded.pop(fit, None)
+
+    def _forget_all_but(self, most: int) -> None:
+        while len(self._loaded) > most:
+            self._loaded.popitem(last=False)
+
+    def _load(self, project: int, fit: int) -> Result:
+        path = self.files.temporary(".finegold")
+        model = self._model(project, fit)
+        try:
+            with self.projects.opening(project, fit):
+                self.projects.store.copy_to(model, path)
+                return compact(load(path))
+        except FinegoldError:
+            self._model(project, fit)  # raises if the fit was replaced meanwhile
+            raise
+        finally:
+            path.unlink(missing_ok=True)
+
+    def _model(self, project: int, fit: int) -> int:
+        found = self.projects.fit(project, fit)["model"]
+        if found is None:
+            raise Problem(409, "This fit has no result", "Choose one that has finished and was not replaced.")
+        return int(found)
+
+
+def compact(result: Result) -> Result:
+    """Return the same result with names in Polars columns, which take a tenth of the memory of Python strings."""
+    kinds = ("task_names", "annotator_names", "class_names", "unlabelled")
+    names: dict[str, Any] = {kind: _column(getattr(result, kind)) for kind in kinds}
+    votes = None if result.annotations is None else replace(result.annotations, **names)
+    return replace(result, **names, annotations=votes)
+
+
+def _column(names: Names) -> Names:
+    if isinstance(names, nw.Series):
+        return names
+    column = np.asarray(names)
+    if column.dtype.kind in "iu":
+        return nw.from_native(pl.Series(column), series_only=True)
+    if column.dtype.kind == "O" and set(map(type, column)) == {str}:
+        return nw.from_native(pl.Series(column.tolist(), dtype=pl.String), series_only=True)
+    return names

@@ -1,0 +1,280 @@
+"""Atomic writes: a file is replaced completely or not at all.
+
+New content is written to a temporary file in the folder of its target. The writing process locks the temporary file, so
+that a later run can remove the files of killed processes and leave alone those that are still being written.
+"""
+
+from __future__ import annotations
+
+import errno
+import glob
+import os
+import secrets
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from finegold.errors import FinegoldError, OutputError
+from finegold.system.locks import is_same_file, try_lock
+
+__all__ = [
+    "STANDARD_OUTPUT",
+    "WRITTEN",
+    "abandoned",
+    "attached_folder",
+    "check_writable",
+    "move",
+    "prepared",
+    "print_bytes",
+    "replacing",
+    "replacing_all",
+    "reserved",
+    "temporary_name",
+    "uninterrupted",
+    "write_bytes",
+]
+
+STANDARD_OUTPUT = "-"
+RANDOM_BYTES = 6  # random bytes in the name of a temporary file
+WRITTEN: list[Path] = []  # the outputs that this process has written
+
+ERROR_MESSAGES = {
+    errno.ENOSPC: "the disk is full; free some space or write elsewhere",
+    errno.EDQUOT: "your disk quota is used up; free some space or write elsewhere",
+    errno.EFBIG: "the file is too large for this disk; write elsewhere",
+    errno.EACCES: "there is no permission to write there; choose another folder or change the permissions",
+    errno.EPERM: "there is no permission to write there; choose another folder or change the permissions",
+    errno.EROFS: "that disk is read-only; write elsewhere",
+    errno.ENAMETOOLONG: "the name is too long; choose a shorter one",
+}
+OPEN_ELSEWHERE = (
+    "it is read-only, another program has it open, or there is no permission; close it there or choose another name"
+)
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary path, which replaces `path` if the block succeeds and is removed otherwise.
+
+    If `path` is itself a temporary path of an outer `replacing`, it is yielded unchanged.
+    """
+    target = Path(path).expanduser()
+    if target in _reserved:
+        yield target
+        return
+    with _explained(target):
+        _check_target(target)
+        with reserved(target) as temporary:
+            yield temporary
+            with uninterrupted():
+                _put_in_place(temporary, target)
+                WRITTEN.append(target)
+
+
+@contextmanager
+def replacing_all(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path]]:
+    """Yield a temporary path for each path; they replace the paths together if the block succeeds."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(replacing(path)) for path in paths]
+        with uninterrupted():  # Ctrl-C between two moves would leave new files beside old ones
+            stack.close()
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ignore Ctrl-C while files are moved to their final names."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
+
+
+@contextmanager
+def reserved(target: Path) -> Iterator[Path]:
+    """Yield an empty temporary file that is locked while the block runs.
+
+    It is in the folder of the target, because a rename is atomic only within one file system, and has the extension of
+    the target, which determines the format.
+    """
+    for leftover in abandoned(target):
+        shutil.rmtree(attached_folder(leftover), ignore_errors=True)
+        leftover.unlink(missing_ok=True)
+    temporary, handle = _reserve(target)
+    _reserved.add(temporary)
+    try:
+        yield temporary
+    finally:
+        _reserved.discard(temporary)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        if handle is not None:
+            os.close(handle)
+
+
+def attached_folder(temporary: Path) -> Path:
+    """Return the folder that belongs to a temporary file; if its process was killed, both are removed."""
+    return temporary.with_name(f"{temporary.name}.d")
+
+
+def abandoned(target: Path) -> Iterator[Path]:
+    """Yield the temporary files of a target whose processes have ended. Each is locked while it is yielded."""
+    pattern = f"{glob.escape(_prefix(target))}{'[0-9a-f]' * 2 * RANDOM_BYTES}.part*"
+    for found in _folder_of_temporary(target).glob(pattern):
+        if found.is_dir() or found.is_symlink():
+            continue
+        with suppress(OSError):  # another process removed it, or the file system has no locks
+            handle = os.open(found, os.O_RDWR)
+            try:
+                if sys.platform != "win32" and try_lock(handle):
+                    yield found
+            finally:
+                os.close(handle)
+
+
+_reserved: set[Path] = set()
+
+
+@contextmanager
+def prepared(folder: Path) -> Iterator[None]:
+    """Create the folder if it does not exist. If the block fails, remove a new folder that is empty."""
+    is_new = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"the folder {folder} cannot be created: {error.strerror}") from error
+    try:
+        yield
+    except BaseException:
+        if is_new and not any(folder.iterdir()):
+            folder.rmdir()
+        raise
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write all data or nothing; "-" is standard output."""
+    if os.fspath(path) == STANDARD_OUTPUT:
+        print_bytes(data)
+        return
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def print_bytes(data: bytes) -> None:
+    """Write all data to standard output, which may accept only a part at a time if it is unbuffered."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[sys.stdout.buffer.write(rest) :]
+    sys.stdout.buffer.flush()
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise an error if a file cannot be written. Commands check this before the fit."""
+    if os.fspath(path) == STANDARD_OUTPUT:
+        return
+    target = Path(path).expanduser()
+    with _explained(target):
+        _check_target(target)
+        with reserved(target):  # the only reliable check
+            pass
+
+
+def _check_target(target: Path) -> None:
+    if target.is_dir():
+        raise OutputError(f"{target} is a folder; name a file")
+    if not target.parent.is_dir():
+        raise OutputError(f"{target} cannot be written: there is no folder {target.parent}; create it first")
+
+
+def temporary_name(target: Path) -> Path:
+    """Return a new temporary name in the folder of the target.
+
+    It has the suffix of the target, which determines the format. All temporary names follow this pattern.
+    """
+    name = f"{_prefix(target)}{secrets.token_hex(RANDOM_BYTES)}.part{''.join(target.suffixes)[-20:]}"
+    return _folder_of_temporary(target) / name
+
+
+def move(temporary: Path, target: Path) -> None:
+    """Rename a complete file or folder to its final name. An existing folder is not replaced."""
+    temporary.replace(target)
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name[:100]}."
+
+
+def _folder_of_temporary(target: Path) -> Path:
+    return target.resolve().parent if _is_replaceable(target) else Path(tempfile.gettempdir())
+
+
+def _reserve(target: Path) -> tuple[Path, int | None]:
+    """Create a temporary file and lock it. On Windows it is not locked, because open files cannot be moved."""
+    while True:
+        temporary = temporary_name(target)
+        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)  # the user's umask applies
+        if sys.platform == "win32":
+            os.close(handle)
+            return temporary, None
+        if _is_held(handle) and is_same_file(temporary, handle):
+            return temporary, handle
+        os.close(handle)  # another run removed it as abandoned before it was locked
+
+
+def _is_held(handle: int) -> bool:
+    try:
+        return try_lock(handle)
+    except OSError:  # a file system without locks, where no run removes abandoned files
+        return True
+
+
+def _put_in_place(temporary: Path, target: Path) -> None:
+    if not _is_replaceable(target):
+        with temporary.open("rb") as source, target.open("wb") as device:
+            shutil.copyfileobj(source, device)
+        return
+    final = target.resolve()  # a symbolic link stays a link, and its target is replaced
+    _sync(temporary, os.O_RDWR)  # Windows syncs only what it can write; the old mode may be read-only
+    if final.exists() and sys.platform != "win32":  # which cannot move or remove a read-only file
+        shutil.copymode(final, temporary)
+    move(temporary, final)
+    with suppress(OSError):  # some file systems cannot sync folders
+        _sync(final.parent, os.O_RDONLY)
+
+
+def _is_replaceable(target: Path) -> bool:
+    return target.is_file() or target.is_dir() or not target.exists()
+
+
+def _sync(path: Path, access: int) -> None:
+    handle = os.open(path, access)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _explained(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, FinegoldError):
+            raise
+        raise OutputError(_explain(target, error)) from error
+
+
+def _explain(target: Path, error: OSError) -> str:
+    number = error.errno or (errno.ENOSPC if "No space left" in str(error) else 0)
+    remedy = ERROR_MESSAGES.get(number, error.strerror or str(error))
+    if sys.platform == "win32" and number == errno.EACCES:
+        remedy = OPEN_ELSEWHERE
+    return f"{target} cannot be written: {remedy}"

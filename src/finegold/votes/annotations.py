@@ -1,0 +1,402 @@
+"""Annotations: every vote as integers, grouped into cells.
+
+A cell is the set of votes of one task for one class. Nearly everything that a method computes depends on the
+task and the class voted for, not on who voted, so it is computed once per cell.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from finegold.errors import FinegoldWarning, InputError
+from finegold.kernels import sort_votes
+from finegold.votes.encoding import MISSING, Codes, Names, as_column, encode, encode_labels, look_up
+from finegold.votes.findings import Hygiene
+from finegold.votes.grouping import grouped, merged, renumber, renumber_seen, take, votes_only
+from finegold.votes.matrices import matrix_names, matrix_votes
+
+__all__ = ["Annotations", "Counts", "Repeated"]
+
+Repeated = Literal["first", "last", "majority", "all", "error"]
+SORT_POLICIES = {
+    "first": sort_votes.FIRST,
+    "last": sort_votes.LAST,
+    "majority": sort_votes.FIRST,  # `majority_of_repeats` has left one vote
+    "all": sort_votes.KEEP_ALL,
+    "error": sort_votes.FIRST,
+}
+MAX_CLASSES = 65_536
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The numbers of rows that were read and left out."""
+
+    rows: int = 0
+    missing: int = 0  # rows without a label
+    repeated: int = 0  # repeated votes of an annotator on a task that were left out
+    gold_unused: int = 0  # gold truths of tasks that have no votes
+    left_out: dict[str, int] = field(default_factory=dict)  # of an export: {"cancelled annotations": 3}
+    disagreeing: int = field(default=0, compare=False)  # pairs of task and annotator whose repeated votes disagree
+
+
+@dataclass(frozen=True, eq=False)
+class Annotations:
+    """Votes as integers, sorted by task, class and annotator.
+
+    The same votes in any order give the same arrays. A cell is the set of votes of one task for one class. The
+    constructor is not meant for users: `finegold.read`, `from_arrays` and `from_matrix` make annotations.
+
+    Attributes
+    ----------
+    task_ptr : ndarray of shape (n_tasks + 1,)
+        The first cell of each task.
+    cell_ptr : ndarray of shape (n_cells + 1,)
+        The first vote of each cell.
+    cell_class : ndarray of shape (n_cells,)
+        The class of each cell, as a position in `class_names`.
+    annotator : ndarray of shape (n_votes,)
+        Who cast each vote, as a position in `annotator_names`.
+    gold : ndarray of shape (n_tasks,)
+        The known truth of each task, as a position in `class_names`; -1 where there is none. If `multi`, a position in
+        `gold_sets`.
+    task_names, annotator_names, class_names : sequence
+        The names, sorted.
+    unlabelled : sequence
+        Names of tasks that have missing votes only.
+    never_voted : sequence
+        Names of annotators who have missing votes only.
+    counts : Counts
+        How many rows were read and how many were left out, and why.
+    hygiene : Hygiene
+        What looked wrong in the labels, and how spellings became classes.
+    columns : tuple of two str
+        What the user calls tasks and annotators: the names of their columns.
+    multi : bool
+        Whether an annotator may choose several classes of a task. The last class is then "", for nothing chosen.
+    gold_sets : tuple of tuple of int
+        If `multi`: the distinct known sets, as positions in `class_names`.
+
+    Examples
+    --------
+    >>> from finegold import Annotations
+    >>> votes = Annotations.from_arrays(["a", "a", "b"], ["ann", "bob", "ann"], ["cat", "dog", "cat"])
+    >>> votes
+    Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
+    >>> votes.class_names.tolist(), votes.votes_per_task.tolist()
+    (['cat', 'dog'], [2, 1])
+    """
+
+    task_ptr: NDArray[np.int64]  # [T+1] first cell of each task
+    cell_ptr: NDArray[np.int64]  # [C+1] first vote of each cell
+    cell_class: NDArray[np.uint8] | NDArray[np.uint16]  # [C] the class of each cell
+    annotator: Codes  # [L] who cast each vote
+    gold: Codes  # [T] the known truth, MISSING where there is none
+    task_names: Names
+    annotator_names: Names
+    class_names: Names
+    unlabelled: Names = field(default_factory=lambda: np.empty(0, dtype=object))  # tasks with missing votes only
+    never_voted: Names = field(default_factory=lambda: np.empty(0, dtype=object))  # annotators with missing votes only
+    counts: Counts = Counts()
+    hygiene: Hygiene = field(default_factory=Hygiene)
+    columns: tuple[str, str] = ("task", "annotator")
+    multi: bool = False
+    gold_sets: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def n_tasks(self) -> int:
+        """The number of tasks that have votes."""
+        return len(self.task_ptr) - 1
+
+    @property
+    def n_annotators(self) -> int:
+        """The number of annotators who voted."""
+        return len(self.annotator_names)
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return len(self.class_names)
+
+    @property
+    def n_votes(self) -> int:
+        """The number of votes."""
+        return len(self.annotator)
+
+    @property
+    def votes_per_task(self) -> NDArray[np.int64]:
+        """The number of votes of each task."""
+        return np.diff(self.cell_ptr[self.task_ptr])
+
+    def __repr__(self) -> str:
+        return (
+            f"Annotations({self.n_votes:,} votes, {self.n_tasks:,} tasks, "
+            f"{self.n_annotators:,} annotators, {self.n_classes:,} classes)"
+        )
+
+    def _repr_html_(self) -> str:
+        from finegold.votes.notebook import annotations_html
+
+        return annotations_html(self)
+
+    def votes(self) -> tuple[Codes, Codes, Codes]:
+        """Return task, annotator and class of every vote, in the order of the cells.
+
+        Returns
+        -------
+        tuple of three ndarrays of shape (n_votes,)
+            Positions in `task_names`, `annotator_names` and `class_names`.
+        """
+        per_cell = np.diff(self.cell_ptr)
+        cell_task = np.repeat(np.arange(self.n_tasks, dtype=np.int32), np.diff(self.task_ptr))
+        return np.repeat(cell_task, per_cell), self.annotator, np.repeat(self.cell_class.astype(np.int32), per_cell)
+
+    @property
+    def votes_per_class(self) -> NDArray[np.int64]:
+        """The number of votes for each class."""
+        return np.bincount(self.cell_class, np.diff(self.cell_ptr), minlength=self.n_classes).astype(np.int64)
+
+    def label_of(self, votes: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the class that each of some votes is for.
+
+        Parameters
+        ----------
+        votes : ndarray of int
+            Positions in `annotator`.
+
+        Returns
+        -------
+        ndarray of int
+            Positions in `class_names`.
+        """
+        return self.cell_class[np.searchsorted(self.cell_ptr, votes, side="right") - 1]
+
+    @classmethod
+    def from_arrays(
+        cls,
+        task: ArrayLike,
+        annotator: ArrayLike,
+        label: ArrayLike,
+        *,
+        classes: Sequence[Any] | None = None,
+        gold: Mapping[Any, Any] | None = None,
+        repeated: Repeated = "first",
+    ) -> Annotations:
+        """Make annotations from arrays with one entry per vote.
+
+        Parameters
+        ----------
+        task, annotator, label : array_like of shape (n,)
+            The names, of any type. A label of None or NaN means no vote.
+        classes : sequence, optional
+            All classes, in the order wanted. Any other label is then an error.
+        gold : mapping, optional
+            Known truths: task -> class.
+        repeated : {"first", "last", "majority", "all", "error"}, default "first"
+            Which votes count if an annotator voted on a task more than once.
+
+        Returns
+        -------
+        Annotations
+            The votes.
+
+        Raises
+        ------
+        InputError
+            If the arrays differ in length, or if a vote has no task or no annotator.
+
+        Examples
+        --------
+        >>> from finegold import Annotations
+        >>> Annotations.from_arrays(["a", "a", "b"], ["ann", "bob", "ann"], ["cat", "dog", "cat"])
+        Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
+        """
+        columns = [as_column(task), as_column(annotator), as_column(label)]
+        if len({len(column) for column in columns}) != 1:
+            lengths = ", ".join(f"{len(column):,}" for column in columns)
+            raise InputError(f"task, annotator and label must be equally long, but have {lengths} entries")
+        gold = dict(gold or {})
+        task_codes, task_names = encode(columns[0])
+        annotator_codes, annotator_names = encode(columns[1])
+        label_codes, class_names = encode_labels(columns[2], list(gold.values()), classes)
+        return cls.from_codes(
+            task_codes,
+            annotator_codes,
+            label_codes[: len(columns[2])],
+            task_names,
+            annotator_names,
+            class_names,
+            gold=(look_up(list(gold), task_names), label_codes[len(columns[2]) :]),
+            repeated=repeated,
+        )
+
+    @classmethod
+    def from_matrix(
+        cls,
+        matrix: ArrayLike,
+        abstain: Any = -1,
+        *,
+        annotators: Sequence[Any] | None = None,
+        tasks: Sequence[Any] | None = None,
+        classes: Sequence[Any] | None = None,
+    ) -> Annotations:
+        """Make annotations from a label matrix like that of Snorkel: one row per task, one column per annotator.
+
+        Parameters
+        ----------
+        matrix : array_like of shape (n_tasks, n_annotators)
+            The label that each annotator gave to each task: integers, text or objects.
+        abstain : object, default -1
+            The value that means "no vote". None, NaN and masked entries mean the same.
+        annotators, tasks : sequence, optional
+            Names of the columns and of the rows. By default they are numbered from 0.
+        classes : sequence, optional
+            All classes, in the order wanted. Any other label is then an error.
+
+        Returns
+        -------
+        Annotations
+            Rows without a vote are listed in `unlabelled`, columns without a vote in `never_voted`.
+
+        Raises
+        ------
+        InputError
+            If the matrix does not have two dimensions, has no votes, or if the names do not match its shape.
+
+        Examples
+        --------
+        >>> from finegold import Annotations
+        >>> votes = Annotations.from_matrix([[0, -1, 1], [1, -1, -1], [-1, -1, -1]], annotators=["a", "b", "c"])
+        >>> votes
+        Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
+        >>> votes.unlabelled.tolist(), votes.never_voted.tolist()
+        ([2], ['b'])
+        """
+        row, column, label, shape = matrix_votes(matrix, abstain)
+        (task, task_names), (annotator, annotator_names) = (
+            matrix_names(given, length, what)
+            for given, length, what in zip((tasks, annotators), shape, ("tasks", "annotators"), strict=True)
+        )
+        label_codes, class_names = encode_labels(label, [], classes)
+        empty = np.setdiff1d(np.arange(shape[0]), row)  # a missing vote for each, so that they are listed as unlabelled
+        found = cls.from_codes(
+            np.append(task[row], task[empty]),
+            np.append(annotator[column], np.zeros(len(empty), np.int32)),
+            np.append(label_codes, np.full(len(empty), MISSING, np.int32)),
+            task_names,
+            annotator_names,
+            class_names,
+        )
+        return replace(found, counts=Counts(shape[0] * shape[1], shape[0] * shape[1] - found.n_votes))
+
+    @classmethod
+    def from_codes(
+        cls,
+        task: Codes,
+        annotator: Codes,
+        label: Codes,
+        task_names: Names,
+        annotator_names: Names,
+        class_names: Names,
+        *,
+        gold: tuple[Codes, Codes] | None = None,
+        repeated: Repeated = "first",
+    ) -> Annotations:
+        """Make annotations from integer codes. All readers use this function.
+
+        Parameters
+        ----------
+        task, annotator, label : ndarray of int of shape (n,)
+            Positions in the names. A label of -1 means no vote.
+        task_names, annotator_names, class_names : sequence
+            The names, sorted. Tasks and annotators without a vote are left out.
+        gold : tuple of two ndarrays, optional
+            Known truths: positions of tasks, and of their classes.
+        repeated : {"first", "last", "majority", "all", "error"}, default "first"
+            Which votes count if an annotator voted on a task more than once.
+
+        Returns
+        -------
+        Annotations
+            The votes.
+        """
+        _check(task, annotator, class_names, repeated)
+        n_rows, asked = len(label), task
+        task, annotator, label = votes_only(task, annotator, label)
+        n_votes = len(label)
+        if repeated == "majority":
+            task, annotator, label = merged(task, annotator, label)
+        counts = sort_votes.count(task, len(task_names))
+        was_asked = sort_votes.count(asked, len(task_names)) > 0 if asked is not task else counts > 0
+        has_vote = counts > 0
+        start, by_annotator, by_label = grouped(task, annotator, label, counts, len(class_names))
+        del task, annotator, label, counts, asked
+        seen = renumber_seen(by_annotator, len(annotator_names))
+        kept = _sort(start, by_annotator, by_label, repeated)
+        task_ptr, cell_ptr, cell_class = sort_votes.cells(start, by_label[:kept])
+        truths, gold_unused = _gold_of(gold, has_vote)
+        return cls(
+            task_ptr=task_ptr,
+            cell_ptr=cell_ptr,
+            cell_class=cell_class,
+            annotator=by_annotator[:kept],
+            gold=truths,
+            task_names=take(task_names, has_vote),
+            annotator_names=take(annotator_names, seen),
+            class_names=class_names,
+            unlabelled=task_names[np.flatnonzero(was_asked & ~has_vote)],
+            never_voted=annotator_names[np.flatnonzero(~seen)],
+            counts=Counts(n_rows, n_rows - n_votes, n_votes - kept, gold_unused),
+        )
+
+
+def _check(task: Codes, annotator: Codes, class_names: Names, repeated: str) -> None:
+    if repeated not in get_args(Repeated):
+        raise InputError(f'repeated must be "first", "last", "majority", "all" or "error", not "{repeated}"')
+    if len(class_names) > MAX_CLASSES:
+        raise InputError(f"{len(class_names):,} different labels: is this the right column? (at most {MAX_CLASSES:,})")
+    for name, codes in (("task", task), ("annotator", annotator)):
+        if codes.size and codes.min() == MISSING:
+            row = int(np.argmax(codes == MISSING))
+            raise InputError(
+                f"row {row + 1} has a label but no {name}; there are {(codes == MISSING).sum():,} such rows"
+            )
+
+
+def _sort(start: NDArray[np.int64], annotator: Codes, label: sort_votes.Labels, repeated: Repeated) -> int:
+    """Sort the votes of each task in place, and return the number of votes that are kept."""
+    kept = sort_votes.sort_tasks(start, annotator, label, SORT_POLICIES[repeated])
+    left_out = len(label) - kept
+    if repeated == "error" and left_out:
+        raise InputError(
+            f"{left_out:,} votes repeat an earlier vote of the same annotator on the same task; "
+            'choose repeated="first", "last", "majority" or "all" (--repeated)'
+        )
+    return kept
+
+
+def _gold_of(gold: tuple[Codes, Codes] | None, has_vote: NDArray[np.bool_]) -> tuple[Codes, int]:
+    """Return the truth of each task with votes, and the number of truths for other tasks."""
+    truths = np.full(int(has_vote.sum()), MISSING, dtype=np.int32)
+    if gold is None:
+        return truths, 0
+    task, truth = gold
+    known = (task != MISSING) & (truth != MISSING)
+    usable = known.copy()
+    usable[known] = has_vote[task[known]]
+    truths[renumber(has_vote)[task[usable]]] = truth[usable]
+    unused = len(task) - int(usable.sum())
+    warn_of_unused_gold(unused)
+    return truths, unused
+
+
+def warn_of_unused_gold(count: int, example: str = "") -> None:
+    if count:
+        text = f"{count:,} gold truths belong to tasks without votes and are not used{example}"
+        warnings.warn(text, FinegoldWarning, stacklevel=4)

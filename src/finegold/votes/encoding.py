@@ -1,0 +1,275 @@
+"""Encode names as integer codes. Methods and kernels see codes only.
+
+Two names are the same if they are written in the same way: 7, 7.0 and "7" are one name. Names of one type keep it. If
+types are mixed, integers and whole floats become integers, and any other mixture becomes text (see `of_one_kind`).
+Integers are never converted to float64, which cannot represent all integers above 2^53.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from finegold.errors import InputError
+from finegold.kernels import few_votes, lookup
+from finegold.kernels.parallel import in_threads, ranges
+from finegold.kernels.sort_votes import renumber
+
+__all__ = [
+    "MISSING",
+    "Codes",
+    "Names",
+    "as_column",
+    "encode",
+    "encode_integers",
+    "encode_labels",
+    "encode_pieces",
+    "look_up",
+    "of_one_kind",
+    "rank_of",
+    "text_of",
+    "to_values",
+]
+
+MISSING = -1
+MAX_RANGE_PER_VALUE = 2  # if the range is larger than this multiple of the count, values are hashed
+PYTHON_TIME_UNITS = ("D", "h", "m", "s", "ms", "us")  # NumPy's units for which Python has a type
+INITIAL_TABLE_BITS = 12  # the hash table starts with 2**12 entries
+
+Codes = NDArray[np.int32]
+
+
+class Names(Protocol):
+    """Distinct names in sorted order: a NumPy array, or a series of the user's data-frame library."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: Any) -> Any: ...
+
+
+def as_column(values: ArrayLike) -> NDArray[Any]:
+    """Return a one-dimensional array that keeps the types of the values.
+
+    NumPy alone would turn [1, "a"] into text, [1, 0.5] into floats and [True, 2] into integers, and would drop trailing
+    NULs of text.
+    """
+    if isinstance(values, list) and set(map(type, values)) == {str}:
+        return _objects(values)  # NumPy would make room for the longest text in every row first
+    column = np.asarray(values)
+    if column.ndim != 1 or hasattr(values, "dtype"):
+        return column.reshape(-1)
+    items = list(values)  # type: ignore[arg-type]  # a sequence, or there would be no dimension
+    return column if _keeps_kinds(column, items) else _objects(items)
+
+
+def of_one_kind(values: Sequence[Any]) -> list[Any]:
+    """Return values of one type: unchanged if they have one type, integers if all are whole numbers, otherwise text.
+
+    Missing values become None.
+    """
+    values = list(values)
+    if len(_kinds(values)) <= 1:
+        return values
+    present = [None if _absent(value) else value for value in values]
+    kinds = _kinds(present)
+    if kinds <= {int, float} and all(value is None or _is_whole(value) for value in present):
+        return [None if value is None else int(value) for value in present]
+    return [value if value is None or len(kinds) == 1 else text_of(value) for value in present]
+
+
+def text_of(name: Any) -> str:
+    """Return a name as text: 7.0 is "7", and True is "true"."""
+    if isinstance(name, float | np.floating | Decimal) and _is_whole(name):
+        return str(int(name))
+    return str(name).lower() if isinstance(name, bool | np.bool_) else str(name)
+
+
+def _is_whole(number: Any) -> bool:
+    if isinstance(number, Decimal):
+        return number.is_finite() and number == number.to_integral_value()
+    return isinstance(number, int | np.integer) or bool(number.is_integer())
+
+
+def to_values(column: NDArray[Any]) -> list[Any]:
+    """Return plain Python values. Times with a resolution below one microsecond become text."""
+    if column.dtype.kind == "M" and np.datetime_data(column.dtype)[0] not in PYTHON_TIME_UNITS:
+        rough = column.astype("M8[us]")
+        column = rough if (rough == column).all() else np.datetime_as_string(column)
+    values: list[Any] = column.tolist()
+    return values
+
+
+def encode(values: ArrayLike) -> tuple[Codes, NDArray[Any]]:
+    """Return the code of each value and the sorted distinct names. None, NaN and NaT have the code MISSING."""
+    column = as_column(values)
+    if column.dtype.kind in "iub":
+        return encode_integers(column)
+    if column.dtype.kind == "O":
+        return _encode_objects(column)
+    missing = _is_missing(column)
+    names, inverse = np.unique(column[~missing], return_inverse=True)
+    codes = np.full(column.size, MISSING, dtype=np.int32)
+    codes[~missing] = inverse
+    return codes, names
+
+
+def encode_integers(column: NDArray[Any]) -> tuple[Codes, NDArray[Any]]:
+    """Encode integers without sorting. Values that already are codes are returned unchanged."""
+    if column.size == 0:
+        return np.empty(0, np.int32), column
+    if column.dtype.kind == "b":
+        names, inverse = np.unique(column, return_inverse=True)
+        return inverse.astype(np.int32), names
+    codes, names = encode_pieces([column[first:end] for first, end in ranges(column.size)], column.dtype)
+    is_its_own_code = column.dtype == np.int32 and names[0] == 0 and names[-1] == len(names) - 1
+    return (column, names) if is_its_own_code else (codes, names)
+
+
+def encode_pieces(pieces: Sequence[NDArray[Any]], dtype: Any) -> tuple[Codes, NDArray[Any]]:
+    """Encode a column of integers that is given in pieces, none of them empty."""
+    if sum(map(len, pieces)) <= few_votes.MAX_VOTES:
+        names, inverse = np.unique(np.concatenate(pieces), return_inverse=True)
+        return inverse.astype(np.int32), names.astype(dtype)
+    low, high = min(int(piece.min()) for piece in pieces), max(int(piece.max()) for piece in pieces)
+    signed = [_signed(piece) for piece in pieces]
+    ends = np.cumsum([len(piece) for piece in pieces]).tolist()
+    codes = np.empty(ends[-1], dtype=np.int32)
+    parts = [codes[end - len(piece) : end] for end, piece in zip(ends, pieces, strict=True)]
+    if high - low > MAX_RANGE_PER_VALUE * codes.size + 1000:
+        names = _hash(signed, parts).view(np.uint64).astype(dtype)
+        return _in_order(codes, names)
+    present = np.zeros(high - low + 1, dtype=bool)
+    base = int(_wrapped(low).view(np.int64))
+    in_threads(lambda piece: lookup.mark(piece, base, present), signed)
+    code_of = np.cumsum(present, dtype=np.int32) - np.int32(1)
+    in_threads(lambda job: lookup.codes_in_range(job[0], base, code_of, job[1]), zip(signed, parts, strict=True))
+    return codes, (np.flatnonzero(present).astype(np.uint64) + _wrapped(low)).astype(dtype)
+
+
+def _hash(pieces: Sequence[NDArray[Any]], parts: Sequence[Codes]) -> NDArray[np.int64]:
+    """Write codes in the order of first appearance into `parts`, and return the names in that order."""
+    bits, n = INITIAL_TABLE_BITS, 0
+    names, table = np.empty(2 ** (bits - 1), np.int64), np.full(2**bits, lookup.EMPTY, np.int32)
+    for piece, codes in zip(pieces, parts, strict=True):
+        row = 0
+        while row < len(piece):
+            row, n = lookup.add_names(piece, row, table, names, n, 64 - bits, codes)
+            if n == len(names):
+                bits += 1
+                names, table = np.append(names, names), np.full(2**bits, lookup.EMPTY, np.int32)
+                lookup.refill(table, names, n, 64 - bits)
+    return names[:n]
+
+
+def _in_order(codes: Codes, names: NDArray[Any]) -> tuple[Codes, NDArray[Any]]:
+    order = np.argsort(names)
+    renumber(codes, rank_of(order))
+    return codes, names[order]
+
+
+def rank_of(order: NDArray[Any]) -> Codes:
+    """Return the inverse of a permutation."""
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return rank
+
+
+def _wrapped(number: int) -> np.uint64:
+    """Return the number modulo 2^64. Sums and differences are then right for signed and unsigned integers."""
+    return np.uint64(number % 2**64)
+
+
+def _signed(piece: NDArray[Any]) -> NDArray[Any]:
+    """Convert integers to int32 or int64, the types that kernels are compiled for."""
+    if piece.dtype == np.uint64:
+        return piece.view(np.int64)
+    return piece.astype(np.int32 if piece.dtype.itemsize < 4 or piece.dtype == np.int32 else np.int64, copy=False)
+
+
+def encode_labels(labels: NDArray[Any], truths: list[Any], classes: Sequence[Any] | None) -> tuple[Codes, NDArray[Any]]:
+    """Encode the labels, followed by the gold truths, with one list of classes."""
+    if classes is None and not truths:
+        return encode(labels)
+    both = _join(labels, as_column(truths) if truths else labels[:0])
+    if classes is None:
+        return encode(both)
+    given = as_column(list(classes))
+    present, names = encode(both)
+    codes = look_up(names, given)
+    if (codes == MISSING).any():
+        raise InputError(
+            f"label {names[codes == MISSING].tolist()[0]!r} is not among the given classes {given.tolist()}"
+        )
+    return np.append(codes, np.int32(MISSING))[present], given
+
+
+def _join(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
+    if first.dtype.kind != second.dtype.kind:  # NumPy would turn 1 into "1" here
+        return as_column([*to_values(first), *to_values(second)])
+    return np.concatenate([first, second])
+
+
+def look_up(values: ArrayLike, names: Names) -> Codes:
+    """Return the code of the name that is written like each value, or MISSING.
+
+    "True" matches a boolean name as well as "true", because Python writes it that way.
+    """
+    wanted = to_values(as_column(values))
+    known = names.to_list() if hasattr(names, "to_list") else to_values(np.asarray(names))
+    if _kinds(wanted) == _kinds(known) and len(_kinds(known)) == 1:
+        codes = {name: code for code, name in enumerate(known)}
+        return np.array([codes.get(value, MISSING) for value in wanted], dtype=np.int32)
+    written = {str(name): code for code, name in enumerate(known) if isinstance(name, bool)}
+    written |= {text_of(name): code for code, name in enumerate(known)}
+    found = [written.get(text_of(value), written.get(str(value), MISSING)) for value in wanted]
+    return np.array(found, dtype=np.int32)
+
+
+def _encode_objects(column: NDArray[Any]) -> tuple[Codes, NDArray[Any]]:
+    """Encode objects. Numbers are sorted by value, even if they became text."""
+    values = column.tolist()
+    items = of_one_kind(values)
+    distinct = {item: value for item, value in zip(items, values, strict=True) if not _absent(item)}
+    try:
+        ordered = sorted(distinct, key=lambda item: distinct[item])
+    except TypeError:  # mixed types, or a type without an order
+        ordered = sorted(distinct, key=text_of)
+    code_of = {name: code for code, name in enumerate(ordered)}
+    return np.array([code_of.get(item, MISSING) for item in items], dtype=np.int32), _objects(ordered)
+
+
+def _objects(values: list[Any]) -> NDArray[Any]:
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column
+
+
+def _keeps_kinds(column: NDArray[Any], values: list[Any]) -> bool:
+    """Return whether NumPy converted these values without changing the type of any."""
+    kinds = _kinds(values)
+    return len(kinds) <= 1 and column.dtype.kind != "U" and not (kinds == {int} and column.dtype.kind == "f")
+
+
+def _kinds(values: Sequence[Any]) -> set[type]:
+    """Return the types of the values, without that of None. NumPy scalars count as Python scalars."""
+    found = {_kind(kind) for kind in set(map(type, values))}
+    return found - {type(None)}
+
+
+def _kind(kind: type) -> type:
+    kinds = ((bool, np.bool_), (int, np.integer), (float, np.floating), (str, np.str_), (datetime, datetime))
+    return next((pair[0] for pair in kinds if issubclass(kind, pair)), kind)
+
+
+def _is_missing(column: NDArray[Any]) -> NDArray[np.bool_]:
+    if column.dtype.kind in "fmM":
+        return np.asarray(column != column)  # NaN and NaT differ from themselves
+    return np.zeros(column.size, dtype=bool)
+
+
+def _absent(item: object) -> bool:
+    return item is None or item != item  # NaN differs from itself

@@ -1,0 +1,70 @@
+"""Match known truths to the tasks and classes of votes. All comparisons of labels with truths use a `Key`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from finegold.votes.encoding import MISSING, Codes, Names, encode
+from finegold.votes.frames import to_list
+from finegold.votes.names import match, text_of
+
+__all__ = ["Key", "key_of_codes", "make_key"]
+
+
+@dataclass(frozen=True, eq=False)
+class Key:
+    """Known truths as codes of the tasks and classes of some votes.
+
+    A class that nobody voted for gets a code after those of the other classes, so no label equals it.
+    """
+
+    codes: Codes  # [T] the true class of each task, MISSING where it is unknown
+    class_names: list[Any]  # the classes of the votes, then `n_new_classes` classes that nobody voted for
+    n_new_classes: int = 0
+    unmatched: list[Any] = field(default_factory=list)  # names of tasks that have a truth but no votes
+
+    @property
+    def n_known(self) -> int:
+        """The number of tasks with a known truth."""
+        return int(np.count_nonzero(self.codes != MISSING))
+
+    @property
+    def n_unmatched(self) -> int:
+        """The number of truths of tasks without votes."""
+        return len(self.unmatched)
+
+    @property
+    def n_unvoted(self) -> int:
+        """The number of tasks whose truth is a class that nobody voted for."""
+        return int(np.count_nonzero(self.codes >= len(self.class_names) - self.n_new_classes))
+
+    def without(self, gold: Codes) -> Codes:
+        """Return the codes, [T], without the tasks whose truth the method was given."""
+        return np.where(gold == MISSING, self.codes, np.int32(MISSING))
+
+
+def make_key(tasks: Sequence[Any], truths: Sequence[Any], task_names: Names, class_names: Names) -> Key:
+    """Match truths, given as names, to the tasks and classes of some votes."""
+    place = match(tasks, task_names)
+    matched = np.flatnonzero(place != MISSING)
+    named = [truths[i] for i in matched.tolist()]
+    code = match(named, class_names)
+    is_new = code == MISSING
+    new_code, new = encode([text_of(name) for name, beyond in zip(named, is_new.tolist(), strict=True) if beyond])
+    code[is_new] = len(class_names) + new_code
+    codes = np.full(len(task_names), MISSING, np.int32)
+    codes[place[matched]] = code
+    unmatched = [tasks[i] for i in np.flatnonzero(place == MISSING).tolist()]
+    return Key(codes, [*to_list(class_names), *to_list(new)], len(new), unmatched)
+
+
+def key_of_codes(codes: Codes, class_names: Names) -> Key:
+    """Return the key for truths that are codes already; a negative code means unknown."""
+    n_classes, found = len(class_names), np.where(codes < 0, MISSING, codes).astype(np.int64)
+    new, place = np.unique(found[found >= n_classes], return_inverse=True)
+    found[found >= n_classes] = n_classes + place
+    return Key(found.astype(np.int32), [*to_list(class_names), *map(str, new.tolist())], len(new))

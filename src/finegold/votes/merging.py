@@ -1,0 +1,239 @@
+"""Merge two sets of votes. The arrays are the same as if all votes had been read at once.
+
+Only tasks with new votes are sorted again; the votes of all other tasks are copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from finegold.kernels.copy_tasks import copy_tasks
+from finegold.votes.annotations import Annotations, Counts, Repeated
+from finegold.votes.encoding import MISSING, Codes, Names, as_column, encode, of_one_kind, rank_of
+from finegold.votes.frames import series_like, to_list
+from finegold.votes.names import match
+
+__all__ = ["Joined", "Merged", "Piece", "join_names", "merge", "stitch"]
+
+
+class Joined(NamedTuple):
+    """The names of both sets, and the new codes of the names of each set."""
+
+    names: Names
+    old: Codes
+    new: Codes
+
+
+class Merged(NamedTuple):
+    votes: Annotations
+    tasks: Joined
+    annotators: Joined
+    touched: NDArray[np.int64]  # tasks that have new votes
+    added: int  # the number of votes that were added, without repeated votes that were left out
+
+
+class Piece(NamedTuple):
+    """Some tasks of some votes, their new positions, and the new codes of the annotators."""
+
+    votes: Annotations
+    tasks: NDArray[np.int64]
+    places: NDArray[np.int64]
+    annotators: Codes
+
+
+def merge(old: Annotations, new: Annotations, repeated: Repeated = "first") -> Merged:
+    """Return the votes of both sets. Of repeated votes, those of `old` are the first."""
+    tasks, annotators, classes = (
+        join_names(getattr(old, name), getattr(new, name)) for name in ("task_names", "annotator_names", "class_names")
+    )
+    old, new = _with_classes(old, classes.names, classes.old), _with_classes(new, classes.names, classes.new)
+    has_new = np.zeros(len(tasks.names), np.bool_)
+    has_new[tasks.new] = True
+    fresh = _sort_again(old, new, tasks, annotators, has_new, repeated)
+    touched = np.asarray(fresh.task_names, dtype=np.int64)
+    rest = np.flatnonzero(~has_new[tasks.old])
+    pieces = [
+        Piece(old, rest, tasks.old[rest].astype(np.int64), annotators.old),
+        Piece(fresh, np.arange(fresh.n_tasks), touched, np.asarray(fresh.annotator_names, dtype=np.int32)),
+    ]
+    votes = replace(
+        stitch(pieces, len(tasks.names)),
+        gold=_gold(old, new, tasks),
+        task_names=tasks.names,
+        annotator_names=annotators.names,
+        class_names=classes.names,
+        unlabelled=_still_missing(old.unlabelled, new.unlabelled, tasks.names),
+        never_voted=_still_missing(old.never_voted, new.never_voted, annotators.names),
+        counts=_counts(old, new, fresh.counts.repeated),
+        hygiene=old.hygiene.joined(new.hygiene),
+        columns=old.columns,
+    )
+    if repeated == "first":
+        touched = touched[_differs(touched, fresh, votes.gold, old, tasks)]
+    return Merged(votes, tasks, annotators, touched, votes.n_votes - old.n_votes)
+
+
+def _differs(touched: NDArray[np.int64], fresh: Annotations, gold: Codes, old: Annotations, tasks: Joined) -> Any:
+    """Return which of the touched tasks have more votes or another truth than before."""
+    place = np.full(len(tasks.names), MISSING, np.int64)
+    place[tasks.old] = np.arange(old.n_tasks)
+    at = place[touched]
+    before = old.cell_ptr[old.task_ptr[at + 1]] - old.cell_ptr[old.task_ptr[at]]
+    return (at == MISSING) | (fresh.votes_per_task != before) | (gold[touched] != old.gold[at])
+
+
+def join_names(old: Names, new: Names) -> Joined:
+    """Join the names. They are sorted if the old ones are; otherwise the new names come after the old ones.
+
+    Names that are written in the same way are the same: 7 in one file is "7" in another. Old names keep their order.
+    """
+    place = _places(new, old)
+    extra = np.flatnonzero(place == MISSING)
+    if not extra.size:
+        return Joined(old, np.arange(len(old), dtype=np.int32), place)
+    names, codes = _join_integers(old, new[extra]) or _join_any(to_list(old), to_list(new[extra]), old)
+    place[extra] = len(old) + np.arange(len(extra))
+    return Joined(names, codes[: len(old)], codes[place])
+
+
+def _join_integers(old: Names, extra: Names) -> tuple[Names, Codes] | None:
+    numbers, more = _as_integers(old), _as_integers(extra)
+    if numbers is None or more is None or not _is_increasing(numbers) or numbers.dtype.kind != more.dtype.kind:
+        return None
+    both = np.concatenate([numbers, more])
+    order = np.argsort(both, kind="stable")  # a stable sort merges two sorted runs in linear time
+    names: Any = both[order]
+    return nw.new_series("", names, backend=old.implementation) if isinstance(old, nw.Series) else names, rank_of(order)
+
+
+def _join_any(old: list[Any], extra: list[Any], like: Names) -> tuple[Names, Codes]:
+    """Return the joined names, and the codes of the old and then of the extra names."""
+    both = of_one_kind([*old, *extra])
+    codes, names = encode(as_column(both))
+    if len(names) == len(both) and _is_increasing(codes[: len(old)]):
+        return series_like(to_list(names), like), codes
+    return series_like(both, like), np.arange(len(both), dtype=np.int32)
+
+
+def stitch(pieces: Sequence[Piece], n_tasks: int) -> Annotations:
+    """Combine the tasks of all pieces. The caller sets names and gold."""
+    cells, votes = np.zeros(n_tasks, np.int64), np.zeros(n_tasks, np.int64)
+    for piece in pieces:
+        cells[piece.places] = np.diff(piece.votes.task_ptr)[piece.tasks]
+        votes[piece.places] = piece.votes.votes_per_task[piece.tasks]
+    task_ptr, first_vote = (np.concatenate([[0], np.cumsum(lengths)]) for lengths in (cells, votes))
+    cell_ptr = np.full(task_ptr[-1] + 1, first_vote[-1])
+    cell_class = np.empty(task_ptr[-1], pieces[0].votes.cell_class.dtype)
+    annotator = np.empty(first_vote[-1], np.int32)
+    for piece in pieces:
+        copy_tasks(
+            *_unsigned(piece.votes),
+            *(piece.tasks.view(np.uint64), piece.places.view(np.uint64), piece.annotators),
+            *(task_ptr.view(np.uint64), first_vote.view(np.uint64)),
+            *(cell_ptr, cell_class, annotator),
+        )
+    nothing, classes = np.empty(0, np.int32), pieces[0].votes.class_names
+    return Annotations(task_ptr, cell_ptr, cell_class, annotator, nothing, nothing, nothing, classes)
+
+
+def _sort_again(
+    old: Annotations,
+    new: Annotations,
+    tasks: Joined,
+    annotators: Joined,
+    has_new: NDArray[np.bool_],
+    repeated: Repeated,
+) -> Annotations:
+    """Return old and new votes of the tasks with new votes; the names of tasks and annotators are their codes."""
+    again = np.flatnonzero(has_new[tasks.old])
+    piece = Piece(old, again, np.arange(len(again)), annotators.old)
+    before = stitch([piece], len(again)).votes()
+    task, annotator, label = new.votes()
+    return Annotations.from_codes(
+        np.concatenate([tasks.old[again][before[0]], tasks.new[task]]),
+        np.concatenate([before[1], annotators.new[annotator]]),
+        np.concatenate([before[2], label]),
+        np.arange(len(tasks.names)),
+        np.arange(len(annotators.names)),
+        old.class_names,
+        repeated=repeated,
+    )
+
+
+def _places(values: Names, names: Names) -> Codes:
+    """Return the position of each value in the names, or MISSING. Integers are found by binary search."""
+    wanted, known = _as_integers(values), _as_integers(names)
+    if wanted is None or known is None or not _is_increasing(known) or wanted.dtype.kind != known.dtype.kind:
+        return match(to_list(values), names)
+    place = np.searchsorted(known, wanted).clip(max=len(known) - 1)
+    found: Codes = np.where(known[place] == wanted, place, MISSING).astype(np.int32)
+    return found
+
+
+def _is_increasing(values: NDArray[Any]) -> bool:
+    return bool((values[1:] > values[:-1]).all())
+
+
+def _as_integers(names: Names) -> NDArray[Any] | None:
+    if isinstance(names, nw.Series) and names.dtype in (nw.Int128, nw.UInt128):
+        return None  # NumPy has no 128-bit integers
+    values = names.to_numpy() if isinstance(names, nw.Series) else np.asarray(names)
+    return values if values.dtype.kind in "iu" and values.size else None
+
+
+def _with_classes(votes: Annotations, names: Names, code: Codes) -> Annotations:
+    """Return the votes with other classes, in which the old classes keep their order."""
+    if names is votes.class_names:
+        return votes
+    dtype = np.uint8 if len(names) <= 256 else np.uint16
+    gold = np.append(code, np.int32(MISSING))[votes.gold]
+    cell_class: Any = code.astype(dtype)[votes.cell_class]
+    return replace(votes, cell_class=cell_class, gold=gold, class_names=names)
+
+
+def _gold(old: Annotations, new: Annotations, tasks: Joined) -> Codes:
+    gold = np.full(len(tasks.names), MISSING, np.int32)
+    gold[tasks.old] = old.gold
+    known = np.flatnonzero(new.gold != MISSING)
+    gold[tasks.new[known]] = new.gold[known]
+    return gold
+
+
+def _still_missing(old: Names, new: Names, names: Names) -> Names:
+    """Return the entries of both lists that are not in the names."""
+    both = join_names(old, new).names if len(new) else old
+    if not len(both):
+        return both
+    left: Names = both[np.flatnonzero(_places(both, names) == MISSING)]
+    return left
+
+
+def _counts(old: Annotations, new: Annotations, repeated: int) -> Counts:
+    one, other = old.counts, new.counts
+    left_out = {
+        what: one.left_out.get(what, 0) + other.left_out.get(what, 0) for what in {**one.left_out, **other.left_out}
+    }
+    return Counts(
+        rows=one.rows + other.rows,
+        missing=one.missing + other.missing,
+        repeated=one.repeated + other.repeated + repeated,
+        gold_unused=one.gold_unused + other.gold_unused,
+        left_out=left_out,
+        disagreeing=one.disagreeing + other.disagreeing,
+    )
+
+
+def _unsigned(votes: Annotations) -> tuple[Any, Any, Any, Any]:
+    """Return the arrays with the unsigned types that kernels take."""
+    return (
+        votes.task_ptr.view(np.uint64),
+        votes.cell_ptr.view(np.uint64),
+        votes.cell_class,
+        votes.annotator.view(np.uint32),
+    )

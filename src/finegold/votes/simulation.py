@@ -1,0 +1,344 @@
+"""Draw annotations and truth from the generative process of PTBCC's paper.
+
+    tau ~ Dirichlet(u)            how frequent the classes are
+    pi_j ~ Dirichlet(beta)        annotator j's mixture of S prototypes
+    v_sk ~ Dirichlet(a_sk)        how prototype s votes when the truth is k
+    z_i ~ tau, x_ji ~ pi_j        truth of task i; the prototype that j follows on it
+    y_ij ~ v_{x_ji, z_i}          the vote
+
+The paper does not model who votes on a task; here annotators differ in activity. Tasks are drawn in pieces, each with
+its own random numbers, so that even a hundred million votes need the memory of one piece only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from finegold.errors import InputError
+from finegold.votes.annotations import MAX_CLASSES, Annotations
+from finegold.votes.encoding import MISSING, Codes, as_column
+
+__all__ = ["Piece", "Process", "Simulation", "draw_process", "draw_truth", "pieces", "simulate"]
+
+Floats = NDArray[np.float64]
+
+VOTES_PER_PIECE = 2**20
+CLASS_STRENGTH = 1000.0  # sum of u; tau stays close to the requested shares
+PROTOTYPE_STRENGTH = 50.0  # sum of a_sk; prototypes stay close to their means
+# The probabilities of a right vote, and of a vote for the next class (for the confused prototype)
+SKILLED_ACCURACY, CONFUSED_ACCURACY, CONFUSED_NEXT_CLASS = 0.85, 0.3, 0.5
+MAX_ANNOTATORS_PER_VOTE = 8  # annotators per vote; with more, rejection sampling is faster
+
+
+@dataclass(frozen=True, eq=False)
+class Process:
+    """The parameters that truths and votes are drawn from."""
+
+    tau: Floats  # [K]
+    weights: Floats  # [W, S] pi
+    prototypes: Floats  # [S, K, K] v: truth in rows, vote in columns
+    activity: Floats  # [W] probability that a vote is by each annotator, sum 1
+    votes_per_task: float
+    missing: float  # share of votes without a label
+    seed: int
+
+
+class Piece(NamedTuple):
+    """Some tasks: the truth of each, and their votes."""
+
+    first: int  # the number of the first task
+    truth: Codes
+    task: Codes
+    annotator: Codes
+    label: Codes  # MISSING where there is no label
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """Votes with the truth behind them: the result of `finegold.simulate`.
+
+    Attributes
+    ----------
+    annotations : Annotations
+        The votes.
+    truth : ndarray of shape (T,)
+        The true class of each task, in the order of `annotations.task_names`.
+    tau : ndarray of shape (K,)
+        The frequencies of the classes.
+    weights : ndarray of shape (W, S)
+        The mixture of prototypes of each annotator, in the order of `annotations.annotator_names`.
+    prototypes : ndarray of shape (S, K, K)
+        The distribution of votes (last axis) given the truth, for each prototype.
+    """
+
+    annotations: Annotations
+    truth: Codes
+    tau: Floats
+    weights: Floats
+    prototypes: Floats
+
+
+def simulate(
+    n_tasks: int,
+    n_annotators: int,
+    n_classes: int,
+    *,
+    class_names: Sequence[Any] | None = None,
+    votes_per_task: float = 5.0,
+    n_prototypes: int = 2,
+    prototypes: ArrayLike | None = None,
+    prototype_weights: ArrayLike | None = None,
+    annotator_concentration: float = 2.0,
+    class_weights: ArrayLike | None = None,
+    imbalance: float = 1.0,
+    activity_spread: float = 1.0,
+    missing: float = 0.0,
+    seed: int = 0,
+) -> Simulation:
+    """Draw votes whose truth is known, from the model of PTBCC.
+
+    Tasks and annotators are numbered from 0.
+
+    Parameters
+    ----------
+    n_tasks, n_annotators, n_classes : int
+        How many there are.
+    class_names : sequence, optional
+        The names of the classes. By default they are numbered from 0.
+    votes_per_task : float, default 5.0
+        The mean number of votes of a task.
+    n_prototypes : int, default 2
+        The number of prototypes: a skilled one, one that confuses each class with the next, then random ones.
+    prototypes : array_like of shape (S, K, K), optional
+        Prototypes to use instead. Each row is the distribution of the votes given the truth.
+    prototype_weights : array_like of shape (S,), optional
+        How common the prototypes are among annotators. By default they are equally common.
+    annotator_concentration : float, default 2.0
+        If it is small, each annotator follows one prototype; if it is large, all annotators are alike.
+    class_weights : array_like of shape (K,), optional
+        The frequencies of the classes. By default they are drawn.
+    imbalance : float, default 1.0
+        The frequency of the most frequent class over that of the rarest, if frequencies are drawn.
+    activity_spread : float, default 1.0
+        Standard deviation of the logarithm of the annotators' activity. With 0 all are equally active.
+    missing : float, default 0.0
+        The share of votes that have no label.
+    seed : int, default 0
+        Seed of all random draws.
+
+    Returns
+    -------
+    Simulation
+        The votes (`annotations`), the true classes (`truth`) and the parameters that they were drawn from.
+
+    Raises
+    ------
+    InputError
+        If a number is out of its range, or if the shapes of arrays do not fit.
+
+    Examples
+    --------
+    >>> import finegold
+    >>> finegold.simulate(100, 10, 3, votes_per_task=4, seed=1).annotations
+    Annotations(400 votes, 100 tasks, 10 annotators, 3 classes)
+    """
+    names = np.arange(n_classes) if class_names is None else as_column(list(class_names))
+    if len(names) != n_classes:
+        raise InputError(f"there are {n_classes} classes but {len(names)} class names")
+    process = draw_process(
+        n_annotators,
+        n_classes,
+        votes_per_task=votes_per_task,
+        n_prototypes=n_prototypes,
+        prototypes=prototypes,
+        prototype_weights=prototype_weights,
+        annotator_concentration=annotator_concentration,
+        class_weights=class_weights,
+        imbalance=imbalance,
+        activity_spread=activity_spread,
+        missing=missing,
+        seed=seed,
+    )
+    parts = list(pieces(process, n_tasks))
+    task, annotator, label = (np.concatenate([part[column] for part in parts]) for column in (2, 3, 4))
+    annotations = Annotations.from_codes(task, annotator, label, np.arange(n_tasks), np.arange(n_annotators), names)
+    truth = np.concatenate([part.truth for part in parts])
+    return Simulation(
+        annotations,
+        truth[np.asarray(annotations.task_names)],
+        process.tau,
+        process.weights[np.asarray(annotations.annotator_names)],
+        process.prototypes,
+    )
+
+
+def draw_process(
+    n_annotators: int,
+    n_classes: int,
+    *,
+    votes_per_task: float = 5.0,
+    n_prototypes: int = 2,
+    prototypes: ArrayLike | None = None,
+    prototype_weights: ArrayLike | None = None,
+    annotator_concentration: float = 2.0,
+    class_weights: ArrayLike | None = None,
+    imbalance: float = 1.0,
+    activity_spread: float = 1.0,
+    missing: float = 0.0,
+    seed: int = 0,
+) -> Process:
+    """Draw the parameters of a simulation that are not given; see `simulate`."""
+    _check_sizes(n_annotators=n_annotators, n_classes=n_classes, n_prototypes=n_prototypes)
+    _check_range("votes_per_task", votes_per_task, 1, n_annotators)
+    _check_range("imbalance", imbalance, 1, 1e6)
+    _check_range("annotator_concentration", annotator_concentration, 1e-3, 1e6)
+    _check_range("activity_spread", activity_spread, 0, 4)
+    _check_range("missing", missing, 0, 0.99)
+    _check_range("seed", seed, 0, 2**63)
+    rng = np.random.default_rng((seed, 0))
+    tau = _draw_tau(rng, n_classes, class_weights, imbalance)
+    v = _draw_prototypes(rng, n_prototypes, n_classes, prototypes)
+    common = _shares("prototype_weights", prototype_weights, len(v))
+    pi = rng.dirichlet(np.maximum(annotator_concentration * common, 1e-6), size=n_annotators)
+    activity = np.exp(activity_spread * rng.standard_normal(n_annotators))
+    return Process(tau, pi, v, activity / activity.sum(), votes_per_task, missing, seed)
+
+
+def pieces(process: Process, n_tasks: int) -> Iterator[Piece]:
+    """Yield tasks 0 to n_tasks - 1 with their votes, piece by piece."""
+    for first, truth, rng in _truths(process, n_tasks):
+        task, annotator = _who_votes(rng, process, len(truth))
+        x = _draw(rng, process.weights, annotator)
+        label = _draw(rng, process.prototypes.reshape(-1, len(process.tau)), x * len(process.tau) + truth[task])
+        if process.missing:
+            label[rng.random(len(label)) < process.missing] = MISSING
+        yield Piece(first, truth, task + np.int32(first), annotator, label)
+
+
+def draw_truth(process: Process, n_tasks: int) -> Iterator[tuple[int, Codes]]:
+    """Yield the first task and the truths of each piece, without drawing votes."""
+    return ((first, truth) for first, truth, _ in _truths(process, n_tasks))
+
+
+def _truths(process: Process, n_tasks: int) -> Iterator[tuple[int, Codes, np.random.Generator]]:
+    _check_sizes(n_tasks=n_tasks)
+    size = max(VOTES_PER_PIECE // int(np.ceil(process.votes_per_task)), 1)
+    for index, first in enumerate(range(0, n_tasks, size)):
+        rng = np.random.default_rng((process.seed, 1, index))
+        rows = np.zeros(min(size, n_tasks - first), dtype=np.int32)
+        yield first, _draw(rng, process.tau[None], rows), rng
+
+
+def _who_votes(rng: np.random.Generator, process: Process, n_tasks: int) -> tuple[Codes, Codes]:
+    """Draw task and annotator of each vote. Tasks differ by one vote if the mean is not a whole number."""
+    least = int(process.votes_per_task)
+    n_votes = least + (rng.random(n_tasks) < process.votes_per_task - least)
+    start = np.cumsum(n_votes) - n_votes
+    annotator = np.empty(n_votes.sum(), dtype=np.int32)
+    for size in np.unique(n_votes):
+        tasks = np.flatnonzero(n_votes == size)
+        annotator[start[tasks][:, None] + np.arange(size)] = _draw_annotators(
+            rng, process.activity, len(tasks), int(size)
+        )
+    return np.repeat(np.arange(n_tasks, dtype=np.int32), n_votes), annotator
+
+
+def _draw_annotators(rng: np.random.Generator, activity: Floats, n_tasks: int, size: int) -> Codes:
+    """Draw distinct annotators for each task, [n_tasks, size], in proportion to their activity."""
+    if len(activity) > MAX_ANNOTATORS_PER_VOTE * size:
+        return _draw_annotators_by_rejection(rng, activity, n_tasks, size)
+    # The smallest exponential variables give a weighted sample without replacement.
+    clocks = rng.standard_exponential((n_tasks, len(activity))) / activity
+    first = np.argpartition(clocks, size - 1, axis=1)[:, :size]
+    return np.sort(first, axis=1).astype(np.int32)
+
+
+def _draw_annotators_by_rejection(rng: np.random.Generator, activity: Floats, n_tasks: int, size: int) -> Codes:
+    """Draw annotators with replacement, then redraw those who occur twice on a task."""
+    everybody = activity[None]
+    asked = _draw(rng, everybody, np.zeros(n_tasks * size, dtype=np.int32)).reshape(n_tasks, size)
+    rows = np.arange(n_tasks)
+    while len(rows):
+        part = np.sort(asked[rows], axis=1)
+        twice = np.zeros(part.shape, dtype=bool)
+        twice[:, 1:] = part[:, 1:] == part[:, :-1]
+        part[twice] = _draw(rng, everybody, np.zeros(int(twice.sum()), dtype=np.int32))
+        asked[rows] = part
+        rows = rows[twice.any(axis=1)]
+    return asked
+
+
+def _draw(rng: np.random.Generator, probabilities: Floats, row: Codes) -> Codes:
+    """Draw a category for each entry of `row` from that row of probabilities.
+
+    The cumulative sums of row r are shifted to the range r to r + 1, so that one sorted array holds all rows.
+    """
+    n_rows, n = probabilities.shape
+    sums = np.cumsum(probabilities, axis=1)
+    steps = (sums / sums[:, -1:] + np.arange(n_rows)[:, None]).ravel()
+    found = np.searchsorted(steps, row + rng.random(len(row)), side="right") - row.astype(np.int64) * n
+    drawn: Codes = np.clip(found, 0, n - 1).astype(np.int32)
+    return drawn
+
+
+def _draw_tau(rng: np.random.Generator, n_classes: int, given: ArrayLike | None, imbalance: float) -> Floats:
+    if given is not None:
+        return _shares("class_weights", given, n_classes)
+    shares = np.geomspace(imbalance, 1, n_classes)
+    return rng.dirichlet(CLASS_STRENGTH * shares / shares.sum())
+
+
+def _draw_prototypes(rng: np.random.Generator, n: int, n_classes: int, given: ArrayLike | None) -> Floats:
+    if given is not None:
+        return _checked_prototypes(given, n_classes)
+    if n_classes == 1:
+        return np.ones((n, 1, 1))
+    right = np.eye(n_classes)
+    following = np.roll(right, 1, axis=1)
+    skilled = _mixture(SKILLED_ACCURACY * right)
+    confused = _mixture(CONFUSED_ACCURACY * right + CONFUSED_NEXT_CLASS * following)
+    rows = [PROTOTYPE_STRENGTH * skilled, PROTOTYPE_STRENGTH * confused, *[np.ones_like(right)] * max(n - 2, 0)]
+    return np.array([[rng.dirichlet(row) for row in prototype] for prototype in rows[:n]])
+
+
+def _mixture(chances: Floats) -> Floats:
+    """Distribute the remaining probability equally over all classes."""
+    rest: Floats = (1 - chances.sum(axis=1, keepdims=True)) / len(chances)
+    return chances + rest
+
+
+def _checked_prototypes(given: ArrayLike, n_classes: int) -> Floats:
+    try:
+        v = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError("prototypes must be numbers: one matrix of classes by classes each") from None
+    if v.ndim != 3 or len(v) == 0 or v.shape[1:] != (n_classes, n_classes):
+        raise InputError(f"prototypes must have the shape (any, {n_classes}, {n_classes}), not {v.shape}")
+    if not (v >= 0).all() or not np.allclose(v.sum(axis=2), 1, atol=1e-6):
+        raise InputError("each row of a prototype must be probabilities: not negative, with sum 1")
+    return v
+
+
+def _shares(name: str, given: ArrayLike | None, n: int) -> Floats:
+    shares = np.ones(n) if given is None else np.array(given, dtype=float)
+    if shares.shape != (n,) or not (shares >= 0).all() or not 0 < shares.sum() < np.inf:
+        raise InputError(f"{name} must be {n} numbers that are not negative, but is {shares.tolist()}")
+    total: Floats = shares / shares.sum()
+    return total
+
+
+def _check_sizes(**sizes: int) -> None:
+    for name, size in sizes.items():
+        most = MAX_CLASSES if name == "n_classes" else 2**31 - 1
+        if not 1 <= size <= most:
+            raise InputError(f"{name} must be from 1 to {most:,}, not {size:,}")
+
+
+def _check_range(name: str, value: float, least: float, most: float) -> None:
+    if not least <= value <= most:
+        raise InputError(f"{name} must be from {least:g} to {most:g}, not {value:g}")
