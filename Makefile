@@ -37,7 +37,7 @@ lint: $(READY)
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
-	$(RUN) docs/check_docstrings.py
+	$(RUN) tools/check_docstrings.py
 
 # Three processes use two cores well: some tests wait for browsers, servers and signals. tests/conftest.py orders the files.
 # Each uses one thread where libraries would start more.
@@ -52,14 +52,14 @@ test-all: lint
 
 # The numerical tests on the paper's data sets, which are fetched and checked; without network those on the sample remain.
 PUBLIC := val7 aircr cf fact ms dog face adult val5 web
-NUMERICAL := accuracy anchored bwa catd cbcc datasets ds ebcc fgbcc glad hds hpt ibcc ptbcc reproduce sample tiremge
+NUMERICAL := methods paper votes/test_sample.py
 test-data: $(READY)
 	-FINEGOLD_CACHE=$(FETCHED)/datasets $(VENV)/bin/finegold datasets fetch $(PUBLIC)
-	FINEGOLD_TEST_DATA=$(FETCHED) $(RUN) -m pytest $(PARALLEL) -m "not slow" -rs $(NUMERICAL:%=tests/test_%.py)
+	FINEGOLD_TEST_DATA=$(FETCHED) $(RUN) -m pytest $(PARALLEL) -m "not slow" -rs $(NUMERICAL:%=tests/%)
 
 # The tests with the oldest and with the newest versions that pyproject.toml allows, in .environments.
 test-dependencies: $(READY)
-	$(RUN) tests/dependencies.py
+	$(RUN) tools/dependencies.py
 
 bench: $(READY)
 	$(RUN) bench/ptbcc.py --data $(DATA)

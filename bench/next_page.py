@@ -152,8 +152,8 @@ def _why(found: dict[str, dict[str, float]]) -> str:
     lines = [
         "Where fewer than a quarter are saved, the votes are just enough for the accuracy that they give. The table",
         "compares the labels after three quarters of the votes, in the order of `finegold next`, with those of all.",
-        "They differ both ways: some tasks are not right yet, others are right that the last votes will turn wrong. Of the",
-        "first, some have no vote left to reveal, where a plan without that limit would go on asking; the others are",
+        "They differ both ways: some tasks are not right yet, others are right that the last votes will turn wrong. Of",
+        "the first, some have no vote left to reveal, where a plan without that limit would go on asking; the others are",
         "doubtful tasks that wait for their last votes.",
         "",
         "| data | not right yet | without a vote left | right, but not with all votes | accuracy missing, points |",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from tests.reference import cbcc, ds, ebcc, fgbcc, ibcc, tiremge
+from tests.methods.reference import cbcc, ds, ebcc, fgbcc, ibcc, tiremge
 
 from finegold.methods.tiremge import TiReMGE
 

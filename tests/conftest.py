@@ -34,24 +34,47 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 # Files that take longest start first, so that no process is left alone with one at the end.
-LONGEST = ["laws", "faults", "dask", "studio_browser", "studio_schema", "reading_corpus", "docs", "streams"]
-LONGEST += ["accuracy", "predictions", "fuzz", "distributed", "few_votes", "scale_single", "site", "scale_writing"]
-LONGEST += ["studio_accessibility", "studio_judges", "reproduce", "report", "studio_safety", "studio_hygiene_browser"]
-LONGEST += ["studio_path_browser", "studio_judging_browser", "report_browser", "checkpoint_files", "studio_restart"]
-LONGEST += [
-    "studio_session",
-    "judges_ranking",
-    "notebooks",
-    "fgbcc",
-    "databases_failures",
-    "databases_writing",
-    "public_names",
+LONGEST = [
+    "methods/laws",
+    "system/faults",
+    "engines/dask",
+    "studio/browser",
+    "studio/schema",
+    "io/reading_corpus",
+    "project/docs",
+    "cli/streams",
+    "methods/accuracy",
+    "io/predictions",
+    "system/fuzz",
+    "io/distributed",
+    "kernels/few_votes",
+    "kernels/scale_single",
+    "project/site",
+    "io/scale_writing",
+    "studio/accessibility",
+    "studio/judges",
+    "paper/reproduce",
+    "report/report",
+    "studio/safety",
+    "studio/hygiene_browser",
+    "studio/path_browser",
+    "studio/judging_browser",
+    "report/browser",
+    "fitting/checkpoint_files",
+    "studio/restart",
+    "studio/session",
+    "insight/judges_ranking",
+    "report/notebooks",
+    "methods/fgbcc",
+    "io/databases_failures",
+    "io/databases_writing",
+    "api/public_names",
 ]
 
 
 def pytest_collection_modifyitems(items):
-    order = {f"test_{name}": number for number, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: order.get(item.path.stem, len(order)))
+    order = {name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(f"{item.path.parent.name}/{item.path.stem[5:]}", len(order)))
 
 
 def pytest_collection_finish():
@@ -116,7 +139,7 @@ def shared():
 @pytest.fixture(scope="session")
 def server():
     """A PostgreSQL server that runs as long as the tests."""
-    from tests.postgres import running_server
+    from tests.support.postgres import running_server
 
     with running_server() as server:
         yield server
@@ -125,7 +148,7 @@ def server():
 @pytest.fixture
 def place(request, tmp_path):
     """An empty database of the kind that the test asks for with `on`."""
-    from tests.database_places import Place
+    from tests.support.database_places import Place
 
     if request.param != "postgresql":
         return Place(request.param, f"{request.param}:///{tmp_path}/my.{request.param}")

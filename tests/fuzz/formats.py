@@ -15,10 +15,10 @@ from typing import Any
 
 import polars as pl
 
-from tests.exports_made import ARGILLA, DOCCANO, INSPECT, LABEL_STUDIO, PRODIGY, lines, zipped
-from tests.exports_sheets import ALPACA_EVAL, ARENA_HARD, JUDGE_BENCH, MT_BENCH, SAGEMAKER, SHEETS
 from tests.fuzz.case import OUTPUT, Case
-from tests.workbooks import ods, xls, xlsx
+from tests.support.exports_made import ARGILLA, DOCCANO, INSPECT, LABEL_STUDIO, PRODIGY, lines, zipped
+from tests.support.exports_sheets import ALPACA_EVAL, ARENA_HARD, JUDGE_BENCH, MT_BENCH, SAGEMAKER, SHEETS
+from tests.support.workbooks import ods, xls, xlsx
 
 __all__ = ["counted_table", "damaged_archive", "damaged_bytes", "odd_json", "odd_table", "samples"]
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from tests.exports_made import annotation, choices, zipped
+from tests.support.exports_made import annotation, choices, zipped
 
 __all__ = ["FORMATS", "Said", "Written"]
 

@@ -1,0 +1,138 @@
+"""All methods on one file, side by side."""
+
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import finegold
+from finegold import Annotations
+from finegold.api.fit import fit
+from finegold.checks import sample_votes
+from finegold.insight.comparison import compare
+from finegold.methods.lookup import method_class
+from finegold.methods.registry import REGISTRY
+from finegold.votes.sample import VOTES as SAMPLE
+from tests.support.cli_helpers import CSV, run, write
+
+QUICK = ["mv", "ds", "ptbcc"]
+
+
+@pytest.fixture
+def votes():
+    return Annotations.from_arrays(*sample_votes())
+
+
+def made(*names):
+    return [method_class(name)() for name in names]
+
+
+def test_agreement_and_flips_are_those_of_the_labels(votes):
+    found = compare(votes, made(*QUICK))
+    results = {name: fit(method_class(name)(), votes) for name in QUICK}
+    assert found.methods == QUICK
+    assert np.allclose(np.diag(found.agreement), 1)
+    assert found.agreement[1, 2] == np.mean(results["ds"].label == results["ptbcc"].label)
+    flips = [len(results[name].flips()) for name in QUICK]
+    assert [row["flips"] for row in found.rows()] == flips
+    assert flips[0] == 0 < flips[1]
+
+
+def test_compare_aggregate_and_trust_count_the_same_flips():
+    methods = ["ptbcc", "ds", "hds"]
+    rows = json.loads(run("compare", SAMPLE, "--methods", ",".join(methods), "--json").stdout)["methods"]
+    for row in rows:
+        one = json.loads(run("aggregate", SAMPLE, "--method", row["method"], "--json").stdout)
+        assert row["flips"] == one["differs_from_majority"] == finegold.aggregate(SAMPLE, row["method"]).trust().n_flips
+    assert [row["flips"] for row in rows] == [17, 22, 21]
+
+
+def test_a_label_that_shares_the_most_votes_is_no_flip_and_one_below_several_leaders_is():
+    """Task 1: x and y have two votes each. Task 2: the label x has one vote, y and z have two each."""
+    votes = Annotations.from_arrays([1] * 4 + [2] * 5, list("abcdabcde"), list("xxyyxyyzz"))
+    result = replace(fit(method_class("mv")(), votes), label_codes=np.zeros(2, np.int32))
+    (row,) = compare(votes, made("mv"), run=lambda method, votes: result).rows()
+    assert row["flips"] == len(result.flips()) == 1
+    assert result.flips()["task"].to_list() == [2]
+
+
+def test_flips_are_judged_by_the_truth(votes):
+    truth = fit(method_class("ds")(), votes).label_codes.copy()
+    truth[:5] = -1
+    row = compare(votes, made("mv", "ds"), truth=truth).rows()[1]
+    assert row["accuracy"] == 1.0
+    assert row["flips_wrong"] == 0
+    assert 0 < row["flips_right"] <= row["flips"]
+
+
+def test_a_truth_that_nobody_voted_for_is_always_missed(votes):
+    truth = np.full(votes.n_tasks, -1, np.int32)
+    truth[:2] = [0, 7]
+    rows = compare(votes, made("mv"), truth=truth).rows()
+    assert rows[0]["accuracy"] <= 0.5
+
+
+def test_the_command_compares_every_registered_method(tmp_path):
+    path = write(tmp_path / "votes.csv", CSV)
+    result = run("compare", path, "--json", "--set", "n_restarts=2")
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert [row["method"] for row in found["methods"]] == list(REGISTRY)
+    assert found["agreement"]["mv"]["mv"] == 1.0
+
+
+def test_the_command_writes_its_tables(tmp_path):
+    path = write(tmp_path / "votes.csv", CSV)
+    truth = write(tmp_path / "truth.csv", "task,truth\nt1,x\nt2,y\n")
+    table, labels = tmp_path / "table.csv", tmp_path / "labels.csv"
+    result = run("compare", path, "--truth", truth, "--methods", "mv,ds", "-o", table, "--labels", labels)
+    assert result.exit_code == 0, result.stderr
+    assert "accuracy" in result.stdout
+    assert "give the same label" in result.stdout
+    assert pl.read_csv(table)["method"].to_list() == ["mv", "ds"]
+    assert pl.read_csv(labels).columns == ["task", "mv", "ds"]
+    assert pl.read_csv(labels)["mv"].to_list()[:2] == ["x", "y"]
+
+
+def test_votes_of_a_database_are_compared_and_judged_as_well(tmp_path):
+    place, truth = tmp_path / "votes.db", write(tmp_path / "truth.csv", "task,truth\nt1,x\nt2,y\n")
+    with closing(sqlite3.connect(place)) as connection, connection:
+        connection.execute("CREATE TABLE votes (task, annotator, label)")
+        connection.executemany("INSERT INTO votes VALUES (?, ?, ?)", [row.split(",") for row in CSV.split()[1:]])
+    options = ("--truth", truth, "--json")
+    files, tables = (write(tmp_path / "votes.csv", CSV),), (f"sqlite:///{place}", "--table", "votes")
+    for command in (("compare", "--method", "mv"), ("evaluate", "--method", "mv")):
+        one, other = (json.loads(run(*command, *source, *options).stdout) for source in (files, tables))
+        assert without_seconds(one) == without_seconds(other)
+
+
+def without_seconds(found):
+    rows = found.get("methods", [found])
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
+
+
+def test_methods_are_named_with_commas_or_one_by_one(tmp_path):
+    path, truth = write(tmp_path / "votes.csv", CSV), write(tmp_path / "truth.csv", "task,truth\nt1,x\n")
+    for named in (("--methods", "mv,ds"), ("--method", "mv", "--method", "ds")):
+        compared = json.loads(run("compare", path, *named, "--json").stdout)["methods"]
+        assert [row["method"] for row in compared] == ["mv", "ds"]
+        found = json.loads(run("evaluate", path, "--truth", truth, *named, "--json").stdout)
+        assert [row["method"] for row in found] == ["mv", "ds"]
+
+
+def test_the_truths_are_not_overwritten(tmp_path):
+    path, truth = write(tmp_path / "votes.csv", CSV), write(tmp_path / "truth.csv", "task,truth\nt1,x\n")
+    result = run("compare", path, "--truth", truth, "--methods", "mv", "-o", truth)
+    assert result.exit_code == 2
+    assert "would be overwritten" in result.stderr
+
+
+def test_an_unknown_method_is_refused(tmp_path):
+    path = write(tmp_path / "votes.csv", CSV)
+    result = run("compare", path, "--methods", "mv,magic")
+    assert result.exit_code == 2
+    assert "no method 'magic'" in result.stderr

@@ -1,0 +1,227 @@
+"""One front door: what works in `finegold aggregate` works in every command that fits, and in Python."""
+
+import doctest
+import json
+import signal
+import sys
+from dataclasses import fields
+
+import numpy as np
+import pytest
+import typer
+
+import finegold
+from finegold.api import run as front_door
+from finegold.cli import options as o
+from finegold.cli.app import app
+from finegold.errors import InputError
+from finegold.methods.ds import DS
+from finegold.votes.sample import TRUTH, VOTES
+from tests.support.cli_helpers import run, write
+
+COMMANDS = {
+    "aggregate": ("{votes}", "--method", "ds", "-o", "{folder}/labels.csv"),
+    "compare": ("{votes}", "--methods", "ds,ibcc"),
+    "evaluate": ("{votes}", "--method", "ds", "--truth", str(TRUTH)),
+    "export": ("{votes}", "--method", "ds", "--for", "torch", "-o", "{folder}/train.parquet"),
+    "next": ("{votes}", "--method", "ds"),
+    "plot": ("{votes}", "confidence", "--method", "ds", "-o", "{folder}/chart.svg"),
+    "report": ("{votes}", "--method", "ds", "-o", "{folder}/report.html"),
+    "trust": ("{votes}", "--method", "ds"),
+    "update": ("{model}", "{votes}", "--refit", "-o", "{folder}/new.finegold"),
+}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "model.finegold"
+    finegold.aggregate(VOTES, "ds").save(path)
+    return path
+
+
+@pytest.fixture
+def fits(monkeypatch):
+    """The keywords of every fit."""
+    seen, real = [], front_door.fit
+
+    def spy(method, votes, **keywords):
+        seen.append({**keywords, "resumes": getattr(keywords["checkpoint"], "resume", None)})
+        return real(method, votes, **keywords)
+
+    monkeypatch.setattr(front_door, "fit", spy)
+    return seen
+
+
+def run_command(name, folder, model, *options):
+    places = {"votes": VOTES, "folder": folder, "model": model}
+    return run(name, *(word.format(**places) for word in COMMANDS[name]), *options)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_that_fits_takes_a_prior_threads_and_a_checkpoint(name, fits, model, tmp_path):
+    half = tmp_path / "half"
+    done = run_command(name, tmp_path, model, "--prior", model, "--threads", 3, "--checkpoint", half, "--resume")
+    assert done.exit_code == 0, done.stderr
+    assert fits
+    files = ["half.ds", "half.ibcc"] if name == "compare" else ["half"]
+    assert [seen["checkpoint"].path.name for seen in fits] == files
+    for seen in fits:
+        assert (seen["prior"], seen["engine"].threads, seen["resumes"]) == (str(model), 3, True)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--engine", "nowhere"], "there is no engine 'nowhere'; there are local"),
+        (["--resume"], "--resume needs --checkpoint FILE"),
+        (["--overwrite"], "--overwrite needs --checkpoint FILE"),
+        (["--scheduler", "tcp://host:1"], "--scheduler is the address of a Dask cluster; add --engine dask"),
+        (["--prior", "nowhere.finegold"], "nowhere.finegold"),
+    ],
+)
+def test_every_command_that_fits_checks_where_it_runs(name, options, words, model, tmp_path):
+    done = run_command(name, tmp_path, model, *options)
+    assert done.exit_code == 2
+    assert words in done.stderr
+
+
+def test_an_engine_is_for_fitting_again(model, tmp_path):
+    done = run("update", model, VOTES, "-o", tmp_path / "new.finegold", "--engine", "dask")
+    assert done.exit_code == 2
+    assert "--engine works only with a full fit; add --refit" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["next", "report", "trust"])
+@pytest.mark.parametrize("option", [("--prior", "x"), ("--engine", "gpu"), ("--resume",), ("--gold", "x"), ("--wide",)])
+def test_a_saved_model_is_not_fitted_again(name, option, model):
+    done = run(name, model, *option)
+    assert done.exit_code == 2
+    assert f"{option[0]} needs votes, but this is a saved model" in done.stderr
+
+
+def test_reading_options_are_those_of_every_command_that_reads():
+    commands = typer.main.get_command(app).commands
+    named = {name: {one.name: one for one in command.params} for name, command in commands.items()}
+    groups = {"reading": o.Reading, "execution": o.Execution}
+    for group, expected in (
+        ("reading", {*COMMANDS, "agreement", "audit", "coverage", "convert"}),
+        ("execution", {*COMMANDS, "audit"}),
+    ):
+        options = [option.name for option in fields(groups[group])]
+        having = {name for name, params in named.items() if name != "simulate" and set(options) <= set(params)}
+        assert having == expected
+        for option in options:
+            assert len({(*named[name][option].opts, named[name][option].help) for name in having}) == 1
+
+
+def test_next_takes_votes_as_well_as_a_model(model):
+    one, other = (json.loads(run("next", source, "--json").stdout) for source in (model, VOTES))
+    assert one != other  # the model is of ds, votes are fitted by the default method
+    assert json.loads(run("next", VOTES, "--method", "ds", "--json").stdout) == one
+
+
+def test_next_votes_takes_votes_a_model_and_a_result(model):
+    of_votes = finegold.next_votes(VOTES, 5, method="ds").tasks()
+    assert of_votes.equals(finegold.next_votes(model, 5).tasks())
+    assert of_votes.equals(finegold.next_votes(finegold.load(model), 5).tasks())
+    with pytest.raises(InputError, match="threads needs votes"):
+        finegold.next_votes(model, threads=2)
+
+
+def test_evaluate_gives_the_figures_of_the_command():
+    printed = json.loads(run("evaluate", VOTES, "--truth", TRUTH, "--methods", "mv,ds", "--json").stdout)
+    found = finegold.evaluate(VOTES, TRUTH, ["mv", DS()])
+    assert [without_seconds(row) for row in found] == [without_seconds(row) for row in printed]
+    assert finegold.evaluate(VOTES, TRUTH)[0]["method"] == "anchored"
+    with pytest.raises(InputError, match="no method is given"):
+        finegold.evaluate(VOTES, TRUTH, [])
+
+
+def without_seconds(row):
+    return {name: value for name, value in row.items() if name != "seconds"}
+
+
+def test_evaluate_warns_of_truths_without_votes(tmp_path):
+    votes = finegold.Annotations.from_arrays([1, 1], ["a", "b"], ["x", "x"])
+    with pytest.warns(finegold.FinegoldWarning, match="1 truth belongs to a task without votes"):
+        assert finegold.evaluate(votes, {1: "x", 2: "y"}, "mv")[0]["n_truths_unused"] == 1
+    with pytest.raises(InputError, match="none of the 1 truths belongs to a task with votes"):
+        finegold.evaluate(votes, {7: "x"}, "mv")
+
+
+def test_compare_takes_names_and_methods():
+    found = finegold.compare(VOTES, ["mv", "ds"], truth=TRUTH)
+    printed = json.loads(run("compare", VOTES, "--methods", "mv,ds", "--truth", TRUTH, "--json").stdout)["methods"]
+    assert [without_seconds(row) for row in found.rows()] == [without_seconds(row) for row in printed]
+    assert isinstance(found.results[0], finegold.Result)
+    assert finegold.compare(VOTES, DS(max_iterations=2)).results[0].iterations == 2
+    with pytest.raises(InputError, match="no method 'magic'"):
+        finegold.compare(VOTES, ["mv", "magic"])
+
+
+def test_each_of_several_methods_has_its_own_checkpoint(tmp_path):
+    def press(step):
+        if step.iteration == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    half, seen = tmp_path / "half", []
+    with pytest.raises(KeyboardInterrupt):
+        finegold.compare(VOTES, ["mv", "ds"], checkpoint=half, on_step=press)
+    assert [path.name for path in tmp_path.iterdir()] == ["half.ds"]
+    found = finegold.compare(VOTES, ["mv", "ds"], checkpoint=half, resume=True, on_step=seen.append)
+    assert [step.iteration for step in seen][:2] == [1, 4]
+    assert np.array_equal(found.results[1].posterior, finegold.aggregate(VOTES, "ds").posterior)
+    with pytest.raises(InputError, match="each method can run once"):
+        finegold.compare(VOTES, [DS(), DS(max_iterations=3)], checkpoint=half)
+
+
+def test_what_a_method_cannot_do_is_said_before_the_first_fit(model):
+    never = pytest.fail
+    with pytest.raises(InputError, match="mv cannot take a prior"):
+        finegold.compare(VOTES, ["ds", "mv"], prior=model, on_step=never)
+    with pytest.raises(InputError, match="ebcc: a fit with restarts"):
+        finegold.compare(VOTES, ["ds", "ebcc"], checkpoint="half", on_step=never)
+
+
+def test_agreement_takes_votes_a_model_and_a_result(model):
+    found = [finegold.agreement(source).alpha for source in (VOTES, model, finegold.load(model))]
+    assert found[0] == found[1] == found[2]
+    assert finegold.agreement(VOTES, classes=["fox", "cat", "dog", "owl"], level="ordinal").alpha != found[0]
+    with pytest.raises(InputError, match="task needs votes"):
+        finegold.agreement(model, task="task")
+
+
+def test_the_old_name_of_on_step_still_works_and_warns(model):
+    seen = []
+    with pytest.warns(DeprecationWarning, match="watch is now on_step") as warned:
+        result = finegold.aggregate(VOTES, "ds", watch=seen.append)
+    assert len(seen) == result.iterations
+    assert warned[0].filename == __file__
+    with pytest.warns(DeprecationWarning, match="watch is now on_step") as warned:
+        finegold.load(model).update(refit=True, watch=seen.append)
+    assert len(seen) == 2 * result.iterations
+    assert warned[0].filename == __file__
+
+
+def test_a_refit_takes_what_a_fit_takes(fits, model, tmp_path):
+    result = finegold.load(model).update(refit=True, prior=model, checkpoint=tmp_path / "half", threads=2)
+    assert result.known_annotators == len(result.annotator_names)
+    assert fits[0]["engine"].threads == 2
+    with pytest.raises(InputError, match="--checkpoint works only with a full fit"):
+        finegold.load(model).update(VOTES, checkpoint=tmp_path / "half")
+
+
+def test_a_checkpoint_does_not_replace_the_votes(tmp_path):
+    votes = write(tmp_path / "votes.csv", VOTES.read_bytes())
+    done = run("trust", votes, "--checkpoint", votes, "--overwrite")
+    assert done.exit_code == 2
+    assert "would be overwritten" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["aggregate", "agreement", "compare", "evaluate", "next_votes"])
+def test_the_example_of_each_public_function_runs(name):
+    found = finegold.__getattr__(name)  # another test may have imported finegold.compare, the module of 0.1
+    (example,) = doctest.DocTestFinder(recurse=False).find(found, name, sys.modules[found.__module__])
+    assert example.examples
+    assert doctest.DocTestRunner().run(example).failed == 0

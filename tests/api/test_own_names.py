@@ -1,0 +1,102 @@
+"""Files of labels and annotators: the user's names of columns, natural order, gold marks and workbooks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import finegold
+from finegold.io.writers import write_frame
+from tests.support.cli_helpers import run, write
+
+VOTES = "item,rater,answer\n" + "".join(f"t{n},r{r},{'xy'[n % 2]}\n" for n in (1, 2, 10) for r in (1, 2, 10))
+COLUMNS = ["item", "label", "confidence", "n_votes", "tied", "is_gold"]
+
+
+def aggregate(folder: Path, *arguments: object, votes: str = VOTES) -> None:
+    result = run("aggregate", write(folder / "v.csv", votes), "--method", "mv", *arguments)
+    assert result.exit_code == 0, result.stderr
+
+
+@pytest.mark.parametrize("name", ["l.csv", "l.tsv", "l.jsonl", "l.parquet", "l.xlsx"])
+def test_a_file_of_labels_keeps_the_name_of_the_task_and_the_natural_order(tmp_path: Path, name: str) -> None:
+    write(tmp_path / "gold.csv", "task,truth\nt2,x\n")
+    aggregate(tmp_path, "-o", tmp_path / name, "--annotators", tmp_path / f"a{name}", "--gold", tmp_path / "gold.csv")
+    labels, annotators = table(tmp_path / name), table(tmp_path / f"a{name}")
+    assert labels.columns == COLUMNS
+    assert labels["item"].to_list() == ["t1", "t2", "t10"]
+    assert [str(is_gold).lower() for is_gold in labels["is_gold"]] == ["false", "true", "false"]
+    assert annotators.columns[:2] == ["rater", "n_votes"]
+    assert annotators["rater"].to_list() == ["r1", "r2", "r10"]
+
+
+def table(path: Path) -> pl.DataFrame:
+    if path.suffix == ".xlsx":
+        return pl.read_excel(path, engine="calamine")
+    if path.suffix == ".parquet":
+        return pl.read_parquet(path)
+    if path.suffix == ".jsonl":
+        return pl.read_ndjson(path)
+    return pl.read_csv(path, separator="\t" if path.suffix == ".tsv" else ",")
+
+
+def test_printed_labels_have_the_same_columns(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.csv", VOTES)
+    assert run("aggregate", path, "--method", "mv").stdout.splitlines()[0] == ",".join(COLUMNS)
+    assert list(json.loads(run("aggregate", path, "--method", "mv", "--json").stdout)["labels"][0]) == COLUMNS
+
+
+def test_a_saved_and_updated_model_keeps_the_names(tmp_path: Path) -> None:
+    aggregate(tmp_path, "--save", tmp_path / "m.finegold")
+    assert finegold.load(tmp_path / "m.finegold").annotations.columns == ("item", "rater")
+    new = write(tmp_path / "new.csv", "item,rater,answer\nt3,r1,x\n")
+    done = run("update", tmp_path / "m.finegold", new, "-o", tmp_path / "n.finegold", "--labels", tmp_path / "l.csv")
+    assert done.exit_code == 0, done.stderr
+    assert table(tmp_path / "l.csv")["item"].to_list() == ["t1", "t2", "t3", "t10"]
+
+
+@pytest.mark.parametrize("task", ["item", "thing"])
+def test_labels_of_finegold_are_read_as_truths(tmp_path: Path, task: str) -> None:
+    aggregate(tmp_path, "-o", tmp_path / "l.csv", "--task", task, votes=VOTES.replace("item", task))
+    done = run("evaluate", tmp_path / "v.csv", "--task", task, "--truth", tmp_path / "l.csv", "--method", "mv")
+    assert done.exit_code == 0, done.stderr
+    assert "1.0000" in done.stdout
+
+
+@pytest.mark.parametrize("task", ["label", "tied", "is_gold"])
+def test_a_name_that_another_column_has_is_not_taken(tmp_path: Path, task: str) -> None:
+    aggregate(tmp_path, "-o", tmp_path / "l.csv", "--task", task, votes=VOTES.replace("item", task))
+    assert table(tmp_path / "l.csv").columns[:2] == ["task", "label"]
+
+
+def test_a_workbook_holds_formulas_as_texts(tmp_path: Path) -> None:
+    texts = ["=1+1", "a & <b>", " x\ny ", "bell\x07", "_x0041_", "x" * 40, None]
+    frame = pl.DataFrame(
+        {"=name": texts, "n": [1, 2**60, -3, 0, None, 5, 6], "f": [0.5, None, 1e-9, 1.0, 2.0, 3.0, 4.0]}
+    )
+    write_frame(frame, tmp_path / "t.xlsx")
+    write_frame(frame, tmp_path / "again.xlsx")
+    assert (tmp_path / "t.xlsx").read_bytes() == (tmp_path / "again.xlsx").read_bytes()
+    found = pl.read_excel(tmp_path / "t.xlsx", engine="calamine", infer_schema_length=0)
+    assert found.columns == frame.columns
+    assert found["=name"].to_list() == texts
+    assert found["n"].to_list()[:3] == ["1", str(2**60), "-3"]
+    assert found["f"].to_list()[2] == "0.000000001"
+
+
+@pytest.mark.parametrize(
+    ("names", "ordered"),
+    [
+        (["t10", "t2", "t1"], ["t1", "t2", "t10"]),
+        (["10", "9", "b"], ["9", "10", "b"]),
+        (["d10_s1", "d2_s10", "d2_s9"], ["d2_s9", "d2_s10", "d10_s1"]),
+        (["b", "a", "ab"], ["a", "ab", "b"]),
+    ],
+)
+def test_ids_are_in_their_natural_order(tmp_path: Path, names: list[str], ordered: list[str]) -> None:
+    votes = "task,worker,label\n" + "".join(f"{name},w{n},x\n" for name in names for n in range(2))
+    aggregate(tmp_path, "-o", tmp_path / "l.csv", votes=votes)
+    assert pl.read_csv(tmp_path / "l.csv", infer_schema=False)["task"].to_list() == ordered

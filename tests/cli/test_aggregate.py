@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import finegold
+from finegold.methods.registry import DEFAULT_METHOD
+from finegold.votes.frames import to_list
+from tests.support.cli_helpers import CSV, run, write
+
+WIDE = "task,ann,bob,eve\nt1,x,x,y\nt2,y,,y\n"
+
+
+@pytest.fixture
+def votes(tmp_path: Path) -> Path:
+    return write(tmp_path / "votes.csv", CSV)
+
+
+def test_labels_go_to_standard_output_and_words_to_standard_error(votes: Path) -> None:
+    result = run("aggregate", votes)
+    assert result.exit_code == 0
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert list(rows[0]) == ["task", "label", "confidence", "n_votes", "tied", "is_gold"]
+    assert [row["task"] for row in rows] == ["t1", "t2", "t3", "t4"]
+    assert [row["label"] for row in rows][:2] == ["x", "y"]
+    assert f"{DEFAULT_METHOD}: 12 votes by 3 annotators on 4 tasks, 3 classes" in result.stderr
+    assert "converged after" in result.stderr
+    assert "tied" in result.stderr
+    assert "best annotators: " in result.stderr
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.jsonl", "out.parquet", "out.csv.gz"])
+def test_the_extension_decides_the_format(votes: Path, tmp_path: Path, name: str) -> None:
+    result = run("aggregate", votes, "-o", tmp_path / name)
+    assert result.exit_code == 0
+    assert result.stdout == ""
+    readers = {"parquet": pl.read_parquet, "jsonl": pl.read_ndjson}
+    separator = "\t" if name.endswith("tsv") else ","
+    reader = readers.get(name.split(".")[-1], lambda path: pl.read_csv(path, separator=separator))
+    assert reader(tmp_path / name)["task"].to_list() == ["t1", "t2", "t3", "t4"]
+
+
+def test_probabilities_annotators_and_model_are_written_on_request(votes: Path, tmp_path: Path) -> None:
+    labels, annotators, model = (tmp_path / name for name in ("labels.csv", "annotators.jsonl", "model.finegold"))
+    result = run("aggregate", votes, "-o", labels, "--probabilities", "--annotators", annotators, "--save", model)
+    assert result.exit_code == 0
+    table = pl.read_csv(labels)
+    assert table.columns[6:] == ["x", "y", "z"]
+    assert table.select(pl.sum_horizontal("x", "y", "z")).to_series().to_list() == pytest.approx([1] * 4)
+    assert pl.read_ndjson(annotators)["worker"].to_list() == ["ann", "bob", "eve"]
+    assert to_list(finegold.load(model).label) == table["label"].to_list()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        ["votes.csv", "labels.csv", "annotators.jsonl", "model.finegold"]
+    )
+
+
+def test_json_is_one_object_with_the_labels_unless_they_go_to_a_file(votes: Path, tmp_path: Path) -> None:
+    printed = json.loads(run("aggregate", votes, "--json").stdout)
+    assert printed["method"] == DEFAULT_METHOD
+    assert printed["n_votes"] == 12
+    assert printed["classes"] == ["x", "y", "z"]
+    assert printed["rows"] == {
+        "rows": 12,
+        "missing": 0,
+        "repeated": 0,
+        "gold_unused": 0,
+        "left_out": {},
+        "disagreeing": 0,
+    }
+    assert printed["labels"][0]["task"] == "t1"
+    filed = json.loads(run("aggregate", votes, "--json", "-o", tmp_path / "out.csv").stdout)
+    assert "labels" not in filed
+    assert filed["files"]["labels"] == str(tmp_path / "out.csv")
+
+
+def test_json_has_null_where_a_method_has_no_bound(votes: Path) -> None:
+    printed = run("aggregate", votes, "--method", "mv", "--json").stdout
+    assert "NaN" not in printed
+    assert json.loads(printed)["bound"] is None
+
+
+def test_what_is_left_out_is_counted_on_standard_error(tmp_path: Path) -> None:
+    file = write(tmp_path / "v.csv", "task,worker,label\n1,a,x\n1,a,y\n1,b,\n2,b,x\n3,a,\n")
+    result = run("aggregate", file)
+    assert result.exit_code == 0
+    assert "2 rows without a label" in result.stderr
+    assert "1 repeated vote" in result.stderr
+    assert "1 task without any vote" in result.stderr
+    assert result.stdout.splitlines()[-1] == "3,,,0,false,false"
+
+
+def test_a_dash_reads_standard_input_and_writes_standard_output() -> None:
+    result = run("aggregate", "-", "-o", "-", stdin=CSV)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("task,label")
+
+
+def test_columns_may_be_named_and_tables_may_be_wide(tmp_path: Path) -> None:
+    odd = write(tmp_path / "odd.csv", CSV.replace("task,worker,label", "a,b,c"))
+    named = run("aggregate", odd, "--task", "a", "--annotator", "b", "--label", "c")
+    assert named.stdout.splitlines()[1].startswith("t1,x,")
+    wide = run("aggregate", write(tmp_path / "wide.csv", WIDE), "--wide")
+    assert wide.exit_code == 0
+    assert "5 votes by 3 annotators on 2 tasks" in wide.stderr
+    two = run("aggregate", tmp_path / "wide.csv", "--wide", "--annotator", "ann, eve")
+    assert "4 votes by 2 annotators" in two.stderr
+
+
+def test_gold_truths_are_kept_and_counted(votes: Path, tmp_path: Path) -> None:
+    gold = write(tmp_path / "gold.csv", "task,truth\nt1,z\n")
+    result = run("aggregate", votes, "--gold", gold)
+    assert result.stdout.splitlines()[1].startswith("t1,z,1.0")
+    assert "1 given by gold truths" in result.stderr
+
+
+def test_gold_of_a_task_that_is_not_there_is_a_warning_with_a_count(votes: Path, tmp_path: Path) -> None:
+    gold = write(tmp_path / "gold.csv", "task,truth\nt1,z\nt8,x\nt9,x\n")
+    result = run("aggregate", votes, "--gold", gold)
+    assert result.exit_code == 0
+    assert result.stderr.startswith("warning: 2 gold truths")
+    assert result.stderr.count("warning") == 1
+
+
+def test_given_classes_keep_their_order(votes: Path) -> None:
+    result = run("aggregate", votes, "--classes", "z,y,x,w", "--probabilities")
+    assert result.stdout.splitlines()[0].endswith("tied,is_gold,z,y,x,w")
+
+
+def test_repeated_votes_follow_the_policy(tmp_path: Path) -> None:
+    file = write(tmp_path / "v.csv", "task,worker,label\n1,a,x\n1,a,y\n")
+    assert run("aggregate", file, "--method", "mv").stdout.splitlines()[1].startswith("1,x,")
+    assert run("aggregate", file, "--method", "mv", "--repeated", "last").stdout.splitlines()[1].startswith("1,y,")
+    assert run("aggregate", file, "--method", "mv", "--repeated", "all").stdout.splitlines()[1].endswith("2,true,false")
+    assert run("aggregate", file, "--repeated", "error").exit_code == 2
+
+
+def test_settings_reach_the_method(votes: Path) -> None:
+    ptbcc = ["aggregate", votes, "--method", "ptbcc"]
+    settings = ["--set", "n_prototypes=3", "--set", "f=4", "--set", "further=uniform", "--set", "max-iterations=7"]
+    found = json.loads(run(*ptbcc, *settings, "--seed", "5", "--json").stdout)
+    assert found["settings"]["n_prototypes"] == 3
+    assert found["settings"]["f"] == 4.0
+    assert found["settings"]["further"] == "uniform"
+    assert found["settings"]["seed"] == 5
+    assert found["iterations"] <= 7
+    start = json.dumps([[[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]])
+    assert run(*ptbcc, "--set", f"prototypes={start}").exit_code == 0
+
+
+def test_a_fit_that_did_not_converge_is_a_warning(votes: Path) -> None:
+    result = run("aggregate", votes, "--method", "ptbcc", "--set", "max_iterations=1")
+    assert result.exit_code == 0
+    assert "warning: stopped at max_iterations = 1" in result.stderr
+    assert "warning" not in run("aggregate", votes).stderr
+
+
+def test_labels_against_the_majority_are_counted_without_regard_to_ties(votes: Path, tmp_path: Path) -> None:
+    assert json.loads(run("aggregate", votes, "--method", "mv", "--json").stdout)["differs_from_majority"] == 0
+    found = json.loads(run("aggregate", finegold_sample(), "--json").stdout)
+    majority = pl.read_csv(io.StringIO(run("aggregate", finegold_sample(), "--method", "mv").stdout))
+    labels = pl.DataFrame(found["labels"])
+    untied = majority.filter(~pl.col("tied")).join(labels, on="task", suffix="_other")
+    plain = untied.filter(pl.col("label") != pl.col("label_other")).height
+    assert 0 < plain <= found["differs_from_majority"]
+    assert found["differs_from_majority"] < labels.height / 4
+
+
+def finegold_sample() -> Path:
+    from finegold.votes.sample import VOTES
+
+    return VOTES
+
+
+def test_reading_progress_says_rows_rate_and_time_left() -> None:
+    from finegold.cli.messages import reading_line
+    from finegold.io.readers import Progress
+
+    assert reading_line(Progress(3_000_000, 12_000_000, 2.0)) == (
+        "reading: 3,000,000 of about 12,000,000 rows, 1.5 million per second, 6 s left"
+    )
+    assert reading_line(Progress(3_000_000, None, 2.0)) == "reading: 3,000,000 rows, 1.5 million per second"
+
+
+SMALL = {  # rows of task, worker, label
+    "one vote": "1ax",
+    "one task": "1ax 1bx 1cy",
+    "one annotator": "1ax 2ay 3ax",
+    "one class": "1ax 1bx 2ax 2bx",
+    "one vote a task": "1ax 2by 3cx 4ay",
+    "a tie": "1ax 1by",
+    "nobody votes twice": "1ax 1by 1cx 2dx 2ey 2fy",
+    "one task with two votes": "1ax 2ay 3bx 3cx",
+    "all of one mind": " ".join(f"{t}{a}{'xyz'[t % 3]}" for t in range(9) for a in "abcd"),
+}
+
+
+@pytest.mark.parametrize("rows", SMALL.values(), ids=list(SMALL))
+def test_the_default_takes_the_smallest_votes_without_a_warning(rows: str, tmp_path: Path) -> None:
+    file = write(tmp_path / "v.csv", "task,worker,label\n" + "\n".join(map(",".join, rows.split())) + "\n")
+    result = run("aggregate", file)
+    assert result.exit_code == 0, result.stderr
+    assert "warning" not in result.stderr
+    found = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert [row["task"] for row in found] == sorted({row[0] for row in rows.split()})
+    truth = write(tmp_path / "truth.csv", "task,truth\n" + "".join(f"{row['task']},x\n" for row in found))
+    assert "warning" not in run("aggregate", file, "--gold", truth).stderr

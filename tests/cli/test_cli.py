@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+import finegold
+from finegold.cli.app import app
+from finegold.methods.lookup import method_class
+from finegold.methods.registry import REGISTRY
+from tests.support.cli_helpers import run
+
+COMMANDS = [[command.name or command.callback.__name__] for command in app.registered_commands]
+COMMANDS += [["datasets", name] for name in ("list", "info", "fetch", "verify")]
+HEAVY = {"numba", "polars", "narwhals", "numpy", "scipy", "pandas"}
+SHOW_HELP = """
+import sys
+import finegold
+from finegold.cli.app import app
+try:
+    app(["--help"])
+except SystemExit as end:
+    assert not end.code
+print(*sorted(name for name in sys.modules if "." not in name), file=sys.stderr)
+"""
+
+
+def test_import_finegold_and_help_load_nothing_heavy() -> None:
+    ended = subprocess.run([sys.executable, "-c", SHOW_HELP], capture_output=True, text=True, check=True)
+    assert "aggregate" in ended.stdout
+    assert HEAVY.isdisjoint(ended.stderr.split())
+
+
+def test_the_version_is_shown() -> None:
+    assert run("--version").stdout == f"finegold {finegold.__version__}\n"
+
+
+def test_help_names_every_command_in_groups() -> None:
+    shown = run("--help").stdout
+    panels = ["Options", "Start here", "Look closer", "Data", "Research"]
+    assert re.findall(r"─ ([A-Z][a-z ]+) ─", shown) == panels
+    for command in COMMANDS:
+        assert f"│ {command[0]} " in shown
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_help_has_no_types_of_python(command: list[str]) -> None:
+    done = run(*command, "--help")
+    assert done.exit_code == 0
+    assert not re.search(r"<[a-z]+", done.stdout)
+
+
+def test_paragraphs_of_help_wrap_at_the_width_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    shown = re.sub(r" +", " ", run("evaluate", "--help").stdout)
+    assert "Macro-F1 is the mean over the classes of the truths. For the log loss, probabilities" in shown
+    assert "adds 1/m to the accuracy. Macro-F1" in shown
+
+
+def test_every_method_is_listed_with_the_first_line_of_its_explanation() -> None:
+    lines = run("methods").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == list(REGISTRY)
+    for name, line in zip(REGISTRY, lines, strict=True):
+        assert line.endswith((method_class(name).__doc__ or "").splitlines()[0])
+        assert len(line) > len(name) + 10

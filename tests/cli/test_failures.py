@@ -1,0 +1,303 @@
+"""Each failure ends in one clear message, exit code 2, no traceback, and no output file touched."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import finegold.fitting.solve
+from finegold.cli import main
+from finegold.io.writers import write_frame
+from tests.support.cli_helpers import CSV, run, write
+
+FINEGOLD = [sys.executable, "-c", "from finegold.cli import main; main()"]
+GOLD = "task,truth\nt1,owl\n"
+BINARY = bytes(range(256)) * 20
+CUT_SHORT = gzip.compress((CSV * 200).encode(), mtime=0)[:-30]
+
+# What is wrong: how the folder is made, the arguments, and words that the message must have.
+FAILURES: dict[str, tuple[Callable[[Path], object], list[str], list[str]]] = {
+    "no such file": (lambda d: None, ["{d}/votes.csv"], ["there is no file", "votes.csv"]),
+    "an empty file": (lambda d: write(d / "v.csv", ""), ["{d}/v.csv"], ["v.csv", "empty"]),
+    "a header only": (lambda d: write(d / "v.csv", "task,worker,label\n"), ["{d}/v.csv"], ["v.csv"]),
+    "a missing column": (
+        lambda d: write(d / "v.csv", "task,person,label\n1,a,x\n"),
+        ["{d}/v.csv"],
+        ["annotator", '"task", "person", "label"', "--annotator"],
+    ),
+    "a folder without data files": (lambda d: (d / "f").mkdir(), ["{d}/f"], ["/f", "no data files"]),
+    "binary rubbish": (lambda d: write(d / "v.csv", BINARY), ["{d}/v.csv"], ["v.csv", "binary"]),
+    "truncated gzip": (lambda d: write(d / "v.csv.gz", CUT_SHORT), ["{d}/v.csv.gz"], ["v.csv.gz", "cut short"]),
+    "ragged rows": (
+        lambda d: write(d / "v.csv", CSV + "t9,ann,x,oops\n"),
+        ["{d}/v.csv"],
+        ["v.csv", "line 14", "found 4", "has 3"],
+    ),
+    "a class that is not given": (
+        lambda d: write(d / "v.csv", CSV),
+        ["{d}/v.csv", "--classes", "x,y"],
+        ["'z'", "x, y", "--classes"],
+    ),
+    "gold of an unknown class": (
+        lambda d: (write(d / "v.csv", CSV), write(d / "g.csv", GOLD)),
+        ["{d}/v.csv", "--gold", "{d}/g.csv", "--classes", "x,y,z"],
+        ["gold", "'owl'", "x, y, z"],
+    ),
+    "two columns that could be the task": (
+        lambda d: write(d / "v.csv", "task,item,worker,label\n1,1,a,x\n"),
+        ["{d}/v.csv"],
+        ['"task", "item"', "--task"],
+    ),
+    "an unknown method": (lambda d: write(d / "v.csv", CSV), ["{d}/v.csv", "--method", "magic"], ["magic", "ptbcc"]),
+    "an unknown setting": (lambda d: write(d / "v.csv", CSV), ["{d}/v.csv", "--set", "wings=2"], ["wings", "seed"]),
+    "a setting of the wrong kind": (
+        lambda d: write(d / "v.csv", CSV),
+        ["{d}/v.csv", "--method", "ptbcc", "--set", "n_prototypes=two"],
+        ["n_prototypes", "whole number", "'two'"],
+    ),
+    "a setting without a value": (lambda d: write(d / "v.csv", CSV), ["{d}/v.csv", "--set", "f"], ["NAME=VALUE"]),
+    "a JSON list without rows": (lambda d: write(d / "v.json", "[]"), ["{d}/v.json"], ["v.json", "no columns"]),
+    "an unknown policy": (
+        lambda d: write(d / "v.csv", CSV),
+        ["{d}/v.csv", "--repeated", "most"],
+        ["repeated", "first", "most"],
+    ),
+}
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def assert_one_message(stderr: str) -> str:
+    assert stderr.count("error: ") == 1
+    assert "Traceback" not in stderr
+    lines = stderr.strip().splitlines()
+    assert len(lines) == 1 or (len(lines) == 2 and lines[1].startswith("try: finegold "))
+    return stderr
+
+
+@pytest.mark.parametrize("what", FAILURES)
+def test_bad_input_is_one_message_and_touches_nothing(what: str, tmp_path: Path) -> None:
+    prepare, arguments, words = FAILURES[what]
+    prepare(tmp_path)
+    outputs = [tmp_path / name for name in ("labels.csv", "annotators.csv", "model.finegold")]
+    for path in outputs:
+        write(path, "old")
+    before = contents(tmp_path)
+    given = [argument.format(d=tmp_path) for argument in arguments]
+    result = run("aggregate", *given, "-o", outputs[0], "--annotators", outputs[1], "--save", outputs[2])
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    message = assert_one_message(result.stderr)
+    assert [word for word in words if word not in message] == [], message
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("option", ["-o", "--annotators", "--save"])
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [("nowhere/x.csv", "there is no folder"), ("folder.csv", "is a folder"), ("votes.csv", "would be overwritten")],
+)
+def test_an_output_that_cannot_be_written_is_found_before_the_work(
+    option: str, place: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    votes = write(tmp_path / "votes.csv", CSV)
+    (tmp_path / "folder.csv").mkdir()
+    monkeypatch.setattr("finegold.io.readers.read", lambda *_, **__: pytest.fail("the work began"))
+    before = contents(tmp_path)
+    result = run("aggregate", votes, option, tmp_path / place)
+    assert result.exit_code == 2
+    assert words in assert_one_message(result.stderr)
+    assert contents(tmp_path) == before
+
+
+def test_an_output_is_not_one_of_the_files_in_a_folder_or_pattern_that_is_read(tmp_path: Path) -> None:
+    votes = write(tmp_path / "votes.csv", CSV)
+    for given in (tmp_path, f"{tmp_path}/v*.csv"):
+        assert "would be overwritten" in run("aggregate", given, "-o", votes).stderr
+    assert votes.read_text() == CSV
+
+
+def test_an_extension_that_says_nothing_and_a_name_used_twice_are_refused(tmp_path: Path) -> None:
+    votes = write(tmp_path / "votes.csv", CSV)
+    assert ".parquet" in assert_one_message(run("aggregate", votes, "-o", tmp_path / "x.doc").stderr)
+    for same in (tmp_path / "x.csv", f"{tmp_path}/./x.csv"):
+        twice = run("aggregate", votes, "-o", tmp_path / "x.csv", "--annotators", same)
+        assert "two outputs" in assert_one_message(twice.stderr)
+    assert list(tmp_path.iterdir()) == [votes]
+
+
+def test_a_disk_that_fills_up_is_one_message(tmp_path: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    votes = write(tmp_path / "votes.csv", CSV)
+    (tmp_path / "full.csv").symlink_to("/dev/full")
+    result = run("aggregate", votes, "-o", tmp_path / "full.csv")
+    assert result.exit_code == 2
+    assert "the disk is full" in assert_one_message(result.stderr)
+
+
+def test_if_the_last_file_cannot_be_written_the_first_is_not_touched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    votes = write(tmp_path / "votes.csv", CSV)
+    labels, annotators = write(tmp_path / "labels.csv", "old"), tmp_path / "annotators.csv"
+
+    def fill_up(frame: object, path: Path) -> None:
+        if "annotators" in Path(path).name:
+            write(Path(path), "half")
+            raise OSError(28, "No space left on device")
+        write_frame(frame, path)
+
+    monkeypatch.setattr("finegold.io.writers.write_frame", fill_up)
+    before = contents(tmp_path)
+    result = run("aggregate", votes, "-o", labels, "--annotators", annotators)
+    assert result.exit_code == 2
+    assert f"{annotators} cannot be written: the disk is full" in assert_one_message(result.stderr)
+    assert contents(tmp_path) == before
+
+
+def test_an_error_while_staging_names_the_file_that_the_user_knows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    votes = write(tmp_path / "votes.csv", CSV)
+    from finegold.errors import OutputError
+
+    def refuse(result: object, path: Path, **options: bool) -> None:
+        raise OutputError(f"{path} cannot be written as CSV: too odd")
+
+    monkeypatch.setattr("finegold.io.writers.write_labels", refuse)
+    message = assert_one_message(run("aggregate", votes, "-o", tmp_path / "labels.csv").stderr)
+    assert f"{tmp_path / 'labels.csv'} cannot be written as CSV" in message
+    assert ".part" not in message
+
+
+def test_standard_output_on_a_full_disk_is_one_message(tmp_path: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    votes = write(tmp_path / "votes.csv", CSV)
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run([*FINEGOLD, "aggregate", votes], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert ended.returncode == 2
+    assert "the disk is full" in assert_one_message(ended.stderr)
+
+
+def test_a_reader_that_has_had_enough_is_no_error(tmp_path: Path) -> None:
+    rows = "".join(f"task-number-{i},ann-{i % 2},x\n" for i in range(20_000))  # more than a pipe holds
+    votes = write(tmp_path / "votes.csv", "task,worker,label\n" + rows)
+    unbuffered = os.environ | {"PYTHONUNBUFFERED": "1"}  # then a write may end early without an error
+    with subprocess.Popen(
+        [*FINEGOLD, "aggregate", votes], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=unbuffered
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().startswith("task,label")
+        process.stdout.close()
+        said = process.stderr.read()
+        assert process.wait() == 0
+    assert said == ""
+
+
+def test_tables_for_a_reader_that_has_gone_are_no_error(tmp_path: Path) -> None:
+    votes = write(tmp_path / "votes.csv", CSV)
+    with subprocess.Popen([*FINEGOLD, "agreement", votes], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.wait() == 0
+
+
+def test_an_interrupt_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    votes = write(tmp_path / "votes.csv", CSV)
+    monkeypatch.setattr(finegold.fitting.solve, "fit", interrupted)
+    result = run("aggregate", votes, "-o", tmp_path / "out.csv")
+    assert result.exit_code == 130
+    assert "interrupted; nothing was written" in assert_one_message(result.stderr)
+    assert list(tmp_path.iterdir()) == [votes]
+
+
+@pytest.mark.parametrize(("how", "words"), [("", "add --resume"), ("--overwrite", "replace --overwrite by --resume")])
+def test_an_interrupt_with_a_checkpoint_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, words: str
+) -> None:
+    def press(*_: object) -> bool:
+        signal.raise_signal(signal.SIGINT)
+        return False
+
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "votes.csv", CSV)
+    given = ["aggregate", "votes.csv", "--method", "ptbcc", "-o", "out.csv", "--checkpoint", "half"]
+    with monkeypatch.context() as patched:
+        patched.setattr("finegold.methods.ptbcc.PTBCC.converged", press)
+        result = run(*given, *how.split())
+    assert result.exit_code == 130
+    again = "finegold aggregate votes.csv --method ptbcc -o out.csv --checkpoint half --resume"
+    said = f"interrupted; half holds the work so far; to continue, {words}: {again}"
+    assert assert_one_message(result.stderr) == f"error: {said}\n"
+    assert run(*given, "--resume").exit_code == 0
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, pl.exceptions.PanicException])
+def test_a_mistake_of_ours_is_exit_code_one_and_asks_for_a_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: type[BaseException]
+) -> None:
+    def wrong(*_: object, **__: object) -> None:
+        raise error("by zero")
+
+    votes = write(tmp_path / "votes.csv", CSV)
+    monkeypatch.setattr(finegold.fitting.solve, "fit", wrong)
+    monkeypatch.setattr(sys, "argv", ["finegold", "aggregate", str(votes)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 1
+    assert f"failed unexpectedly ({error.__name__}: by zero)" in assert_one_message(capsys.readouterr().err)
+
+
+def test_a_traceback_is_shown_on_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FINEGOLD_DEBUG", "1")
+    result = run("aggregate", tmp_path / "nothing.csv")
+    assert result.exit_code == 2
+    assert "Traceback" in result.stderr
+    assert "error: there is no file" in result.stderr
+
+
+def test_bad_usage_is_exit_code_two(tmp_path: Path) -> None:
+    votes = write(tmp_path / "votes.csv", CSV)
+    for arguments in (["aggregate"], ["fly"], ["aggregate", votes, "--threads", "0"], ["evaluate", votes]):
+        result = run(*arguments)
+        assert result.exit_code == 2, arguments
+        assert result.stdout == ""
+        assert "Traceback" not in result.stderr
+
+
+def test_a_checkpoint_of_another_fit_is_kept_and_the_message_names_the_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def press(*_: object) -> bool:
+        signal.raise_signal(signal.SIGINT)
+        return False
+
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "votes.csv", CSV)
+    given = ["aggregate", "votes.csv", "-o", "out.csv", "--checkpoint", "half", "--method"]
+    with monkeypatch.context() as patched:
+        patched.setattr("finegold.methods.ptbcc.PTBCC.converged", press)
+        assert run(*given, "ptbcc").exit_code == 130
+    before = (tmp_path / "half").read_bytes()
+    for further in ([], ["--resume"]):
+        result = run(*given, "ds", *further)
+        assert result.exit_code == 2
+        assert "--overwrite" in assert_one_message(result.stderr)
+        assert (tmp_path / "half").read_bytes() == before
+    assert run(*given, "ds", "--overwrite").exit_code == 0

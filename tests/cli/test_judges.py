@@ -1,0 +1,123 @@
+"""finegold judges, finegold rank and finegold simulate --judges."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.support.cli_helpers import run, write
+
+
+@pytest.fixture(scope="module")
+def panel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("judges") / "panel"
+    assert run("simulate", "--judges", "6", "--tasks", "300", "--seed", "2", "--out", folder).exit_code == 0
+    return folder
+
+
+def test_a_simulated_log_has_families_biases_failures_ties_and_costs(panel: Path) -> None:
+    log = pl.read_csv(panel / "log.csv")
+    assert log.columns == ["item", "system_a", "system_b", "judge", "order", "verdict", "error", "cost"]
+    assert log.height == 300 * 6 * 2
+    assert {"[[A]]", "[[B]]", "[[C]]", "I cannot answer that."} <= set(log["verdict"].unique())
+    assert (log["error"] == "timeout").sum() > 10
+    assert pl.read_csv(panel / "truth.csv").height == 300
+    assert pl.read_csv(panel / "gold.csv")["item"].to_list() == list(range(0, 300, 4))
+    assert pl.read_csv(panel / "judges.csv")["position_bias"].max() == 0.45
+    assert pl.read_csv(panel / "systems.csv").height == 5
+
+
+def test_the_same_seed_gives_the_same_log(panel: Path, tmp_path: Path) -> None:
+    run("simulate", "--judges", "6", "--tasks", "300", "--seed", "2", "--out", tmp_path / "again")
+    assert (tmp_path / "again" / "log.csv").read_bytes() == (panel / "log.csv").read_bytes()
+
+
+def test_a_log_needs_a_folder(tmp_path: Path) -> None:
+    result = run("simulate", "--judges", "3", "--out", tmp_path / "log.csv")
+    assert result.exit_code == 2
+    assert "must be a folder" in result.stderr
+
+
+def test_people_get_tables(panel: Path) -> None:
+    result = run(
+        "judges", panel / "log.csv", "--gold", panel / "gold.csv", "--panels", "--compare", "acme-mini:cirrus-70b"
+    )
+    assert result.exit_code == 0
+    assert "3,600 verdicts of 6 judges on 300 items" in result.stdout
+    assert "Best panels for the money" in result.stdout
+    assert "acme-mini against cirrus-70b: +0." in result.stdout
+    assert "are of one family and err alike" in result.stderr
+
+
+def test_json_has_everything(panel: Path) -> None:
+    result = run("judges", panel / "log.csv", "--json", "--panels", "--compare", "acme-mini,acme-large:cirrus-70b")
+    found = json.loads(result.stdout)
+    assert [one["judge"] for one in found["judges"]][:2] == ["acme-large", "acme-mini"]
+    assert set(found["judges"][0]["accuracy"]) == {"value", "low", "high"}
+    assert found["comparisons"][0]["first"] == ["acme-mini", "acme-large"]
+    assert found["panels"][0]["judges"]
+    assert found["judges"][0]["repeat_consistency"]["value"] is None
+
+
+def test_files_are_written(panel: Path, tmp_path: Path) -> None:
+    table, labels, report = tmp_path / "judges.csv", tmp_path / "labels.csv", tmp_path / "report.html"
+    run("judges", panel / "log.csv", "-o", table, "--labels", labels, "--report", report)
+    assert pl.read_csv(table)["judge"].to_list()[-1] == "cirrus-70b"
+    found = pl.read_csv(labels)
+    assert found.columns == ["item", "system_a", "system_b", "label", "confidence", "n_judges"]
+    named = found.filter(pl.col("label") != "tie")
+    assert ((named["label"] == named["system_a"]) | (named["label"] == named["system_b"])).all()
+    truth = pl.read_csv(panel / "truth.csv").join(found, on="item")
+    assert (truth["truth"] == truth["label"]).mean() > 0.75
+    assert "What is each judge worth?" in report.read_text()
+
+
+def test_prices_change_the_panels(panel: Path) -> None:
+    names = pl.read_csv(panel / "judges.csv")["judge"].to_list()
+    prices = [word for name in names for word in ("--price", f"{name}=2")]
+    found = json.loads(run("judges", panel / "log.csv", "--json", *prices).stdout)
+    assert {one["cost"] % 2 for one in found["panels"]} == {0}
+    assert "no price for" in run("judges", panel / "log.csv", "--price", "acme-mini=2").stderr
+
+
+def test_a_ranking_is_shown_written_and_printed_as_json(panel: Path, tmp_path: Path) -> None:
+    table, matrix = tmp_path / "ranking.csv", tmp_path / "matrix.csv"
+    shown = run("rank", panel / "log.csv", "-o", table, "--matrix", matrix)
+    assert shown.exit_code == 0
+    assert "Ranking of 5 systems" in shown.stdout
+    assert pl.read_csv(table)["system"].to_list()[0] == "system-1"
+    assert pl.read_csv(matrix).shape == (5, 6)
+    found = json.loads(run("rank", panel / "log.csv", "--json", "--weights", "equal").stdout)
+    assert [one["rank"] for one in found["systems"]] == [1, 2, 3, 4, 5]
+    assert found["win_rates"][0][0] is None
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--compare", "acme-mini"], "--compare needs two judges or panels such as A:B"),
+        (["--compare", "nobody:acme-mini"], "there is no judge 'nobody'"),
+        (["--torn", "out"], 'torn must be "tie" or "half"'),
+        (["--price", "acme-mini"], "--price needs JUDGE=NUMBER"),
+        (["--judge", "juge"], 'did you mean "judge"?'),
+        (["--gold", "nothing"], 'there is no column "nothing"'),
+        (["--verdicts", "x"], 'verdicts must be "position" or "answer"'),
+        (["--kind", "x"], 'kind must be "pairwise" or "pointwise"'),
+    ],
+)
+def test_wrong_options_are_named(panel: Path, words: list[str], message: str) -> None:
+    result = run("judges", panel / "log.csv", *words)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_wrong_log_is_refused_with_a_command_to_paste(tmp_path: Path) -> None:
+    log = write(tmp_path / "log.csv", "question,who,verdict\n1,gpt,A\n1,claude,B\n")
+    result = run("judges", log)
+    assert result.exit_code == 2
+    command = result.stderr.split("such as: finegold ")[1].split()
+    assert run(*command).exit_code == 0

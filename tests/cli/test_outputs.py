@@ -1,0 +1,94 @@
+"""No command writes over what it reads, or over what is not its own."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli_helpers import CSV, run, write
+from tests.support.workbooks import xlsx
+
+GOLD = "task,truth\nt1,x\n"
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Votes in a file, a folder, a folder in a folder, a database; links to them; a model and gold."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for folder in ("folder", "deep", "deep/er"):
+        (tmp_path / folder).mkdir()
+    for name in ("votes.csv", "folder/a.csv", "deep/er/a.csv", "aside.csv"):
+        write(tmp_path / name, CSV)
+    (tmp_path / "folder" / "link.csv").symlink_to("../aside.csv")
+    (tmp_path / "link.csv").symlink_to("votes.csv")
+    write(tmp_path / "gold.csv", GOLD)
+    with sqlite3.connect("votes.db") as database:
+        database.execute("CREATE TABLE votes (task, worker, label)")
+        database.executemany("INSERT INTO votes VALUES (?, ?, ?)", [line.split(",") for line in CSV.split()[1:]])
+    database.close()
+    assert run("aggregate", "votes.csv", "--method", "mv", "--save", "model.csv", "-o", "labels.csv").exit_code == 0
+    write(tmp_path / "prototypes.jsonl", "[[[0.9, 0.1], [0.1, 0.9]]]")
+    write(tmp_path / "p.parquet", "")
+    return tmp_path
+
+
+COMMANDS = [
+    "aggregate votes.csv --method mv -o link.csv",
+    "aggregate link.csv --method mv -o votes.csv",
+    "aggregate link.csv --method mv --output=~/votes.csv",
+    "aggregate folder --method mv -o folder/a.csv",
+    "aggregate folder --method mv -o aside.csv",
+    "aggregate folder/*.csv --method mv --annotators aside.csv",
+    "aggregate deep --method mv --save deep/er/a.csv",
+    "aggregate votes.csv --method mv --gold gold.csv --checkpoint gold.csv",
+    "aggregate sqlite:///votes.db --table votes --method mv --save votes.db",
+    "convert votes.csv -o votes.csv",
+    "convert folder --gold gold.csv -o gold.csv",
+    "update model.csv votes.csv -o new.finegold --labels model.csv",
+    "update model.csv votes.csv -o votes.csv",
+    "report folder --method mv -o folder/a.csv",
+    "trust votes.csv --method mv --flips link.csv",
+    "agreement votes.csv --pairs votes.csv",
+    "compare votes.csv --methods mv -o votes.csv",
+    "next model.csv -o model.csv",
+    "audit votes.csv --labels gold.csv -o gold.csv",
+    "export votes.csv --for sklearn --predictions p.parquet -o p.parquet",
+    "simulate --classes 2 --prototypes prototypes.jsonl --out prototypes.jsonl",
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_command_writes_over_what_it_reads(files: Path, command: str) -> None:
+    before = {path: path.read_bytes() for path in files.rglob("*") if path.is_file()}
+    done = run(*command.split())
+    assert done.exit_code == 2, done.stdout
+    assert "is an input and would be overwritten" in done.stderr
+    assert {path: path.read_bytes() for path in files.rglob("*") if path.is_file()} == before
+
+
+def test_a_workbook_whose_sheet_is_read_is_not_overwritten(tmp_path: Path) -> None:
+    book = xlsx(tmp_path / "votes.xlsx", {"Sheet1": [line.split(",") for line in CSV.split()]})
+    before = book.read_bytes()
+    done = run("aggregate", f"{book}#Sheet1", "--method", "mv", "--save", book)
+    assert "would be overwritten" in done.stderr
+    assert book.read_bytes() == before
+
+
+def test_a_model_may_take_the_place_of_the_old_one(files: Path) -> None:
+    assert run("update", "model.csv", "aside.csv", "-o", "model.csv", "--repeated", "last").exit_code == 0
+
+
+def test_outputs_that_are_no_data_may_lie_beside_the_votes(files: Path) -> None:
+    for _ in range(2):
+        done = run("aggregate", "folder", "--method", "mv", "--save", "folder/model.finegold", "-o", "out.csv")
+        assert done.exit_code == 0, done.stderr
+
+
+def test_the_demo_leaves_a_folder_with_other_votes_alone(files: Path) -> None:
+    done = run("demo", "--out", files)
+    assert done.exit_code == 2
+    assert "votes.csv exists and is not the sample of the demo" in done.stderr
+    assert (files / "votes.csv").read_text() == CSV

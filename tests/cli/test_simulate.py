@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import finegold.votes.simulation as module
+from finegold.votes.simulation import simulate
+from tests.support.cli_helpers import run, write
+
+SMALL = ["--tasks", "40", "--annotators", "8", "--classes", "3", "--votes-per-task", "4", "--seed", "2"]
+READERS = {"csv": pl.read_csv, "jsonl": pl.read_ndjson, "parquet": pl.read_parquet}
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_votes_and_truth_are_written_piece_by_piece(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "VOTES_PER_PIECE", 32)
+    result = run("simulate", "--out", tmp_path / "new", *SMALL, "--format", kind)
+    assert result.exit_code == 0
+    assert result.stdout == ""
+    assert "160 votes" in result.stderr
+    votes, truth = (READERS[kind](tmp_path / "new" / f"{name}.{kind}") for name in ("votes", "truth"))
+    expected = simulate(40, 8, 3, votes_per_task=4, seed=2)
+    assert truth["truth"].to_list() == expected.truth.tolist()
+    assert votes.columns == ["task", "annotator", "label"]
+    assert sorted(votes.rows()) == sorted(zip(*(c.tolist() for c in expected.annotations.votes()), strict=True))
+
+
+def test_the_same_seed_gives_the_same_files(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        run("simulate", "--out", tmp_path / folder, *SMALL)
+    for name in ("votes.csv", "truth.csv"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_a_file_name_gets_the_truth_beside_it(tmp_path: Path) -> None:
+    result = run("simulate", "--out", tmp_path / "mine.parquet", *SMALL)
+    assert result.exit_code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine-truth.parquet", "mine.parquet"]
+
+
+def test_class_names_and_missing_labels_appear_in_the_table(tmp_path: Path) -> None:
+    options = ["--tasks", "50", "--class-names", "cat, dog", "--missing", "0.3"]
+    run("simulate", "--out", tmp_path, *options)
+    labels = pl.read_csv(tmp_path / "votes.csv")["label"]
+    assert set(labels.to_list()) == {"cat", "dog", None}
+    assert "50 tasks" in run("aggregate", tmp_path / "votes.csv").stderr
+
+
+def test_prototypes_come_from_a_file(tmp_path: Path) -> None:
+    file = write(tmp_path / "p.json", json.dumps([[[0, 1], [1, 0]]]))
+    run("simulate", "--out", tmp_path, "--classes", "2", "--prototypes", file, "--tasks", "30")
+    joined = pl.read_csv(tmp_path / "votes.csv").join(pl.read_csv(tmp_path / "truth.csv"), on="task")
+    assert (joined["label"] != joined["truth"]).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--votes-per-task", "99"], "votes_per_task must be from 1 to 8"),
+        (["--prototypes", "nowhere.json"], "there is no readable file"),
+        (["--prototype-weights", "a,b"], "must be numbers"),
+        (["--class-names", "cat,dog"], "--classes is 3 but --class-names has 2"),
+        (["--class-names", "cat,cat,dog"], "different names"),
+        (["--tasks", "0"], "n_tasks must be from 1"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_leaves_nothing(tmp_path: Path, options: list[str], message: str) -> None:
+    result = run("simulate", "--out", tmp_path / "new", *SMALL, *options)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_wrong_extension_or_a_contradiction_is_refused(tmp_path: Path) -> None:
+    assert "extension" in run("simulate", "--out", tmp_path / "x.doc", *SMALL).stderr
+    assert ".csv, .jsonl or .parquet" in run("simulate", "--out", tmp_path / "x.tsv", *SMALL).stderr
+    assert "the extension of" in run("simulate", "--out", tmp_path / "x.csv", "--format", "jsonl", *SMALL).stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_disk_that_fills_up_leaves_nothing(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    import finegold.cli.stream as stream
+
+    sink = stream._sink
+    monkeypatch.setattr(stream, "_sink", lambda tables, path, kind: sink(tables, Path("/dev/full"), kind))
+    result = run("simulate", "--out", tmp_path / "new", *SMALL, "--format", kind)
+    assert result.exit_code == 2
+    assert "the disk is full" in result.stderr
+    assert list(tmp_path.iterdir()) == []

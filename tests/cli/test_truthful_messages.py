@@ -1,0 +1,92 @@
+"""Messages say what is true: times, names of what ran, files that exist, and extras that can be installed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numba
+import pytest
+
+import finegold
+from finegold.fitting.compile_time import CompileTimer, without_compiling
+from tests.support.cli_helpers import run
+from tests.support.readers_votes import CSV, write
+
+ROOT = Path(__file__).parents[2]
+EXTRA = re.compile(r"finegold\[\w+\]")
+
+
+def test_seconds_of_compilation_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([10.0, 15.0, 20.0, 21.0])
+    monkeypatch.setattr("finegold.fitting.compile_time.perf_counter", lambda: next(times))
+    timer = CompileTimer()
+    timer.on_start(None)
+    timer.on_start(None)  # a function that the first one calls
+    timer.on_end(None)
+    timer.on_end(None)
+    assert timer.seconds == 5.0
+    timer.on_start(None)
+    timer.on_end(None)
+    assert timer.seconds == 6.0
+
+
+def test_compilation_is_left_out_of_the_time() -> None:
+    @numba.njit
+    def added(x: float) -> float:
+        return x + 1.0
+
+    began = perf_counter()
+    with without_compiling() as seconds:
+        added(1.0)
+        took = seconds()
+        assert took < perf_counter() - began - took  # nearly all of the time is compilation
+
+
+def test_a_fit_reports_the_time_without_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("finegold.fitting.solve.without_compiling", _always_seven)
+    votes = {"task": [1, 1, 2], "worker": ["a", "b", "a"], "label": ["x", "x", "y"]}
+    assert finegold.aggregate(votes, method="mv").seconds == 7.0
+
+
+class _always_seven:
+    def __enter__(self) -> Any:
+        return lambda: 7.0
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def test_the_summary_names_the_method_that_ran(tmp_path: Path) -> None:
+    done = run("aggregate", write(tmp_path / "votes.csv", CSV), "--method", "auto")
+    assert done.stderr.splitlines()[0].startswith("anchored: ")
+    assert "auto now means anchored" in done.stderr
+    assert "auto: " not in done.stderr
+
+
+@pytest.mark.parametrize("folder", ["src", "docs", "README.md"])
+def test_extras_are_named_one_way(folder: str) -> None:
+    path = ROOT / folder
+    files = [path] if path.is_file() else [*path.rglob("*.py"), *path.rglob("*.md"), *path.rglob("*.html")]
+    wrong = [
+        f"{file.relative_to(ROOT)}: {line.strip()}"
+        for file in files
+        for line in file.read_text().splitlines()
+        for found in EXTRA.finditer(line)
+        if not line[: found.start()].endswith("pip install '") or not line[found.end() :].startswith("'")
+    ]
+    assert wrong == []
+
+
+def test_the_report_names_no_file_that_it_did_not_write(tmp_path: Path) -> None:
+    pytest.importorskip("jinja2")
+    rows = [f"t{task},w{worker},{(task * worker) % 3}" for task in range(600) for worker in range(3)]
+    rows += [f"t0,x{worker},1" for worker in range(600)]
+    votes = write(tmp_path / "votes.csv", "task,worker,label\n" + "\n".join(rows) + "\n")
+    page = tmp_path / "page.html"
+    assert run("report", votes, "-o", page, "--method", "mv").exit_code == 0
+    text = page.read_text()
+    assert "the rest is in" in text  # the lists are cut
+    assert not re.search(r"(the rest is in|confidence in) [\w.]+\.csv", text)

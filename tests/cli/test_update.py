@@ -1,0 +1,95 @@
+"""finegold update, and --prior."""
+
+import csv
+import json
+import sqlite3
+from contextlib import closing
+
+import finegold
+from finegold.methods.registry import DEFAULT_METHOD
+from tests.support.cli_helpers import CSV, run, write
+from tests.support.exports_made import annotation, choices
+
+NEW = "task,worker,label\nt1,zoe,x\nt5,ann,y\nt5,bob,y\n"
+
+
+def model(folder, *more):
+    write(folder / "votes.csv", CSV)
+    done = run("aggregate", folder / "votes.csv", "--save", folder / "model", "-o", folder / "labels.csv", *more)
+    assert done.exit_code == 0, done.output
+    return folder / "model"
+
+
+def test_new_votes_go_into_the_very_model(tmp_path):
+    saved, new = model(tmp_path), write(tmp_path / "new.csv", NEW)
+    done = run("update", saved, new, "-o", saved, "--labels", tmp_path / "labels.csv", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["n_votes"] == 15
+    assert "folded in 3 votes" in done.stderr
+    labels = {row["task"]: row["label"] for row in csv.DictReader((tmp_path / "labels.csv").read_text().splitlines())}
+    assert labels["t5"] == "y"
+    assert finegold.load(saved).annotations.n_annotators == 4
+
+
+def test_a_refit_gives_the_labels_of_all_votes_at_once(tmp_path):
+    saved, new = model(tmp_path), write(tmp_path / "new.csv", NEW)
+    assert run("update", saved, new, "-o", saved, "--labels", tmp_path / "one.csv", "--refit").exit_code == 0
+    both = write(tmp_path / "both.csv", CSV + NEW.partition("\n")[2])
+    assert run("aggregate", both, "-o", tmp_path / "other.csv").exit_code == 0
+    assert (tmp_path / "one.csv").read_text() == (tmp_path / "other.csv").read_text()
+
+
+def test_what_goes_wrong_is_said_and_leaves_the_model(tmp_path):
+    saved, new = model(tmp_path), write(tmp_path / "new.csv", NEW.replace("zoe,x", "zoe,new"))
+    before = saved.read_bytes()
+    for arguments, words in (
+        ((saved, new), "does not know the label 'new', only x, y, z; add --refit"),
+        ((saved, new, "--prior", saved), "--prior works only with a full fit; add --refit"),
+        ((new, new), "not a result saved by Finegold"),
+        ((saved,), "nothing to update"),
+    ):
+        done = run("update", *arguments, "-o", saved)
+        assert done.exit_code == 2
+        assert words in " ".join(done.stderr.split())
+    assert saved.read_bytes() == before
+
+
+def test_gold_alone_is_enough(tmp_path):
+    saved, gold = model(tmp_path), write(tmp_path / "gold.csv", "task,truth\nt1,y\n")
+    done = run("update", saved, "--gold", gold, "-o", saved)
+    assert done.exit_code == 0, done.stderr
+    assert "since the last fit" not in done.stderr
+    assert finegold.load(saved).label[0] == "y"
+
+
+def test_an_earlier_run_is_a_prior(tmp_path):
+    saved, new = model(tmp_path), write(tmp_path / "new.csv", NEW)
+    done = run("aggregate", new, "--prior", saved)
+    assert done.exit_code == 0, done.output
+    assert f"2 of 3 annotators are known from an earlier run ({DEFAULT_METHOD})" in done.stderr
+    assert run("aggregate", new, "--prior", saved, "--method", "mv").exit_code == 2
+
+
+def test_new_votes_from_a_database(tmp_path):
+    place = tmp_path / "new.db"
+    with closing(sqlite3.connect(place)) as connection, connection:
+        connection.execute("CREATE TABLE votes (task, annotator, label)")
+        connection.executemany("INSERT INTO votes VALUES (?, ?, ?)", [row.split(",") for row in NEW.split()[1:]])
+    saved, new = model(tmp_path), write(tmp_path / "new.csv", NEW)
+    query = ["--query", "SELECT * FROM votes WHERE task <> :none", "--param", "none=x"]
+    for source in ([new], [f"sqlite:///{place}", *query]):
+        done = run("update", saved, *source, "-o", tmp_path / "b.finegold", "--labels", tmp_path / f"{len(source)}.csv")
+        assert done.exit_code == 0, done.stderr
+    assert (tmp_path / "1.csv").read_text() == (tmp_path / "5.csv").read_text()
+
+
+def test_gold_marks_of_an_export(tmp_path):
+    saved, marked = tmp_path / "a.finegold", annotation(3, choices("q", "a"), ground_truth=True)
+    votes = [{"id": 1, "data": {}, "annotations": [marked, *(annotation(who, choices("q", "b")) for who in (4, 5))]}]
+    export = write(tmp_path / "export.json", json.dumps(votes))
+    assert run("aggregate", export, "--save", saved).exit_code == 0
+    assert finegold.load(saved).label[0] == "b"
+    done = run("update", saved, export, "-o", saved, "--gold-from-export")
+    assert done.exit_code == 0, done.stderr
+    assert finegold.load(saved).label[0] == "a"
+    assert "needs FILE" in run("update", saved, "-o", saved, "--gold-from-export").stderr

@@ -1,0 +1,258 @@
+"""The Dask engine: the bits of the local one, whatever happens to the workers."""
+
+import os
+import subprocess
+import sys
+import time
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+import finegold
+from finegold import Annotations
+from finegold.api.fit import fit
+from finegold.checks import sample_votes
+from finegold.engines.blocks import Tree, add_up
+from finegold.engines.local import LocalEngine
+from finegold.errors import FinegoldError, InputError
+from finegold.methods.ds import Statistics
+from finegold.methods.lookup import method_class
+from tests.support.cli_helpers import run
+
+pytest.importorskip("distributed", reason="the Dask engine is an extra: pip install 'finegold[dask]'")
+
+from distributed import LocalCluster
+
+from finegold.engines.dask import DaskEngine, cluster, worker_pool
+from tests.support.dask_cluster import kill_at, two_workers
+from tests.support.signals import KILL, interrupt_at
+
+FEWEST = 200  # votes in a block
+
+
+@pytest.fixture(scope="module")
+def client():
+    with two_workers() as client:
+        yield client
+
+
+@pytest.fixture
+def engine(client):
+    with DaskEngine(client, fewest_votes=FEWEST) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def votes():
+    return Annotations.from_arrays(*sample_votes(n_tasks=500, n_annotators=6), gold={3: 1, 400: 2})
+
+
+def assert_same(one, other):
+    assert np.array_equal(one.posterior, other.posterior)
+    assert np.array_equal(one.accuracy, other.accuracy)
+    assert np.array_equal(one.bound, other.bound, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", ["anchored", "mv", "ds", "ibcc", "ptbcc", "bwa", "ebcc", "hds", "hpt"])
+def test_the_bits_are_those_of_the_local_engine(engine, votes, name):
+    method = method_class(name)(**({"n_restarts": 2} if name == "ebcc" else {}))
+    local = fit(method, votes, engine=LocalEngine(2, fewest_votes=FEWEST))
+    assert_same(fit(method, votes, engine=engine), local)
+    assert engine.n_blocks > 4
+
+
+@pytest.mark.parametrize("method", ["anchored", "ptbcc", "hpt"])
+@pytest.mark.parametrize("name", ["adult", pytest.param("fact", marks=pytest.mark.slow)])
+def test_public_data_sets_give_the_bits_of_the_local_engine(client, data_set, name, method):
+    votes = data_set(name).annotations
+    with DaskEngine(client) as engine:
+        assert_same(finegold.aggregate(votes, method, engine=engine), finegold.aggregate(votes, method))
+
+
+@pytest.mark.parametrize("settings", [{"accelerate": True}, {"precision": "single"}, {"n_prototypes": 3}])
+def test_settings_of_ptbcc_give_the_same_bits(client, votes, settings):
+    method = method_class("ptbcc")(**settings)
+    local = fit(method, votes, engine=LocalEngine(2, fewest_votes=FEWEST, single=method.single))
+    with DaskEngine(client, fewest_votes=FEWEST, single=method.single) as engine:
+        assert_same(fit(method, votes, engine=engine), local)
+
+
+@pytest.mark.parametrize("name", ["ptbcc", pytest.param("ibcc", marks=pytest.mark.slow)])
+def test_a_worker_killed_in_the_middle_changes_nothing(client, engine, votes, name):
+    method = method_class(name)()
+    local = fit(method, votes, engine=LocalEngine(2, fewest_votes=FEWEST))
+    assert local.iterations > 4
+    assert_same(fit(method, votes, engine=engine, on_step=kill_at(client, 2, 3)), local)
+
+
+@pytest.mark.parametrize("block", [pytest.param(0, marks=pytest.mark.slow), 10])
+def test_what_others_have_done_in_a_pass_is_not_done_twice(engine, votes, tmp_path, block):
+    """The worker that keeps this block dies in the middle of a pass that the other one has finished."""
+    deadly = DeadlyOnce(block, tmp_path / "killed")
+    local = fit(method_class("ptbcc")(), votes, engine=LocalEngine(2, fewest_votes=FEWEST))
+    assert_same(fit(deadly, votes, engine=engine), local)
+    assert engine.n_blocks == 11
+    assert deadly.mark.exists()
+
+
+def test_a_checkpoint_goes_on_at_the_same_bits(client, engine, votes, tmp_path):
+    path, keep = tmp_path / "kept", {"checkpoint": tmp_path / "kept", "engine": engine}
+    with pytest.raises(KeyboardInterrupt):
+        finegold.aggregate(votes, "ptbcc", on_step=interrupt_at(3), **keep)
+    assert path.exists()
+    resumed = finegold.aggregate(votes, "ptbcc", on_step=kill_at(client, 6), resume=True, **keep)
+    assert_same(resumed, fit(method_class("ptbcc")(), votes, engine=LocalEngine(2, fewest_votes=FEWEST)))
+
+
+def test_a_checkpoint_of_work_after_a_warm_start_goes_on_at_the_same_bits(engine, votes, tmp_path):
+    local = fit(method_class("hpt")(), votes, engine=LocalEngine(2, fewest_votes=FEWEST))
+    seen = []
+    keep = {"checkpoint": tmp_path / "kept", "engine": engine}
+    with pytest.raises(KeyboardInterrupt):
+        finegold.aggregate(votes, "hpt", on_step=interrupt_at(local.iterations - 2), **keep)
+    assert_same(finegold.aggregate(votes, "hpt", on_step=seen.append, resume=True, **keep), local)
+    assert [step.iteration for step in seen] == [local.iterations - 1, local.iterations]
+
+
+def test_bytes_moved_are_reported_and_do_not_grow_with_the_votes(client):
+    moved = []
+    for n_tasks in (400, 1600):
+        votes = Annotations.from_arrays(*sample_votes(n_tasks=n_tasks, n_annotators=5))
+        with DaskEngine(client, fewest_votes=votes.n_votes // 4) as engine:
+            result = finegold.aggregate(votes, "ds", engine=engine)
+        assert "bytes moved per sweep" in result.notes[-1]
+        moved.append(engine.moved[-1])
+    assert moved[1] == pytest.approx(moved[0], rel=0.01)
+
+
+@pytest.mark.parametrize("name", ["glad", "tiremge"])
+def test_a_method_that_cannot_run_there_says_so(engine, name):
+    with pytest.raises(InputError, match=f"{name} cannot run on a Dask cluster"):
+        finegold.aggregate(Annotations.from_arrays(*sample_votes()), name, engine=engine)
+
+
+def test_an_error_of_a_method_is_the_error(engine, votes):
+    with pytest.raises(InputError, match="prototypes must have the shape"):
+        finegold.aggregate(votes, "ptbcc", prototypes=np.ones((2, 9, 9)) / 9, engine=engine)
+
+
+def test_the_command_line_starts_a_cluster_and_ends_it(tmp_path):
+    source = tmp_path / "votes.csv"
+    source.write_text("task,worker,label\na,1,x\na,2,y\na,3,x\nb,1,y\n")
+    found = [run("aggregate", source, "--engine", name, "--threads", 1) for name in ("dask", "local")]
+    assert found[0].exit_code == 0, found[0].stderr
+    assert found[0].stdout == found[1].stdout
+    assert "bytes moved per sweep" in found[0].stderr
+
+
+def test_a_scheduler_that_is_not_there(monkeypatch, tmp_path):
+    monkeypatch.setattr(cluster, "CONNECT", 0.5)
+    source = tmp_path / "votes.csv"
+    source.write_text("task,worker,label\na,1,x\n")
+    done = run("aggregate", source, "--engine", "dask", "--scheduler", "tcp://127.0.0.1:9", "-o", tmp_path / "l.csv")
+    assert done.exit_code == 2
+    assert "no Dask scheduler answers at tcp://127.0.0.1:9" in done.stderr
+    assert not (tmp_path / "l.csv").exists()
+
+
+def test_a_scheduler_without_workers(monkeypatch):
+    monkeypatch.setattr(cluster, "WORKERS", 0.5)
+    with (
+        LocalCluster(n_workers=0, dashboard_address=":0") as empty,
+        pytest.raises(InputError, match="has no workers"),
+    ):
+        DaskEngine(empty.scheduler_address)
+
+
+def test_an_address_needs_the_engine(tmp_path):
+    assert "add --engine dask" in run("aggregate", "votes.csv", "--scheduler", "tcp://127.0.0.1:9").stderr
+
+
+def test_workers_that_die_again_and_again(client, engine, votes, monkeypatch):
+    """As the nanny ends those that run out of memory."""
+    monkeypatch.setattr("finegold.engines.dask.engine.MOST_LOSSES", 0)
+    with pytest.raises(FinegoldError, match="perhaps because they ran out of memory"):
+        finegold.aggregate(votes, Deadly(), engine=engine)
+
+
+def test_too_little_memory_is_told_before(engine, votes, monkeypatch):
+    monkeypatch.setattr(engine.cluster, "smallest_memory", lambda: 1000)
+    with pytest.raises(InputError, match=r"the smallest has 0\.0 GiB; take more workers"):
+        finegold.aggregate(votes, "ptbcc", engine=engine)
+
+
+def test_workers_may_all_be_gone_when_memory_is_checked(engine, votes, monkeypatch):
+    monkeypatch.setattr(engine.cluster, "threads", dict)  # they restart; the votes are sent when they are back
+    engine._check_memory(votes.n_votes, votes.n_tasks, votes.n_classes)
+
+
+@pytest.mark.parametrize("missing", ["dask", "distributed", "cloudpickle"])
+def test_without_the_extra(missing):
+    code = f"import sys; sys.modules['{missing}'] = None; import finegold; finegold.aggregate('x', engine='dask')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "pip install 'finegold[dask]'" in done.stderr
+
+
+def test_keepers_of_another_version_are_refused(engine, votes, monkeypatch):
+    monkeypatch.setattr(worker_pool, "installed_version", lambda: "0.0.1")
+    with pytest.raises(InputError, match="install the same version"):
+        finegold.aggregate(votes, engine=engine)
+
+
+def test_an_engine_is_found_by_its_name_only():
+    with pytest.raises(InputError, match="there is no engine 'spark'; there are local"):
+        finegold.aggregate(Annotations.from_arrays([1], [1], [1]), engine="spark")
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 7])
+def test_a_tree_has_the_same_bits_in_whatever_order_it_grows(n):
+    rng = np.random.default_rng(1)
+    parts = [Statistics(float(rng.random()), rng.random(3), rng.random((1, 2, 2)), 0.1 * i) for i in range(n)]
+    total = add_up(parts)
+    for order in list(permutations(range(n)))[::7]:
+        tree = Tree(n)
+        for index in order:
+            tree.add((0, index), parts[index])
+        assert all(np.array_equal(one, other) for one, other in zip(tree.total(), total, strict=True))
+        assert len(tree.nodes) == 1
+    assert total.change == max(part.change for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("n_blocks", "threads"), [(31, [1, 1]), (312, [4] * 10), (5, [1, 1, 1]), (3, [2, 8]), (1, [1])]
+)
+def test_blocks_are_shared_out_evenly_in_branches_of_the_tree(n_blocks, threads):
+    made = worker_pool.WorkerPool(None, float)
+    made.threads = {f"w{number:02}": n for number, n in enumerate(threads)}
+    made.actors = dict.fromkeys(made.threads)
+    made.assign(range(n_blocks))
+    most = max(list(made.worker_of.values()).count(name) / n for name, n in made.threads.items())
+    assert most <= 1.1 * -(-n_blocks // sum(threads)) or most <= 1
+    sums = 0
+    for name in made.threads:
+        tree = Tree(n_blocks)
+        for block in [block for block, home in made.worker_of.items() if home == name]:
+            tree.add((0, block), Statistics(0.0, np.ones(1), np.ones(1), 0.0))
+        sums += len(tree.nodes)
+    assert sums <= 2 * len(threads)
+
+
+class DeadlyOnce(method_class("ptbcc")):
+    def __init__(self, block, mark):
+        super().__init__()
+        self.block, self.mark = block, mark
+
+    def sweep(self, block, parameters):
+        if block.index == self.block and not self.mark.exists():
+            self.mark.touch()
+            time.sleep(0.5)
+            os.kill(os.getpid(), KILL)
+        return super().sweep(block, parameters)
+
+
+class Deadly(method_class("mv")):
+    """Ends every worker that works on it."""
+
+    def sweep(self, block, parameters):
+        os.kill(os.getpid(), KILL)

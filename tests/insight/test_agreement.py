@@ -1,0 +1,268 @@
+"""Agreement beyond chance: published examples, libraries that compute the same, and sums by hand."""
+
+import krippendorff
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import finegold
+from finegold import Annotations, InputError
+from finegold.votes.frames import to_polars
+from tests.support.cli_helpers import run, write
+
+_ = None
+
+# K. Gwet, Handbook of Inter-Rater Reliability: four raters, twelve units, five categories, some ratings missing.
+GWET = [
+    [1, 1, _, 1],
+    [2, 2, 3, 2],
+    [3, 3, 3, 3],
+    [3, 3, 3, 3],
+    [2, 2, 2, 2],
+    [1, 2, 3, 4],
+    [4, 4, 4, 4],
+    [1, 1, 2, 1],
+    [2, 2, 2, 2],
+    [_, 5, 5, 5],
+    [_, _, 1, 1],
+    [_, _, 3, _],
+]
+# J. Fleiss 1971, as every textbook shows it: ten subjects, fourteen raters, five categories.
+FLEISS = [
+    [0, 0, 0, 0, 14],
+    [0, 2, 6, 4, 2],
+    [0, 0, 3, 5, 6],
+    [0, 3, 9, 2, 0],
+    [2, 2, 8, 1, 1],
+    [7, 7, 0, 0, 0],
+    [3, 2, 6, 3, 0],
+    [2, 5, 3, 2, 2],
+    [6, 5, 2, 1, 0],
+    [0, 2, 2, 3, 7],
+]
+
+
+def annotations(rows, **more):
+    """A row a task, a column an annotator."""
+    votes = [(i, j, label) for i, row in enumerate(rows) for j, label in enumerate(row)]
+    task, annotator, label = zip(*votes, strict=True)
+    return Annotations.from_arrays(task, annotator, np.array(label, dtype=object), **more)
+
+
+def counted(rows, classes):
+    return np.array([[sum(label == c for label in row) for c in classes] for row in rows])
+
+
+def rows_of(counts):
+    return [[c for c, n in enumerate(row) for _ in range(n)] for row in counts]
+
+
+def test_the_published_coefficients_of_four_raters_with_missing_ratings():
+    found = finegold.agreement(annotations(GWET))
+    assert round(found.fleiss, 5) == 0.76117
+    assert round(found.ac1, 5) == 0.77544
+    assert round(found.alpha, 5) == 0.74342
+    assert round(found.observed, 5) == 0.81818
+    assert (found.n_tasks, found.n_votes, found.n_annotators) == (11, 40, 4)
+
+
+def test_the_published_kappa_of_fleiss():
+    from statsmodels.stats.inter_rater import fleiss_kappa  # takes more than a second
+
+    found = finegold.agreement(annotations(rows_of(FLEISS)))
+    assert round(found.fleiss, 3) == 0.210
+    assert found.fleiss == pytest.approx(fleiss_kappa(np.array(FLEISS)))
+    assert round(found.observed, 3) == 0.378
+
+
+def test_cohens_kappa_of_two_readers_by_hand():
+    """Twenty yes-yes, five yes-no, ten no-yes, fifteen no-no: (0.7 - 0.5) / (1 - 0.5)."""
+    found = finegold.agreement(
+        annotations([["y", "y"]] * 20 + [["y", "n"]] * 5 + [["n", "y"]] * 10 + [["n", "n"]] * 15)
+    )
+    assert found.cohen == pytest.approx(0.4)
+    assert to_polars(found.pairs()).row(0) == (0, 1, 50, 0.7, pytest.approx(0.4))
+
+
+@given(st.lists(st.lists(st.sampled_from(["a", "b", "c", None]), min_size=4, max_size=4), min_size=3, max_size=30))
+def test_the_libraries_agree(rows):
+    if sum(sum(label is not None for label in row) > 1 for row in rows) < 1:
+        return
+    found = finegold.agreement(annotations(rows, classes=["a", "b", "c"]))
+    counts = counted(rows, "abc")
+    if len({label for row in rows if sum(x is not None for x in row) > 1 for label in row} - {None}) < 2:
+        assert np.isnan(found.alpha)
+        return
+    assert found.alpha == pytest.approx(krippendorff.alpha(value_counts=counts, level_of_measurement="nominal"))
+    of_class = to_polars(found.classes())["alpha"].to_list()
+    for c in range(3):
+        if 0 < counts[counts.sum(axis=1) > 1, c].sum() < counts[counts.sum(axis=1) > 1].sum():
+            one = np.column_stack([counts[:, c], counts.sum(axis=1) - counts[:, c]])
+            expected = krippendorff.alpha(value_counts=one, level_of_measurement="nominal")
+            assert of_class[c] == pytest.approx(expected)
+
+
+NUMBERS = st.lists(st.lists(st.sampled_from([1, 2, 5, None]), min_size=4, max_size=4), min_size=3, max_size=30)
+
+
+@given(NUMBERS, st.sampled_from(["ordinal", "interval"]))
+def test_alpha_of_ordered_classes_and_of_numbers_is_that_of_the_library(rows, level):
+    pairs = [row for row in rows if sum(label is not None for label in row) > 1]
+    if len({label for row in pairs for label in row} - {None}) < 2:
+        return
+    expected = krippendorff.alpha(
+        value_counts=counted(rows, [1, 2, 5]), value_domain=[1, 2, 5], level_of_measurement=level
+    )
+    assert finegold.agreement(annotations(rows, classes=[1, 2, 5]), level=level).alpha == pytest.approx(expected)
+
+
+def test_neighbours_differ_less_where_classes_have_an_order():
+    rows = [["low", "medium"], ["medium", "low"], ["high", "high"], ["low", "low"], ["medium", "high"]] * 4
+    ordered = annotations(rows, classes=["low", "medium", "high"])
+    assert finegold.agreement(ordered, level="ordinal").alpha > finegold.agreement(ordered).alpha + 0.2
+    assert "alpha_without" not in to_polars(finegold.agreement(ordered, level="ordinal").annotators()).columns
+
+
+def test_a_level_that_does_not_fit_is_said():
+    with pytest.raises(InputError, match="level interval needs classes that are numbers, not \\['x', 'y'\\]"):
+        finegold.agreement(annotations([["x", "y"], ["x", "x"]]), level="interval")
+    with pytest.raises(InputError, match="level must be one of nominal, ordinal, interval, not 'ratio'"):
+        finegold.agreement(annotations(GWET), level="ratio")
+
+
+def test_cohens_kappa_is_that_of_statsmodels_for_every_pair():
+    from statsmodels.stats.inter_rater import cohens_kappa  # takes more than a second
+
+    rng = np.random.default_rng(0)
+    rows = [[rng.choice(["a", "b", "c", None]) for _ in range(4)] for _ in range(80)]
+    found = finegold.agreement(annotations(rows))
+    kappas, shared = [], []
+    for one, other, n, _, kappa in to_polars(found.pairs()).iter_rows():
+        both = [(row[one], row[other]) for row in rows if row[one] is not None and row[other] is not None]
+        assert n == len(both)
+        table = [[both.count((x, y)) for y in "abc"] for x in "abc"]
+        assert kappa == pytest.approx(cohens_kappa(table, return_results=False))
+        kappas.append(kappa)
+        shared.append(n)
+    assert len(kappas) == 6
+    assert found.cohen == pytest.approx(np.average(kappas, weights=shared))
+
+
+def test_alpha_without_an_annotator_is_that_of_the_others():
+    table = to_polars(finegold.agreement(annotations(GWET)).annotators())
+    for j, alpha in enumerate(table["alpha_without"]):
+        others = [[label for k, label in enumerate(row) if k != j] for row in GWET]
+        counts = counted(others, range(1, 6))
+        assert alpha == pytest.approx(krippendorff.alpha(value_counts=counts, level_of_measurement="nominal"))
+
+
+def test_an_annotator_against_the_others_by_hand():
+    """c agrees with half of a and b on the first task, with both on the second, with none on the third."""
+    rows = [["x", "y", "x"], ["x", "x", "x"], ["y", "y", "x"], ["x", None, None]]
+    table = to_polars(finegold.agreement(annotations(rows)).annotators())
+    assert table["n_shared"].to_list() == [3, 3, 3]
+    c = table.row(2, named=True)
+    assert c["observed"] == pytest.approx(0.5)
+    # c always says x; the others say x in 1/2, 1 and 0 of the cases: chance is 1 * 1/2
+    assert c["kappa"] == pytest.approx(0.0)
+
+
+def test_a_class_that_nearly_always_is_right_misleads_kappa_but_not_ac1():
+    found = finegold.agreement(annotations([["no", "no"]] * 95 + [["no", "yes"]] * 3 + [["yes", "no"]] * 2))
+    assert found.observed == pytest.approx(0.95)
+    assert found.fleiss < 0
+    assert found.ac1 > 0.9
+
+
+def test_repeats_do_not_count_as_agreement_with_others():
+    """ann says x three times on every task; with bob she agrees on half of them."""
+    task = [0, 0, 0, 0, 1, 1, 1, 1]
+    who = ["ann", "ann", "ann", "bob"] * 2
+    votes = Annotations.from_arrays(task, who, list("xxyx") + list("xxxy"), repeated="all")
+    found = finegold.agreement(votes)
+    assert found.observed == 0.5
+    assert found.n_votes == 4
+    assert found.self_agreement == pytest.approx(4 / 6)  # one pair of three, and three of three
+
+
+def test_without_repeats_nobody_agrees_with_themselves():
+    assert np.isnan(finegold.agreement(annotations(GWET)).self_agreement)
+
+
+def test_what_cannot_be_told_is_nan():
+    found = finegold.agreement(Annotations.from_arrays([1, 2], ["a", "b"], ["x", "y"]))
+    assert np.isnan([found.alpha, found.fleiss, found.ac1, found.cohen, found.observed]).all()
+    assert np.isnan(finegold.agreement(annotations([["x", "x"]] * 12)).alpha)
+
+
+@pytest.mark.parametrize(
+    ("name", "level"), [("alpha", "nominal"), ("alpha", "ordinal"), ("fleiss", "nominal"), ("ac1", "nominal")]
+)
+def test_standard_errors_are_those_of_the_bootstrap(name, level):
+    rng = np.random.default_rng(1)
+    truth = rng.integers(3, size=150)
+    rows = [[int(t) if rng.random() < 0.7 else int(rng.integers(3)) for _ in range(rng.integers(2, 6))] for t in truth]
+    found = finegold.agreement(annotations(rows), level=level)
+    drawn = [
+        getattr(finegold.agreement(annotations([rows[i] for i in rng.integers(150, size=150)]), level=level), name)
+        for _ in range(200)
+    ]
+    assert found.errors[name] == pytest.approx(np.std(drawn), rel=0.2)
+    low, high = found.interval(name)
+    assert low < getattr(found, name) < high
+
+
+def test_only_some_have_an_interval():
+    with pytest.raises(InputError, match="cohen has no interval; alpha, fleiss, ac1 have"):
+        finegold.agreement(annotations(GWET)).interval("cohen")
+
+
+def test_repeats_in_a_file_are_seen_unless_asked_otherwise(tmp_path):
+    file = write(tmp_path / "votes.csv", "task,worker,label\n1,a,x\n1,a,y\n1,a,x\n1,b,x\n")
+    assert finegold.agreement(file).self_agreement == pytest.approx(1 / 3)
+    assert np.isnan(finegold.agreement(file, repeated="first").self_agreement)
+
+
+def test_files_and_data_frames_are_read(tmp_path):
+    file = write(tmp_path / "votes.csv", "item,rater,grade\n1,a,x\n1,b,x\n2,a,x\n2,b,y\n")
+    assert finegold.agreement(file, task="item", annotator="rater", label="grade").observed == 0.5
+
+
+CSV = "task,worker,label\n" + "".join(f"{i},{j},{v}\n" for i, r in enumerate(GWET) for j, v in enumerate(r) if v)
+
+
+def test_the_command_shows_and_writes_it(tmp_path):
+    file = write(tmp_path / "votes.csv", CSV)
+    done = run("agreement", file, "--annotators", tmp_path / "a.csv", "--pairs", tmp_path / "p.csv")
+    assert done.exit_code == 0, done.stderr
+    assert "Krippendorff's alpha" in done.stdout
+    assert "0.743" in done.stdout
+    assert (tmp_path / "a.csv").read_text().startswith("annotator,n_shared,observed,kappa,alpha_without\n0,9,")
+    assert len((tmp_path / "p.csv").read_text().splitlines()) == 3
+
+
+def test_the_command_prints_json_also_for_a_saved_model(tmp_path):
+    import json
+
+    file = write(tmp_path / "votes.csv", CSV)
+    assert run("aggregate", file, "--save", tmp_path / "model.finegold").exit_code == 0
+    plain, saved = (json.loads(run("agreement", path, "--json").stdout) for path in (file, tmp_path / "model.finegold"))
+    assert plain == saved
+    assert round(plain["ac1"], 5) == 0.77544
+    assert len(plain["classes"]) == 5
+    assert plain["self_agreement"] is None
+
+
+def test_the_command_takes_the_level(tmp_path):
+    done = run("agreement", write(tmp_path / "votes.csv", CSV), "--level", "interval")
+    assert "Krippendorff's alpha, interval" in done.stdout
+    assert (
+        f"{krippendorff.alpha(value_counts=counted(GWET, range(1, 6)), level_of_measurement='interval'):.3f}"
+        in done.stdout
+    )
+
+
+def test_the_command_shows_how_far_a_judge_agrees_with_itself(tmp_path):
+    file = write(tmp_path / "votes.csv", "task,worker,label\n1,a,x\n1,a,y\n1,b,x\n1,a,x\n2,a,x\n2,b,x\n")
+    assert "repeated votes that agree" in run("agreement", file).stdout

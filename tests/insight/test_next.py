@@ -1,0 +1,196 @@
+"""Where the next votes are worth most."""
+
+import csv
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import finegold
+from finegold import Annotations, InputError
+from finegold.api.fit import fit
+from finegold.insight.next_votes import _advice_on, _groups, expected_gains
+from finegold.methods.mv import MajorityVote
+from finegold.results.predictions import group_matrices
+from tests.support.cli_helpers import CSV, run, write
+
+
+def crowd(rights, n_tasks=60, share=0.6, seed=0):
+    """Annotators who are right as often as said, each on some of the tasks; classes x, y, z."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        (i, who, "xyz"[i % 3 if rng.random() < right else rng.integers(3)])
+        for who, right in rights.items()
+        for i in range(n_tasks)
+        if rng.random() < share
+    ]
+    return Annotations.from_arrays(*zip(*rows, strict=True))
+
+
+@pytest.fixture(scope="module")
+def result():
+    skilled = {f"s{number}": 0.8 for number in range(6)}
+    return finegold.aggregate(crowd({**skilled, "spammer": 0.0}), "hds")
+
+
+def test_the_gain_is_what_bayes_expects_of_one_more_vote(result):
+    """The slow way: every annotator who has not voted, every vote, the posterior after it."""
+    one_each = np.arange(len(result.accuracy))  # no groups, so that the sums are exact
+    matrices = group_matrices(result, np.ones(len(one_each)), one_each, len(one_each))
+    task, annotator, _ = result.annotations.votes()
+    gain = np.zeros(len(result.posterior))
+    for i, phi in enumerate(np.sqrt(result.posterior)):
+        phi /= phi.sum()  # less sure than the method is
+        left = result.votes_per_annotator * ~np.isin(one_each, annotator[task == i])
+        for j in np.flatnonzero(left):
+            for vote in range(3):
+                joint = phi * matrices[j][:, vote]
+                gain[i] += left[j] / left.sum() * (joint.sum() * ((joint / joint.sum()) ** 2).sum())
+        gain[i] -= (phi**2).sum() if left.any() else 0
+    found, _ = expected_gains(result)
+    assert np.allclose(found, gain, atol=0.01)  # seven annotators in groups of alike accuracy
+    assert np.corrcoef(found, gain)[0, 1] > 0.99
+
+
+def test_groups_are_of_alike_accuracy_and_about_equally_active():
+    rng = np.random.default_rng(0)
+    accuracy, activity = rng.random(1000), rng.random(1000)
+    group = _groups(accuracy, activity / activity.sum())
+    assert group.max() == 7
+    assert np.array_equal(np.sort(group), group[np.argsort(accuracy)])
+    assert np.allclose(np.bincount(group, activity / activity.sum()), 1 / 8, atol=0.01)
+
+
+def test_disputed_tasks_come_first_and_sure_ones_not_at_all(result):
+    plan = result.next()
+    gains = plan.tasks()["gain"].to_numpy()
+    assert (np.diff(gains) <= 0).all()
+    assert (result.confidence[plan.ask] < 0.95).all()
+    assert plan.safe.sum() == (result.confidence >= 0.95).sum() == len(plan.safe_tasks())
+    assert len(plan.ask) + plan.safe.sum() + plan.exhausted.sum() == len(result.posterior)
+
+
+def test_a_budget_takes_the_most_rewarding(result):
+    every = result.next(safe=0.99)
+    few = result.next(5, safe=0.99)
+    assert few.ask.tolist() == every.ask[:5].tolist()
+    assert len(every.ask) > 5
+
+
+def test_a_task_on_which_everybody_has_voted_is_not_asked_about():
+    votes = Annotations.from_arrays([1, 1, 2], ["ann", "bob", "ann"], ["x", "y", "x"])
+    plan = fit(MajorityVote(), votes).next(safe=1.0)
+    assert plan.exhausted.tolist() == [True, False]
+    assert plan.gain[0] == 0
+
+
+def test_only_those_named_may_vote():
+    votes = Annotations.from_arrays([1, 1, 2], ["ann", "bob", "ann"], ["x", "y", "x"])
+    result = fit(MajorityVote(), votes)
+    assert result.next(annotators=["ann"], safe=1.0).exhausted.tolist() == [True, False]
+    with pytest.raises(InputError, match="no annotator 'zoe'"):
+        result.next(annotators=["zoe"])
+
+
+def test_a_known_truth_is_safe():
+    votes = Annotations.from_arrays([1, 1, 2], ["ann", "bob", "ann"], ["x", "y", "x"], gold={1: "x"})
+    assert fit(MajorityVote(), votes).next().safe.tolist() == [True, True]
+
+
+def test_who_does_not_look_at_the_task_is_dropped_and_who_errs_is_retrained():
+    skilled = {f"s{number}": 0.85 for number in range(8)}
+    votes = crowd({**skilled, "spammer": 0.0, "poor": 0.3}, n_tasks=300, share=0.5)
+    task, annotator, label = votes.votes()
+    muddled = (annotator == list(votes.annotator_names).index("s3")) & (task % 3 == 2)  # s3 takes every z for y
+    columns = votes.task_names[task], votes.annotator_names[annotator], votes.class_names[np.where(muddled, 1, label)]
+    advice = {
+        row[0]: row for row in finegold.aggregate(Annotations.from_arrays(*columns), "hds").next().annotators().rows()
+    }
+    assert {who: row[1] for who, row in advice.items()} == {"spammer": "drop", "poor": "retrain", "s3": "retrain"}
+    assert "votes y in" in advice["s3"][4]
+    assert "cases of z" in advice["s3"][4]
+    assert "hardly depend on the truth" in advice["spammer"][4]
+
+
+def test_a_confusion_is_named_only_with_ten_cases():
+    result = finegold.aggregate(crowd({f"s{number}": 0.7 for number in range(5)}), "mv")
+    for cases, words in ((10.0, "votes y in 100% of about 10 cases of x"), (9.9, "is usual")):
+        counts = np.zeros((3, 3))
+        counts[0, 1] = cases
+        assert _advice_on(result, 0, counts, 0.7, useless=False).why.endswith(words)
+
+
+def test_nobody_is_judged_by_a_few_votes():
+    votes = Annotations.from_arrays([1, 1, 1], ["ann", "bob", "eve"], ["x", "x", "y"])
+    assert fit(MajorityVote(), votes).next().advice == []
+
+
+@pytest.mark.parametrize("method", ["mv", "ptbcc", "ds", "bwa"])
+def test_any_method_can_plan(method):
+    plan = finegold.aggregate(crowd({f"s{number}": 0.7 for number in range(5)}), method).next(3, safe=1.0)
+    assert len(plan.tasks()) == 3
+    assert (plan.gain >= 0).all()
+
+
+def test_a_model_without_votes_is_refused(result):
+    with pytest.raises(InputError, match="saved without its votes"):
+        replace(result, annotations=None).next()
+
+
+@pytest.mark.parametrize(
+    ("wish", "words"),
+    [({"budget": 0}, "at least 1 vote"), ({"budget": 2.5}, "a whole number"), ({"safe": 1.5}, "a probability")],
+)
+def test_wishes_that_make_no_sense_are_refused(result, wish, words):
+    with pytest.raises(InputError, match=words):
+        result.next(**wish)
+
+
+def test_the_command_writes_tables_and_json(tmp_path):
+    votes, model = write(tmp_path / "votes.csv", CSV), tmp_path / "model"
+    assert run("aggregate", votes, "--method", "mv", "--save", model).exit_code == 0
+    done = run("next", model, "--budget", 2, "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["exhausted"] == 3
+    done = run(
+        "aggregate", write(tmp_path / "fewer.csv", CSV.replace("t1,eve,y\n", "")), "--method", "mv", "--save", model
+    )
+    done = run(
+        "next", model, "--budget", 2, "-o", tmp_path / "ask.csv", "--safe", 1, "--safe-tasks", tmp_path / "safe.csv"
+    )
+    assert done.exit_code == 0, done.output
+    assert "safe" in done.stderr
+    rows = list(csv.DictReader((tmp_path / "safe.csv").read_text().splitlines()))
+    assert {row["task"] for row in rows} == {"t1", "t2"}
+    assert run("next", votes, "--method", "mv").exit_code == 0  # votes are fitted first
+
+
+@pytest.mark.parametrize("task", ["[/b]", "5000"])
+def test_the_command_shows_tasks_as_they_are_called(tmp_path, task):
+    """Brackets mean nothing, and numbers that are names have no commas."""
+    rows = [*AGREED, f"{task},w1,x", f"{task},w2,y"]
+    done = run("next", model_of(tmp_path, rows), "--safe", 1)
+    assert done.exit_code == 0, done.output
+    assert "Ask about (1)" in done.stdout
+    assert task in done.stdout
+
+
+def test_the_command_shows_no_table_without_a_task(tmp_path):
+    done = run("next", model_of(tmp_path, AGREED), "--budget", 3)
+    assert "Ask about" not in done.stdout
+    assert done.stderr.startswith("0 tasks to ask about, 12 safe\nannotators: ")
+
+
+AGREED = [f"{task},w{who},{'xy'[(task + who // 4) % 2]}" for task in range(12) for who in range(5)]
+
+
+def model_of(tmp_path, rows):
+    votes, model = write(tmp_path / "votes.csv", "\n".join(["task,annotator,label", *rows])), tmp_path / "model"
+    assert run("aggregate", votes, "--method", "ds", "--save", model).exit_code == 0
+    return model
+
+
+def test_a_plan_says_what_it_comes_to(result):
+    plan = result.next(budget=2)
+    assert repr(plan).startswith(f"Plan({len(plan.tasks())} tasks to ask about, {int(plan.safe.sum())} safe; ")

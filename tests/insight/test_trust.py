@@ -1,0 +1,276 @@
+"""Flips of the majority, votes that ignore the truth, and all of it in one place."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import finegold
+from finegold import Annotations, InputError
+from finegold.insight import calibration, contested, flips, n_flips, spammers, trust, why
+from finegold.insight.spam import spam
+from finegold.results.data import Learned
+from finegold.votes.frames import to_polars
+from tests.support.cli_helpers import run, write
+from tests.support.trust_helpers import panel
+
+
+def by_hand():
+    """Two bad annotators outvoted by a good one; all of it is set, so that weights can be computed by hand."""
+    votes = Annotations.from_arrays(
+        [1, 1, 1, 2, 2, 2, 3, 3], ["ann", "bob", "eve"] * 2 + ["ann", "bob"], list("xyyxxxxy")
+    )
+    good, bad = [[0.9, 0.1], [0.2, 0.8]], [[0.6, 0.4], [0.5, 0.5]]
+    result = finegold.aggregate(votes, "mv")
+    known = Learned(class_prior=np.array([0.6, 0.4]), confusion=np.array([good, bad, bad]))
+    posterior = np.array([[0.7, 0.3], [1.0, 0.0], [0.5, 0.5]])
+    return replace(
+        result, posterior=posterior, label_codes=np.zeros(3, np.int32), tied=posterior[:, 0] == 0.5, learned=known
+    )
+
+
+def test_a_flip_names_both_sides_and_what_each_vote_weighs():
+    (row,) = to_polars(flips(by_hand())).iter_rows(named=True)
+    assert (row["task"], row["majority"], row["label"], row["n_votes"]) == (1, "y", "x", 3)
+    assert (row["votes_majority"], row["votes_label"], row["confidence"]) == (2, 1, 0.7)
+    assert row["why"] == "for: ann +1.5; against: bob -0.2, eve -0.2; class shares +0.4"
+
+
+def test_the_weight_of_a_vote_is_its_log_likelihood_ratio():
+    table = to_polars(why(by_hand(), 1))
+    assert table["annotator"].to_list() == [None, "ann", "bob", "eve"]
+    assert table["vote"].to_list() == [None, "x", "y", "y"]
+    expected = [np.log(0.6 / 0.4), np.log(0.9 / 0.2), np.log(0.4 / 0.5), np.log(0.4 / 0.5)]
+    assert table["weight"].to_list() == pytest.approx(expected)
+
+
+def test_methods_without_matrices_weigh_by_accuracy():
+    """Right with the annotator's accuracy, every error equally likely."""
+    votes, _ = panel()
+    result = finegold.aggregate(votes, "catd")
+    table = to_polars(why(result, 0, against=int((result.label[0] + 1) % 3)))
+    row = next(row for row in table.iter_rows(named=True) if row["vote"] == result.label[0])
+    assert row["weight"] == pytest.approx(np.log(row["accuracy"] / ((1 - row["accuracy"]) / 2)))
+
+
+def test_where_nothing_flipped_the_runner_up_is_the_opponent():
+    table = to_polars(why(by_hand(), 2))
+    assert table["weight"].to_list()[1:] == pytest.approx([np.log(0.9 / 0.2), np.log(0.6 / 0.5), np.log(0.6 / 0.5)])
+    assert to_polars(why(by_hand(), 1, against="x"))["weight"].to_list() == [0, 0, 0, 0]
+
+
+def test_names_that_are_not_there_are_said():
+    with pytest.raises(InputError, match="there is no task 9 with votes"):
+        why(by_hand(), 9)
+    with pytest.raises(InputError, match="there is no class 'z'; there are \\['x', 'y'\\]"):
+        why(by_hand(), 1, against="z")
+
+
+def test_contested_tasks_come_closest_first_and_ties_are_marked():
+    table = to_polars(contested(by_hand(), below=0.5))
+    assert table["task"].to_list() == [3, 1]
+    assert table["runner_up"].to_list() == ["y", "y"]
+    assert table["margin"].to_list() == pytest.approx([0, 0.4])
+    assert table["tied"].to_list() == [True, False]
+    assert to_polars(by_hand().contested())["task"].to_list() == [3]
+
+
+def test_the_majority_vote_never_flips_itself_and_gold_is_no_flip():
+    votes, truth = panel(skills=(0.5, 0.5, 0.5, 0.5))
+    assert n_flips(finegold.aggregate(votes, "mv")) == 0
+    wrong = {task: int((truth[task] + 1) % 3) for task in range(200)}
+    taught = finegold.aggregate(votes, gold=wrong)
+    assert n_flips(taught) == len(to_polars(flips(taught))) == 0
+
+
+@pytest.mark.parametrize("method", ["ptbcc", "ds", "catd", "hpt"])
+def test_flips_are_labels_with_fewer_votes_than_another_class(method):
+    votes, _ = panel(skills=(0.95, 0.95, 0.9, 0.3, 0.3, 0.3, 0.3, 0.2), seed=2)
+    result = finegold.aggregate(votes, method)
+    table = to_polars(result.flips())
+    counts = np.bincount(votes.votes()[0] * 3 + votes.votes()[2], minlength=3 * votes.n_tasks).reshape(-1, 3)
+    counted = np.count_nonzero(counts[np.arange(votes.n_tasks), result.label_codes] < counts.max(axis=1))
+    assert len(table) == n_flips(result) == counted > 0
+    assert table["confidence"].is_sorted(descending=True)
+    assert (table["votes_majority"] > table["votes_label"]).all()
+
+
+def test_without_flips_the_table_is_empty_and_keeps_its_columns():
+    table = to_polars(flips(finegold.aggregate(panel(skills=(1.0, 1.0))[0], "mv")))
+    assert len(table) == 0
+    assert table.schema["why"] == pl.String
+
+
+def test_with_one_class_nothing_is_contested_or_suspect():
+    result = finegold.aggregate(Annotations.from_arrays([1, 1, 2], ["a", "b", "a"], ["x", "x", "x"]))
+    assert len(to_polars(contested(result))) == len(to_polars(flips(result))) == 0
+    assert to_polars(spammers(result))["kind"].to_list() == ["", ""]
+    assert trust(result).n_contested == 0
+
+
+def test_tables_are_data_frames_of_the_users_kind():
+    votes, truth = panel(votes=odd_ones)
+    task, annotator, label = votes.votes()
+    result = finegold.aggregate(pd.DataFrame({"task": task, "worker": annotator, "label": label}))
+    tables = [result.flips(), result.contested(), result.spammers(), result.why(0), calibration(result, truth).curve()]
+    tables += [result.trust().correlated.pairs(), result.trust().correlated.groups()]
+    assert all(isinstance(table, pd.DataFrame) for table in tables)
+
+
+def test_posteriors_in_32_bits_are_trusted_as_much():
+    votes, truth = panel(skills=(0.9, 0.8, 0.5, 0.4))
+    single, double = (finegold.aggregate(votes, "ptbcc", precision=bits).trust(truth) for bits in ("single", "double"))
+    assert single.n_flips == double.n_flips
+    assert single.calibration.ece == pytest.approx(double.calibration.ece, abs=1e-3)
+    assert single.correlated.effective == pytest.approx(double.correlated.effective, abs=1e-3)
+
+
+def test_a_result_without_its_votes_says_what_to_do():
+    with pytest.raises(InputError, match="saved without its votes; fit again with this Finegold and save it"):
+        flips(replace(by_hand(), annotations=None))
+
+
+def odd_ones(rng, truth):
+    """Annotators 4 to 7: always class 1; anything; nearly never right; somebody ordinary."""
+    n = len(truth)
+    inverted = np.where(rng.random(n) < 0.9, (truth + 1) % 3, truth)
+    return np.ones(n, int), rng.integers(3, size=n), inverted, np.where(rng.random(n) < 0.8, truth, 0)
+
+
+def test_votes_that_ignore_the_truth_are_found_and_named():
+    votes, _ = panel(votes=odd_ones)
+    table = to_polars(finegold.aggregate(votes, "ds").spammers())
+    kinds = dict(zip(table["annotator"], table["kind"], strict=True))
+    assert [kinds[j] for j in range(8)] == ["", "", "", "", "one class", "random", "inverted", ""]
+    assert set(table["annotator"].to_list()[:3]) == {4, 5, 6}
+    lazy = table.row(by_predicate=pl.col("annotator") == 4, named=True)
+    assert (lazy["favourite"], lazy["favourite_share"]) == (1, 1.0)
+    assert lazy["score"] < 0.01
+
+
+def test_a_few_votes_prove_nothing():
+    votes, _ = panel(n_tasks=4, votes=odd_ones)
+    assert set(to_polars(finegold.aggregate(votes).spammers())["kind"]) == {""}
+
+
+def test_always_the_frequent_class_is_no_proof_where_it_nearly_always_is_right():
+    rng = np.random.default_rng(5)
+    truth = (rng.random(60) < 0.03).astype(int)
+    answers = np.column_stack([truth, truth, truth, np.zeros(60, int)])
+    task, annotator = np.indices(answers.shape)
+    votes = Annotations.from_arrays(task.ravel(), annotator.ravel(), answers.ravel())
+    assert spam(finegold.aggregate(votes, "mv")).evidence[3] < 3
+
+
+def test_nobody_is_judged_by_their_own_vote_alone():
+    """b votes on tasks of their own, and would always be right there."""
+    task, who = [1, 1, 2, 2, 3, 4], ["a", "c", "a", "c", "b", "b"]
+    found = spam(finegold.aggregate(Annotations.from_arrays(task, who, list("xxyyxy")), "mv"))
+    assert found.n.tolist() == [2, 0, 2]
+    assert found.evidence[1] == 0
+
+
+def test_the_score_of_raykar_and_yu_is_the_mean_squared_distance_of_the_rows():
+    votes, _ = panel(n_tasks=60, votes=odd_ones)
+    result = finegold.aggregate(votes, "mv")
+    task, who, label = votes.votes()
+    n = np.zeros((8, 3, 3))
+    np.add.at(n, (who, result.label_codes[task], label), 1)
+    pooled = n.sum(axis=0) / n.sum(axis=(0, 2))[:, None]
+    rows = n + 2 * pooled
+    rows /= rows.sum(axis=2, keepdims=True)
+    pairs = [((rows[:, a] - rows[:, b]) ** 2).sum(axis=1) for a, b in ((0, 1), (0, 2), (1, 2))]
+    assert spam(result).score == pytest.approx(sum(pairs) / 6)
+
+
+def test_somebody_who_is_always_right_has_the_score_one():
+    votes, _ = panel(skills=(1.0, 1.0, 1.0))
+    assert spam(finegold.aggregate(votes, "mv")).score == pytest.approx([1, 1, 1], abs=1e-6)
+
+
+def test_everything_in_one_place():
+    votes, truth = panel(votes=odd_ones)
+    found = finegold.aggregate(votes, "ds").trust(truth)
+    figures = found.figures()
+    assert figures["n_spammers"] == 3
+    assert figures["calibration"]["n"] == 200
+    assert json.dumps(figures)
+    assert any("the votes of annotators 4, 5, 6 tell nothing of the truth" in warning for warning in found.warnings)
+
+
+def test_few_votes_and_little_agreement_are_warned_of():
+    rng = np.random.default_rng(0)
+    votes = Annotations.from_arrays(np.repeat(np.arange(50), 2), rng.integers(9, size=100), rng.integers(3, size=100))
+    warnings = " ".join(finegold.aggregate(votes).trust().warnings)
+    assert "votes on average" in warnings
+    assert "little more than by chance" in warnings
+
+
+@pytest.fixture
+def files(tmp_path):
+    votes, truth = panel(votes=odd_ones)
+    task, annotator, label = votes.votes()
+    rows = "".join(f"t{t},w{a},{c}\n" for t, a, c in zip(task, annotator, label, strict=True))
+    write(tmp_path / "votes.csv", "task,worker,label\n" + rows)
+    write(tmp_path / "truth.csv", "task,truth\n" + "".join(f"t{t},{c}\n" for t, c in enumerate(truth)))
+    return tmp_path
+
+
+def test_the_command_says_what_to_know_and_writes_tables(files):
+    tables = [f"--{name}={files / name}.csv" for name in ("flips", "contested", "spammers", "pairs", "calibration")]
+    done = run("trust", files / "votes.csv", "--method", "ds", "--truth", files / "truth.csv", *tables)
+    assert done.exit_code == 0, done.stderr
+    assert "labels against the majority vote" in done.stdout
+    assert "best temperature" in done.stdout
+    assert "warning: the votes of annotators w4, w5, w6 tell nothing" in done.stderr
+    heads = {name: (files / f"{name}.csv").read_text().split("\n")[0] for name in ("flips", "spammers", "calibration")}
+    assert heads["flips"].endswith(",n_votes,why")
+    assert heads["spammers"].startswith("annotator,n_votes,score,evidence,kind")
+    assert heads["calibration"].startswith("low,high,n,confidence,accuracy")
+
+
+def test_a_saved_model_says_the_same_as_its_votes(files):
+    assert run("aggregate", files / "votes.csv", "--save", files / "model.finegold").exit_code == 0
+    plain, saved = (json.loads(run("trust", files / name, "--json").stdout) for name in ("votes.csv", "model.finegold"))
+    assert plain == saved
+    assert plain["calibration"] is None
+
+
+def test_the_curve_needs_truths(files):
+    done = run("trust", files / "votes.csv", "--calibration", files / "curve.csv")
+    assert done.exit_code == 2
+    assert "--calibration needs --truth FILE" in done.stderr
+
+
+@pytest.mark.parametrize("command", [["trust"], ["agreement"], ["compare", "--method", "mv"], ["evaluate", "--truth"]])
+def test_what_does_not_count_is_said(files, command):
+    with (files / "votes.csv").open("a") as votes:
+        votes.write("t0,w99,\n")
+    arguments = [*command, files / "truth.csv"] if command[-1] == "--truth" else command
+    done = run(*arguments, files / "votes.csv")
+    assert done.exit_code == 0, done.stderr
+    assert "left out: 1 row without a label" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["trust", "agreement"])
+@pytest.mark.parametrize("option", [["--label", "x"], ["--wide"], ["--question", "q"]])
+def test_a_model_has_no_columns(files, command, option):
+    assert run("aggregate", files / "votes.csv", "--save", files / "model.finegold").exit_code == 0
+    done = run(command, files / "model.finegold", *option)
+    assert done.exit_code == 2
+    assert f"{option[0]} needs votes, but this is a saved model" in done.stderr
+
+
+def test_one_vote_is_little_to_go_by(tmp_path):
+    votes = write(tmp_path / "votes.csv", "task,worker,label\nt1,w1,a\n")
+    done = run("trust", votes)
+    assert "1 task, 1 annotator\n" in "\n".join(line.rstrip() for line in done.stdout.splitlines())
+    assert "undefined" in done.stdout
+    assert "1 annotator, 0 tasks with two or more votes" in " ".join(run("agreement", votes).stdout.split())
+
+
+def test_aggregate_says_how_many_labels_are_against_the_majority(files):
+    assert "against the majority vote (finegold trust shows why)" in run("aggregate", files / "votes.csv").stderr

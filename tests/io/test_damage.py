@@ -1,0 +1,215 @@
+"""Whatever is wrong with a file is said in one sentence that names it: never "failed unexpectedly"."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from finegold import InputError
+from finegold.io.readers import read
+from finegold.io.readers.parquet_pages import damaged_page
+from tests.support.cli_helpers import run
+from tests.support.exports_made import ARGILLA, DOCCANO, INSPECT, LABEL_STUDIO, PRODIGY, lines, zipped
+from tests.support.exports_sheets import MT_BENCH, SAGEMAKER
+from tests.support.readers_votes import CSV, VOTES, votes_of, write
+from tests.support.workbooks import xlsx
+
+
+def damaged(content: bytes, place: int, mask: int = 0xFF) -> bytes:
+    return content[:place] + bytes([content[place] ^ mask]) + content[place + 1 :]
+    return content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :]
+
+
+@pytest.mark.parametrize("name", ["v.csv.gz", "v.jsonl.gz", "v.json.gz", "v.gz"])
+@pytest.mark.parametrize("place", [3, 11, 40, -6])
+def test_damaged_gzip(tmp_path: Path, name: str, place: int) -> None:
+    text = CSV if "csv" in name else lines(PRODIGY) if "jsonl" in name else json.dumps(LABEL_STUDIO)
+    packed = gzip.compress(text.encode())
+    with pytest.raises(InputError, match=rf"{name}.* (is damaged|is cut short|cannot be|is not|is neither).*;"):
+        read(write(tmp_path / name, damaged(packed, place % len(packed))))
+
+
+@pytest.mark.parametrize("place", [4, 6, 9, 15, 30])
+def test_damaged_zstd(tmp_path: Path, place: int) -> None:
+    zstd = pytest.importorskip("backports.zstd")
+    packed = zstd.compress((CSV * 5).encode(), options={zstd.CompressionParameter.checksum_flag: 1})
+    with pytest.raises(InputError, match=r"v\.csv\.zst.*(damaged|cut short).*;"):
+        read(write(tmp_path / "v.csv.zst", damaged(packed, place)))
+
+
+@pytest.mark.parametrize("files", [{"ann.jsonl": '{"id":1,"text":"x","label":["a"]}'}, {"header.json": "{}"}])
+def test_an_encrypted_archive(tmp_path: Path, files: dict[str, str]) -> None:
+    content = bytearray(zipped(files))
+    for mark, flags in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        content[content.find(mark) + flags] |= 1
+    with pytest.raises(InputError, match=r"v\.zip .*encrypted; unpack the archive with its password"):
+        read(write(tmp_path / "v.zip", bytes(content)))
+
+
+def test_a_workbook_without_sheets(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"v\.xlsx is a workbook without sheets"):
+        read(xlsx(tmp_path / "v.xlsx", {}))
+
+
+def test_a_header_with_a_control_character(tmp_path: Path) -> None:
+    assert votes_of(read(write(tmp_path / "v.csv", CSV.replace("label", "la\x1fbel", 1)))) == VOTES
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_a_parquet_file_with_counts_of_rows_that_disagree(tmp_path: Path, which: int) -> None:
+    """The count of the file, of a column and of a group of rows: a wrong one must not lose rows in silence."""
+    n = 300_000
+    path = tmp_path / "v.parquet"
+    pl.DataFrame(dict.fromkeys(["task", "worker", "label"], ["a"] * n)).write_parquet(path, row_group_size=n)
+    count, other = bytes.fromhex("c0cf24"), bytes.fromhex("c0b802")  # 300,000 and 20,000 as Thrift writes them
+    content = path.read_bytes()
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    parts = content[footer:].split(count)
+    assert len(parts) == 6  # one count of the file, three of columns, one of the group
+    place = (1, 2, 5)[which]
+    path.write_bytes(content[:footer] + count.join(parts[:place]) + other + count.join(parts[place:]))
+    with pytest.raises(InputError, match=r"v\.parquet is no whole Parquet file \(.*; fetch or write the file again"):
+        read(path)
+
+
+class Panic(BaseException):
+    """As the workbook library raises: no Exception."""
+
+
+@pytest.mark.parametrize("call", ["read_excel", "ExcelReader.load_sheet"])
+def test_a_panic_of_the_workbook_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    def panic(*_: Any, **__: Any) -> None:
+        raise Panic("slice index starts at 4096 but ends at 3850")
+
+    monkeypatch.setattr(f"fastexcel.{call}", panic)
+    with pytest.raises(InputError, match=r"v\.xlsx is a damaged workbook \(slice index.*; save it again, or as CSV"):
+        read(xlsx(tmp_path / "v.xlsx", {"A": [["task", "worker", "label"], ["t", "w", "a"]]}))
+
+
+def test_file_names_that_are_not_utf_8(tmp_path: Path) -> None:
+    name = os.fsdecode(os.fsencode(tmp_path) + b"/v\xe9.csv")
+    for exists in (False, True):
+        found = run("aggregate", name, "--method", "mv", "-o", tmp_path / "out.csv")
+        assert found.exit_code == 2, found.output
+        assert "v\\udce9.csv" in found.stderr.replace("\n", "")
+        assert exists == ("not valid UTF-8; rename" in found.stderr.replace("\n", " "))
+        Path(name).write_text(CSV)
+
+
+REMOVED = object()
+WRONG: list[Any] = [
+    *(REMOVED, None, 5, -1.5, True, "", "text", "\ud800", [], [5], [1, "a"], [[]], {}, {"a": 5}, [None], [{"a": []}]),
+    {"taxonomy": 5},
+]
+RECORDS: dict[str, Any] = {
+    "label-studio": LABEL_STUDIO,
+    "prodigy": PRODIGY,
+    "argilla": ARGILLA,
+    "inspect": INSPECT,
+    "sagemaker": SAGEMAKER,
+    "mt-bench": MT_BENCH,
+    "doccano": DOCCANO["ann.jsonl"],
+}
+
+
+def places(value: Any) -> list[tuple[Any, ...]]:
+    """The path of every value inside a JSON value."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [(), *((key, *place) for key, part in inner for place in places(part))]
+
+
+def with_value(value: Any, place: tuple[Any, ...], new: Any) -> Any:
+    """The same JSON value with the part at a place replaced or removed."""
+    if not place:
+        return None if new is REMOVED else new
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    if new is REMOVED and len(place) == 1:
+        del copy[place[0]]
+        return copy
+    copy[place[0]] = with_value(value[place[0]], place[1:], new)
+    return copy
+
+
+@pytest.mark.filterwarnings("ignore::finegold.errors.FinegoldWarning")
+@pytest.mark.parametrize("tool", RECORDS)
+def test_any_value_of_an_export_may_be_of_any_kind(tmp_path: Path, tool: str) -> None:
+    """Read, or refused in a sentence: no other exception."""
+    refused = []
+    for number, place in enumerate(places(RECORDS[tool])):
+        for wrong in WRONG[number % 5 :: 5]:
+            path = write(tmp_path / "ann.json", json.dumps(with_value(RECORDS[tool], place, wrong)))
+            try:
+                read(path, format=tool)
+            except InputError as error:
+                refused.append(str(error))
+    assert refused
+    assert [said for said in refused if "ann.json" not in said] == []
+
+
+def test_a_wrong_kind_is_said_with_the_record(tmp_path: Path) -> None:
+    records = with_value(LABEL_STUDIO, (1, "annotations", 0, "result", 0, "value"), {"taxonomy": 5})
+    words = r"v\.json \(Label Studio export\), record 2: .*; export it again"
+    with pytest.raises(InputError, match=words):
+        read(write(tmp_path / "v.json", json.dumps(records)))
+
+
+@pytest.mark.parametrize("header", ["[]", "null", "5", '{"eval":[]}', '{"eval":{"config":5}}', "{"])
+def test_odd_headers_of_inspect(tmp_path: Path, header: str) -> None:
+    files = {"header.json": header, "samples/1.json": json.dumps(INSPECT["samples"][0])}
+    with pytest.raises(InputError, match=r"v\.eval \(Inspect export\).*; write it again"):
+        read(write(tmp_path / "v.eval", zipped(files)))
+
+
+def test_a_zip_whose_directory_is_damaged(tmp_path: Path) -> None:
+    content = zipped({"ann.jsonl": lines(DOCCANO["ann.jsonl"])})
+    refused = []
+    for place in range(0, len(content), 3):
+        try:
+            read(write(tmp_path / "v.zip", damaged(content, place)))
+        except InputError as error:
+            refused.append(str(error))
+    assert refused
+    assert [said for said in refused if "v.zip" not in said] == []
+
+
+def test_gzip_whose_first_bytes_are_damaged_is_refused(tmp_path: Path) -> None:
+    """By its name it is gzip, by its content it is not."""
+    packed = bytearray(gzip.compress(b"task,worker,label\n1,w,a\n"))
+    packed[1] ^= 0x66
+    path = tmp_path / "votes.csv.gz"
+    path.write_bytes(packed)
+    with pytest.raises(InputError, match=r"votes\.csv\.gz is damaged: it cannot be unpacked .*again"):
+        read(path)
+
+
+@pytest.mark.parametrize("n_values", [-13, 60])
+def test_a_page_of_parquet_that_declares_other_values_than_its_column_is_refused(tmp_path: Path, n_values: int) -> None:
+    """Polars allocates what a page declares: the process ended."""
+    table = io.BytesIO()
+    pl.DataFrame({"task": list("abc"), "worker": list("www"), "label": list("xyx")}).write_parquet(
+        table, compression="uncompressed", statistics=False
+    )
+    content = table.getvalue()
+    header = b"\x2c\x15\x06"  # the struct of a data page begins with its number of values: 3
+    place = content.index(header)
+    path = tmp_path / "votes.parquet"
+    coded = 2 * n_values if n_values >= 0 else -2 * n_values - 1
+    path.write_bytes(content[: place + 2] + bytes([coded]) + content[place + 3 :])
+    with pytest.raises(InputError, match=r"votes\.parquet is no whole Parquet file \(a page declares"):
+        read(path)
+
+
+@pytest.mark.parametrize("mask", [0x01, 0x10, 0xFF])
+def test_looking_at_damaged_pages_never_fails(mask: int) -> None:
+    table = io.BytesIO()
+    pl.DataFrame({"task": list("abc"), "label": list("xyx")}).write_parquet(table)
+    content = table.getvalue()
+    said = {damaged_page(io.BytesIO(damaged(content, place, mask)), 2**20) for place in range(len(content))}
+    assert "a header of a page cannot be read" in said

@@ -1,0 +1,131 @@
+"""Sheets are read as if they were saved as CSV: long, wide, truths, and exports of tools."""
+
+from __future__ import annotations
+
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import finegold
+from finegold import InputError
+from finegold.io.readers import read, read_truth
+from tests.support.readers_votes import VOTES, votes_of, write
+from tests.support.workbooks import Sheets, ods, xls, xlsx
+
+LONG: list[list[Any]] = [["task", "worker", "label"], ["t2", "ann", "cat"], ["t1", "bob", "dog"], ["t1", "ann", "cat"]]
+
+
+@pytest.mark.parametrize("make", [xlsx, ods])
+def test_a_long_table_in_a_sheet(tmp_path: Path, make: Any) -> None:
+    path = make(tmp_path / f"votes.{make.__name__}", {"Votes": LONG, "Notes": []})
+    assert votes_of(read(path)) == VOTES
+    assert votes_of(read(f"{path}#Votes")) == VOTES
+    with path.open("rb") as stream:
+        assert votes_of(read(stream)) == VOTES
+    assert len(finegold.aggregate(path, "mv").label) == 2
+
+
+def test_the_old_binary_format(tmp_path: Path) -> None:
+    assert votes_of(read(xls(tmp_path / "votes.xls"))) == {(1, "ann", "cat"), (1, "bob", "dog"), (2, "ann", "cat")}
+
+
+def test_numbers_and_truth_values_are_as_they_look(tmp_path: Path) -> None:
+    rows = [
+        ["task", "worker", "label", "score"],
+        [1, "007", True, 1.5],
+        [2.0, "a,b", False, None],
+        [12345678901, 'say "x"', True, 2],
+    ]
+    path = xlsx(tmp_path / "votes.xlsx", {"S": rows})
+    assert votes_of(read(path)) == {(1, "007", "true"), (2, "a,b", "false"), (12345678901, 'say "x"', "true")}
+    assert {label for _, _, label in votes_of(read(path, label="score"))} == {"1.5", "2"}
+
+
+def test_empty_rows_and_columns_around_the_table_do_not_count(tmp_path: Path) -> None:
+    rows = [[None] * 6, *([None, task, None, None, worker, label] for task, worker, label in LONG), [None] * 6]
+    found = read(xlsx(tmp_path / "votes.xlsx", {"S": rows, "Nothing": [[None]]}))
+    assert votes_of(found) == VOTES
+    assert found.counts.missing == 0
+
+
+def test_a_wide_table_and_truths_in_sheets_of_one_workbook(tmp_path: Path) -> None:
+    wide = [["task", "ann", "bob"], ["t1", "cat", "dog"], ["t2", "cat", None]]
+    path = xlsx(tmp_path / "all.xlsx", {"Votes, wide": wide, "Truth": [["task", "truth"], ["t2", "dog"]]})
+    assert votes_of(read(f"{path}#Votes, wide", wide=True)) == VOTES
+    assert read_truth(f"{path}#Truth").truth.to_list() == ["dog"]
+    assert read(f"{path}#Votes, wide", wide=True, gold=f"{path}#Truth").gold.tolist() == [-1, 1]
+
+
+def test_an_export_that_was_saved_as_a_workbook(tmp_path: Path) -> None:
+    header = ["HITId", "AssignmentId", "WorkerId", "AssignmentStatus", "Answer.mood"]
+    rows = [["H1", "A1", "ann", "Approved", "good"], ["H1", "A2", "bob", "Rejected", "bad"]]
+    found = read(xlsx(tmp_path / "batch.xlsx", {"Batch": [header, *rows]}))
+    assert votes_of(found) == {("H1", "ann", "good")}
+    assert found.counts.left_out == {"rejected assignments": 1}
+
+
+def test_a_folder_of_workbooks(tmp_path: Path) -> None:
+    xlsx(tmp_path / "a.xlsx", {"S": LONG[:2]})
+    ods(tmp_path / "b.ods", {"S": [LONG[0], *LONG[2:]]})
+    assert votes_of(read(tmp_path)) == VOTES
+
+
+@pytest.mark.parametrize(
+    ("sheets", "path", "words"),
+    [
+        ({"A": LONG, "B": LONG}, "v.xlsx", r'v\.xlsx holds the sheets "A", "B"; choose one: .*v\.xlsx#A'),
+        ({"A": LONG}, "v.xlsx#B", r'v\.xlsx has no sheet "B"; it has "A"'),
+        ({"A": []}, "v.xlsx", r'v\.xlsx: the sheet "A" is empty'),
+        ({"A": LONG[:1]}, "v.xlsx", r'v\.xlsx, sheet "A" has a header but no rows'),
+        (
+            {"A": [*LONG, ["t3", None, "cat"]]},
+            "v.xlsx",
+            r'v\.xlsx, sheet "A", row 4 \(line 5\): there is a label but no',
+        ),
+        ({"A": [[1, 2, 3], [4, 5, 6]]}, "v.xlsx", r'v\.xlsx, sheet "A": the first line \(1, 2, 3\) looks like data'),
+    ],
+)
+def test_what_is_wrong_is_said_of_the_sheet(tmp_path: Path, sheets: Sheets, path: str, words: str) -> None:
+    xlsx(tmp_path / "v.xlsx", sheets)
+    with pytest.raises(InputError, match=words):
+        read(tmp_path / path)
+
+
+def test_a_damaged_workbook(tmp_path: Path) -> None:
+    whole = xlsx(tmp_path / "v.xlsx", {"A": LONG}).read_bytes()
+    with pytest.raises(InputError, match=r"cut\.xlsx is a damaged workbook \(.*save it again, or as CSV"):
+        read(write(tmp_path / "cut.xlsx", whole[:-100]))
+    with pytest.raises(InputError, match=r"cut\.xls is a damaged workbook"):
+        read(write(tmp_path / "cut.xls", xls(tmp_path / "v.xls").read_bytes()[:600]))
+
+
+def test_text_that_is_called_a_workbook_is_read_as_text(tmp_path: Path) -> None:
+    path = write(tmp_path / "votes.xls", "\n".join(",".join(row) for row in LONG) + "\n")
+    assert votes_of(read(path)) == VOTES
+
+
+def test_a_file_with_a_hash_in_its_name(tmp_path: Path) -> None:
+    path = write(tmp_path / "a#b.csv", "\n".join(",".join(row) for row in LONG) + "\n")
+    assert votes_of(read(path)) == VOTES
+    with pytest.raises(InputError, match="there is no file"):
+        read(tmp_path / "none.xlsx#A")
+
+
+def test_the_library_is_asked_for_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = xlsx(tmp_path / "v.xlsx", {"A": LONG})
+    monkeypatch.setitem(sys.modules, "fastexcel", None)
+    with pytest.raises(InputError, match=r"v\.xlsx is a workbook; to read it: pip install 'finegold\[excel\]'"):
+        read(path)
+
+
+def test_a_sheet_whose_tags_do_not_match_is_damaged(tmp_path):
+    """The library that reads workbooks would loop for ever."""
+    ods(tmp_path / "a.ods", {"S": LONG})
+    with zipfile.ZipFile(tmp_path / "a.ods") as whole, zipfile.ZipFile(tmp_path / "b.ods", "w") as damaged:
+        for name in whole.namelist():
+            damaged.writestr(name, whole.read(name).replace(b"</office:spreadsheet>", b"</table:preadsheet>"))
+    with pytest.raises(InputError, match=r"a damaged workbook.*mismatched tag"):
+        finegold.read(tmp_path / "b.ods")

@@ -1,0 +1,270 @@
+"""What all readers of exports share: who is recognised, and what the user can ask."""
+
+import json
+
+import polars as pl
+import pytest
+
+import finegold
+from finegold.errors import InputError
+from finegold.io.readers.exports import FORMATS, export_named, find_export, look
+from finegold.io.readers.source import Source
+from tests.support.cli_helpers import run
+from tests.support.exports_made import (
+    ARGILLA,
+    DOCCANO,
+    INSPECT,
+    LABEL_STUDIO,
+    PRODIGY,
+    annotation,
+    choices,
+    lines,
+    zipped,
+)
+from tests.support.exports_sheets import SHEETS
+from tests.support.readers_votes import CSV, VOTES, votes_of, write
+
+# Of each format one file: its name and what is in it.
+SAMPLES = {
+    "label-studio": ("export.json", json.dumps(LABEL_STUDIO)),
+    "prodigy": ("reviews.jsonl", lines(PRODIGY)),
+    "doccano": ("export.zip", zipped({name: lines(records) for name, records in DOCCANO.items()})),
+    "argilla": ("records.json", json.dumps(ARGILLA)),
+    "inspect": ("log.json", json.dumps(INSPECT, indent=2)),
+    "nested-json": ("answers.json", json.dumps({"a": {"ann": "x", "bob": "x"}, "b": {"ann": "y", "bob": "x"}})),
+    **SHEETS,
+}
+
+PLAIN = {
+    "long": CSV,
+    "long with more": "id,text,annotator,label,created_at\n1,hi,ann,a,\n",
+    "as Label Studio calls it": "id,annotator,label,lead_time\n1,ann,a,3\n",
+    "ids of other tools": "_unit_id,_worker_id,label\n1,2,a\n",
+    "wide": "task,ann,bob\n1,a,b\n",
+    "wide with a gold column": "id,gpt-4,claude,gold\n1,a,b,a\n",
+    "with hits": "HITId,WorkerId,answer\nh,w,a\n",
+    "lines": '{"task": 1, "annotator": "ann", "label": "a"}\n',
+    "lines with text": '{"id": 1, "text": "hi", "annotator": "ann", "label": "a"}\n',
+    "truths": "task,truth\n1,a\n",
+    "one column": "label\na\n",
+    "blank": "\n",
+    "not JSON": "{oops\n",
+}
+
+
+def export_of(path):
+    found = find_export(look([Source(str(path), path)]))
+    return None if found is None else found.name
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_an_export_is_recognised_by_one_reader_only(tmp_path, name):
+    file, content = SAMPLES[name]
+    [seen] = look([Source(file, write(tmp_path / file, content))])
+    assert [other for other in FORMATS if export_named(other).fits(seen)] == [name]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_an_export_is_aggregated_without_being_told_what_it_is(tmp_path, name):
+    file, content = SAMPLES[name]
+    done = run("aggregate", write(tmp_path / file, content), "--method", "mv")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.startswith("task,label,confidence,n_votes,tied,is_gold\n")
+
+
+def test_every_format_has_a_sample():
+    assert sorted(SAMPLES) == sorted(FORMATS)
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_plain_table_is_no_export(tmp_path, name):
+    suffix = "jsonl" if PLAIN[name].startswith("{") else "csv"
+    assert export_of(write(tmp_path / f"votes.{suffix}", PLAIN[name])) is None
+    assert export_of(write(tmp_path / "votes", PLAIN[name])) is None
+
+
+def test_binary_tables_are_no_exports(tmp_path):
+    votes = pl.DataFrame({"task": [1], "annotator": ["ann"], "label": ["a"]})
+    votes.write_parquet(tmp_path / "votes.parquet")
+    votes.write_ipc(tmp_path / "votes.arrow")
+    assert export_of(tmp_path / "votes.parquet") is None
+    assert export_of(tmp_path / "votes.arrow") is None
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_extension_does_not_matter(tmp_path, name):
+    if name != "doccano":  # of which it is the file's name that names the annotator
+        assert export_of(write(tmp_path / "download", SAMPLES[name][1])) == name
+
+
+def test_standard_input_and_streams(tmp_path):
+    path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
+    with path.open("rb") as stream:
+        assert votes_of(finegold.read(stream)) == votes_of(finegold.read(path))
+
+
+def test_a_folder_of_exports(tmp_path):
+    for number, tasks in enumerate([LABEL_STUDIO[:1], LABEL_STUDIO[1:]]):
+        write(tmp_path / f"part-{number}.json", json.dumps(tasks))
+    assert finegold.read(tmp_path).n_votes == 3
+
+
+def test_files_of_different_tools_are_not_mixed(tmp_path):
+    paths = [write(tmp_path / SAMPLES[name][0], SAMPLES[name][1]) for name in ("label-studio", "prodigy")]
+    with pytest.raises(InputError, match=r"export.json is an export of Label Studio but .* is an export of Prodigy"):
+        finegold.read(paths)
+    paths[1] = write(tmp_path / "votes.csv", CSV)
+    with pytest.raises(InputError, match=r"votes\.csv is a plain table"):
+        finegold.read(paths)
+
+
+def test_the_format_can_be_named(tmp_path):
+    path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
+    assert finegold.read(path, format="label-studio").n_votes == 3
+    with pytest.raises(InputError, match=r"\(Argilla export\) holds no votes; export it again"):
+        finegold.read(path, format="argilla")
+    with pytest.raises(InputError, match=r'no format "labelstudio".*did you mean label-studio'):
+        finegold.read(path, format="labelstudio")
+    with pytest.raises(InputError, match="neither a list of rows in JSON nor an export"):
+        finegold.read(path, format="table")
+
+
+def test_table_means_none_of_them(tmp_path):
+    content = "id,annotator,annotation_id,lead_time,label\n1,ann,5,1,a\n1,bob,6,1,b\n"
+    path = write(tmp_path / "votes.csv", content)
+    assert export_of(path) == "label-studio"
+    assert votes_of(finegold.read(path, format="table", task="id")) == {(1, "ann", "a"), (1, "bob", "b")}
+    assert votes_of(finegold.read(path, task="id", label="label")) == {(1, "ann", "a"), (1, "bob", "b")}
+
+
+def test_columns_cannot_be_named_in_an_export(tmp_path):
+    path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
+    with pytest.raises(InputError, match="an export of Label Studio has no columns to name: choose with --question"):
+        finegold.read(path, label="sent")
+
+
+def test_questions_are_for_exports(tmp_path):
+    path = write(tmp_path / "votes.csv", CSV)
+    with pytest.raises(InputError, match="--question is for exports"):
+        finegold.read(path, question="q")
+    with pytest.raises(InputError, match="--include is for exports"):
+        finegold.read(path, include="rejected")
+    assert {name: votes_of(votes) for name, votes in finegold.read_each(path).items()} == {"": VOTES}
+
+
+def test_what_a_tool_does_not_have_is_refused(tmp_path):
+    path = write(tmp_path / "log.json", SAMPLES["inspect"][1])
+    with pytest.raises(InputError, match="--include predictions means nothing for an export of Inspect"):
+        finegold.read(path, include="predictions")
+    with pytest.raises(InputError, match="an export of Inspect has no gold marks"):
+        finegold.read(path, gold=True)
+    with pytest.raises(InputError, match="leave out --task"):
+        finegold.read(path, task="id")
+
+
+def test_a_question_that_is_not_there(tmp_path):
+    path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
+    with pytest.raises(InputError, match=r'no question "snt"; it has "sent" \(3 votes\); did you mean "sent"\?'):
+        finegold.read(path, question="snt")
+    with pytest.raises(InputError, match="read_each"):
+        finegold.read(path, question="all")
+
+
+def test_gold_from_a_file_goes_with_an_export(tmp_path):
+    path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
+    votes = finegold.read(path, gold={8: "pos"})
+    assert votes.gold.tolist() == [-1, 1]
+
+
+def test_gold_marks_that_contradict_each_other(tmp_path):
+    marked = [annotation(who, choices("q", label), ground_truth=True) for who, label in ((1, "a"), (2, "b"))]
+    path = write(tmp_path / "export.json", json.dumps([{"id": 5, "data": {}, "annotations": marked}]))
+    with pytest.raises(InputError, match=r"vote 1: task 5 has the truth 'a' here and 'b' in another row"):
+        finegold.read(path, gold=True)
+
+
+def test_a_label_outside_the_classes(tmp_path):
+    path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
+    with pytest.raises(InputError, match=r'question "sent", vote 1: label .pos. is not among the classes neg'):
+        finegold.read(path, classes=["neg"])
+
+
+def test_the_command_line_shows_what_is_left_out(tmp_path):
+    path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
+    done = run("aggregate", path, "--method", "mv", "--gold-from-export")
+    assert "1 given by gold truths" in done.stderr
+    assert "cancelled annotations (1), predictions of models (1), drafts (1)" in done.stderr
+    done = run("aggregate", path, "--method", "mv", "--json", "--include", "predictions")
+    assert json.loads(done.stdout)["rows"]["left_out"] == {"cancelled annotations": 1, "drafts": 1}
+
+
+def test_every_question_on_the_command_line(tmp_path):
+    rating = {"from_name": "stars", "to_name": "text", "type": "rating", "value": {"rating": 4}}
+    answers = [annotation(1, choices("sent", "pos"), rating), annotation(2, choices("sent", "pos"))]
+    path = write(tmp_path / "export.json", json.dumps([{"id": 1, "data": {}, "annotations": answers}]))
+    out, annotators = tmp_path / "labels.csv", tmp_path / "annotators.csv"
+    done = run("aggregate", path, "--method", "mv", "--question", "all", "-o", out, "--annotators", annotators)
+    assert done.exit_code == 0, done.stderr
+    assert out.read_text() == (
+        "question,task,label,confidence,n_votes,tied,is_gold\n"
+        "sent,1,pos,1.0,2,false,false\nstars,1,4,1.0,1,false,false\n"
+    )
+    assert pl.read_csv(annotators).get_column("question").to_list() == ["sent", "sent", "stars"]
+    found = json.loads(run("aggregate", path, "--method", "mv", "--question", "all", "--json").stdout)
+    assert {name: about["n_votes"] for name, about in found["questions"].items()} == {"sent": 2, "stars": 1}
+    for option in ("--save", "--prior", "--to-table"):
+        done = run("aggregate", path, "--question", "all", option, tmp_path / "model.finegold")
+        assert done.exit_code == 2
+        assert f"{option} works with one question only" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["label-studio", "prodigy", "argilla", "inspect"])
+def test_a_mark_in_front_and_blank_lines(tmp_path, name):
+    """Editors put a byte-order mark in front."""
+    file, content = SAMPLES[name]
+    expected = votes_of(finegold.read(write(tmp_path / file, content)))
+    assert votes_of(finegold.read(write(tmp_path / file, b"\xef\xbb\xbf\n" + content.encode()))) == expected
+
+
+def test_a_line_may_be_long(tmp_path):
+    """Images stand in some lines as text."""
+    records = [{"image": "x" * 200_000, **record} for record in PRODIGY]
+    assert finegold.read(write(tmp_path / "reviews.jsonl", lines(records))).n_votes == 3
+
+
+def test_objects_may_be_spread_over_lines(tmp_path):
+    content = "".join(json.dumps(record, indent=2) for record in PRODIGY)
+    assert finegold.read(write(tmp_path / "reviews.jsonl", content)).n_votes == 3
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_wherever_an_export_is_cut_it_is_read_or_refused_with_words(tmp_path, name):
+    file, content = SAMPLES[name]
+    data = content if isinstance(content, bytes) else content.encode()
+    for length in range(1, len(data), max(1, len(data) // 25)):
+        check_words(write(tmp_path / file, data[:length]), format=name)
+
+
+def check_words(path, **options):
+    """It is read, or the refusal names the file."""
+    said = refusal(path, **options)
+    assert not said or str(path) in said or "there are no votes" in said
+
+
+def refusal(path, **options):
+    try:
+        finegold.read_each(path, **options)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def test_new_votes_of_an_export_are_folded_into_a_model(tmp_path):
+    rating = {"from_name": "stars", "to_name": "text", "type": "rating", "value": {"rating": 4}}
+    answers = [annotation(who, choices("sent", "neg"), rating) for who in (8, 9)]
+    new = write(tmp_path / "new.json", json.dumps([{"id": 10, "data": {}, "annotations": answers}]))
+    old = write(tmp_path / "old.json", json.dumps(LABEL_STUDIO))
+    assert run("aggregate", old, "--save", tmp_path / "a.finegold").exit_code == 0
+    done = run("update", tmp_path / "a.finegold", new, "-o", tmp_path / "b.finegold", "--question", "sent")
+    assert done.exit_code == 0, done.stderr
+    assert "5 votes by 4 annotators on 3 tasks" in done.stderr

@@ -1,0 +1,267 @@
+"""Files of every format are read alike, and every kind of broken file is met with a clear sentence."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sys
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from finegold.errors import InputError
+from finegold.io.readers import read
+from finegold.votes.frames import to_list
+from tests.support.readers_votes import CSV, VOTES, votes_of, write
+
+FRAME = pl.DataFrame({"task": ["t2", "t1", "t1"], "worker": ["ann", "bob", "ann"], "label": ["cat", "dog", "cat"]})
+TSV = CSV.replace(",", "\t")
+JSONL = FRAME.write_ndjson()
+
+
+def zstd(text: str) -> bytes:
+    return bytes(pa.compress(text.encode(), codec="zstd", asbytes=True))
+
+
+def parquet() -> bytes:
+    file = io.BytesIO()
+    FRAME.write_parquet(file)
+    return file.getvalue()
+
+
+def arrow(stream: bool = False) -> bytes:
+    file = io.BytesIO()
+    (FRAME.write_ipc_stream if stream else FRAME.write_ipc)(file)
+    return file.getvalue()
+
+
+CONTENTS = {
+    "v.csv": CSV.encode(),
+    "v.CSV": CSV.encode(),
+    "v.tsv": TSV.encode(),
+    "v.jsonl": JSONL.encode(),
+    "v.ndjson": JSONL.encode(),
+    "v.parquet": parquet(),
+    "v.arrow": arrow(),
+    "v.feather": arrow(),
+    "stream.arrow": arrow(stream=True),
+    "v.csv.gz": gzip.compress(CSV.encode()),
+    "v.tsv.gz": gzip.compress(TSV.encode()),
+    "v.jsonl.gz": gzip.compress(JSONL.encode()),
+    "v.csv.zst": zstd(CSV),
+    "v.csv.zstd": zstd(CSV),
+    "v.jsonl.zst": zstd(JSONL),
+    "no_extension": CSV.encode(),
+    "v.txt": TSV.encode(),
+    "2024.05.votes.csv": CSV.encode(),
+    "semicolons.csv": CSV.replace(",", ";").encode(),
+    "bom.csv": b"\xef\xbb\xbf" + CSV.encode(),
+    "windows.csv": CSV.replace("\n", "\r\n").encode(),
+    "odd[1]*.csv": CSV.encode(),
+    "odd[1]*.jsonl": JSONL.encode(),
+    "odd[1].parquet": parquet(),
+}
+
+
+@pytest.mark.parametrize("name", CONTENTS)
+def test_every_format_gives_the_same_votes(tmp_path: Path, name: str) -> None:
+    assert votes_of(read(write(tmp_path / name, CONTENTS[name]))) == VOTES
+
+
+@pytest.mark.parametrize("name", ["v.csv", "v.tsv", "v.jsonl", "v.parquet", "v.arrow", "stream.arrow", "v.csv.gz"])
+def test_standard_input_is_recognised_by_its_content(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CONTENTS[name])))
+    assert votes_of(read("-")) == VOTES
+
+
+@pytest.mark.parametrize("name", ["v.csv", "v.jsonl.zst", "v.csv.zst", "v.jsonl.gz"])
+def test_a_binary_stream_is_recognised_by_its_content(name: str) -> None:
+    assert votes_of(read(io.BytesIO(CONTENTS[name]))) == VOTES
+
+
+def test_a_path_may_be_text(tmp_path: Path) -> None:
+    assert votes_of(read(str(write(tmp_path / "v.csv", CSV)))) == VOTES
+
+
+def several(folder: Path) -> list[Path]:
+    return [
+        write(folder / "a.csv", "task,worker,label\nt2,ann,cat\n"),
+        write(folder / "b.csv", "worker,task,label\nbob,t1,dog\nann,t1,cat\n"),
+    ]
+
+
+def test_several_files_are_read_as_one_table(tmp_path: Path) -> None:
+    assert votes_of(read(several(tmp_path))) == VOTES
+
+
+def test_a_pattern_means_all_files_that_match(tmp_path: Path) -> None:
+    several(tmp_path)
+    assert votes_of(read(str(tmp_path / "*.csv"))) == VOTES
+
+
+def test_a_folder_means_its_data_files_and_nothing_else(tmp_path: Path) -> None:
+    several(tmp_path)
+    write(tmp_path / "README.txt", "hello")
+    write(tmp_path / ".hidden.csv", "x\n1\n")
+    assert votes_of(read(tmp_path)) == VOTES
+
+
+def test_a_csv_beside_a_parquet_file_is_read_as_text(tmp_path: Path) -> None:
+    write(tmp_path / "a.csv", "task,worker,label\n7,ann,0\n")
+    pl.DataFrame({"task": [8], "worker": ["bob"], "label": [1]}).write_parquet(tmp_path / "b.parquet")
+    assert votes_of(read(tmp_path)) == {(7, "ann", 0), (8, "bob", 1)}
+
+
+def test_the_row_of_a_later_file_is_named_in_that_file(tmp_path: Path) -> None:
+    first, second = several(tmp_path)
+    write(second, "worker,task,label\nbob,t1,dog\nann,,cat\n")
+    with pytest.raises(InputError, match=r"b\.csv, row 2 \(line 3\): there is a label but no task"):
+        read([first, second])
+
+
+BROKEN = {
+    "empty.csv": (b"", "is empty"),
+    "empty.parquet": (b"", "is empty"),
+    "header.csv": (b"task,worker,label\n", "has a header but no rows"),
+    "rubbish.csv": (bytes(range(256)) * 20, "binary data"),
+    "rubbish.parquet": (b"rubbish" * 100, "no whole Parquet file"),
+    "cut.parquet": (parquet()[:-20], "no whole Parquet file"),
+    "rubbish.arrow": (b"ARROW1" + b"rubbish" * 100, "no whole Arrow file"),
+    "really_parquet.csv": (parquet(), "is not CSV: its content is parquet"),
+    "really_csv.gz.csv": (gzip.compress(CSV.encode()), "its content is gzip"),
+    "excel.xlsx": (b"PK\x03\x04" + b"x" * 100, "damaged workbook"),
+    "unknown.bin": (b"\0\1\2" * 100, "binary"),
+    "cut.csv.gz": (gzip.compress(CSV.encode() * 99)[:-30], "is cut short: the gzip data ends too early"),
+    "cut.jsonl.gz": (gzip.compress(JSONL.encode() * 99)[:-30], "is cut short: the gzip data ends too early"),
+    "cut.csv.zst": (zstd(CSV * 99)[:-30], "is cut short: the zstd data ends too early"),
+    "cut.jsonl.zst": (zstd(JSONL * 99)[:-30], "is cut short: the zstd data ends too early"),
+    "long_row.csv": (b"task,worker,label\nt1,ann,a\nt2,bob,b,c\n", "line 3: too many fields, found 4 but"),
+    "long_row.tsv": (b"task\tworker\tlabel\nt1\tann\ta\nt2\tbob\tb\tc\n", "line 3: too many fields, found 4"),
+    "long_hidden.csv": (b"task,worker,label,note\nt1,ann,a,x\nt2,bob,b,c,d\n", "line 3: too many fields"),
+    "long_unasked.csv": (b"task,note,worker,label\nt1,x,ann,a\nt2,x,bob,b,c\n", "line 3: too many fields"),
+    "blank_first.csv": (b"\n\ntask,worker,label\nt1,ann,a\n", "the first line is blank"),
+    "blank.csv": (b"\n\n", "is empty"),
+    "rubbish.csv.gz": (b"\x1f\x8b" + b"rubbish" * 30, "cannot be unpacked with gzip"),
+    "rubbish.zst": (b"\x28\xb5\x2f\xfd" + b"rubbish" * 30, "cannot be unpacked with zstd"),
+    "short_row.csv": (b"task,worker,label\nt1,ann,a\nt2,bob\nt3,bob,b\n", "line 3: too few fields, found 2 but"),
+    "short_hidden.csv": (b"task,worker,label,note\nt1,ann,a,\nt2,bob,b\n", "line 3: too few fields, found 3"),
+    "short_after_quotes.csv": (b'task,worker,label\nt1,ann,"a\nb"\nt2,bob\n', "line 4: too few fields, found 2"),
+    "short.csv.gz": (gzip.compress(b"task,worker,label\nt1,ann,a\nt2,bob\n"), "line 3: too few fields"),
+    "short.csv.zst": (zstd("task,worker,label\nt1,ann,a\nt2,bob\n"), "line 3: too few fields"),
+    "latin.csv": (b"task,worker,label\nt1,ann,a\nt2,ren\xe9,b\n", r"line 3: not valid UTF-8 \(byte 0xe9\)"),
+    "latin.jsonl": (b'{"task":1,"worker":2,"label":"\xe9"}\n', "line 1: not valid UTF-8"),
+    "utf16.csv": (b"\xff\xfe" + b"\x00\xd8" * 9, "binary data"),
+    "twice.csv": (b"task,worker,label,label\nt1,ann,a,b\n", 'more than one column named "label"'),
+    "quote.csv": (b'task,worker,label\nt1,"ann,a\nt2,bob,b\n', "line 2: too few fields|never closed"),
+    "bad.jsonl": (b'{"task":1,"worker":2,"label":3}\n{"task":1,"wor\n', "line 2: no valid JSON"),
+    "number.jsonl": (b'{"task":1,"worker":2,"label":3}\n42\n', "line 2: found int; expected one JSON object"),
+    "list.json": (b'[{"task":1}]', "there is no annotator and no label column"),
+    "numbers.json": (b"[1, 2]", "neither a list of rows in JSON nor an export that Finegold knows"),
+    "cut.json": (b'[{"task":1,"worker":2,"label":"a"},{"task"', "neither a list of rows in JSON nor an export"),
+}
+
+
+def test_a_json_list_of_rows(tmp_path: Path) -> None:
+    rows = [{"task": task, "worker": who, "label": label, "more": {"at": 1}} for task, who, label in sorted(VOTES)]
+    assert votes_of(read(write(tmp_path / "votes.json", json.dumps(rows)))) == VOTES
+    packed = gzip.compress(json.dumps(rows, indent=2).encode())
+    assert votes_of(read(write(tmp_path / "votes.json.gz", packed))) == VOTES
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_file_is_named_with_its_trouble(tmp_path: Path, name: str) -> None:
+    content, trouble = BROKEN[name]
+    with pytest.raises(InputError, match=trouble) as caught:
+        read(write(tmp_path / name, content))
+    assert name in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_long_row_far_down_is_found_although_its_columns_are_not_asked_for(tmp_path: Path) -> None:
+    rows = b"task,note,worker,label\n" + b"t1,x,ann,a\n" * 300_000 + b"t2,x,bob,b,c\n"
+    with pytest.raises(InputError, match="line 300002: too many fields, found 5"):
+        read(write(tmp_path / "v.csv", rows))
+
+
+def test_blank_last_values_and_blank_lines_are_not_short_rows(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.csv", 'task,worker,label\nt1,ann,\n\nt2,bob,"a,b"\nt3,bob,"x\ny"\n')
+    annotations = read(path)
+    assert votes_of(annotations) == {("t2", "bob", "a,b"), ("t3", "bob", "x\ny")}
+    assert (annotations.counts.rows, annotations.counts.missing) == (4, 2)
+    assert to_list(annotations.unlabelled) == ["t1"]
+
+
+def test_a_text_beside_the_votes_may_be_long(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text(f"task,annotator,label,text\n1,ann,a,{'x' * 200_000}\n")
+    assert read(path).n_votes == 1
+
+
+def test_a_file_that_is_not_there_brings_similar_names(tmp_path: Path) -> None:
+    write(tmp_path / "votes.csv", CSV)
+    with pytest.raises(InputError, match=r"there is no file .*vots\.csv; did you mean .*votes\.csv\?"):
+        read(tmp_path / "vots.csv")
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"nor is there a folder .*nowhere"):
+        read(tmp_path / "nowhere" / "v.csv")
+
+
+def test_a_folder_without_data_files_is_an_error(tmp_path: Path) -> None:
+    write(tmp_path / "README.md", "hello")
+    with pytest.raises(InputError, match=r"holds no data files; Finegold reads CSV.*\.parquet"):
+        read(tmp_path)
+
+
+def test_a_pattern_that_matches_nothing_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no file matches the pattern .*\*\.csv"):
+        read(str(tmp_path / "*.csv"))
+
+
+def test_an_empty_list_of_files_is_an_error() -> None:
+    with pytest.raises(InputError, match="list of files is empty"):
+        read([])
+
+
+def test_an_empty_path_is_not_the_folder_here() -> None:
+    with pytest.raises(InputError, match="the path is empty"):
+        read("")
+
+
+def test_files_with_different_columns_are_an_error(tmp_path: Path) -> None:
+    write(tmp_path / "a.csv", CSV)
+    write(tmp_path / "b.csv", CSV.replace("label", "answer"))
+    with pytest.raises(InputError, match=r"b\.csv has other columns than .*a\.csv \(answer, label\)"):
+        read(tmp_path)
+
+
+def test_an_unreadable_file_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "v.csv", CSV)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)  # the tests may run as root, who may read everything
+    with pytest.raises(InputError, match=r"v\.csv may not be read; check its permissions"):
+        read(path)
+
+
+def test_something_that_is_no_table_is_an_error() -> None:
+    with pytest.raises(InputError, match="of type int cannot be read; expected a path"):
+        read(42)
+
+
+def test_a_pickle_is_never_opened(tmp_path: Path) -> None:
+    with pytest.raises(InputError):
+        read(write(tmp_path / "v.pkl", b"\x80\x04cos\nsystem\n(S'false'\ntR."))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
+def test_texts_of_excel_and_surveys_are_read_in_their_encodings(tmp_path: Path, encoding: str) -> None:
+    content = ("\ufeff" if encoding == "utf-16-be" else "") + CSV.replace("cat", "Käse").replace(",", "\t")
+    path = write(tmp_path / "votes.txt", content.encode(encoding))
+    assert votes_of(read(path)) == {(task, who, label.replace("cat", "Käse")) for task, who, label in VOTES}

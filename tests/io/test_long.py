@@ -1,0 +1,189 @@
+"""Long tables: which column is which, what is a vote, which classes there are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from finegold.errors import InputError
+from finegold.io.readers import read
+from finegold.votes.annotations import Annotations
+from finegold.votes.frames import to_list
+from tests.support.readers_votes import CSV, VOTES, votes_of, write
+
+
+def test_annotations_come_back_as_they_are() -> None:
+    annotations = Annotations.from_arrays(["a"], ["b"], ["c"])
+    assert read(annotations) is annotations
+
+
+def test_options_for_columns_are_refused_for_annotations() -> None:
+    with pytest.raises(InputError, match="task cannot be applied to Annotations"):
+        read(Annotations.from_arrays(["a"], ["b"], ["c"]), task="x")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "item,annotator,answer",
+        "question,user,response",
+        "unit,rater,rating",
+        "_unit_id,_worker_id,choice",
+        "HITId,WorkerId,class",
+        "task_id,judge,verdict",
+        "Item ID,Performer,LABEL",
+        " task , worker , label ",
+    ],
+)
+def test_the_usual_names_of_columns_are_known(tmp_path: Path, header: str) -> None:
+    path = write(tmp_path / "v.csv", CSV.replace("task,worker,label", header))
+    assert votes_of(read(path)) == VOTES
+
+
+def test_the_user_can_name_the_columns(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.csv", CSV.replace("task,worker,label", "a,b,c"))
+    assert votes_of(read(path, task="a", annotator="b", label="C")) == VOTES
+
+
+def test_a_named_column_is_no_candidate_for_another_role(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.csv", "task,item,worker,label\nx,t1,ann,a\n")
+    assert votes_of(read(path, task="item")) == {("t1", "ann", "a")}
+
+
+@pytest.mark.parametrize(
+    ("header", "role"),
+    [
+        ("task,item,worker,label", "task"),
+        ("task,worker,rater,label", "annotator"),
+        ("task,worker,label,rating", "label"),
+        ("task,Task,worker,label", "task"),
+    ],
+)
+def test_two_candidates_for_a_role_are_an_error_that_lists_both(tmp_path: Path, header: str, role: str) -> None:
+    with pytest.raises(InputError, match=f"could each be the {role}; say which with --{role} NAME") as caught:
+        read(write(tmp_path / "v.csv", header + "\n1,2,3,4\n"))
+    assert str(caught.value).count('"') == 4
+
+
+def test_a_missing_column_is_an_error_that_lists_what_there_is(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError,
+        match=r'v\.csv: there is no label column among "task", "worker", "x"; name it with --label NAME',
+    ):
+        read(write(tmp_path / "v.csv", "task,worker,x\n1,2,3\n"))
+
+
+def test_a_table_that_looks_wide_brings_a_hint(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="use --wide"):
+        read(write(tmp_path / "v.csv", "task,gpt,claude\n1,a,b\n"))
+
+
+def test_a_named_column_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r'no column "lable" for the label; .* did you mean "label"'):
+        read(write(tmp_path / "v.csv", CSV), label="lable")
+
+
+def test_whole_numbers_become_integers_in_numerical_order(tmp_path: Path) -> None:
+    annotations = read(write(tmp_path / "v.csv", "task,worker,label\n10,2,1\n9,-1,0\n0,2,NA\n"))
+    assert to_list(annotations.task_names) == [9, 10]
+    assert to_list(annotations.unlabelled) == [0]
+    assert to_list(annotations.annotator_names) == [-1, 2]
+    assert to_list(annotations.class_names) == [0, 1]
+    assert annotations.task_names.dtype.is_integer()
+
+
+@pytest.mark.parametrize("odd", ["007", "+7", "1.0", "1e3", " 7", "-0", "99999999999999999999", "x"])
+def test_one_name_that_is_no_plain_integer_keeps_a_column_text(tmp_path: Path, odd: str) -> None:
+    annotations = read(write(tmp_path / "v.csv", f"task,worker,label\n10,1,1\n9,1,0\n{odd},1,1\n"))
+    assert to_list(annotations.task_names) == sorted(["10", "9", odd])
+
+
+def test_whitespace_in_names_is_kept(tmp_path: Path) -> None:
+    annotations = read(write(tmp_path / "v.csv", "task,worker,label\n t1,ann , a b\n"))
+    assert votes_of(annotations) == {(" t1", "ann ", " a b")}
+
+
+@pytest.mark.parametrize("word", ["", '""', "  ", "NA", "null", "NaN"])
+def test_missing_labels_are_no_votes_but_counted(tmp_path: Path, word: str) -> None:
+    annotations = read(write(tmp_path / "v.csv", f"task,worker,label\nt1,ann,{word}\nt1,bob,a\n"))
+    assert votes_of(annotations) == {("t1", "bob", "a")}
+    assert to_list(annotations.class_names) == ["a"]
+    assert annotations.counts.missing == 1
+
+
+def test_what_means_missing_can_be_chosen(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.csv", "task,worker,label\nt1,ann,NA\nt1,bob,-\nt1,cy,\n")
+    assert votes_of(read(path, missing=["-"])) == {("t1", "ann", "NA")}
+
+
+def test_minus_one_is_a_class_in_a_long_table(tmp_path: Path) -> None:
+    assert to_list(read(write(tmp_path / "v.csv", "task,worker,label\n1,2,-1\n")).class_names) == [-1]
+
+
+@pytest.mark.parametrize(("row", "role"), [(",ann,a", "task"), ("t1,,a", "annotator"), ('" ",ann,a', "task")])
+def test_a_label_without_an_id_is_an_error_that_names_the_row(tmp_path: Path, row: str, role: str) -> None:
+    path = write(tmp_path / "v.csv", f'task,worker,label\n"t\n0",ann,a\n{row}\n')
+    with pytest.raises(InputError, match=rf"v\.csv, row 2 \(line 4\): there is a label but no {role}"):
+        read(path)
+
+
+def test_a_missing_id_in_parquet_is_named_by_its_row(tmp_path: Path) -> None:
+    pl.DataFrame({"task": [1, None], "worker": [1, 2], "label": [1, 1]}).write_parquet(tmp_path / "v.parquet")
+    with pytest.raises(InputError, match=r"v\.parquet, row 2: there is a label but no task"):
+        read(tmp_path / "v.parquet")
+
+
+def test_a_row_without_id_and_label_is_left_out_but_counted(tmp_path: Path) -> None:
+    annotations = read(write(tmp_path / "v.csv", "task,worker,label\n7,ann,a\n,,\n8,ann,b\n"))
+    assert votes_of(annotations) == {(7, "ann", "a"), (8, "ann", "b")}
+    assert (annotations.counts.rows, annotations.counts.missing) == (3, 1)
+
+
+def test_only_missing_labels_are_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there are no votes"):
+        read(write(tmp_path / "v.csv", "task,worker,label\n1,2,NA\n"))
+
+
+def test_given_classes_keep_their_order_and_may_be_unused(tmp_path: Path) -> None:
+    annotations = read(write(tmp_path / "v.csv", CSV), classes=["dog", "cow", "cat"])
+    assert to_list(annotations.class_names) == ["dog", "cow", "cat"]
+    assert votes_of(annotations) == VOTES
+
+
+@pytest.mark.parametrize("classes", [["2", "1", "0"], [2, 1, 0]])
+def test_given_classes_may_be_text_or_numbers(tmp_path: Path, classes: list[object]) -> None:
+    text = read(write(tmp_path / "v.csv", "task,worker,label\n1,1,0\n1,2,1\n"), classes=classes)
+    typed = read(pl.DataFrame({"task": [1, 1], "worker": [1, 2], "label": [0, 1]}), classes=classes)
+    for found in (text, typed):
+        assert to_list(found.class_names) == [2, 1, 0]
+        assert votes_of(found) == {(1, 1, 0), (1, 2, 1)}
+
+
+def test_a_label_outside_the_given_classes_is_named_with_its_row(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"row 2 \(line 3\): label 'dog' is not among the classes cat, cow"):
+        read(write(tmp_path / "v.csv", CSV), classes=["cat", "cow"])
+
+
+def test_classes_that_repeat_are_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="must be one or more different labels"):
+        read(write(tmp_path / "v.csv", CSV), classes=["cat", "cat"])
+
+
+def test_json_keeps_its_types_and_mixtures_become_text(tmp_path: Path) -> None:
+    lines = '{"task":1,"worker":"a","label":true}\n{"task":2,"worker":7,"label":false}\n{"task":3,"worker":7}\n'
+    annotations = read(write(tmp_path / "v.jsonl", lines))
+    assert votes_of(annotations) == {(1, "a", True), (2, "7", False)}
+    assert annotations.counts.missing == 1
+
+
+def test_a_column_of_lists_is_an_error() -> None:
+    with pytest.raises(InputError, match='column "label" holds a list'):
+        read(pl.DataFrame({"task": [1], "worker": [1], "label": [[1, 2]]}))
+
+
+def test_repeated_votes_follow_the_wish(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.csv", "task,worker,label\n1,1,a\n1,1,b\n")
+    assert votes_of(read(path)) == {(1, 1, "a")}
+    assert votes_of(read(path, repeated="last")) == {(1, 1, "b")}

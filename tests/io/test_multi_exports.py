@@ -1,0 +1,194 @@
+"""Sets of labels on the command line, from exports of annotation tools and back into them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import finegold
+from finegold import FinegoldWarning
+from tests.io.test_exports_mturk import batch
+from tests.support.cli_helpers import run, write
+from tests.support.exports_made import ARGILLA, annotation, choices
+
+VOTES = "doc_id,worker,label\n" + "".join(
+    f"d{number},{who},{label}\n"
+    for number, labels in enumerate([("a;b", "a;b", "b"), ("c", "b;c", "c"), ("a;c", "[]", "a;c")] * 4)
+    for who, label in zip(("ann", "bob", "eve"), labels, strict=True)
+)
+
+
+@pytest.fixture
+def votes(tmp_path: Path) -> Path:
+    return write(tmp_path / "votes.csv", VOTES)
+
+
+def test_sets_are_found_and_it_is_said_how_to_switch_that_off(tmp_path: Path) -> None:
+    mixed = write(tmp_path / "mixed.csv", VOTES.replace(",c\n", ",b;c\n"))
+    done = run("aggregate", mixed, "-o", tmp_path / "labels.csv")
+    assert done.exit_code == 0, done.stderr
+    assert "the votes are sets of labels" in done.stderr
+    assert "--no-multi" in done.stderr
+    assert "36 sets of labels by 3 annotators on 12 tasks, 3 options" in done.stderr
+    off = run("aggregate", mixed, "--no-multi", "--method", "mv")
+    assert off.exit_code == 0
+    assert off.stdout.startswith("doc_id,label,confidence")
+    few = write(tmp_path / "few.csv", VOTES.replace("a;c", "c"))  # a third of the votes hold several labels
+    plain = run("aggregate", few, "--method", "mv")
+    assert "votes hold several labels" in plain.stderr
+
+
+def test_labels_and_annotators_are_written(votes: Path, tmp_path: Path) -> None:
+    out, people = tmp_path / "labels.csv", tmp_path / "people.csv"
+    done = run("aggregate", votes, "--multi", "-o", out, "--annotators", people, "--probabilities")
+    assert done.exit_code == 0, done.stderr
+    assert "warning" not in done.stderr
+    labels = pl.read_csv(out)
+    assert labels.columns == ["doc_id", "labels", "confidence", "n_votes", "is_gold", "a", "b", "c"]
+    assert labels["doc_id"].to_list()[-1] == "d11"
+    assert labels["labels"].to_list()[:3] == ["a;b", "c", "a;c"]
+    found = pl.read_csv(people)
+    assert found.columns == ["worker", "option", "n_answers", "n_chosen", "sensitivity", "specificity", "precision"]
+    assert found.height == 3 + 3 * 3
+    assert found["option"].null_count() == 3
+    printed = json.loads(run("aggregate", votes, "--multi", "--json").stdout)
+    assert printed["labels"][0]["labels"] == "a;b"
+    assert printed["options"] == ["a", "b", "c"]
+
+
+def test_evaluation_is_by_exact_match_and_f1(votes: Path, tmp_path: Path) -> None:
+    truth = write(
+        tmp_path / "truth.csv", "doc_id,truth\n" + "".join(f"d{i},{'a;b' if i < 9 else 'c'}\n" for i in range(12))
+    )
+    done = run("evaluate", votes, "--multi", "--truth", truth, "--method", "anchored,mv")
+    assert done.exit_code == 0, done.stderr
+    for word in ("exact match", "micro-F1", "macro-F1", "multi", "mv"):
+        assert word in done.stdout
+    score = json.loads(run("evaluate", votes, "--multi", "--truth", truth, "--json").stdout)
+    assert 0 < score["exact_match"] < score["micro_f1"] < 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--save", "m.finegold", "--repeated", "last"), "leave out --repeated last"),
+        (("--repeated", "last"), "leave out --repeated last"),
+        (("--question", "all"), "--multi works with one question only"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(
+    votes: Path, options: tuple[str, str], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(votes.parent)
+    done = run("aggregate", votes.name, "--multi", *options)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert not Path("m.finegold").exists()
+
+
+@pytest.mark.parametrize("command", ["trust", "agreement", "compare", "coverage"])
+def test_other_commands_refuse_sets(votes: Path, command: str, tmp_path: Path) -> None:
+    done = run(command, votes, "--multi")
+    assert done.exit_code == 2
+    assert "sets of labels (--multi) are for aggregate, evaluate and report" in done.stderr
+    if command == "compare":  # needs votes
+        return
+    model = tmp_path / "m.finegold"
+    assert run("aggregate", votes, "--multi", "--save", model, "-o", tmp_path / "labels.csv").exit_code == 0
+    for words in ([command, model], ["update", model, votes, "-o", model]):
+        done = run(*words)
+        assert done.exit_code == 2
+        assert "holds sets of labels, which are for finegold report and finegold.load" in done.stderr
+
+
+def label_studio(path: Path) -> Path:
+    """Each task has three annotations; that of user 3 on the last one is empty."""
+    answers = [[("x", "y"), ("x", "y"), ("x",)], [("y",), ("y", "z"), ("z",)], [("x",), ("x",), ()]] * 3
+    tasks = [
+        {
+            "id": number,
+            "data": {"text": f"text {number}"},
+            "annotations": [
+                annotation(who, *([choices("topics", *labels)] if labels else []))
+                for who, labels in enumerate(given, start=1)
+            ],
+        }
+        for number, given in enumerate(answers, start=1)
+    ]
+    return write(path / "export.json", json.dumps(tasks))
+
+
+def test_label_studio_multiple_choice_goes_in_and_out(tmp_path: Path) -> None:
+    path, back = label_studio(tmp_path), tmp_path / "back.json"
+    done = run("aggregate", path, "--write-back", back, "-o", tmp_path / "labels.csv")
+    assert done.exit_code == 0, done.stderr
+    assert "the votes are sets of labels, such as x|y" in done.stderr
+    labels = dict(pl.read_csv(tmp_path / "labels.csv").select("task", "labels").iter_rows())
+    assert labels[1] == "x;y"
+    assert labels[3] == "x"
+    written = json.loads(back.read_text())
+    for task in written:
+        (result,) = task["predictions"][0]["result"]
+        assert result["value"] == {"choices": labels[task["id"]].split(";")}
+        assert (result["from_name"], result["type"]) == ("topics", "choices")
+        assert 0 < task["predictions"][0]["score"] <= 1
+    again = run("aggregate", back, "--include", "predictions", "--multi", "--method", "mv")
+    assert again.exit_code == 2  # predictions alone are no annotations: only the full export has them
+
+
+def test_an_empty_annotation_is_an_empty_set_or_left_out(tmp_path: Path) -> None:
+    path = label_studio(tmp_path)
+    votes = finegold.read(path, multi=True)
+    assert votes.votes_per_class.tolist()[-1] == 3
+    assert votes.counts.left_out == {}
+    with pytest.warns(FinegoldWarning, match="9 votes hold several labels"):
+        single = finegold.read(path, multi=False)
+    assert single.counts.left_out == {"annotations without an answer": 3}
+    one = json.loads(path.read_text())
+    for task in one:
+        for made in task["annotations"]:
+            for result in made["result"]:
+                result["value"]["choices"] = result["value"]["choices"][:1]
+    found = finegold.aggregate(write(tmp_path / "one.json", json.dumps(one)), "mv")
+    assert isinstance(found, finegold.Result)
+    assert found.counts.left_out == {"annotations without an answer": 3}
+    assert found.counts.missing == 0
+
+
+def argilla(path: Path) -> Path:
+    values: list[list[Any]] = [["p", "q"], ["q"], [], ["p", "q"]]
+    responses = [{"value": value, "user_id": f"u{number}"} for number, value in enumerate(values)]
+    records = [{**ARGILLA[0], "id": f"r{number}", "responses": {"topics": responses}} for number in range(4)]
+    return write(path / "argilla.json", json.dumps(records))
+
+
+def test_argilla_multi_label_goes_in_and_out(tmp_path: Path) -> None:
+    path, back = argilla(tmp_path), tmp_path / "back.json"
+    with pytest.warns(FinegoldWarning, match="the votes are sets of labels"):
+        result = finegold.aggregate(path)
+    assert isinstance(result, finegold.MultiResult)
+    assert result.votes_per_task.tolist() == [4] * 4
+    finegold.write_back(result, path, back)
+    assert json.loads(back.read_text())[0]["suggestions"]["topics"]["value"] == result.sets()[0]
+
+
+def test_check_boxes_of_mechanical_turk_are_one_set(tmp_path: Path) -> None:
+    path = batch(tmp_path, "Answer.ride.Car,Answer.ride.Bus", ["true,true", "false,true", "false,false", "true,false"])
+    with pytest.warns(FinegoldWarning, match="the votes are sets of labels"):
+        result = finegold.aggregate(path, "mv", question="ride")
+    assert isinstance(result, finegold.MultiResult)
+    assert result.option_names == ["Bus", "Car"]
+    assert result.votes_per_task.tolist() == [2, 1]  # nothing was ticked on the second, which is an answer
+    assert result.sets() == [["Bus"], []]
+    single = finegold.aggregate(path, "mv", question="ride.Car")
+    assert isinstance(single, finegold.Result)
+
+
+def test_check_boxes_with_names_of_their_own_are_one_set_on_request(tmp_path: Path) -> None:
+    path = batch(tmp_path, "Answer.Car.on,Answer.Bus.on", ["true,true", "false,true", "false,false", "true,false"])
+    assert finegold.aggregate(path, "mv", multi=True).option_names == ["Bus", "Car"]
+    assert list(finegold.read_each(path)) == ["Bus", "Car"]

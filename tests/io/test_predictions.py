@@ -1,0 +1,382 @@
+"""Class probabilities of models beside votes: what is learned, what is labelled, and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import finegold
+from tests.fuzz.archives import pack, unpack
+from tests.support.cli_helpers import run, write
+
+CLASSES = ["ant", "bee", "cat"]
+N, VOTED = 300, 270  # the last tasks have predictions only
+
+
+def draw(seed=0, accuracy=0.9, scale=1.0, skill=0.65, votes_per_task=3):
+    """Return votes, probabilities of a classifier and truths."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 3, N)
+    votes = [
+        (i, f"w{j}", CLASSES[truth[i] if rng.random() < skill else rng.integers(3)])
+        for i in range(VOTED)
+        for j in rng.choice(25, votes_per_task, replace=False)
+    ]
+    s = {0.8: 1.55, 0.9: 2.1}[accuracy]
+    z = scale * (s**2 * np.eye(3)[truth] + s * rng.normal(size=(N, 3)))
+    p = np.exp(z - z.max(axis=1, keepdims=True))
+    return finegold.Annotations.from_arrays(*zip(*votes, strict=True)), p / p.sum(axis=1, keepdims=True), truth
+
+
+def share_right(result, truth):
+    return (result.label_codes == truth[:VOTED]).mean()
+
+
+def test_better_than_votes_alone_and_model_alone():
+    for scale in (1.0, 4.0):
+        found = []
+        for seed in range(4):
+            votes, p, truth = draw(seed, scale=scale)
+            both = finegold.aggregate(votes, predictions=(range(N), p))
+            found.append([share_right(finegold.aggregate(votes), truth), (p.argmax(1) == truth).mean()])
+            found[-1].append(share_right(both, truth))
+        of_votes, of_model, of_both = np.mean(found, axis=0)
+        assert of_both > max(of_votes, of_model) + 0.01
+
+
+@pytest.mark.parametrize("how", ["anywhere", "next class"])
+def test_a_model_that_is_confidently_wrong_on_a_third_does_not_spoil_labels(how):
+    lost = []
+    for seed in range(4):
+        votes, p, truth = draw(seed, votes_per_task=7)
+        rng = np.random.default_rng(seed)
+        said, wrong = truth.copy(), rng.random(N) < 1 / 3
+        said[wrong] = (truth[wrong] + (rng.integers(1, 3, wrong.sum()) if how == "anywhere" else 1)) % 3
+        p = np.full((N, 3), 0.005)
+        p[np.arange(N), said] = 0.99
+        both = finegold.aggregate(votes, predictions=(range(N), p))
+        lost.append(share_right(finegold.aggregate(votes), truth) - share_right(both, truth))
+    assert np.mean(lost) < 0.01
+
+
+def test_weight_and_accuracy_are_learned():
+    votes, p, truth = draw()
+    record = finegold.aggregate(votes, predictions=(range(N), p)).combined.records[0]
+    calibrated = record.weight
+    assert calibrated == pytest.approx(1, abs=0.4)
+    assert record.accuracy == pytest.approx((p.argmax(1) == truth)[:VOTED].mean(), abs=0.05)
+    assert (record.n_tasks, record.n_tasks_without_votes) == (VOTED, N - VOTED)
+    votes, p, _ = draw(scale=4.0)
+    record = finegold.aggregate(votes, predictions=(range(N), p)).combined.records[0]
+    assert record.weight < calibrated - 0.2
+    assert record.confidence > record.accuracy
+
+
+def test_a_model_at_random_changes_nothing_and_copies_share_the_weight():
+    votes, p, truth = draw()
+    noise = np.random.default_rng(1).dirichlet(np.ones(3), N)
+    alone, with_noise = finegold.aggregate(votes), finegold.aggregate(votes, predictions=(range(N), noise))
+    assert with_noise.combined.records[0].weight < 0.2
+    assert share_right(with_noise, truth) > share_right(alone, truth) - 0.01
+    twice = finegold.aggregate(votes, predictions={"one": (range(N), p), "other": (range(N), p)})
+    once = finegold.aggregate(votes, predictions=(range(N), p))
+    assert sum(record.weight for record in twice.combined.records) == pytest.approx(
+        once.combined.records[0].weight, abs=0.2
+    )
+    assert (twice.label_codes == once.label_codes).mean() > 0.98
+
+
+def test_a_model_does_not_outvote_unanimous_annotators_without_earning_it():
+    votes, _, truth = draw(votes_per_task=7, skill=0.9)
+    noise = np.random.default_rng(2).integers(0, 3, N)
+    p = np.full((N, 3), 1e-9)
+    p[np.arange(N), noise] = 1
+    both = finegold.aggregate(votes, predictions=(range(N), p))
+    assert share_right(both, truth) >= share_right(finegold.aggregate(votes), truth) - 0.005
+
+
+@pytest.mark.parametrize("method", ["mv", "ds", "hds", "ptbcc"])
+def test_every_method_takes_predictions(method):
+    votes, p, truth = draw()
+    both = finegold.aggregate(votes, method, predictions=(range(N), p))
+    assert share_right(both, truth) > share_right(finegold.aggregate(votes, method), truth) + 0.02
+    assert both.method == method
+
+
+def test_tasks_with_predictions_only_are_labelled_and_marked():
+    votes, p, truth = draw()
+    result = finegold.aggregate(votes, predictions=(range(N), p))
+    labels = result.labels(probabilities=True)
+    assert labels["task"].to_list() == list(range(N))
+    assert labels["predictions_only"].to_list() == [False] * VOTED + [True] * (N - VOTED)
+    assert (labels["n_votes"] == 0).equals(labels["predictions_only"])
+    assert "predictions_only" not in finegold.aggregate(votes).labels().columns
+    only = labels.tail(N - VOTED)
+    assert (only["label"] == pl.Series(CLASSES)[truth[VOTED:].tolist()]).mean() > 0.8
+    assert np.allclose(only.select(CLASSES).to_numpy(), result.combined.posterior)
+    plan = result.next()
+    assert set(range(VOTED, N)) & set(plan.tasks()["task"].to_list())
+
+
+def test_gold_stays_and_teaches():
+    votes, p, truth = draw()
+    gold = {i: CLASSES[(truth[i] + 1) % 3] for i in range(20)}
+    result = finegold.aggregate(votes, predictions=(range(N), p), gold=gold)
+    assert result.label[:20].tolist() == list(gold.values())
+
+
+def test_forms_of_predictions_agree(tmp_path):
+    votes, p, _ = draw()
+    expected = finegold.aggregate(votes, predictions=(range(N), p)).posterior
+    frame = pl.DataFrame({"task": range(N), "cat": p[:, 2], "ant": p[:, 0], "bee": p[:, 1]})  # another order
+    frame.sample(fraction=1.0, shuffle=True, seed=1).write_parquet(tmp_path / "probs.parquet")
+    frame.write_csv(tmp_path / "probs.csv")
+    forms = [
+        frame,
+        frame.rename({"task": "id"}),
+        frame.to_dict(as_series=False),
+        {"bert": frame},
+        [frame],
+        (range(N), p[:, ::-1], CLASSES[::-1]),
+        tmp_path / "probs.parquet",
+        str(tmp_path / "probs.csv"),
+    ]
+    for form in forms:
+        assert np.allclose(finegold.aggregate(votes, predictions=form).posterior, expected)
+    two = finegold.aggregate(votes, predictions=[tmp_path / "probs.csv", tmp_path / "probs.parquet", (range(N), p)])
+    assert [record.model for record in two.combined.records] == ["probs 1", "probs 2", "predictions"]
+    assert two.models().columns[:2] == ["model", "n_tasks"]
+
+
+def test_outputs_of_pipelines_and_of_pandas():
+    votes, p, _ = draw()
+    expected = finegold.aggregate(votes, predictions=(range(N), p)).posterior
+    rows = [
+        [{"label": CLASSES[k], "score": float(row[k])} for k in np.argsort(-row)] for row in p
+    ]  # Hugging Face, all scores
+    assert np.allclose(finegold.aggregate(votes, predictions=(range(N), rows)).posterior, expected)
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(p, columns=CLASSES).assign(task=range(N))
+    assert np.allclose(finegold.aggregate(votes, predictions=frame).posterior, expected)
+
+
+def test_a_model_may_predict_a_few_tasks_only():
+    votes, _, _ = draw()
+    alone = finegold.aggregate(votes)
+    said = np.append((alone.label_codes[:2] + 1) % 3, 1)
+    result = finegold.aggregate(votes, predictions=([0, 1, N], np.eye(3)[said]))
+    assert result.combined.posterior[0].argmax() == 1
+    assert (result.label_codes[2:] == alone.label_codes[2:]).mean() > 0.9
+
+
+def test_ids_of_other_kinds_and_tasks_whose_votes_are_missing(tmp_path):
+    votes = finegold.read({"task": [1, 1, 2, 2, 3], "annotator": list("ababa"), "label": ["x", "x", "y", "x", None]})
+    assert list(votes.unlabelled) == [3]
+    given = (["1", "2", "3", "new"], [[0.9, 0.1], [0.2, 0.8], [0.3, 0.7], [0.6, 0.4]])
+    result = finegold.aggregate(votes, predictions=given)
+    labels = result.labels()
+    assert [str(task) for task in labels["task"].to_list()] == ["1", "2", "3", "new"]
+    assert labels["predictions_only"].to_list() == [False, False, True, True]
+    result.save(tmp_path / "m.finegold")
+    assert finegold.load(tmp_path / "m.finegold").labels().equals(labels)
+
+
+def test_saved_and_loaded(tmp_path):
+    votes, p, _ = draw()
+    result = finegold.aggregate(votes, predictions={"bert": (range(N), p)})
+    result.save(tmp_path / "model.finegold")
+    loaded = finegold.load(tmp_path / "model.finegold")
+    assert loaded.combined.records == result.combined.records
+    assert loaded.labels(probabilities=True).equals(result.labels(probabilities=True))
+    assert loaded.combined.predictions.models == ["bert"]
+    assert (loaded.combined.predictions.probabilities == result.combined.predictions.probabilities).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("predictions.probabilities", np.full((1, N, 3), 0.9)),
+        ("predictions.probabilities", np.zeros((2, N, 3))),
+        ("predictions.votes_posterior", np.full((VOTED, 3), np.nan)),
+        ("predictions.posterior", np.full((N, 3), 1 / 3)),
+        ("predictions.posterior", None),
+        ("models", [{"model": "bert", "weight": "1"}]),
+    ],
+)
+def test_damaged_models_are_refused(tmp_path, name, value):
+    votes, p, _ = draw()
+    finegold.aggregate(votes, "mv", predictions=(range(N), p)).save(tmp_path / "m.finegold")
+    manifest, arrays = unpack((tmp_path / "m.finegold").read_bytes())
+    if name == "models":
+        manifest[name] = value
+    else:
+        arrays[f"{name}.npy"] = value
+    kept = {name: array for name, array in arrays.items() if array is not None}
+    (tmp_path / "m.finegold").write_bytes(pack(manifest, kept))
+    with pytest.raises(finegold.InputError, match="or it is damaged"):
+        finegold.load(tmp_path / "m.finegold")
+
+
+@pytest.mark.parametrize("refit", [False, True])
+def test_update_keeps_the_predictions(tmp_path, refit):
+    votes, p, truth = draw()
+    result = finegold.aggregate(votes, predictions={"bert": (range(N), p)})
+    new = {"task": [0, N - 1, N], "annotator": ["w1", "new", "new"], "label": ["ant", CLASSES[truth[N - 1]], "bee"]}
+    updated = result.update(new, refit=refit, repeated="last")
+    assert updated.annotations.n_votes in (votes.n_votes + 2, votes.n_votes + 3)
+    assert len(updated.combined.posterior) == N - VOTED - 1  # one of them has a vote now
+    assert updated.combined.records[0].model == "bert"
+    labels = updated.labels()
+    assert labels["task"].n_unique() == len(labels) == N + 1
+    assert labels.row(by_predicate=pl.col("task") == N - 1, named=True)["n_votes"] == 1
+    both = finegold.aggregate(updated.annotations, predictions=(range(N), p))
+    assert (updated.label_codes == both.label_codes).mean() > 0.98
+    assert len([note for note in updated.notes if note.startswith("Model bert")]) == 1
+
+
+def test_update_with_new_predictions():
+    votes, p, truth = draw()
+    result = finegold.aggregate(votes)
+    updated = result.update(predictions=(range(N), p))
+    assert np.allclose(updated.posterior, finegold.aggregate(votes, predictions=(range(N), p)).posterior)
+    again = updated.update(predictions=(range(N), p[:, [1, 2, 0]]))
+    expected = finegold.aggregate(votes, predictions=(range(N), p[:, [1, 2, 0]]))
+    assert np.allclose(again.posterior, expected.posterior)
+    assert again.notes == expected.notes
+    calibrated = updated.trust({i: CLASSES[truth[i]] for i in range(100)}).calibration.apply(updated)
+    assert np.allclose(calibrated.combined.posterior.sum(axis=1), 1)
+    with pytest.raises(
+        finegold.InputError, match="calibrated after votes and predictions had been combined; add --refit"
+    ):
+        calibrated.update({"task": [0], "annotator": ["new"], "label": ["ant"]})
+
+
+def test_the_dask_engine_combines_too():
+    pytest.importorskip("distributed")
+    from finegold.engines.dask import DaskEngine
+    from tests.support.dask_cluster import two_workers
+
+    votes, p, _ = draw()
+    expected = finegold.aggregate(votes, predictions=(range(N), p))
+    with two_workers() as client, DaskEngine(client) as engine:
+        found = finegold.aggregate(votes, predictions=(range(N), p), engine=engine)
+    assert np.array_equal(found.posterior, expected.posterior)
+    assert np.array_equal(found.combined.posterior, expected.combined.posterior)
+
+
+def test_the_studio_fits_with_predictions(tmp_path):
+    pytest.importorskip("fastapi")
+    from tests.support.studio_helpers import studio_in_thread
+
+    with studio_in_thread(tmp_path) as studio:
+        project = studio.read_sample(tmp_path)
+        sample = finegold.read(tmp_path / "votes.csv")
+        names = [str(name) for name in sample.class_names]
+        rows = np.full((sample.n_tasks, len(names)), 1 / len(names))
+        table = pl.DataFrame({"task": list(sample.task_names), **dict(zip(names, rows.T, strict=True))})
+        table.write_csv(tmp_path / "bert.csv")
+        asked = {"method": "mv", "predictions": ["bert.csv"]}
+        studio.good("POST", f"/api/projects/{project}/fits", json=asked)
+        state = studio.settled(project)
+        assert state["job"]["state"] == "done", state["job"]
+        notes = [note for fit in state["fits"] if fit["facts"] for note in fit["facts"].get("notes", [])]
+        assert any(note.startswith("Model bert: weight") for note in notes)
+        refused = studio.post(f"/api/projects/{project}/fits", json={"predictions": ["../bert.csv"]})
+        assert refused.status_code == 404
+
+
+def test_predictions_in_other_functions(tmp_path):
+    votes, p, truth = draw()
+    names = {i: CLASSES[truth[i]] for i in range(VOTED)}
+    with_model = finegold.evaluate(votes, names, predictions=(range(N), p))[0]["accuracy"]
+    assert with_model > finegold.evaluate(votes, names)[0]["accuracy"]
+    assert finegold.compare(votes, ["mv", "ds"], truth=names, predictions=(range(N), p)).rows()[0]["accuracy"] > 0.9
+    plan = finegold.next_votes(votes, predictions=(range(N), p))
+    assert set(range(VOTED, N)) & set(plan.tasks()["task"].to_list())
+    result = finegold.aggregate(votes, predictions=(range(N), p))
+    result.trust(names)
+    result.report(tmp_path / "report.html")
+    assert "tasks without votes were labelled from predictions only" in (tmp_path / "report.html").read_text()
+    assert finegold.insight.expected.expected_of(result) is None
+
+
+VOTES = "task,annotator,label\n" + "".join(f"{i},w{j},{'xy'[(i + j) % 2]}\n" for i in range(4) for j in range(3))
+
+
+def refusal(tmp_path, predictions, *more):
+    votes = write(tmp_path / "votes.csv", VOTES)
+    given = write(tmp_path / "p.csv", predictions)
+    done = run("aggregate", votes, "--predictions", given, *more)
+    assert done.exit_code == 2
+    assert "Traceback" not in done.stderr
+    return " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("predictions", "message"),
+    [
+        ("task,x,y\n0,.5,.5\n1,.9,.8\n", "row 2 (task 1): the probabilities sum to 1.7, not to 1"),
+        ("task,x,y\n0,1.5,-.5\n", 'row 1 (task 0): the probability of "y" is negative (-0.5)'),
+        ("task,x,y\n0,1,\n", 'the probability of "y" is missing or not a number'),
+        ("task,x,y\n0,1,nan\n", 'the probability of "y" is missing or not a number'),
+        ("task,x,y\n0,high,low\n", 'the probability of "x" is missing or not a number'),
+        ("task,x,y\n0,inf,0\n", "the probabilities sum to inf, not to 1"),
+        ("task,x\n0,1\n", 'there is no column for the class "y"; add one, with 0'),
+        ("task,x,y,z\n0,1,0,0\n", 'the column "z" is not a class of the votes (x, y); remove it, or list all classes'),
+        ("task,x,y\nt0,1,0\n", "none of the 1 tasks has votes; check that tasks are written alike"),
+        ("task,x,y\n0,1,0\n0,0,1\n", "the task has several rows of predictions; keep one of them"),
+        ("task,x,y\n0,1,0\n,0,1\n", "the task is missing; fill it in or remove the row"),
+        ("name,x,y\n0,1,0\n", "there is no task column among"),
+        ("task,x,y\n", "has a header but no rows"),
+    ],
+)
+def test_bad_predictions_are_refused(tmp_path, predictions, message):
+    said = refusal(tmp_path, predictions)
+    assert message in said
+    assert "p.csv" in said
+
+
+def test_a_class_that_only_the_model_knows_can_be_listed(tmp_path):
+    votes = write(tmp_path / "votes.csv", VOTES)
+    given = write(tmp_path / "p.csv", "task,x,y,z\n0,.1,.1,.8\n9,.1,.1,.8\n")
+    done = run("aggregate", votes, "--predictions", given, "--classes", "x,y,z", "--json")
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["models"][0]["model"] == "p"
+
+
+def test_arrays_of_a_wrong_shape_are_refused():
+    votes, p, _ = draw()
+    for given in [(range(N), p[:, :2]), (range(5), p), (range(N), p, ["ant", "bee"]), (range(N), p[:, 0])]:
+        with pytest.raises(finegold.InputError, match="an array of shape"):
+            finegold.aggregate(votes, predictions=given)
+    with pytest.raises(finegold.InputError, match="have 1 parts"):
+        finegold.aggregate(votes, predictions=(p,))
+    with pytest.raises(finegold.InputError, match="does not say which tasks its rows belong to"):
+        finegold.aggregate(votes, predictions=p)
+    with pytest.raises(finegold.InputError, match="not an array of numbers"):
+        finegold.aggregate(votes, predictions=(range(2), [["a", "b", "c"], ["d", "e", "f"]]))
+
+
+def test_command_line(tmp_path):
+    votes, p, _ = draw()
+    finegold.write_votes(votes, tmp_path / "votes.csv")
+    pl.DataFrame({"task": range(N), **{name: p[:, k] for k, name in enumerate(CLASSES)}}).write_csv(
+        tmp_path / "bert.csv"
+    )
+    given = (tmp_path / "votes.csv", "--predictions", tmp_path / "bert.csv")
+    done = run("aggregate", *given, "-o", tmp_path / "labels.csv", "--json")
+    assert done.exit_code == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["models"][0]["model"] == "bert"
+    assert found["predictions_only"] == N - VOTED
+    assert "Model bert: weight" in done.stderr
+    assert f"{N - VOTED} tasks without votes were labelled from predictions only" in done.stderr
+    assert pl.read_csv(tmp_path / "labels.csv")["predictions_only"].sum() == N - VOTED
+    for command in ("next", "trust"):
+        assert run(command, *given, "--json").exit_code == 0
+    refused = run("aggregate", *given, "-o", tmp_path / "bert.csv")
+    assert refused.exit_code == 2
+    assert "is an input" in refused.stderr

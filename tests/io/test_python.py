@@ -1,0 +1,194 @@
+"""Votes from Python objects that are no data frames are read like a table."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import finegold
+from finegold.errors import FinegoldWarning, InputError
+from finegold.io.readers import read, read_truth
+from finegold.votes.frames import to_list
+from tests.support.readers_votes import VOTES, votes_of
+
+ROWS = [("t2", "ann", "cat"), ("t1", "bob", "dog"), ("t1", "ann", "cat")]
+NAMES = ("task", "worker", "label")
+COLUMNS = {name: list(values) for name, values in zip(NAMES, zip(*ROWS, strict=True), strict=True)}
+DICTS = [dict(zip(NAMES, row, strict=True)) for row in ROWS]
+Row = namedtuple("Row", NAMES)
+
+
+class ClassLabel:
+    """What Finegold needs of the class of this name of Hugging Face datasets."""
+
+    names = ("cat", "dog")
+
+
+class Dataset:
+    """What Finegold needs of a data set of Hugging Face: rows that were selected are not those of `data`."""
+
+    def __init__(self, frame: pl.DataFrame, features: dict[str, Any] | None = None) -> None:
+        self.frame, self.features = frame, features or dict.fromkeys(frame.columns)
+
+    def to_polars(self) -> pl.DataFrame:
+        return self.frame
+
+
+class OldDataset(Dataset):
+    """As it was before data sets knew Polars."""
+
+    to_polars = None  # type: ignore[assignment]
+
+    def to_pandas(self) -> pd.DataFrame:
+        return self.frame.to_pandas()
+
+
+class DatasetDict(dict[str, Dataset]):
+    pass
+
+
+def batch() -> pa.RecordBatch:
+    return pa.record_batch(COLUMNS)
+
+
+def structured() -> Any:
+    return np.array(ROWS, dtype=[(name, "U4") for name in NAMES])
+
+
+SOURCES: dict[str, Callable[[], Any]] = {
+    "data set": lambda: Dataset(pl.DataFrame(COLUMNS)),
+    "old data set": lambda: OldDataset(pl.DataFrame(COLUMNS)),
+    "data set of one split": lambda: DatasetDict(train=Dataset(pl.DataFrame(COLUMNS))),
+    "record batch": batch,
+    "record batches": lambda: [batch()[:1], batch()[1:]],
+    "stream of record batches": lambda: iter([batch()[:1], batch()[1:]]),
+    "record batch reader": lambda: pa.RecordBatchReader.from_batches(batch().schema, [batch()]),
+    "list of dicts": lambda: DICTS,
+    "tuple of dicts": lambda: tuple(DICTS),
+    "generator of dicts": lambda: iter(DICTS),
+    "dict of lists": lambda: COLUMNS,
+    "dict of arrays": lambda: {name: np.array(values) for name, values in COLUMNS.items()},
+    "dict of series": lambda: {name: pd.Series(values) for name, values in COLUMNS.items()},
+    "structured array": structured,
+    "record array": lambda: structured().view(np.recarray),
+    "structured array of bytes": lambda: structured().astype([(name, "S4") for name in NAMES]),
+    "list of tuples": lambda: ROWS,
+    "generator of tuples": lambda: (row for row in ROWS),
+    "generator of lists": lambda: (list(row) for row in ROWS),
+    "zip": lambda: zip(*COLUMNS.values(), strict=True),
+    "named tuples": lambda: (Row(*row) for row in ROWS),
+    "pandas, task in the index": lambda: pd.DataFrame(COLUMNS).set_index("task"),
+    "pandas, two levels": lambda: pd.DataFrame(COLUMNS).set_index(["worker", "task"]),
+}
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_every_kind_of_object_gives_the_same_votes(kind: str) -> None:
+    assert votes_of(read(SOURCES[kind]())) == VOTES
+
+
+def test_aggregate_takes_them_as_well() -> None:
+    assert finegold.aggregate((row for row in ROWS), method="mv").annotations.n_tasks == 2
+
+
+def test_an_error_in_the_generator_of_the_user_is_raised_as_it_is() -> None:
+    with pytest.raises(TypeError, match="len"):
+        read((len(number), "a", "x") for number in [1])  # type: ignore[arg-type]
+
+
+def test_named_tuples_keep_the_names_of_their_columns() -> None:
+    rows = [Row("ann", "t1", "x")]  # a task and a worker in each other's place
+    assert votes_of(read(rows, task="worker", annotator="task")) == {("t1", "ann", "x")}
+
+
+def test_rows_may_lack_a_label_and_the_missing_vote_is_counted() -> None:
+    rows = [*DICTS, {"task": "t3", "worker": "ann"}, {"task": "t3", "worker": "bob", "label": float("nan")}]
+    votes = read(rows)
+    assert votes_of(votes) == VOTES
+    assert (votes.counts.rows, votes.counts.missing) == (5, 2)
+
+
+def test_ids_of_mixed_kinds_follow_the_rule_of_files() -> None:
+    votes = read([(1, "a", "x"), (2.0, "b", "y"), (np.int64(3), "a", "x")])
+    assert to_list(votes.task_names) == [1, 2, 3]
+
+
+def test_integers_stay_exact_beside_a_missing_value() -> None:
+    votes = read([(2**53 + 1, "a", "x"), (None, None, None)])
+    assert to_list(votes.task_names) == [2**53 + 1]
+
+
+def test_class_labels_of_a_data_set_are_read_by_name_and_minus_one_is_no_vote() -> None:
+    frame = pl.DataFrame({"task": [1, 1, 2], "worker": ["a", "b", "a"], "label": [0, 1, -1]})
+    votes = read(Dataset(frame, {"task": None, "worker": None, "label": ClassLabel()}))
+    assert votes_of(votes) == {(1, "a", "cat"), (1, "b", "dog")}
+    assert votes.counts.missing == 1
+
+
+def test_the_splits_of_a_data_set_are_read_together_and_this_is_said() -> None:
+    frame = pl.DataFrame(COLUMNS)
+    with pytest.warns(FinegoldWarning, match="splits train, test are read together"):
+        votes = read(DatasetDict(train=Dataset(frame[:1]), test=Dataset(frame[1:])))
+    assert votes_of(votes) == VOTES
+
+
+def test_splits_with_other_columns_are_an_error() -> None:
+    frame = pl.DataFrame(COLUMNS)
+    splits = DatasetDict(train=Dataset(frame), test=Dataset(frame.drop("label")))
+    with pytest.raises(InputError, match=r'the split "test" has other columns than "train" \(label\)'):
+        read(splits)
+
+
+def test_an_index_of_any_name_is_the_task_if_it_is_named() -> None:
+    frame = pd.DataFrame(COLUMNS).rename(columns={"task": "photo"}).set_index("photo")
+    assert votes_of(read(frame, task="photo")) == VOTES
+
+
+def test_an_index_beside_a_column_of_tasks_is_left_alone() -> None:
+    frame = pd.DataFrame(COLUMNS, index=pd.Index([7, 8, 9], name="item"))
+    assert votes_of(read(frame)) == VOTES
+
+
+def test_a_pivoted_frame_is_recognised_as_wide() -> None:
+    frame = pd.DataFrame({"task": [1, 1, 2, 2], "w": ["a", "b", "a", "b"], "label": list("xyxx")})
+    votes = read(frame.pivot(index="task", columns="w", values="label"))
+    assert votes_of(votes) == {(1, "a", "x"), (1, "b", "y"), (2, "a", "x"), (2, "b", "x")}
+
+
+def test_truths_are_read_from_pairs_and_dicts() -> None:
+    for truth in ([("t1", "cat")], [{"task": "t1", "gold": "cat"}]):
+        found = read_truth(truth)
+        assert (to_list(found.task), to_list(found.truth)) == (["t1"], ["cat"])
+
+
+WRONG: dict[str, tuple[Any, str]] = {
+    "number": (3, r"of type int cannot be read; expected a path.*Hugging Face.*dicts.*tuples.*structured array"),
+    "none": (None, "of type NoneType cannot be read"),
+    "bytes": (b"abc", "of type bytes cannot be read"),
+    "numbers": ([1, 2], "row 1 is of type int; expected a dict or a tuple"),
+    "texts": (iter(["a", "b"]), "row 1 is of type str; expected a dict or a tuple"),
+    "kinds": ([{"task": 1}, (1, 2, 3)], "row 2 is of type tuple, but row 1 is of type dict"),
+    "four": ([(1, 2, 3, 4)], r"row 1 has 4 values; expected 3: task, annotator, label"),
+    "widths": ([(1, 2, 3), (1, 2)], "row 2 has 2 values, but row 1 has 3"),
+    "lengths": ({"task": [1], "worker": [1, 2], "label": [1]}, r'"worker" has 2 values, but "task" has 1'),
+    "scalars": ({"task": 1, "worker": 2}, '"task" is of type int; expected a list'),
+    "matrix": (np.zeros((2, 2)), "from_matrix"),
+    "array": (np.zeros(2), "of type ndarray cannot be read"),
+    "arrow array": (pa.array([1, 2]), "no table"),
+    "no rows": (iter([]), "no rows"),
+    "no columns": ({}, "no columns"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_anything_else_is_an_error_that_says_what_is_read(case: str) -> None:
+    votes, message = WRONG[case]
+    with pytest.raises(InputError, match=message):
+        read(votes)

@@ -1,0 +1,50 @@
+"""Every file of the corpus is read or refused as expected, and none is wrong in silence."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli_helpers import run
+from tests.support.reading_corpus import CASES, Case
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_file_is_read_or_refused_as_expected(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, data in case.files.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_bytes(data)
+    votes = [name for name in case.files if not name.startswith("_")]
+    result = run("aggregate", *votes, "--method", "mv", "-o", "labels.csv", *case.arguments)
+    assert [text for text in case.says if text not in result.stderr] == [], result.stderr
+    assert result.exit_code == (2 if case.votes is None else 0), result.stderr
+    assert Path("labels.csv").exists() == (case.votes is not None)
+    if case.votes is not None:
+        assert f"mv: {case.votes:,} vote" in result.stderr, result.stderr
+
+
+@pytest.mark.parametrize(
+    "case",
+    [case for case in CASES if any("try: finegold" in text for text in case.says)],
+    ids=lambda case: case.name,
+)
+def test_the_command_of_an_error_can_be_pasted(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is accepted by the command line, and does not fail in the same way again."""
+    monkeypatch.chdir(tmp_path)
+    for name, data in case.files.items():
+        Path(name).write_bytes(data)
+    votes = [name for name in case.files if not name.startswith("_")]
+    refused = run("aggregate", *votes, "--method", "mv", "-o", "labels.csv", *case.arguments)
+    command = refused.stderr.partition("try: ")[2].splitlines()[0]
+    again = run(*shlex.split(command)[1:])
+    assert again.exit_code in (0, 2)
+    assert "No such option" not in again.stderr
+    assert refused.stderr.splitlines()[-1] != (again.stderr.splitlines() or [""])[-1]
+
+
+def test_the_names_of_cases_differ() -> None:
+    assert [name for name, times in Counter(case.name for case in CASES).items() if times > 1] == []

@@ -1,0 +1,216 @@
+"""Files that pass by in batches give the very Annotations that the whole table gives."""
+
+from __future__ import annotations
+
+import datetime
+import gzip
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+import pytest
+
+from finegold.errors import InputError
+from finegold.io.readers import Progress, read, read_truth
+from finegold.io.readers.table import Opened
+from finegold.votes.annotations import Annotations
+from finegold.votes.encoding import encode_integers, encode_pieces
+from finegold.votes.frames import to_list
+from finegold.votes.names import match
+from tests.support.readers_votes import write
+
+ROWS = 60
+RNG = np.random.default_rng(3)
+
+
+def draw(pool: list[Any]) -> list[Any]:
+    return [pool[i] for i in RNG.integers(0, len(pool), ROWS)]
+
+
+def mixed(values: list[Any], late: Any) -> list[Any]:
+    """Something else, but only near the end."""
+    return [*values[:-3], late, *values[-2:]]
+
+
+LABELS = draw(["cat", "dog", "eel"])
+TEXTS: dict[str, list[Any]] = {
+    "integers": draw([str(i) for i in (5, 12, -3, 100, 7)]),
+    "nulls": draw(["5", "", "70"]),
+    "nulls_first": ["", "", "", *draw(["5", "70"])[3:]],
+    "words_late": mixed(draw(["5", "12", "70"]), "t9"),
+    "zeros_late": mixed(draw(["5", "12", "70"]), "007"),
+    "blank_late": mixed(draw(["5", "12", "70"]), "  "),
+    "too_long_late": mixed(draw(["5", "12", "70"]), "99999999999999999999"),
+    "words": draw(["b", "a", "ä", "B2", "\u2009"]),
+}
+COLUMNS: dict[str, pl.Series] = {
+    "int8": pl.Series(draw([-100, 100, 3]), dtype=pl.Int8),
+    "int64_far": pl.Series(draw([-(2**62), 2**62, 3])),
+    "uint64_far": pl.Series(draw([2**64 - 1, 2**63, 1]), dtype=pl.UInt64),
+    "uint64_near": pl.Series(draw([2**64 - 1, 2**64 - 3]), dtype=pl.UInt64),
+    "int_nulls": pl.Series(draw([None, 4, 9])),
+    "int_null_first": pl.Series([None] * 9 + draw([4, 9])[9:]),
+    "one_big": pl.Series(mixed(draw([4, 9]), 2**40)),
+    "text": pl.Series(draw(["x", "", "y", None])),
+    "categorical": pl.Series(draw(["x", "b", None]), dtype=pl.Categorical),
+    "enum": pl.Series(draw(["x", "b"]), dtype=pl.Enum(["x", "b", "c"])),
+    "truth_values": pl.Series(draw([True, False, None])),
+    "fractions": pl.Series(draw([0.5, float("nan"), 1.0])),
+    "dates": pl.Series(draw([datetime.date(2026, 1, 1), datetime.date(2025, 1, 1)])),
+    "int128": pl.Series(draw([1, 2**70]), dtype=pl.Int128),
+}
+
+
+def same(one: Annotations, other: Annotations) -> None:
+    for column in fields(Annotations):
+        a, b = getattr(one, column.name), getattr(other, column.name)
+        if isinstance(a, np.ndarray):
+            assert a.dtype == b.dtype, column.name
+            assert np.array_equal(a, b), column.name
+        elif isinstance(a, bool) or column.name in ("counts", "hygiene", "columns", "gold_sets"):
+            assert a == b, column.name
+        else:
+            assert to_list(a) == to_list(b), column.name
+            assert a.dtype == b.dtype, column.name
+
+
+def both_ways(votes: Any, monkeypatch: pytest.MonkeyPatch, **options: Any) -> tuple[Annotations, Annotations]:
+    with monkeypatch.context() as patch:
+        patch.setattr("finegold.io.readers.batches.MOST_ROWS", 2)
+        streamed = read(votes, **options)
+    with monkeypatch.context() as patch:
+        patch.setattr(Opened, "encode", lambda self, ids, values, watch=None: self.load(list({*ids, *values})))
+        return streamed, read(votes, **options)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("role", ["task", "annotator", "label"])
+def test_text_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, role: str) -> None:
+    columns = {"task": draw(["t1", "t2"]), "annotator": draw(["ann", "bob"]), "label": LABELS}
+    columns[role] = TEXTS[name]
+    if role != "label":
+        columns["label"] = ["" if not id.strip() else label for id, label in zip(TEXTS[name], LABELS, strict=True)]
+    path = tmp_path / "v.csv"
+    pl.DataFrame(columns).write_csv(path)
+    same(*both_ways(path, monkeypatch, repeated="all"))
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("role", ["task", "annotator", "label"])
+def test_columns_of_any_type_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, role: str) -> None:
+    columns = {"task": pl.Series(draw([1, 2])), "annotator": pl.Series(draw([3, 4])), "label": pl.Series(LABELS)}
+    columns[role] = COLUMNS[name]
+    if role != "label":
+        lost = [value is None or value == "" or value != value for value in COLUMNS[name].to_list()]
+        columns["label"] = pl.Series([None if gone else label for gone, label in zip(lost, LABELS, strict=True)])
+    path = tmp_path / "v.parquet"
+    pl.DataFrame(columns).write_parquet(path)
+    same(*both_ways(path, monkeypatch, repeated="all"))
+
+
+def test_several_files_of_different_types_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = pl.DataFrame({"task": [1, 2, 3], "worker": ["a", "b", "c"], "label": [0, 1, None], "gold": [1, 0, None]})
+    frame.with_columns(pl.col("task", "label").cast(pl.Int8)).write_parquet(tmp_path / "a.parquet")
+    frame.with_columns(pl.col("task") + 2**40).write_parquet(tmp_path / "b.parquet")
+    streamed, simple = both_ways(tmp_path, monkeypatch, gold="gold")
+    same(streamed, simple)
+    assert str(streamed.task_names.dtype) == str(streamed.class_names.dtype) == "Int64"  # type: ignore[attr-defined]
+    pl.DataFrame({"task": [[1]], "worker": ["a"], "label": [0], "gold": [0]}).write_parquet(tmp_path / "c.parquet")
+    with pytest.raises(InputError, match="the columns have different types from file to file"):
+        read(tmp_path)
+
+
+def test_a_mistake_in_a_late_batch_is_found_in_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("finegold.io.readers.batches.MOST_ROWS", 2)
+    good = "".join(f"t{i},ann,cat\n" for i in range(50))
+    for bad, words in {
+        ",ann,cat\n": r"row 51 \(line 52\): there is a label but no task",
+        "t1,ann\n": "line 52: too few fields",
+        "t1,ann,cat,x\n": "line 52: too many fields",
+    }.items():
+        path = write(tmp_path / "v.csv", f"task,worker,label\n{good}{bad}{good}")
+        with pytest.raises(InputError, match=words):
+            read(path)
+
+
+def test_truths_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("finegold.io.readers.batches.MOST_ROWS", 2)
+    path = write(tmp_path / "t.csv", "task,truth\n" + "".join(f"{i},{i % 3}\n" for i in range(20)))
+    truth = read_truth(path)
+    assert to_list(truth.task) == list(range(20))
+    assert to_list(truth.truth) == [i % 3 for i in range(20)]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "csv.gz"])
+def test_progress_tells_rows_rate_and_time_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    monkeypatch.setattr("finegold.io.readers.batches.MOST_ROWS", 10)
+    frame = pl.DataFrame({"task": range(100), "annotator": range(100), "label": [0] * 100})
+    path = tmp_path / f"v.{kind}"
+    if kind == "parquet":
+        frame.write_parquet(path)
+    else:
+        text = frame.write_csv().encode()
+        path.write_bytes(gzip.compress(text) if kind == "csv.gz" else text)
+    seen: list[Progress] = []
+    read(path, watch=seen.append)
+    assert [step.rows for step in seen] == list(range(10, 101, 10))
+    assert seen[0].rate > 0
+    if kind == "csv.gz":
+        assert seen[0].seconds_left is None
+    else:
+        assert seen[-1].expected == pytest.approx(100, abs=2)
+        assert seen[0].seconds_left > seen[-1].seconds_left >= 0  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint32, np.int64, np.uint64])
+@pytest.mark.parametrize("spread", [1, 2**20, 2**50])
+def test_integers_are_coded_as_sorting_would(dtype: Any, spread: int) -> None:
+    info = np.iinfo(dtype)
+    step = min(spread, int(info.max) // 100 or 1)
+    pool = (RNG.integers(0, 90, 10_000) * step).astype(dtype) + dtype(info.min)
+    names, codes = np.unique(pool, return_inverse=True)
+    for found in (encode_integers(pool), encode_pieces(np.array_split(pool, 7), pool.dtype)):
+        assert np.array_equal(found[0], codes)
+        assert np.array_equal(found[1], names)
+        assert found[1].dtype == dtype
+
+
+def test_many_sparse_integers_outgrow_the_first_hash_table() -> None:
+    column = RNG.choice(RNG.integers(-(2**62), 2**62, 20_000), 50_000)
+    names, codes = np.unique(column, return_inverse=True)
+    found = encode_integers(column)
+    assert np.array_equal(found[0], codes)
+    assert np.array_equal(found[1], names)
+
+
+def test_integers_that_are_codes_already_are_not_copied() -> None:
+    column = np.array([2, 0, 1, 0], dtype=np.int32)
+    assert encode_integers(column)[0] is column
+
+
+@pytest.mark.parametrize(
+    ("names", "values"),
+    [
+        (pl.Series(["a", "b", "ä"]), ["ä", "c", "a", "a"]),
+        (pl.Series([3, 5, 9]), [9, 3, 4, 2**80]),
+        (pl.Series([3, 5, 9]), [9, 2**200]),
+        (pl.Series([3, 2**64 - 1], dtype=pl.UInt64), [2**64 - 1, -1]),
+        (pl.Series([3, 5, 9]), ["9", "03", 3]),
+        (pl.Series(["3", "5"]), [5, "3"]),
+        (pl.Series([0.5, 2.0]), [2, 3]),
+        (pl.Series([True, False]), [True, 0]),
+        (pl.Series([1, 2]), [True, False]),
+        (pl.Series([], dtype=pl.String), ["a"]),
+        (pl.Series(["a", "b"]), []),
+    ],
+)
+def test_many_names_are_matched_like_few(monkeypatch: pytest.MonkeyPatch, names: pl.Series, values: list[Any]) -> None:
+    vocabulary = nw.from_native(names, series_only=True)
+    few = match(values, vocabulary)
+    monkeypatch.setattr("finegold.votes.names.MIN_NAMES_FOR_JOIN", 0)
+    many = match(values, vocabulary)
+    assert many.tolist() == few.tolist()
+    assert many.dtype == np.int32

@@ -1,0 +1,110 @@
+"""Labels for training: soft labels, weights and the files of `finegold export`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+import finegold
+from finegold import InputError
+from tests.support.cli_helpers import CSV, run, write
+
+VOTES = {"task": list("aaabbbccc"), "worker": list("xyz") * 3, "label": ["p", "p", "p", "p", "p", "q", "p", "q", "r"]}
+
+
+@pytest.fixture
+def result() -> finegold.Result:
+    return finegold.aggregate(VOTES, "mv")
+
+
+def test_soft_labels_are_the_posterior(result: finegold.Result) -> None:
+    table = result.soft_labels()
+    assert table.columns == ["task", "p", "q", "r"]
+    assert table["task"].to_list() == ["a", "b", "c"]
+    assert (table.select("p", "q", "r").to_numpy() == result.posterior).all()
+    assert isinstance(finegold.aggregate(pd.DataFrame(VOTES), "mv").soft_labels(), pd.DataFrame)
+
+
+def test_a_class_called_task_has_a_column_of_its_own() -> None:
+    named = finegold.aggregate({**VOTES, "label": ["task"] * 9}, "mv").soft_labels()
+    assert named.columns == ["task", "p(task)"]
+
+
+def test_weights_are_one_where_certain_and_zero_where_all_classes_are_equal(result: finegold.Result) -> None:
+    weights = result.sample_weights()
+    assert weights[[0, 2]] == pytest.approx([1, 0], abs=1e-12)
+    two_thirds = -(2 / 3 * np.log(2 / 3) + 1 / 3 * np.log(1 / 3))
+    assert weights[1] == pytest.approx(1 - two_thirds / np.log(3))
+    single = finegold.aggregate({"task": [1, 1], "worker": [1, 2], "label": ["x", "x"]}, "mv")
+    assert single.sample_weights().tolist() == [1]
+
+
+def test_every_purpose_has_its_columns(result: finegold.Result, tmp_path: Path) -> None:
+    path = tmp_path / "train.parquet"
+    common = ["weight", "agreement", "split"]
+    result.export(path, "huggingface")
+    table = pl.read_parquet(path)
+    assert table.columns == ["task", "label", "label_name", "probabilities", *common]
+    assert table.schema["probabilities"] == pl.List(pl.Float32)
+    assert table["label"].to_list() == result.label_codes.tolist()
+    assert table["label_name"].to_list()[:2] == ["p", "p"]
+    assert table["split"].to_list() == ["unanimous", "majority", "disputed"]
+    assert table["agreement"].to_list() == pytest.approx([1, 2 / 3, 1 / 3])
+    result.export(path, "torch")
+    table = pl.read_parquet(path)
+    assert table.schema["probabilities"] == pl.Array(pl.Float32, 3)
+    assert table["probabilities"].to_numpy() == pytest.approx(result.posterior)
+    result.export(path, "sklearn")
+    table = pl.read_parquet(path)
+    assert table.columns == ["task", "label", "p(p)", "p(q)", "p(r)", *common]
+    assert table["weight"].to_numpy() == pytest.approx(result.sample_weights(), abs=1e-6)
+    metadata = pq.read_metadata(path).metadata
+    assert json.loads(metadata[b"finegold"]) == {"method": "mv", "classes": ["p", "q", "r"]}
+
+
+def test_bad_exports_are_refused(result: finegold.Result, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"train\.csv is not a Parquet file"):
+        result.export(tmp_path / "train.csv", "torch")
+    with pytest.raises(InputError, match='"keras" is no purpose of an export; use one of huggingface, torch, sklearn'):
+        result.export(tmp_path / "train.parquet", "keras")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_command_takes_votes_or_a_model(tmp_path: Path) -> None:
+    votes, out = write(tmp_path / "votes.csv", CSV + "t9,ann,\n"), tmp_path / "train.parquet"
+    done = run("export", votes, "--for", "sklearn", "--method", "mv", "-o", out)
+    assert done.exit_code == 0, done.stderr
+    assert "wrote 4 tasks to" in done.stderr
+    assert "classes, in the order of the probabilities: x, y, z" in done.stderr
+    assert "left out: 1 task without any vote" in done.stderr
+    first = pl.read_parquet(out)
+    run("aggregate", votes, "--method", "mv", "--save", tmp_path / "m.finegold", "-o", tmp_path / "labels.csv")
+    assert run("export", tmp_path / "m.finegold", "--for", "sklearn", "-o", out).exit_code == 0
+    assert pl.read_parquet(out).equals(first)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ("--for", "keras", "-o", "x.parquet"),
+            '"keras" is no purpose of an export; use one of huggingface, torch, sklearn',
+        ),
+        (("--for", "torch", "-o", "x.csv"), "x.csv is not a Parquet file"),
+        (("--for", "torch"), "Missing option"),
+    ],
+)
+def test_the_command_refuses_what_it_cannot_do(
+    tmp_path: Path, words: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run("export", write(tmp_path / "votes.csv", CSV), *words)
+    assert done.exit_code == 2
+    assert message in " ".join(done.stderr.split())
+    assert [path.name for path in tmp_path.iterdir()] == ["votes.csv"]

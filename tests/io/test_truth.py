@@ -1,0 +1,187 @@
+"""Gold truths and truths for evaluation, wherever they come from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import finegold
+from finegold.errors import FinegoldWarning, InputError
+from finegold.io.readers import match_truth, read, read_truth
+from finegold.votes.annotations import Annotations
+from finegold.votes.frames import to_list
+from tests.support.readers_votes import CSV, write
+
+GOLD = {"t1": "dog", "t2": "cat"}
+
+
+def gold_of(annotations: Annotations) -> dict[Any, Any]:
+    classes = to_list(annotations.class_names)
+    tasks = to_list(annotations.task_names)
+    return {task: classes[code] for task, code in zip(tasks, annotations.gold, strict=True) if code >= 0}
+
+
+@pytest.mark.parametrize("header", ["item,truth", "task,gold", "task,label", "HITId,ground_truth"])
+def test_gold_comes_from_a_file(tmp_path: Path, header: str) -> None:
+    gold = write(tmp_path / "gold.csv", f"{header}\nt1,dog\nt2,cat\n")
+    assert gold_of(read(write(tmp_path / "v.csv", CSV), gold=gold)) == GOLD
+
+
+@pytest.mark.parametrize("kind", [pl.DataFrame, pd.DataFrame])
+def test_gold_comes_from_a_data_frame(tmp_path: Path, kind: Any) -> None:
+    gold = kind({"task": ["t1", "t2"], "truth": ["dog", "cat"]})
+    assert gold_of(read(write(tmp_path / "v.csv", CSV), gold=gold)) == GOLD
+
+
+def test_gold_comes_from_a_mapping_or_a_series_by_task(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.csv", CSV)
+    assert gold_of(read(path, gold=GOLD)) == GOLD
+    assert gold_of(read(path, gold=pd.Series(GOLD))) == GOLD
+
+
+@pytest.mark.parametrize("unknown", [None, float("nan"), pd.NA, pd.NaT, "", "NA"])
+def test_a_gold_truth_may_be_unknown(tmp_path: Path, unknown: Any) -> None:
+    assert gold_of(read(write(tmp_path / "v.csv", CSV), gold={"t1": "dog", "t2": unknown})) == {"t1": "dog"}
+
+
+def test_a_list_is_no_truth(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="unhashable type: 'list'; expected text"):
+        read(write(tmp_path / "v.csv", CSV), gold={"t1": ["dog"]})
+
+
+@pytest.mark.parametrize("gold", [True, "gold"])
+def test_gold_comes_from_a_column_of_the_votes(tmp_path: Path, gold: object) -> None:
+    table = "task,worker,label,gold\nt2,ann,cat,cat\nt1,bob,dog,dog\nt1,ann,cat,\n"
+    assert gold_of(read(write(tmp_path / "v.csv", table), gold=gold)) == GOLD
+    assert gold_of(read(write(tmp_path / "v.csv", table))) == {}
+
+
+def test_gold_of_a_class_without_votes_is_a_new_class(tmp_path: Path) -> None:
+    annotations = read(write(tmp_path / "v.csv", CSV), gold={"t1": "bee"})
+    assert to_list(annotations.class_names) == ["bee", "cat", "dog"]
+    assert gold_of(annotations) == {"t1": "bee"}
+    assert sorted(annotations.votes()[2].tolist()) == [1, 1, 2]
+
+
+@pytest.mark.parametrize(("truth", "classes"), [("7", [0, 1, 7]), (7, [0, 1, 7]), ("x", ["0", "1", "x"])])
+def test_a_new_class_is_written_as_the_labels_of_a_text_file(tmp_path: Path, truth: Any, classes: list[Any]) -> None:
+    annotations = read(write(tmp_path / "v.csv", "task,worker,label\n1,1,0\n1,2,1\n"), gold={1: truth})
+    assert to_list(annotations.class_names) == classes
+    assert list(gold_of(annotations).values()) == [classes[2]]
+
+
+def test_a_new_class_of_another_kind_is_an_error_in_a_typed_column() -> None:
+    votes = pl.DataFrame({"task": [1, 1], "worker": [1, 2], "label": [0, 1]})
+    with pytest.raises(InputError, match=r"'x' and the labels .such as 0. have different types"):
+        read(votes, gold={1: "x"})
+
+
+def test_a_new_class_of_a_categorical_column_stays_categorical() -> None:
+    votes = pd.DataFrame({"task": [1, 1], "worker": [1, 2], "label": pd.Categorical(["a", "b"])})
+    annotations = read(votes, gold={1: "c"})
+    assert to_list(annotations.class_names) == ["a", "b", "c"]
+    assert str(annotations.class_names.to_native().dtype) == "category"
+
+
+def test_text_and_numbers_of_the_same_id_match(tmp_path: Path) -> None:
+    votes = pl.DataFrame({"task": ["1", "x"], "worker": [1, 1], "label": [0, 1]})
+    gold = write(tmp_path / "gold.csv", "task,truth\n1,0\n")  # here the task is the number 1, there the text
+    assert gold_of(read(votes, gold=gold)) == {"1": 0}
+    floats = pd.DataFrame({"task": [1.0, 2.0], "worker": [1, 1], "label": [True, False]})
+    assert gold_of(read(floats, gold=write(tmp_path / "g.csv", "task,truth\n1,true\n2,False\n"))) == {
+        1: True,
+        2: False,
+    }
+
+
+def test_007_is_not_7(tmp_path: Path) -> None:
+    votes = write(tmp_path / "v.csv", "task,worker,label\n007,1,a\n")
+    with pytest.warns(FinegoldWarning, match="1 gold truths belong to tasks without votes"):
+        assert gold_of(read(votes, gold={7: "a"})) == {}
+
+
+def test_contradicting_truths_are_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"row 1 \(line 2\): task 't1' has the truth 'a' here and 'b' in another row"):
+        read_truth(write(tmp_path / "gold.csv", "task,truth\nt1,a\nt1,b\n"))
+
+
+def test_a_truth_told_twice_is_one_truth(tmp_path: Path) -> None:
+    truth = read_truth(write(tmp_path / "gold.csv", "task,truth\nt2,b\nt1,a\nt1,a\nt3,NA\n"))
+    assert (to_list(truth.task), to_list(truth.truth)) == (["t1", "t2"], ["a", "b"])
+
+
+def test_a_truth_without_a_task_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"row 2 \(line 3\): there is a truth but no task"):
+        read_truth(write(tmp_path / "gold.csv", "task,truth\nt1,a\n,b\n"))
+
+
+def test_gold_outside_given_classes_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="gold truth 'bee' is not among the classes cat, dog"):
+        read(write(tmp_path / "v.csv", CSV), gold={"t1": "bee"}, classes=["cat", "dog"])
+
+
+def test_a_truth_file_without_truths_lists_its_columns(tmp_path: Path) -> None:
+    path = write(tmp_path / "gold.csv", "task,x\nt1,a\n")
+    with pytest.raises(InputError, match='no truth column among "task", "x"; name it with --truth-label NAME') as found:
+        read_truth(path)
+    assert found.value.options == {"--truth-label": "x"}
+    with pytest.raises(InputError, match='no truth column among "task", "x"; name the column truth in the file'):
+        read(write(tmp_path / "v.csv", CSV), gold=path)
+
+
+def test_the_columns_of_a_truth_file_can_be_named(tmp_path: Path) -> None:
+    truth = read_truth(write(tmp_path / "gold.csv", "a,b\nt1,x\n"), task="a", label="b")
+    assert (to_list(truth.task), to_list(truth.truth)) == (["t1"], ["x"])
+
+
+def test_truths_are_matched_to_tasks_and_classes(tmp_path: Path) -> None:
+    annotations = read(write(tmp_path / "v.csv", CSV))
+    with pytest.warns(FinegoldWarning, match="1 truth belongs to a task without votes and cannot be used: t9"):
+        found = match_truth(annotations, {"t2": "dog", "t1": "bee", "t9": "cat"})
+    assert found.codes.tolist() == [2, 1]
+    assert found.codes.dtype == "int32"
+    assert (found.class_names, found.n_new_classes) == (["cat", "dog", "bee"], 1)
+    assert (found.n_unmatched, found.n_unvoted) == (1, 1)
+
+
+def test_truths_may_be_codes_and_a_class_of_nobody_is_one_more_class() -> None:
+    votes = Annotations.from_arrays([1, 2, 3, 4], ["a"] * 4, ["x", "y", "x", "x"])
+    key = match_truth(votes, np.array([1, 900, -5, 900]))
+    assert key.codes.tolist() == [1, 2, -1, 2]
+    assert key.class_names == ["x", "y", "900"]
+    assert match_truth(votes, key) is key
+
+
+@pytest.mark.parametrize(
+    "judge", [finegold.coverage, lambda *given: finegold.aggregate(given[0], "mv").trust(given[1])]
+)
+def test_truths_of_tasks_without_votes_are_named_and_truths_of_no_task_refused(judge: Any) -> None:
+    """They were left out in silence where trust, calibration and coverage judge by them."""
+    votes = Annotations.from_arrays(["a", "a", "b"], ["x", "y", "x"], [0, 1, 1])
+    with pytest.warns(FinegoldWarning, match="4 truths belong to tasks without votes and cannot be used: c, d, e, ..."):
+        judge(votes, {"a": 0, "b": 7, "c": 0, "d": 1, "e": 1, "f": 0})
+    with pytest.raises(InputError, match="none of the 2 truths belongs to a task with votes; check that the tasks"):
+        judge(votes, {"A": 0, "B": 1})
+
+
+def test_annotations_can_be_given_gold() -> None:
+    annotations = read(Annotations.from_arrays(["a", "b"], ["x", "x"], [0, 1]), gold={"b": 0})
+    assert annotations.gold.tolist() == [-1, 0]
+
+
+def test_gold_of_an_unknown_class_is_refused_for_annotations() -> None:
+    with pytest.raises(InputError, match="1 gold truths are not among the classes"):
+        read(Annotations.from_arrays(["a", "b"], ["x", "x"], [0, 1]), gold={"b": 5})
+
+
+def test_gold_for_tasks_that_annotations_do_not_have_is_counted_and_said() -> None:
+    votes = Annotations.from_arrays([1, 2], ["a", "a"], ["x", "y"])
+    with pytest.warns(FinegoldWarning, match="1 gold truths belong to tasks without votes"):
+        found = read(votes, gold={2: "x", 3: "y"})
+    assert found.counts.gold_unused == 1
+    assert found.gold.tolist() == [-1, 0]

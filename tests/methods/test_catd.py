@@ -1,0 +1,108 @@
+"""CATD against its slow twin, which draws the same lots; and what the lots depend on."""
+
+import numpy as np
+import pytest
+
+from finegold import Annotations, InputError
+from finegold.api.fit import fit
+from finegold.checks import LAWS, sample_votes
+from finegold.engines.local import LocalEngine
+from finegold.kernels.catd import draw
+from finegold.methods.catd import CATD
+from tests.methods.reference import catd as twin
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
+@pytest.mark.parametrize("with_gold", [False, True])
+@pytest.mark.parametrize("ties", ["random", "split"])
+@pytest.mark.parametrize("quantiles", ["printed", "exact"])
+def test_labels_and_weights_equal_those_of_the_twin(n_classes, with_gold, ties, quantiles):
+    votes = sample_votes(n_tasks=80, n_annotators=12, n_classes=n_classes)
+    gold = {i: int(i % n_classes) for i in range(0, 80, 9)} if with_gold else {}
+    annotations = Annotations.from_arrays(*votes, gold=gold)
+    known = np.array([gold.get(i, -1) for i in range(80)])
+    for iterations in (1, 2, 100):
+        method = CATD(ties=ties, quantiles=quantiles, max_iterations=iterations, seed=5)
+        result = fit(method, annotations, threads=1)
+        exact = quantiles == "exact"
+        phi, q, z = twin.fit(*annotations.votes(), n_classes, iterations, gold=known, ties=ties, exact=exact, seed=5)
+        assert np.allclose(result.posterior, phi, atol=1e-9)
+        assert np.allclose(result.learned.statistics["weight"], q)
+        assert np.allclose(result.learned.class_prior, z.mean(axis=0))
+
+
+@pytest.mark.parametrize("name", ["val5", "ms", "aircr"])
+@pytest.mark.parametrize("ties", ["random", "split"])
+def test_a_data_set_gives_what_a_hundred_iterations_of_the_twin_give(name, ties, data_set):
+    annotations = data_set(name).annotations
+    result = fit(CATD(ties=ties, quantiles="printed", seed=3), annotations, threads=1)
+    phi, _, _ = twin.fit(*annotations.votes(), annotations.n_classes, ties=ties, seed=3)
+    assert result.converged
+    assert result.iterations < 30
+    assert np.abs(result.posterior - phi).max() < 1e-9
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_it_goes_on_while_labels_are_drawn_by_lot(seed):
+    """Two annotators contradict each other twice. Where the lots favour each once they are drawn again."""
+    votes = Annotations.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 0, 1])
+    result = fit(CATD(ties="random", seed=seed), votes, threads=1)
+    assert result.converged
+    assert (result.confidence > 0.99).all()
+    assert (fit(CATD(seed=seed, ties="split"), votes, threads=1).confidence == 0.5).all()
+
+
+def test_the_seed_decides_ties_and_nothing_else_does():
+    votes = Annotations.from_arrays(np.repeat(np.arange(400), 2), np.arange(800), np.tile([0, 1], 400))
+    results = [fit(CATD(ties="random", seed=seed), votes, threads=1).learned.class_prior for seed in (0, 0, 1, 2)]
+    assert np.array_equal(results[0], results[1])
+    assert not np.array_equal(results[0], results[2])
+    assert 0.4 < results[0][0] < 0.6
+    task, annotator, label = sample_votes(n_tasks=400, n_annotators=5)
+    annotations = Annotations.from_arrays(task, annotator, label)
+    many = fit(CATD(ties="random"), annotations, engine=LocalEngine(2, fewest_votes=100))
+    one = fit(CATD(ties="random"), annotations, engine=LocalEngine(1, fewest_votes=10**9))
+    assert np.allclose(many.posterior, one.posterior)
+
+
+def test_lots_are_fair_and_differ_between_tasks_and_iterations():
+    number = np.uint64
+    lots = np.array([[draw(number(7), number(t), number(i), number(3)) for i in range(300)] for t in range(20)])
+    assert np.allclose(np.bincount(lots.ravel().astype(int)) / lots.size, 1 / 3, atol=0.02)
+    assert len(np.unique(lots, axis=0)) == 20
+    assert len(np.unique(lots, axis=1).T) == 300
+
+
+def test_chi_square_by_table_by_approximation_and_exactly():
+    votes = np.array([1.0, 2, 30, 31, 1000])
+    exact = CATD(quantiles="exact").chi_square(votes)
+    assert np.allclose(exact, [0.00098207, 0.05063562, 16.7907723, 17.5387385, 914.2571537])
+    assert np.allclose(CATD(quantiles="printed").chi_square(votes), [0.001, 0.02, 16.79, 17.116, 913.30], rtol=2e-2)
+    assert CATD(quantiles="exact", alpha=0.5).chi_square(votes)[0] == pytest.approx(0.101531, rel=1e-5)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+def test_law_for_random_ties(law):
+    law(lambda: CATD(ties="random", quantiles="printed"))
+
+
+def test_known_truths_teach_who_is_right():
+    """Annotator 0 contradicts annotators 1 and 2; the truths of some tasks show that 0 is right."""
+    task, annotator = np.repeat(np.arange(40), 3), np.tile([0, 1, 2], 40)
+    label = np.where(annotator == 0, task % 2, 1 - task % 2)
+    taught = fit(CATD(), Annotations.from_arrays(task, annotator, label, gold={i: i % 2 for i in range(36)}), threads=1)
+    assert (taught.label == np.arange(40) % 2).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"ties": "first"}, 'ties must be "random" or "split"'),
+        ({"quantiles": "normal"}, 'quantiles must be "printed" or "exact"'),
+        ({"alpha": 1.5, "quantiles": "exact"}, "alpha must be between 0 and 1"),
+        ({"alpha": 0.1, "quantiles": "printed"}, "the printed table is for alpha = 0.05 only"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings, message):
+    with pytest.raises(InputError, match=message):
+        CATD(**settings)

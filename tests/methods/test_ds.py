@@ -1,0 +1,94 @@
+"""Dawid-Skene against its slow twin, with its options and its hard zeros."""
+
+import numpy as np
+import pytest
+
+from finegold import Annotations, InputError
+from finegold.api.fit import fit
+from finegold.checks import sample_votes
+from finegold.kernels import confusion
+from finegold.kernels.jit import fixed_length
+from finegold.methods.ds import DS
+from tests.methods.reference import ds as twin
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
+@pytest.mark.parametrize("with_gold", [False, True])
+def test_the_fast_sweep_equals_the_slow_twin_after_every_iteration(n_classes, with_gold):
+    task, annotator, label = sample_votes(n_tasks=80, n_annotators=12, n_classes=n_classes)
+    gold = {i: int(i % n_classes) for i in range(0, 80, 9)} if with_gold else {}
+    known = np.array([gold.get(i, -1) for i in range(80)])
+    for iterations in (1, 2, 5, 20):
+        method = DS(max_iterations=iterations)
+        result = fit(method, Annotations.from_arrays(task, annotator, label, gold=gold), threads=1)
+        phi, likelihoods, p, v = twin.fit(task, annotator, label, n_classes, iterations, gold=known)
+        assert result.iterations == iterations
+        assert np.allclose(result.posterior, phi, atol=1e-9)
+        assert np.allclose(result.bound, likelihoods, rtol=1e-10)
+        assert np.allclose(result.learned.class_prior, p, atol=1e-9)
+        assert np.allclose(result.learned.confusion, v, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["val5", "ms", "aircr"])
+def test_a_data_set_gives_the_posterior_of_the_twin(name, data_set):
+    data = data_set(name)
+    result = fit(DS(), data.annotations, threads=1)
+    phi, likelihoods, _, _ = twin.fit(*data.votes.T, data.annotations.n_classes, iterations=20)
+    assert np.abs(result.posterior - phi).max() < 1e-9
+    assert np.allclose(result.bound, likelihoods, rtol=1e-10)
+    assert (np.diff(result.bound) >= 0).all()
+
+
+@pytest.mark.parametrize(("name", "accuracy", "iterations"), [("val5", 0.41, 13), ("aircr", 0.8449, 153)])
+def test_run_to_convergence_it_reaches_the_known_accuracy(name, accuracy, iterations, data_set):
+    data = data_set(name)
+    result = fit(DS(max_iterations=500, tolerance=1e-3), data.annotations, threads=1)
+    assert result.converged
+    assert result.iterations == iterations
+    assert data.accuracy(result.posterior) == pytest.approx(accuracy, abs=5e-5)
+
+
+def test_an_impossible_class_has_probability_zero_and_a_task_without_possible_ones_is_uniform():
+    votes = Annotations.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 0, 1])
+    arrays = votes.task_ptr.view(np.uint64), votes.cell_ptr.view(np.uint64), votes.cell_class
+    with np.errstate(divide="ignore"):
+        log_v = np.log(np.tile(np.eye(2), (2, 1, 1)))  # nobody errs, so the votes on task 1 cannot be
+    phi, tau, n = np.full((2, 2), 0.5), np.zeros(2), np.zeros((2, 2, 2))
+    change, log_norm = confusion.sweep(
+        fixed_length(2),
+        *arrays,
+        votes.annotator.view(np.uint32),
+        votes.gold,
+        np.log([0.5, 0.5]),
+        log_v,
+        phi,
+        tau,
+        n,
+    )
+    assert phi.tolist() == [[1, 0], [0.5, 0.5]]
+    assert tau.tolist() == [1.5, 0.5]
+    assert n[1].tolist() == [[1, 0], [0.5, 0.5]]  # annotator 1: a vote for 0 on task 0, one for 1 on task 1
+    assert change == 0.5
+    assert log_norm < -1e299
+
+
+def test_an_annotator_who_saw_no_task_of_a_class_keeps_the_first_row():
+    votes = Annotations.from_arrays([0, 1, 2, 2], [0, 0, 1, 2], [0, 1, 2, 2], gold={0: 0, 1: 1})
+    confusion_of_0 = fit(DS(), votes, threads=1).confusion(0)
+    assert np.allclose(confusion_of_0, [[1, 0, 0], [0, 1, 0], [0.15, 0.15, 0.7]])
+
+
+def test_known_truths_teach_who_is_right():
+    """Two annotators always disagree; the truths of some tasks say whom to believe on the others."""
+    task, annotator = np.repeat(np.arange(40), 2), np.tile([0, 1], 40)
+    label = (task + annotator) % 2
+    votes = Annotations.from_arrays(task, annotator, label, gold={i: i % 2 for i in range(10)})
+    result = fit(DS(), votes, threads=1)
+    assert (result.label == np.arange(40) % 2).all()
+    assert result.confusion(0)[0, 0] > 0.9 > 0.1 > result.confusion(1)[0, 0]
+
+
+@pytest.mark.parametrize("quality", [0, 1, -0.5, float("nan")])
+def test_a_quality_that_is_no_probability_is_refused(quality):
+    with pytest.raises(InputError, match="quality must be between 0 and 1"):
+        DS(quality=quality)

@@ -1,0 +1,110 @@
+"""HDS against its slow twin; its prior is learned; its bound holds where Minka's proof does not."""
+
+import numpy as np
+import pytest
+
+from finegold import Annotations, InputError
+from finegold.api.fit import fit
+from finegold.checks import sample_votes
+from finegold.methods import hds
+from finegold.methods.hds import HDS, learn
+from finegold.results.metrics import accuracy
+from tests.methods.reference import hds as twin
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
+@pytest.mark.parametrize("with_gold", [False, True])
+def test_the_fast_sweep_equals_the_slow_twin_after_every_iteration(n_classes, with_gold):
+    task, annotator, label = sample_votes(n_tasks=80, n_annotators=12, n_classes=n_classes)
+    gold = {i: int(i % n_classes) for i in range(0, 80, 9)} if with_gold else {}
+    known = np.array([gold.get(i, -1) for i in range(80)])
+    votes = Annotations.from_arrays(task, annotator, label, gold=gold)
+    for iterations in (1, 2, 20):
+        result = fit(HDS(max_iterations=iterations, tolerance=0.0), votes, threads=1)
+        phi, bounds, alpha, v = twin.fit(task, annotator, label, n_classes, iterations, known)
+        assert np.allclose(result.posterior, phi, atol=1e-8)
+        assert np.allclose(result.bound, bounds, rtol=1e-9)
+        assert np.allclose(result.learned.statistics["alpha"], alpha, rtol=1e-6)
+        assert np.allclose(result.learned.confusion, v, atol=1e-7)
+        assert (np.diff(result.bound) >= -1e-9 * np.abs(result.bound[1:])).all()
+
+
+@pytest.mark.parametrize("name", ["val5", "aircr", "dog", "web"])
+def test_the_bound_rises_on_data_sets_and_equals_the_twin(name, data_set):
+    data = data_set(name)
+    result = fit(HDS(), data.annotations, threads=1)
+    assert result.converged
+    assert (np.diff(result.bound) >= -1e-9 * np.abs(result.bound[1:])).all()
+    _, bounds, _, _ = twin.fit(*data.votes.T, data.annotations.n_classes, iterations=5)
+    assert np.allclose(result.bound[:5], bounds, rtol=1e-10)
+
+
+def test_a_step_of_the_prior_that_would_lower_the_evidence_of_a_class_is_not_taken(monkeypatch):
+    """Class 0 is made to overshoot: it stays, while class 1 moves and its evidence rises."""
+    n = np.random.default_rng(3).gamma(5.0, size=(6, 3, 2))  # [W, L, K]
+    alpha = np.ones((3, 2))
+    plain = hds._evidence
+
+    def overshooting(n, alpha):
+        value, up, down = plain(n, alpha)
+        return value, up * [[1e-3, 1.0]], down
+
+    before = twin.evidence(n.transpose(0, 2, 1), alpha.T)
+    monkeypatch.setattr(hds, "_evidence", overshooting)
+    after, value = hds.learn(n, alpha, steps=2)
+    assert np.array_equal(after[:, 0], alpha[:, 0])
+    assert not np.array_equal(after[:, 1], alpha[:, 1])
+    assert value > before.sum()
+    assert value == pytest.approx(twin.evidence(n.transpose(0, 2, 1), after.T).sum())
+
+
+def test_the_prior_is_strong_where_annotators_are_alike_and_weak_where_they_differ():
+    rng = np.random.default_rng(1)
+    row = np.array([0.7, 0.2, 0.1])
+    alike = rng.multinomial(50, row, size=200)[:, :, None].astype(float)  # [W, L, K=1]
+    unlike = np.array([rng.multinomial(50, p) for p in rng.dirichlet(3 * row, size=200)])[:, :, None].astype(float)
+    strong, _ = learn(alike, 2.0 * np.ones((3, 1)), steps=500)
+    weak, _ = learn(unlike, 2.0 * np.ones((3, 1)), steps=500)
+    assert strong.sum() > 50
+    assert weak.sum() == pytest.approx(3, rel=0.2)
+    assert np.allclose(weak[:, 0] / weak.sum(), row, atol=0.05)
+
+
+def test_an_annotator_of_one_vote_is_judged_by_the_pooled_matrix_and_one_of_many_by_their_own():
+    task, annotator, label = sample_votes(n_tasks=300, n_annotators=9)
+    new = np.append(annotator, 9)  # one vote only
+    result = fit(HDS(), Annotations.from_arrays(np.append(task, 0), new, np.append(label, 0)), threads=1)
+    alpha = result.learned.statistics["alpha"]
+    pooled = alpha / alpha.sum(axis=1, keepdims=True)
+    distance = np.abs(result.learned.confusion - pooled).max(axis=(1, 2))
+    assert distance[0] > 3 * distance[9]
+
+
+def test_a_flat_prior_lets_a_rare_class_be_rarer_than_its_votes():
+    """Right in 75 % of the cases, and one truth in thirty is 1: most votes for 1 are errors."""
+    rng = np.random.default_rng(0)
+    truth = (rng.random(400) < 1 / 30).astype(int)
+    answers = np.where(rng.random((400, 5)) < 0.75, truth[:, None], 1 - truth[:, None])
+    votes = Annotations.from_arrays(*np.nonzero(np.ones((400, 5))), answers.ravel())
+    by_votes, flat = fit(HDS(), votes, threads=1), fit(HDS(class_prior="flat"), votes, threads=1)
+    assert flat.learned.statistics["u"].tolist() == [1, 1]
+    assert (np.diff(flat.bound) >= -1e-9 * np.abs(flat.bound[1:])).all()
+    assert accuracy(flat.posterior, truth) > accuracy(by_votes.posterior, truth) + 0.03
+
+
+def test_an_unknown_prior_of_the_classes_is_refused():
+    with pytest.raises(InputError, match='class_prior must be "votes" or "flat"'):
+        HDS(class_prior="even")
+
+
+def test_annotators_in_runs_are_summed_to_the_same_prior_with_any_number_of_threads(monkeypatch):
+    votes = Annotations.from_arrays(*sample_votes())
+    whole = fit(HDS(), votes)
+    monkeypatch.setattr(hds, "ANNOTATORS_PER_BATCH", 2)
+    found = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("FINEGOLD_THREADS", threads)
+        found.append(fit(HDS(), votes))
+    assert np.array_equal(found[0].posterior, found[1].posterior)
+    assert np.allclose(found[0].learned.confusion, whole.learned.confusion, atol=1e-9)
+    assert np.allclose(found[0].bound, whole.bound, rtol=1e-12)

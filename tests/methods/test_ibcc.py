@@ -1,0 +1,122 @@
+"""IBCC by both inferences against its slow twins."""
+
+import numpy as np
+import pytest
+
+from finegold import Annotations, InputError
+from finegold.api.fit import fit
+from finegold.checks import LAWS, sample_votes
+from finegold.kernels import ibcc as kernels
+from finegold.methods.ibcc import IBCC
+from tests.methods.reference import ibcc as twin
+
+
+def sample(n_classes, with_gold):
+    votes = sample_votes(n_tasks=80, n_annotators=12, n_classes=n_classes)
+    gold = {i: int(i % n_classes) for i in range(0, 80, 9)} if with_gold else {}
+    return votes, Annotations.from_arrays(*votes, gold=gold), np.array([gold.get(i, -1) for i in range(80)])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
+@pytest.mark.parametrize("with_gold", [False, True])
+def test_propagated_messages_equal_those_of_the_twin_after_every_sweep(n_classes, with_gold):
+    votes, annotations, known = sample(n_classes, with_gold)
+    for sweeps in (1, 2, 5, 40):
+        result = fit(IBCC(inference="ep", max_iterations=sweeps), annotations, threads=1)
+        phi, g, a = twin.ep(*votes, n_classes, sweeps, gold=known)
+        assert result.iterations == sweeps
+        assert np.allclose(result.posterior, phi, atol=1e-9)
+        assert np.allclose(result.learned.statistics["g"], g)
+        assert np.allclose(result.learned.statistics["a"], a)
+        assert np.isnan(result.bound).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
+@pytest.mark.parametrize("with_gold", [False, True])
+def test_variational_sweeps_equal_those_of_the_twin(n_classes, with_gold):
+    votes, annotations, known = sample(n_classes, with_gold)
+    result = fit(IBCC(inference="vb", max_iterations=25, tolerance=0), annotations, threads=1)
+    phi, bounds, nu, mu = twin.vb(*votes, n_classes, 25, gold=known)
+    assert np.allclose(result.posterior, phi, atol=1e-9)
+    assert np.allclose(result.bound, bounds, rtol=1e-10)
+    assert np.allclose(result.learned.statistics["g"], nu)
+    assert np.allclose(result.learned.statistics["a"], mu)
+    assert (np.diff(result.bound) >= -1e-9 * np.abs(result.bound[1:])).all()
+
+
+@pytest.mark.parametrize("name", ["val5", "ms", "aircr"])
+def test_a_data_set_gives_the_posterior_of_the_twin(name, data_set):
+    data = data_set(name)
+    result = fit(IBCC(inference="ep"), data.annotations, threads=1)
+    phi, _, _ = twin.ep(*data.votes.T, data.annotations.n_classes, 40)
+    assert np.abs(result.posterior - phi).max() < 1e-9
+
+
+@pytest.mark.parametrize(("name", "accuracy", "iterations"), [("val5", 0.33, 18), ("ms", 0.79, 42)])
+def test_variational_bayes_reaches_the_known_accuracy_and_its_bound_never_falls(name, accuracy, iterations, data_set):
+    data = data_set(name)
+    result = fit(IBCC(inference="vb"), data.annotations, threads=1)
+    assert result.converged
+    assert result.iterations == iterations
+    assert data.accuracy(result.posterior) == pytest.approx(accuracy)
+    assert (np.diff(result.bound) >= 0).all()
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+def test_law_for_expectation_propagation(law):
+    law(lambda: IBCC(inference="ep"))
+
+
+def test_a_task_with_very_many_votes_does_not_underflow():
+    n = 5000
+    votes = Annotations.from_arrays(np.zeros(n, int), np.arange(n), np.arange(n) % 3 // 2)  # 2 : 1 for class 0
+    result = fit(IBCC(inference="ep"), votes, threads=1)
+    assert result.label.tolist() == [0]
+    assert np.isfinite(result.posterior).all()
+
+
+def test_known_truths_teach_who_is_right():
+    """Two annotators always disagree; the truths of some tasks say whom to believe on the others."""
+    task, annotator = np.repeat(np.arange(40), 2), np.tile([0, 1], 40)
+    votes = Annotations.from_arrays(task, annotator, (task + annotator) % 2, gold={i: i % 2 for i in range(10)})
+    for inference in ("ep", "vb"):
+        result = fit(IBCC(inference=inference), votes, threads=1)
+        assert (result.label == np.arange(40) % 2).all()
+        assert result.accuracy[0] > 0.85 > 0.35 > result.accuracy[1]
+        assert (result.accuracy_low < result.accuracy).all()
+
+
+def test_defaults_follow_the_inference_and_can_be_set():
+    assert (IBCC().inference, IBCC().max_iterations, IBCC().tolerance) == ("vb", 500, 1e-3)
+    assert (IBCC(inference="ep").max_iterations, IBCC(inference="ep").tolerance) == (40, 0.0)
+    assert IBCC(inference="vb", max_iterations=3).max_iterations == 3
+    assert IBCC(right=5, wrong=2).prior(2).tolist() == [[5, 2], [2, 5]]
+    assert np.allclose(IBCC(inference="ep").prior(4).diagonal(), 7)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"inference": "gibbs"}, 'inference must be "ep" or "vb"'),
+        ({"right": 0}, "right must be positive"),
+        ({"wrong": -1}, "wrong must be positive"),
+        ({"max_iterations": 0}, "max_iterations must be at least 1"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings, message):
+    with pytest.raises(InputError, match=message):
+        IBCC(**settings)
+
+
+def posterior_of_arrays_at(distance, K=12):
+    """Call the kernel with arrays that follow each other in memory."""
+    memory = np.zeros((5, K + distance))
+    memory[:, :K] = np.random.default_rng(5).uniform(0.1, 1.0, (5, K))
+    g, prior, lik, eps, phi = memory[:, :K]
+    zero = np.uint64(0)
+    kernels.posterior(np.arange(K), zero, zero, g, lik, eps.reshape(1, K) / 10, prior, phi.reshape(1, K))
+    return phi
+
+
+def test_bits_do_not_depend_on_where_arrays_lie_in_memory():
+    assert np.array_equal(posterior_of_arrays_at(0), posterior_of_arrays_at(1000))

@@ -1,0 +1,194 @@
+"""What the documentation shows is what happens: every example is run, and its output compared.
+
+A ```python block is run in a folder with the embedded sample (votes.csv, truth.csv, votes.db, export.json, and as
+sets/mine) and a label matrix (L.csv, Y.csv), and with a simulated log of LLM judges where it names panel/. A ```console
+block runs its lines that begin with "$ ". The output is what follows in the block or in a ```text block right after it;
+"..." stands for anything.
+"""
+
+import doctest
+import importlib
+import io
+import json
+import re
+import shlex
+import shutil
+import sqlite3
+import sys
+from contextlib import closing, redirect_stdout
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import finegold
+from finegold.kernels.compiling import COMPILING
+from finegold.methods.lookup import method_class
+from finegold.methods.registry import REGISTRY
+from finegold.paper.datasets import registry as datasets
+from tests.support.cli_helpers import run as run_command
+from tests.support.data_sets import SHARED
+from tests.support.exports_made import annotation, choices
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CHECKER = doctest.OutputChecker()
+NEW = "task,annotator,label\n300,11,fox\n300,4,fox\n300,17,owl\n301,11,cat\n301,3,dog\n"  # votes of another day
+
+
+def examples():
+    for page in PAGES:
+        blocks = FENCE.findall(page.read_text())
+        for number, (kind, code) in enumerate(blocks):
+            follows = blocks[number + 1] if number + 1 < len(blocks) else ("", "")
+            expected = follows[1] if follows[0] == "text" else None
+            if kind in ("python", "console"):
+                yield pytest.param(kind, code, expected, id=f"{page.name}-{number + 1}")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(datasets, "_REGISTRY", dict(datasets._REGISTRY))  # an example registers a data set
+    sample = Path(finegold.__file__).parent / "votes" / "sample"
+    for name in ("votes.csv", "truth.csv"):
+        shutil.copy(sample / name, tmp_path)
+    (tmp_path / "new.csv").write_text(NEW)
+    put_into_sqlite(tmp_path)
+    put_into_label_studio(tmp_path)
+    put_label_matrix(tmp_path)
+    (tmp_path / "sets" / "mine").mkdir(parents=True)
+    shutil.copy(sample / "votes.csv", tmp_path / "sets" / "mine" / "label.csv")
+    shutil.copy(sample / "truth.csv", tmp_path / "sets" / "mine" / "truth.csv")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    return tmp_path
+
+
+def put_into_sqlite(folder):
+    votes = pl.read_csv(folder / "votes.csv")
+    with closing(sqlite3.connect(folder / "votes.db")) as database, database:
+        database.execute("CREATE TABLE votes (task INTEGER, worker INTEGER, label TEXT)")
+        database.executemany("INSERT INTO votes VALUES (?, ?, ?)", votes.iter_rows())
+
+
+def put_into_label_studio(folder):
+    """The sample as an export, with an annotation more on the first three tasks that was cancelled."""
+    tasks = {}
+    for task, worker, label in pl.read_csv(folder / "votes.csv").iter_rows():
+        tasks.setdefault(task, []).append(annotation(worker, choices("animal", label)))
+    for task in list(tasks)[:3]:
+        tasks[task].append(annotation(1, was_cancelled=True))
+    export = [{"id": task, "data": {"text": f"text {task}"}, "annotations": votes} for task, votes in tasks.items()]
+    (folder / "export.json").write_text(json.dumps(export))
+
+
+def put_label_matrix(folder, n=200):
+    """Five labelling functions for spam (1) and ham (0) on comments; -1 abstains."""
+    rng = np.random.default_rng(0)
+    spam = rng.random(n) < 0.5
+    votes = {
+        "has_link": np.where(rng.random(n) < np.where(spam, 0.5, 0.05), 1, -1),
+        "says_subscribe": np.where(rng.random(n) < np.where(spam, 0.4, 0.02), 1, -1),
+        "short": np.where(rng.random(n) < np.where(spam, 0.1, 0.6), 0, -1),
+        "sentiment": np.where(rng.random(n) < 0.7, np.where(rng.random(n) < 0.75, spam, ~spam), -1),
+        "in_klingon": np.full(n, -1),
+    }
+    pl.DataFrame({"task": np.arange(n), **votes}).write_csv(folder / "L.csv")
+    pl.DataFrame({"task": np.arange(n), "truth": spam.astype(int)}).head(80).write_csv(folder / "Y.csv")
+
+
+@pytest.mark.parametrize(("kind", "code", "expected"), list(examples()))
+def test_the_example_runs_and_prints_what_it_shows(kind, code, expected, folder):
+    if "my/sets" in code:  # where a reader keeps the public data sets
+        if not (SHARED / "datasets").exists():
+            pytest.skip("the public data sets are not in ../shared/datasets")
+        shutil.copytree(SHARED / "datasets" / "val5", folder / "my" / "sets" / "val5")
+    if "sklearn" in code and kind == "python":
+        pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    if "panel/" in code:
+        run("finegold simulate --judges 6 --tasks 400 --seed 2 --out panel")
+    if kind == "console":
+        for command, shown in commands(code):
+            same(shown, run(command))
+    else:
+        printed = io.StringIO()
+        with redirect_stdout(printed):
+            exec(compile(code, "example", "exec"), {"__name__": "example"})
+        if expected is not None:
+            same(expected, printed.getvalue())
+
+
+def commands(block):
+    """(command, the output shown below it)."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, _, shown = part.partition("\n")
+        yield command, shown
+
+
+def run(command):
+    words = shlex.split(command)
+    assert words[0] == "finegold", f"only finegold is run here, not {command}"
+    done = run_command(*words[1:])
+    assert done.exit_code == 0, done.stderr
+    said = [line for line in done.stderr.splitlines() if COMPILING not in line]
+    return done.stdout + "\n".join(said)
+
+
+def same(shown, found):
+    """Trailing blanks do not count; "..." in what is shown stands for anything."""
+    shown, found = ("\n".join(line.rstrip() for line in text.strip().splitlines()) for text in (shown, found))
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    assert CHECKER.check_output(shown + "\n", found + "\n", flags), found
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_every_method_is_documented_with_an_example_that_runs(name):
+    made = method_class(name)
+    module = importlib.import_module(made.__module__)
+    results = [
+        doctest.DocTestRunner().run(test) for test in doctest.DocTestFinder().find(made, module=module, name=name)
+    ]
+    assert sum(result.attempted for result in results) > 0, f"add an example to the docstring of {made.__name__}"
+    assert sum(result.failed for result in results) == 0
+
+
+def test_the_page_of_methods_is_made_from_their_docstrings():
+    sys.path.insert(0, str(ROOT / "tools"))
+    import make_methods
+
+    is_current = (ROOT / "docs" / "methods.md").read_text() == make_methods.page()
+    assert is_current, "docs/methods.md is not current: run python tools/make_methods.py"
+
+
+def test_the_readme_has_the_figures_of_the_page_on_choosing():
+    """Accuracy on the families and on the paper's sets, sets under the vote by a point, log loss."""
+    readme, page = ((ROOT / name).read_text() for name in ("README.md", "docs/choosing.md"))
+    shown = {cells[0]: cells[1:] for cells in table_rows(readme) if len(cells) == 5}
+    page = page[: page.index("## Other libraries")]
+    found = {cells[0]: cells for cells in table_rows(page) if len(cells) == 13}
+    assert set(shown) == {"auto", *found} & set(shown) >= {"anchored", "mv", "ptbcc", "hds", "ds", "glad"}
+    for name in shown.keys() - {"auto"}:
+        _, accuracy, *_, paper, under, log_loss, _, _, _ = found[name]
+        assert shown[name] == [accuracy, paper, "" if name == "mv" else under.split(" / ")[0], log_loss]
+
+
+def table_rows(page):
+    """Cells of the rows that begin with a method, without marks."""
+    for name, rest in re.findall(r"^\| \**`(\w+)`[^|]*\|(.*)\|$", page, re.MULTILINE):
+        yield [name, *(cell.strip(" *") for cell in rest.split("|"))]
+
+
+def test_the_examples_of_the_package_run():
+    from finegold.votes import annotations
+
+    assert doctest.testmod(annotations).failed == 0
+
+
+def test_the_page_of_commands_is_made_from_them():
+    sys.path.insert(0, str(ROOT / "tools"))
+    import make_cli
+
+    is_current = (ROOT / "docs" / "cli.md").read_text("utf-8") == make_cli.page()
+    assert is_current, "docs/cli.md is not current: run python tools/make_cli.py"

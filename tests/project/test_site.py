@@ -1,0 +1,125 @@
+"""The documentation as a site: built without a warning, complete, and readable without the network."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import finegold
+from finegold.methods.registry import REGISTRY
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "docs" / "hooks"))
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    # Not --quiet: it would keep warnings from --strict.
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env={"NO_MKDOCS_2_WARNING": "1"})
+    assert built.returncode == 0, built.stderr
+    assert "WARNING" not in built.stderr
+    return folder
+
+
+class Fetched(HTMLParser):
+    """Whatever a browser fetches to show a page, and where its links lead."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.needed: list[str] = []
+        self.links: list[str] = []
+        self.ids: set[str] = set()
+        self.feed(page.read_text())
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attributes}
+        self.ids.add(given.get("id", ""))
+        if tag == "a":
+            self.links.append(given.get("href", ""))
+        elif tag == "link" and given.get("rel") in ("canonical", "prev", "next"):
+            return
+        else:
+            self.needed += [given[name] for name in ("src", "href") if name in given]
+
+
+def test_every_page_is_made(site: Path) -> None:
+    sources = [path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")]
+    pages = [path.with_suffix(".html") for path in sources if path.parts[0] != "equations"]
+    assert [str(page) for page in pages if not (site / page).exists()] == []
+    assert "labels that you can trust" in (site / "index.html").read_text()
+
+
+def test_nothing_is_fetched_from_the_network(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        remote = [source for source in Fetched(page).needed if re.match(r"(https?:)?//", source)]
+        assert remote == [], page.name
+    for sheet in site.rglob("*.css"):
+        assert not re.search(r"url\(\s*['\"]?(https?:)?//", sheet.read_text()), sheet.name
+
+
+def test_every_link_within_the_site_leads_somewhere(site: Path) -> None:
+    pages = {page.resolve(): Fetched(page) for page in site.rglob("*.html") if page.name != "404.html"}
+    lost = [
+        f"{page.name}: {link}"
+        for page, found in pages.items()
+        for link in [*found.links, *found.needed]
+        if not re.match(r"[a-z]+:|//", link) and not leads_somewhere(page, link, pages)
+    ]
+    assert lost == []
+
+
+def leads_somewhere(page: Path, link: str, pages: dict[Path, Fetched]) -> bool:
+    path, _, anchor = link.partition("#")
+    target = (page.parent / path).resolve() if path else page
+    return target.is_file() and (not anchor or target not in pages or anchor in pages[target].ids)
+
+
+def test_equations_are_drawn_and_can_be_read_aloud(site: Path) -> None:
+    page = (site / "methods.html").read_text()
+    assert "```" not in page
+    assert 'aria-label="\\phi_{ik}"' in page
+    drawn = page.count('class="equations"')
+    missing = "a method has no block of equations: write docs/equations/<name>.md and run python tools/make_methods.py"
+    assert drawn >= len(REGISTRY) - 1, missing  # hpt has those of two others
+
+
+def test_a_block_of_equations_is_rows_of_left_right_and_words() -> None:
+    import maths
+
+    html = maths.block("\\begin{aligned}\na &= b && \\text{less < more} \\\\\nc &\\sim d\n\\end{aligned}")
+    assert re.findall(r'aria-label="([^"]*)"', html) == ["a", "= b", "c", "\\sim d"]
+    assert html.count("<div>") == 6
+    assert "<div>less &lt; more</div>" in html
+    assert html.count("<path") == 4
+
+
+def test_docstrings_become_lists_and_code() -> None:
+    from docstrings import as_markdown
+
+    text = "Says it.\n\nvotes: a path,\n    or two.\ngold, truth: known.\nNote: this is no argument.\n\n>>> 1 + 1\n2"
+    assert as_markdown(text, {"votes", "gold", "truth"}) == (
+        "Says it.\n\n- `votes`: a path,\n    or two.\n- `gold`, `truth`: known.\n\nNote: this is no argument.\n\n"
+        "```pycon\n>>> 1 + 1\n2\n```"
+    )
+
+
+def test_the_reference_shows_what_is_public(site: Path) -> None:
+    ids = Fetched(site / "reference.html").ids
+    methods = (site / "methods.html").read_text()  # has the classes of the methods, with their settings
+    shown = [name for name in finegold._HOME if f"finegold.{name}" in ids or f"</code>: {name}" in methods]
+    assert shown == list(finegold._HOME)
+    assert "finegold.Result.labels" in ids
+
+
+def test_sections_of_numpydoc_become_tables(site: Path) -> None:
+    page = (site / "reference.html").read_text()
+    shown = page[page.index('id="finegold.coverage"') :]
+    assert "<th>Name</th>" in shown[: shown.index("Examples")]
+    assert "----" not in page

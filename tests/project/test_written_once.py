@@ -1,0 +1,50 @@
+"""Lists that are written once: what the library accepts, the studio and the commands accept."""
+
+import re
+from importlib.resources import files
+from typing import get_args
+
+import pytest
+
+import finegold
+from finegold.cli import options
+from finegold.io.suffixes import COMPRESSIONS, READABLE, TABLES, TEXT, WORKBOOKS, WRITABLE
+from finegold.io.writers.votes import write_votes
+from finegold.studio.files import Files
+from finegold.studio.reading import Reading
+from finegold.votes.annotations import Repeated
+from tests.support.cli_helpers import CSV, write
+
+CHOICES = get_args(Repeated)
+
+
+@pytest.mark.parametrize("suffix", sorted({*TABLES, *WORKBOOKS, *COMPRESSIONS, *READABLE, *WRITABLE}))
+def test_the_studio_lists_every_file_that_the_library_reads(tmp_path, suffix):
+    path = write(tmp_path / f"votes{suffix.upper()}", CSV)
+    studio = Files(tmp_path, None)
+    try:
+        assert [file.name for file in studio.list()] == [path.name]
+        assert studio.resolve(path.name) == path
+    finally:
+        studio.close()
+
+
+@pytest.mark.parametrize("suffix", [*WRITABLE, *(f"{suffix}.gz" for suffix, kind in WRITABLE.items() if kind in TEXT)])
+def test_what_is_written_is_read_by_its_suffix(tmp_path, suffix):
+    votes = finegold.read(write(tmp_path / "votes.csv", CSV))
+    path = tmp_path / f"again{suffix}"
+    write_votes(votes, path)
+    again = finegold.read(path)
+    assert (again.n_votes, again.n_tasks) == (votes.n_votes, votes.n_tasks)
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_the_studio_takes_every_choice_of_repeated_votes(choice):
+    assert Reading(repeated=choice).repeated == choice
+
+
+def test_the_page_and_the_commands_offer_every_choice_of_repeated_votes():
+    page = files("finegold.studio").joinpath("static/js/views/columns.js").read_text()
+    listed = re.search(r"const REPEATED = \[\n(.*?)\n\];", page, re.DOTALL)[1]
+    assert re.findall(r'\["(\w+)"', listed) == list(CHOICES)
+    assert options.Repeated.__metadata__[0].metavar == "|".join(CHOICES)

@@ -1,0 +1,132 @@
+"""finegold report and finegold plot."""
+
+from types import SimpleNamespace
+
+import pytest
+
+import finegold
+from finegold.cli.source import _arguments, title_of
+from finegold.report.charts import DRAWN
+from finegold.report.kinds import KINDS
+from tests.support.cli_helpers import run, write
+from tests.support.report_helpers import SAMPLE, Page
+
+VOTES, TRUTH = SAMPLE / "votes.csv", SAMPLE / "truth.csv"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "model.finegold"
+    finegold.aggregate(VOTES, "ptbcc").save(path)
+    return path
+
+
+def test_votes_become_a_report_that_tells_how_to_repeat_it(tmp_path):
+    out = tmp_path / "report.html"
+    done = run("report", VOTES, "--truth", TRUTH, "-o", out, "--method", "ds", "--set", "max_iterations=7")
+    assert done.exit_code == 0, done.stderr
+    assert f"wrote {out}; open it in a browser" in done.stderr
+    found = Page(out)
+    assert "votes.csv" in found.words
+    command = f"finegold report {VOTES} --output {out} --truth {TRUTH} --method ds --set max_iterations=7"
+    assert command in found.words
+    assert "stopped at max_iterations = 7" in found.words
+
+
+def test_a_model_is_shown_as_it_is(model, tmp_path):
+    done = run("report", model, "-o", tmp_path / "report.html")
+    assert done.exit_code == 0, done.stderr
+    assert "About 96 of 100 labels are expected to be right" in Page(tmp_path / "report.html").words
+
+
+def test_options_for_votes_are_refused_for_a_model(model, tmp_path):
+    done = run("report", model, "--method", "ds", "-o", tmp_path / "report.html")
+    assert done.exit_code == 2
+    assert "--method needs votes, but this is a saved model" in done.stderr
+
+
+def test_the_password_of_a_database_is_not_shown(tmp_path):
+    import sqlite3
+    from contextlib import closing
+
+    with closing(sqlite3.connect(tmp_path / "votes.db")) as database, database:
+        database.execute("CREATE TABLE votes (task, annotator, label)")
+        database.executemany("INSERT INTO votes VALUES (?, ?, ?)", [("a", "w", "x"), ("b", "w", "y"), ("a", "v", "y")])
+    done = run("report", f"sqlite:///{tmp_path}/votes.db", "--table", "votes", "-o", tmp_path / "report.html")
+    assert done.exit_code == 0, done.stderr
+    assert "sqlite:///" in Page(tmp_path / "report.html").words
+
+    address = "postgresql://me:secret@host/work?password=secret"
+    assert title_of([address]) == "postgresql://host/work"
+    assert _arguments(SimpleNamespace(param_type_name="argument"), [address]) == ["postgresql://host/work"]
+
+
+def test_gold_teaches_and_is_counted(tmp_path):
+    gold = write(tmp_path / "gold.csv", "task,truth\n0,dog\n1,fox\n")
+    done = run("report", VOTES, "--gold", gold, "-o", tmp_path / "report.html")
+    assert done.exit_code == 0, done.stderr
+    assert "2 gold truths used" in Page(tmp_path / "report.html").words
+
+
+def test_an_output_that_cannot_be_written_is_told_before_the_work(tmp_path):
+    done = run("report", VOTES, "-o", tmp_path / "nowhere" / "report.html")
+    assert done.exit_code == 2
+    assert "there is no folder" in done.stderr
+    done = run("report", VOTES, "-o", VOTES)
+    assert done.exit_code == 2
+    assert "would be overwritten" in done.stderr
+
+
+@pytest.mark.parametrize("command", [["report"], ["plot", "ranking"]], ids=" ".join)
+def test_truths_that_are_not_there_are_told_before_the_work(command, tmp_path):
+    votes = write(tmp_path / "votes.csv", "this is no table of votes")
+    done = run(command[0], votes, *command[1:], "--truth", tmp_path / "nowhere.csv", "-o", tmp_path / "out.svg")
+    assert done.exit_code == 2
+    assert "nowhere.csv" in done.stderr
+
+
+def test_the_list_of_kinds_is_the_list_of_charts():
+    assert list(KINDS) == ["confidence", "ranking", "annotators", "annotator", *list(DRAWN)[3:]]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "annotator"])
+def test_every_chart_is_saved(kind, model, tmp_path):
+    done = run("plot", model, kind, "--truth", TRUTH, "-o", tmp_path / "chart.svg")
+    assert done.exit_code == 0, done.stderr
+    svg = (tmp_path / "chart.svg").read_text()
+    assert svg.startswith("<svg")
+    assert "NaN" not in svg
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"), [("chart.png", b"\x89PNG"), ("chart.pdf", b"%PDF"), ("chart.SVG", b"<svg")]
+)
+def test_the_ending_tells_the_format(name, begins, model, tmp_path):
+    done = run("plot", model, "annotator", "--who", "17", "-o", tmp_path / name)
+    assert done.exit_code == 0, done.stderr
+    assert (tmp_path / name).read_bytes().startswith(begins)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["pie", "-o", "x.svg"], "there is no chart 'pie'; choose one of confidence, ranking"),
+        (["ranking", "-o", "x.jpg"], "x.jpg must end in .svg, .png or .pdf"),
+        (["annotator", "-o", "x.svg"], "--who NAME is required"),
+        (["ranking", "--who", "ann", "-o", "x.svg"], "not allowed for other charts"),
+        (["annotator", "--who", "nobody", "-o", "x.svg"], "there is no annotator 'nobody'"),
+        (["calibration", "-o", "x.svg"], "there is no chart calibration: no truths were given"),
+    ],
+)
+def test_a_chart_that_cannot_be_drawn_says_why(arguments, message, model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = run("plot", model, *arguments)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_method_without_prototypes_has_no_chart_of_them(tmp_path):
+    done = run("plot", VOTES, "prototypes", "--method", "mv", "-o", tmp_path / "chart.svg")
+    assert done.exit_code == 2
+    assert "mv does not learn prototypes" in done.stderr

@@ -1,0 +1,91 @@
+"""The section on judges in the report: figures, charts, and names that attack."""
+
+import json
+from dataclasses import asdict
+
+import polars as pl
+import pytest
+
+import finegold
+from finegold.report.charts import drawn
+from finegold.report.views import view
+from finegold.report.views.judges import judges_view
+from finegold.votes.judge_simulation import draw_judges, simulate_log
+from tests.report.test_browser import opened
+from tests.support.browser import chromium  # noqa: F401  # the fixture "browser"
+from tests.support.report_helpers import EVIL, Page
+
+CHARTS = {"judge-position", "judge-pairs", "judge-panels", "judge-ranking"}
+
+
+@pytest.fixture(scope="module")
+def assessed():
+    return finegold.judges.assess(pl.DataFrame(simulate_log(draw_judges(6, 4, seed=2), 200, seed=2).columns))
+
+
+@pytest.fixture(scope="module")
+def path(assessed, tmp_path_factory):
+    found = tmp_path_factory.mktemp("reports") / "judges.html"
+    assessed.report(found)
+    return found
+
+
+def section(path):
+    source = path.read_text(encoding="utf-8")
+    return source[source.index('<section id="judges"') : source.index('<section id="tasks"')]
+
+
+def test_the_section_has_a_row_per_judge_and_four_charts(path, assessed):
+    page = Page(path)
+    assert set(page.charts) >= CHARTS
+    assert "#judges" in [link.get("href") for link in page.all("a")]
+    shown = section(path)
+    assert all(f'<bdi class="name">{name}</bdi>' in shown for name in assessed.log.judge_names)
+    assert "are worth" in shown
+    assert "of one family and err alike" in shown
+    assert "system-1" in shown
+
+
+def test_views_are_plain_values(assessed):
+    found = judges_view(assessed.scores, assessed.correlated, assessed.panels(), assessed.rank(), assessed.notes)
+    json.dumps(asdict(found), allow_nan=False)
+    assert [one.rank for one in found.ranking] == [1, 2, 3, 4]
+    assert found.rows[0].accuracy.value == max(one.accuracy.value for one in assessed.scores)
+    charts = drawn(view(assessed.result, judges=found))
+    assert all(len(charts[name].alt) > 30 for name in CHARTS)
+
+
+def test_reports_of_other_votes_have_no_such_section(tmp_path, assessed):
+    assessed.result.report(tmp_path / "plain.html")
+    assert 'id="judges"' not in (tmp_path / "plain.html").read_text(encoding="utf-8")
+
+
+def test_pointwise_logs_have_neither_positions_nor_a_ranking(tmp_path):
+    rows = {"item": [1, 1, 2, 2] * 5, "judge": ["a", "b"] * 10, "verdict": ["pass", "pass", "fail", "pass"] * 5}
+    finegold.judges.assess(pl.DataFrame(rows)).report(tmp_path / "report.html")
+    assert CHARTS.isdisjoint(Page(tmp_path / "report.html").charts)
+
+
+def test_systems_that_were_never_compared_are_said(tmp_path):
+    rows = {"item": [1, 2], "judge": ["j", "j"], "model_a": ["a", "c"], "model_b": ["b", "d"], "winner": ["a", "d"]}
+    finegold.judges.assess(pl.DataFrame(rows)).report(tmp_path / "report.html")
+    assert "were never compared with each other" in section(tmp_path / "report.html")
+
+
+def test_names_of_judges_and_systems_are_text(tmp_path):
+    columns = simulate_log(draw_judges(3, 3, seed=2), 60, seed=2).columns
+    table = pl.DataFrame(columns).with_columns(*(pl.col(name) + EVIL for name in ("judge", "system_a", "system_b")))
+    finegold.judges.assess(table).report(tmp_path / "evil.html")
+    page = Page(tmp_path / "evil.html")
+    assert page.all("img") == []
+    assert len(page.all("script")) == 4
+    assert f"system-1{EVIL}" in page.text
+    for name in CHARTS & set(page.charts):
+        assert "alert" not in json.dumps({key: value for key, value in page.charts[name].items() if key != "datasets"})
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (420, "dark")])
+def test_the_page_fits_the_screen(browser, path, width, scheme):
+    with opened(browser, path, width, scheme) as page:
+        assert page.locator("#judges .plot svg").count() == 4
+        assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -1,0 +1,61 @@
+"""The section of the report that shows what was read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import finegold
+from finegold.report.html import html
+from finegold.report.views import view
+from finegold.report.views.reading import reading
+from tests.studio.test_hygiene import DIRTY
+from tests.support.cli_helpers import write
+
+
+@pytest.fixture
+def result(tmp_path: Path) -> finegold.Result:
+    with pytest.warns(finegold.errors.FinegoldWarning):
+        return finegold.aggregate(write(tmp_path / "v.csv", f"{DIRTY}t0,ann,dog\nt7,ann,\n"), "mv")
+
+
+def test_votes_of_classes_and_reasons_why_cells_were_left_out(result: finegold.Result) -> None:
+    found = reading(result)
+    assert [(one.name, one.n) for one in found.classes] == [("Cat", 6), ("cat", 6), ("dog", 4)]
+    assert dict(found.left_out) == {
+        "votes without a label": 1,
+        "“NA”, which means no vote": 2,
+        "repeated votes of an annotator on a task": 1,
+        "pairs of task and annotator whose repeated votes disagree": 1,
+        "tasks without any vote": 1,
+    }
+    assert found.alarms == ["3 classes look like 2: Cat (6) = cat (6)."]
+    assert [(one.spellings, one.is_merged) for one in found.spellings] == [([("Cat", 6), ("cat", 6)], False)]
+
+
+def test_merged_spellings_are_shown_and_raise_no_alarm(tmp_path: Path) -> None:
+    found = reading(finegold.aggregate(write(tmp_path / "v.csv", DIRTY), "mv", normalise=True))
+    assert ([one.is_merged for one in found.spellings], found.alarms) == ([True], [])
+
+
+def test_spaces_that_would_not_be_seen_are_quoted(tmp_path: Path) -> None:
+    with pytest.warns(finegold.errors.FinegoldWarning):
+        result = finegold.aggregate(write(tmp_path / "v.csv", DIRTY.replace("Cat", " cat")), "mv")
+    found = reading(result)
+    assert [one.name for one in found.classes] == ['" cat"', "cat", "dog"]
+    assert found.spellings[0].spellings == [('" cat"', 6), ("cat", 6)]
+
+
+def test_the_page_has_the_section_with_all_numbers(result: finegold.Result) -> None:
+    page = html(view(result))
+    section = re.sub("<[^>]+>", " ", page[page.index('id="reading"') : page.index('id="tasks"')])
+    for words in ("20 rows: 16 votes by 3 annotators on 6 tasks, 3 classes", "look alike", "which means no vote"):
+        assert words in " ".join(section.split())
+
+
+def test_a_result_of_before_has_the_section_without_findings(result: finegold.Result) -> None:
+    found = reading(replace(result, annotations=None))
+    assert (found.classes, found.spellings, found.alarms) == ([], [], [])

@@ -1,0 +1,165 @@
+"""What the report says, held against counts by hand."""
+
+import numpy as np
+import pytest
+
+import finegold
+from finegold.errors import FinegoldWarning
+from finegold.io.readers import match_truth
+from finegold.report.views import view
+from finegold.report.views.common import percent
+from finegold.report.views.tasks import doubts, task_rows
+from tests.support.report_helpers import SAMPLE, votes_of
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return finegold.aggregate(SAMPLE / "votes.csv", "ptbcc")
+
+
+def test_expected_accuracy_is_the_mean_confidence(sample):
+    found = view(sample).quality
+    assert found.expected == pytest.approx(sample.confidence.mean())
+    assert found.errors == pytest.approx((1 - sample.confidence).sum())
+    assert found.expected_low < found.expected < found.expected_high
+    assert found.headline == "About 96 of 100 labels are expected to be right"
+
+
+def test_bands_hold_every_task_once(sample):
+    bands = view(sample).quality.bands
+    assert sum(band.n for band in bands) == 300
+    assert [band.n for band in bands] == [
+        int((sample.confidence >= 0.99).sum()),
+        int(((sample.confidence >= 0.9) & (sample.confidence < 0.99)).sum()),
+        int(((sample.confidence >= 0.66) & (sample.confidence < 0.9)).sum()),
+        int((sample.confidence < 0.66).sum()),
+    ]
+
+
+def test_measured_accuracy_stands_beside_the_majority_vote(sample):
+    judged = view(sample, SAMPLE / "truth.csv").quality.judged
+    assert (judged.n, judged.accuracy) == (300, pytest.approx(283 / 300))
+    assert judged.majority == pytest.approx(260.5 / 300)
+    assert judged.low < judged.accuracy < judged.high
+
+
+def test_gold_truths_are_neither_judged_nor_in_doubt():
+    votes = votes_of(a="xy", b="xy", c="xxy")
+    result = finegold.aggregate(votes, "mv", gold={"a": "x"})
+    with pytest.warns(FinegoldWarning, match="1 truth belongs to a task without votes and cannot be used: elsewhere"):
+        found = view(result, {"a": "y", "c": "x", "elsewhere": "x"})
+    assert "1 of the truths belong to tasks without votes and are not counted." in found.quality.sentences
+    assert "1 of the truths were given to the method as gold and are not counted." in found.quality.sentences
+    assert found.quality.n_gold == 1
+    assert found.quality.judged.n == 1
+    assert [row.task for row in found.tasks.rows] == ["b"]
+
+
+def test_doubts_are_counted_as_by_hand():
+    result = finegold.aggregate(votes_of(tie="xy", sure="xxx", close="xxxyyyz", clear="xxxxy"), "mv")
+    found = doubts(result)
+    names = list(result.task_names)
+    assert [names[i] for i in np.flatnonzero(found.tied)] == ["close", "tie"]
+    assert [names[i] for i in np.flatnonzero(found.contested)] == ["close", "tie"]
+    assert not found.flipped.any()
+
+
+def test_a_flip_names_the_majority_and_every_vote_with_its_weight(sample):
+    found = doubts(sample)
+    code = int(np.flatnonzero(found.flipped)[0])
+    [row] = task_rows(sample, [code], found)
+    assert "flipped" in row.reasons
+    most = max(row.tally, key=lambda one: one.votes)
+    assert row.rival == most.label != row.label
+    assert sum(one.votes for one in row.tally) == row.n_votes == len(row.votes)
+    for vote in row.votes:
+        assert (vote.weight > 0) == (vote.label == row.label) or vote.label not in (row.label, row.rival)
+    assert [vote.weight for vote in row.votes] == sorted((vote.weight for vote in row.votes), reverse=True)
+
+
+def test_weights_are_those_of_why(sample):
+    found = doubts(sample)
+    [row] = task_rows(sample, [int(np.flatnonzero(found.any)[0])], found)
+    told = sample.why(sample.task_names[row.code]).to_dicts()[1:]
+    assert sorted(vote.weight for vote in row.votes) == pytest.approx(sorted(one["weight"] for one in told), abs=1e-3)
+
+
+def test_many_votes_on_a_task_are_counted_where_they_are_not_listed():
+    result = finegold.aggregate(votes_of(a="x" * 20 + "y" * 20, b="xxx"), "mv")
+    [row] = view(result).tasks.rows
+    assert (len(row.votes), row.votes_left_out) == (30, 10)
+
+
+def test_annotators_are_ranked_and_measured_by_known_truths():
+    result = finegold.aggregate(votes_of(a="xxxy", b="yyyx", c="xxyy", d="yyyx"))
+    rows = view(result, {"a": "x", "b": "y"}).annotators.rows
+    assert [row.rank for row in rows] == [1, 2, 3, 4]
+    assert rows[0].accuracy >= rows[1].accuracy >= rows[-1].accuracy
+    worst = next(row for row in rows if row.annotator == "3")
+    assert (worst.measured, worst.n_measured) == (0.0, 2)
+
+
+def test_classes_show_what_is_taken_for_what():
+    result = finegold.aggregate(votes_of(a="xxxx", b="xxxy", c="yyyy"), "mv")
+    found = view(result).classes
+    assert [(row.label, row.n_labels) for row in found.rows] == [("x", 2), ("y", 1)]
+    assert found.matrix[0][0] == pytest.approx((4 + 3 * 0.75) / (4 + 0.75 * 4), abs=1e-4)
+    assert found.mistakes == []  # 12 votes are too few to say so
+    assert [row.taken_for for row in found.rows] == [None, None]
+
+
+def test_classes_are_called_confused_only_with_enough_votes():
+    often = {f"t{i}": "xxxxy" for i in range(20)}
+    seldom = {f"u{i}": "zzzzx" for i in range(3)}
+    found = view(finegold.aggregate(votes_of(**often, **seldom), "mv")).classes
+    assert {one.truth for one in found.mistakes} == {"x"}
+    assert [(row.label, row.taken_for) for row in found.rows if row.n_labels] == [("x", "y"), ("z", None)]
+
+
+def test_annotators_who_copy_stand_in_one_group():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(3, size=300)
+    own = np.where(rng.random((9, 300)) < 0.6, truth, rng.integers(3, size=(9, 300)))
+    votes = np.vstack([own, own[0], own[0]])
+    task, annotator = np.meshgrid(np.arange(300), np.arange(11))
+    result = finegold.aggregate(finegold.Annotations.from_arrays(task.ravel(), annotator.ravel(), votes.ravel()))
+    found = view(result).annotators
+    assert [group.members for group in found.groups] == [["0", "9", "10"]]
+    assert {row.annotator for row in found.rows if row.group == 1} == {"0", "9", "10"}
+    assert found.effective < 11
+
+
+def test_an_annotator_who_votes_for_one_class_only_is_suspected():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(3, size=100)
+    votes = np.vstack(
+        [np.where(rng.random((4, 100)) < 0.85, truth, rng.integers(3, size=(4, 100))), np.zeros(100, int)]
+    )
+    task, annotator = np.meshgrid(np.arange(100), np.arange(5))
+    result = finegold.aggregate(finegold.Annotations.from_arrays(task.ravel(), annotator.ravel(), votes.ravel()))
+    suspected = {row.annotator: row.suspicion for row in view(result).annotators.rows if row.suspicion}
+    assert suspected == {"4": "nearly always votes for one class"}
+
+
+def test_a_key_finds_tasks_and_classes_as_they_are_written():
+    result = finegold.aggregate(finegold.Annotations.from_arrays([1, 1, 2], ["a", "b", "a"], [0, 1, 1]))
+    with pytest.warns(FinegoldWarning, match="1 truth belongs to a task without votes and cannot be used: 3"):
+        key = match_truth(result, {"1": "0", "2": "7", "3": "0"})
+    assert (key.codes.tolist(), key.class_names, key.unmatched) == ([0, 2], [0, 1, "7"], ["3"])
+    assert (key.n_known, key.n_unmatched, key.n_new_classes, key.n_unvoted) == (2, 1, 1, 1)
+
+
+def test_a_task_that_is_called_by_its_whole_text_leaves_room_for_others():
+    texts = [f"{'What is the capital of this country? ' * 50}{i}" for i in range(2)]
+    result = finegold.aggregate(votes_of(**{texts[0]: "xy", texts[1]: "yx"}), "mv")
+    rows = view(result, {texts[0]: "x", texts[1]: "y"}).tasks.rows
+    assert all(len(row.task) == 200 and row.task.endswith("…") for row in rows)
+    assert sorted(row.right for row in rows) == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("share", "digits", "text"),
+    [(0.5, 0, "50 %"), (1.0, 0, "100 %"), (0.9999, 0, "over 99 %"), (0.0001, 0, "under 1 %"), (0.0, 1, "0.0 %")],
+)
+def test_nearly_all_is_not_all(share, digits, text):
+    assert percent(share, digits).replace("\u202f", " ") == text

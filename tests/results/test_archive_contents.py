@@ -1,0 +1,370 @@
+"""Saved models and checkpoints are checked when they are read: crafted and damaged ones are refused in a sentence."""
+
+import os
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import finegold
+from finegold import Annotations, InputError
+from finegold.api.fit import fit
+from finegold.checks import sample_votes
+from finegold.fitting.checkpoint import Checkpoint
+from finegold.kernels.dirichlet import digamma_and_gammaln
+from finegold.methods.hpt import HPT
+from finegold.methods.ibcc import IBCC
+from finegold.methods.lookup import method_class
+from finegold.methods.ptbcc import PTBCC
+from finegold.methods.registry import REGISTRY
+from finegold.system.validation import Field, check, check_votes
+from tests.fuzz.archives import as_npy, mutate, pack, unpack, use_model
+from tests.support.cli_helpers import run
+from tests.support.signals import interrupt_at
+
+DAMAGED = "is not a result saved by Finegold, or it is damaged; make one with finegold aggregate"
+CSV = "task,annotator,label\n" + "".join(f"t{t},{w},{y}\n" for t, w, y in zip(*sample_votes(n_tasks=40), strict=True))
+NEW = "task,annotator,label\n" + "".join(f"{task},{w},{w % 3}\n" for task in ("t1", "new") for w in (0, 1, 99))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("models")
+    (place / "votes.csv").write_text(CSV)
+    (place / "new.csv").write_text(NEW)
+    for method, settings in (("ds", {}), ("ptbcc", {})):
+        finegold.aggregate(place / "votes.csv", method, **settings).save(place / f"{method}.finegold")
+    return place
+
+
+@pytest.fixture
+def crafted(folder, tmp_path):
+    """A model of ds with one array replaced (None: left out), or entries of the manifest."""
+
+    def make(arrays=(), **entries):
+        manifest, kept = unpack((folder / "ds.finegold").read_bytes())
+        for name, change in dict(arrays).items():
+            kept[f"{name}.npy"] = change(kept[f"{name}.npy"]) if callable(change) else change
+        path = tmp_path / "crafted.finegold"
+        path.write_bytes(pack({**manifest, **entries}, {name: kept[name] for name in kept if kept[name] is not None}))
+        return path
+
+    return make
+
+
+def with_first(value, dtype=None):
+    """The same array with another first value."""
+
+    def change(values):
+        values = values.astype(dtype or values.dtype)
+        values.reshape(-1)[0] = value
+        return values
+
+    return change
+
+
+BAD_ARRAYS = {
+    "negative annotators": {"votes.annotator": with_first(-1, "i4")},
+    "annotators that do not exist": {"votes.annotator": with_first(200)},
+    "annotators that 32 bits cannot hold": {"votes.annotator": with_first(2**32, "u8")},
+    "gold that is short": {"gold": lambda gold: gold[:-1]},
+    "gold that is no class": {"gold": with_first(7)},
+    "gold that is huge": {"gold": lambda gold: np.resize(gold, 10**6)},
+    "gold of floats": {"gold": lambda gold: gold.astype(float)},
+    "negative classes": {"votes.cell_class": with_first(-1, "i1")},
+    "classes that do not exist": {"votes.cell_class": with_first(3)},
+    "a class twice in a task": {"votes.cell_class": lambda classes: classes * 0},
+    "tasks without cells": {"votes.cells_per_task": with_first(0)},
+    "too many cells in a task": {"votes.cells_per_task": with_first(200)},
+    "votes that are too many": {"votes.votes_per_cell": with_first(2**63, "u8")},
+    "annotators that are missing": {"votes.annotator": None},
+    "a posterior with NaN": {"posterior": with_first(np.nan)},
+    "a posterior that sums to more": {"posterior": with_first(0.999)},
+    "a negative posterior": {"posterior": with_first(-0.5)},
+    "a posterior of one class less": {"posterior": lambda posterior: np.full((len(posterior), 2), 0.5)},
+    "a posterior of 16-bit floats": {"posterior": lambda posterior: posterior.astype(np.float16)},
+    "a posterior of objects": {"posterior": np.array([{}], dtype=object)},
+    "labels that do not exist": {"label_codes": with_first(3)},
+    "negative labels": {"label_codes": with_first(-1)},
+    "votes that are not counted": {"votes_per_task": with_first(9)},
+    "parameters with NaN": {"known.confusion": with_first(np.nan)},
+    "parameters with infinity": {"more.seen": with_first(np.inf)},
+    "matrices of too few annotators": {"known.confusion": lambda confusion: confusion[1:]},
+    "steps without iterations": {"steps": with_first(np.nan)},
+    "no steps": {"steps": lambda steps: steps[:0]},
+    "an accuracy that is missing": {"accuracy": None},
+    "shares of classes that are missing": {"known.class_prior": None},
+}
+
+
+@pytest.mark.parametrize("arrays", BAD_ARRAYS.values(), ids=BAD_ARRAYS)
+def test_arrays_that_compiled_code_must_not_see_are_refused(crafted, arrays):
+    with pytest.raises(InputError, match=DAMAGED):
+        finegold.load(crafted(arrays))
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        {"task_names": ["t1"]},
+        {"task_names": ["t1"] * 40},
+        {"task_names": [*(f"t{i:02}" for i in range(39)), "t00"]},  # not sorted, and one twice
+        {"task_names": [*range(38), True, "x"]},  # 1 and True are the same name
+        {"task_names": [*(f"t{i:02}" for i in range(39)), None]},
+        {"task_names": [[]] * 40},
+        {"task_names": 5},
+        {"method": 5},
+        {"settings": []},
+        {"counts": {"rows": "x"}},
+        {"counts": []},
+        {"notes": [1]},
+        {"hygiene": {}},
+        {"hygiene": {"findings": [1], "no_vote": {}, "alias": {}, "label": "", "normalise": False}},
+        {"hygiene": {"findings": [], "no_vote": [], "alias": {}, "label": "", "normalise": False}},
+        {"more": ["lost"]},
+        {"seconds": "x"},
+    ],
+    ids=str,
+)
+def test_manifests_of_wrong_types_are_refused(crafted, entries):
+    with pytest.raises(InputError, match=DAMAGED):
+        finegold.load(crafted(**entries))
+
+
+@pytest.mark.parametrize("settings", [{"max_iterations": "x"}, {"quality": None}, {"seed": True}, {"tolerance": []}])
+def test_settings_of_wrong_types_are_refused_where_they_are_used(crafted, folder, settings):
+    result = finegold.load(crafted(settings=settings))
+    with pytest.raises(InputError, match=f"the model has {next(iter(settings))} = .* which ds cannot use"):
+        result.update(folder / "new.csv")
+
+
+@pytest.mark.parametrize("seen", [None, lambda seen: seen[1:], lambda seen: seen[:, :2], lambda seen: -seen])
+def test_what_a_method_keeps_must_fit_its_result(crafted, folder, seen):
+    lists_it = {"more": []} if seen is None else {}
+    result = finegold.load(crafted({"more.seen": seen}, **lists_it))
+    with pytest.raises(InputError, match="the model does not hold the arrays of ds"):
+        result.update(folder / "new.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("n_prototypes", 3, "the model has 2 prototypes, but other settings"),
+        ("n_prototypes", 2**70, "n_prototypes must be at least 1"),
+        ("prototypes", "x", "prototypes must be an array of numbers"),
+    ],
+)
+def test_prototypes_must_be_as_many_as_the_settings_say(folder, tmp_path, name, value, told):
+    manifest, arrays = unpack((folder / "ptbcc.finegold").read_bytes())
+    manifest["settings"][name] = value
+    (tmp_path / "m.finegold").write_bytes(pack(manifest, arrays))
+    with pytest.raises(InputError, match=told):
+        finegold.load(tmp_path / "m.finegold").update(folder / "new.csv")
+
+
+@pytest.mark.parametrize("name", [name for name in REGISTRY if name != "auto"])
+def test_models_of_every_method_pass(name, tmp_path):
+    votes = Annotations.from_arrays(*sample_votes(n_tasks=30))
+    made = method_class(name)()
+    result = fit(made, votes)
+    result.save(tmp_path / "m.finegold")
+    again = finegold.load(tmp_path / "m.finegold")
+    assert np.array_equal(again.posterior, result.posterior)
+    assert set(made.keeps) <= set(again.learned.statistics)
+
+
+def test_what_was_done_besides_the_method_is_a_field_and_stands_among_the_settings_in_the_file(folder, tmp_path):
+    """As Finegold 0.1 wrote and read it; its files do not list which settings are none."""
+    before = finegold.load(folder / "ds.finegold")
+    made = replace(before, known_annotators=1, temperature=2.0, annotator_weights=[0.5], votes_folded_in=7)
+    made.save(tmp_path / "m.finegold")
+    manifest, arrays = unpack((tmp_path / "m.finegold").read_bytes())
+    assert manifest["settings"] == before.settings | {"prior": 1, "calibrated": 2.0, "weights": [0.5]}
+    assert manifest["more"] == ["seen", "added"]
+    assert arrays["more.added.npy"].tolist() == [7]
+    for old in ({}, {"beside_settings": None}):
+        manifest = {name: value for name, value in manifest.items() if name not in old}
+        (tmp_path / "m.finegold").write_bytes(pack(manifest, arrays))
+        again = finegold.load(tmp_path / "m.finegold")
+        assert again.settings == before.settings
+        assert set(again.learned.statistics) == {"seen"}
+        for name in ("known_annotators", "temperature", "annotator_weights", "votes_folded_in"):
+            assert getattr(again, name) == getattr(made, name)
+
+
+def test_a_setting_of_a_method_may_be_called_prior(folder, tmp_path):
+    made = finegold.load(folder / "ds.finegold")
+    replace(made, settings=made.settings | {"prior": "flat"}).save(tmp_path / "m.finegold")
+    assert finegold.load(tmp_path / "m.finegold").settings["prior"] == "flat"
+
+
+@pytest.mark.parametrize("settings", [{"prior": "x"}, {"calibrated": -1}, {"calibrated": "x"}, {"weights": 3}])
+def test_fields_of_wrong_types_among_the_settings_are_refused(crafted, settings):
+    with pytest.raises(InputError, match=DAMAGED):
+        finegold.load(crafted(settings=settings, beside_settings=list(settings)))
+
+
+def test_every_cut_of_a_model_is_refused(folder, tmp_path):
+    data, path = (folder / "ds.finegold").read_bytes(), tmp_path / "cut.finegold"
+    for end in range(0, len(data), 97):
+        path.write_bytes(data[:end])
+        with pytest.raises(InputError, match=DAMAGED):
+            finegold.load(path)
+    told = run("next", path)
+    assert told.exit_code == 2
+    assert DAMAGED in " ".join(told.stderr.split())
+
+
+def test_mutated_models_are_refused_or_read(folder, tmp_path):
+    data, path = (folder / "ds.finegold").read_bytes(), tmp_path / "mutated.finegold"
+    refused = 0
+    for seed in range(150):
+        path.write_bytes(mutate(data, seed)[1])
+        try:
+            finegold.load(path).labels()
+        except InputError:
+            refused += 1
+    assert 75 < refused < 150
+
+
+@pytest.mark.parametrize("method", ["ds", "ptbcc"])
+def test_mutated_models_crash_no_process_that_uses_them(folder, method):
+    command = [
+        sys.executable,
+        "-m",
+        "tests.fuzz.archives",
+        folder / f"{method}.finegold",
+        folder / "new.csv",
+        "0",
+        "60",
+    ]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.returncode == 0, done.stdout[-500:] + done.stderr[-2000:]
+    assert done.stdout.count("used") > 3
+
+
+def test_a_whole_model_can_be_used_in_every_way(folder, tmp_path):
+    path = tmp_path / "m.finegold"
+    path.write_bytes((folder / "ds.finegold").read_bytes())
+    assert use_model(path, folder / "new.csv") == ""
+
+
+def test_a_small_file_cannot_fill_the_memory(folder, tmp_path, monkeypatch):
+    manifest, arrays = unpack((folder / "ds.finegold").read_bytes())
+    path = tmp_path / "bomb.finegold"
+    path.write_bytes(pack(manifest, {**arrays, "posterior.npy": bytes(40 * 2**20)}, zipfile.ZIP_DEFLATED))
+    assert path.stat().st_size < 100_000
+    with pytest.raises(
+        InputError, match=r"bomb.finegold unpacks to 41,9.* bytes, more than the 33,554,432 .*FINEGOLD_MAX_UNP"
+    ):
+        finegold.load(path)
+    path.write_bytes(pack(manifest, arrays, zipfile.ZIP_DEFLATED))
+    assert finegold.load(path).method == "ds"
+    monkeypatch.setenv("FINEGOLD_MAX_UNPACKED", "2e3")
+    with pytest.raises(InputError, match="more than the 2,000 that are allowed"):
+        finegold.load(path)
+    monkeypatch.setenv("FINEGOLD_MAX_UNPACKED", "many")
+    with pytest.raises(InputError, match="must be a number of bytes, not 'many'"):
+        finegold.load(path)
+
+
+def test_an_array_has_the_size_that_it_says(folder, tmp_path):
+    manifest, arrays = unpack((folder / "ds.finegold").read_bytes())
+    header = as_npy(arrays["gold.npy"])
+    arrays["gold.npy"] = header.replace(b"(40,), }           ", b"(9000000000000,), }")
+    assert arrays["gold.npy"] != header
+    (tmp_path / "m.finegold").write_bytes(pack(manifest, arrays))
+    with pytest.raises(InputError, match=DAMAGED) as found:
+        finegold.load(tmp_path / "m.finegold")
+    assert "its size does not match its header" in str(found.value.__cause__)
+
+
+def test_pointers_must_grow_from_zero_to_the_end():
+    votes = Annotations.from_arrays([1, 1, 2], ["a", "b", "a"], ["x", "y", "x"])
+    arrays = [votes.task_ptr, votes.cell_ptr, votes.cell_class, votes.annotator, votes.gold]
+    sizes = {"T": 2, "W": 2, "K": 2}
+    check_votes(*arrays, sizes)
+    for number, wrong in ((0, [0, 2, 2]), (0, [1, 2, 3]), (0, [0, 2, 4]), (1, [0, 2, 1, 3]), (1, [0, 1, 3])):
+        bad = [*arrays]
+        bad[number] = np.array(wrong)
+        with pytest.raises(ValueError, match="_ptr"):
+            check_votes(*bad, sizes)
+
+
+def test_a_table_says_what_arrays_are_like():
+    fields = {"x": Field("TK", "f", 0, 1), "y": Field("K", "iu", 0, "T")}
+    check({"x": np.ones((2, 3)), "y": np.array([0, 1, 1])}, fields, {"T": 2})
+    for name, bad in (
+        ("x", np.ones((3, 3))),
+        ("x", np.full((2, 3), 2.0)),
+        ("y", np.array([0, 1, 2])),
+        ("y", np.ones(3)),
+    ):
+        with pytest.raises(ValueError, match=name):
+            check({"x": np.ones((2, 3)), "y": np.array([0, 1, 1]), name: bad}, fields, {"T": 2})
+
+
+def half_done(method, path, votes=None):
+    votes = votes or Annotations.from_arrays(*sample_votes(n_tasks=40))
+    with pytest.raises(KeyboardInterrupt):
+        fit(method, votes, on_step=interrupt_at(2), checkpoint=Checkpoint(path))
+    return votes
+
+
+def test_every_cut_of_a_checkpoint_is_refused(tmp_path):
+    path = tmp_path / "half"
+    votes = half_done(PTBCC(), path)
+    data = path.read_bytes()
+    for end in range(0, len(data), 97):
+        path.write_bytes(data[:end])
+        with pytest.raises(InputError, match="not a checkpoint of Finegold, or it is damaged"):
+            fit(PTBCC(), votes, checkpoint=Checkpoint(path, resume=True))
+
+
+@pytest.mark.parametrize("method", [PTBCC(), IBCC(inference="ep")], ids=["ptbcc", "ibcc"])
+def test_mutated_checkpoints_are_refused_or_resumed(method, tmp_path):
+    path = tmp_path / "half"
+    votes = half_done(method, path)
+    data, refused = path.read_bytes(), 0
+    for seed in range(75):
+        path.write_bytes(mutate(data, seed)[1])
+        try:
+            fit(method, votes, checkpoint=Checkpoint(path, resume=True))
+        except InputError:
+            refused += 1
+    assert 30 < refused < 75
+
+
+def test_indices_in_a_checkpoint_are_those_of_the_votes(tmp_path):
+    path = tmp_path / "half"
+    votes = half_done(IBCC(inference="ep"), path)
+    manifest, arrays = unpack(path.read_bytes())
+    name = next(name for name, values in arrays.items() if "state" in name and values.dtype.kind in "iu")
+    arrays[name] = arrays[name] + 1
+    path.write_bytes(pack(manifest, arrays))
+    with pytest.raises(InputError, match="damaged"):
+        fit(IBCC(inference="ep"), votes, checkpoint=Checkpoint(path, resume=True))
+
+
+def test_a_checkpoint_of_other_classes_is_refused_in_a_sentence(tmp_path):
+    (tmp_path / "votes.csv").write_text(CSV)
+    half_done(HPT(), tmp_path / "half", finegold.read(tmp_path / "votes.csv"))
+    with pytest.raises(InputError, match=r"belongs to another fit .*resume with the same votes, classes and settings"):
+        finegold.aggregate(
+            tmp_path / "votes.csv", "hpt", classes=[0, 1, 2, 3], checkpoint=tmp_path / "half", resume=True
+        )
+
+
+@pytest.mark.parametrize("x", [0.0, -1e300, -3.0, float("nan")])
+def test_special_functions_of_counts_that_are_not_positive_end_in_nan(x):
+    """A damaged checkpoint may hold such counts; the recurrence of digamma would never end."""
+    assert np.isnan(digamma_and_gammaln(x)).all()

@@ -1,0 +1,399 @@
+"""The studio's HTTP interface: votes in, labels out, gold and undo, two tabs, posted votes, exports."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+import finegold
+from tests.support.exports_made import annotation, choices
+from tests.support.studio_helpers import copy_sample, studio_in_thread, wait_until
+
+
+@pytest.fixture
+def studio(tmp_path):
+    with studio_in_thread(tmp_path) as client:
+        yield client
+
+
+def test_a_file_of_the_folder_is_previewed_read_and_fitted(studio, tmp_path):
+    copy_sample(tmp_path)
+    assert [file["name"] for file in studio.good("GET", "/api/folder")["files"]] == ["votes.csv"]
+    project = studio.good("POST", "/api/projects", json={"file": "votes.csv"})["id"]
+    preview = studio.good("GET", f"/api/projects/{project}/preview")
+    assert preview["format"] == "CSV table"
+    assert preview["rows"][0] == ["0", "0", "dog"]
+    assert [preview["guess"][role] for role in ("task", "annotator", "label")] == ["task", "annotator", "label"]
+    studio.good("PUT", f"/api/projects/{project}/votes", json=preview["guess"])
+    state = studio.settled(project)
+    assert [fit["method"] for fit in state["fits"]] == ["mv"]
+    shown = next(fit for fit in studio.fit(project)["fits"] if fit["method"] == "ptbcc")
+    expected = finegold.aggregate(tmp_path / "votes.csv", "ptbcc")
+    assert shown["facts"]["mean_confidence"] == pytest.approx(expected.confidence.mean())
+    labels = studio.get(f"/api/projects/{project}/export/labels.csv").text
+    assert [row["label"] for row in csv.DictReader(io.StringIO(labels))] == list(expected.label)
+
+
+def test_columns_that_are_not_called_as_usual_are_asked_for_and_chosen(studio, tmp_path):
+    (tmp_path / "odd.csv").write_text("a,b,c\n1,x,cat\n1,y,dog\n2,x,cat\n")
+    project = studio.good("POST", "/api/projects", json={"file": "odd.csv"})["id"]
+    assert studio.good("GET", f"/api/projects/{project}/preview")["open"] == ["task", "annotator", "label"]
+    wishes = {"task": "a", "annotator": "b", "label": "c"}
+    studio.good("PUT", f"/api/projects/{project}/votes", json=wishes)
+    state = studio.settled(project)
+    assert (state["fits"][0]["facts"]["n_tasks"], state["reading"]["label"]) == (2, "c")
+
+
+WIDE = "task,ann,bob,text\n1,cat,cat,it purrs\n2,dog,cat,it barks\n3,dog,dog,woof\n"
+TRANSPOSED = "respondent,q1,q2,q3\nann,cat,dog,dog\nbob,cat,cat,dog\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "shape", "columns"),
+    [(WIDE, "wide", ["ann", "bob"]), (TRANSPOSED, "transposed", ["q1", "q2", "q3"])],
+)
+def test_rows_with_several_votes_are_seen_and_read(studio, body, shape, columns):
+    project = studio.good("POST", "/api/uploads?name=table.csv", content=body.encode())["id"]
+    guess = studio.good("GET", f"/api/projects/{project}/preview")["guess"]
+    assert (guess["shape"], guess["columns"]) == (shape, columns)
+    studio.good("PUT", f"/api/projects/{project}/votes", json=guess)
+    facts = studio.settled(project)["fits"][0]["facts"]
+    assert (facts["n_tasks"], facts["n_annotators"], facts["n_votes"]) == (3, 2, 6)
+
+
+def test_an_upload_keeps_its_bytes_so_that_it_can_be_read_again(studio, tmp_path):
+    body = b"task,worker,label,other\n1,x,cat,dog\n1,y,cat,dog\n"
+    project = studio.good("POST", "/api/uploads?name=../../my votes.csv", content=body)
+    assert project["file"] == "my votes.csv"
+    for column, expected in (("label", "cat"), ("other", "dog")):
+        studio.good("PUT", f"/api/projects/{project['id']}/votes", json={"label": column})
+        studio.settled(project["id"])
+        assert studio.good("GET", f"/api/projects/{project['id']}/tasks")["rows"][0]["label"] == expected
+
+
+def test_what_is_wrong_with_a_file_is_said_in_words_that_name_it(studio, tmp_path):
+    (tmp_path / "bad.csv").write_text("task,worker,label\n1,x,cat\n,y,dog\n")
+    project = studio.good("POST", "/api/projects", json={"file": "bad.csv"})["id"]
+    studio.good("PUT", f"/api/projects/{project}/votes", json={})
+    job = studio.settled(project)["job"]
+    assert job["state"] == "failed"
+    assert job["message"].startswith("bad.csv, row 2 (line 3)")
+    assert str(tmp_path) not in job["message"]
+
+
+def test_pages_are_sorted_filtered_and_searched(studio, tmp_path):
+    project = studio.read_sample(tmp_path)
+    studio.fit(project)
+
+    def rows(**query):
+        return studio.good("GET", f"/api/projects/{project}/tasks", params=query)
+
+    result = finegold.aggregate(tmp_path / "votes.csv", "ptbcc")
+    by_confidence = rows(most=500)["rows"]
+    assert [row["confidence"] for row in by_confidence] == pytest.approx(sorted(result.confidence.tolist()), abs=1e-6)
+    assert rows(sort="task", first=10, most=2)["rows"][0]["task"] == "10"
+    assert rows(sort="task", descending=True, most=1)["rows"][0]["task"] == "299"
+    assert {row["label"] for row in rows(label=2, most=500)["rows"]} == {"fox"}
+    assert [row["task"] for row in rows(search="29", sort="task", most=3)["rows"]] == ["29", "129", "229"]
+    flipped = rows(doubt="flipped", most=500)
+    assert flipped["total"] == len(result.flips())
+    assert all("flipped" in row["doubts"] for row in flipped["rows"])
+    assert rows(confidence_to=0.5)["total"] == int((result.confidence <= 0.5).sum())
+
+
+def test_a_task_shows_who_voted_what_with_which_weight(studio, tmp_path):
+    project = studio.read_sample(tmp_path)
+    studio.fit(project)
+    at = studio.good("GET", f"/api/projects/{project}/tasks")["rows"][0]["at"]
+    task = studio.good("GET", f"/api/projects/{project}/tasks/{at}")
+    result = finegold.aggregate(tmp_path / "votes.csv", "ptbcc")
+    why = {row["annotator"]: row for row in result.why(task["name"]).to_dicts()}
+    assert len(task["row"]["votes"]) == 5
+    for vote in task["row"]["votes"]:
+        assert why[int(vote["annotator"])]["vote"] == vote["label"]
+    assert sum(task["probabilities"]) == pytest.approx(1, abs=1e-5)
+
+
+def test_annotators_are_sorted_searched_and_opened(studio, tmp_path):
+    project = studio.read_sample(tmp_path)
+    studio.fit(project)
+    result = finegold.aggregate(tmp_path / "votes.csv", "ptbcc")
+
+    def page(**query):
+        return studio.good("GET", f"/api/projects/{project}/annotators", params=query)
+
+    assert [row["accuracy"] for row in page()["rows"]] == pytest.approx(sorted(result.accuracy)[::-1], abs=1e-4)
+    twos = page(search="2", sort="annotator", descending=False, most=2)["rows"]
+    assert [row["annotator"] for row in twos] == ["2", "12"]
+    worst = page(descending=False, most=1)["rows"][0]
+    assert worst["rank"] == 30
+    found = studio.good("GET", f"/api/projects/{project}/annotators/{worst['code']}")
+    assert np.array(found["confusion"]) == pytest.approx(result.confusion(int(worst["annotator"])), abs=1e-4)
+    assert studio.get(f"/api/projects/{project}/annotators/30").status_code == 404
+
+
+def test_every_view_of_the_report_is_there(studio, tmp_path):
+    project = studio.read_sample(tmp_path)
+    studio.fit(project)
+    result = finegold.aggregate(tmp_path / "votes.csv", "ptbcc")
+
+    def view(name):
+        return studio.good("GET", f"/api/projects/{project}/results{name}")
+
+    assert view("")["doubts"]["flipped"] == len(result.flips())
+    assert view("/annotators")["n"] == 30
+    assert view("/classes")["names"] == ["cat", "dog", "fox", "owl"]
+    assert len(view("/prototypes")["prototypes"]) == 2
+    assert view("/trust")["figures"][0]["value"] == pytest.approx(
+        finegold.agreement(tmp_path / "votes.csv").alpha, abs=1e-4
+    )
+    assert view("/record")["method"] == "ptbcc"
+
+
+def test_the_default_method_is_fitted_where_none_is_named_and_by_the_name_of_an_old_default(studio, tmp_path):
+    project = studio.read_sample(tmp_path)
+    default = [method["name"] for method in studio.good("GET", "/api/methods") if method["is_default"]]
+    studio.good("POST", f"/api/projects/{project}/fits", json={})
+    fitted = next(fit for fit in studio.settled(project)["fits"] if fit["method"] != "mv")
+    assert [fitted["method"]] == default
+    studio.good("POST", f"/api/projects/{project}/fits", json={"method": "auto"})
+    assert {fit["method"] for fit in studio.settled(project)["fits"]} == {"mv", *default}
+    record = studio.good("GET", f"/api/projects/{project}/results/record")
+    assert record["notes"][0].startswith(f"auto now means {default[0]};")
+
+
+TABLE = "task,worker,label,text,gold,page\n7,x,cat,it purrs,cat,http://a.example/7\n8,y,dog,it barks,,\n"
+RECORDS = [
+    {"id": t, "data": {"text": text, "meta": {"no": "text"}}, "annotations": [annotation(1, choices("animal", "cat"))]}
+    for t, text in ((7, "it purrs"), (8, "it barks"))
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "expected"),
+    [
+        ("votes.csv", TABLE, {"text": "it purrs", "page": "http://a.example/7"}),
+        ("export.json", json.dumps(RECORDS), {"text": "it purrs"}),
+        ("bare.csv", "task,worker,label\n7,x,cat\n", {}),
+        ("wide.csv", "task,ann,bob,text\n7,cat,cat,it purrs\n8,cat,cat,it barks\n", {"text": "it purrs"}),
+    ],
+)
+def test_the_file_says_what_a_task_is_about_but_not_how_others_judged_it(studio, name, body, expected):
+    project = studio.good("POST", f"/api/uploads?name={name}", content=body.encode())["id"]
+    guess = studio.good("GET", f"/api/projects/{project}/preview")["guess"]
+    studio.good("PUT", f"/api/projects/{project}/votes", json=guess)
+    assert studio.settled(project)["job"]["state"] == "done"
+    found = studio.good("GET", f"/api/projects/{project}/tasks/0/content")
+    assert {one["name"]: one["text"] for one in found} == expected
+
+
+def test_gold_is_used_by_the_next_fit_and_its_effect_is_shown(studio, tmp_path):
+    project = studio.read_sample(tmp_path)
+    studio.fit(project)
+    first = studio.good("GET", f"/api/projects/{project}/next")["tasks"][0]
+    before = studio.good("GET", f"/api/projects/{project}/tasks/{first['at']}")["row"]["label"]
+    label = next(name for name in ("cat", "dog", "fox", "owl") if name != before)
+    assert studio.judge(project, first["name"], label).json()["judged"] == 1
+    assert studio.good("GET", f"/api/projects/{project}/next")["tasks"][0]["at"] != first["at"]
+    facts = next(fit for fit in studio.fit(project)["fits"] if fit["method"] == "ptbcc")["facts"]
+    assert facts["gold"] == 1
+    changed = {one["task"] for one in facts["changes"]["examples"]}
+    assert first["at"] in changed
+    row = studio.good("GET", f"/api/projects/{project}/tasks/{first['at']}")
+    assert (row["row"]["label"], row["gold"]) == (label, label)
+    assert studio.get(f"/api/projects/{project}/export/gold.csv").text == f"task,truth\n{first['name']},{label}\n"
+
+
+def test_the_tasks_that_a_truth_helps_most_come_first(studio, tmp_path):
+    project = studio.read_sample(tmp_path)
+    studio.fit(project)
+    phi = finegold.aggregate(tmp_path / "votes.csv", "ptbcc").posterior
+    queue = [task["at"] for task in studio.good("GET", f"/api/projects/{project}/next", params={"most": 50})["tasks"]]
+    chance = (phi**2).sum(axis=1)
+    assert chance[queue].tolist() == sorted(chance)[:50]
+
+
+def test_the_plan_is_that_of_finegold_next(studio, tmp_path):
+    project = studio.read_sample(tmp_path)
+    studio.fit(project)
+    plan = finegold.aggregate(tmp_path / "votes.csv", "ptbcc").next()
+    found = studio.good("GET", f"/api/projects/{project}/plan", params={"budget": 5})
+    assert [one["task"] for one in found["ask"]] == plan.tasks()["task"].to_list()[:5]
+    assert [one["advice"] for one in found["annotators"]] == plan.annotators()["advice"].to_list()
+    assert found["n_safe"] == len(plan.safe_tasks())
+
+
+def test_undo_takes_back_the_last_truth_and_then_the_one_before(studio, tmp_path):
+    project = studio.read_sample(tmp_path)
+    studio.judge(project, 1, "cat")
+    studio.judge(project, 1, "dog")
+    studio.judge(project, 2, "fox")
+    undo = f"/api/projects/{project}/undo"
+    assert studio.good("POST", undo, json={})["action"]["task"] == 2
+    assert studio.gold(project) == {1: "dog"}
+    studio.good("POST", undo, json={})
+    assert studio.gold(project) == {1: "cat"}
+    studio.good("POST", undo, json={})
+    assert studio.post(undo, json={}).status_code == 409
+
+
+def test_two_tabs_do_not_overwrite_each_other(studio, tmp_path):
+    project = studio.read_sample(tmp_path)
+    assert studio.judge(project, 1, "cat", before=None).status_code == 200
+    late = studio.judge(project, 1, "dog", before=None)
+    assert late.status_code == 409
+    assert late.json()["current"] == "cat"
+    assert studio.judge(project, 1, "dog", before="cat").status_code == 200
+    first = studio.good("GET", f"/api/projects/{project}/next")["actions"][-1]["id"]
+    assert studio.post(f"/api/projects/{project}/undo", json={"action": first}).status_code == 409
+    stale = studio.put(f"/api/projects/{project}/votes", json={"version": 1})
+    assert stale.status_code == 409
+    assert studio.gold(project) == {1: "dog"}
+
+
+def test_open_tabs_hear_what_others_do(studio, tmp_path):
+    project = studio.read_sample(tmp_path)
+    with studio.stream("GET", f"/api/projects/{project}/events") as stream:
+        news = (json.loads(line[6:]) for line in stream.iter_lines() if line.startswith("data: "))
+        before = next(news)
+        studio.judge(project, 1, "cat")
+        after = next(news)
+    assert (before["n_gold"], after["n_gold"]) == (0, 1)
+    assert after["version"] > before["version"]
+
+
+def test_a_fit_can_be_watched_and_cancelled(studio, tmp_path):
+    project = studio.read_sample(tmp_path)
+    endless = {"method": "ptbcc", "settings": {"tolerance": 0.0, "max_iterations": 10_000_000}}
+    fit = studio.good("POST", f"/api/projects/{project}/fits", json=endless)["id"]
+    wait_until(lambda: len(studio.good("GET", f"/api/projects/{project}")["job"]["steps"]) > 2)
+    studio.good("DELETE", f"/api/projects/{project}/fits/{fit}")
+    state = studio.settled(project)
+    assert state["job"]["state"] == "cancelled"
+    assert [one["state"] for one in state["fits"]] == ["done", "cancelled"]
+    assert studio.fit(project, "mv")["job"]["state"] == "done"  # the studio goes on
+
+
+def test_methods_are_compared(studio, tmp_path):
+    project = studio.read_sample(tmp_path)
+    for method in ("ptbcc", "ds"):
+        studio.fit(project, method)
+    found = studio.good("GET", f"/api/projects/{project}/compare")
+    results = [finegold.aggregate(tmp_path / "votes.csv", method) for method in ("mv", "ptbcc", "ds")]
+    expected = [[float((one.label_codes == two.label_codes).mean()) for two in results] for one in results]
+    assert found["shares"] == expected
+
+
+def test_a_refit_replaces_the_earlier_fit_of_the_same_kind(studio, tmp_path):
+    project = studio.read_sample(tmp_path)
+    for settings in ({}, {"n_prototypes": 3}, {}):
+        studio.fit(project, **settings)
+    state = studio.settled(project)
+    assert [(fit["method"], fit["settings"]) for fit in state["fits"]] == [
+        ("mv", {}),
+        ("ptbcc", {"n_prototypes": 3}),
+        ("ptbcc", {}),
+    ]
+    assert state["shown"] == state["fits"][-1]["id"]
+
+
+def test_a_pipeline_posts_votes_and_fetches_labels(studio):
+    project = studio.good("POST", "/api/projects", json={"name": "judges"})["id"]
+    votes = [{"task": t, "annotator": a, "label": "yes" if t < 3 else "no"} for t in range(6) for a in ("m1", "m2")]
+    answer = studio.good("POST", f"/api/projects/{project}/votes", json={"votes": votes})
+    assert answer == {"accepted": 12, "waiting": 12}
+    assert studio.fit(project, "mv")["n_waiting"] == 0
+    more = [{"task": "7", "annotator": "m3", "label": "maybe"}, {"task": 0, "annotator": "m1", "label": "no"}]
+    studio.good("POST", f"/api/projects/{project}/votes", json={"votes": more})
+    assert studio.fit(project, "mv")["job"]["state"] == "done"
+    rows = studio.good("GET", f"/api/projects/{project}/tasks", params={"sort": "task"})["rows"]
+    assert [(row["task"], row["label"], row["n_votes"]) for row in rows[1:]] == [
+        ("1", "yes", 2),
+        ("2", "yes", 2),
+        ("3", "no", 2),
+        ("4", "no", 2),
+        ("5", "no", 2),
+        ("7", "maybe", 1),
+    ]
+    assert "tied" in rows[0]["doubts"]  # m1 changed their mind
+
+
+def test_posted_votes_outlive_another_reading_of_the_file(studio, tmp_path):
+    project = studio.read_sample(tmp_path)
+    more = [{"task": 0, "annotator": "new", "label": "owl"}]
+    studio.good("POST", f"/api/projects/{project}/votes", json={"votes": more})
+    for _ in range(2):
+        assert studio.fit(project, "mv")["n_waiting"] == 0
+        assert studio.good("GET", f"/api/projects/{project}/tasks/0")["row"]["n_votes"] == 6
+        studio.good("PUT", f"/api/projects/{project}/votes", json={})
+        assert studio.settled(project)["n_waiting"] == 1
+
+
+@pytest.mark.parametrize("name", ["labels.csv", "labels.jsonl", "labels.parquet", "annotators.csv", "votes.csv"])
+def test_exports_are_what_finegold_writes(studio, tmp_path, name):
+    project = studio.read_sample(tmp_path)
+    answer = studio.get(f"/api/projects/{project}/export/{name}")
+    assert answer.headers["content-disposition"] == f'attachment; filename="{name}"'
+    (tmp_path / name).write_bytes(answer.content)
+    if name == "votes.csv":
+        assert finegold.read(tmp_path / name).n_votes == 1500
+    elif name == "annotators.csv":
+        assert len(answer.text.splitlines()) == 31
+    else:
+        assert finegold.io.readers.read_truth(tmp_path / name).truth[0] == "dog"
+
+
+def test_the_model_and_the_report_can_be_taken_away(studio, tmp_path):
+    project = studio.read_sample(tmp_path)
+    (tmp_path / "model.finegold").write_bytes(studio.get(f"/api/projects/{project}/export/model.finegold").content)
+    assert finegold.load(tmp_path / "model.finegold").annotations.n_votes == 1500
+    report = studio.get(f"/api/projects/{project}/export/report.html")
+    assert "votes.csv" in report.text
+    assert "sandbox" in report.headers["content-security-policy"]
+
+
+def test_gold_outlives_another_reading_of_the_file(studio, tmp_path):
+    project = studio.read_sample(tmp_path)
+    studio.judge(project, 5, "owl")
+    studio.good("PUT", f"/api/projects/{project}/votes", json={"repeated": "last"})
+    studio.settled(project)
+    assert studio.good("GET", f"/api/projects/{project}/tasks", params={"judged": True})["rows"][0]["gold"] == "owl"
+
+
+def test_the_project_file_keeps_everything_and_belongs_to_one_studio(tmp_path):
+    with studio_in_thread(tmp_path) as studio:
+        project = studio.read_sample(tmp_path)
+        studio.fit(project)
+        studio.judge(project, 3, "fox")
+        before = studio.good("GET", f"/api/projects/{project}")
+        with pytest.raises(finegold.InputError, match="open in another studio"), studio_in_thread(tmp_path):
+            pass
+    with studio_in_thread(tmp_path) as studio:
+        after = studio.good("GET", f"/api/projects/{project}")
+        assert {**after, "job": None} == {**before, "job": None}
+        assert studio.gold(project) == {3: "fox"}
+        assert studio.good("GET", f"/api/projects/{project}/results")["quality"]["n_tasks"] == 300
+
+
+def test_a_deleted_project_leaves_nothing_behind(studio, tmp_path):
+    project = studio.read_sample(tmp_path)
+    studio.judge(project, 3, "fox")
+    studio.good("DELETE", f"/api/projects/{project}")
+    store = studio.services.store
+    for table in ("project", "fit", "gold", "action", "posted", "blob", "piece"):
+        assert store.rows(f"SELECT * FROM {table}") == [], table
+    assert studio.get(f"/api/projects/{project}").status_code == 404
+
+
+@pytest.mark.parametrize("content", [b"no database", b""])
+def test_a_project_file_that_is_none_is_refused_or_begun(tmp_path, content):
+    (tmp_path / "test.studio").write_bytes(content)
+    if content:
+        with pytest.raises(finegold.InputError, match="not a project of the studio"), studio_in_thread(tmp_path):
+            pass
+        assert (tmp_path / "test.studio").read_bytes() == content
+    else:
+        with studio_in_thread(tmp_path) as studio:
+            assert studio.good("GET", "/api/projects") == []

@@ -1,0 +1,202 @@
+"""Fits under load: settings that cannot be are refused, and nobody gets a 404 because a fit ends."""
+
+import threading
+
+import pytest
+
+from finegold.api.run import run
+from finegold.kernels import compiling
+from finegold.studio.problems import Problem
+from finegold.studio.routes.projects import described
+from tests.support.studio_helpers import studio_in_thread
+
+SETTINGS = [
+    ("ptbcc", {"max_iterations": "x"}),
+    ("ptbcc", {"max_iterations": 1.5}),
+    ("ptbcc", {"max_iterations": True}),
+    ("ptbcc", {"tolerance": "0.1"}),
+    ("ptbcc", {"prototypes": 3}),
+    ("ptbcc", {"further": "no such"}),
+    ("ptbcc", {"accelerate": 1}),
+    ("ibcc", {"tolerance": "x"}),
+    ("mv", {"seed": "x"}),
+    ("hds", {"weights": "x"}),
+]
+
+
+@pytest.fixture
+def studio(tmp_path):
+    with studio_in_thread(tmp_path) as client:
+        client.project = client.read_sample(tmp_path)
+        yield client
+
+
+@pytest.mark.parametrize(("method", "settings"), SETTINGS)
+def test_a_setting_of_the_wrong_kind_is_refused_by_its_name(studio, method, settings):
+    answer = studio.post(f"/api/projects/{studio.project}/fits", json={"method": method, "settings": settings})
+    assert answer.status_code == 422
+    assert next(iter(settings)) in answer.json()["detail"]
+    assert [fit["method"] for fit in studio.good("GET", f"/api/projects/{studio.project}")["fits"]] == ["mv"]
+
+
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [
+        ("ptbcc", {"tolerance": 1}),
+        ("ptbcc", {"max_iterations": 3, "accelerate": True}),
+        ("ibcc", {"max_iterations": 3}),
+    ],
+)
+def test_settings_of_the_right_kind_are_used(studio, method, settings):
+    assert studio.fit(studio.project, method, **settings)["job"]["state"] == "done"
+
+
+def test_a_fit_that_waits_for_the_compiler_says_so(studio, monkeypatch):
+    seen = []
+
+    def compile_and_run(wanted):
+        for show in compiling._displays:
+            show(compiling.COMPILING)
+        seen.append(studio.good("GET", f"/api/projects/{studio.project}")["job"]["message"])
+        return run(wanted)
+
+    monkeypatch.setattr("finegold.studio.jobs.run", compile_and_run)
+    assert studio.fit(studio.project)["job"]["message"] == ""
+    assert seen == [compiling.COMPILING]
+
+
+def test_a_fit_that_another_of_its_kind_replaced_can_still_be_asked_for(studio):
+    first = studio.fit(studio.project)["shown"]
+    state = studio.fit(studio.project)
+    assert first not in [fit["id"] for fit in state["fits"]]
+    assert studio.good("GET", f"/api/projects/{studio.project}/fits/{first}")["state"] == "replaced"
+    studio.services.workspace.forget([first])
+    answer = studio.get(f"/api/projects/{studio.project}/results", params={"fit": first})
+    assert (answer.status_code, answer.json()["title"]) == (409, "This fit has no result")
+    assert studio.put(f"/api/projects/{studio.project}/fits/{first}/shown").status_code == 409
+
+
+def test_a_fit_of_votes_that_were_read_anew_can_still_be_asked_for(studio):
+    first = studio.fit(studio.project)["shown"]
+    studio.good("PUT", f"/api/projects/{studio.project}/votes", json={})
+    studio.settled(studio.project)
+    assert studio.good("GET", f"/api/projects/{studio.project}/fits/{first}")["state"] == "replaced"
+
+
+def test_what_is_shown_is_the_new_result_if_the_old_one_goes_while_it_is_asked_for(studio, monkeypatch):
+    """The old result is dropped after its number was read, and before it is loaded."""
+    studio.fit(studio.project)
+    workspace, of = studio.services.workspace, studio.services.workspace.of
+    asked = []
+
+    def late(project, fit):
+        if not asked:
+            asked.append(fit)
+            studio.fit(studio.project)
+            workspace.forget([fit])
+        return of(project, fit)
+
+    monkeypatch.setattr(workspace, "of", late)
+    shown = workspace.shown(studio.project)
+    assert shown.result.method == "ptbcc"
+    assert studio.services.projects.get(studio.project)["shown"] != asked[0]
+
+
+def test_a_project_names_no_result_that_it_does_not_list(studio):
+    """Its row and its fits are of one moment."""
+    row = studio.services.projects.get
+    done = []
+
+    def slow(project):
+        found = row(project)
+        if not done:
+            done.append(True)
+            thread = threading.Thread(target=studio.services.projects.replace_votes, args=(project, studio.model, {}))
+            thread.start()
+            thread.join(1)
+        return found
+
+    studio.model = studio.services.files.temporary()
+    studio.model.write_bytes(b"model")
+    studio.services.projects.get = slow
+    state = studio.good("GET", f"/api/projects/{studio.project}")
+    assert state["shown"] in [fit["id"] for fit in state["fits"]]
+
+
+PATHS = ["", "/results", "/tasks", "/annotators", "/next", "/compare", "/export/labels.csv", "/results/record"]
+
+
+def test_nobody_gets_a_404_while_fits_end(studio):
+    """A fit of the majority takes a moment: one of them always ends."""
+    base, wrong, over = f"/api/projects/{studio.project}", [], threading.Event()
+
+    def ask(path):
+        while not over.is_set():
+            answer = studio.get(base + path)
+            if answer.status_code != 200:
+                wrong.append((path, answer.status_code, answer.text))
+
+    threads = [threading.Thread(target=ask, args=(path,)) for path in PATHS]
+    for thread in threads:
+        thread.start()
+    fits = []
+    for _ in range(25):
+        answer = studio.post(f"{base}/fits", json={"method": "mv"})
+        assert answer.status_code == 202, answer.text
+        fits.append(answer.json()["id"])
+        for fit in fits[-3:]:
+            assert studio.get(f"{base}/fits/{fit}").status_code == 200
+    studio.settled(studio.project)
+    over.set()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_who_sees_that_a_reading_has_failed_sees_why(studio, monkeypatch):
+    """The reason is stored before the job says that it has failed, and the job is looked at first."""
+    services, seen = studio.services, []
+    keep, get = services.projects.set_failure, services.projects.get
+
+    def keep_later(project, message):
+        seen.append(services.jobs.of(project).state)
+        keep(project, message)
+
+    monkeypatch.setattr(services.projects, "set_failure", keep_later)
+    studio.good("PUT", f"/api/projects/{studio.project}/votes", json={"task": "no such column"})
+    assert "no such column" in studio.settled(studio.project)["failure"]
+    assert seen == ["running"]
+
+    job = services.jobs.of(studio.project)
+    job.state = "running"
+
+    def get_late(project):
+        found = get(project)
+        job.state = "failed"
+        return found
+
+    monkeypatch.setattr(services.projects, "get", get_late)
+    assert described(services, studio.project).job.state == "running"
+
+
+def test_a_project_that_was_deleted_is_a_404(studio):
+    studio.good("DELETE", f"/api/projects/{studio.project}")
+    with pytest.raises(Problem, match="no such project"):
+        studio.services.workspace.shown(studio.project)
+
+
+def test_a_fit_takes_what_another_project_knows_and_where_to_run(studio, tmp_path):
+    earlier, project = studio.read_sample(tmp_path), studio.read_sample(tmp_path)
+    studio.fit(earlier, "ds")
+    fits = f"/api/projects/{project}/fits"
+    studio.good("POST", fits, json={"method": "ds", "prior": earlier, "engine": "local", "threads": 2})
+    assert studio.settled(project)["job"]["state"] == "done"
+    result = studio.services.workspace.shown(project).result
+    assert result.known_annotators == len(result.annotator_names)
+    for wrong, status in (
+        ({"prior": project}, 409),
+        ({"prior": 99}, 404),
+        ({"threads": 0}, 422),
+        ({"engine": "x"}, 422),
+    ):
+        assert studio.post(fits, json={"method": "ds", **wrong}).status_code == status

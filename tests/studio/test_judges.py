@@ -1,0 +1,264 @@
+"""Logs of LLM judges in the studio: how they are recognised and read, their figures, and the view in a browser."""
+
+import csv
+import io
+import json
+
+import polars as pl
+import pytest
+from playwright.sync_api import expect
+
+import finegold
+from finegold.studio.judge_logs import guess_log
+from finegold.studio.judge_views import MAX_KEPT
+from finegold.votes.judge_simulation import draw_judges, simulate_log
+from tests.studio.test_browser import DROP
+from tests.support.browser import chromium  # noqa: F401  # the fixture "browser"
+from tests.support.studio_helpers import studio_in_thread
+
+expect.set_options(timeout=60_000)  # a busy machine is no failure
+CHARTS = ["judge-position", "judge-pairs", "judge-panels", "judge-ranking"]
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return pl.DataFrame(simulate_log(draw_judges(6, 4, seed=2), 120, seed=2).columns)
+
+
+@pytest.fixture(scope="module")
+def studio(frame, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("studio")
+    frame.write_csv(folder / "log.csv")
+    with studio_in_thread(folder) as client:
+        yield client
+
+
+def opened(studio, name):
+    """A project whose file is read as the preview proposes, and the preview."""
+    project = studio.good("POST", "/api/projects", json={"file": name})["id"]
+    seen = studio.good("GET", f"/api/projects/{project}/preview")
+    studio.good("PUT", f"/api/projects/{project}/votes", json=seen["guess"])
+    state = studio.settled(project)
+    assert state["job"]["state"] == "done", state["job"]["message"]
+    return project, seen
+
+
+def test_a_judge_log_is_recognised_and_read_with_the_swap_undone(studio, frame):
+    project, seen = opened(studio, "log.csv")
+    assert seen["is_judge_log"]
+    guess = {name: seen["guess"][name] for name in ("shape", "task", "annotator", "label")}
+    assert guess == {"shape": "judges", "task": "item", "annotator": "judge", "label": "verdict"}
+    facts = studio.good("GET", f"/api/projects/{project}")["fits"][0]["facts"]
+    log = finegold.judges.read(frame)
+    assert (facts["n_tasks"], facts["n_annotators"]) == (120, 6)
+    assert facts["counts"]["left_out"] == {"calls that failed": log.n_failed}
+    assert facts["n_votes"] <= 120 * 6 < log.n_verdicts
+
+
+def test_figures_are_those_of_the_library(studio, frame):
+    project, _ = opened(studio, "log.csv")
+    for torn in ("tie", "half"):
+        found = studio.good("GET", f"/api/projects/{project}/judges?torn={torn}")
+        report = finegold.judges.assess(frame, torn=torn)
+        assert found["effective"] == pytest.approx(report.effective)
+        scores = {one.judge: one for one in report.scores}
+        for row in found["rows"]:
+            assert row["accuracy"]["value"] == pytest.approx(scores[row["judge"]].accuracy.value)
+            assert row["position_p"] == pytest.approx(scores[row["judge"]].position_p)
+        assert [one["system"] for one in found["ranking"]] == [one.system for one in report.rank().standings]
+    charts = studio.good("GET", f"/api/projects/{project}/judges/charts")
+    assert sorted(charts) == sorted(CHARTS)
+    assert all(chart["note"] and chart["alt"] and chart["spec"]["datasets"] for chart in charts.values())
+
+
+@pytest.mark.parametrize("choice", [{"verdicts": "answer"}, {"kind": "pointwise"}], ids=str)
+def test_what_verdicts_mean_can_be_chosen(studio, frame, choice):
+    calls = frame.select("item", "judge", "order", "verdict")
+    calls.write_csv(studio.folder / "calls.csv")
+    expected = finegold.judges.assess(finegold.judges.read(calls, **choice))
+    assert expected.scores != finegold.judges.assess(calls).scores
+    project = studio.good("POST", "/api/projects", json={"file": "calls.csv"})["id"]
+    studio.good("PUT", f"/api/projects/{project}/votes", json={"shape": "judges", "judges": choice})
+    studio.settled(project)
+    rows = studio.good("GET", f"/api/projects/{project}/judges")["rows"]
+    found = {row["judge"]: row["accuracy"]["value"] for row in rows}
+    assert found == pytest.approx({one.judge: one.accuracy.value for one in expected.scores})
+
+
+def test_charts_follow_the_choice_and_few_views_stay_in_memory(studio):
+    projects = [opened(studio, "log.csv")[0] for _ in range(3)]
+    for project in projects:
+        tie, half = (
+            studio.good("GET", f"/api/projects/{project}/judges/charts?torn={torn}") for torn in ("tie", "half")
+        )
+        assert tie["judge-pairs"] != half["judge-pairs"]
+    assert len(studio.services.judges._kept) == MAX_KEPT
+
+
+def test_truths_given_in_the_studio_correct_the_accuracies(studio):
+    project, _ = opened(studio, "log.csv")
+    before = studio.good("GET", f"/api/projects/{project}/judges")
+    assert not before["by_gold"]
+    for item in range(25):
+        assert studio.judge(project, item, "A").status_code < 300
+    after = studio.good("GET", f"/api/projects/{project}/judges")
+    assert after["by_gold"]
+    assert before["rows"] != after["rows"]
+
+
+def test_truths_of_a_column_that_the_user_names_correct_the_accuracies(studio, frame):
+    frame.with_columns(right=pl.when(pl.col("item") < 25).then(pl.lit("A"))).write_csv(studio.folder / "known.csv")
+    project = studio.good("POST", "/api/projects", json={"file": "known.csv"})["id"]
+    studio.good("PUT", f"/api/projects/{project}/votes", json={"shape": "judges", "gold": "right"})
+    state = studio.settled(project)
+    assert state["fits"][0]["facts"]["gold"] == 25
+    assert studio.good("GET", f"/api/projects/{project}/judges")["by_gold"]
+
+
+def test_what_the_reader_notices_in_a_log_is_said(studio, frame):
+    with_others = pl.concat([frame.head(300), frame.tail(20).with_columns(system_b="system_a")])
+    with_others.write_csv(studio.folder / "alike.csv")
+    project, _ = opened(studio, "alike.csv")
+    notes = finegold.judges.read(with_others).notes
+    assert notes
+    assert studio.good("GET", f"/api/projects/{project}")["job"]["warnings"] == notes
+
+
+def test_truths_that_are_not_of_this_log_are_left_aside(studio):
+    project, _ = opened(studio, "log.csv")
+    before = studio.good("GET", f"/api/projects/{project}/judges")
+    for task, label in (("of another reading", "A"), (1, "no verdict")):
+        studio.services.gold.set(project, task, label)
+    assert studio.good("GET", f"/api/projects/{project}/judges") == before
+
+
+def test_other_votes_have_no_view_of_judges(studio):
+    project = studio.read_sample(studio.folder)
+    answer = studio.get(f"/api/projects/{project}/judges")
+    assert answer.status_code == 409
+    assert answer.json()["title"] == "This project is no log of LLM judges"
+    assert not studio.good("GET", f"/api/projects/{project}/preview")["is_judge_log"]
+
+
+def test_a_judge_whose_calls_all_failed_has_no_figures(studio, frame):
+    broken = frame.with_columns(verdict=pl.when(judge="acme-small").then(pl.lit("ERROR: timeout")).otherwise("verdict"))
+    broken.write_csv(studio.folder / "broken.csv")
+    project, _ = opened(studio, "broken.csv")
+    found = studio.good("GET", f"/api/projects/{project}/judges")
+    failed = {row["judge"]: row["failed"] for row in found["rows"]}
+    assert failed["acme-small"] == 1
+    assert set(studio.good("GET", f"/api/projects/{project}/judges/charts")) == set(CHARTS)
+
+
+def test_pairwise_exports_are_read_as_judge_logs(studio):
+    games = [
+        {"question_id": q, "judge": judge, "model": model, "baseline": "base", "games": [{"score": a}, {"score": b}]}
+        for q in range(30)
+        for judge in ("j1", "j2")
+        for model, a, b in (("good", "B>A", "A>B"), ("bad", "A>B", "B>A" if q % 3 else "A=B"))
+    ]
+    (studio.folder / "arena.jsonl").write_text("\n".join(map(json.dumps, games)))
+    project, seen = opened(studio, "arena.jsonl")
+    assert seen["format"] == "Arena export"
+    found = studio.good("GET", f"/api/projects/{project}/judges")
+    assert [one["system"] for one in found["ranking"]] == ["good", "base", "bad"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "is_log"),
+    [
+        ({"task": [1, 2], "annotator": ["a", "b"], "label": ["x", "y"]}, False),
+        ({"task": [1, 2], "annotator": ["a", "b"], "label": ["A", "B"], "order": [1, 57]}, False),
+        ({"task": [1, 2], "judge": ["a", "b"], "label": ["x", "y"]}, False),
+        ({"item": [1, 2], "judge": ["a", "b"], "verdict": ["pass", "ERROR"]}, True),
+        ({"item": [1, 2], "model": ["a", "b"], "order": ["AB", "BA"], "winner": ["A", "B"]}, True),
+        ({"item": [1], "rater": ["a"], "model_a": ["x"], "model_b": ["y"], "winner": ["model_a"]}, True),
+        ({"item": [1, 2], "verdict": ["A", "B"]}, False),
+    ],
+)
+def test_what_a_judge_log_looks_like(columns, is_log):
+    assert (guess_log(pl.DataFrame(columns)) is not None) == is_log
+
+
+def test_a_wrong_choice_of_columns_is_refused_and_named(studio):
+    project = studio.good("POST", "/api/projects", json={"file": "log.csv"})["id"]
+    wanted = {"shape": "judges", "judges": {"order": "cost"}}
+    studio.good("PUT", f"/api/projects/{project}/votes", json=wanted)
+    job = studio.settled(project)["job"]
+    assert job["state"] == "failed"
+    assert 'the column "cost" has other values than AB and BA' in job["message"]
+
+
+@pytest.fixture(params=[(1440, "light"), (420, "dark")], ids=["wide-light", "narrow-dark"])
+def page(request, browser):
+    width, scheme = request.param
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    context.set_default_timeout(120_000)  # a fresh checkout compiles its kernels first
+    page = context.new_page()
+    complaints = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+    yield page
+    context.close()
+    assert complaints == []
+
+
+def test_a_dropped_log_shows_judges_charts_and_a_leaderboard(page, studio, frame):
+    page.goto(studio.link)
+    page.wait_for_selector("#drop")
+    page.evaluate(DROP, ["dropped.csv", csv_text(frame)])
+    expect(page.locator("#column-shape")).to_have_value("judges")
+    expect(page.locator("#column-annotator")).to_have_value("judge")
+    page.click("#read")
+    page.wait_for_selector("#judges")
+    expect(page.locator("#judges tbody tr")).to_have_count(6)
+    expect(page.locator("#judges thead")).to_contain_text("position bias")
+    expect(page.locator("#judges tbody tr").last).to_contain_text("p < 0.001")
+    for name in CHARTS:
+        expect(page.locator(f"#chart-{name} svg")).to_be_visible()
+    expect(page.locator("#leaderboard tbody tr")).to_have_count(4)
+    expect(page.locator("#panels tbody tr").first).to_contain_text("%")
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
+    before = page.locator("#judges tbody").inner_text()
+    with page.expect_request("**/judges/charts?torn=half"):
+        page.select_option("#torn", "half")
+    page.wait_for_function("before => document.querySelector('#judges tbody').innerText !== before", arg=before)
+    page.locator("#chart-judge-position .mark-symbol path").last.hover()
+    expect(page.locator("#vg-tooltip-element")).to_be_visible()
+
+
+def test_notes_and_judges_that_err_alike_are_named(page, studio, frame):
+    alike = pl.concat([frame.head(600), frame.tail(20).with_columns(system_b="system_a")])
+    copies = alike.filter(judge="acme-large").with_columns(judge=pl.lit("copy"))
+    pl.concat([alike, copies]).write_csv(studio.folder / "copies.csv")
+    project, _ = opened(studio, "copies.csv")
+    found = studio.good("GET", f"/api/projects/{project}/judges")
+    assert found["notes"]
+    page.goto(studio.link)
+    page.wait_for_selector("#drop")
+    page.goto(f"{studio.address}/#/p/{project}/judges")
+    for note in found["notes"]:
+        expect(page.locator("main .note").first).to_contain_text(note)
+    row = page.locator("#judges tbody tr", has_text="copy").first
+    expect(row).to_contain_text("acme-large")
+
+
+def test_names_of_judges_and_systems_are_text(page, studio, frame):
+    evil = "<img src=x onerror=\"window.evil='yes'\">"
+    table = frame.with_columns(*(pl.col(name) + evil for name in ("judge", "system_a", "system_b")))
+    page.goto(studio.link)
+    page.wait_for_selector("#drop")
+    page.evaluate(DROP, ["evil.csv", csv_text(table)])
+    page.click("#read")
+    expect(page.locator("#leaderboard tbody tr").first).to_contain_text(evil)
+    expect(page.locator("#chart-judge-ranking svg")).to_be_visible()
+    assert page.locator("main img").count() == 0
+    assert page.evaluate("window.evil") is None
+
+
+def csv_text(frame):
+    out = io.StringIO()
+    rows = csv.writer(out)
+    rows.writerow(frame.columns)
+    rows.writerows(frame.iter_rows())
+    return out.getvalue()

@@ -1,0 +1,261 @@
+"""Judging through the HTTP interface: undo, skipped tasks, tasks sent back, notes, reviewers, content that is kept."""
+
+import json
+
+import pytest
+
+from finegold.studio.adjudication import Holds
+from tests.support.studio_helpers import studio_in_thread
+
+PIXEL = bytes.fromhex("89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489")
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("studio")
+    with studio_in_thread(folder) as client:
+        yield client
+
+
+@pytest.fixture
+def project(studio):
+    return studio.read_sample(studio.folder)
+
+
+def queue(studio, project, who=""):
+    return studio.good("GET", f"/api/projects/{project}/next", headers={"x-finegold-reviewer": who})
+
+
+def first(studio, project, who=""):
+    return queue(studio, project, who)["tasks"][0]["name"]
+
+
+def act(studio, project, what, task, who="", **more):
+    headers = {"x-finegold-reviewer": who}
+    return studio.good("POST", f"/api/projects/{project}/{what}", json={"task": task, **more}, headers=headers)
+
+
+def undo(studio, project, who=""):
+    headers = {"x-finegold-reviewer": who}
+    return studio.good("POST", f"/api/projects/{project}/undo", json={}, headers=headers)["action"]
+
+
+def test_undo_after_a_skip_undoes_the_skip_and_keeps_the_judgement_before(studio, project):
+    one = first(studio, project)
+    act(studio, project, "gold", one, label="cat")
+    two = first(studio, project)
+    act(studio, project, "skip", two)
+    assert first(studio, project) not in (one, two)
+    undone = undo(studio, project)
+    assert (undone["kind"], undone["task"]) == ("skip", two)
+    assert studio.gold(project) == {one: "cat"}
+    assert first(studio, project) == two
+    assert undo(studio, project)["task"] == one
+    assert studio.gold(project) == {}
+
+
+def test_skipped_tasks_are_remembered_and_come_last(studio, project):
+    task = first(studio, project, "ann")
+    act(studio, project, "skip", task, "ann")
+    found = queue(studio, project, "ann")
+    assert found["skipped"] == 1
+    assert task not in [one["name"] for one in found["tasks"]]
+    assert first(studio, project, "bob") == task  # a skip is the reviewer's own
+    for name in range(300):
+        if name != task:
+            act(studio, project, "gold", name, label="cat")
+    assert [one["name"] for one in queue(studio, project, "ann")["tasks"]] == []  # bob has it on his screen
+    act(studio, project, "gold", task, "bob", label="cat")
+    undo(studio, project, "bob")
+    studio.services.holds.hold(project, "bob", None)
+    assert [one["name"] for one in queue(studio, project, "ann")["tasks"]] == [task]
+
+
+def test_a_task_that_was_sent_back_returns_when_it_has_more_votes(studio, project):
+    task = first(studio, project)
+    act(studio, project, "send_back", task)
+    found = queue(studio, project)
+    assert found["sent_back"] == 1
+    assert found["tasks"][0]["name"] != task
+    text = studio.get(f"/api/projects/{project}/export/sent_back.csv").text
+    assert text.split() == ["task", str(task)]
+    votes = [{"task": task, "annotator": f"new{i}", "label": label} for i, label in enumerate(["cat", "dog"])]
+    studio.good("POST", f"/api/projects/{project}/votes", json={"votes": votes})
+    studio.fit(project, "mv")
+    names = [one["name"] for one in studio.good("GET", f"/api/projects/{project}/next?most=100")["tasks"]]
+    assert task in names
+    undo(studio, project)
+    assert queue(studio, project)["sent_back"] == 0
+
+
+def test_two_reviewers_get_different_tasks_and_judge_under_their_names(studio, project):
+    ann, bob = first(studio, project, "ann"), first(studio, project, "bob")
+    assert ann != bob
+    assert first(studio, project, "ann") == ann
+    act(studio, project, "gold", ann, "ann", label="cat")
+    act(studio, project, "gold", bob, "J%C3%BCrgen", label="dog")
+    who = {one["task"]: one["reviewer"] for one in studio.good("GET", f"/api/projects/{project}/gold")}
+    assert who == {ann: "ann", bob: "Jürgen"}
+    assert undo(studio, project, "ann")["task"] == ann  # bob's action was later, but is his
+    assert studio.gold(project) == {bob: "dog"}
+
+
+def test_a_task_is_held_for_ten_minutes(monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    holds = Holds()
+    holds.hold(1, "ann", "task")
+    for seconds, held in ((0, ["task"]), (599, ["task"]), (600, [])):
+        now[0] = 1000.0 + seconds
+        assert holds.by_others(1, "bob") == held
+    now[0] = 1000.0
+    assert holds.by_others(1, "ann") == holds.by_others(2, "bob") == []
+
+
+def test_notes_and_the_agreement_of_reviewers_with_the_labels(studio, project):
+    task = queue(studio, project, "ann")["tasks"][0]
+    rows = studio.good("GET", f"/api/projects/{project}/tasks", params={"sort": "task", "most": 4})["rows"]
+    for row in rows[:3]:
+        act(studio, project, "gold", row["at"], "ann", label=row["label"])
+    other = next(name for name in ("cat", "dog") if name != rows[3]["label"])
+    act(studio, project, "gold", rows[3]["at"], "ann", label=other)
+    assert studio.good("GET", f"/api/projects/{project}/reviewers") == [
+        {"reviewer": "ann", "judged": 4, "compared": 4, "agreed": 3}
+    ]
+    studio.fit(project, "ds")  # the labels are the truths now, and prove nothing
+    act(studio, project, "gold", rows[3]["at"], "ann", label=rows[3]["label"])
+    assert studio.good("GET", f"/api/projects/{project}/reviewers")[0]["agreed"] == 4
+    headers = {"x-finegold-reviewer": "ann"}
+    studio.good("PUT", f"/api/projects/{project}/note", json={"task": 0, "text": "a cat?"}, headers=headers)
+    assert studio.good("GET", f"/api/projects/{project}/tasks/0")["note"] == "a cat?"
+    assert studio.good("GET", f"/api/projects/{project}/gold")[0]["note"] == "a cat?"
+    studio.good("PUT", f"/api/projects/{project}/note", json={"task": 0, "text": " "})
+    assert studio.good("GET", f"/api/projects/{project}/tasks/0")["note"] == ""
+    assert task["note"] == ""
+
+
+def test_undo_of_a_changed_judgement_gives_it_back_to_its_reviewer(studio, project):
+    act(studio, project, "gold", 1, "ann", label="cat")
+    act(studio, project, "gold", 1, "bob", label="dog")
+    undo(studio, project, "bob")
+    found = studio.good("GET", f"/api/projects/{project}/gold")
+    assert [(one["label"], one["reviewer"]) for one in found] == [("cat", "ann")]
+
+
+def test_a_refit_is_offered_only_when_there_is_something_to_learn(studio, project):
+    studio.fit(project, "ds")
+    assert queue(studio, project)["to_learn"] == 0
+    act(studio, project, "gold", 1, label="cat")
+    assert queue(studio, project)["to_learn"] == 1
+    studio.fit(project, "ds")
+    assert queue(studio, project)["to_learn"] == 0
+    act(studio, project, "gold", 1, label="dog")  # as many truths as before, but another one
+    assert queue(studio, project)["to_learn"] == 1
+    undo(studio, project)
+    assert queue(studio, project)["to_learn"] == 0
+
+
+def test_truths_of_the_file_are_nothing_to_learn(studio):
+    body = b"task,worker,label,gold\n1,ann,cat,cat\n1,bob,dog,cat\n2,ann,dog,\n2,bob,dog,\n"
+    project = studio.good("POST", "/api/uploads?name=votes.csv", content=body)["id"]
+    studio.good("PUT", f"/api/projects/{project}/votes", json={"gold": "gold"})
+    assert studio.settled(project)["job"]["state"] == "done"
+    studio.fit(project, "ds")
+    assert queue(studio, project)["to_learn"] == 0
+    act(studio, project, "gold", 1, label="dog")
+    assert queue(studio, project)["to_learn"] == 1
+    undo(studio, project)
+    assert queue(studio, project)["to_learn"] == 0
+
+
+def test_the_next_task_needs_one_result_in_memory(studio, project):
+    studio.fit(project, "ds")
+    workspace = studio.services.workspace
+    workspace.forget(list(workspace._loaded))
+    act(studio, project, "gold", 1, label="cat")
+    assert queue(studio, project)["to_learn"] == 1
+    assert len(workspace._loaded) == 1
+
+
+TABLE = (
+    "task,worker,label,text,picture,page\n7,x,cat,It purrs,images/7.png,http://a.example/7\n"
+    "8,y,dog,it barks,../secret.png,https://a.example/8.jpg?size=2\n9,y,dog,woof,.hidden/9.png,note.txt\n"
+)
+
+
+def content(studio, project, at):
+    found = studio.good("GET", f"/api/projects/{project}/tasks/{at}/content")
+    return [(one["name"], one["kind"], one["href"], one["is_remote"]) for one in found]
+
+
+def test_content_is_kept_when_the_source_is_gone_and_media_come_only_from_the_folder(studio):
+    for place in ("images/7.png", ".hidden/9.png", "../secret.png"):
+        path = studio.folder / place
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(PIXEL)
+    (studio.folder / "page.csv").write_text(TABLE)
+    project = studio.good("POST", "/api/projects", json={"file": "page.csv"})["id"]
+    guess = studio.good("GET", f"/api/projects/{project}/preview")["guess"]
+    studio.good("PUT", f"/api/projects/{project}/votes", json=guess)
+    studio.settled(project)
+    (studio.folder / "page.csv").rename(studio.folder / "moved.csv")
+    picture = f"/api/projects/{project}/media?path=images/7.png"
+    assert content(studio, project, 0) == [
+        ("text", "text", None, False),
+        ("picture", "image", picture, False),
+        ("page", "link", "http://a.example/7", True),
+    ]
+    assert content(studio, project, 1)[1:] == [
+        ("picture", "text", None, False),
+        ("page", "image", "https://a.example/8.jpg?size=2", True),
+    ]
+    assert [one[1] for one in content(studio, project, 2)] == ["text", "text", "text"]
+    assert studio.get(picture).content == PIXEL
+    assert studio.get(picture).headers["content-type"] == "image/png"
+    for path in ("../secret.png", ".hidden/9.png", "moved.csv", "images", str(studio.folder / "../secret.png")):
+        assert studio.get(f"/api/projects/{project}/media", params={"path": path}).status_code == 404, path
+    (studio.folder / "link.png").symlink_to(studio.folder / "../secret.png")
+    assert studio.get(f"/api/projects/{project}/media", params={"path": "link.png"}).status_code == 404
+    studio.good("PATCH", f"/api/projects/{project}", json={"template": "Is it a cat?\nimages/{task}{page}\n{text}"})
+    shown = studio.good("GET", f"/api/projects/{project}/tasks/0/content")
+    assert [one["text"] for one in shown] == ["Is it a cat?", "images/7http://a.example/7", "It purrs"]
+
+
+def test_other_servers_are_asked_for_images_only_after_consent(studio, project):
+    assert studio.good("GET", f"/api/projects/{project}")["remote"] is False
+    assert "img-src 'self' data:;" in studio.get("/").headers["content-security-policy"]
+    studio.good("PATCH", f"/api/projects/{project}", json={"remote": True})
+    policy = studio.get("/").headers["content-security-policy"]
+    assert "img-src * data:;" in policy
+    assert "script-src 'self'" in policy
+    studio.good("PATCH", f"/api/projects/{project}", json={"remote": False})
+    assert "img-src 'self' data:;" in studio.get("/").headers["content-security-policy"]
+
+
+def test_tasks_to_judge_blindly_come_without_votes_and_labels(studio, project):
+    studio.fit(project, "ds")
+    (hidden, *_), n_open = queue(studio, project)["tasks"], queue(studio, project)["left"]
+    kept = {"code", "task", "n_votes"}
+    assert {name for name, value in hidden["row"].items() if value} <= kept
+    assert (hidden["probabilities"], hidden["predictions"]) == ([], [])
+    studio.good("PATCH", f"/api/projects/{project}", json={"blind": False})
+    shown = queue(studio, project)
+    assert (shown["tasks"][0]["name"], shown["left"]) == (hidden["name"], n_open)
+    assert len(shown["tasks"][0]["row"]["votes"]) == 5
+
+
+def test_new_projects_are_judged_blindly_and_the_switch_is_kept(studio, project):
+    assert studio.good("GET", f"/api/projects/{project}")["blind"] is True
+    assert studio.good("PATCH", f"/api/projects/{project}", json={"blind": False})["blind"] is False
+    assert studio.good("PATCH", f"/api/projects/{project}", json={"name": "new"})["blind"] is False
+
+
+def test_judgements_are_exported_with_who_said_what_and_when(studio, project):
+    act(studio, project, "gold", 1, "ann", label="cat")
+    text = studio.get(f"/api/projects/{project}/export/judgements.csv").text
+    head, row = [line.split(",") for line in text.splitlines()]
+    assert head == ["task", "truth", "label_then", "reviewer", "at", "note"]
+    assert row[:2] == ["1", "cat"]
+    assert row[3] == "ann"
+    rows = studio.get(f"/api/projects/{project}/export/judgements.jsonl").text.splitlines()
+    assert json.loads(rows[0])["reviewer"] == "ann"

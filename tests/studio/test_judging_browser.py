@@ -1,0 +1,139 @@
+"""Judging in a real browser: blind, with undo after a skip, by two people, with content whose file was moved."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.support.browser import chromium  # noqa: F401  # the fixture "browser"
+from tests.support.studio_helpers import studio_in_thread
+
+expect.set_options(timeout=20_000)
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("studio")
+    with studio_in_thread(folder, reviewers=("ann", "bob")) as client:
+        client.project = client.read_sample(folder)
+        client.fit(client.project, "ds")
+        yield client
+
+
+@pytest.fixture
+def opened(browser, studio):
+    """A function that opens a page as the owner or as a reviewer. No page may complain in its console."""
+    contexts, complaints = [], []
+
+    def open_page(view, who=None, project=studio.project, **more):
+        context = browser.new_context(viewport={"width": 1280, "height": 900}, **more)
+        context.set_default_timeout(60_000)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(studio.link if who is None else f"{studio.address}/?token={studio.rules.token_of(who)}")
+        page.wait_for_selector("main h1")
+        page.goto(f"{studio.address}/#/p/{project}/{view}")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def task_of(page):
+    page.wait_for_selector("#judging")
+    return page.get_attribute("#judging", "data-task")
+
+
+def press(page, key):
+    before = task_of(page)
+    page.keyboard.press(key)
+    page.wait_for_function("before => document.getElementById('judging').dataset.task !== before", arg=before)
+
+
+def test_ten_tasks_are_judged_blindly_with_undo_after_a_skip(opened, studio):
+    page = opened("judge")
+    task_of(page)
+    assert page.locator("#judging .vote, #judging .share, #judging .badge").count() == 0
+    expect(page.locator("#refit")).to_have_count(0)
+    judged = []
+    for key in "1234123412":
+        judged.append(task_of(page))
+        press(page, key)
+    expect(page.locator("#judged")).to_have_text("10 truths")
+    expect(page.locator("#last .vote")).to_have_count(5)  # the votes are shown after the decision
+    skipped = task_of(page)
+    press(page, "s")
+    expect(page.locator("#aside")).to_contain_text("1 skipped")
+    page.keyboard.press("u")
+    expect(page.locator("#judging")).to_have_attribute("data-task", skipped)
+    expect(page.locator("#judged")).to_have_text("10 truths")
+    press(page, "u")
+    expect(page.locator("#judged")).to_have_text("9 truths")
+    assert task_of(page) == judged[-1]
+    page.keyboard.press("n")
+    page.keyboard.type("are these 1 or 2 cats?")
+    page.keyboard.press("Escape")
+    press(page, "m")
+    expect(page.locator("#aside")).to_contain_text("1 sent back for more votes")
+    at = studio.good("GET", f"/api/projects/{studio.project}/tasks", params={"search": judged[-1]})["rows"]
+    notes = [studio.good("GET", f"/api/projects/{studio.project}/tasks/{row['at']}")["note"] for row in at]
+    assert "are these 1 or 2 cats?" in notes
+    expect(page.locator("#refit")).to_contain_text("Refit with 9 new truths")
+    expect(page.locator("#reviewers tbody tr")).to_contain_text("without a name")
+    page.click("#judge-settings summary")
+    page.uncheck("#blind")
+    expect(page.locator("#judging .vote")).to_have_count(5)
+    page.check("#blind")
+    expect(page.locator("#judging .vote")).to_have_count(0)
+
+
+def test_two_reviewers_judge_at_once_under_their_names(opened, studio):
+    ann, bob = opened("judge", "ann"), opened("judge", "bob")
+    seen = {"ann": [], "bob": []}
+    for _ in range(3):
+        for name, page in (("ann", ann), ("bob", bob)):
+            seen[name].append(task_of(page))
+            press(page, "1")
+    assert set(seen["ann"]).isdisjoint(seen["bob"])
+    who = {str(one["task"]): one["reviewer"] for one in studio.good("GET", f"/api/projects/{studio.project}/gold")}
+    assert {who[task] for task in seen["ann"]} == {"ann"}
+    assert {who[task] for task in seen["bob"]} == {"bob"}
+    expect(ann.locator("#reviewers tbody tr", has_text="bob")).to_contain_text("3")
+    assert ann.locator("#refit, #blind, .tabs a:has-text('Method')").count() == 0
+
+
+def test_who_judges_blindly_is_shown_no_lists_until_the_owner_opens_them(opened, studio):
+    ann, place = opened("tasks", "ann"), f"/api/projects/{studio.project}"
+    expect(ann.locator("main")).to_contain_text("This project is judged blindly")
+    ann.goto(f"{studio.address}/#/p/{studio.project}")
+    task_of(ann)
+    expect(ann.locator(".tabs a")).to_have_count(1)
+    studio.good("PATCH", place, json={"blind": False})
+    expect(ann.locator(".tabs a")).to_have_count(6)
+    ann.click(".tabs a:has-text('Tasks')")
+    expect(ann.locator("#tasks tbody tr").first).to_be_visible()
+    studio.good("PATCH", place, json={"blind": True})
+
+
+def test_the_content_of_a_task_is_shown_after_its_file_was_moved(opened, studio):
+    rows = "".join(f"{t},{who},cat,text {t},http://127.0.0.1:9/{t}.png\n" for t in (1, 2) for who in ("x", "y"))
+    (studio.folder / "page.csv").write_text(f"task,worker,label,text,picture\n{rows}")
+    project = studio.good("POST", "/api/projects", json={"file": "page.csv"})["id"]
+    studio.good("PUT", f"/api/projects/{project}/votes", json={})
+    studio.settled(project)
+    (studio.folder / "page.csv").rename(studio.folder / "elsewhere.csv")
+    page = opened("judge", project=project)
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    expect(page.locator(".content")).to_contain_text(f"text {task_of(page)}")
+    expect(page.locator(".content .note")).to_contain_text("127.0.0.1:9")
+    assert not [url for url in asked if url.endswith(".png")]
+    page.click("#load-remote")
+    expect(page.locator(".content img")).to_have_count(1)
+    assert [url for url in asked if url.endswith(".png")]
+    page.click("#judge-settings summary")
+    page.fill("#template", "Look: {text}")
+    page.locator("#template").blur()
+    page.reload()
+    expect(page.locator(".content")).to_have_text(f"Look: text {task_of(page)}")

@@ -1,0 +1,172 @@
+"""Class probabilities of models in the studio: read, refused, kept, combined with the votes, and shown."""
+
+import pytest
+
+import finegold
+from tests.support.studio_helpers import SAMPLE, studio_in_thread
+
+CLASSES = ("cat", "dog", "fox", "owl")
+
+
+def probabilities(tasks, sure=0.85, column="task", classes=CLASSES):
+    """A table of a model that repeats the majority vote."""
+    majority = dict(finegold.aggregate(SAMPLE, "mv").labels()["task", "label"].iter_rows())
+    lines = [",".join([column, *classes])]
+    for task in tasks:
+        said = majority.get(task, "fox")
+        lines.append(",".join([str(task), *(str(sure if name == said else (1 - sure) / 3) for name in classes)]))
+    return "\n".join([*lines, ""])
+
+
+MODEL = probabilities([*range(250), 1001, 1002])
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("studio")
+    with studio_in_thread(folder) as client:
+        yield client
+
+
+@pytest.fixture
+def project(studio):
+    return studio.read_sample(studio.folder)
+
+
+def add(studio, project, body=MODEL, name="bert.csv"):
+    return studio.post(f"/api/projects/{project}/predictions", params={"name": name}, content=body)
+
+
+def test_what_was_read_of_a_file_is_said(studio, project):
+    expected = {
+        "name": "bert.csv",
+        "n_tasks": 250,
+        "n_without_prediction": 50,
+        "n_without_votes": 2,
+        "classes": list(CLASSES),
+        "confidence": pytest.approx(0.85),
+    }
+    assert add(studio, project).json() == [expected]
+    assert studio.good("GET", f"/api/projects/{project}")["predictions"] == [expected]
+
+
+def test_a_file_of_the_folder_is_kept_in_the_project(studio, project):
+    (studio.folder / "svm.csv").write_text(MODEL)
+    assert studio.post(f"/api/projects/{project}/predictions?name=svm.csv").json()[0]["name"] == "svm.csv"
+    (studio.folder / "svm.csv").unlink()
+    state = studio.fit(project, "ds")
+    assert state["fits"][-1]["state"] == "done"
+    overview = studio.good("GET", f"/api/projects/{project}/results")
+    assert (overview["models"][0]["model"], overview["n_predicted"]) == ("svm", 2)
+
+
+def test_labels_are_those_of_python(studio, project, tmp_path):
+    (tmp_path / "bert.csv").write_text(MODEL)
+    expected = finegold.aggregate(SAMPLE, "ds", predictions=tmp_path / "bert.csv")
+    add(studio, project)
+    studio.fit(project, "ds")
+    shown = studio.services.workspace.shown(project).result
+    assert shown.posterior.tolist() == expected.posterior.tolist()
+    (model,) = studio.good("GET", f"/api/projects/{project}/results")["models"]
+    assert model == pytest.approx(expected.combined.records[0]._asdict())
+
+
+def test_tasks_with_predictions_only_are_shown_as_such(studio, project):
+    add(studio, project)
+    studio.fit(project, "ds")
+    base = f"/api/projects/{project}"
+    page = studio.good("GET", f"{base}/tasks", params={"doubt": "predicted"})
+    assert page["total"] == 2
+    assert [(row["task"], row["n_votes"], row["doubts"]) for row in page["rows"]] == [
+        ("1001", 0, ["predicted"]),
+        ("1002", 0, ["predicted"]),
+    ]
+    assert studio.good("GET", f"{base}/tasks")["total"] == 302
+    assert studio.good("GET", f"{base}/tasks", params={"search": "1001"})["total"] == 1
+    view = studio.good("GET", f"{base}/tasks/{page['rows'][0]['at']}")
+    assert (view["name"], view["row"]["label"], view["row"]["votes"]) == (1001, "fox", [])
+    assert view["predictions"] == [{"model": "bert", "label": "fox", "probability": 0.85}]
+    assert sum(view["probabilities"]) == pytest.approx(1, abs=1e-5)
+    assert studio.get(f"{base}/tasks/302").status_code == 404
+
+
+def test_a_task_with_votes_shows_its_predictions_and_its_votes(studio, project):
+    add(studio, project)
+    studio.fit(project, "ds")
+    first, last = (studio.good("GET", f"/api/projects/{project}/tasks/{at}") for at in (0, 299))
+    assert (first["name"], len(first["predictions"]), len(first["row"]["votes"])) == (0, 1, 5)
+    assert (last["name"], last["predictions"], len(last["row"]["votes"])) == (299, [], 5)  # the model has no prediction
+
+
+def test_tasks_without_votes_are_planned_but_not_judged(studio, project):
+    add(studio, project, probabilities([*range(300), 1001], sure=0.3))
+    studio.fit(project, "ds")
+    asked = studio.good("GET", f"/api/projects/{project}/plan", params={"budget": 10_000})["ask"]
+    assert {"task": 1001, "n_votes": 0} in [{name: one[name] for name in ("task", "n_votes")} for one in asked]
+    assert studio.judge(project, 1001, "cat").status_code == 404
+    queue = studio.good("GET", f"/api/projects/{project}/next", params={"most": 100})
+    assert queue["left"] == 300
+    assert 1001 not in [one["name"] for one in queue["tasks"]]
+
+
+def test_predictions_that_are_removed_are_not_used(studio, project):
+    add(studio, project)
+    studio.good("DELETE", f"/api/projects/{project}/predictions", params={"name": "bert.csv"})
+    assert studio.good("GET", f"/api/projects/{project}/predictions") == []
+    studio.fit(project, "ds")
+    assert studio.good("GET", f"/api/projects/{project}/results")["models"] == []
+
+
+def test_a_file_of_the_same_name_replaces_the_one_before(studio, project):
+    add(studio, project)
+    assert [one["n_tasks"] for one in add(studio, project, probabilities(range(100))).json()] == [100]
+    assert len(add(studio, project, name="other.csv").json()) == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (probabilities([1], classes=("cat", "dog", "fox")), 'bert.csv: there is no column for the class "owl"'),
+        (probabilities([1]).replace("owl", "elk"), 'bert.csv: the column "elk" is not a class of the votes'),
+        (
+            probabilities([1]).replace("0.85", "0.4"),
+            "bert.csv, row 1 (task 1): the probabilities sum to 0.55",
+        ),
+        (probabilities([1001]), "bert.csv: none of the 1 tasks has votes"),
+        (probabilities([1, 1]), "the task has several rows of predictions"),
+        ("cat,dog\n", "bert.csv"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_in_words_for_the_browser(studio, project, body, said):
+    answer = add(studio, project, body)
+    assert answer.status_code == 422
+    assert said in answer.json()["detail"]
+    assert "--" not in answer.text
+    assert str(studio.services.files.scratch) not in answer.text
+    assert studio.good("GET", f"/api/projects/{project}/predictions") == []
+
+
+def test_without_votes_there_is_nothing_to_predict(studio):
+    project = studio.good("POST", "/api/projects", json={})["id"]
+    answer = add(studio, project)
+    assert (answer.status_code, answer.json()["title"]) == (409, "There are no votes yet")
+
+
+def test_predictions_that_no_longer_fit_the_votes_are_named_by_the_failed_fit(studio, project):
+    add(studio, project)
+    studio.good("PUT", f"/api/projects/{project}/votes", json={"alias": {"owl": "cat"}})
+    studio.settled(project)
+    job = studio.fit(project, "ds")["job"]
+    assert job["state"] == "failed"
+    assert job["message"].startswith("bert.csv: two columns are the class")
+
+
+def test_a_deleted_project_leaves_no_file_behind(studio, project):
+    add(studio, project)
+    studio.good("DELETE", f"/api/projects/{project}")
+    rows = studio.services.store.rows(
+        "SELECT id FROM blob WHERE id NOT IN (SELECT model FROM fit WHERE model IS NOT NULL UNION "
+        "SELECT file FROM predictions UNION SELECT content FROM project WHERE content IS NOT NULL UNION "
+        "SELECT upload FROM project WHERE upload IS NOT NULL)"
+    )
+    assert rows == []

@@ -1,0 +1,227 @@
+"""What a studio finds when it starts: damaged files, what killed ones left behind, and files that killed it."""
+
+import shutil
+import sqlite3
+
+import pytest
+
+import finegold
+from finegold.studio import store as studio_store
+from finegold.studio.scratch import LOCK
+from tests.support.studio_helpers import Process, copy_sample, running, studio_in_thread
+
+
+def project_file(folder):
+    with studio_in_thread(folder) as studio:
+        project = studio.read_sample(folder)
+        studio.fit(project)
+    return folder / "test.studio"
+
+
+def test_a_damaged_project_file_is_called_damaged_and_stays_as_it_is(tmp_path):
+    path = project_file(tmp_path)
+    content = bytearray(path.read_bytes())
+    content[4096 * 3 : 4096 * 9] = b"\xa5" * (4096 * 6)
+    path.write_bytes(content)
+    with pytest.raises(finegold.InputError, match=r"test\.studio is damaged; restore it"), studio_in_thread(tmp_path):
+        pass
+    assert path.read_bytes() == bytes(content)
+
+
+def test_a_project_file_that_was_cut_is_called_damaged(tmp_path):
+    path = project_file(tmp_path)
+    path.write_bytes(path.read_bytes()[: 4096 * 10])
+    with pytest.raises(finegold.InputError, match=r"test\.studio is damaged; restore it"), studio_in_thread(tmp_path):
+        pass
+
+
+def test_a_result_whose_bytes_changed_is_called_damaged(tmp_path):
+    path = project_file(tmp_path)
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE piece SET bytes = zeroblob(length(bytes))")
+    connection.close()
+    with studio_in_thread(tmp_path) as studio:
+        answer = studio.get("/api/projects/1/tasks")
+        assert answer.status_code == 422
+        assert "test.studio is damaged; restore it" in answer.json()["detail"]
+        assert "--" not in answer.json()["detail"]
+        assert studio.good("GET", "/api/projects/1")["id"] == 1
+
+
+def test_damage_that_shows_while_the_studio_runs_is_called_damage(tmp_path, monkeypatch):
+    with studio_in_thread(tmp_path) as studio:
+        project = studio.read_sample(tmp_path)
+
+        def broken(*_):
+            raise sqlite3.DatabaseError("database disk image is malformed")
+
+        monkeypatch.setattr(studio.services.projects, "get", broken)
+        answer = studio.get(f"/api/projects/{project}")
+        assert answer.status_code == 507
+        assert answer.json()["title"] == "The project file is damaged"
+
+
+def test_a_project_file_of_version_1_is_upgraded(tmp_path):
+    old = studio_store.SCHEMA
+    for line in ("opening INTEGER", "crashed INTEGER", "at TEXT NOT NULL DEFAULT ''", "digest TEXT"):
+        kept = [one for one in old.splitlines() if not one.strip().startswith(line)]
+        assert len(kept) < len(old.splitlines()), line
+        old = "\n".join(kept)
+    old = old.replace("shown INTEGER REFERENCES fit, ", "shown INTEGER REFERENCES fit")
+    old = old.replace("taken INTEGER NOT NULL DEFAULT 0, ", "taken INTEGER NOT NULL DEFAULT 0 ")
+    old = old.replace("whole INTEGER NOT NULL DEFAULT 0,", "whole INTEGER NOT NULL DEFAULT 0")
+    with sqlite3.connect(tmp_path / "test.studio") as connection:
+        connection.executescript(f"PRAGMA application_id = {studio_store.APPLICATION}; PRAGMA user_version = 1; {old}")
+        connection.execute("INSERT INTO project (name, created) VALUES ('old', '2026-01-01')")
+    connection.close()
+    with studio_in_thread(tmp_path) as studio:
+        vote = {"task": 1, "annotator": "ann", "label": "cat"}
+        studio.good("POST", "/api/projects/1/votes", json={"votes": [vote]})
+        assert studio.fit(1, "mv")["job"]["state"] == "done"
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """A folder for temporary files of its own."""
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    monkeypatch.setenv("TMPDIR", str(place))
+    return place
+
+
+def test_the_scratch_folders_of_killed_studios_are_removed_and_no_others(tmp_path, temporary):
+    (temporary / "finegold-studio-of-somebody").mkdir()
+    killed, alive = tmp_path / "killed", tmp_path / "alive"
+    for folder in (killed, alive):
+        folder.mkdir()
+    studio = Process(killed)
+    left = set(temporary.iterdir())
+    studio.kill()
+    assert len(left) == 2
+    assert left == set(temporary.iterdir())
+    with running(alive):
+        mine = set(temporary.iterdir()) - left
+        with studio_in_thread(tmp_path) as other:
+            assert set(temporary.iterdir()) == {
+                temporary / "finegold-studio-of-somebody",
+                *mine,
+                other.services.files.scratch,
+            }
+    assert [path.name for path in temporary.iterdir()] == ["finegold-studio-of-somebody"]
+
+
+def test_a_link_that_is_called_like_a_scratch_folder_is_left_alone(tmp_path, temporary):
+    target = tmp_path / "target"
+    target.mkdir()
+    (target / LOCK).touch()
+    (temporary / "finegold-studio-link").symlink_to(target)
+    with studio_in_thread(tmp_path):
+        pass
+    assert (target / LOCK).exists()
+
+
+def as_if_killed(studio, folder):
+    """The project file and the data as they are on the disk now, in another folder."""
+    folder.mkdir()
+    for path in studio.folder.iterdir():
+        if path.is_file():
+            shutil.copy(path, folder)
+
+
+@pytest.fixture
+def crashed(tmp_path):
+    """A folder whose studio was killed while it read votes.csv of project 1; project 2 was at rest."""
+    with studio_in_thread(tmp_path) as studio:
+        copy_sample(tmp_path)
+        for _ in range(2):
+            studio.good("POST", "/api/projects", json={"file": "votes.csv"})
+        studio.good("GET", "/api/projects/2/preview")
+        with studio.services.files.of(studio.services.projects.get(1)):
+            as_if_killed(studio, tmp_path / "killed")
+    return tmp_path / "killed"
+
+
+def test_a_file_that_the_studio_did_not_survive_is_not_read_again_by_itself(crashed, monkeypatch):
+    read = []
+    monkeypatch.setattr("finegold.studio.routes.votes.preview", lambda path: read.append(path))
+    with studio_in_thread(crashed) as studio:
+        state = studio.good("GET", "/api/projects/1")
+        assert (state["crashed"], state["job"]["kind"], state["job"]["state"]) == (True, "read", "failed")
+        assert "ended while it read this file" in state["job"]["message"]
+        answer = studio.get("/api/projects/1/preview")
+        assert (answer.status_code, answer.json()["title"]) == (409, "The studio ended while it read this file")
+        assert not read
+        other = studio.good("GET", "/api/projects/2")
+        assert (other["crashed"], other["job"]) == (False, None)
+
+
+def test_a_file_that_the_studio_did_not_survive_is_read_when_somebody_asks_for_it(crashed):
+    with studio_in_thread(crashed) as studio:
+        assert studio.good("GET", "/api/projects/1/preview?again=true")["rows"]
+        assert studio.good("GET", "/api/projects/1")["crashed"] is False
+        assert studio.good("GET", "/api/projects/1/preview")["rows"]
+
+
+def test_reading_the_votes_of_such_a_file_is_asking_for_it(crashed):
+    with studio_in_thread(crashed) as studio:
+        studio.good("PUT", "/api/projects/1/votes", json={})
+        state = studio.settled(1)
+        assert (state["crashed"], state["job"]["state"]) == (False, "done")
+
+
+@pytest.fixture
+def killed_by_a_result(tmp_path):
+    """A folder whose studio was killed while it warmed up with the result of project 1."""
+    project_file(tmp_path)
+    with studio_in_thread(tmp_path) as studio, pytest.MonkeyPatch.context() as patch:
+        killed = tmp_path / "killed"
+        patch.setattr("finegold.studio.browse.doubts", lambda _: as_if_killed(studio, killed))
+        studio.services._load_newest()
+    return killed
+
+
+def test_a_result_that_the_studio_did_not_survive_is_not_opened_again_by_itself(killed_by_a_result, monkeypatch):
+    opened = []
+    monkeypatch.setattr("finegold.studio.workspace.load", lambda path: opened.append(path))
+    for _ in range(2):
+        with studio_in_thread(killed_by_a_result) as studio:
+            studio.services._load_newest()
+            answer = studio.get("/api/projects/1/tasks")
+            assert (answer.status_code, answer.json()["title"]) == (409, "The studio ended while it opened this result")
+            assert "may be damaged" in answer.json()["detail"]
+            assert studio.good("GET", "/api/projects/1")["damaged"] is True
+    assert not opened
+
+
+def test_a_result_that_the_studio_did_not_survive_is_opened_when_somebody_asks_for_it(killed_by_a_result):
+    with studio_in_thread(killed_by_a_result) as studio:
+        fit = studio.get("/api/projects/1/tasks").json()["fit"]
+        studio.good("POST", f"/api/projects/1/fits/{fit}/open")
+        assert studio.good("GET", "/api/projects/1/tasks")["total"]
+        assert studio.good("GET", "/api/projects/1")["damaged"] is False
+    with studio_in_thread(killed_by_a_result) as studio:
+        studio.services._load_newest()
+        assert studio.good("GET", "/api/projects/1")["damaged"] is False
+
+
+def test_a_file_that_is_wrong_does_not_count_as_a_crash(tmp_path):
+    (tmp_path / "bad.csv").write_text("task,worker,label\n1,x,cat\n,y,dog\n")
+    with studio_in_thread(tmp_path) as studio:
+        project = studio.good("POST", "/api/projects", json={"file": "bad.csv"})["id"]
+        studio.good("PUT", f"/api/projects/{project}/votes", json={})
+        assert studio.settled(project)["job"]["state"] == "failed"
+    with studio_in_thread(tmp_path) as studio:
+        assert studio.good("GET", f"/api/projects/{project}")["crashed"] is False
+
+
+def test_a_studio_that_was_ended_while_it_read_a_file_has_not_crashed(tmp_path):
+    copy_sample(tmp_path)
+    with studio_in_thread(tmp_path) as studio:
+        studio.good("POST", "/api/projects", json={"file": "votes.csv"})
+        reading = studio.services.files.of(studio.services.projects.get(1))
+        reading.__enter__()
+    with pytest.raises(finegold.InputError):
+        reading.__exit__(finegold.InputError, finegold.InputError("cancelled"), None)
+    with studio_in_thread(tmp_path) as studio:
+        assert studio.good("GET", "/api/projects/1")["crashed"] is False

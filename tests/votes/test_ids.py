@@ -1,0 +1,241 @@
+"""Ids of several kinds: the same if they are written alike, and never rounded by float64."""
+
+import datetime
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import finegold
+from finegold import Annotations, OutputError
+from finegold.api.fit import fit
+from finegold.io.readers import read
+from finegold.methods.mv import MajorityVote
+from finegold.system.validation import check_votes
+from finegold.votes.encoding import as_column, encode, look_up, of_one_kind, text_of, to_values
+from finegold.votes.frames import make_frame, series_like, to_list
+from finegold.votes.merging import merge
+from tests.support.cli_helpers import run
+
+LONG = [1580661436132757506 + number for number in range(6)]  # a float64 has one value for all of them
+ONES = st.one_of(
+    st.integers(-(2**70), 2**70),
+    st.integers(2**53, 2**53 + 9),
+    st.integers(0, 9),
+    st.floats(allow_nan=False),
+    st.sampled_from([0.5, 1.0, 7.0, float(2**53)]),
+    st.booleans(),
+    st.dates(),
+    st.sampled_from(["7", "0.5", "true", "a", "9007199254740993"]),
+)
+
+
+def votes(tasks):
+    """One vote on each task."""
+    return Annotations.from_arrays(
+        tasks, ["ann"] * len(tasks), ["x", "y"] * (len(tasks) // 2) + ["x"] * (len(tasks) % 2)
+    )
+
+
+def written(tasks):
+    """What a text file has for ids."""
+    return {text_of(task) for task in tasks}
+
+
+@given(st.lists(ONES, min_size=1, max_size=12), st.lists(ONES, min_size=1, max_size=12))
+def test_there_are_as_many_tasks_as_ids_that_are_written_differently(first, second):
+    old, new = votes(first), votes(second)
+    assert written(to_list(old.task_names)) == written(first)
+    assert old.n_tasks == len(written(first))
+    merged = merge(old, new).votes
+    assert merged.n_tasks == len(written(first) | written(second))
+    assert written(to_list(merged.task_names)) == written(first) | written(second)
+    assert merged.n_votes == merged.n_tasks
+    sizes = {"T": merged.n_tasks, "W": merged.n_annotators, "K": merged.n_classes}
+    check_votes(merged.task_ptr, merged.cell_ptr, merged.cell_class, merged.annotator, merged.gold, sizes)
+
+
+@given(st.lists(ONES, min_size=1, max_size=12, unique_by=text_of), st.lists(ONES, min_size=1, max_size=12))
+def test_old_names_keep_their_order_and_every_vote_its_task(first, second):
+    old, new = votes(first), votes(second)
+    merged = merge(old, new)
+    assert (np.diff(merged.tasks.old) > 0).all()
+    names = [text_of(name) for name in to_list(merged.votes.task_names)]
+    assert [names[code] for code in merged.tasks.old] == [text_of(name) for name in to_list(old.task_names)]
+    assert [names[code] for code in merged.tasks.new] == [text_of(name) for name in to_list(new.task_names)]
+
+
+def test_one_float_among_long_integers_changes_no_other_task():
+    result = fit(MajorityVote(), votes(LONG))
+    updated = result.update(pd.DataFrame({"task": [0.5], "annotator": ["bob"], "label": ["x"]}))
+    assert "folded in 1 votes" in updated.stopped
+    assert sorted(to_list(updated.task_names)) == ["0.5", *map(str, LONG)]
+    assert dict(zip(to_list(updated.task_names), to_list(updated.label), strict=True)) == {
+        **dict(zip(map(str, LONG), "xyxyxy", strict=True)),
+        "0.5": "x",
+    }
+
+
+def test_short_ids_do_not_become_floats(tmp_path):
+    merged = merge(votes([0, 1]), votes([0.5]))
+    labels = fit(MajorityVote(), merged.votes).labels()
+    assert sorted(labels["task"].to_list()) == ["0", "0.5", "1"]
+    whole = merge(votes([0, 1]), votes([2.0]))
+    assert to_list(whole.votes.task_names) == [0, 1, 2]
+    assert {type(name) for name in to_list(whole.votes.task_names)} == {int}
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([1, 2], [1, 2]),
+        ([1, 2.0, None], [1, 2, None]),
+        ([1, float("nan")], [1, None]),
+        ([1, 2.5], ["1", "2.5"]),
+        ([True, 1], ["true", "1"]),
+        ([7, "7"], ["7", "7"]),
+        ([2**64, -1, 1.0], [2**64, -1, 1]),
+        ([datetime.date(2026, 11, 15), 3], ["2026-11-15", "3"]),
+        ([0.5, 1.0], [0.5, 1.0]),
+    ],
+)
+def test_values_of_several_kinds_become_integers_or_text(values, expected):
+    unified = of_one_kind(values)
+    assert unified == expected
+    assert list(map(type, unified)) == list(map(type, expected))
+
+
+def test_columns_keep_their_values():
+    for values in ([2**63, -1], [1, 0.5], [True, 2], [1, "a"], ["a\0"]):
+        assert list(map(repr, as_column(values))) == list(map(repr, values))
+    assert encode([2**63, -1])[1].tolist() == [-1, 2**63]
+
+
+def test_times_of_nanoseconds_are_no_integers():
+    times = np.array(["2026-11-15T10:00:00", "2026-11-15T10:00:01"], "M8[ns]")
+    assert to_values(times) == [datetime.datetime(2026, 11, 15, 10, 0, second) for second in (0, 1)]
+    assert to_values(times + np.timedelta64(1, "ns"))[0] == "2026-11-15T10:00:00.000000001"
+
+
+def test_values_are_found_by_how_they_are_written():
+    assert look_up([7, 7.0, "7", "007", True], np.array([7, 8])).tolist() == [0, 0, 0, -1, -1]
+    assert look_up(["True", "true", True, 1], np.array([False, True])).tolist() == [1, 1, 1, -1]
+    assert look_up([True], np.array(["False", "True"], dtype=object)).tolist() == [1]
+    assert look_up([LONG[0]], np.array([float(LONG[0])])).tolist() == [-1]
+
+
+@pytest.mark.parametrize("make", [pl.Series, pd.Series])
+def test_series_do_not_turn_one_kind_into_another(make):
+    import narwhals as nw
+
+    like = nw.from_native(make([True, False]), series_only=True)
+    assert list(map(repr, to_list(series_like([0, 1], like)))) == ["0", "1"]
+    numbers = nw.from_native(make([1, 2]), series_only=True)
+    assert to_list(series_like([LONG[0], 0.5], numbers)) == [str(LONG[0]), "0.5"]
+
+
+def test_a_frame_of_mixed_ids_is_text():
+    frame = make_frame({"task": [0.5, LONG[0], None]}, like=np.array([1]))
+    assert frame["task"].to_list() == ["0.5", str(LONG[0]), None]
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.mark.parametrize("name", ["votes.jsonl", "votes.json"])
+def test_a_json_file_with_one_float_keeps_long_integers(tmp_path, name):
+    rows = [{"task": task, "annotator": "ann", "label": task == 0.5} for task in [*LONG, 0.5]]
+    path = tmp_path / name
+    path.write_text(json.dumps(rows) if name == "votes.json" else "".join(json.dumps(row) + "\n" for row in rows))
+    assert written(to_list(read(path).task_names)) == written([*LONG, 0.5])
+
+
+def test_whole_floats_of_json_are_integers(tmp_path):
+    path = write(tmp_path / "v.jsonl", [{"task": task, "annotator": 1.0, "label": 2.0} for task in (7, 8.0)])
+    annotations = read(path)
+    assert [to_list(names) for names in (annotations.task_names, annotations.annotator_names)] == [[7, 8], [1]]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "names"),
+    [
+        (pl.Series(LONG, dtype=pl.UInt64), pl.Series([0.5]), ["0.5", *map(str, LONG)]),
+        (pl.Series(LONG, dtype=pl.UInt64), pl.Series([7.0]), [7, *LONG]),
+        (pl.Series(LONG, dtype=pl.UInt64), pl.Series([-1]), [-1, *LONG]),
+        (pl.Series([1, 2]), pl.Series([True]), ["1", "2", "true"]),
+        (pl.Series([1, 2]), pl.Series([datetime.date(2026, 11, 15)]), ["1", "2", "2026-11-15"]),
+        (pl.Series([1, 2]), pl.Series(["2", "a"]), ["1", "2", "a"]),
+        (pl.Series([1, 2], dtype=pl.Int8), pl.Series([3]), [1, 2, 3]),
+    ],
+)
+def test_files_whose_ids_are_of_different_kinds(tmp_path, one, other, names):
+    for number, tasks in enumerate((one, other)):
+        pl.DataFrame({"task": tasks, "annotator": "ann", "label": "x"}).write_parquet(tmp_path / f"{number}.parquet")
+    found = read([tmp_path / "0.parquet", tmp_path / "1.parquet"])
+    assert sorted(to_list(found.task_names)) == names
+
+
+def test_the_command_line_keeps_long_ids(tmp_path):
+    model, table = tmp_path / "m.finegold", tmp_path / "labels.csv"
+    write(tmp_path / "a.jsonl", [{"task": task, "annotator": 1, "label": "x"} for task in LONG])
+    write(tmp_path / "b.jsonl", [{"task": 0.5, "annotator": 1, "label": "x"}])
+    run("aggregate", tmp_path / "a.jsonl", "--method", "mv", "--save", model)
+    run("update", model, tmp_path / "b.jsonl", "-o", model, "--labels", table)
+    assert pl.read_csv(table, infer_schema=False)["task"].to_list() == [*map(str, LONG), "0.5"]
+    assert written(to_list(finegold.load(model).task_names)) == written([*LONG, 0.5])
+
+
+HUGE = [2**64, 2**64 + 1, -(2**70), 7]
+
+
+@pytest.mark.parametrize("tasks", [HUGE, [2**63 + 1, 2**63 + 2]], ids=["128 bits", "64 bits"])
+def test_huge_ids_are_saved_and_updated(tmp_path, tasks):
+    path = write(tmp_path / "v.jsonl", [{"task": task, "annotator": 1, "label": "x"} for task in tasks])
+    model = tmp_path / "m.finegold"
+    finegold.aggregate(path, "mv").save(model)
+    again = finegold.load(model)
+    assert to_list(again.task_names) == sorted(tasks)
+    assert again.update(path).annotations.n_tasks == len(tasks)
+    both = finegold.aggregate(path, "mv").update(
+        write(tmp_path / "n.jsonl", [{"task": 8, "annotator": 1, "label": "x"}])
+    )
+    assert to_list(both.task_names) == sorted([*tasks, 8])
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_a_database_refuses_huge_ids_in_a_sentence(tmp_path, kind):
+    path = write(tmp_path / "v.jsonl", [{"task": task, "annotator": 1, "label": "x"} for task in HUGE])
+    with pytest.raises(OutputError, match=r"column task holds -1180591620717411303424, but integers of databases end"):
+        finegold.aggregate(path, "mv").to_table(f"{kind}:///{tmp_path}/x.db", "labels")
+    assert not (tmp_path / "x.db").exists()
+    small = finegold.aggregate(pd.DataFrame({"task": np.array([1, 2], "u8"), "annotator": 1, "label": "x"}), "mv")
+    small.to_table(f"{kind}:///{tmp_path}/x.db", "labels")
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_a_nul_in_a_class_is_refused_where_it_names_a_column(tmp_path, kind):
+    result = fit(MajorityVote(), Annotations.from_arrays([1, 2], [1, 1], ["x\0", "y"]))
+    with pytest.raises(OutputError, match=r"the class 'x\\x00' has a NUL character"):
+        result.to_table(f"{kind}:///{tmp_path}/x.db", "labels", probabilities=True)
+    assert not (tmp_path / "x.db").exists()
+
+
+def test_file_names_that_are_not_utf_8_are_refused_or_written(tmp_path):
+    votes = write(tmp_path / "v.jsonl", [{"task": 1, "annotator": 1, "label": "x"}])
+    odd = str(tmp_path / "odd\udcff")
+    refused = run("aggregate", votes, "--method", "mv", "-o", f"{odd}.parquet")
+    assert refused.exit_code == 2
+    assert "choose another name" in " ".join(refused.stderr.split())
+    assert run("aggregate", votes, "--method", "mv", "-o", f"{odd}.csv", "--save", f"{odd}.finegold").exit_code == 0
+    assert finegold.load(f"{odd}.finegold").method == "mv"
+
+
+def test_signed_and_unsigned_integers_are_the_same_ids():
+    old, new = votes(np.array([2**53, 2**53 + 1], "u8")), votes(np.array([2**53 + 1], "i8"))
+    assert merge(old, new).votes.n_tasks == 2

@@ -1,0 +1,173 @@
+"""Label matrices: a row per task, a column per annotator, abstentions in between."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import finegold
+from finegold import Annotations, InputError
+from finegold.votes.frames import to_list
+from tests.support.cli_helpers import run, write
+from tests.support.readers_votes import votes_of
+
+# Snorkel's way: -1 abstains. The function "never" abstains always, "one" votes for class 1 only.
+L = np.array([[0, -1, 1], [1, -1, 1], [-1, -1, -1], [0, -1, -1]])
+NAMES = ["both", "never", "one"]
+VOTES = {(0, "both", 0), (0, "one", 1), (1, "both", 1), (1, "one", 1), (3, "both", 0)}
+WIDE = "both,never,one\n0,-1,1\n1,-1,1\n-1,-1,-1\n0,-1,-1\n"
+
+
+def from_one(votes):
+    """Readers number rows from 1."""
+    return {(task + 1, annotator, label) for task, annotator, label in votes}
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, float, object])
+def test_a_matrix_of_any_kind_gives_its_votes(dtype):
+    votes = Annotations.from_matrix(L.astype(dtype), annotators=NAMES)
+    assert votes_of(votes) == VOTES
+    assert votes.unlabelled.tolist() == [2]
+    assert votes.never_voted.tolist() == ["never"]
+    assert [type(name) for name in votes.class_names.tolist()] == [int, int]
+    assert (votes.counts.rows, votes.counts.missing) == (12, 7)
+
+
+def test_rows_and_columns_are_numbered_from_zero_or_named():
+    assert votes_of(Annotations.from_matrix([[0, 1]])) == {(0, 0, 0), (0, 1, 1)}
+    named = Annotations.from_matrix([[0, 1], [1, 1]], tasks=["z", "a"], annotators=["y", "b"])
+    assert votes_of(named) == {("z", "y", 0), ("z", "b", 1), ("a", "y", 1), ("a", "b", 1)}
+    assert to_list(named.task_names) == ["a", "z"]
+
+
+def test_what_abstains_can_be_said():
+    assert votes_of(Annotations.from_matrix([[0, 2]], abstain=0)) == {(0, 1, 2)}
+    assert votes_of(Annotations.from_matrix([[-1, 2]], None)) == {(0, 0, -1), (0, 1, 2)}
+    assert votes_of(Annotations.from_matrix([["ham", "?"]], abstain="?")) == {(0, 0, "ham")}
+    assert votes_of(Annotations.from_matrix(np.array([["ham", "-1"]]))) == {(0, 0, "ham")}
+    assert votes_of(Annotations.from_matrix([["ham", -1]])) == {(0, 0, "ham")}
+
+
+def test_missing_and_masked_entries_abstain():
+    floats = Annotations.from_matrix([[0.0, np.nan]])
+    assert votes_of(floats) == {(0, 0, 0)}
+    assert floats.class_names.dtype == np.int64
+    found = Annotations.from_matrix(np.array([["a", None], [None, np.nan]], dtype=object))
+    assert votes_of(found) == {(0, 0, "a")}
+    assert (found.unlabelled.tolist(), found.never_voted.tolist()) == ([1], [1])
+    assert votes_of(Annotations.from_matrix(np.ma.masked_equal(np.array([[0, 5]]), 5))) == {(0, 0, 0)}
+
+
+def test_classes_that_nobody_votes_for_can_be_given():
+    votes = Annotations.from_matrix(L, classes=[2, 1, 0])
+    assert to_list(votes.class_names) == [2, 1, 0]
+    assert votes_of(votes) == votes_of(Annotations.from_matrix(L))
+    with pytest.raises(InputError, match=r"label 1 is not among the given classes \[0, 2\]"):
+        Annotations.from_matrix(L, classes=[0, 2])
+
+
+def test_scores_that_are_no_integers_stay_as_they_are():
+    assert votes_of(Annotations.from_matrix([[0.5, 1.0]])) == {(0, 0, 0.5), (0, 1, 1.0)}
+
+
+@pytest.mark.parametrize(
+    ("matrix", "more", "words"),
+    [
+        ([0, 1], {}, r"one row per task and one column per annotator, but the shape is \(2,\)"),
+        ([[0, 1], [1]], {}, "rows of the matrix must be equally long"),
+        (pd.DataFrame(L), {}, r"read it with finegold\.read\(frame, wide=True, missing=\[-1\]\)"),
+        (L, {"annotators": ["a", "b"]}, "annotators must have 3 names, one for each in the matrix, but has 2"),
+        (L, {"tasks": [1, 2, 3, 3]}, "tasks must be distinct names"),
+        (L, {"annotators": ["a", "b", None]}, "annotators must be distinct names"),
+        ([[-1, -1]], {}, "there are no votes"),
+    ],
+)
+def test_what_is_wrong_is_said(matrix, more, words):
+    with pytest.raises(InputError, match=words):
+        Annotations.from_matrix(matrix, **more)
+
+
+@given(st.data())
+def test_a_matrix_is_read_as_its_votes_one_by_one(data):
+    shape = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 5))
+    matrix = np.array(
+        data.draw(st.lists(st.integers(-1, 2), min_size=shape[0] * shape[1], max_size=shape[0] * shape[1]))
+    )
+    matrix = matrix.reshape(shape)
+    if (matrix == -1).all():
+        matrix[0, 0] = 0
+    found = Annotations.from_matrix(matrix)
+    entries = [(i, j, int(matrix[i, j])) for i in range(shape[0]) for j in range(shape[1])]
+    assert votes_of(found) == {entry for entry in entries if entry[2] != -1}
+    assert found.unlabelled.tolist() == [i for i in range(shape[0]) if (matrix[i] == -1).all()]
+    assert found.never_voted.tolist() == [j for j in range(shape[1]) if (matrix[:, j] == -1).all()]
+    assert found.counts.rows == found.n_votes + found.counts.missing == matrix.size
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, "csv", "parquet"])
+def test_a_wide_table_is_read_like_the_matrix(kind, tmp_path):
+    columns = {name: L[:, j] for j, name in enumerate(NAMES)}
+    table = kind(columns) if not isinstance(kind, str) else tmp_path / f"L.{kind}"
+    if kind == "csv":
+        table.write_text(WIDE)
+    elif kind == "parquet":
+        pl.DataFrame(columns).write_parquet(table)
+    votes = finegold.read(table, wide=True, missing=[-1])
+    assert votes_of(votes) == from_one(VOTES)
+    assert (to_list(votes.unlabelled), to_list(votes.never_voted)) == ([3], ["never"])
+    assert (votes.counts.rows, votes.counts.missing, votes.counts.left_out) == (12, 7, {})
+
+
+def test_minus_one_that_nobody_named_is_a_class_and_the_command_says_how_to_leave_it_out(tmp_path):
+    path = write(tmp_path / "L.csv", WIDE + ",,1\n")
+    votes = finegold.read(path, wide=True, missing=["NA"])
+    assert (votes.counts.rows, votes.counts.missing, votes.n_votes, votes.counts.left_out) == (15, 2, 13, {})
+    found = run("aggregate", path, "--wide", "--method", "mv", "-o", tmp_path / "labels.csv")
+    assert found.exit_code == 0
+    assert "the label -1 (7) is read as a class" in found.stderr
+    assert "--missing -1" in found.stderr
+
+
+def test_minus_one_of_a_transposed_table_is_no_vote_on_request(tmp_path):
+    path = write(tmp_path / "v.csv", "worker,t1,t2\nann,0,1\nbob,1,-1\neve,,\ngold,-1,0\n")
+    votes = finegold.read(path, format="transposed", missing=[-1])
+    assert (votes.counts.rows, votes.counts.missing, votes.n_votes) == (6, 3, 3)
+    assert to_list(votes.never_voted) == ["eve"]
+
+
+def test_the_command_line_reads_a_label_matrix_and_names_who_never_votes(tmp_path):
+    path = write(tmp_path / "L.csv", WIDE)
+    found = run(
+        "aggregate", path, "--wide", "--missing", "-1", "--method", "mv", "-o", tmp_path / "labels.csv", "--json"
+    )
+    assert found.exit_code == 0, found.stderr
+    assert '"never_voted": [\n    "never"\n  ]' in found.stdout
+    said = run("aggregate", path, "--wide", "--missing", "-1", "--method", "mv", "-o", tmp_path / "labels.csv").stderr
+    assert '7 rows without a label (7 "-1"), 1 task without any vote (listed without a label), ' in said
+    assert "1 annotator without any vote: never" in said
+
+
+def test_annotators_of_a_long_table_who_left_all_blank_are_named_too(tmp_path):
+    blank = "".join(f"1,w{i:02},\n" for i in range(12))
+    said = run("agreement", write(tmp_path / "v.csv", f"task,worker,label\n1,a,x\n1,b,x\n{blank}")).stderr
+    assert "12 annotators without any vote: w00, w01, w02, w03, w04, w05, w06, w07, w08, w09 and 2 more" in said
+
+
+@pytest.mark.parametrize("names", [NAMES, [10, 20, 30]])
+def test_who_never_voted_is_kept_in_a_saved_model(names, tmp_path):
+    result = finegold.aggregate(Annotations.from_matrix(L, annotators=names), method="mv")
+    result.save(tmp_path / "m.finegold")
+    assert finegold.load(tmp_path / "m.finegold").annotations.never_voted.tolist() == [names[1]]
+
+
+def test_who_votes_at_last_is_no_longer_among_those_who_never_voted():
+    result = finegold.aggregate(Annotations.from_matrix(L[:, :], annotators=NAMES), method="mv")
+    later = Annotations.from_matrix([[1, 1, -1]], annotators=["never", "both", "new"], tasks=[9])
+    assert to_list(result.update(later).annotations.never_voted) == ["new"]
+
+
+def test_an_array_given_to_read_is_told_where_to_go():
+    with pytest.raises(InputError, match=r"finegold\.Annotations\.from_matrix\(matrix, abstain=-1\)"):
+        finegold.aggregate(L)

@@ -1,0 +1,96 @@
+"""Makes docs/reading.md by running every case of dirt: python tools/make_reading.py"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from contextlib import chdir
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner
+
+from finegold.cli.app import app
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests.support.reading_corpus.case import Case  # noqa: E402
+from tests.support.reading_corpus.dirt import alarms, gold, nested, no_votes, spellings, truths  # noqa: E402
+
+SECTIONS = {
+    "Spellings and number formats": spellings.CASES,
+    "What counts as no vote": no_votes.CASES,
+    "Votes that look wrong": alarms.CASES,
+    "Gold": gold.CASES,
+    "Truths of an evaluation": truths.CASES,
+    "JSON, and one file per annotator": nested.CASES,
+}
+SHOWN = ("warning: ", "error: ", "left out: ")
+MOST_CLASSES = 5
+HEAD = """# What Finegold says of dirty files
+
+"Finegold says" is what `finegold aggregate` (for truths: `finegold evaluate`) prints on standard
+error apart from its summary. Python warns in the same words (`FinegoldWarning`), and the studio and the report show the
+same findings under "What was read". Nothing is left out in silence.
+
+The options that repair dirt are `--normalise`, `--alias`, `--missing`, `--keep-missing` and `--repeated`. In Python
+they are arguments of the same names. In the studio, the page of votes has a table of spellings and a button that merges
+all look-alikes. [What Finegold reads](formats.md) describes the formats.
+
+![The studio shows what was read, with a table of spellings, before a method is fitted](images/studio-reading.png)
+
+![The report shows the same: votes of each class, what was left out, spellings](images/report-reading.png)
+"""
+FOOT = """
+This page is made by `python tools/make_reading.py`, which runs every case; the files are in
+`tests/support/reading_corpus`.
+"""
+
+
+def page() -> str:
+    return HEAD + "".join(_section(title, cases) for title, cases in SECTIONS.items()) + FOOT
+
+
+def _section(title: str, cases: tuple[Case, ...]) -> str:
+    rows = "".join(_row(case) for case in cases)
+    return f"\n## {title}\n\n| dirt | options | Finegold says | Finegold does |\n|---|---|---|---|\n{rows}"
+
+
+def _row(case: Case) -> str:
+    command = "evaluate" if "--truth" in case.arguments else "aggregate"
+    says, does = _outcome(case, command)
+    options = " ".join(argument.replace("_", "") for argument in case.arguments)
+    cells = (case.dirt, f"`{options}`" if options else "", "<br>".join(map(_code, says)) or "nothing", does)
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _outcome(case: Case, command: str) -> tuple[list[str], str]:
+    """Run a case in a folder of its own, and return what it says and does."""
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        for name, content in case.files.items():
+            Path(name).write_bytes(content)
+        votes = [name for name in case.files if not name.startswith("_")]
+        done = CliRunner().invoke(app, [command, *votes, *case.arguments, "--method", "mv", "--json"])
+    said = [line for line in done.stderr.splitlines() if line.startswith(SHOWN)]
+    return said, _read(json.loads(done.stdout)) if done.exit_code == 0 else "refuses it"
+
+
+def _read(summary: dict[str, Any]) -> str:
+    if "accuracy" in summary:
+        return f"compares {summary['n_truths']} truths: accuracy {summary['accuracy']:.2f}"
+    names = [str(name) for name in summary["classes"]]
+    more = f", ... ({len(names)} classes)" if len(names) > MOST_CLASSES else ""
+    return f"reads {summary['n_votes']} votes: {_code(', '.join(names[:MOST_CLASSES]))}{more}"
+
+
+def _code(text: str) -> str:
+    """Write text as code in a cell of a table."""
+    return f"`{text.replace('|', '/').replace('_gold', 'gold').replace('_truth', 'truth').replace('_alias', 'alias')}`"
+
+
+if __name__ == "__main__":
+    os.environ["COLUMNS"] = "1000"
+    (ROOT / "docs" / "reading.md").write_text(page())

@@ -1,0 +1,175 @@
+"""Makes the documentation's pictures of pages, from real pages in a real browser: python tools/make_screenshots.py
+
+Needs the dependency group "dev", and Chromium (on Debian: apt-get install chromium).
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+import finegold
+from finegold.errors import FinegoldWarning
+from finegold.methods.registry import DEFAULT_METHOD
+
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
+SAMPLE = Path(finegold.__file__).parent / "votes" / "sample"
+MARGIN = 30  # pixels
+CHROMIUM = "/usr/bin/chromium"
+# Views of the studio, each with what shows that it is there.
+STUDIO = {
+    "overview": "#next-steps",
+    "tasks": "#tasks tr.open",
+    "annotators": "#annotators tr.open",
+    "classes": "table.heat",
+    "judge": "#judging",
+    "export": ".exports",
+}
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        pictures_of_the_report(browser, Path(folder) / "report.html")
+        pictures_of_the_studio(browser, Path(folder) / "studio")
+        pictures_of_what_was_read(browser, Path(folder) / "dirty")
+        pictures_of_judges(browser, Path(folder) / "judges")
+        browser.close()
+
+
+def pictures_of_the_report(browser: Browser, path: Path) -> None:
+    with opened(browser, report(path), 1200, 900) as page:
+        page.screenshot(path=IMAGES / "report.png")
+        page.locator("#task-table button.more").first.click()
+        picture(page, "#tasks", "report-tasks.png")
+        picture(page, "#annotators", "report-annotators.png")
+    with opened(browser, report(path, "ptbcc"), 1200, 900, "dark") as page:
+        picture(page, "#prototypes", "report-prototypes-dark.png")
+
+
+def report(path: Path, method: str = DEFAULT_METHOD) -> Path:
+    from finegold.report import write_report
+
+    command = "finegold report votes.csv --truth truth.csv" + (
+        "" if method == DEFAULT_METHOD else f" --method {method}"
+    )
+    result = finegold.aggregate(SAMPLE / "votes.csv", method)
+    write_report(result, path, SAMPLE / "truth.csv", title="votes.csv", command=command)
+    return path
+
+
+def pictures_of_the_studio(browser: Browser, folder: Path) -> None:
+    folder.mkdir()
+    shutil.copy(SAMPLE / "votes.csv", folder)
+    with started(folder) as link:
+        page = browser.new_page(viewport={"width": 1200, "height": 860})
+        page.goto(link)
+        page.click("#read")
+        page.click("#label-them")
+        page.wait_for_selector("#next-steps", timeout=60_000)
+        for view, ready in STUDIO.items():
+            page.goto(f"{link.partition('?')[0]}#/p/1/{view}")
+            page.wait_for_selector(ready)
+            page.wait_for_timeout(500)
+            page.screenshot(path=IMAGES / f"studio-{view}.png")
+        page.close()
+
+
+def pictures_of_what_was_read(browser: Browser, folder: Path) -> None:
+    """The same dirty file in the studio and in the report."""
+    folder.mkdir()
+    rows = (SAMPLE / "votes.csv").read_text().splitlines()
+    for place, old, new in (
+        (7, "dog", "Dog"),
+        (11, "cat", " cat"),
+        (13, "fox", "FOX"),
+        (17, "dog", "NA"),
+        (19, "cat", "?"),
+    ):
+        rows[place::40] = [row.replace(old, new) for row in rows[place::40]]
+    (folder / "votes.csv").write_text("\n".join([*rows, ""]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FinegoldWarning)
+        finegold.aggregate(folder / "votes.csv").report(folder / "report.html")
+    with opened(browser, folder / "report.html", 1200, 900) as page:
+        picture(page, "#reading", "report-reading.png")
+    with started(folder) as link:
+        page = browser.new_page(viewport={"width": 1200, "height": 860})
+        page.goto(link)
+        page.click("#read")
+        page.wait_for_selector("#spellings")
+        page.screenshot(path=IMAGES / "studio-reading.png", full_page=True, clip=_above(page, "#spellings"))
+        page.close()
+
+
+def pictures_of_judges(browser: Browser, folder: Path) -> None:
+    """The log of the guide on LLM judges, in the report and in the studio, light and dark."""
+    command = ["simulate", "--judges", "6", "--tasks", "400", "--seed", "2", "--out", str(folder)]
+    subprocess.run([sys.executable, "-m", "finegold", *command], check=True)
+    finegold.judges.assess(folder / "log.csv", gold=folder / "gold.csv").report(folder / "report.html")
+    with opened(browser, folder / "report.html", 1200, 900) as page:
+        page.add_style_tag(content="nav { position: static !important; }")  # it would cover the picture
+        picture(page, "#judges", "report-judges.png")
+    with started(folder, "log.csv") as link:
+        for scheme, end in (("light", ""), ("dark", "-dark")):
+            page = browser.new_page(viewport={"width": 1200, "height": 860}, color_scheme=scheme)
+            page.goto(link)
+            if scheme == "light":
+                page.click("#read")
+            page.wait_for_selector("#chart-judge-ranking svg", timeout=120_000)
+            page.screenshot(path=IMAGES / f"studio-judges{end}.png", full_page=True)
+            page.close()
+
+
+def _above(page: Page, selector: str) -> dict[str, float]:
+    """The page from its top to the end of an element."""
+    box = page.locator(selector).bounding_box()
+    assert box is not None
+    return {"x": 0, "y": 0, "width": 1200, "height": box["y"] + box["height"] + MARGIN}
+
+
+@contextmanager
+def started(folder: Path, file: str = "votes.csv") -> Iterator[str]:
+    """A studio as users start it. -> its address"""
+    command = [sys.executable, "-m", "finegold", "studio", file, "--no-browser"]
+    studio = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert studio.stdout is not None
+    link = studio.stdout.readline().strip()
+    time.sleep(3)  # it prints the address a moment before it listens
+    yield link
+    studio.terminate()
+    studio.wait()
+
+
+def picture(page: Page, selector: str, name: str) -> None:
+    """A part of the page, with some of what is around it."""
+    box = page.locator(selector).bounding_box()
+    assert box is not None
+    top = box["y"] + page.evaluate("scrollY")
+    clip = {"x": box["x"] - MARGIN, "y": top, "width": box["width"] + 2 * MARGIN, "height": box["height"]}
+    page.screenshot(path=IMAGES / name, clip=clip, full_page=True)
+
+
+@contextmanager
+def opened(browser: Browser, path: Path, width: int, height: int, scheme: str = "light") -> Iterator[Page]:
+    """The page with all of its charts drawn."""
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    page.wait_for_function("[...document.querySelectorAll('.plot')].every((plot) => plot.querySelector('svg'))")
+    yield page
+    context.close()
+
+
+if __name__ == "__main__":
+    main()
