@@ -17,8 +17,8 @@ HEAD = """# Commands
 
 `finegold COMMAND --help` shows the same on a terminal. `finegold --version` shows the version, and
 `finegold --traceback COMMAND ...` the traceback of an error. Commands end with 0 if they succeed, with 2 if the input,
-the options or an output are wrong, with 130 after Ctrl-C, and with 1 after any other error. Results go to standard output, messages to
-standard error.
+the options or an output are wrong, with 130 after Ctrl-C, and with 1 after any other error. Results go to standard
+output, messages to standard error.
 
 `finegold --install-completion` lets the shell complete commands, options, methods and charts.
 """

@@ -1,10 +1,90 @@
-"""The errors that users meet. Each message says what was found, where, and what to do."""
+"""The errors and warnings that users meet, as data: a problem, where it is, and what would repair it.
+
+The core names options as Python does (`wide`, `header`); each surface words them in its own way. `str(error)` has the
+words of Python, the command line turns remedies into flags and a command to paste, and the studio into buttons.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
-__all__ = ["FinegoldError", "FinegoldWarning", "InputError", "NotFittedError", "OutputError"]
+__all__ = [
+    "FinegoldError",
+    "FinegoldWarning",
+    "InputError",
+    "NotFittedError",
+    "OutputError",
+    "Placeholder",
+    "Remedy",
+    "leave_out",
+    "sentence",
+    "use",
+]
+
+
+class Placeholder(str):
+    """A value that only the user knows, such as FILE or NAME: shown as it is, and never run."""
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """Something that the user can do about a problem.
+
+    Parameters
+    ----------
+    options : mapping of str to Any
+        Options by their names in Python, with the values that would help. None leaves an option out.
+    when : str
+        The case in which it helps, such as "if every annotator has a column of their own".
+    text : str
+        What to do where no option helps, such as "save it as UTF-8"; or, beside options, what they then do.
+    """
+
+    options: Mapping[str, Any] = field(default_factory=dict)
+    when: str = ""
+    text: str = ""
+
+    @property
+    def can_be_pasted(self) -> bool:
+        """Whether the options hold for certain and hold all values, so that a command or a button can apply them."""
+        asks = any(isinstance(value, Placeholder) for value in self.options.values())
+        return bool(self.options) and not self.when and not asks
+
+
+def use(when: str = "", text: str = "", **options: Any) -> Remedy:
+    """Return the remedy of giving these options."""
+    return Remedy(options, when, text)
+
+
+def leave_out(*names: str, when: str = "", text: str = "") -> Remedy:
+    """Return the remedy of leaving these options out."""
+    return Remedy(dict.fromkeys(names), when, text)
+
+
+def in_python(name: str, value: Any) -> str:
+    """Return an option as a keyword of Python."""
+    return name if value is None else f"{name}={value}" if isinstance(value, Placeholder) else f"{name}={value!r}"
+
+
+def sentence(
+    problem: str, where: str = "", remedies: Iterable[Remedy] = (), option: Callable[[str, Any], str] = in_python
+) -> str:
+    """Return a problem and its remedies as one sentence, with the options worded by `option`."""
+    actions = [_action(remedy, option) for remedy in remedies]
+    prefix = f"{where}: " if where else ""
+    return prefix + "; ".join([problem, ", or ".join(actions)] if actions else [problem])
+
+
+def _action(remedy: Remedy, option: Callable[[str, Any], str]) -> str:
+    given = [option(name, value) for name, value in remedy.options.items() if value is not None]
+    dropped = [option(name, None) for name, value in remedy.options.items() if value is None]
+    verbs = [f"use {' '.join(given)}"] if given else []
+    verbs += [f"leave out {' and '.join(dropped)}"] if dropped else []
+    action = " and ".join(verbs)
+    action = f"{action} {remedy.text}" if action and remedy.text else action or remedy.text
+    return f"{remedy.when}, {action}" if remedy.when else action
 
 
 class FinegoldError(Exception):
@@ -16,16 +96,26 @@ class InputError(FinegoldError, ValueError):
 
     Parameters
     ----------
-    message : str
-        What was found, where, and what to do.
-    options : mapping, optional
-        Options of the command line that would repair it, such as {"--task": "id", "--wide": ""}; None leaves an option
-        out. The command line shows them as a command to paste.
+    problem : str
+        What is wrong: what was found, and what was expected. It names no option of the command line.
+    where : str, optional
+        The file, the row and the column.
+    remedies : iterable of Remedy, optional
+        What the user can do about it.
     """
 
-    def __init__(self, message: str = "", options: Mapping[str, str | None] | None = None) -> None:
-        super().__init__(message)
-        self.options = dict(options or {})
+    def __init__(self, problem: str = "", where: Any = "", remedies: Iterable[Remedy] = ()) -> None:
+        # Transitional: callers that still pass {"--flag": value} second. It goes when io/ no longer does.
+        self.options: dict[str, Any] = dict(where) if isinstance(where, Mapping) else {}
+        self.problem, self.where, self.remedies = problem, "" if self.options else where, tuple(remedies)
+        super().__init__(problem, self.where, self.remedies)
+
+    def __str__(self) -> str:
+        return self.worded(in_python)
+
+    def worded(self, option: Callable[[str, Any], str]) -> str:
+        """Return the message with options in the words of a surface."""
+        return sentence(self.problem, self.where, self.remedies, option)
 
 
 class NotFittedError(InputError, AttributeError):
@@ -37,4 +127,23 @@ class OutputError(FinegoldError, OSError):
 
 
 class FinegoldWarning(UserWarning):
-    """Something was left out or looks wrong, but the work continues."""
+    """Something was left out or looks wrong, but the work continues.
+
+    Parameters
+    ----------
+    problem : str
+        What was noticed.
+    remedies : iterable of Remedy, optional
+        What the user can do about it.
+    """
+
+    def __init__(self, problem: str = "", remedies: Iterable[Remedy] = ()) -> None:
+        self.problem, self.remedies = problem, tuple(remedies)
+        super().__init__(problem, self.remedies)
+
+    def __str__(self) -> str:
+        return self.worded(in_python)
+
+    def worded(self, option: Callable[[str, Any], str]) -> str:
+        """Return the warning with options in the words of a surface."""
+        return sentence(self.problem, "", self.remedies, option)

@@ -104,7 +104,7 @@ def columns_of(name: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        error.args = (f"{name}: {error}",)
+        error.problem = f"{name}: {error.problem}"
         raise
 
 

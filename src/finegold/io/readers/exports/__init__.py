@@ -79,7 +79,7 @@ def nested_hint(peeks: Sequence[Peek]) -> Iterator[None]:
     except InputError as error:
         if not any(isinstance(value, dict | list) for seen in peeks for value in seen.record.values()):
             raise
-        error.args = (f"{error}. If every task holds its votes, use --format nested-json",)
+        error.problem = f"{error.problem}. If every task holds its votes, use --format nested-json"
         error.options = {"--format": "nested-json"}
         raise
 

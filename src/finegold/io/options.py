@@ -1,0 +1,181 @@
+"""The options for reading votes. This is the only place that declares them; see `finegold.options`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from finegold.options import option
+from finegold.votes.annotations import Repeated
+
+__all__ = ["ReadOptions"]
+
+COLUMNS, TEXT, EXPORTS, DATABASES = "Columns and labels", "Text files", "Exports of annotation tools", "Databases"
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How to read votes. What is not given is found out from the file."""
+
+    task: str | Sequence[str] | None = option(
+        None,
+        "The column with the tasks.",
+        group=COLUMNS,
+        metavar="NAME",
+        doc="The column of the tasks, if its name is not recognised; in an export, the field that identifies tasks; in "
+        'a transposed table, the columns of the tasks ("Q1,Q2_*").',
+    )
+    annotator: str | Sequence[str] | None = option(
+        None,
+        "The column with the annotators; in a wide table the columns, separated by commas.",
+        group=COLUMNS,
+        metavar="NAME",
+        doc="The column of the annotators. With `wide=True`, the columns of the annotators.",
+    )
+    label: str | None = option(
+        None,
+        "The column with the labels.",
+        group=COLUMNS,
+        metavar="NAME",
+        doc="The column of the votes. If an annotator or a label column is named, the file is read as a plain table.",
+    )
+    wide: bool = option(
+        False,
+        "The table has one column per annotator.",
+        group=COLUMNS,
+        kind="flag",
+        doc="The table has a row per task and a column per annotator. Many such tables are recognised without it.",
+    )
+    classes: Sequence[Any] | None = option(
+        None,
+        "All classes, in this order; any other label is an error.",
+        group=COLUMNS,
+        kind="list",
+        metavar="A,B,C",
+    )
+    ordered: Sequence[Any] | None = option(
+        None,
+        "All classes, from the lowest to the highest: aggregate adds expected scores; evaluate and agreement use it.",
+        group=COLUMNS,
+        kind="list",
+        metavar="A,B,C",
+        doc="All classes, from the lowest to the highest, instead of `classes`: `Result.scores` follows this order.",
+    )
+    missing: Sequence[Any] | None = option(
+        None,
+        "Labels that mean 'no vote' beside blank; by default NA, N/A, #N/A, NaN, None, null, -, ?, {}.",
+        group=COLUMNS,
+        kind="list",
+        metavar="A,B",
+        doc='Labels that mean "no vote", besides null, NaN and blank; upper and lower case are the same. The default is '
+        "NA, N/A, #N/A, NaN, None, null, -, ? and {}, except those among `classes`. -1 is a class unless listed here.",
+    )
+    keep_missing: bool = option(
+        False,
+        "Keep labels such as NA and None as classes.",
+        group=COLUMNS,
+        kind="flag",
+        doc="Keep words such as NA and None as classes. Only null, NaN and blank then mean that there is no vote.",
+    )
+    normalise: bool = option(
+        False,
+        "Merge labels that differ only in case, spaces, Unicode form, a final dot or number format.",
+        group=COLUMNS,
+        kind="flag",
+        doc="Merge labels that differ only in case, spaces, Unicode form, a final dot or number format into the most "
+        "frequent spelling. Without it, a warning shows them. If every label is a number, formats are always merged.",
+    )
+    alias: Any = option(
+        None,
+        "A table of two columns: spellings of labels, and the classes that they mean.",
+        group=COLUMNS,
+        kind="path",
+        metavar="FILE",
+        doc="The class that each spelling of a label means: spelling -> class, or a table with these two columns.",
+    )
+    repeated: Repeated = option(
+        "first",
+        "Which votes count if an annotator votes on a task more than once.",
+        group=COLUMNS,
+        kind="choice",
+        choices=("first", "last", "majority", "all", "error"),
+    )
+    multi: bool | None = option(
+        None,
+        "Whether votes are sets of labels, such as a;b; by default, the votes decide.",
+        group=COLUMNS,
+        kind="switch",
+        doc='Whether a vote is a set of labels: a list, or options such as "a;b". The classes are then the options. By '
+        "default the votes are sets if the cells hold lists, or if most of them hold several options.",
+    )
+    encoding: str | None = option(
+        None,
+        "The encoding of a text file that is not UTF-8, e.g. latin-1 or cp1252.",
+        group=TEXT,
+        metavar="NAME",
+    )
+    separator: str | None = option(
+        None,
+        "The character between the columns of a text file, or tab, if it is not found.",
+        group=TEXT,
+        metavar="CHARACTER",
+        doc='The character between the columns of a text file: one character, or "tab". By default, it is found.',
+    )
+    header: bool | int = option(
+        True,
+        "The line with the names of the columns, if a title is above it; 0 if the columns have no names.",
+        group=TEXT,
+        kind="number",
+        metavar="N",
+        low=0,
+        high=1000,
+        flag="--header-line",
+        constants={"--no-header": 0},
+        doc="The line with the names of the columns, from 1. False or 0 if there is none: columns are then "
+        '"1", "2", ...',
+    )
+    format: str | None = option(
+        None,
+        "The tool that wrote the file, e.g. label-studio, if it is not recognised; table for a plain table, transposed "
+        "for a table with one row per annotator.",
+        group=EXPORTS,
+        metavar="TOOL",
+    )
+    question: str | None = option(
+        None,
+        "The question to read, if an export has several; aggregate and convert also accept all.",
+        group=EXPORTS,
+        metavar="NAME",
+        doc="The question to read, if an export has several. `finegold.read_each` reads all of them.",
+    )
+    include: str | Sequence[str] = option(
+        (),
+        "Also read votes that are left out by default, e.g. predictions, rejected.",
+        group=EXPORTS,
+        kind="list",
+        metavar="A,B",
+    )
+    query: str | None = option(
+        None,
+        "The query that returns the votes, e.g. 'SELECT task, annotator, label FROM votes'.",
+        group=DATABASES,
+        metavar="SQL",
+        surfaces=frozenset({"python", "cli"}),
+    )
+    table: str | None = option(
+        None,
+        "The table of the database that holds the votes.",
+        group=DATABASES,
+        metavar="NAME",
+        surfaces=frozenset({"python", "cli"}),
+    )
+    params: Mapping[str, Any] | None = option(
+        None,
+        "The value of :NAME in the query. Can be repeated.",
+        group=DATABASES,
+        kind="pairs",
+        metavar="NAME=VALUE",
+        flag="--param",
+        surfaces=frozenset({"python", "cli"}),
+    )

@@ -1,0 +1,70 @@
+"""How options are declared: once, as fields of a dataclass, for Python, the command line, the studio and the pages.
+
+A field made by `option` carries an `Option`: what the option means, what values it takes and how the command line
+spells it. The Typer options, the studio's form and request model, the typed keywords of Python and the page of options
+are made from these fields, so an option that is added to a dataclass is added everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+__all__ = ["Option", "Surface", "option", "options_of"]
+
+Surface = Literal["python", "cli", "studio"]
+EVERYWHERE: frozenset[Surface] = frozenset({"python", "cli", "studio"})
+
+
+@dataclass(frozen=True)
+class Option:
+    """What an option means and how it is given.
+
+    Parameters
+    ----------
+    help : str
+        One or two sentences for `--help`, the studio's form and the page of options.
+    group : str
+        The heading under which it is listed.
+    kind : str
+        What the command line accepts: a text, a number, a flag without a value, a switch (on, off or not given), one of
+        `choices`, a list with commas, pairs NAME=VALUE that can be repeated, or a path.
+    metavar : str
+        What `--help` shows in place of the value, such as NAME.
+    choices : tuple of str
+        The values that are allowed.
+    low, high : float, optional
+        The range of a number.
+    flag : str
+        How the command line spells it, if not `--` and its name with hyphens.
+    constants : mapping of str to Any
+        Further flags that stand for one value, such as {"--no-header": 0}.
+    doc : str
+        What Python's documentation says, if more than `help`.
+    surfaces : frozenset of str
+        Where it can be given.
+    """
+
+    help: str
+    group: str = ""
+    kind: Literal["text", "number", "flag", "switch", "choice", "list", "pairs", "path"] = "text"
+    metavar: str = ""
+    choices: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    flag: str = ""
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    doc: str = ""
+    surfaces: frozenset[Surface] = EVERYWHERE
+
+
+def option(default: Any, help: str, **about: Any) -> Any:
+    """Declare a field of a dataclass of options."""
+    return field(default=default, metadata={"option": Option(help, **about)})
+
+
+def options_of(declared: Any, surface: Surface | None = None) -> dict[str, Option]:
+    """Return the options of a dataclass by name, or those that a surface has."""
+    found = {each.name: each.metadata["option"] for each in fields(declared) if "option" in each.metadata}
+    return {name: about for name, about in found.items() if surface is None or surface in about.surfaces}
