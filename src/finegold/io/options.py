@@ -68,7 +68,7 @@ class ReadOptions:
         group=COLUMNS,
         kind="list",
         metavar="A,B",
-        doc='Labels that mean "no vote", besides null, NaN and blank; upper and lower case are the same. The default is '
+        doc='Labels that mean "no vote", besides null, NaN and blank, in upper or lower case. The default is '
         "NA, N/A, #N/A, NaN, None, null, -, ? and {}, except those among `classes`. -1 is a class unless listed here.",
     )
     keep_missing: bool = option(
