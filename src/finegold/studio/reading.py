@@ -18,9 +18,9 @@ from finegold.io.readers.columns import ANNOTATOR, LABEL, TASK, candidates
 from finegold.io.readers.diagnosis import reading
 from finegold.io.readers.dialect import Dialect
 from finegold.io.readers.excel import is_workbook, sheet_names, sheet_text
-from finegold.io.readers.exports import TRANSPOSED, find_export, look
-from finegold.io.readers.exports.export import Export, ExportOptions
-from finegold.io.readers.exports.peek import Peek
+from finegold.io.exports import TRANSPOSED, find_export, look
+from finegold.io.exports.export import Export, ExportOptions
+from finegold.io.exports.peek import Peek
 from finegold.io.readers.files import sources_of
 from finegold.io.readers.shapes import shape_of
 from finegold.io.readers.source import Source
