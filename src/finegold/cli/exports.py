@@ -87,7 +87,7 @@ class WriteBackOptions:
         """Check before the fit that the format of the export can hold labels."""
         if self.output is None:
             return
-        from finegold.io.readers.exports import look
+        from finegold.io.exports import look
         from finegold.io.writeback import writable
 
         if "-" in self.files_read:

@@ -8,9 +8,9 @@ import polars as pl
 from polars import selectors
 
 from finegold.api.result import Result
+from finegold.io.exports import look
 from finegold.io.readers.columns import TASK, candidates
 from finegold.io.readers.diagnosis import reading
-from finegold.io.readers.exports import look
 from finegold.io.readers.table import open_sources
 from finegold.studio.problems import Problem
 from finegold.studio.reading import Reading, find_sources, find_tool

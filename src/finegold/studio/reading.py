@@ -12,15 +12,15 @@ import polars as pl
 from pydantic import BaseModel, Field
 
 from finegold.errors import FinegoldWarning, InputError
+from finegold.io.exports import TRANSPOSED, find_export, look
+from finegold.io.exports.export import Export, ExportOptions
+from finegold.io.exports.peek import Peek
 from finegold.io.readers import read
 from finegold.io.readers.check_files import check_source
 from finegold.io.readers.columns import ANNOTATOR, LABEL, TASK, candidates
 from finegold.io.readers.diagnosis import reading
 from finegold.io.readers.dialect import Dialect
 from finegold.io.readers.excel import is_workbook, sheet_names, sheet_text
-from finegold.io.readers.exports import TRANSPOSED, find_export, look
-from finegold.io.readers.exports.export import Export, ExportOptions
-from finegold.io.readers.exports.peek import Peek
 from finegold.io.readers.files import sources_of
 from finegold.io.readers.shapes import shape_of
 from finegold.io.readers.source import Source

@@ -7,15 +7,15 @@ from typing import Any
 
 from finegold.errors import InputError
 from finegold.io.databases import is_database
+from finegold.io.exports import TABLE, TRANSPOSED, find_export, look, nested_hint
+from finegold.io.exports.export import ALL, ExportOptions
+from finegold.io.exports.read import read_export
 from finegold.io.readers.alias import read_alias
 from finegold.io.readers.assemble import ReadOptions
 from finegold.io.readers.batches import Progress, WatchReading
 from finegold.io.readers.chosen import Columns
 from finegold.io.readers.database import open_database
 from finegold.io.readers.dialect import Dialect
-from finegold.io.readers.exports import TABLE, TRANSPOSED, find_export, look, nested_hint
-from finegold.io.readers.exports.export import ALL, ExportOptions
-from finegold.io.readers.exports.read import read_export
 from finegold.io.readers.files import is_files, sources_of
 from finegold.io.readers.long import read_long
 from finegold.io.readers.per_annotator import by_file, refuse_other_files

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from finegold.errors import InputError
-from finegold.io.readers.exports import find_export, look
-from finegold.io.readers.exports.export import Export, Wrong, numbered
-from finegold.io.readers.exports.peek import Peek
-from finegold.io.readers.exports.read import complain
-from finegold.io.readers.exports.records import records_of
+from finegold.io.exports import find_export, look
+from finegold.io.exports.export import Export, Wrong, numbered
+from finegold.io.exports.peek import Peek
+from finegold.io.exports.read import complain
+from finegold.io.exports.records import records_of
 from finegold.io.readers.files import sources_of
 from finegold.io.writeback.labels import Labels
 from finegold.results.data import ResultData

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import polars as pl
 
 from finegold.errors import InputError
+from finegold.io.exports import find_export, look
 from finegold.io.readers import read
-from finegold.io.readers.exports import find_export, look
 from finegold.io.readers.files import is_files, sources_of
 from finegold.io.readers.judge_logs.columns import Chosen, choose_columns
 from finegold.io.readers.judge_logs.log import JudgeLog, Kind

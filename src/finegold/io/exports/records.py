@@ -12,9 +12,9 @@ from contextlib import contextmanager, suppress
 from pathlib import PurePath
 from typing import Any, BinaryIO, cast
 
+from finegold.io.exports.export import Wrong
+from finegold.io.exports.peek import Peek, skip_bom
 from finegold.io.readers.check_files import check_nesting
-from finegold.io.readers.exports.export import Wrong
-from finegold.io.readers.exports.peek import Peek, skip_bom
 from finegold.io.readers.limits import limit, remedy_of
 from finegold.io.readers.source import Source, open_bytes
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import polars as pl
 
-from finegold.io.readers.exports.export import Export, ExportOptions, Wrong, joined
-from finegold.io.readers.exports.peek import Peek
-from finegold.io.readers.exports.sheets import ROW, chosen, leave_out, sheets_of, unlisted, votes_on
+from finegold.io.exports.export import Export, ExportOptions, Wrong, joined
+from finegold.io.exports.peek import Peek
+from finegold.io.exports.sheets import ROW, chosen, leave_out, sheets_of, unlisted, votes_on
 from finegold.votes.sets import as_cell
 
 __all__ = ["EXPORT"]

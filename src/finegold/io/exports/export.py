@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import polars as pl
 
-from finegold.io.readers.exports.peek import Peek
+from finegold.io.exports.peek import Peek
 from finegold.votes.names import text_of
 from finegold.votes.sets import NOTHING
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
+from finegold.io.exports.export import Wrong, joined
 from finegold.io.readers.columns import ANNOTATOR, LABEL, bare_name, candidates
-from finegold.io.readers.exports.export import Wrong, joined
 from finegold.votes.encoding import text_of
 
 __all__ = ["are_votes", "is_record", "pairs_of", "vote_fields", "votes_in"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from finegold.io.readers.exports.export import ExportOptions, Vote, Wrong
+from finegold.io.exports.export import ExportOptions, Vote, Wrong
 from finegold.io.readers.verdicts import Meaning, meaning_of
 
 __all__ = [

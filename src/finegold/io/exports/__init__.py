@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from importlib import import_module
 
 from finegold.errors import InputError
-from finegold.io.readers.exports.export import Export
-from finegold.io.readers.exports.peek import Peek, peek
+from finegold.io.exports.export import Export
+from finegold.io.exports.peek import Peek, peek
 from finegold.io.readers.source import Source
 from finegold.system.nearest import did_you_mean
 
@@ -22,22 +22,22 @@ TRANSPOSED = "transposed"  # nor is this one: a table with a row per annotator a
 
 # The --format and the module that has EXPORT. The first that fits a file reads it.
 FORMATS = {
-    "label-studio": "finegold.io.readers.exports.label_studio",
-    "prodigy": "finegold.io.readers.exports.prodigy",
-    "doccano": "finegold.io.readers.exports.doccano",
-    "argilla": "finegold.io.readers.exports.argilla",
-    "inspect": "finegold.io.readers.exports.inspect_ai",
-    "mturk": "finegold.io.readers.exports.mturk",
-    "toloka": "finegold.io.readers.exports.toloka",
-    "appen": "finegold.io.readers.exports.appen",
-    "qualtrics": "finegold.io.readers.exports.qualtrics",
-    "sagemaker": "finegold.io.readers.exports.sagemaker",
-    "mt-bench": "finegold.io.readers.exports.mt_bench",
-    "judgebench": "finegold.io.readers.exports.judge_bench",
-    "alpaca-eval": "finegold.io.readers.exports.alpaca_eval",
-    "arena": "finegold.io.readers.exports.arena",
-    "zooniverse": "finegold.io.readers.exports.zooniverse",
-    "nested-json": "finegold.io.readers.exports.nested_json",
+    "label-studio": "finegold.io.exports.label_studio",
+    "prodigy": "finegold.io.exports.prodigy",
+    "doccano": "finegold.io.exports.doccano",
+    "argilla": "finegold.io.exports.argilla",
+    "inspect": "finegold.io.exports.inspect_ai",
+    "mturk": "finegold.io.exports.mturk",
+    "toloka": "finegold.io.exports.toloka",
+    "appen": "finegold.io.exports.appen",
+    "qualtrics": "finegold.io.exports.qualtrics",
+    "sagemaker": "finegold.io.exports.sagemaker",
+    "mt-bench": "finegold.io.exports.mt_bench",
+    "judgebench": "finegold.io.exports.judge_bench",
+    "alpaca-eval": "finegold.io.exports.alpaca_eval",
+    "arena": "finegold.io.exports.arena",
+    "zooniverse": "finegold.io.exports.zooniverse",
+    "nested-json": "finegold.io.exports.nested_json",
 }
 
 

@@ -13,11 +13,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finegold.errors import InputError
+from finegold.io.exports.export import ALL, WRONG_KINDS, Export, ExportOptions, Wrong
+from finegold.io.exports.peek import Peek
 from finegold.io.readers.assemble import ReadOptions, assemble, count_more, refuse_lost_ids
 from finegold.io.readers.batches import Progress, WatchReading
 from finegold.io.readers.diagnosis import reading
-from finegold.io.readers.exports.export import ALL, WRONG_KINDS, Export, ExportOptions, Wrong
-from finegold.io.readers.exports.peek import Peek
 from finegold.io.readers.streaming_codes import growing
 from finegold.io.readers.table import Streamed
 from finegold.io.readers.truth import gold_truth

@@ -12,11 +12,11 @@ from typing import Any
 import polars as pl
 
 from finegold.errors import FinegoldWarning, InputError
+from finegold.io.exports.export import Export, ExportOptions, Vote, Wrong, in_batches, numbered
+from finegold.io.exports.nested_votes import are_votes, is_record, pairs_of, vote_fields, votes_in
+from finegold.io.exports.peek import Peek
+from finegold.io.exports.records import damage, open_export, records_of
 from finegold.io.readers.columns import ANNOTATOR, LABEL, TASK, Role, candidates, find_column
-from finegold.io.readers.exports.export import Export, ExportOptions, Vote, Wrong, in_batches, numbered
-from finegold.io.readers.exports.nested_votes import are_votes, is_record, pairs_of, vote_fields, votes_in
-from finegold.io.readers.exports.peek import Peek
-from finegold.io.readers.exports.records import damage, open_export, records_of
 
 __all__ = ["EXPORT"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from finegold.io.readers.exports.export import Export, ExportOptions, Vote, Wrong, in_batches, need, numbered
-from finegold.io.readers.exports.pairwise import (
+from finegold.io.exports.export import Export, ExportOptions, Vote, Wrong, in_batches, need, numbered
+from finegold.io.exports.pairwise import (
     FIRST,
     GAMES,
     SECOND,
@@ -23,9 +23,9 @@ from finegold.io.readers.exports.pairwise import (
     votes_on,
     winner_of,
 )
-from finegold.io.readers.exports.peek import Peek
-from finegold.io.readers.exports.records import records_of
-from finegold.io.readers.exports.sheets import rows_of
+from finegold.io.exports.peek import Peek
+from finegold.io.exports.records import records_of
+from finegold.io.exports.sheets import rows_of
 
 __all__ = ["EXPORT"]
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import polars as pl
 
+from finegold.io.exports.export import ExportOptions, Vote, Wrong, in_batches, joined, numbered
+from finegold.io.exports.peek import Peek
+from finegold.io.exports.records import records_of
 from finegold.io.readers.batches import batches
 from finegold.io.readers.delimited import scan_delimited
-from finegold.io.readers.exports.export import ExportOptions, Vote, Wrong, in_batches, joined, numbered
-from finegold.io.readers.exports.peek import Peek
-from finegold.io.readers.exports.records import records_of
 
 __all__ = ["fits_csv", "fits_min", "read_csv", "read_min"]
 

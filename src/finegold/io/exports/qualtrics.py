@@ -16,9 +16,9 @@ from fnmatch import fnmatchcase
 
 import polars as pl
 
-from finegold.io.readers.exports.export import Export, ExportOptions, Wrong
-from finegold.io.readers.exports.peek import Peek
-from finegold.io.readers.exports.sheets import ROW, leave_out, sheets_of
+from finegold.io.exports.export import Export, ExportOptions, Wrong
+from finegold.io.exports.peek import Peek
+from finegold.io.exports.sheets import ROW, leave_out, sheets_of
 from finegold.io.readers.shapes import alike
 
 __all__ = ["EXPORT"]

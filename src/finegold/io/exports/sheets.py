@@ -9,10 +9,10 @@ from typing import Any
 
 import polars as pl
 
+from finegold.io.exports.export import ExportOptions, Wrong, joined
+from finegold.io.exports.peek import Peek
 from finegold.io.readers.batches import batches
 from finegold.io.readers.delimited import scan_delimited
-from finegold.io.readers.exports.export import ExportOptions, Wrong, joined
-from finegold.io.readers.exports.peek import Peek
 
 __all__ = ["ROW", "chosen", "leave_out", "rows_of", "sheets_of", "unlisted", "votes_on"]
 
