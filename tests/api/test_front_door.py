@@ -192,17 +192,6 @@ def test_agreement_takes_votes_a_model_and_a_result(model):
         finegold.agreement(model, task="task")
 
 
-def test_the_old_name_of_on_step_still_works_and_warns(model):
-    seen = []
-    with pytest.warns(DeprecationWarning, match="watch is now on_step") as warned:
-        result = finegold.aggregate(VOTES, "ds", watch=seen.append)
-    assert len(seen) == result.iterations
-    assert warned[0].filename == __file__
-    with pytest.warns(DeprecationWarning, match="watch is now on_step") as warned:
-        finegold.load(model).update(refit=True, watch=seen.append)
-    assert len(seen) == 2 * result.iterations
-    assert warned[0].filename == __file__
-
 
 def test_a_refit_takes_what_a_fit_takes(fits, model, tmp_path):
     result = finegold.load(model).update(refit=True, prior=model, checkpoint=tmp_path / "half", threads=2)

@@ -261,14 +261,6 @@ def test_a_calibrated_model_stays_calibrated():
     assert np.abs(tempered - temper(plain, found.temperature)).max() < 0.02
 
 
-def test_a_model_with_weights_of_annotators_needs_a_refit(parts):
-    """Finegold 0.1 had them as a setting of hds."""
-    result = fit(HDS(), parts[0])
-    weighted = replace(result, annotator_weights=[0.5] * 9)
-    with pytest.raises(InputError, match="weights of annotators, which hds no longer supports; add --refit"):
-        weighted.update(parts[1])
-    assert np.array_equal(weighted.update(parts[1], refit=True).posterior, fit(HDS(), parts[2]).posterior)
-
 
 def test_intervals_of_an_updated_model_stay_between_0_and_1_and_it_can_be_loaded_again(tmp_path):
     """Intervals that are kept are moved with the accuracy: they must not leave the range."""

@@ -13,7 +13,7 @@ import pytest
 import finegold
 from finegold.fitting.compile_time import CompileTimer, without_compiling
 from tests.support.cli_helpers import run
-from tests.support.readers_votes import CSV, write
+from tests.support.readers_votes import write
 
 ROOT = Path(__file__).parents[2]
 EXTRA = re.compile(r"finegold\[\w+\]")
@@ -58,12 +58,6 @@ class _always_seven:
     def __exit__(self, *_: object) -> None:
         pass
 
-
-def test_the_summary_names_the_method_that_ran(tmp_path: Path) -> None:
-    done = run("aggregate", write(tmp_path / "votes.csv", CSV), "--method", "auto")
-    assert done.stderr.splitlines()[0].startswith("anchored: ")
-    assert "auto now means anchored" in done.stderr
-    assert "auto: " not in done.stderr
 
 
 @pytest.mark.parametrize("folder", ["src", "docs", "README.md"])

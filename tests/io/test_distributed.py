@@ -121,12 +121,6 @@ def test_other_methods_give_the_table_and_the_record_of_one_machine(engine, tmp_
     assert found.annotators().columns == expected.annotators().columns
 
 
-def test_an_old_name_means_the_default(engine, tmp_path):
-    source = write(votes_of("text"), tmp_path / "votes", ".parquet")
-    found = aggregate_files(source, tmp_path / "out", "auto", engine=engine).result
-    assert found.method == DEFAULT_METHOD
-    assert found.notes[0].startswith(f"auto now means {DEFAULT_METHOD}")
-
 
 def test_a_folder_of_labels_is_replaced_and_any_other_stays(engine, tmp_path):
     source, out = write(votes_of("text"), tmp_path / "votes", ".csv"), tmp_path / "out"

@@ -145,7 +145,6 @@ def test_what_is_no_method_is_refused():
 
     for name, given, message in (
         ("ds", MajorityVote, "ds is a method of Finegold"),
-        ("auto", MajorityVote, "auto is a method of Finegold"),
         ("My method", MajorityVote, "small letters, digits and underscores"),
         ("mine", MajorityVote, r'MajorityVote must have the line name: ClassVar\[str\] = "mine"'),
         ("mine", dict, "must be a subclass of finegold.Method"),

@@ -177,22 +177,18 @@ def test_models_of_every_method_pass(name, tmp_path):
 
 
 def test_what_was_done_besides_the_method_is_a_field_and_stands_among_the_settings_in_the_file(folder, tmp_path):
-    """As Finegold 0.1 wrote and read it; its files do not list which settings are none."""
     before = finegold.load(folder / "ds.finegold")
-    made = replace(before, known_annotators=1, temperature=2.0, annotator_weights=[0.5], votes_folded_in=7)
+    made = replace(before, known_annotators=1, temperature=2.0, votes_folded_in=7)
     made.save(tmp_path / "m.finegold")
     manifest, arrays = unpack((tmp_path / "m.finegold").read_bytes())
-    assert manifest["settings"] == before.settings | {"prior": 1, "calibrated": 2.0, "weights": [0.5]}
+    assert manifest["settings"] == before.settings | {"prior": 1, "calibrated": 2.0}
     assert manifest["more"] == ["seen", "added"]
     assert arrays["more.added.npy"].tolist() == [7]
-    for old in ({}, {"beside_settings": None}):
-        manifest = {name: value for name, value in manifest.items() if name not in old}
-        (tmp_path / "m.finegold").write_bytes(pack(manifest, arrays))
-        again = finegold.load(tmp_path / "m.finegold")
-        assert again.settings == before.settings
-        assert set(again.learned.statistics) == {"seen"}
-        for name in ("known_annotators", "temperature", "annotator_weights", "votes_folded_in"):
-            assert getattr(again, name) == getattr(made, name)
+    again = finegold.load(tmp_path / "m.finegold")
+    assert again.settings == before.settings
+    assert set(again.learned.statistics) == {"seen"}
+    for name in ("known_annotators", "temperature", "votes_folded_in"):
+        assert getattr(again, name) == getattr(made, name)
 
 
 def test_a_setting_of_a_method_may_be_called_prior(folder, tmp_path):

@@ -152,16 +152,12 @@ def test_every_view_of_the_report_is_there(studio, tmp_path):
     assert view("/record")["method"] == "ptbcc"
 
 
-def test_the_default_method_is_fitted_where_none_is_named_and_by_the_name_of_an_old_default(studio, tmp_path):
+def test_the_default_method_is_fitted_where_none_is_named(studio, tmp_path):
     project = studio.read_sample(tmp_path)
     default = [method["name"] for method in studio.good("GET", "/api/methods") if method["is_default"]]
     studio.good("POST", f"/api/projects/{project}/fits", json={})
     fitted = next(fit for fit in studio.settled(project)["fits"] if fit["method"] != "mv")
     assert [fitted["method"]] == default
-    studio.good("POST", f"/api/projects/{project}/fits", json={"method": "auto"})
-    assert {fit["method"] for fit in studio.settled(project)["fits"]} == {"mv", *default}
-    record = studio.good("GET", f"/api/projects/{project}/results/record")
-    assert record["notes"][0].startswith(f"auto now means {default[0]};")
 
 
 TABLE = "task,worker,label,text,gold,page\n7,x,cat,it purrs,cat,http://a.example/7\n8,y,dog,it barks,,\n"
