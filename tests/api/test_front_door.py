@@ -192,7 +192,6 @@ def test_agreement_takes_votes_a_model_and_a_result(model):
         finegold.agreement(model, task="task")
 
 
-
 def test_a_refit_takes_what_a_fit_takes(fits, model, tmp_path):
     result = finegold.load(model).update(refit=True, prior=model, checkpoint=tmp_path / "half", threads=2)
     assert result.known_annotators == len(result.annotator_names)

@@ -261,7 +261,6 @@ def test_a_calibrated_model_stays_calibrated():
     assert np.abs(tempered - temper(plain, found.temperature)).max() < 0.02
 
 
-
 def test_intervals_of_an_updated_model_stay_between_0_and_1_and_it_can_be_loaded_again(tmp_path):
     """Intervals that are kept are moved with the accuracy: they must not leave the range."""
     votes = finegold.Annotations.from_arrays([1, 1, 2], ["ann", "bob", "ann"], ["x", "y", "x"])

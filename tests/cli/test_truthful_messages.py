@@ -59,7 +59,6 @@ class _always_seven:
         pass
 
 
-
 @pytest.mark.parametrize("folder", ["src", "docs", "README.md"])
 def test_extras_are_named_one_way(folder: str) -> None:
     path = ROOT / folder

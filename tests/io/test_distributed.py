@@ -121,7 +121,6 @@ def test_other_methods_give_the_table_and_the_record_of_one_machine(engine, tmp_
     assert found.annotators().columns == expected.annotators().columns
 
 
-
 def test_a_folder_of_labels_is_replaced_and_any_other_stays(engine, tmp_path):
     source, out = write(votes_of("text"), tmp_path / "votes", ".csv"), tmp_path / "out"
     for method in ("ptbcc", "mv"):
