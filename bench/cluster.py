@@ -31,13 +31,13 @@ import numpy as np
 from cloudpickle import dumps, loads
 
 import finegold
-from finegold.api.fit import fit
+from finegold.api.job import fit
 from finegold.engines.blocks import cuts
 from finegold.engines.dask import DaskEngine
 from finegold.engines.dask.packing import memory_of
 from finegold.engines.local import LocalEngine
-from finegold.methods.lookup import method_class
 from finegold.methods.ptbcc import PTBCC, First, Statistics
+from finegold.methods.registry import method_class
 from machine import RESULTS, keep
 
 Figures = dict[str, Any]
@@ -104,7 +104,7 @@ def traffic(sizes: list[int], annotators: list[int]) -> Figures:
 
 def from_files(votes: Path, work: Path, name: str) -> Figures:
     """Both read, fit and write; a fresh folder each."""
-    from finegold.api.folders import aggregate_files
+    from finegold.api.job import aggregate_files
     from finegold.io.writers import write_labels
 
     began = time.perf_counter()

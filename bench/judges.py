@@ -20,9 +20,9 @@ import numpy as np
 import polars as pl
 
 import finegold
-from finegold.insight.judges.bradley_terry import Games, fit_strengths
-from finegold.io.readers import match_truth
-from finegold.votes.judge_simulation import JudgeProcess, draw_judges, simulate_log
+from finegold.insight.judges.ranking import Games, fit_strengths
+from finegold.io.read import match_truth
+from finegold.votes.simulation import JudgeProcess, draw_judges, simulate_log
 
 REAL = Path(__file__).resolve().parents[2] / "shared" / "real"
 FAMILIES = {

@@ -27,9 +27,8 @@ from typing import Any
 
 import numpy as np
 
-from finegold.api.fit import fit
-from finegold.methods.lookup import method_class
-from finegold.methods.registry import REGISTRY
+from finegold.api.job import fit
+from finegold.methods.registry import REGISTRY, method_class
 from finegold.votes.annotations import Annotations
 from machine import describe, keep
 

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for tests.suppor
 from tests.support.sets import simulated_sets
 
 import finegold
-from finegold.io.readers.truth_sets import match_sets
+from finegold.io.truth import match_sets
 from finegold.results.multi_metrics import set_figures
 from machine import keep, peak_memory
 

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.api.fit import fit
+from finegold.api.job import fit
 from finegold.api.result import Result
 from finegold.insight.next_votes import expected_gains
 from finegold.methods.ptbcc import PTBCC

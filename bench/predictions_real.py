@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 import finegold
 from finegold.fitting.combining import combine
-from finegold.io.readers.predictions import read_predictions
+from finegold.io.predictions import read_predictions
 from finegold.system.files import write_bytes
 from predictions import Floats, Random, classifier
 from real_data import RealSet, load

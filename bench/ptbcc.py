@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from finegold.api.fit import fit
+from finegold.api.job import fit
 from finegold.methods.ptbcc import PTBCC
 from finegold.votes.annotations import Annotations
 from machine import keep, peak_memory

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from finegold.api.fit import fit
+from finegold.api.job import fit
 from finegold.methods import anchored
 from finegold.methods.anchored import AnchoredVote
 from finegold.votes.annotations import Annotations

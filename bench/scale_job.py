@@ -40,7 +40,7 @@ class Clock:
 def aggregate(arguments: list[str]) -> Figures:
     """`finegold aggregate` as it is, with a stopwatch on its parts."""
     import finegold.fitting.solve
-    import finegold.io.readers
+    import finegold.io.read
     import finegold.io.writers
     from finegold.cli import main
     from finegold.engines.local import LocalEngine
@@ -48,7 +48,7 @@ def aggregate(arguments: list[str]) -> Figures:
 
     clock = Clock()
     for owner, function, phase in (
-        (finegold.io.readers, "read", "read and sort"),
+        (finegold.io.read, "read", "read and sort"),
         (Annotations, "from_codes", "sort"),
         (finegold.fitting.solve, "fit", "fit"),
         (LocalEngine, "sum", "sweeps"),
@@ -75,7 +75,7 @@ def _exit_code(main: Callable[[], None], arguments: list[str]) -> int:
 def sweeps(votes: float, annotators: int, classes: int, prototypes: int, threads: list[int], sweeps: int) -> Figures:
     """The time of a sweep, from the moments at which sweeps end; the first ones do not count."""
     import finegold
-    from finegold.api.fit import fit
+    from finegold.api.job import fit
     from finegold.methods.ptbcc import PTBCC
 
     annotations = finegold.simulate(int(votes / 5), annotators, classes, votes_per_task=5, seed=1).annotations

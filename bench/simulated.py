@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from finegold.api.fit import fit
+from finegold.api.job import fit
 from finegold.errors import InputError
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.system.files import write_bytes

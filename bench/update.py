@@ -19,15 +19,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.api.fit import fit
+from finegold.api.job import fit
 from finegold.methods.anchored import AnchoredVote
 from finegold.methods.ds import DS
 from finegold.methods.hds import HDS
 from finegold.methods.hpt import HPT
 from finegold.methods.ibcc import IBCC
-from finegold.methods.lookup import Method
 from finegold.methods.mv import MajorityVote
 from finegold.methods.ptbcc import PTBCC
+from finegold.methods.registry import Method
 from finegold.votes.annotations import Annotations
 from machine import RESULTS, keep
 

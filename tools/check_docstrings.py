@@ -14,28 +14,28 @@ from numpydoc.validate import validate
 
 import finegold
 import finegold.crowdkit
-from finegold.api.estimator import Estimator
+from finegold.api.estimators import Estimator
 
 # Classes that users meet, and functions that the reference shows, although they are not names of `finegold`.
 MORE = [
-    "finegold.api.estimator.Estimator",
+    "finegold.api.estimators.Estimator",
     "finegold.insight.Agreement",
     "finegold.insight.Trust",
     "finegold.insight.next_votes.Plan",
-    "finegold.api.judge_report.JudgeReport",
+    "finegold.api.judges.JudgeReport",
     "finegold.insight.judges.panels.JudgeComparison",
     "finegold.insight.judges.panels.Panel",
     "finegold.insight.judges.ranking.Ranking",
     "finegold.insight.judges.scores.JudgeScore",
-    "finegold.io.readers.judge_logs.log.JudgeLog",
-    "finegold.io.readers.read_truth",
+    "finegold.io.judge_logs.JudgeLog",
+    "finegold.io.read.read_truth",
     "finegold.judges.assess",
     "finegold.judges.rank",
     "finegold.judges.read",
-    "finegold.io.writers.database.write_frame_to_table",
-    "finegold.io.writers.database.write_labels_to_table",
-    "finegold.io.writers.tables.write_frame",
-    "finegold.io.writers.tables.write_labels",
+    "finegold.io.database_tables.write_frame_to_table",
+    "finegold.io.database_tables.write_labels_to_table",
+    "finegold.io.writers.write_frame",
+    "finegold.io.writers.write_labels",
     "finegold.paper.datasets.Votes",
     "finegold.results.metrics.accuracy",
     "finegold.results.metrics.calibration_error",

@@ -7,9 +7,7 @@ import re
 import sys
 from pathlib import Path
 
-from finegold.methods.lookup import Method, method_class
-from finegold.methods.paper_settings import SETTINGS, paper_settings
-from finegold.methods.registry import DEFAULT_METHOD, REGISTRY
+from finegold.methods.registry import DEFAULT_METHOD, REGISTRY, SETTINGS, Method, method_class, paper_settings
 
 EQUATIONS = Path(__file__).parents[1] / "docs" / "equations"
 SECTION = re.compile(r"(?m)^(?:Parameters|Examples)\n-+\n")  # of numpydoc

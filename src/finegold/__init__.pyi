@@ -4,9 +4,6 @@ from finegold import checks as checks
 from finegold import judges as judges
 from finegold import paper as paper
 from finegold.api.aggregate import aggregate as aggregate
-from finegold.api.agreement import agreement as agreement
-from finegold.api.audit import audit as audit
-from finegold.api.compare import compare as compare
 from finegold.api.dawid_skene import DawidSkene as DawidSkene
 from finegold.api.estimators import BWA as BWA
 from finegold.api.estimators import CATD as CATD
@@ -21,6 +18,9 @@ from finegold.api.estimators import IBCC as IBCC
 from finegold.api.estimators import PTBCC as PTBCC
 from finegold.api.estimators import AnchoredVote as AnchoredVote
 from finegold.api.estimators import TiReMGE as TiReMGE
+from finegold.api.evaluate import agreement as agreement
+from finegold.api.evaluate import audit as audit
+from finegold.api.evaluate import compare as compare
 from finegold.api.evaluate import evaluate as evaluate
 from finegold.api.next_votes import next_votes as next_votes
 from finegold.api.result import Result as Result
@@ -33,12 +33,12 @@ from finegold.errors import InputError as InputError
 from finegold.errors import NotFittedError as NotFittedError
 from finegold.errors import OutputError as OutputError
 from finegold.insight import coverage as coverage
-from finegold.io.readers import read as read
-from finegold.io.readers import read_each as read_each
+from finegold.io.read import read as read
+from finegold.io.read import read_each as read_each
 from finegold.io.writeback import write_back as write_back
-from finegold.io.writers.votes import write_votes as write_votes
+from finegold.io.writers import write_votes as write_votes
 from finegold.methods.base import Method as Method
-from finegold.methods.outside import register as register
+from finegold.methods.registry import register as register
 from finegold.paper.datasets import load_dataset as load_dataset
 from finegold.results.multi import MultiResult as MultiResult
 from finegold.votes.annotations import Annotations as Annotations

@@ -89,7 +89,7 @@ def test_saved_models_and_the_command_line(tmp_path):
 def test_labels_in_use_are_read_before_the_fit(tmp_path, monkeypatch):
     (tmp_path / "votes.csv").write_text("task,worker,label\n1,a,x\n")
     (tmp_path / "current.csv").write_text("task,label\n")
-    monkeypatch.setattr("finegold.api.run.fit", lambda *_, **__: pytest.fail("the votes were fitted"))
+    monkeypatch.setattr("finegold.api.job.fit", lambda *_, **__: pytest.fail("the votes were fitted"))
     refused = run("audit", tmp_path / "votes.csv", "--labels", tmp_path / "current.csv")
     assert refused.exit_code == 2
     assert "current.csv" in refused.stderr

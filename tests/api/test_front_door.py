@@ -11,7 +11,7 @@ import pytest
 import typer
 
 import finegold
-from finegold.api import run as front_door
+from finegold.api import job as front_door
 from finegold.cli import options as o
 from finegold.cli.app import app
 from finegold.errors import InputError

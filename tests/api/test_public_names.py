@@ -11,8 +11,7 @@ import pytest
 
 import finegold
 from finegold.api.settings import Settings
-from finegold.methods.lookup import method_class
-from finegold.methods.registry import REGISTRY
+from finegold.methods.registry import REGISTRY, method_class
 
 SOURCE = Path(finegold.__file__).parent
 STUB = SOURCE / "__init__.pyi"

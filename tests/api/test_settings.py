@@ -10,14 +10,13 @@ import pytest
 
 import finegold
 from finegold import Annotations
-from finegold.api.fit import fit
+from finegold.api.job import fit
 from finegold.checks import sample_votes
 from finegold.errors import InputError
 from finegold.fitting import solve
+from finegold.methods.base import COUNT, POSITIVE, Range
 from finegold.methods.ds import DS
-from finegold.methods.lookup import method_class
-from finegold.methods.registry import REGISTRY
-from finegold.methods.settings import COUNT, POSITIVE, Range
+from finegold.methods.registry import REGISTRY, method_class
 from finegold.system import memory
 
 # Of those that a search over extreme values found to end in NaN, in an exception or in a warning.

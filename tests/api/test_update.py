@@ -8,18 +8,17 @@ import pytest
 
 import finegold
 from finegold import Annotations, InputError
-from finegold.api.fit import fit
+from finegold.api.job import fit
 from finegold.checks import sample_votes
 from finegold.engines.local import LocalEngine
 from finegold.fitting.updating import _renumbered, _subtract_touched, _tasks_with_new_votes
-from finegold.insight.reliability import calibration
+from finegold.insight.expected import calibration
 from finegold.methods.ds import DS
 from finegold.methods.hds import HDS
 from finegold.methods.ibcc import IBCC
-from finegold.methods.lookup import method_class
 from finegold.methods.mv import MajorityVote
 from finegold.methods.ptbcc import PTBCC
-from finegold.methods.registry import REGISTRY
+from finegold.methods.registry import REGISTRY, method_class
 from finegold.results.metrics import temper
 from finegold.votes.encoding import MISSING
 from finegold.votes.merging import merge

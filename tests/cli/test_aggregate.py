@@ -178,7 +178,7 @@ def finegold_sample() -> Path:
 
 def test_reading_progress_says_rows_rate_and_time_left() -> None:
     from finegold.cli.messages import reading_line
-    from finegold.io.readers import Progress
+    from finegold.io.read import Progress
 
     assert reading_line(Progress(3_000_000, 12_000_000, 2.0)) == (
         "reading: 3,000,000 of about 12,000,000 rows, 1.5 million per second, 6 s left"

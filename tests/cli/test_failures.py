@@ -112,7 +112,7 @@ def test_an_output_that_cannot_be_written_is_found_before_the_work(
 ) -> None:
     votes = write(tmp_path / "votes.csv", CSV)
     (tmp_path / "folder.csv").mkdir()
-    monkeypatch.setattr("finegold.io.readers.read", lambda *_, **__: pytest.fail("the work began"))
+    monkeypatch.setattr("finegold.io.read.read", lambda *_, **__: pytest.fail("the work began"))
     before = contents(tmp_path)
     result = run("aggregate", votes, option, tmp_path / place)
     assert result.exit_code == 2

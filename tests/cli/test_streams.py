@@ -15,7 +15,8 @@ import pytest
 
 import finegold.system.files
 from finegold.cli.standard import Stream
-from finegold.io.writers import tables, write_frame
+from finegold.io import writers as tables
+from finegold.io.writers import write_frame
 from tests.support.cli_helpers import CSV, write
 
 FINEGOLD = [sys.executable, "-m", "finegold"]

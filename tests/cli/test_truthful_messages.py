@@ -11,7 +11,7 @@ import numba
 import pytest
 
 import finegold
-from finegold.fitting.compile_time import CompileTimer, without_compiling
+from finegold.fitting.progress import CompileTimer, without_compiling
 from tests.support.cli_helpers import run
 from tests.support.readers_votes import write
 
@@ -21,7 +21,7 @@ EXTRA = re.compile(r"finegold\[\w+\]")
 
 def test_seconds_of_compilation_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter([10.0, 15.0, 20.0, 21.0])
-    monkeypatch.setattr("finegold.fitting.compile_time.perf_counter", lambda: next(times))
+    monkeypatch.setattr("finegold.fitting.progress.perf_counter", lambda: next(times))
     timer = CompileTimer()
     timer.on_start(None)
     timer.on_start(None)  # a function that the first one calls

@@ -11,13 +11,13 @@ import pytest
 
 import finegold
 from finegold import Annotations
-from finegold.api.fit import fit
+from finegold.api.job import fit
 from finegold.checks import sample_votes
 from finegold.engines.blocks import Tree, add_up
 from finegold.engines.local import LocalEngine
 from finegold.errors import FinegoldError, InputError
 from finegold.methods.ds import Statistics
-from finegold.methods.lookup import method_class
+from finegold.methods.registry import method_class
 from tests.support.cli_helpers import run
 
 pytest.importorskip("distributed", reason="the Dask engine is an extra: pip install 'finegold[dask]'")

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import finegold
-from finegold.api.fit import fit
+from finegold.api.job import fit
 from finegold.engines.gpu import Device, GPUEngine
 from finegold.engines.local import LocalEngine
-from finegold.methods.lookup import method_class
+from finegold.methods.registry import method_class
 
 METHODS = [
     ("anchored", {}),

@@ -9,14 +9,13 @@ import pytest
 
 import finegold
 from finegold import Annotations, InputError
-from finegold.api.fit import fit
+from finegold.api.job import fit
 from finegold.checks import same_bits, sample_votes
 from finegold.fitting.checkpoint import Checkpoint
 from finegold.methods.ebcc import EBCC
 from finegold.methods.hpt import HPT
-from finegold.methods.lookup import method_class
 from finegold.methods.ptbcc import PTBCC
-from finegold.methods.registry import REGISTRY
+from finegold.methods.registry import REGISTRY, method_class
 from tests.support.signals import KILL, interrupt_at
 
 RESUMABLE = [name for name in REGISTRY if method_class(name)().n_restarts == 1]
@@ -178,7 +177,7 @@ import os, numpy as np
 from finegold import Annotations
 from finegold.fitting.checkpoint import Checkpoint
 from finegold.methods.hpt import HPT
-from finegold.api.fit import fit
+from finegold.api.job import fit
 from tests.support.signals import KILL
 def watch(step):
     if step.iteration == {whole.iterations - 1}:

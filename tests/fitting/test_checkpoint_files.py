@@ -10,13 +10,13 @@ import pytest
 
 import finegold
 from finegold import Annotations, InputError
-from finegold.api.fit import fit
+from finegold.api.job import fit
 from finegold.checks import sample_votes
 from finegold.errors import OutputError
 from finegold.fitting.checkpoint import Checkpoint
 from finegold.methods.hpt import HPT
 from finegold.methods.ptbcc import PTBCC
-from finegold.system.locks import locked
+from finegold.system.files import locked
 from tests.support.cli_helpers import CSV, run, write
 from tests.support.signals import press_ctrl_c
 
@@ -24,7 +24,7 @@ FINEGOLD = [sys.executable, "-c", "from finegold.cli import main; main()"]
 HOLD = """
 import sys, time
 from pathlib import Path
-from finegold.system.locks import locked
+from finegold.system.files import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

@@ -5,10 +5,10 @@ import pytest
 
 import finegold
 from finegold import Annotations, InputError
-from finegold.api.fit import fit
+from finegold.api.job import fit
 from finegold.checks import sample_votes
 from finegold.fitting.checkpoint import Checkpoint
-from finegold.fitting.prior import fit_with_prior
+from finegold.fitting.updating import fit_with_prior
 from finegold.methods.ds import DS
 from finegold.methods.hds import HDS
 from finegold.methods.ibcc import IBCC

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from finegold import Annotations
-from finegold.api.fit import fit
+from finegold.api.job import fit
 from finegold.checks import sample_votes
 from finegold.fitting.progress import _line
 from finegold.methods.ptbcc import PTBCC
@@ -25,7 +25,7 @@ def test_on_a_terminal_the_line_is_seen():
     leader, follower = os.openpty()
     script = (
         "import time\n"
-        "from finegold.results.learned import Step\n"
+        "from finegold.results.data import Step\n"
         "from finegold.fitting.progress import on_terminal\n"
         "with on_terminal('hpt') as watch:\n"
         "    for iteration in (12, 13):\n"
@@ -46,8 +46,8 @@ def test_a_script_on_a_terminal_shows_the_line_too():
     leader, follower = os.openpty()
     script = (
         "import time\n"
-        "from finegold.api.run import IN_PYTHON\n"
-        "from finegold.results.learned import Step\n"
+        "from finegold.api.job import IN_PYTHON\n"
+        "from finegold.results.data import Step\n"
         "with IN_PYTHON.fitting('hpt') as watch:\n"
         "    watch(Step(0, 12, 0.5, 1.0))\n"
         "    time.sleep(0.3)\n"

@@ -11,7 +11,8 @@ from scipy.stats import beta, binom
 
 import finegold
 from finegold import Annotations
-from finegold.insight import correlated_pairs, correlation, next_votes, overview, reliability
+from finegold.insight import correlated_pairs, correlation, next_votes, overview
+from finegold.insight import expected as reliability
 from finegold.insight.correlation import Family
 from finegold.insight.expected import widened
 from finegold.insight.spam import spam

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from finegold import Annotations
-from finegold.api.fit import fit
+from finegold.api.job import fit
 from finegold.insight import correlated_pairs as correlated_pairs
 from finegold.insight.correlated_pairs import MAX_VOTE_PAIRS, Pairs, correlated_groups
 from finegold.methods.ptbcc import PTBCC

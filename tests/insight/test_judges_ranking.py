@@ -6,9 +6,9 @@ import pytest
 
 import finegold
 from finegold.errors import InputError
-from finegold.insight.judges import bradley_terry
-from finegold.insight.judges.bradley_terry import Games, fit_strengths
-from finegold.votes.judge_simulation import draw_judges, simulate_log
+from finegold.insight.judges import ranking as bradley_terry
+from finegold.insight.judges.ranking import Games, fit_strengths
+from finegold.votes.simulation import draw_judges, simulate_log
 
 
 def draw(rng, theta, *, n_items=600, position=(0.0,), tie=(-0.5,), log_s=(0.0,)):

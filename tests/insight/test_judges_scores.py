@@ -10,10 +10,18 @@ from scipy.stats import binomtest
 import finegold
 from finegold.api import judges
 from finegold.errors import InputError
-from finegold.insight.judges.answers import merge
-from finegold.insight.judges.positions import position_bias, repeat_consistency, swap_consistency
-from finegold.insight.judges.shares import MODEL_ERROR, difference, expected_share, prediction_powered, wilson
-from finegold.votes.judge_simulation import draw_judges, simulate_log
+from finegold.insight.judges.answers import (
+    MODEL_ERROR,
+    difference,
+    expected_share,
+    merge,
+    position_bias,
+    prediction_powered,
+    repeat_consistency,
+    swap_consistency,
+    wilson,
+)
+from finegold.votes.simulation import draw_judges, simulate_log
 
 
 def log_of(*rows, columns=("item", "judge", "order", "verdict")):

@@ -9,7 +9,7 @@ import pytest
 
 import finegold
 from finegold import Annotations, InputError
-from finegold.api.fit import fit
+from finegold.api.job import fit
 from finegold.insight.next_votes import _advice_on, _groups, expected_gains
 from finegold.methods.mv import MajorityVote
 from finegold.results.predictions import group_matrices

@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 from finegold import InputError
-from finegold.io.readers import read
-from finegold.io.readers.parquet_pages import damaged_page
+from finegold.io.parquet_pages import damaged_page
+from finegold.io.read import read
 from tests.support.cli_helpers import run
 from tests.support.exports_made import ARGILLA, DOCCANO, INSPECT, LABEL_STUDIO, PRODIGY, lines, zipped
 from tests.support.exports_sheets import MT_BENCH, SAGEMAKER

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import finegold
+from finegold.io.database_tables import Query
 from finegold.io.databases import parse, table_parts
-from finegold.io.readers import Progress
-from finegold.io.readers.database import Query
+from finegold.io.read import Progress
 from tests.support.cli_helpers import run
 from tests.support.database_places import VOTES, Place, on
 from tests.support.postgres import PASSWORD, Server

@@ -133,7 +133,7 @@ def test_a_database_given_as_a_plain_file_says_how_to_use_it(place: Place) -> No
 def test_a_read_only_database_is_found_before_the_work(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     place.put_votes()
     place.run("ALTER DATABASE postgres SET default_transaction_read_only = on")
-    monkeypatch.setattr("finegold.io.readers.read", lambda *_, **__: pytest.fail("the work began"))
+    monkeypatch.setattr("finegold.io.read.read", lambda *_, **__: pytest.fail("the work began"))
     message = failed(place.address, "--table", "votes", "--to-table", "labels")
     assert "read-only transaction; ask for the permission" in message
 

@@ -13,7 +13,7 @@ import pytest
 
 import finegold
 from finegold.errors import OutputError
-from finegold.io.writers.database import check_database_table, write_frame_to_table, write_labels_to_table
+from finegold.io.database_tables import check_database_table, write_frame_to_table, write_labels_to_table
 from tests.support.cli_helpers import CSV, run, write
 from tests.support.database_places import VOTES, Place, on
 
@@ -120,7 +120,7 @@ def test_a_table_of_somebody_else_is_not_replaced(
     place.put_votes()
     with pytest.raises(OutputError, match="has no column confidence, n_votes, tied"):
         result.to_table(place.address, "votes")
-    monkeypatch.setattr("finegold.io.readers.read", lambda *_, **__: pytest.fail("the work began"))
+    monkeypatch.setattr("finegold.io.read.read", lambda *_, **__: pytest.fail("the work began"))
     query = ["aggregate", place.address, "--query", "SELECT * FROM votes", "--to-table", "votes"]
     assert "has no column" in run(*query).stderr
     assert "would be overwritten" in run("aggregate", place.address, "--table", "votes", "--to-table", "votes").stderr

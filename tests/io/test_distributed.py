@@ -4,20 +4,19 @@ import polars as pl
 import pytest
 
 import finegold
-from finegold.api.fit import fit
+from finegold.api.job import fit
 from finegold.checks import sample_votes
 from finegold.engines.local import LocalEngine
 from finegold.errors import FinegoldWarning, InputError, OutputError
 from finegold.insight import n_flips
-from finegold.io.readers.assemble import ReadOptions
-from finegold.methods.lookup import method_class
-from finegold.methods.registry import DEFAULT_METHOD
+from finegold.io.layouts import ReadOptions
+from finegold.methods.registry import DEFAULT_METHOD, method_class
 from finegold.results.tables import labels_for_users
 from tests.support.cli_helpers import run
 
 pytest.importorskip("distributed", reason="the Dask engine is an extra: pip install 'finegold[dask]'")
 
-from finegold.api.folders import aggregate_files
+from finegold.api.job import aggregate_files
 from finegold.engines.dask import DaskEngine
 from finegold.fitting import solve
 from finegold.io.folders import parts
@@ -172,7 +171,7 @@ def test_a_folder_that_changes_during_the_work_stays(engine, tmp_path, monkeypat
         parts_of_others(out)
         return solve.descend(*given, **named)
 
-    monkeypatch.setattr("finegold.api.folders.descend", interfere)
+    monkeypatch.setattr("finegold.api.job.descend", interfere)
     with pytest.raises(OutputError, match="has no list of files"):
         aggregate_files(source, out, "mv", engine=engine)
     assert [found.name for found in out.iterdir()] == ["part-00000.parquet"]

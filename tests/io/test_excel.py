@@ -11,7 +11,7 @@ import pytest
 
 import finegold
 from finegold import InputError
-from finegold.io.readers import read, read_truth
+from finegold.io.read import read, read_truth
 from tests.support.readers_votes import VOTES, votes_of, write
 from tests.support.workbooks import Sheets, ods, xls, xlsx
 

@@ -8,7 +8,7 @@ import pytest
 import finegold
 from finegold.errors import InputError
 from finegold.io.exports import FORMATS, export_named, find_export, look
-from finegold.io.readers.source import Source
+from finegold.io.source import Source
 from tests.support.cli_helpers import run
 from tests.support.exports_made import (
     ARGILLA,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from finegold import InputError
-from finegold.io.readers import read, read_each
+from finegold.io.read import read, read_each
 from tests.support.readers_votes import votes_of, write
 
 ABOUT = "_unit_id,_created_at,_golden,_id,_missed,_started_at,_tainted,_channel,_trust,_worker_id,_country"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from finegold import InputError
-from finegold.io.readers import read, read_each
+from finegold.io.read import read, read_each
 from tests.support.readers_votes import votes_of, write
 
 ABOUT = "HITId,HITTypeId,Title,AssignmentId,WorkerId,AssignmentStatus,WorkTimeInSeconds,LifetimeApprovalRate"

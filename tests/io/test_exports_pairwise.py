@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from finegold import InputError
-from finegold.io.exports.export import ExportOptions, Wrong
+from finegold.io.exports.base import ExportOptions, Wrong
 from finegold.io.exports.pairwise import FIRST, SECOND, TIE, Comparison, named, swapped, verdict, votes_on
-from finegold.io.readers import read
+from finegold.io.read import read
 from tests.support.readers_votes import votes_of, write
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from finegold import InputError
-from finegold.io.readers import read, read_each
+from finegold.io.read import read, read_each
 from tests.support.readers_votes import votes_of, write
 
 FIELDS = {

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from finegold import InputError
-from finegold.io.readers import read, read_each
+from finegold.io.read import read, read_each
 from tests.support.readers_votes import votes_of, write
 
 HEADER = [

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from finegold.errors import InputError
-from finegold.io.readers import read
+from finegold.io.read import read
 from finegold.votes.frames import to_list
 from tests.support.readers_votes import VOTES, votes_of
 
@@ -180,7 +180,7 @@ def test_pandas_is_read_and_written_without_pyarrow() -> None:
     program = (
         "import sys; sys.modules['pyarrow'] = None\n"
         "import pandas as pd\n"
-        "from finegold.io.readers import read\n"
+        "from finegold.io.read import read\n"
         "from finegold.votes.frames import make_frame, take, to_polars\n"
         "frame = pd.DataFrame({'task': ['b', 'a'], 'worker': ['x', 'y'], 'label': [1, 2]})\n"
         "a = read(frame)\n"

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from finegold.errors import InputError
-from finegold.io.readers.judge_logs import read_judge_log as read
-from finegold.io.readers.judge_logs.log import with_gold
-from finegold.io.readers.verdicts import Meaning, class_of, meaning_of
+from finegold.io.judge_logs import read_judge_log as read
+from finegold.io.judge_logs import with_gold
+from finegold.io.verdicts import Meaning, class_of, meaning_of
 
 FIRST, SECOND, TIE = Meaning.FIRST, Meaning.SECOND, Meaning.TIE
 

@@ -16,10 +16,9 @@ import pytest
 
 import finegold
 from finegold import Annotations, InputError
-from finegold.io.readers import read
-from finegold.io.readers.sheet_size import Size, sheet_sizes
-from finegold.io.readers.xls_size import xls_sizes
-from finegold.io.readers.zstd import most_unpacked
+from finegold.io.read import read
+from finegold.io.source import most_unpacked
+from finegold.io.workbooks import Size, sheet_sizes, xls_sizes
 from tests.support.exports_made import zipped
 from tests.support.readers_votes import CSV, VOTES, votes_of, write
 from tests.support.workbooks import ods, xls, xlsx

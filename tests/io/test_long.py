@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from finegold.errors import InputError
-from finegold.io.readers import read
+from finegold.io.read import read
 from finegold.votes.annotations import Annotations
 from finegold.votes.frames import to_list
 from tests.support.readers_votes import CSV, VOTES, votes_of, write

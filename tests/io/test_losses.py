@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from finegold.io.readers import read
+from finegold.io.read import read
 from finegold.votes.frames import to_list
 from tests.support.readers_votes import votes_of, write
 

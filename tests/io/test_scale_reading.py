@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 
 from finegold.errors import InputError
-from finegold.io.readers import Progress, read, read_truth
-from finegold.io.readers.table import Opened
+from finegold.io.read import Progress, read, read_truth
+from finegold.io.tables import Opened
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import encode_integers, encode_pieces
 from finegold.votes.frames import to_list
@@ -79,7 +79,7 @@ def same(one: Annotations, other: Annotations) -> None:
 
 def both_ways(votes: Any, monkeypatch: pytest.MonkeyPatch, **options: Any) -> tuple[Annotations, Annotations]:
     with monkeypatch.context() as patch:
-        patch.setattr("finegold.io.readers.batches.MOST_ROWS", 2)
+        patch.setattr("finegold.io.tables.MOST_ROWS", 2)
         streamed = read(votes, **options)
     with monkeypatch.context() as patch:
         patch.setattr(Opened, "encode", lambda self, ids, values, watch=None: self.load(list({*ids, *values})))
@@ -124,7 +124,7 @@ def test_several_files_of_different_types_in_batches(tmp_path: Path, monkeypatch
 
 
 def test_a_mistake_in_a_late_batch_is_found_in_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("finegold.io.readers.batches.MOST_ROWS", 2)
+    monkeypatch.setattr("finegold.io.tables.MOST_ROWS", 2)
     good = "".join(f"t{i},ann,cat\n" for i in range(50))
     for bad, words in {
         ",ann,cat\n": r"row 51 \(line 52\): there is a label but no task",
@@ -137,7 +137,7 @@ def test_a_mistake_in_a_late_batch_is_found_in_its_place(tmp_path: Path, monkeyp
 
 
 def test_truths_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("finegold.io.readers.batches.MOST_ROWS", 2)
+    monkeypatch.setattr("finegold.io.tables.MOST_ROWS", 2)
     path = write(tmp_path / "t.csv", "task,truth\n" + "".join(f"{i},{i % 3}\n" for i in range(20)))
     truth = read_truth(path)
     assert to_list(truth.task) == list(range(20))
@@ -146,7 +146,7 @@ def test_truths_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "csv.gz"])
 def test_progress_tells_rows_rate_and_time_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    monkeypatch.setattr("finegold.io.readers.batches.MOST_ROWS", 10)
+    monkeypatch.setattr("finegold.io.tables.MOST_ROWS", 10)
     frame = pl.DataFrame({"task": range(100), "annotator": range(100), "label": [0] * 100})
     path = tmp_path / f"v.{kind}"
     if kind == "parquet":

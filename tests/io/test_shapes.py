@@ -11,7 +11,7 @@ import pytest
 
 import finegold
 from finegold import InputError
-from finegold.io.readers import read
+from finegold.io.read import read
 from tests.support.readers_votes import votes_of, write
 
 WIDE = "item,gpt-4,claude,gold\n1,yes,no,yes\n2,no,no,\n3,yes,,\n"

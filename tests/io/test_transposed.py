@@ -11,7 +11,7 @@ import pytest
 
 import finegold
 from finegold import InputError
-from finegold.io.readers import read
+from finegold.io.read import read
 from tests.support.readers_votes import VOTES, votes_of, write
 
 TABLE = "worker,t1,t2,t3\nann,cat,cat,\nbob,dog,NA,\n"

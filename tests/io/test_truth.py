@@ -12,7 +12,7 @@ import pytest
 
 import finegold
 from finegold.errors import FinegoldWarning, InputError
-from finegold.io.readers import match_truth, read, read_truth
+from finegold.io.read import match_truth, read, read_truth
 from finegold.votes.annotations import Annotations
 from finegold.votes.frames import to_list
 from tests.support.readers_votes import CSV, write

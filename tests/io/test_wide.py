@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from finegold.errors import InputError
-from finegold.io.readers import read
+from finegold.io.read import read
 from finegold.votes.frames import to_list
 from tests.support.readers_votes import votes_of, write
 

@@ -116,7 +116,7 @@ def test_an_end_of_file_somewhere_is_not_called_aborted(monkeypatch: pytest.Monk
     def end(*_: object, **__: object) -> None:
         raise EOFError("Ran out of input")
 
-    monkeypatch.setattr("finegold.io.readers.read", end)
+    monkeypatch.setattr("finegold.io.read.read", end)
     (tmp_path / "v.csv").write_text("task,worker,label\n1,a,x\n")
     done = run("aggregate", tmp_path / "v.csv")
     assert done.exit_code == guard.FAILED

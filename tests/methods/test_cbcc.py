@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from finegold import Annotations, InputError
-from finegold.api.fit import fit
+from finegold.api.job import fit
 from finegold.checks import sample_votes
 from finegold.kernels import knowles_minka
 from finegold.methods.cbcc import CBCC, community_prior

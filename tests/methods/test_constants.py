@@ -37,12 +37,11 @@ from finegold import Annotations
 from finegold.fitting.checkpoint import Checkpoint
 from finegold.fitting.updating import _has_converged
 from finegold.insight import contested, correlated_pairs, correlation, overview
+from finegold.insight.correlated_pairs import annotator_pairs
 from finegold.insight.next_votes import _may_be_independent
-from finegold.insight.pairs import annotator_pairs
 from finegold.methods.ds import DS
 from finegold.report.views.quality import _expected
-from finegold.results.accuracy import accuracies
-from finegold.results.learned import Step
+from finegold.results.data import Step, accuracies
 from tests.support.vote_pairs import pairs_of
 
 

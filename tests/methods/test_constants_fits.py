@@ -14,10 +14,10 @@ from scipy.stats import beta
 import finegold
 from finegold import Annotations
 from finegold.fitting.checkpoint import Checkpoint
-from finegold.fitting.squarem import Squarem
+from finegold.fitting.solve import Squarem
 from finegold.methods.anchored import small_data_caution, typical_accuracy
 from finegold.results import metrics
-from finegold.results.accuracy import spread
+from finegold.results.data import spread
 from finegold.results.predictions import evidence
 from finegold.votes import simulation
 

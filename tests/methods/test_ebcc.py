@@ -9,7 +9,7 @@ from scipy.special import digamma, gammaln
 
 import finegold
 from finegold import Annotations, InputError
-from finegold.api.fit import fit
+from finegold.api.job import fit
 from finegold.checks import sample_votes
 from finegold.engines.local import LocalEngine
 from finegold.kernels.gamma import digamma_and_gammaln_buffer, log_buffer

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from finegold import Annotations, InputError
-from finegold.api.fit import fit
+from finegold.api.job import fit
 from finegold.checks import LAWS, sample_votes
 from finegold.kernels.fgbcc import score_loss, search_means
 from finegold.methods import fgbcc

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from finegold import Annotations, InputError
-from finegold.api.fit import fit
+from finegold.api.job import fit
 from finegold.checks import LAWS, sample_votes
 from finegold.kernels import ibcc as kernels
 from finegold.methods.ibcc import IBCC

@@ -3,8 +3,7 @@
 import pytest
 
 from finegold.checks import LAWS
-from finegold.methods.lookup import method_class
-from finegold.methods.registry import REGISTRY
+from finegold.methods.registry import REGISTRY, method_class
 
 
 @pytest.mark.parametrize("method", REGISTRY)

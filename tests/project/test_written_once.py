@@ -8,8 +8,8 @@ import pytest
 
 import finegold
 from finegold.cli import options
-from finegold.io.suffixes import COMPRESSIONS, READABLE, TABLES, TEXT, WORKBOOKS, WRITABLE
-from finegold.io.writers.votes import write_votes
+from finegold.io.source import COMPRESSIONS, READABLE, TABLES, TEXT, WORKBOOKS, WRITABLE
+from finegold.io.writers import write_votes
 from finegold.studio.files import Files
 from finegold.studio.reading import Reading
 from finegold.votes.annotations import Repeated

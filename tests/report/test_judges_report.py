@@ -10,7 +10,7 @@ import finegold
 from finegold.report.charts import drawn
 from finegold.report.views import view
 from finegold.report.views.judges import judges_view
-from finegold.votes.judge_simulation import draw_judges, simulate_log
+from finegold.votes.simulation import draw_judges, simulate_log
 from tests.report.test_browser import opened
 from tests.support.browser import chromium  # noqa: F401  # the fixture "browser"
 from tests.support.report_helpers import EVIL, Page

@@ -11,7 +11,7 @@ import pytest
 import finegold
 from finegold.report.html import html
 from finegold.report.views import view
-from finegold.report.views.reading import reading
+from finegold.report.views.tasks import reading
 from tests.studio.test_hygiene import DIRTY
 from tests.support.cli_helpers import write
 

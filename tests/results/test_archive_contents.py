@@ -11,16 +11,15 @@ import pytest
 
 import finegold
 from finegold import Annotations, InputError
-from finegold.api.fit import fit
+from finegold.api.job import fit
 from finegold.checks import sample_votes
 from finegold.fitting.checkpoint import Checkpoint
 from finegold.kernels.dirichlet import digamma_and_gammaln
 from finegold.methods.hpt import HPT
 from finegold.methods.ibcc import IBCC
-from finegold.methods.lookup import method_class
 from finegold.methods.ptbcc import PTBCC
-from finegold.methods.registry import REGISTRY
-from finegold.system.validation import Field, check, check_votes
+from finegold.methods.registry import REGISTRY, method_class
+from finegold.system.unpacking import Field, check, check_votes
 from tests.fuzz.archives import as_npy, mutate, pack, unpack, use_model
 from tests.support.cli_helpers import run
 from tests.support.signals import interrupt_at

@@ -11,7 +11,7 @@ import pytest
 
 import finegold
 from finegold import InputError
-from finegold.results.ordered import (
+from finegold.results.tables import (
     consecutive_integers,
     expected_scores,
     mean_absolute_error,

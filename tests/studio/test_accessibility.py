@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from playwright.sync_api import expect
 
-from finegold.votes.judge_simulation import draw_judges, simulate_log
+from finegold.votes.simulation import draw_judges, simulate_log
 from tests.studio.test_judges import opened
 from tests.support.browser import chromium  # noqa: F401  # the fixture "browser"
 from tests.support.studio_helpers import studio_in_thread

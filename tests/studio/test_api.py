@@ -338,7 +338,7 @@ def test_exports_are_what_finegold_writes(studio, tmp_path, name):
     elif name == "annotators.csv":
         assert len(answer.text.splitlines()) == 31
     else:
-        assert finegold.io.readers.read_truth(tmp_path / name).truth[0] == "dog"
+        assert finegold.io.read.read_truth(tmp_path / name).truth[0] == "dog"
 
 
 def test_the_model_and_the_report_can_be_taken_away(studio, tmp_path):

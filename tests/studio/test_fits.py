@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from finegold.api.run import run
+from finegold.api.job import run
 from finegold.kernels import compiling
 from finegold.studio.problems import Problem
 from finegold.studio.routes.projects import described

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from finegold.report.charts import render
-from finegold.system.cache import cached_text, system_cache_folder
+from finegold.report.charts import style as render
+from finegold.system.memory import cached_text, system_cache_folder
 
 
 @pytest.fixture(autouse=True)

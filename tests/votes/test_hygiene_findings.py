@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import finegold
-from finegold.api.folders import aggregate_files
+from finegold.api.job import aggregate_files
 from finegold.engines.dask import DaskEngine
 from finegold.errors import FinegoldWarning, InputError
-from finegold.io.readers.truth import match_truth
+from finegold.io.truth import match_truth
 from tests.support.cli_helpers import run, write
 from tests.support.dask_cluster import two_workers
 

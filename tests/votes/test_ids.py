@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import finegold
 from finegold import Annotations, OutputError
-from finegold.api.fit import fit
-from finegold.io.readers import read
+from finegold.api.job import fit
+from finegold.io.read import read
 from finegold.methods.mv import MajorityVote
-from finegold.system.validation import check_votes
+from finegold.system.unpacking import check_votes
 from finegold.votes.encoding import as_column, encode, look_up, of_one_kind, text_of, to_values
 from finegold.votes.frames import make_frame, series_like, to_list
 from finegold.votes.merging import merge

@@ -18,8 +18,8 @@ import finegold
 from finegold.errors import FinegoldWarning, InputError
 from finegold.io.folders.first_pass import FirstPass
 from finegold.io.folders.vocabulary import vocabulary
-from finegold.io.readers.assemble import ReadOptions
-from finegold.io.readers.truth import match_truth
+from finegold.io.layouts import ReadOptions
+from finegold.io.truth import match_truth
 from finegold.votes.frames import to_list
 from tests.support.cli_helpers import run, write
 from tests.support.readers_votes import votes_of

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from finegold import Annotations, InputError
-from finegold.votes.repeats import count_repeats
+from finegold.votes.annotations import count_repeats
 from tests.support.cli_helpers import run, write
 
 TASK = [1, 1, 1, 1, 2, 2, 2, 3]

@@ -10,10 +10,10 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from finegold.api.estimator import Estimator, one_of
+from finegold.api.estimators import Estimator, one_of
 from finegold.engines.blocks import Block
 from finegold.errors import InputError
-from finegold.io.readers import read
+from finegold.io.read import read
 from finegold.kernels import confusion
 from finegold.methods import ds
 from finegold.methods.base import Floats, start_from_shares

@@ -1,13 +1,16 @@
-"""Methods as estimators with the interface of scikit-learn and crowd-kit: `PTBCC().fit(votes).labels_`."""
+"""The base class of all estimators: `fit`, `labels_`, `probas_`, `get_params` and `set_params`."""
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
-from finegold.api.estimator import Estimator, Listed
+from finegold.api.result import Result
+from finegold.errors import InputError, NotFittedError
 from finegold.methods import anchored, bwa, catd, cbcc, ds, ebcc, fgbcc, glad, hds, hpt, ibcc, ptbcc, tiremge
-from finegold.methods.lookup import method_class
+from finegold.methods.registry import Method, method_class, no_setting
+from finegold.votes.frames import make_frame, to_list
 
 __all__ = [
     "BWA",
@@ -23,9 +26,234 @@ __all__ = [
     "PTBCC",
     "AnchoredVote",
     "Estimator",
+    "Listed",
     "TiReMGE",
     "estimator",
+    "one_of",
 ]
+
+
+class Listed(ABCMeta):
+    """Metaclass that limits `dir()` and `help()` to what users need, without the steps of the fit."""
+
+    def __dir__(cls) -> list[str]:
+        ours = {name for base in cls.__mro__ if issubclass(base, Estimator) for name in vars(base)}
+        settings = (*cls.defaults(), "name") if issubclass(cls, Method) else ()
+        public = {name for name in ours - set(dir(Method)) if not name.startswith("_")}
+        return sorted({*dir(object), *public, *settings})
+
+
+class Estimator(metaclass=Listed):
+    """Adds `fit`, `partial_fit`, `fit_predict` and `fit_predict_proba` to a method.
+
+    Its parameters are the settings of the method. It works with functions of scikit-learn such as `clone` and
+    `check_is_fitted`.
+
+    Examples
+    --------
+    >>> import finegold
+    >>> votes = finegold.Annotations.from_arrays([1, 1, 1, 2, 2], list("abcab"), list("xxyyy"))
+    >>> model = finegold.PTBCC(n_prototypes=3).fit(votes)
+    >>> model
+    PTBCC(n_prototypes=3)
+    >>> model.result_.label.tolist()
+    ['x', 'y']
+    """
+
+    _result: Result | None = None
+
+    if TYPE_CHECKING:  # attributes of the Method that the class is combined with
+        name: str
+        settings: dict[str, Any]
+
+    def fit(self, X: Any = None, y: Any = None, *, data: Any = None, **reading: Any) -> Self:
+        """Fit to votes.
+
+        Parameters
+        ----------
+        X : path, data frame or Annotations
+            The votes, one per row; columns such as task, worker and label are recognised.
+        y : path, data frame or mapping, optional
+            Known truths of some tasks, the same as `gold` of `finegold.aggregate`.
+        data : path, data frame or Annotations, optional
+            Another name for `X`, used by crowd-kit.
+        **reading : dict
+            Other keywords of `finegold.aggregate`, such as `threads`, `gold` or `repeated`.
+
+        Returns
+        -------
+        Estimator
+            This object, with `labels_`, `probas_` and `result_`.
+
+        Raises
+        ------
+        InputError
+            If the votes cannot be read, or if they or the truths are given twice.
+        """
+        from finegold.api.aggregate import aggregate
+
+        votes, known = one_of("X", X, "data", data), one_of("y", y, "gold", reading.pop("gold", None))
+        self._result = aggregate(votes, self, gold=known, **reading)  # type: ignore[arg-type]  # is also a Method
+        return self
+
+    def partial_fit(self, X: Any = None, y: Any = None, *, data: Any = None, **reading: Any) -> Self:
+        """Add votes to those of earlier fits, as `Result.update` does. The first call fits the votes.
+
+        Parameters
+        ----------
+        X : path, data frame or Annotations
+            The new votes.
+        y : path, data frame or mapping, optional
+            New known truths, the same as `gold` of `Result.update`.
+        data : path, data frame or Annotations, optional
+            Another name for `X`.
+        **reading : dict
+            Other keywords of `Result.update`.
+
+        Returns
+        -------
+        Estimator
+            This object.
+        """
+        if self._result is None:
+            return self.fit(X, y, data=data, **reading)
+        votes, known = one_of("X", X, "data", data), one_of("y", y, "gold", reading.pop("gold", None))
+        self._result = self._result.update(votes, gold=known, **reading)
+        return self
+
+    def fit_predict(self, *votes: Any, **reading: Any) -> Any:
+        """Fit to votes and return the label of every task.
+
+        Parameters
+        ----------
+        *votes : path, data frame or Annotations
+            The arguments of `fit`.
+        **reading : dict
+            The keywords of `fit`.
+
+        Returns
+        -------
+        Series or DataFrame
+            As `labels_`.
+        """
+        return self.fit(*votes, **reading).labels_
+
+    def fit_predict_proba(self, *votes: Any, **reading: Any) -> Any:
+        """Fit to votes and return the probability of every class for every task.
+
+        Parameters
+        ----------
+        *votes : path, data frame or Annotations
+            The arguments of `fit`.
+        **reading : dict
+            The keywords of `fit`.
+
+        Returns
+        -------
+        DataFrame
+            As `probas_`.
+        """
+        return self.fit(*votes, **reading).probas_
+
+    @property
+    def result_(self) -> Result:
+        """The result of the last fit, with everything that `finegold.aggregate` returns."""
+        if self._result is None:
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit(votes) first")
+        return self._result
+
+    @property
+    def labels_(self) -> Any:
+        """The label of every task: a series indexed by task (pandas), otherwise a frame of task and label."""
+        frame = make_frame({"task": self.result_.task_names, "agg_label": self.result_.label}, self.result_.task_names)
+        return frame.set_index("task")["agg_label"] if hasattr(frame, "set_index") else frame
+
+    @property
+    def probas_(self) -> Any:
+        """The probability of every class for every task: a frame with one row per task and one column per class."""
+        names = to_list(self.result_.class_names)
+        columns = {str(name): self.result_.posterior[:, k].copy() for k, name in enumerate(names)}
+        frame = make_frame({"task": self.result_.task_names, **columns}, self.result_.task_names)
+        if not hasattr(frame, "set_index"):
+            return frame
+        frame = frame.set_index("task")
+        frame.columns = type(frame.columns)(names, name="label")
+        return frame
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the settings by name.
+
+        Parameters
+        ----------
+        deep : bool, default True
+            Has no effect: settings are not estimators.
+
+        Returns
+        -------
+        dict
+            All settings, including those that have their default.
+        """
+        return dict(self.settings)
+
+    def set_params(self, **params: Any) -> Self:
+        """Change settings. The result of the last fit is kept until the next fit.
+
+        Parameters
+        ----------
+        **params : dict
+            The new values of settings.
+
+        Returns
+        -------
+        Estimator
+            This object.
+
+        Raises
+        ------
+        InputError
+            If there is no such setting, or if it cannot have this value.
+        """
+        if unknown := sorted(set(params) - set(self.get_params())):
+            raise no_setting(self.name, unknown[0])
+        vars(self).update(vars(type(self)(**{**self._changed(), **params})))
+        return self
+
+    def _changed(self) -> dict[str, Any]:
+        """Return the settings that differ from their defaults."""
+        params = self.get_params()
+        return {name: value for name, value in params.items() if not _same(value, self._without(name, params))}
+
+    def _without(self, name: str, params: dict[str, Any]) -> Any:
+        try:
+            made = type(self)(**{other: value for other, value in params.items() if other != name})
+        except InputError:  # another setting requires it
+            return None
+        return made.get_params()[name]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._changed().items())})"
+
+    def __dir__(self) -> list[str]:
+        return dir(type(self))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._result is not None
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import Tags, TargetTags
+
+        return Tags(estimator_type=None, target_tags=TargetTags(required=False))
+
+
+def one_of(name: str, value: Any, other_name: str, other: Any) -> Any:
+    """Return the value of an argument that has two names."""
+    if value is not None and other is not None:
+        raise InputError(f"{name} and {other_name} mean the same; give one of them")
+    return other if value is None else value
+
+
+def _same(value: Any, other: Any) -> bool:
+    return value is other or (isinstance(value, bool | int | float | str) and value == other)
 
 
 class AnchoredVote(Estimator, anchored.AnchoredVote):

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from finegold.api.job import IN_PYTHON, OnStep, Run, refuse_for_model, run, saved
 from finegold.api.result import Result
-from finegold.api.run import IN_PYTHON, OnStep, Run, refuse_for_model, run, saved
 from finegold.insight.next_votes import Plan
-from finegold.methods.lookup import Method
-from finegold.methods.registry import DEFAULT_METHOD
+from finegold.methods.registry import DEFAULT_METHOD, Method
 
 if TYPE_CHECKING:
     from finegold.engines.base import Engine

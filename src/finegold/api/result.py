@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.errors import InputError
+from finegold.insight import n_flips
 from finegold.results import archive
 from finegold.results.data import ResultData
-from finegold.results.multi import MultiResult
-from finegold.results.multi_archive import load_any
+from finegold.results.multi import MultiResult, load_any
 from finegold.votes.encoding import as_column, look_up
+from finegold.votes.notebook import cell_html, meter_html, name_html, page_html, table_html
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +25,8 @@ if TYPE_CHECKING:
     from finegold.insight import Trust
     from finegold.insight.next_votes import Plan
 
-__all__ = ["Result", "load"]
+__all__ = ["Result", "load", "result_html"]
+
 
 Floats = NDArray[np.float64]
 
@@ -213,7 +217,7 @@ class Result(ResultData):
             With the column task and one column per class, of the library that the votes came from (Polars for files
             and arrays). Tasks without votes are left out.
         """
-        from finegold.results.training import soft_labels
+        from finegold.results.tables import soft_labels
 
         return soft_labels(self)
 
@@ -226,7 +230,7 @@ class Result(ResultData):
             1 where the label is certain, 0 where all classes are equally probable: 1 minus the entropy of the
             probabilities, divided by the largest possible one.
         """
-        from finegold.results.training import sample_weights
+        from finegold.results.tables import sample_weights
 
         return sample_weights(self)
 
@@ -241,7 +245,7 @@ class Result(ResultData):
             "huggingface": labels are numbers, with their names beside, and probabilities a list. "torch": the same,
             with arrays of fixed length. "sklearn": labels are names, and every class has a column.
         """
-        from finegold.io.writers.training import write_training
+        from finegold.io.writers import write_training
 
         write_training(self, path, purpose)
 
@@ -387,7 +391,7 @@ class Result(ResultData):
         Result
             A new result; this one is not changed.
         """
-        from finegold.api.update import update
+        from finegold.api.aggregate import update
 
         return update(self, votes, gold=gold, refit=refit, **more)
 
@@ -434,12 +438,11 @@ class Result(ResultData):
         probabilities : bool, default False
             Add one column per class with its probability.
         """
-        from finegold.io.writers.database import write_labels_to_table
+        from finegold.io.database_tables import write_labels_to_table
 
         write_labels_to_table(self, address, table, probabilities=probabilities)
 
     def _repr_html_(self) -> str:
-        from finegold.api.notebook import result_html
 
         return result_html(self)
 
@@ -473,3 +476,45 @@ def load(path: str | Path) -> Result:
     """
     found = load_any(path)
     return cast(Result, found) if isinstance(found, MultiResult) else Result.of(found)
+
+
+TASKS_SHOWN, ANNOTATORS_SHOWN = 5, 3  # largest numbers shown
+
+
+def result_html(result: ResultData) -> str:
+    rows = [
+        [
+            name_html(result.task_names, i),
+            name_html(result.class_names, int(result.label_codes[i])),
+            meter_html(result.confidence[i]),
+            cell_html(f"{result.confidence[i]:.3f}" + (" (tied)" if result.tied[i] else "")),
+            cell_html(f"{result.votes_per_task[i]:,}"),
+        ]
+        for i in range(min(TASKS_SHOWN, len(result.label_codes)))
+    ]
+    return page_html(
+        f"<b>{escape(result.method)}</b>: {len(result.label_codes):,} tasks, {len(result.accuracy):,} annotators, "
+        f"{len(result.class_names):,} classes",
+        escape(result.stopped),
+        table_html(["task", "label", "", "confidence", "votes"], rows, len(result.label_codes)),
+        *_flips(result),
+        _annotators(result),
+        *(escape(note) for note in result.notes),
+    )
+
+
+def _flips(result: ResultData) -> Iterable[str]:
+    """Return how the labels differ from the majority vote."""
+    if result.annotations is None:
+        return []
+    return [f"{n_flips(result):,} labels against the majority vote, {int(result.tied.sum()):,} ties"]
+
+
+def _annotators(result: ResultData) -> str:
+    order = np.argsort(-result.accuracy, kind="stable").tolist()
+    shown = max(min(ANNOTATORS_SHOWN, len(order) // 2), 1)
+    best, worst = (
+        ", ".join(f"{name_html(result.annotator_names, j)} ({result.accuracy[j]:.2f})" for j in some)
+        for some in (order[:shown], order[::-1][:shown])
+    )
+    return f"best annotators: {best}; worst: {worst}"

@@ -8,10 +8,10 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from finegold.api.estimator import Estimator, one_of
+from finegold.api.estimators import Estimator, one_of
 from finegold.api.result import Result
 from finegold.errors import InputError
-from finegold.io.readers import read
+from finegold.io.read import read
 from finegold.methods import mv
 from finegold.methods.base import Floats
 from finegold.results.data import Learned, Step, summarise

@@ -59,7 +59,7 @@ def aggregate(
 
     With --question all, every question of an export is aggregated, and the tables have a column with the question.
     """
-    from finegold.api.run import run_any, run_questions
+    from finegold.api.job import run_any, run_questions
     from finegold.cli.folder import aggregate_into
     from finegold.cli.questions import refuse_single_question_options
     from finegold.cli.source import inputs_of
@@ -181,7 +181,7 @@ def _rows(result: Result, **columns: bool) -> list[dict[str, Any]]:
 def _propose_order(result: Result) -> None:
     """Say that classes look like a scale."""
     from finegold.cli.messages import say
-    from finegold.results.ordered import consecutive_integers
+    from finegold.results.tables import consecutive_integers
 
     if classes := consecutive_integers(result.class_names):
         listed = ",".join(map(str, classes))

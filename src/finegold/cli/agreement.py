@@ -52,9 +52,9 @@ def agreement(
     If an annotator voted on a task more than once, their most frequent vote counts. How often such repeated votes
     agree is shown as well.
     """
-    from finegold.api.agreement import agreement as measure
+    from finegold.api.evaluate import agreement as measure
     from finegold.cli.outputs import check_outputs, frame_writer, write_all
-    from finegold.results.ordered import level_of_order
+    from finegold.results.tables import level_of_order
 
     outputs = [path for path in (annotators, pairs) if path is not None]
     check_outputs(outputs, [], files)

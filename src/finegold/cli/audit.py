@@ -41,7 +41,7 @@ def audit(
     raw: o.Raw = False,
 ) -> None:
     """List how likely each label in use is wrong, judged by votes and predictions; the worst labels come first."""
-    from finegold.api.audit import audit_result
+    from finegold.api.evaluate import audit_result
     from finegold.cli.messages import count, say
     from finegold.cli.outputs import check_outputs, frame_writer, write_all
     from finegold.cli.summary import print_json

@@ -55,12 +55,12 @@ def compare(
     finegold aggregate and finegold trust do. With truths, "right" counts the flips whose label is right, and "wrong"
     those where the label of the majority vote is right.
     """
-    from finegold.api.compare import compare_run
+    from finegold.api.evaluate import compare_run
     from finegold.cli.outputs import check_outputs
     from finegold.cli.settings import methods_from_options, split_values
     from finegold.cli.source import inputs_of, outputs_of, truths_of
     from finegold.cli.summary import print_left_out
-    from finegold.methods.lookup import method_names
+    from finegold.methods.registry import method_names
 
     tables = [path for path in (output, labels) if path is not None]
     check_outputs(tables, outputs_of(fitting), inputs_of(files, truth, reading=reading, fitting=fitting))

@@ -51,7 +51,7 @@ def convert(
     from finegold.cli.outputs import check_outputs, write_all
     from finegold.cli.questions import refuse_single_question_options
     from finegold.cli.source import inputs_of
-    from finegold.io.writers.votes import write_votes
+    from finegold.io.writers import write_votes
 
     check_outputs([output], [], inputs_of(files, known.gold, reading=reading))
     gold = known.given()

@@ -48,7 +48,7 @@ def coverage(
     from finegold.insight import coverage as measure
     from finegold.insight.coverage_table import coverage_figures
     from finegold.insight.votes import votes_of
-    from finegold.io.readers import match_truth
+    from finegold.io.read import match_truth
     from finegold.votes.frames import to_polars
 
     check_outputs([output] if output else [], [], [*files, *([truth] if truth else [])])

@@ -71,7 +71,7 @@ class Destination:
         return f"{self.table} in {parse(self.address).name}"
 
     def check(self) -> None:
-        from finegold.io.writers.database import check_database_table
+        from finegold.io.database_tables import check_database_table
 
         check_database_table(self.address, self.table)
 

@@ -20,9 +20,9 @@ def demo(
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="The folder for the files.")] = "finegold-demo",
 ) -> None:
     """Run every step on a small sample: read votes, aggregate them, evaluate the labels."""
-    from finegold.api.run import Run, run
+    from finegold.api.job import Run, run
     from finegold.cli.messages import on_terminal
-    from finegold.io.readers import read
+    from finegold.io.read import read
     from finegold.votes.sample import VOTES
 
     _check_folder(Path(out))
@@ -78,7 +78,7 @@ def _show_job(votes: Annotations, result: Result) -> None:
 
 
 def _show_accuracy(votes: Annotations, result: Result, majority: Result) -> None:
-    from finegold.io.readers import match_truth
+    from finegold.io.read import match_truth
     from finegold.results.metrics import accuracy
     from finegold.votes.sample import TRUTH
 

@@ -40,7 +40,7 @@ def export(
     are left out.
     """
     from finegold.cli.outputs import check_outputs, write_all
-    from finegold.io.writers.training import check_training, write_training
+    from finegold.io.writers import check_training, write_training
 
     check_training(output, purpose)
     check_outputs(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from finegold.api.result import Result
     from finegold.cli.outputs import Write
-    from finegold.io.readers.source import Source
+    from finegold.io.source import Source
     from finegold.results.multi import MultiResult
 
     Results = dict[str, Result]
@@ -97,7 +97,7 @@ class WriteBackOptions:
     @cached_property
     def sources(self) -> list[Source]:
         """The files to read. Each is opened only once to detect its format."""
-        from finegold.io.readers.files import sources_of
+        from finegold.io.source import sources_of
 
         return sources_of(self.files_read)
 

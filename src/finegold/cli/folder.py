@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from finegold.errors import InputError
 
 if TYPE_CHECKING:
-    from finegold.api.folders import Outcome
-    from finegold.api.run import Run
+    from finegold.api.job import Outcome, Run
 
 __all__ = ["aggregate_into"]
 
@@ -23,7 +22,7 @@ def aggregate_into(
     refused: dict[str, Any],
 ) -> None:
     """Aggregate votes into a folder of labels. `refused` are options that need all votes on one machine."""
-    from finegold.api.folders import run_into_folder
+    from finegold.api.job import run_into_folder
     from finegold.cli.outputs import check_outputs, write_all
     from finegold.cli.source import inputs_of
     from finegold.cli.summary import print_json, print_summary

@@ -130,7 +130,7 @@ def _show(found: JudgeReport, compared: list[JudgeComparison], best: list[Panel]
 
 
 def _rows(found: JudgeReport) -> list[dict[str, Any]]:
-    from finegold.insight.judges.notebook import percent, with_interval
+    from finegold.insight.notebook import percent, with_interval
 
     rows = [
         {
@@ -152,7 +152,7 @@ def _rows(found: JudgeReport) -> list[dict[str, Any]]:
 
 
 def _panel_rows(best: list[Panel]) -> list[dict[str, Any]]:
-    from finegold.insight.judges.notebook import percent, with_interval
+    from finegold.insight.notebook import percent, with_interval
 
     return [
         {

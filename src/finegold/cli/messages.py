@@ -14,8 +14,8 @@ from finegold.kernels.compiling import compiling
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from finegold.api.run import Progress as RunProgress
-    from finegold.io.readers import Progress
+    from finegold.api.job import Progress as RunProgress
+    from finegold.io.read import Progress
 
 __all__ = ["count", "on_terminal", "print_error", "say", "warn"]
 
@@ -39,7 +39,7 @@ def count(number: int, thing: str, plural: str = "s") -> str:
 
 def on_terminal() -> RunProgress:
     """Return the progress display of a run: one line on standard error for reading, then one for each fit."""
-    from finegold.api.run import Progress
+    from finegold.api.job import Progress
     from finegold.fitting.progress import on_terminal
 
     return Progress(reading_progress, on_terminal)

@@ -21,7 +21,7 @@ def write_sets(
     from finegold.cli.outputs import frame_writer, write_all
     from finegold.cli.summary import print_json
     from finegold.io.writers import write_frame
-    from finegold.results.multi_tables import annotators_for_users, labels_for_users
+    from finegold.results.multi import annotators_for_users, labels_for_users
 
     if given := [option for option, value in refused.items() if value is not None]:
         raise InputError(f"{given[0]} cannot be combined with sets of labels; leave it out, or say --no-multi")

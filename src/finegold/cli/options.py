@@ -13,13 +13,13 @@ from finegold.cli.exports import ALL, Format, GoldFromExport, Include, Question
 from finegold.cli.groups import with_groups
 from finegold.cli.settings import method_from_options, split_commas
 from finegold.cli.text_files import Encoding, HeaderLine, NoHeader, Separator
-from finegold.engines.registry import ENGINES
+from finegold.engines.base import ENGINES
 from finegold.errors import InputError
 from finegold.io.formulas import ESCAPE
 from finegold.methods.registry import DEFAULT_METHOD, REGISTRY
 
 if TYPE_CHECKING:
-    from finegold.api.run import Run
+    from finegold.api.job import Run
     from finegold.votes.annotations import Annotations
 
 __all__ = [
@@ -230,7 +230,7 @@ class Reading:
 
     def keywords(self) -> dict[str, Any]:
         """Return the options as keywords of `finegold.read`."""
-        from finegold.api.run import classes_of
+        from finegold.api.job import classes_of
 
         given = {
             "task": self.task,
@@ -269,7 +269,7 @@ class Reading:
 
     def read(self, files: list[str], gold: str | bool | None = None) -> Annotations:
         """Read the votes for a command that fits nothing."""
-        from finegold.api.run import read_votes
+        from finegold.api.job import read_votes
 
         if self.multi:
             raise InputError("sets of labels (--multi) are for aggregate, evaluate and report; leave it out here")
@@ -277,12 +277,12 @@ class Reading:
 
     def read_each(self, files: list[str], gold: str | bool | None = None) -> dict[str, Annotations]:
         """Read the votes for every question of an export."""
-        from finegold.api.run import read_questions
+        from finegold.api.job import read_questions
 
         return read_questions(self.run(files, gold))
 
     def run(self, files: list[str], gold: str | bool | None = None, **more: Any) -> Run:
-        from finegold.api.run import Run
+        from finegold.api.job import Run
         from finegold.cli.messages import on_terminal
 
         return Run(files, self.keywords(), gold=gold, progress=on_terminal(), **more)

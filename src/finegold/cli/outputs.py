@@ -54,9 +54,7 @@ def _files_of(name: str) -> list[Path]:
 
 
 def _data_files(found: Iterable[Path]) -> list[Path]:
-    from finegold.io.readers.formats import by_extension
-    from finegold.io.readers.source import Source
-    from finegold.io.suffixes import EXPORTS
+    from finegold.io.source import EXPORTS, Source, by_extension
 
     files = [path for path in found if path.is_file()]
     return [path for path in files if by_extension(Source("", path))[0] or path.name.lower().endswith(EXPORTS)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from finegold.errors import InputError
 
 if TYPE_CHECKING:
-    from finegold.votes.judge_simulation import JudgeSimulation
+    from finegold.votes.simulation import JudgeSimulation
 
 __all__ = ["write_judge_log"]
 
@@ -21,7 +21,7 @@ def write_judge_log(n_judges: int, n_items: int, out: str, kind: str, seed: int)
     from finegold.cli.messages import count, say
     from finegold.cli.outputs import check_outputs, frame_writer, write_all
     from finegold.system.files import prepared
-    from finegold.votes.judge_simulation import draw_judges, simulate_log
+    from finegold.votes.simulation import draw_judges, simulate_log
 
     folder = Path(out)
     if folder.suffix and not folder.is_dir():

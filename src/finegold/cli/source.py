@@ -13,8 +13,8 @@ from finegold.errors import InputError
 from finegold.io.databases import is_database, parse
 
 if TYPE_CHECKING:
+    from finegold.api.job import Run
     from finegold.api.result import Result
-    from finegold.api.run import Run
     from finegold.results.multi import MultiResult
     from finegold.votes.annotations import Annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 
 def result_of(files: list[str], reading: o.Reading, fitting: o.Fitting, method: str | None, known: o.Gold) -> Result:
     """Load the saved result, or read the votes and fit the method."""
-    from finegold.api.run import run, saved
+    from finegold.api.job import run, saved
 
     result = saved(files)
     wanted = _checked(result, files, reading, fitting, method, known)
@@ -43,7 +43,7 @@ def any_result_of(
     files: list[str], reading: o.Reading, fitting: o.Fitting, method: str | None, known: o.Gold
 ) -> Result | MultiResult:
     """Do the same for a command that also takes sets of labels."""
-    from finegold.api.run import run_any, saved_any
+    from finegold.api.job import run_any, saved_any
 
     result = saved_any(files)
     wanted = _checked(result, files, reading, fitting, method, known)
@@ -54,7 +54,7 @@ def _checked(
     result: Any, files: list[str], reading: o.Reading, fitting: o.Fitting, method: str | None, known: o.Gold
 ) -> Run:
     """Return the run. Options that need votes are refused with a saved result."""
-    from finegold.api.run import refuse_for_model
+    from finegold.api.job import refuse_for_model
     from finegold.cli.summary import print_left_out
 
     if result is not None:
@@ -67,7 +67,7 @@ def _checked(
 
 def votes_or_saved(files: list[str], reading: o.Reading) -> Annotations | Result:
     """Load the saved result, or read the votes and print what was left out."""
-    from finegold.api.run import refuse_for_model, saved
+    from finegold.api.job import refuse_for_model, saved
     from finegold.cli.summary import print_left_out
 
     if (result := saved(files)) is not None:
@@ -93,7 +93,7 @@ def outputs_of(execution: o.Execution) -> list[str]:
 
 def truths_of(path: str | None, task: str | None = None, label: str | None = None) -> Any:
     """Read the truths. Commands do this before the fit, so that errors are found early."""
-    from finegold.io.readers import read_truth
+    from finegold.io.read import read_truth
 
     return None if path is None else read_truth(path, task=task, label=label)
 

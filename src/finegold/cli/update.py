@@ -44,14 +44,14 @@ def update(
     The votes may be on old and new tasks, by old and new annotators. Tasks without new votes keep their labels, unless
     --refit is given.
     """
+    from finegold.api.aggregate import check_no_fit
     from finegold.api.result import Result
-    from finegold.api.update import check_no_fit
     from finegold.cli.messages import say
     from finegold.cli.outputs import check_outputs, write_all
     from finegold.cli.source import inputs_of, outputs_of
     from finegold.cli.summary import print_json, print_summary, summary_of
     from finegold.results.archive import load
-    from finegold.system.locks import locked
+    from finegold.system.files import locked
 
     if not refit:
         check_no_fit({**execution.run_fields(), "threads": None, "predictions": None})

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
 from numpy.typing import NDArray
 
-from finegold.engines.registry import ENGINES
 from finegold.errors import InputError
 from finegold.votes.annotations import Annotations
 
-__all__ = ["Engine", "opened"]
+__all__ = ["ENGINES", "Engine", "one_blas_thread", "opened"]
+
+
+ENGINES = {
+    "local": "finegold.engines.local:LocalEngine",
+    "gpu": "finegold.engines.gpu:GPUEngine",
+    "dask": "finegold.engines.dask:DaskEngine",
+}
+
 
 Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
 
@@ -68,3 +76,23 @@ def _engine_class(name: str) -> Callable[..., Engine]:
     module, _, class_name = ENGINES[name].partition(":")
     found: Callable[..., Engine] = getattr(import_module(module), class_name)
     return found
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    controller = _controller()
+    if controller is None:
+        yield
+        return
+    with controller.limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _controller() -> Any:
+    """Return the controller of the BLAS libraries; finding them takes milliseconds, so it is cached."""
+    try:
+        from threadpoolctl import ThreadpoolController
+    except ImportError:  # the core also runs if only NumPy, SciPy and Numba are installed
+        return None
+    return ThreadpoolController()

@@ -31,9 +31,8 @@ from finegold.fitting.pytree import leaves, rebuild
 from finegold.methods.base import Method
 from finegold.results.archive import steps_of, to_json, write_archive
 from finegold.results.data import Step
-from finegold.system.locks import locked
-from finegold.system.unpacking import opened, read_arrays, read_manifest
-from finegold.system.validation import check_alike, check_rows, check_steps
+from finegold.system.files import locked
+from finegold.system.unpacking import check_alike, check_rows, check_steps, opened, read_arrays, read_manifest
 from finegold.votes.annotations import Annotations
 
 __all__ = ["Checkpoint", "interruptible"]

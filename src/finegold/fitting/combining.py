@@ -40,9 +40,8 @@ from scipy.special import log_softmax, logsumexp, softmax
 
 from finegold.results.combined import Combined, ModelRecord
 from finegold.results.data import BESIDE_SETTINGS, ResultData, summarise, votes_of
-from finegold.votes.annotations import Annotations
+from finegold.votes.annotations import Annotations, Predictions
 from finegold.votes.encoding import MISSING, Names, as_column, look_up
-from finegold.votes.predictions import Predictions
 
 __all__ = ["combine", "without_predictions"]
 

@@ -10,21 +10,71 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.engines.base import Engine
-from finegold.engines.blas import one_blas_thread
+from finegold.engines.base import Engine, one_blas_thread
 from finegold.engines.local import LocalEngine
 from finegold.errors import InputError
 from finegold.fitting.checkpoint import Checkpoint, fingerprint, interruptible
-from finegold.fitting.compile_time import without_compiling
-from finegold.fitting.squarem import Squarem
+from finegold.fitting.progress import without_compiling
 from finegold.methods.base import Method, Step
 from finegold.results.data import ResultData, summarise
 from finegold.system.memory import available_memory, in_words
-from finegold.votes.annotations import Annotations
-from finegold.votes.annotator_order import order_by_votes, reordered
+from finegold.votes.annotations import Annotations, order_by_votes, reordered
 from finegold.votes.encoding import MISSING
 
-__all__ = ["Descent", "OnStep", "check_memory", "check_resumable", "descend", "fit", "stages", "start"]
+__all__ = ["Descent", "OnStep", "Squarem", "check_memory", "check_resumable", "descend", "fit", "stages", "start"]
+
+
+MAX_CHANGE = 0.1  # of a posterior; extrapolation begins below, since earlier it may lead to another optimum
+RELATIVE_TOLERANCE = 1e-10  # of the bound; a smaller decrease counts as rounding
+FIRST_MAX_STEP = 4.0  # of |a|; it is doubled when it is reached and halved when a step is undone
+
+
+class Squarem:
+    """Choose the parameters of the next sweep after each sweep."""
+
+    def __init__(self, method: Method, engine: Engine) -> None:
+        self.method, self.engine = method, engine
+        self.points: list[NDArray[np.float64]] = []
+        self.limit = FIRST_MAX_STEP
+        self.is_near = False
+        self.previous: tuple[Any, Any, float] | None = None  # parameters, state and bound before the last step
+
+    def has_overshot(self, bound: float) -> bool:
+        """Return whether the last sweep followed a step that lowered the bound."""
+        return self.previous is not None and not bound >= self.previous[2] - RELATIVE_TOLERANCE * abs(bound)
+
+    def undo(self) -> tuple[Any, float]:
+        """Restore the posteriors from before the step, and return the parameters and the bound from then."""
+        assert self.previous is not None
+        parameters, state, bound = self.previous
+        self.engine.restore(state)
+        self.previous, self.points = None, []
+        self.limit = max(self.limit / 2, 1.0)
+        return parameters, bound
+
+    def next_parameters(self, parameters: Any, bound: float, change: float) -> Any:
+        """Return the parameters for the next sweep: unchanged, or extrapolated after every third sweep."""
+        self.previous = None
+        self.is_near |= change < MAX_CHANGE
+        if not self.is_near:
+            return parameters
+        self.points.append(self.method.coordinates(parameters))
+        if len(self.points) < 3:
+            return parameters
+        self.previous = (parameters, self.engine.state(), bound)
+        return self.method.at(self._extrapolated(), parameters)
+
+    def _extrapolated(self) -> NDArray[np.float64]:
+        x0, x1, x2 = self.points
+        self.points = []
+        r, v = x1 - x0, (x2 - x1) - (x1 - x0)
+        length = float(np.linalg.norm(r)) / max(float(np.linalg.norm(v)), 1e-300)
+        if length >= self.limit:
+            length, self.limit = self.limit, 2 * self.limit
+        length = max(length, 1.0)  # 1 is the plain sweep, x2
+        extrapolated: NDArray[np.float64] = x0 + 2 * length * r + length**2 * v
+        return extrapolated
+
 
 OnStep = Callable[[Step], None]
 

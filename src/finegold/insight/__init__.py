@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from finegold.insight.correlation import CorrelatedAnnotators as CorrelatedAnnotators
     from finegold.insight.correlation import correlated_annotators as correlated_annotators
     from finegold.insight.coverage_table import coverage as coverage
+    from finegold.insight.expected import Calibration as Calibration
     from finegold.insight.expected import Expected as Expected
+    from finegold.insight.expected import calibration as calibration
     from finegold.insight.expected import expected_accuracy as expected_accuracy
     from finegold.insight.majority import contested as contested
     from finegold.insight.majority import flips as flips
@@ -19,19 +21,17 @@ if TYPE_CHECKING:
     from finegold.insight.measures import agreement as agreement
     from finegold.insight.overview import Trust as Trust
     from finegold.insight.overview import trust as trust
-    from finegold.insight.reliability import Calibration as Calibration
-    from finegold.insight.reliability import calibration as calibration
     from finegold.insight.spam import spammers as spammers
 
 # The module of each name. Modules are loaded on first use, so that counting flips does not load SciPy's optimisers.
 _MODULES = {
     "Agreement": "measures",
-    "Calibration": "reliability",
+    "Calibration": "expected",
     "CorrelatedAnnotators": "correlation",
     "Expected": "expected",
     "Trust": "overview",
     "agreement": "measures",
-    "calibration": "reliability",
+    "calibration": "expected",
     "contested": "majority",
     "correlated_annotators": "correlation",
     "coverage": "coverage_table",

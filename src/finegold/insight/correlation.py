@@ -11,6 +11,8 @@ If most annotators make the same errors, the errors look like the truth. Only kn
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -22,7 +24,6 @@ from scipy.special import ndtri
 
 from finegold.fitting.solve import fit
 from finegold.insight.correlated_pairs import Pairs, correlated_groups, discounts, vote_pairs
-from finegold.insight.families import families
 from finegold.insight.votes import truth_codes, votes_of
 from finegold.methods.ptbcc import PTBCC
 from finegold.results.data import ResultData
@@ -30,7 +31,39 @@ from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Names
 from finegold.votes.frames import make_frame, take, to_list
 
-__all__ = ["CorrelatedAnnotators", "correlated_annotators"]
+__all__ = ["CorrelatedAnnotators", "correlated_annotators", "families"]
+
+
+MODELS = {
+    *("claude", "command", "deepseek", "falcon", "gemini", "gemma", "glm", "gpt", "grok", "jamba", "kimi", "llama"),
+    *("mistral", "mixtral", "nova", "o", "phi", "prometheus", "qwen", "vicuna", "yi"),
+}
+# Other names count as models if they contain a size or a variant: acme-7b, acme-instruct.
+SIZES_AND_VARIANTS = re.compile(
+    r"(?<![a-z0-9])(\d+(\.\d+)?b|chat|instruct|large|mini|nano|preview|small|turbo)(?![a-z0-9])"
+)
+STEM = re.compile(r"(?:chat)?([a-z]+)")
+
+
+def families(names: Sequence[str]) -> dict[str, list[int]]:
+    """Return the positions of the members of each family with two or more members.
+
+    >>> families(["gpt-4o", "openai/gpt-4o-mini", "claude-3-haiku", "worker-1", "worker-2"])
+    {'gpt': [0, 1]}
+    """
+    found: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        if stem := _stem(name):
+            found.setdefault(stem, []).append(place)
+    return {stem: places for stem, places in found.items() if len(places) > 1}
+
+
+def _stem(name: str) -> str | None:
+    """Return the first letters of a model's name, without its provider; None if it does not look like a model."""
+    model = re.split(r"[/:]", name.strip().lower().removesuffix(":latest"))[-1]
+    begins = STEM.match(model)
+    return begins[1] if begins and (begins[1] in MODELS or SIZES_AND_VARIANTS.search(model)) else None
+
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -26,12 +26,11 @@ from numpy.typing import NDArray
 from finegold.errors import InputError
 from finegold.insight import coefficients
 from finegold.insight.coefficients import Cells, by_annotator, by_class, cells_of, ranks
-from finegold.insight.pairs import AnnotatorPairs, annotator_pairs
-from finegold.io.readers import read
-from finegold.votes.annotations import Annotations
+from finegold.insight.correlated_pairs import AnnotatorPairs, annotator_pairs
+from finegold.io.read import read
+from finegold.votes.annotations import Annotations, count_repeats, majority_of_repeats
 from finegold.votes.encoding import Names
 from finegold.votes.frames import make_frame, take, to_list
-from finegold.votes.repeats import count_repeats, majority_of_repeats
 
 __all__ = ["Agreement", "Level", "agreement"]
 

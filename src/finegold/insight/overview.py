@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from finegold.insight.correlation import CorrelatedAnnotators, correlated_annotators
-from finegold.insight.expected import Expected, expected_of
+from finegold.insight.expected import Calibration, Expected, calibration, expected_of
 from finegold.insight.majority import CLOSE, margins, n_flips
 from finegold.insight.measures import Agreement, agreement
-from finegold.insight.reliability import Calibration, calibration
 from finegold.insight.spam import spam
 from finegold.insight.votes import votes_of
-from finegold.io.readers import match_truth
+from finegold.io.read import match_truth
 from finegold.results.data import ResultData
 from finegold.votes.encoding import MISSING
 from finegold.votes.frames import to_list
 
 __all__ = ["Trust", "trust"]
+
 
 MIN_VOTES_PER_TASK = 3  # with fewer votes per task, methods can hardly learn how good annotators are
 MIN_ALPHA = 0.2  # below, annotators agree little more than by chance

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from finegold.errors import InputError
-from finegold.io.readers import match_truth
+from finegold.io.read import match_truth
 from finegold.results import data
 from finegold.results.data import ResultData
 from finegold.votes.annotations import Annotations

@@ -17,7 +17,7 @@ from typing import Any
 from numba.core import caching
 
 from finegold.errors import FinegoldWarning, OutputError
-from finegold.system.locks import locked
+from finegold.system.files import locked
 
 __all__ = ["KeptCode"]
 

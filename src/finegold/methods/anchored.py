@@ -41,9 +41,18 @@ import numpy as np
 from scipy.special import xlogy
 
 from finegold.engines.blocks import Block
-from finegold.methods.base import Floats, Learned, Method, Step, SufficientStatistics, start_from_shares
+from finegold.methods.base import (
+    POSITIVE,
+    Allowed,
+    Floats,
+    Learned,
+    Method,
+    Range,
+    Step,
+    SufficientStatistics,
+    start_from_shares,
+)
 from finegold.methods.measured import N_SETS, SUBSETS
-from finegold.methods.settings import POSITIVE, Allowed, Range
 from finegold.results.data import ResultData
 from finegold.votes.annotations import Annotations
 

@@ -8,7 +8,7 @@
     bound(parameters, statistics)  the objective that the method maximises, if it has one
     learned(parameters)            what the method has learned about classes and annotators
     sufficient_statistics(result)  the sums that a result was made from, so that new votes can be folded in
-    with_prior(earlier)            the method with prior knowledge from an earlier run (finegold.fitting.prior)
+    with_prior(earlier)            the method with prior knowledge from an earlier run (finegold.fitting.updating)
 
 `fitting.solve` runs the loop and an engine holds the blocks; a method only defines what happens on each block.
 """
@@ -20,6 +20,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -28,11 +29,62 @@ from numpy.typing import NDArray
 from finegold.engines.base import Engine
 from finegold.engines.blocks import Block
 from finegold.errors import InputError
-from finegold.methods.settings import ITERATIONS, SEED, TOLERANCE, Allowed, check_settings
 from finegold.results.data import Learned, ResultData, Step
 from finegold.votes.annotations import Annotations
 
-__all__ = ["Learned", "Method", "Step", "SufficientStatistics", "start_from_shares"]
+__all__ = [
+    "COUNT",
+    "ITERATIONS",
+    "POSITIVE",
+    "SEED",
+    "SHARE",
+    "TOLERANCE",
+    "Allowed",
+    "Learned",
+    "Method",
+    "Range",
+    "Step",
+    "SufficientStatistics",
+    "check_settings",
+    "start_from_shares",
+]
+
+
+class Range(NamedTuple):
+    """A range of finite numbers; `words` describes it."""
+
+    words: str
+    low: float
+    high: float
+    whole: bool = False
+
+    def __contains__(self, value: object) -> bool:
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        return is_number and self.low <= value <= self.high and (not self.whole or value == int(value))  # type: ignore[operator,call-overload]
+
+    def __str__(self) -> str:
+        return f"{self.words}{', a whole number' if self.whole else ''} from {self.low:g} to {self.high:g}"
+
+
+# Above a million or below a millionth, sums lose the votes to rounding, and functions such as digamma overflow.
+POSITIVE = Range("positive", 1e-6, 1e6)
+SHARE = Range("between 0 and 1", 1e-6, 1 - 1e-6)
+COUNT = Range("at least 1", 1, 1e6, whole=True)
+ITERATIONS = Range("at least 1", 1, 1e9, whole=True)
+SEED = Range("at least 0", 0, 2.0**63, whole=True)
+TOLERANCE = Range("at least 0", 0, 1e300)
+
+Allowed = Range | tuple[str, ...]
+
+
+def check_settings(settings: Mapping[str, Any], defaults: Mapping[str, Any], limits: Mapping[str, Allowed]) -> None:
+    """Raise an error if a value is not allowed. With a default of None, the method chooses the value itself."""
+    for name, allowed in limits.items():
+        value = settings[name]
+        if not (value is None and defaults[name] is None) and value not in allowed:
+            expected = " or ".join(f'"{one}"' for one in allowed) if not isinstance(allowed, Range) else str(allowed)
+            raise InputError(f"{name} must be {expected}, not {value!r}")
+
 
 Floats = NDArray[np.float64]
 PUBLIC = ("defaults", "name", "settings")  # attributes of a method that users need
@@ -93,7 +145,7 @@ class Method(ABC):
     rounding : float, default 1e-6
         How much a posterior can change if the same sums are added in another order.
     limits : mapping
-        The allowed values of its own settings, see `finegold.methods.settings`.
+        The allowed values of its own settings, see `finegold.methods.registry`.
     remembers : tuple of str or None
         What `sufficient_statistics` needs of each annotator: names of `Learned`, or of arrays in `Learned.statistics`
         with a row per annotator. None: new votes cannot be folded into a result.

@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 
 from finegold.engines.blocks import Block
 from finegold.kernels import bwa as kernels
-from finegold.methods.base import Floats, Learned, Method, Step, start_from_shares
-from finegold.methods.settings import POSITIVE, Allowed
+from finegold.methods.base import POSITIVE, Allowed, Floats, Learned, Method, Step, start_from_shares
 from finegold.votes.annotations import Annotations
 
 __all__ = ["BWA"]

@@ -25,8 +25,7 @@ from scipy.special import gammaincinv
 from finegold.engines.blocks import Block
 from finegold.errors import InputError
 from finegold.kernels import catd as kernels
-from finegold.methods.base import Floats, Learned, Method, Step, start_from_shares
-from finegold.methods.settings import SHARE, Allowed
+from finegold.methods.base import SHARE, Allowed, Floats, Learned, Method, Step, start_from_shares
 
 __all__ = ["CATD"]
 

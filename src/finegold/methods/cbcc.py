@@ -30,9 +30,8 @@ from finegold.engines.blocks import Block
 from finegold.kernels import cbcc as kernels
 from finegold.kernels import confusion
 from finegold.kernels.knowles_minka import message, scratch, tangent
-from finegold.methods.base import Floats, Learned, Method, start_from_shares
+from finegold.methods.base import COUNT, POSITIVE, SHARE, Allowed, Floats, Learned, Method, Range, start_from_shares
 from finegold.methods.dirichlet import Dirichlets, dirichlets, mean
-from finegold.methods.settings import COUNT, POSITIVE, SHARE, Allowed, Range
 from finegold.votes.annotations import Annotations
 
 __all__ = ["CBCC", "community_prior"]

@@ -22,8 +22,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from finegold.engines.blocks import Block
-from finegold.methods.base import Floats, Learned, Method, SufficientStatistics, start_from_shares
-from finegold.methods.settings import SHARE, Allowed
+from finegold.methods.base import SHARE, Allowed, Floats, Learned, Method, SufficientStatistics, start_from_shares
 from finegold.results.data import ResultData
 from finegold.votes.annotations import Annotations
 

@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 from finegold.engines.base import Engine
 from finegold.engines.blocks import Block
 from finegold.kernels import glad as kernels
-from finegold.methods.base import Floats, Learned, Method, Step, start_from_shares
-from finegold.methods.settings import COUNT, Allowed, Range
+from finegold.methods.base import COUNT, Allowed, Floats, Learned, Method, Range, Step, start_from_shares
 
 __all__ = ["GLAD"]
 

@@ -24,9 +24,17 @@ from numpy.typing import ArrayLike
 
 from finegold.engines.blocks import Block
 from finegold.errors import InputError
-from finegold.methods.base import Floats, Learned, Method, SufficientStatistics, start_from_shares
+from finegold.methods.base import (
+    COUNT,
+    POSITIVE,
+    Allowed,
+    Floats,
+    Learned,
+    Method,
+    SufficientStatistics,
+    start_from_shares,
+)
 from finegold.methods.dirichlet import Dirichlets, dirichlets, mean
-from finegold.methods.settings import COUNT, POSITIVE, Allowed
 from finegold.results.data import ResultData
 from finegold.votes.annotations import Annotations
 

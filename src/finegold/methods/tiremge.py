@@ -28,8 +28,7 @@ from finegold.engines.blocks import Block
 from finegold.kernels import tiremge as kernels
 from finegold.kernels.softmax import normalise, subtract_largest
 from finegold.kernels.tiremge import Layers
-from finegold.methods.base import Floats, Learned, Method
-from finegold.methods.settings import COUNT, Allowed, Range
+from finegold.methods.base import COUNT, Allowed, Floats, Learned, Method, Range
 from finegold.votes.annotations import Annotations
 
 __all__ = ["TiReMGE"]

@@ -50,7 +50,7 @@ def write_sets_report(
 def write_plot(result: ResultData, kind: str, path: str | Path, truth: Any = None, *, who: Any = None) -> None:
     """Write one chart as SVG, PNG or PDF, by the extension of the path.
 
-    `kind` is a key of `finegold.report.kinds.KINDS`; `who` names the annotator of the chart "annotator".
+    `kind` is a key of `finegold.report.charts.style.KINDS`; `who` names the annotator of the chart "annotator".
     """
     require_libraries()
     from finegold.report.charts import draw, draw_annotator, image

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.system.validation import Field, check, check_rows
+from finegold.system.unpacking import Field, check, check_rows
+from finegold.votes.annotations import Predictions
 from finegold.votes.encoding import Names
-from finegold.votes.predictions import Predictions
 
 __all__ = ["FIELDS", "Combined", "ModelRecord", "arrays_of", "combined_of"]
 

@@ -3,24 +3,109 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaincinv
 
 from finegold.errors import InputError
 from finegold.kernels.labels import decide, preference_of
 from finegold.kernels.parallel import in_threads
 from finegold.kernels.votes import agreement
-from finegold.results.accuracy import Intervals, accuracies
 from finegold.results.combined import Combined
-from finegold.results.learned import Learned, Step
 from finegold.votes.annotations import Annotations, Counts
 from finegold.votes.encoding import Codes, Names
 
-__all__ = ["BESIDE_SETTINGS", "Learned", "ResultData", "Step", "summarise", "votes_of"]
+__all__ = [
+    "BESIDE_SETTINGS",
+    "Intervals",
+    "Learned",
+    "ResultData",
+    "Step",
+    "accuracies",
+    "spread",
+    "summarise",
+    "votes_of",
+]
+
 
 Floats = NDArray[np.float64]
+
+
+class Step(NamedTuple):
+    """One sweep of a fit."""
+
+    restart: int
+    iteration: int
+    change: float  # largest change of a posterior
+    bound: float  # NaN if the method has none
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a method learned besides the labels. Everything except the class prior is optional.
+
+    Attributes
+    ----------
+    class_prior : ndarray of shape (K,)
+        The share of each class among the tasks.
+    prototypes : ndarray of shape (S, K, K), optional
+        The matrices that annotators mix: truth in rows, vote in columns.
+    weights : ndarray of shape (W, S), optional
+        How each annotator mixes the prototypes.
+    confusion : ndarray of shape (W, K, K), optional
+        The matrix of each annotator: truth in rows, vote in columns.
+    statistics : dict of str to ndarray
+        Arrays that only this method has, by the names of its docstring and paper, such as `ability` and `difficulty`
+        (glad), `weight` (catd, bwa), `reliability` (tiremge) or `communities` (cbcc). The names and shapes that folding
+        in new votes needs are listed in the `keeps` of the method.
+    """
+
+    class_prior: Floats
+    prototypes: Floats | None = None
+    weights: Floats | None = None
+    confusion: Floats | None = None
+    statistics: dict[str, Floats] = field(default_factory=dict)
+
+    @property
+    def has_matrices(self) -> bool:
+        """Whether the method learned how annotators vote for each truth."""
+        return self.confusion is not None or (self.weights is not None and self.prototypes is not None)
+
+
+class Intervals(NamedTuple):
+    """Credible intervals that an update can keep; their ends are distances from the mean in standard deviations."""
+
+    known: NDArray[np.bool_]  # [W]
+    below: Floats  # [W]
+    above: Floats
+
+
+def accuracies(
+    votes: NDArray[np.int64], expected: Floats, kept: Intervals | None = None
+) -> tuple[Floats, Floats, Floats]:
+    """Return the expected share of right votes, and the central 95 % interval of its Beta distribution.
+
+    The prior is worth two votes with the average accuracy of all annotators.
+    """
+    average = expected.sum() / votes.sum()
+    mean = (expected + 2 * average) / (votes + 2)
+    right, wrong = np.maximum(mean * (votes + 2), 1e-9), np.maximum((1 - mean) * (votes + 2), 1e-9)
+    new = slice(None) if kept is None else np.flatnonzero(~kept.known)
+    low, high = np.zeros_like(mean), np.zeros_like(mean)
+    if kept is not None:
+        deviation = spread(mean, votes)
+        low, high = np.maximum(mean - kept.below * deviation, 0.0), np.minimum(mean + kept.above * deviation, 1.0)
+    low[new], high[new] = (betaincinv(right[new], wrong[new], tail) for tail in (0.025, 0.975))  # a microsecond each
+    return mean, np.minimum(low, mean), np.maximum(high, mean)
+
+
+def spread(mean: Floats, votes: NDArray[np.int64]) -> Floats:
+    """Return the standard deviation of an accuracy; it is never zero."""
+    deviation: Floats = np.sqrt(np.maximum(mean * (1 - mean), 1e-12) / (votes + 3))
+    return deviation
+
 
 TASKS_PER_RUN = 2**18  # that a thread processes at a time
 MAX_RUNS = 8  # for counts by annotator, which each run needs memory for

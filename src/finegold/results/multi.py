@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from finegold.results import archive
+from finegold.results import archive as archive_votes
+from finegold.results.data import ResultData
+from finegold.results.tables import distinct, natural_order, own_name
+from finegold.system.unpacking import Field, check, opened, read_arrays, read_manifest
 from finegold.votes.annotations import Annotations, Counts
 from finegold.votes.encoding import MISSING, Names
-from finegold.votes.frames import to_list
+from finegold.votes.frames import make_frame, series_like, to_list, to_polars
 
-__all__ = ["Answers", "MultiResult", "OptionModel"]
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = [
+    "Answers",
+    "MultiResult",
+    "OptionModel",
+    "annotators_for_users",
+    "annotators_table",
+    "labels_for_users",
+    "labels_table",
+    "load_any",
+    "save_sets",
+]
+
 
 Floats = NDArray[np.float64]
 
@@ -259,7 +278,6 @@ class MultiResult:
             With the columns task, labels (separated by ;), confidence and n_votes, of the library that the votes came
             from (Polars for files and arrays). Tasks without votes come last, without labels.
         """
-        from finegold.results.multi_tables import labels_table
 
         return labels_table(self, probabilities=probabilities)
 
@@ -278,7 +296,6 @@ class MultiResult:
             chose), the specificity (the share of wrong options left out), and the precision (the share of choices
             that are right).
         """
-        from finegold.results.multi_tables import annotators_table
 
         return annotators_table(self, by_option=by_option)
 
@@ -290,7 +307,6 @@ class MultiResult:
         path : str or Path
             The file, usually with the suffix .finegold.
         """
-        from finegold.results.multi_archive import save_sets
 
         save_sets(self, Path(path))
 
@@ -310,3 +326,136 @@ class MultiResult:
             f"MultiResult({self.method}: {self.votes.n_tasks:,} tasks, {self.votes.n_annotators:,} annotators, "
             f"{len(self.option_names):,} options; {self.stopped})"
         )
+
+
+def labels_table(result: MultiResult, *, probabilities: bool = False) -> Any:
+    """Return one row per task; tasks without votes come last, without labels."""
+    empty = len(result.unlabelled)
+    tasks = result.task_names
+    if empty:
+        tasks = series_like([*to_list(tasks), *to_list(result.unlabelled)], tasks)
+    columns: dict[str, Any] = {
+        "task": tasks,
+        "labels": [SEPARATOR.join(labels) for labels in result.sets()] + [None] * empty,
+        "confidence": [*result.confidence.tolist(), *[None] * empty],
+        "n_votes": np.append(result.votes_per_task, np.zeros(empty, np.int64)),
+    }
+    if probabilities:
+        found = result.probabilities()
+        for code, name in enumerate(distinct(result.option_names, {*columns, "is_gold"})):
+            columns[name] = [*found[:, code].tolist(), *[None] * empty]
+    return make_frame(columns, like=result.task_names)
+
+
+def labels_for_users(result: MultiResult, *, probabilities: bool = False) -> pl.DataFrame:
+    """Return the table with the column `is_gold`, in natural order, with the user's name of the column of tasks."""
+    import polars as pl
+
+    table = to_polars(labels_table(result, probabilities=probabilities))
+    is_gold = np.append(result.votes.gold != MISSING, np.zeros(len(result.unlabelled), np.bool_))
+    table = table.insert_column(table.columns.index("n_votes") + 1, pl.Series("is_gold", is_gold))
+    order = natural_order(result.task_names)
+    if order is not None:
+        table = table[np.append(order, np.arange(len(order), len(table)))]
+    return own_name(table, result.votes, 0)
+
+
+def annotators_for_users(result: MultiResult) -> pl.DataFrame:
+    """Return one row per annotator, and below one row per annotator and option; `option` is null in the first."""
+    import polars as pl
+
+    overall, by_option = (to_polars(annotators_table(result, by_option=one)) for one in (False, True))
+    overall = overall.insert_column(1, pl.lit(None, pl.String).alias("option"))
+    return own_name(pl.concat([overall, by_option]), result.votes, 1)
+
+
+def annotators_table(result: MultiResult, *, by_option: bool = False) -> Any:
+    right, chosen, asked = result.quality
+    names, n_answers = result.annotator_names, result.answers.per_annotator
+    answers = np.repeat(n_answers[:, None], right.shape[1], axis=1).astype(np.float64)
+    overall = _rates(right.sum(1), chosen.sum(1), asked.sum(1), answers.sum(1))
+    if not by_option:
+        return make_frame({"annotator": names, "n_answers": n_answers, **overall}, like=names)
+    columns = {
+        "annotator": names[np.repeat(np.arange(len(names)), right.shape[1])],
+        "option": result.option_names * len(names),
+        "n_answers": np.repeat(n_answers, right.shape[1]),
+        **_rates(right, chosen, asked, answers, overall),
+    }
+    return make_frame(columns, like=names)
+
+
+def _rates(
+    right: Floats, chosen: Floats, asked: Floats, answers: Floats, overall: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the shares; those of one option are drawn toward the annotator's own over all options."""
+    wrong, left_out = answers - asked, answers - asked - (chosen - right)
+    pairs = {"sensitivity": (right, asked), "specificity": (left_out, wrong), "precision": (right, chosen)}
+    found: dict[str, Any] = {"n_chosen": np.ravel(chosen).astype(np.int64)}
+    for name, (part, whole) in pairs.items():
+        toward, weight = (0.5, 1.0) if overall is None else (overall[name][:, None], QUALITY_ANSWERS)
+        found[name] = np.ravel((part + weight * toward) / (whole + weight))
+    return found
+
+
+PLAIN_FIELDS = ("method", "iterations", "converged", "stopped", "seconds")
+FIELDS = {  # T tasks, W annotators, O options
+    "gold": Field("T", "i", MISSING),
+    "by_option": Field("TO", "f", 0, archive.MAX_PROBABILITY),
+    "model.prevalence": Field("O", "f", 0, 1),
+    "model.sensitivity": Field("WO", "f", 0, 1),
+    "model.false_choice": Field("WO", "f", 0, 1),
+}
+
+
+def save_sets(result: MultiResult, path: Path) -> None:
+    """Save the result with its votes. Probabilities are computed again when it is loaded."""
+    votes = result.votes
+    arrays: dict[str, Any] = {"gold": votes.gold}
+    if result.model is not None:
+        arrays |= {f"model.{name}": values for name, values in vars(result.model).items()}
+    if result.by_option is not None:
+        arrays["by_option"] = result.by_option
+    names = {name: getattr(votes, name) for name in (*archive_votes.NAMES, archive_votes.NEVER_VOTED)}
+    of_text, of_numbers = archive_votes.name_arrays(names)
+    manifest = {
+        "format": archive.SETS_FORMAT,
+        "version": archive.VERSION,
+        **{name: getattr(result, name) for name in PLAIN_FIELDS},
+        "gold_sets": votes.gold_sets,
+        **archive_votes.votes_manifest(votes.counts, votes),
+        **of_text,
+    }
+    archive.write_archive(path, manifest, arrays | of_numbers | archive_votes.votes_to_save(votes))
+
+
+def load_any(path: str | Path) -> ResultData | MultiResult:
+    """Load a saved result, with one label or a set of labels per task."""
+    with opened(path, f"{path} is not a result saved by Finegold, or it is damaged; {archive.ADVICE}") as file:
+        manifest = read_manifest(file)
+        has_sets = manifest.get("format") == archive.SETS_FORMAT
+        archive.check_manifest(manifest, path, archive.SETS_FORMAT if has_sets else archive.FORMAT)
+        return (_assembled if has_sets else archive.assemble)(manifest, read_arrays(file))
+
+
+def _assembled(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> MultiResult:
+    archive.check_plain(manifest)
+    votes = _votes(manifest, arrays)
+    check(arrays, FIELDS, {"T": votes.n_tasks, "W": votes.n_annotators, "O": votes.n_classes - 1})
+    parts = [arrays[name] for name in FIELDS if name.startswith("model.") and name in arrays]
+    by_option = arrays.get("by_option")
+    plain = {name: manifest[name] for name in PLAIN_FIELDS}
+    return MultiResult(votes=votes, model=OptionModel(*parts) if parts else None, by_option=by_option, **plain)
+
+
+def _votes(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Annotations:
+    values: dict[str, Any] = {name: archive_votes.names_of(manifest, arrays, name) for name in archive_votes.NAMES}
+    n_tasks, n_options = len(values["task_names"]), len(values["class_names"]) - 1
+    values |= {"gold": np.full(n_tasks, MISSING, np.int32), "votes_per_task": None}
+    gold, sets = arrays["gold"], tuple(tuple(one) for one in manifest["gold_sets"])
+    if not all(isinstance(code, int) and 0 <= code < n_options for one in sets for code in one):
+        raise ValueError("the known sets hold options that do not exist")
+    if gold.shape != (n_tasks,) or gold.dtype.kind != "i" or gold.max(initial=MISSING) >= len(sets):
+        raise ValueError("the known sets do not match")
+    votes = archive_votes.votes_of_file(arrays, values, archive_votes.counts_of(manifest), manifest)
+    return replace(votes, gold=gold, gold_sets=sets, multi=True)

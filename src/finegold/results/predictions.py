@@ -16,16 +16,10 @@ from finegold.results.data import ResultData, votes_of
 from finegold.results.matrices import AnnotatorMatrices, annotator_matrices
 from finegold.votes.encoding import MISSING, Codes
 
-__all__ = [
-    "evidence",
-    "group_matrices",
-    "likelihood",
-    "matrices",
-    "predictive",
-    "votes_by_truth",
-]
+__all__ = ["evidence", "group_matrices", "likelihood", "matrices", "predictive", "votes_by_truth"]
 
 Floats = NDArray[np.float64]
+
 
 LEAST_PROBABILITY = 1e-9  # limits the evidence of a vote that the model considers impossible
 

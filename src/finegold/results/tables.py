@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -10,11 +11,11 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from finegold.errors import InputError
 from finegold.results.combined import ModelRecord
-from finegold.results.data import ResultData
-from finegold.results.ordered import expected_scores, scale_of
+from finegold.results.data import ResultData, votes_of
 from finegold.votes.annotations import Annotations
-from finegold.votes.encoding import MISSING, Names
+from finegold.votes.encoding import MISSING, Names, text_of
 from finegold.votes.frames import (
     kind_of,
     make_frame,
@@ -30,18 +31,90 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
+    "PURPOSES",
     "annotators_for_users",
     "annotators_table",
+    "consecutive_integers",
     "distinct",
+    "expected_scores",
     "labels_for_users",
     "labels_pieces",
     "labels_table",
+    "level_of_order",
+    "mean_absolute_error",
     "models_table",
     "natural_order",
     "own_name",
+    "quadratic_kappa",
+    "sample_weights",
+    "scale_of",
     "scores_table",
+    "soft_labels",
+    "training_metadata",
+    "training_table",
     "with_predicted_tasks",
 ]
+
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+MASS = 0.95  # of the interval of a score
+FEWEST_CLASSES = 3  # two classes such as 0 and 1 are rarely a scale
+
+
+def scale_of(class_names: Names) -> Floats:
+    """[K] Return the numbers that the classes are, or their positions from 1."""
+    texts = [text_of(name) for name in to_list(class_names)]
+    try:
+        scale = np.array([float(text) for text in texts])
+    except ValueError:
+        return np.arange(1.0, len(texts) + 1)
+    return scale if np.isfinite(scale).all() else np.arange(1.0, len(texts) + 1)
+
+
+def consecutive_integers(class_names: Names) -> list[int]:
+    """Return the classes if they look like a scale: at least three integers without a gap. Otherwise nothing."""
+    names = to_list(class_names)
+    if len(names) < FEWEST_CLASSES or not all(isinstance(name, int) and not isinstance(name, bool) for name in names):
+        return []
+    return names if names == list(range(names[0], names[0] + len(names))) else []
+
+
+def level_of_order(class_names: Names) -> str:
+    """Return the level at which agreement on ordered classes is measured: numbers have distances, others only ranks."""
+    return "interval" if all(isinstance(name, int | float) for name in to_list(class_names)) else "ordinal"
+
+
+def expected_scores(posterior: Floats, scale: Floats) -> tuple[Floats, Floats, Floats]:
+    """[T] Return the mean score of each task, and the bounds of the central 95 % of its distribution."""
+    order = np.argsort(scale, kind="stable")
+    sums = np.cumsum(posterior[:, order], axis=1)
+    tail = (1 - MASS) / 2
+    low = (sums < tail).sum(axis=1)
+    high = (sums < 1 - tail).sum(axis=1).clip(max=len(scale) - 1)
+    return posterior @ scale, scale[order][low], scale[order][high]
+
+
+def mean_absolute_error(labels: Codes, truth: Codes, scale: Floats) -> float:
+    """Return the mean distance between the label and the truth, for tasks with a known truth."""
+    found, true = _known(labels, truth, scale)
+    return float(np.abs(found - true).mean())
+
+
+def quadratic_kappa(labels: Codes, truth: Codes, scale: Floats) -> float:
+    """Return Cohen's kappa with squared distances: 1 minus those between label and truth over those by chance."""
+    found, true = _known(labels, truth, scale)
+    by_chance = found.var() + true.var() + (found.mean() - true.mean()) ** 2
+    return float(1 - ((found - true) ** 2).mean() / by_chance) if by_chance > 0 else float("nan")
+
+
+def _known(labels: Codes, truth: Codes, scale: Floats) -> tuple[Floats, Floats]:
+    known = truth >= 0
+    if (truth >= len(scale)).any():
+        raise InputError("a truth is not among the ordered classes; add it to --ordered (ordered= in Python)")
+    return scale[labels[known]], scale[truth[known]]
+
 
 MOST_ROWS = 2**18  # in a chunk
 DIGITS = 20  # of numbers inside names, for their natural order
@@ -223,3 +296,72 @@ def _extended(values: NDArray[np.float64], empty: int) -> Any:
 def distinct(names: list[str], taken: set[str]) -> list[str]:
     """Change names of classes that are also names of other columns."""
     return [f"p({name})" if name in taken else name for name in names]
+
+
+PURPOSES = ("huggingface", "torch", "sklearn")
+SPLITS = ("unanimous", "majority", "disputed")
+
+
+def soft_labels(result: ResultData) -> Any:
+    """Return one row per task with votes: the task, and the probability of each class."""
+    names = distinct([str(name) for name in to_list(result.class_names)], {"task"})
+    columns = {name: np.ascontiguousarray(result.posterior[:, k]) for k, name in enumerate(names)}
+    return make_frame({"task": result.task_names, **columns}, like=result.task_names)
+
+
+def sample_weights(result: ResultData) -> Floats:
+    """[T] Return 1 minus the entropy of each task's probabilities, in units of the largest possible entropy."""
+    n_classes = result.posterior.shape[1]
+    if n_classes < 2:
+        return np.ones(len(result.posterior))
+    p = np.asarray(result.posterior, dtype=np.float64)
+    entropy = -(p * np.log(np.maximum(p, 1e-300))).sum(axis=1)
+    weights: Floats = np.clip(1 - entropy / np.log(n_classes), 0.0, 1.0)
+    return weights
+
+
+def share_for_label(result: ResultData) -> Floats:
+    """[T] Return the share of each task's votes that are for its label."""
+    task, _, label = votes_of(result).votes()
+    agree = np.bincount(task[label == result.label_codes[task]], minlength=len(result.label_codes))
+    share: Floats = agree / result.votes_per_task
+    return share
+
+
+def training_table(result: ResultData, purpose: str) -> pl.DataFrame:
+    """Return the table that `finegold export --for PURPOSE` writes: one row per task with votes."""
+    import polars as pl
+
+    names, share = result.task_names, share_for_label(result)
+    tasks = polars_column(names) if isinstance(names, nw.Series) else polars_series(to_list(names))
+    split = np.where(share == 1, SPLITS[0], np.where(share > 0.5, SPLITS[1], SPLITS[2]))
+    return pl.DataFrame(
+        {
+            "task": tasks,
+            **_labels_training(result, purpose),
+            "weight": sample_weights(result).astype(np.float32),
+            "agreement": share.astype(np.float32),
+            "split": split,
+        }
+    )
+
+
+def _labels_training(result: ResultData, purpose: str) -> dict[str, Any]:
+    """Return the columns with labels and probabilities: a column per class for scikit-learn, otherwise a list."""
+    import polars as pl
+
+    classes = [str(name) for name in to_list(result.class_names)]
+    if purpose == "sklearn":
+        columns = {f"p({name})": np.ascontiguousarray(result.posterior[:, k]) for k, name in enumerate(classes)}
+        return {"label": polars_series(to_list(result.label)), **columns}
+    p = np.ascontiguousarray(result.posterior, dtype=np.float32)
+    lists = pl.Series(p, dtype=pl.Array(pl.Float32, p.shape[1]))
+    names = pl.Series(classes, dtype=pl.String).gather(result.label_codes)
+    both = {"label": result.label_codes.astype(np.int64), "label_name": names}
+    return {**both, "probabilities": lists if purpose == "torch" else lists.arr.to_list()}
+
+
+def training_metadata(result: ResultData) -> dict[str, str]:
+    """Return the metadata of the file: the classes, in the order of the probabilities."""
+    classes = [str(name) for name in to_list(result.class_names)]
+    return {"finegold": json.dumps({"method": result.method, "classes": classes}, ensure_ascii=False)}

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from finegold.api.result import Result
 from finegold.errors import InputError
-from finegold.report.views.annotators import AnnotatorRow, ranking
+from finegold.report.views.annotators import AnnotatorRow, Suspects, ranking, suspects
 from finegold.report.views.common import plain, texts
-from finegold.report.views.suspects import Suspects, suspects
 from finegold.report.views.tasks import REASONS, Doubts, TaskRow, doubts, task_rows
 from finegold.results.data import ResultData, votes_of
 from finegold.results.tables import with_predicted_tasks

@@ -9,8 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from finegold.io.writeback import write_back
-from finegold.io.writers import write_frame, write_labels
-from finegold.io.writers.votes import write_votes
+from finegold.io.writers import write_frame, write_labels, write_votes
 from finegold.report import write_report
 from finegold.studio.browse import Browser
 from finegold.studio.gold import SEND_BACK

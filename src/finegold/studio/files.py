@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from finegold.errors import FinegoldError, InputError
-from finegold.io.suffixes import READABLE
+from finegold.io.source import READABLE
 from finegold.studio.problems import Problem
 from finegold.studio.scratch import Scratch
 from finegold.studio.store import Row, Store

@@ -12,9 +12,8 @@ from pydantic import BaseModel, Field
 
 from finegold.errors import FinegoldWarning, InputError
 from finegold.insight.judges.answers import merge
-from finegold.io.readers.columns import bare_name
-from finegold.io.readers.judge_logs import JudgeLog, read_judge_log
-from finegold.io.readers.judge_logs.columns import Chosen, choose_columns
+from finegold.io.columns import bare_name
+from finegold.io.judge_logs import Chosen, JudgeLog, choose_columns, read_judge_log
 from finegold.votes.annotations import Annotations
 
 if TYPE_CHECKING:

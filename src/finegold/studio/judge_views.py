@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from finegold.api.judge_report import view_of
-from finegold.api.judges import assess
+from finegold.api.judges import assess, view_of
 from finegold.insight.judges.answers import Torn
-from finegold.io.readers.judge_logs import JudgeLog
+from finegold.io.judge_logs import JudgeLog
 from finegold.report.views.judges import Judges
 from finegold.studio.files import Files
 from finegold.studio.gold import Gold

@@ -8,10 +8,10 @@ import polars as pl
 from polars import selectors
 
 from finegold.api.result import Result
+from finegold.io.columns import TASK, candidates
+from finegold.io.diagnosis import reading
 from finegold.io.exports import look
-from finegold.io.readers.columns import TASK, candidates
-from finegold.io.readers.diagnosis import reading
-from finegold.io.readers.table import open_sources
+from finegold.io.tables import open_sources
 from finegold.studio.problems import Problem
 from finegold.studio.reading import Reading, find_sources, find_tool
 from finegold.votes.encoding import MISSING

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from finegold.errors import InputError
-from finegold.io.readers.predictions import read_predictions
+from finegold.io.predictions import read_predictions
 from finegold.report.views.common import texts
 from finegold.studio.files import Files
 from finegold.studio.projects import Projects

@@ -11,17 +11,16 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.io.readers.assemble import count_more
+from finegold.io.layouts import count_more
 from finegold.studio.reading import Reading
 from finegold.votes.alarms import alarm, totals_of
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import Names
 from finegold.votes.findings import collecting, taken
 from finegold.votes.frames import to_list
-from finegold.votes.labels import is_missing, missing_words
+from finegold.votes.labels import is_missing, missing_words, spelled_alike, warn_of_look_alikes
 from finegold.votes.merging import merge
 from finegold.votes.names import is_integer_text, text_of
-from finegold.votes.spellings import spelled_alike, warn_of_look_alikes
 
 __all__ = ["joined"]
 

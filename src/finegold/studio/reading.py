@@ -12,20 +12,15 @@ import polars as pl
 from pydantic import BaseModel, Field
 
 from finegold.errors import FinegoldWarning, InputError
+from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates, shape_of
+from finegold.io.diagnosis import reading
 from finegold.io.exports import TRANSPOSED, find_export, look
-from finegold.io.exports.export import Export, ExportOptions
-from finegold.io.exports.peek import Peek
-from finegold.io.readers import read
-from finegold.io.readers.check_files import check_source
-from finegold.io.readers.columns import ANNOTATOR, LABEL, TASK, candidates
-from finegold.io.readers.diagnosis import reading
-from finegold.io.readers.dialect import Dialect
-from finegold.io.readers.excel import is_workbook, sheet_names, sheet_text
-from finegold.io.readers.files import sources_of
-from finegold.io.readers.shapes import shape_of
-from finegold.io.readers.source import Source
-from finegold.io.readers.table import Opened, open_sources
-from finegold.io.readers.truth import GoldColumn
+from finegold.io.exports.base import Export, ExportOptions, Peek
+from finegold.io.read import read
+from finegold.io.source import Dialect, Source, check_source, sources_of
+from finegold.io.tables import Opened, open_sources
+from finegold.io.truth import GoldColumn
+from finegold.io.workbooks import is_workbook, sheet_names, sheet_text
 from finegold.io.writeback import TOOLS
 from finegold.studio.judge_logs import EXPORTS as JUDGE_EXPORTS
 from finegold.studio.judge_logs import JudgeColumns, guess_log, read_judge_votes

@@ -14,13 +14,11 @@ import polars as pl
 from polars import selectors
 
 from finegold.errors import InputError
+from finegold.io.columns import ANNOTATOR, LABEL, TASK, TRUTH, candidates
+from finegold.io.diagnosis import reading
 from finegold.io.exports import look
-from finegold.io.exports.export import Wrong
-from finegold.io.exports.peek import Peek
-from finegold.io.exports.records import records_of
-from finegold.io.readers.columns import ANNOTATOR, LABEL, TASK, TRUTH, candidates
-from finegold.io.readers.diagnosis import reading
-from finegold.io.readers.table import Opened, open_sources
+from finegold.io.exports.base import Peek, Wrong, records_of
+from finegold.io.tables import Opened, open_sources
 from finegold.studio.reading import Reading, find_sources, find_tool
 from finegold.votes.names import text_of
 

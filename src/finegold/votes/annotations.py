@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,10 +18,153 @@ from finegold.errors import FinegoldWarning, InputError
 from finegold.kernels import sort_votes
 from finegold.votes.encoding import MISSING, Codes, Names, as_column, encode, encode_labels, look_up
 from finegold.votes.findings import Hygiene
-from finegold.votes.grouping import grouped, merged, renumber, renumber_seen, take, votes_only
 from finegold.votes.matrices import matrix_names, matrix_votes
 
-__all__ = ["Annotations", "Counts", "Repeated"]
+__all__ = [
+    "Annotations",
+    "Counts",
+    "Predictions",
+    "Repeated",
+    "Repeats",
+    "count_disagreeing",
+    "count_repeats",
+    "grouped",
+    "majority_of_repeats",
+    "merged",
+    "order_by_votes",
+    "renumber",
+    "renumber_seen",
+    "reordered",
+    "take",
+    "votes_only",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """The probabilities of one or more models for tasks with votes and for tasks without votes."""
+
+    models: list[str]  # names
+    probabilities: NDArray[np.float64]  # [M, T + P, K]; rows of 0 for tasks without a prediction
+    task_names: Names  # [P] tasks that have predictions but no votes
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """[M, T + P] Whether the model has a prediction for the task."""
+        return np.asarray(self.probabilities.any(axis=2))
+
+
+Integers = NDArray[np.int64]
+
+
+class Repeats(NamedTuple):
+    """Pairs of votes that one annotator cast on one task."""
+
+    pairs: int
+    agreeing: int
+
+
+def majority_of_repeats(task: Codes, annotator: Codes, label: Codes) -> tuple[Codes, Codes, Codes]:
+    """Return one vote per annotator and task, the most frequent one. If several are tied, there is no vote.
+
+    The result does not depend on the order of the rows. An LLM judge whose verdict changes when the answers are swapped
+    therefore has no vote.
+    """
+    of_group, first, (row, count) = _groups(task, annotator, label)
+    group = of_group[row]
+    most = np.zeros(len(first), np.int64)
+    np.maximum.at(most, group, count)
+    leads = count == most[group]
+    leaders = np.bincount(group[leads], minlength=len(first))
+    chosen = row[leads & (leaders[group] == 1)]
+    return task[chosen], annotator[chosen], label[chosen]
+
+
+def count_repeats(task: Codes, annotator: Codes, label: Codes) -> Repeats:
+    pair = np.sort(_pairs(task, annotator))
+    if (pair[1:] != pair[:-1]).all():  # the usual case, and this check is cheap
+        return Repeats(0, 0)
+    of_group, _, (_, count) = _groups(task, annotator, label)
+    votes = np.bincount(of_group)
+    return Repeats(int((votes * (votes - 1)).sum()) // 2, int((count * (count - 1)).sum()) // 2)
+
+
+def count_disagreeing(task: Codes, annotator: Codes, label: Codes, kept: Integers) -> int:
+    """Count the pairs of task and annotator that have different labels; rows without a label are no votes.
+
+    kept: [T] how many votes of each task with votes are left. Only tasks with fewer than before need a look.
+    """
+    before = np.bincount(task if label.min() != MISSING else task[label != MISSING])
+    fewer = before > 0
+    if np.count_nonzero(fewer) == len(kept):  # a majority may leave no vote of a task
+        fewer[fewer] = before[fewer] > kept
+    rows = np.flatnonzero(np.append(fewer, np.zeros(task.max() + 1 - len(fewer), bool))[task] & (label != MISSING))
+    of_group, _, (row, _) = _groups(task[rows], annotator[rows], label[rows])
+    return int(np.count_nonzero(np.bincount(of_group[row]) > 1))
+
+
+def _groups(task: Codes, annotator: Codes, label: Codes) -> tuple[Integers, Integers, tuple[Integers, Integers]]:
+    """Return the group (task and annotator) of each vote, a row of each group, and a row and count per label."""
+    _, first, of_group = np.unique(_pairs(task, annotator), return_index=True, return_inverse=True)
+    _, row, count = np.unique(of_group * (np.int64(label.max()) + 1) + label, return_index=True, return_counts=True)
+    return of_group, first, (row, count)
+
+
+def _pairs(task: Codes, annotator: Codes) -> Integers:
+    """Return one number for each pair of task and annotator."""
+    numbers: Integers = task * (np.int64(annotator.max()) + 1) + annotator
+    return numbers
+
+
+def votes_only(task: Codes, annotator: Codes, label: Codes) -> tuple[Codes, Codes, Codes]:
+    """Return the rows that have a label; the same arrays, without a copy, if all rows have one."""
+    if label.size and label.min() != MISSING:
+        return task, annotator, label
+    voted = np.flatnonzero(label != MISSING)
+    if not voted.size:
+        raise InputError("there are no votes: every label is missing")
+    return task[voted], annotator[voted], label[voted]
+
+
+def merged(task: Codes, annotator: Codes, label: Codes) -> tuple[Codes, Codes, Codes]:
+    found = majority_of_repeats(task, annotator, label)
+    if not len(found[0]):
+        raise InputError("there are no votes left: the repeated votes of every annotator are tied on every task")
+    return found
+
+
+def grouped(
+    task: Codes, annotator: Codes, label: Codes, counts: NDArray[np.int64], n_classes: int
+) -> tuple[NDArray[np.int64], Codes, sort_votes.Labels]:
+    """Return the first vote of each task with votes, and the annotators and labels of the votes grouped by task."""
+    start = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=start[1:])
+    by_annotator = np.empty(len(task), np.int32)
+    by_label: sort_votes.Labels = np.empty(len(task), np.uint8)
+    if n_classes > 256:
+        by_label = np.empty(len(task), np.uint16)
+    sort_votes.group_by_task(task, annotator, label, start, by_annotator, by_label)
+    used = np.append(counts > 0, True)
+    return start if used.all() else start[used], by_annotator, by_label
+
+
+def renumber_seen(annotator: Codes, n: int) -> NDArray[np.bool_]:
+    """Renumber the annotators in place without those who have no votes, and return who has votes."""
+    seen: NDArray[np.bool_] = sort_votes.count(annotator, n) > 0
+    if not seen.all():
+        sort_votes.renumber(annotator, renumber(seen))
+    return seen
+
+
+def take(names: Names, used: NDArray[np.bool_]) -> Names:
+    taken: Names = names if used.all() else names[np.flatnonzero(used)]
+    return taken
+
+
+def renumber(used: NDArray[np.bool_]) -> Codes:
+    numbers: Codes = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    return numbers
+
 
 Repeated = Literal["first", "last", "majority", "all", "error"]
 SORT_POLICIES = {
@@ -400,3 +543,27 @@ def warn_of_unused_gold(count: int, example: str = "") -> None:
     if count:
         text = f"{count:,} gold truths belong to tasks without votes and are not used{example}"
         warnings.warn(text, FinegoldWarning, stacklevel=4)
+
+
+MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))  # multipliers of the hash function of splitmix64
+
+
+def order_by_votes(votes: Annotations) -> Integers:
+    """Return the annotators, [W], sorted by number of votes and then by a hash of their votes."""
+    task, annotator, label = votes.votes()
+    code = task.astype(np.uint64) * np.uint64(votes.n_classes) + label.astype(np.uint64) + np.uint64(1)
+    for multiplier in MIX:
+        code = (code ^ (code >> np.uint64(30))) * multiplier
+    total = np.zeros(votes.n_annotators, np.uint64)
+    np.add.at(total, annotator, code ^ (code >> np.uint64(31)))  # the sum does not depend on the order of the votes
+    return np.lexsort((total, np.bincount(annotator, minlength=votes.n_annotators)))
+
+
+def reordered(votes: Annotations, order: Integers) -> Annotations:
+    """Return the same votes with annotators numbered in this order."""
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    annotator = rank[votes.annotator]
+    cell = np.repeat(np.arange(len(votes.cell_class)), np.diff(votes.cell_ptr))
+    sorted_votes = annotator[np.lexsort((annotator, cell))]
+    return replace(votes, annotator=sorted_votes, annotator_names=votes.annotator_names[order])

@@ -8,11 +8,25 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from finegold.errors import FinegoldWarning
 
-__all__ = ["Finding", "Groups", "Hygiene", "collecting", "count_no_votes", "hygiene_of", "note", "taken", "warn"]
+if TYPE_CHECKING:
+    pass
+
+__all__ = [
+    "Finding",
+    "Groups",
+    "Hygiene",
+    "collecting",
+    "count_no_votes",
+    "hygiene_of",
+    "note",
+    "taken",
+    "warn",
+]
+
 
 Groups = list[list[tuple[str, int | None]]]  # spellings of one class and how often each occurs; None for a truth
 

@@ -28,6 +28,7 @@ __all__ = [
     "to_polars",
 ]
 
+
 Kind = Any  # a Narwhals Implementation that supports series; its type is not public
 
 

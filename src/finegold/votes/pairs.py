@@ -16,7 +16,12 @@ from numpy.typing import NDArray
 from finegold.kernels.sort_votes import count
 from finegold.votes.annotations import Annotations
 
-__all__ = ["VotePairs", "rows_of", "sample_vote_pairs"]
+__all__ = [
+    "VotePairs",
+    "rows_of",
+    "sample_vote_pairs",
+]
+
 
 Integers = NDArray[np.int64]
 

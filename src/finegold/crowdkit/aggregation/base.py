@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from finegold.engines.blas import one_blas_thread
+from finegold.engines.base import one_blas_thread
 from finegold.engines.local import LocalEngine
 from finegold.errors import InputError, NotFittedError
 from finegold.fitting.solve import Descent, check_memory, descend

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from cloudpickle import dumps, loads
 from numpy.typing import NDArray
 
-from finegold.engines.blas import one_blas_thread
+from finegold.engines.base import one_blas_thread
 from finegold.engines.blocks import Block, Tree
 from finegold.engines.dask.packing import Origin
 

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from scipy.special import logit, ndtr
 
 from finegold.errors import InputError
-from finegold.insight.judges.answers import Answers
+from finegold.insight.judges.answers import Answers, Share, difference
 from finegold.insight.judges.scores import MIN_GOLD, Credit
-from finegold.insight.judges.shares import Share, difference
 
 __all__ = ["JudgeComparison", "Members", "Panel", "compare_panels", "every_panel", "frontier", "score_panels"]
 

@@ -8,10 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.insight.judges.answers import Answers
-from finegold.insight.judges.positions import position_bias, repeat_consistency, swap_consistency
-from finegold.insight.judges.shares import Share, expected_share, prediction_powered, wilson
-from finegold.io.readers.judge_logs import JudgeLog
+from finegold.insight.judges.answers import (
+    Answers,
+    Share,
+    expected_share,
+    position_bias,
+    prediction_powered,
+    repeat_consistency,
+    swap_consistency,
+    wilson,
+)
+from finegold.io.judge_logs import JudgeLog
 from finegold.results.data import ResultData
 from finegold.votes.encoding import MISSING
 

@@ -10,10 +10,9 @@ from contextlib import contextmanager
 from importlib import import_module
 
 from finegold.errors import InputError
-from finegold.io.exports.export import Export
-from finegold.io.exports.peek import Peek, peek
-from finegold.io.readers.source import Source
-from finegold.system.nearest import did_you_mean
+from finegold.io.exports.base import Export, Peek, peek
+from finegold.io.source import Source
+from finegold.system.memory import did_you_mean
 
 __all__ = ["FORMATS", "TABLE", "TRANSPOSED", "export_named", "find_export", "look", "nested_hint"]
 

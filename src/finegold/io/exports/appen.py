@@ -10,9 +10,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from finegold.io.exports.export import Export, ExportOptions, Wrong, joined
-from finegold.io.exports.peek import Peek
-from finegold.io.exports.sheets import chosen, leave_out, sheets_of, votes_on
+from finegold.io.exports.base import Export, ExportOptions, Peek, Wrong, chosen, joined, leave_out, sheets_of, votes_on
 
 __all__ = ["EXPORT"]
 

@@ -10,7 +10,18 @@ from typing import Any
 
 import polars as pl
 
-from finegold.io.exports.export import Export, ExportOptions, Vote, Wrong, in_batches, need, numbered
+from finegold.io.exports.base import (
+    Export,
+    ExportOptions,
+    Peek,
+    Vote,
+    Wrong,
+    in_batches,
+    need,
+    numbered,
+    records_of,
+    rows_of,
+)
 from finegold.io.exports.pairwise import (
     FIRST,
     GAMES,
@@ -23,9 +34,6 @@ from finegold.io.exports.pairwise import (
     votes_on,
     winner_of,
 )
-from finegold.io.exports.peek import Peek
-from finegold.io.exports.records import records_of
-from finegold.io.exports.sheets import rows_of
 
 __all__ = ["EXPORT"]
 

@@ -7,9 +7,18 @@ from typing import Any
 
 import polars as pl
 
-from finegold.io.exports.export import Export, ExportOptions, Vote, Wrong, in_batches, joined, need, numbered
-from finegold.io.exports.peek import Peek
-from finegold.io.exports.records import records_of
+from finegold.io.exports.base import (
+    Export,
+    ExportOptions,
+    Peek,
+    Vote,
+    Wrong,
+    in_batches,
+    joined,
+    need,
+    numbered,
+    records_of,
+)
 
 __all__ = ["EXPORT"]
 

@@ -10,11 +10,25 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
-from finegold.io.exports.export import Export, ExportOptions, Vote, Wrong, in_batches, joined, need, numbered
-from finegold.io.exports.peek import Peek
-from finegold.io.exports.records import items, json_lines, open_export, open_member, open_zip, records_of
-from finegold.io.readers.columns import ANNOTATOR, candidates
-from finegold.io.readers.diagnosis import long_fields
+from finegold.io.columns import ANNOTATOR, candidates
+from finegold.io.diagnosis import long_fields
+from finegold.io.exports.base import (
+    Export,
+    ExportOptions,
+    Peek,
+    Vote,
+    Wrong,
+    in_batches,
+    items,
+    joined,
+    json_lines,
+    need,
+    numbered,
+    open_export,
+    open_member,
+    open_zip,
+    records_of,
+)
 
 __all__ = ["EXPORT"]
 

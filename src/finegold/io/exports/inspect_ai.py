@@ -9,9 +9,20 @@ from typing import Any, BinaryIO, cast
 
 import polars as pl
 
-from finegold.io.exports.export import Export, ExportOptions, Vote, Wrong, in_batches, need, numbered
-from finegold.io.exports.peek import Peek
-from finegold.io.exports.records import items, open_export, open_member, open_zip
+from finegold.io.exports.base import (
+    Export,
+    ExportOptions,
+    Peek,
+    Vote,
+    Wrong,
+    in_batches,
+    items,
+    need,
+    numbered,
+    open_export,
+    open_member,
+    open_zip,
+)
 
 __all__ = ["EXPORT"]
 

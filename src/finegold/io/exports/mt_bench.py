@@ -11,10 +11,8 @@ from typing import Any
 
 import polars as pl
 
-from finegold.io.exports.export import Export, ExportOptions, Vote, Wrong, in_batches, numbered
+from finegold.io.exports.base import Export, ExportOptions, Peek, Vote, Wrong, in_batches, numbered, records_of
 from finegold.io.exports.pairwise import FAILED, GAMES, WINNER, Comparison, named, swapped, votes_on, winner_of
-from finegold.io.exports.peek import Peek
-from finegold.io.exports.records import records_of
 
 __all__ = ["EXPORT"]
 

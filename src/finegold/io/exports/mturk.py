@@ -15,9 +15,19 @@ from typing import Any
 
 import polars as pl
 
-from finegold.io.exports.export import Export, ExportOptions, Wrong, joined
-from finegold.io.exports.peek import Peek
-from finegold.io.exports.sheets import ROW, chosen, leave_out, sheets_of, unlisted, votes_on
+from finegold.io.exports.base import (
+    ROW,
+    Export,
+    ExportOptions,
+    Peek,
+    Wrong,
+    chosen,
+    joined,
+    leave_out,
+    sheets_of,
+    unlisted,
+    votes_on,
+)
 from finegold.votes.sets import as_cell
 
 __all__ = ["EXPORT"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from finegold.io.exports.export import ExportOptions, Vote, Wrong
-from finegold.io.readers.verdicts import Meaning, meaning_of
+from finegold.io.exports.base import ExportOptions, Vote, Wrong
+from finegold.io.verdicts import Meaning, meaning_of
 
 __all__ = [
     "FAILED",

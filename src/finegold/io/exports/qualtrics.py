@@ -16,10 +16,8 @@ from fnmatch import fnmatchcase
 
 import polars as pl
 
-from finegold.io.exports.export import Export, ExportOptions, Wrong
-from finegold.io.exports.peek import Peek
-from finegold.io.exports.sheets import ROW, leave_out, sheets_of
-from finegold.io.readers.shapes import alike
+from finegold.io.columns import alike
+from finegold.io.exports.base import ROW, Export, ExportOptions, Peek, Wrong, leave_out, sheets_of
 
 __all__ = ["EXPORT"]
 

@@ -13,14 +13,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finegold.errors import InputError
-from finegold.io.exports.export import ALL, WRONG_KINDS, Export, ExportOptions, Wrong
-from finegold.io.exports.peek import Peek
-from finegold.io.readers.assemble import ReadOptions, assemble, count_more, refuse_lost_ids
-from finegold.io.readers.batches import Progress, WatchReading
-from finegold.io.readers.diagnosis import reading
-from finegold.io.readers.streaming_codes import growing
-from finegold.io.readers.table import Streamed
-from finegold.io.readers.truth import gold_truth
+from finegold.io.diagnosis import reading
+from finegold.io.exports.base import ALL, WRONG_KINDS, Export, ExportOptions, Peek, Wrong
+from finegold.io.layouts import ReadOptions, assemble, count_more, refuse_lost_ids
+from finegold.io.tables import Progress, Streamed, WatchReading, growing
+from finegold.io.truth import gold_truth
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING
 from finegold.votes.frames import series_like, to_list

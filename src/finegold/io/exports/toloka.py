@@ -9,9 +9,17 @@ from dataclasses import replace
 import polars as pl
 
 from finegold.errors import FinegoldWarning
-from finegold.io.exports.export import Export, ExportOptions, Wrong
-from finegold.io.exports.peek import Peek
-from finegold.io.exports.sheets import chosen, leave_out, sheets_of, unlisted, votes_on
+from finegold.io.exports.base import (
+    Export,
+    ExportOptions,
+    Peek,
+    Wrong,
+    chosen,
+    leave_out,
+    sheets_of,
+    unlisted,
+    votes_on,
+)
 
 __all__ = ["EXPORT"]
 

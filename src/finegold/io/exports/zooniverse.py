@@ -8,10 +8,19 @@ from typing import Any
 
 import polars as pl
 
-from finegold.io.exports.export import Export, ExportOptions, Vote, Wrong, in_batches, joined, need, numbered
-from finegold.io.exports.peek import Peek
-from finegold.io.exports.sheets import rows_of
-from finegold.io.readers.delimited import scan_delimited
+from finegold.io.exports.base import (
+    Export,
+    ExportOptions,
+    Peek,
+    Vote,
+    Wrong,
+    in_batches,
+    joined,
+    need,
+    numbered,
+    rows_of,
+)
+from finegold.io.tables import scan_delimited
 
 __all__ = ["EXPORT"]
 

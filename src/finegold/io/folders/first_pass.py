@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from finegold.errors import InputError
 from finegold.io.folders import shared_store
 from finegold.io.folders.parts import Columns, Part
-from finegold.io.readers.assemble import refuse_lost_ids
+from finegold.io.layouts import refuse_lost_ids
 from finegold.votes.encoding import MISSING, Codes
 from finegold.votes.hygiene import no_votes
 from finegold.votes.labels import drop_missing

@@ -20,15 +20,15 @@ import polars as pl
 from finegold.engines.blocks import cuts
 from finegold.engines.dask.cluster import Cluster
 from finegold.errors import InputError
+from finegold.io.columns import ANNOTATOR, LABEL, TASK, columns_of, find_columns
 from finegold.io.folders.first_pass import FirstPass, read_part
 from finegold.io.folders.parts import Columns, Part, parts_of
 from finegold.io.folders.shuffle import Range, gathered, locate, spread
 from finegold.io.folders.stored import Slice, Stored
 from finegold.io.folders.vocabulary import Vocabulary, vocabulary
-from finegold.io.readers.assemble import ReadOptions
-from finegold.io.readers.columns import ANNOTATOR, LABEL, TASK, columns_of, find_columns
-from finegold.io.readers.table import open_table
-from finegold.io.readers.truth import Truth, gold_column, read_gold, warn_of_gold_tasks
+from finegold.io.layouts import ReadOptions
+from finegold.io.tables import open_table
+from finegold.io.truth import Truth, gold_column, read_gold, warn_of_gold_tasks
 from finegold.votes.alarms import LOOKED_AT, Totals, alarm
 from finegold.votes.annotations import Counts
 from finegold.votes.encoding import Names

@@ -12,8 +12,7 @@ import numpy as np
 from finegold.fitting.solve import Descent
 from finegold.io.folders.ingest import Remote
 from finegold.io.folders.labels import Tally
-from finegold.results.accuracy import accuracies
-from finegold.results.data import Learned, ResultData
+from finegold.results.data import Learned, ResultData, accuracies
 from finegold.results.tables import annotators_table
 from finegold.votes.encoding import Names
 

@@ -10,9 +10,9 @@ from typing import Any
 import polars as pl
 
 from finegold.errors import InputError
-from finegold.io.readers.diagnosis import reading
-from finegold.io.readers.source import Source
-from finegold.io.readers.table import Opened, Table, open_sources
+from finegold.io.diagnosis import reading
+from finegold.io.source import Source
+from finegold.io.tables import Opened, Table, open_sources
 
 __all__ = ["Columns", "Part", "parts_of"]
 

@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from finegold.io.folders import shared_store
 from finegold.io.folders.vocabulary import Vocabulary, code_of, in_kind
-from finegold.io.readers.truth import Truth
-from finegold.votes.annotations import Annotations, Repeated
+from finegold.io.truth import Truth
+from finegold.votes.annotations import Annotations, Repeated, count_disagreeing
 from finegold.votes.encoding import MISSING, Codes, rank_of
 from finegold.votes.frames import to_list
 from finegold.votes.names import Coded, encode_series, match, renumber
-from finegold.votes.repeats import count_disagreeing
 
 __all__ = ["Range", "gathered", "locate", "spread"]
 

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from finegold.errors import InputError
 from finegold.io.folders.first_pass import FirstPass
-from finegold.io.readers.assemble import ReadOptions
-from finegold.io.readers.truth import Truth, warn_of_gold_classes
+from finegold.io.layouts import ReadOptions
+from finegold.io.truth import Truth, warn_of_gold_classes
 from finegold.votes.encoding import Codes, Names
 from finegold.votes.frames import to_list
-from finegold.votes.labels import ClassCodes, encode_classes
+from finegold.votes.labels import ClassCodes, Spellings, encode_classes, unify
 from finegold.votes.names import encode_series
-from finegold.votes.spellings import Spellings, unify
 
 __all__ = ["Vocabulary", "code_of", "in_kind", "vocabulary"]
 

@@ -11,11 +11,9 @@ from typing import Any
 
 from finegold.errors import InputError
 from finegold.io.exports import find_export, look
-from finegold.io.exports.export import Export, Wrong, numbered
-from finegold.io.exports.peek import Peek
+from finegold.io.exports.base import Export, Peek, Wrong, numbered, records_of
 from finegold.io.exports.read import complain
-from finegold.io.exports.records import records_of
-from finegold.io.readers.files import sources_of
+from finegold.io.source import sources_of
 from finegold.io.writeback.labels import Labels
 from finegold.results.data import ResultData
 from finegold.results.multi import MultiResult

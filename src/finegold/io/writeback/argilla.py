@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from finegold.io.exports.export import Wrong, need
+from finegold.io.exports.base import Wrong, need
 from finegold.io.writeback.labels import Labels, in_words_of
 
 __all__ = ["suggested"]

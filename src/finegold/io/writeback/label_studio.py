@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from finegold.io.exports.export import SEVERAL, Wrong, need
+from finegold.io.exports.base import SEVERAL, Wrong, need
 from finegold.io.exports.label_studio import ANNOTATIONS, REMEDY, TAXONOMY, answer_of
 from finegold.io.writeback.labels import Labels, in_words_of
 

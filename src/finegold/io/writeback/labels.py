@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.io.exports.export import SEVERAL
+from finegold.io.exports.base import SEVERAL
 from finegold.results.data import ResultData
 from finegold.results.multi import MultiResult
 from finegold.votes.frames import to_list

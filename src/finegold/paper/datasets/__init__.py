@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from finegold.errors import InputError
-from finegold.io.readers import read
+from finegold.io.read import read
 from finegold.paper.datasets.downloads import Bar, copy, download, sha256
 from finegold.paper.datasets.registry import FILES, DataSet, add, data_set, data_sets
-from finegold.system.cache import system_cache_folder
+from finegold.system.memory import system_cache_folder
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Codes
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from finegold.errors import InputError
-from finegold.report.charts import pictures, words
-from finegold.report.charts.drawn import Drawn
+from finegold.report.charts import pictures
+from finegold.report.charts import style as words
 from finegold.report.charts.judges import judge_charts
-from finegold.report.charts.matrices import matrix_spec
-from finegold.report.charts.render import image
-from finegold.report.charts.style import Spec
+from finegold.report.charts.pictures import matrix_spec
+from finegold.report.charts.style import Drawn, Spec, image
 from finegold.report.views import View
 from finegold.report.views.classes import shown_classes
 from finegold.report.views.common import plain, texts
@@ -50,7 +49,7 @@ def _confusion(view: View) -> Spec:
     return matrix_spec(view.classes.matrix or [], view.classes.names)
 
 
-# The same keys as in finegold.report.kinds, except "annotator", which needs a name.
+# The same keys as in finegold.report.charts.style, except "annotator", which needs a name.
 DRAWN = {
     "confidence": Kind("Confidence of the labels", words.confidence, pictures.confidence),
     "ranking": Kind("Accuracy of annotators", words.ranking, pictures.ranking),

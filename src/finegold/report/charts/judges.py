@@ -6,8 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from finegold.report.charts.drawn import Drawn
-from finegold.report.charts.style import BLUE, INK, ORANGE, SHARE, Spec, data, spec_of
+from finegold.report.charts.style import BLUE, INK, ORANGE, SHARE, Drawn, Spec, data, spec_of
 from finegold.report.views.common import percent
 from finegold.report.views.judges import Judges
 

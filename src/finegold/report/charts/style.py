@@ -5,11 +5,46 @@ Field names never come from the data, because Vega evaluates field names and exp
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
 from typing import Any
 
 import altair as alt
 
-__all__ = ["BLUE", "GREY", "INK", "ORANGE", "PROTOTYPE_COLOURS", "SHARE", "Spec", "data", "spec_of"]
+from finegold.report.views import View
+from finegold.report.views.annotators import Ranked
+from finegold.report.views.classes import Prototype
+from finegold.report.views.common import percent
+from finegold.system.memory import cached_text
+
+__all__ = [
+    "BLUE",
+    "FORMATS",
+    "GREY",
+    "INK",
+    "KINDS",
+    "ORANGE",
+    "PROTOTYPE_COLOURS",
+    "SHARE",
+    "Drawn",
+    "Spec",
+    "annotators",
+    "balance",
+    "bound",
+    "bundle",
+    "calibration",
+    "change",
+    "confidence",
+    "confusion",
+    "data",
+    "image",
+    "mixtures",
+    "prototype",
+    "ranking",
+    "spec_of",
+]
+
 
 Spec = dict[str, Any]
 
@@ -73,3 +108,124 @@ def spec_of(chart: alt.TopLevelMixin, **datasets: list[dict[str, Any]]) -> Spec:
     spec.pop("$schema", None)
     fit = {"autosize": {"type": "fit-x", "contains": "padding"}} if spec.get("width") == "container" else {}
     return {**spec, **fit, "datasets": datasets, "config": CONFIG}
+
+
+def confidence(view: View) -> str:
+    bands = ", ".join(f"{band.n:,} {band.word} ({band.range})" for band in view.quality.bands)
+    return f"Bar chart of the number of tasks by the probability of their label: {bands}."
+
+
+def ranking(view: View) -> str:
+    shown = view.annotators.ranking
+    if len(shown) == 1:
+        return f"One annotator: {_described(shown[0])}."
+    return f"Annotators by expected accuracy, from {_described(shown[0])} down to {_described(shown[-1])}."
+
+
+def annotators(view: View) -> str:
+    votes = [one.n_votes for one in view.annotators.dots]
+    return f"{len(votes):,} dots, one per annotator: {min(votes):,} to {max(votes):,} votes, by expected accuracy."
+
+
+def prototype(one: Prototype) -> str:
+    found = ", ".join(f"{m.truth} confused with {m.vote} in {percent(m.share)}" for m in one.mistakes)
+    mistakes = f"; its most frequent mistakes: {found}" if found else ""
+    return f"Heat map of prototype {one.number}, right in {percent(one.accuracy)}{mistakes}."
+
+
+def mixtures(view: View) -> str:
+    assert view.prototypes is not None
+    shares = ", ".join(f"prototype {one.number} has {percent(one.share)}" for one in view.prototypes.prototypes)
+    return f"One bar per annotator, divided by how much they follow each prototype. Of all votes, {shares}."
+
+
+def balance(view: View) -> str:
+    shown = view.classes.rows[:5]
+    listed = ", ".join(f"{one.label} {percent(one.share)}" for one in shown)
+    return f"Bar chart of the share of each class among labels and votes. Most frequent: {listed}."
+
+
+def confusion(view: View) -> str:
+    found = ", ".join(f"{m.truth} for {m.vote} ({percent(m.share)})" for m in view.classes.mistakes[:5])
+    return f"Heat map of the votes of all annotators by the truth. Most often confused: {found or 'nothing'}."
+
+
+def calibration(view: View) -> str:
+    assert view.trust.calibration is not None
+    found = "; ".join(
+        f"probability {percent(one.confidence)}: {percent(one.accuracy)} of {one.n:,} right"
+        for one in view.trust.calibration.bins
+    )
+    return f"Dots: share of right labels by their probability. {found}."
+
+
+def change(view: View) -> str:
+    values = [one.change for one in view.record.steps if one.change]
+    return f"Line: the largest change of a probability falls from {values[0]:.2g} to {values[-1]:.2g}."
+
+
+def bound(view: View) -> str:
+    values = [one.bound for one in view.record.steps if one.bound is not None]
+    return f"Line: the bound rises from {values[0]:,.4g} to {values[-1]:,.4g}."
+
+
+def _described(one: Ranked) -> str:
+    return f"{one.annotator} ({percent(one.accuracy)}, between {percent(one.low)} and {percent(one.high)})"
+
+
+WIDTH = 640  # pixels, of charts that fill their page
+SCALE = 2.0  # of PNG files, for high-resolution screens
+
+
+@cache
+def bundle() -> str:
+    """Return Vega, Vega-Lite and Vega-Embed as one script that can be embedded in a page."""
+    return cached_text(f"vega-{version('vl-convert-python')}.js", _bundle)
+
+
+def _bundle() -> str:
+    import vl_convert
+
+    code: str = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # the argument is optional; the stub is wrong
+    return code.replace("</script", "<\\/script")
+
+
+def image(spec: Spec, format: str) -> bytes:
+    """Render the chart on a white background."""
+    import vl_convert
+
+    paper: dict[str, Any] = {**spec, "background": "white", "padding": 12}
+    if paper.get("width") == "container":
+        paper["width"] = WIDTH
+    if format == "svg":
+        return str(vl_convert.vegalite_to_svg(paper)).encode()
+    if format == "pdf":
+        return bytes(vl_convert.vegalite_to_pdf(paper))
+    return bytes(vl_convert.vegalite_to_png(paper, scale=SCALE))
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A chart, ready for a page."""
+
+    title: str
+    alt: str  # alternative text, which says what the chart shows
+    spec: Spec | None  # a Vega-Lite specification, or None if the chart is absent
+    absent: str | None = None
+    note: str = ""  # how to read the chart
+
+
+KINDS = {
+    "confidence": "number of tasks by the probability of their label",
+    "ranking": "accuracy of each annotator, with its interval",
+    "annotators": "accuracy against the number of votes",
+    "annotator": "confusion matrix of one annotator (--who NAME)",
+    "prototypes": "confusion matrices of the prototypes",
+    "mixtures": "how much each annotator follows each prototype",
+    "balance": "the share of each class",
+    "confusion": "confusion matrix of all annotators together",
+    "calibration": "calibration of the probabilities (--truth FILE)",
+    "change": "largest change in each iteration",
+    "bound": "the bound that the method maximises, by iteration",
+}
+FORMATS = ("svg", "png", "pdf")

@@ -9,16 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from finegold.io.readers import match_truth
-from finegold.report.views.annotators import Annotators, annotators
-from finegold.report.views.classes import Classes, classes
+from finegold.io.read import match_truth
+from finegold.report.views.annotators import Annotators, annotators, suspects
+from finegold.report.views.classes import Classes, Prototypes, classes, prototypes
+from finegold.report.views.common import Record, record
 from finegold.report.views.judges import Judges
-from finegold.report.views.prototypes import Prototypes, prototypes
 from finegold.report.views.quality import Quality, quality
-from finegold.report.views.reading import Reading, reading
-from finegold.report.views.record import Record, record
-from finegold.report.views.suspects import suspects
-from finegold.report.views.tasks import Tasks, tasks
+from finegold.report.views.tasks import Reading, Tasks, reading, tasks
 from finegold.report.views.trust import Trust, judge, trust_of
 from finegold.results.data import ResultData
 
@@ -47,7 +44,7 @@ def view(
     command: str | None = None,
     judges: Judges | None = None,
 ) -> View:
-    """Return everything that the report shows. `truth` is what `finegold.io.readers.match_truth` takes."""
+    """Return everything that the report shows. `truth` is what `finegold.io.read.match_truth` takes."""
     key = None if truth is None else match_truth(result, truth)
     judgement = judge(result, key)
     found = None if judgement is None else suspects(result, judgement.correlated)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
+import platform
+import shlex
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv
 
+from finegold.methods.registry import method_class, method_names
+from finegold.results.data import ResultData, Step
 from finegold.votes.encoding import Names
 from finegold.votes.frames import take, to_list
 
@@ -17,13 +23,18 @@ __all__ = [
     "LABELS_TABLE",
     "Floats",
     "Matrix",
+    "Record",
+    "Setting",
     "Shown",
+    "StepRow",
     "percent",
     "plain",
+    "record",
     "share_interval",
     "texts",
     "thousands",
 ]
+
 
 Floats = NDArray[np.float64]
 Matrix = list[list[float]]  # truth in rows, vote in columns
@@ -94,3 +105,112 @@ def percent(share: float, digits: int = 0) -> str:
 
 def thousands(number: float) -> str:
     return f"{number:,.0f}"
+
+
+PACKAGES = ("finegold", "numpy", "scipy", "numba", "polars")
+MAX_STEPS = 400  # in the curve; more cannot be told apart
+
+
+@dataclass(frozen=True)
+class Setting:
+    name: str
+    value: str
+    is_default: bool
+    is_known: bool  # whether the method has this setting; others were added to its result
+
+
+@dataclass(frozen=True)
+class StepRow:
+    restart: int
+    iteration: int
+    change: float | None
+    bound: float | None
+
+
+@dataclass(frozen=True)
+class Record:
+    method: str
+    about: str  # the first line of the method's documentation
+    settings: list[Setting]
+    rows: int
+    missing: int
+    repeated: int
+    gold_unused: int
+    left_out: dict[str, int]  # number of records of an export that were left out, by reason
+    converged: bool
+    stopped: str
+    iterations: int
+    seconds: float
+    steps: list[StepRow]
+    every: int  # the curve shows one of this many iterations
+    notes: list[str]
+    versions: dict[str, str]
+    command: str
+
+
+def record(result: ResultData, command: str | None = None) -> Record:
+    settings, every = _settings(result), -(-len(result.steps) // MAX_STEPS)
+    return Record(
+        method=result.method,
+        about=_about(result.method),
+        settings=settings,
+        rows=result.counts.rows,
+        missing=result.counts.missing,
+        repeated=result.counts.repeated,
+        gold_unused=result.counts.gold_unused,
+        left_out=result.counts.left_out,
+        converged=result.converged,
+        stopped=result.stopped,
+        iterations=result.iterations,
+        seconds=round(result.seconds, 3),
+        steps=[_step(step) for step in _thinned(result.steps, every)],
+        every=every,
+        notes=result.notes,
+        versions={"python": platform.python_version(), **_versions()},
+        command=command or _command(result.method, settings),
+    )
+
+
+def _about(method: str) -> str:
+    if method not in method_names():
+        return ""
+    return (method_class(method).__doc__ or "").strip().partition("\n")[0]
+
+
+def _settings(result: ResultData) -> list[Setting]:
+    defaults = method_class(result.method)().settings if result.method in method_names() else {}
+    return [
+        Setting(name, _shown(value), name in defaults and _shown(defaults[name]) == _shown(value), name in defaults)
+        for name, value in result.all_settings.items()
+    ]
+
+
+def _shown(value: object) -> str:
+    return repr(np.asarray(value).tolist()) if isinstance(value, np.ndarray | list | tuple) else str(value)
+
+
+def _thinned(steps: list[Step], every: int) -> list[Step]:
+    return [*steps[:-1][::every], steps[-1]]
+
+
+def _step(step: Step) -> StepRow:
+    return StepRow(step.restart, step.iteration, _finite(step.change), _finite(step.bound))
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # run from a source folder, not installed
+            continue
+    return found
+
+
+def _command(method: str, settings: list[Setting]) -> str:
+    changed = [f"--set {shlex.quote(f'{s.name}={s.value}')}" for s in settings if s.is_known and not s.is_default]
+    return " ".join(["finegold aggregate votes.csv -o labels.csv --method", method, *changed])

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from finegold.insight.correlation import CorrelatedAnnotators
+from finegold.insight.judges.answers import Share
 from finegold.insight.judges.panels import Panel
 from finegold.insight.judges.ranking import Ranking
 from finegold.insight.judges.scores import JudgeScore
-from finegold.insight.judges.shares import Share
 from finegold.report.views.common import texts
 from finegold.votes.frames import to_list
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from finegold.io.readers.truth_sets import match_sets
+from finegold.io.truth import match_sets
 from finegold.report.views.common import ANNOTATORS_TABLE, LABELS_TABLE, Floats, Shown, texts
-from finegold.results.multi import MultiResult
+from finegold.results.multi import MultiResult, annotators_table
 from finegold.results.multi_metrics import set_figures
-from finegold.results.multi_tables import annotators_table
 from finegold.votes.frames import to_polars
 
 __all__ = ["SetsView", "view_sets"]

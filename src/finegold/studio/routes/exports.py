@@ -10,9 +10,9 @@ from pydantic import BaseModel, Field
 from starlette.background import BackgroundTask
 
 from finegold.errors import OutputError
+from finegold.io.database_tables import write_labels_to_table
 from finegold.io.databases import parse
-from finegold.io.suffixes import READABLE
-from finegold.io.writers.database import write_labels_to_table
+from finegold.io.source import READABLE
 from finegold.studio.exports import EXPORTS, write_export
 from finegold.studio.problems import Problem
 from finegold.studio.routes.common import ProjectId, ServicesDep, Shown

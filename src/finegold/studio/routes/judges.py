@@ -48,6 +48,6 @@ def judges_charts(project: ProjectId, services: ServicesDep, torn: Torn = "tie")
 @router.get("/charts.js", response_class=Response, responses={200: {"content": {"text/javascript": {}}}})
 def charts_script() -> Response:
     """Return Vega, Vega-Lite and Vega-Embed as one script, which draws the charts."""
-    from finegold.report.charts.render import bundle
+    from finegold.report.charts.style import bundle
 
     return Response(bundle(), media_type="text/javascript")

@@ -7,12 +7,10 @@ from dataclasses import replace
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from finegold.report.views.annotators import Annotators, annotators
-from finegold.report.views.classes import Classes, classes
-from finegold.report.views.prototypes import Prototypes, prototypes
+from finegold.report.views.annotators import Annotators, annotators, suspects
+from finegold.report.views.classes import Classes, Prototypes, classes, prototypes
+from finegold.report.views.common import Record, record
 from finegold.report.views.quality import Quality, quality
-from finegold.report.views.record import Record, record
-from finegold.report.views.suspects import suspects
 from finegold.report.views.trust import Trust, trust
 from finegold.studio.routes.common import ProjectId, Shown
 from finegold.studio.wording import in_browser

@@ -12,8 +12,8 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, Field
 
 from finegold.errors import InputError
-from finegold.io.readers import read_truth
-from finegold.io.readers.table import open_table
+from finegold.io.read import read_truth
+from finegold.io.tables import open_table
 from finegold.studio.browse import Browser
 from finegold.studio.problems import Problem
 from finegold.studio.routes.common import FILE_BODY, FileName, ProjectId, ServicesDep, Shown, sent_file

@@ -1,0 +1,342 @@
+"""Votes from databases, and labels into them."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from finegold.errors import InputError, OutputError
+from finegold.io.databases import Database, Session, connect, parse, quoted, table_parts
+from finegold.io.source import Source
+from finegold.io.tables import Opened
+from finegold.system.files import check_writable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from finegold.results.data import ResultData
+
+__all__ = ["check_database_table", "open_database", "write_frame_to_table", "write_labels_to_table"]
+
+
+# What is not searched for parameters: strings, quoted names, comments and casts (::).
+PARAMETER = re.compile(
+    r"""[eE]'(?:[^'\\]|\\.|'')*' | '(?:[^']|'')*' | "(?:[^"]|"")*" | --[^\n]* | /\*.*?\*/ | (\$\w*\$).*?\1 | ::
+    | (?<!\w):(?P<name>[A-Za-z_]\w*)""",
+    re.VERBOSE | re.DOTALL,
+)
+LISTS = {
+    "postgresql": "SELECT format('%I.%I', table_schema, table_name) FROM information_schema.tables "
+    "WHERE table_schema NOT IN ('information_schema', 'pg_catalog') ORDER BY 1",
+    "sqlite": "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY 1",
+    "duckdb": "SELECT table_name FROM information_schema.tables ORDER BY 1",
+}
+KINDS_OF_VALUES = str | int | float | bool | datetime.date | datetime.datetime | None
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query of the user and the values of its parameters, which are bound and never inserted as text."""
+
+    sql: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def names(self) -> list[str]:
+        """The parameters, in the order of their first use."""
+        return list(dict.fromkeys(found["name"] for found in PARAMETER.finditer(self.sql) if found["name"]))
+
+    def written(self, mark: Callable[[int], str]) -> str:
+        """Return the query with mark(number) instead of each :name; numbers begin with one."""
+        names = self.names
+        return PARAMETER.sub(
+            lambda found: mark(names.index(found["name"]) + 1) if found["name"] else found[0], self.sql
+        )
+
+    def values(self) -> list[Any]:
+        return [self.params[name] for name in self.names]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selected(Opened):
+    """An opened query: its columns are known, and its rows are fetched on demand."""
+
+    database: Database
+    query: Query
+
+    @property
+    def is_text(self) -> bool:
+        """Whether columns are read as text: SQLite's columns have no types."""
+        return self.database.kind == "sqlite"
+
+    def _batches(self, schema: pl.Schema) -> Iterator[tuple[int, pl.DataFrame]]:
+        with connect(self.database, read_only=True) as session:
+            written, values = _bound(session, self.query)
+            known = self.scans[0].collect_schema()
+            columns = ", ".join(self._expression(name, known[name]) for name in schema)
+            for batch in session.stream(f"SELECT {columns} FROM (\n{written}\n) AS votes", values):
+                yield 0, batch.cast(schema)
+
+    def _expression(self, name: str, dtype: pl.DataType) -> str:
+        """Return a column, cast to text if it is neither a number nor a date."""
+        column = quoted(name)
+        return f"CAST({column} AS TEXT) AS {column}" if dtype == pl.String else column
+
+
+def open_database(address: Any, query: str | None, table: str | None, params: Mapping[str, Any] | None) -> Selected:
+    """Find the columns of a query or a table."""
+    database = parse(_the_only(address))
+    with connect(database, read_only=True) as session:
+        wanted = _wanted(session, query, table, params or {})
+        written, values = _bound(session, wanted)
+        columns = session.columns(f"\n{written}\n", values)
+    return Selected(
+        columns=list(columns),
+        sources=[Source(database.name, b"", "database")],
+        scans=[pl.LazyFrame(schema=columns)],
+        database=database,
+        query=wanted,
+    )
+
+
+def _the_only(address: Any) -> Any:
+    if not isinstance(address, list | tuple):
+        return address
+    if len(address) != 1:
+        raise InputError("a database is read alone; leave out the other files, or --query and --table")
+    return address[0]
+
+
+def _wanted(session: Session, query: str | None, table: str | None, params: Mapping[str, Any]) -> Query:
+    name = session.database.name
+    if query is not None and table is not None:
+        raise InputError(f"{name}: give --query or --table, not both")
+    if query is None and table is None:
+        raise InputError(
+            f'{name}: say what to read with --query "SELECT ..." or --table NAME (query= or table= in Python; commands '
+            f"without these options take what finegold convert makes of it); {_tables(session)}"
+        )
+    sql = query.strip().rstrip(";") if query is not None else f"SELECT * FROM {quoted(*table_parts(str(table)))}"
+    wanted = Query(sql, params)
+    _check_parameters(wanted)
+    return wanted
+
+
+def _check_parameters(query: Query) -> None:
+    names = query.names
+    if lost := [name for name in names if name not in query.params]:
+        raise InputError(
+            f"the query has :{lost[0]} but no value for it; add --param {lost[0]}=VALUE (params= in Python)"
+        )
+    if unused := [name for name in query.params if name not in names]:
+        raise InputError(f"the query has no :{unused[0]}; it has {', '.join(f':{name}' for name in names) or 'none'}")
+    for name, value in query.params.items():
+        if not isinstance(value, KINDS_OF_VALUES):
+            raise InputError(f":{name} is a {type(value).__name__}; expected text, a number, a truth value or a date")
+
+
+def _tables(session: Session) -> str:
+    names = [row[0] for row in session.rows(LISTS[session.database.kind])]
+    more = f" and {len(names) - 10:,} more" if len(names) > 10 else ""
+    return f"it has {', '.join(names[:10])}{more}" if names else "it has no table yet"
+
+
+def _bound(session: Session, query: Query) -> tuple[str, Any]:
+    """Return the query with the placeholders of the database, and the values to bind to them.
+
+    PostgreSQL needs the type of each parameter. It reports which type the query expects, and each value is sent as
+    text. So a date may be written as 2026-11-15, and 7 works as a number and as a text.
+    """
+    if session.database.kind == "sqlite":
+        dates = {name: value.isoformat() for name, value in query.params.items() if isinstance(value, datetime.date)}
+        return query.sql, {**query.params, **dates}
+    marked, values = query.written(lambda number: f"${number}"), query.values()
+    if session.database.kind == "duckdb" or not values:
+        return marked, values
+    session.run(f"PREPARE finegold_types AS {marked}")
+    found = session.rows("SELECT parameter_types::text[] FROM pg_prepared_statements WHERE name = 'finegold_types'")
+    session.run("DEALLOCATE finegold_types")  # a pool may reuse this connection
+    types: list[str] = found[0][0]
+    return query.written(lambda number: f"CAST(${number} AS {types[number - 1]})"), [
+        _as_text(value) for value in values
+    ]
+
+
+def _as_text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+PASSING = {"sqlite": r"temp", "duckdb": r"temp", "postgresql": r"pg_temp.*"}  # schemas of one connection only
+LABELS = ("task", "label", "confidence", "n_votes", "tied")
+COLUMNS = {  # name and type of each column of a table; nothing where it is not there
+    "postgresql": "SELECT attname::text, format_type(atttypid, NULL) FROM pg_attribute "
+    "WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped",
+    "sqlite": "SELECT name, type FROM pragma_table_info(?, ?)",
+    "duckdb": "SELECT column_name, data_type FROM duckdb_columns() "
+    "WHERE table_name = $1 AND schema_name = coalesce($2, current_schema())",
+}
+
+
+@dataclass(frozen=True)
+class Target:
+    """The table that receives the rows."""
+
+    session: Session
+    parts: list[str]
+
+    @property
+    def sql(self) -> str:
+        return quoted(*self.parts)
+
+    def columns(self) -> dict[str, str]:
+        kind = self.session.database.kind
+        schema = self.parts[0] if len(self.parts) == 2 else {"sqlite": "main"}.get(kind)
+        values = [self.sql] if kind == "postgresql" else [self.parts[-1], schema]
+        return dict(self.session.rows(COLUMNS[kind], values))
+
+    def refuse_passing(self) -> None:
+        """Refuse a table in memory, which would be lost when the connection closes."""
+        database = self.session.database
+        if len(self.parts) == 2 and re.fullmatch(PASSING[database.kind], self.parts[0], re.IGNORECASE):
+            raise OutputError(f"{database.name}: nothing is kept in the schema {self.parts[0]}; name another")
+        where = "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
+        if database.kind == "duckdb" and self.session.rows(where)[0][0] is None:
+            raise OutputError(f"{database.name} is no database file, so nothing would be kept there; name another file")
+
+    def refuse_others(self, columns: dict[str, str], wanted: Iterable[str]) -> None:
+        """Refuse a table without these columns: it was not written by Finegold, and its rows must not be deleted."""
+        if lost := [name for name in wanted if name not in columns]:
+            raise OutputError(
+                f"{self.session.database.name}: the table {'.'.join(self.parts)} is there but has no column "
+                f"{', '.join(lost)}, so that it is not replaced; name another, or drop it first"
+            )
+
+
+def write_labels_to_table(result: ResultData, address: str, table: str, *, probabilities: bool = False) -> None:
+    """Write the table of `Result.labels` into a table of a database.
+
+    Parameters
+    ----------
+    result : Result
+        The labels.
+    address : str
+        postgresql://..., sqlite:///FILE or duckdb:///FILE.
+    table : str
+        The table. The rows of an existing table are replaced in one transaction.
+    probabilities : bool, default False
+        Add a column per class with its probability.
+
+    Raises
+    ------
+    OutputError
+        If the table cannot be written. Its old rows are then unchanged.
+    """
+    from finegold.results.tables import labels_pieces
+
+    _replace(labels_pieces(result, probabilities=probabilities), address, table)
+
+
+def write_frame_to_table(frame: Any, address: str, table: str) -> None:
+    """Write a data frame of any library into a table of a database.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The rows.
+    address : str
+        postgresql://..., sqlite:///FILE or duckdb:///FILE.
+    table : str
+        The table. The rows of an existing table are replaced in one transaction.
+
+    Raises
+    ------
+    OutputError
+        If the table cannot be written. Its old rows are then unchanged.
+    """
+    from finegold.votes.frames import to_polars
+
+    _replace([to_polars(frame)], address, table)
+
+
+def check_database_table(address: str, table: str) -> None:
+    """Refuse, before the long work, a table that cannot be written. Leave nothing behind."""
+    database, parts = parse(address), table_parts(table)
+    if database.is_file and not Path(database.place).exists() and database.place != ":memory:":
+        check_writable(database.place)
+        return
+    with connect(database, read_only=False, failure=OutputError) as session:
+        target = Target(session, parts)
+        target.refuse_passing()
+        columns = target.columns()
+        if columns:
+            target.refuse_others(columns, LABELS)
+            session.run(f"DELETE FROM {target.sql} WHERE 1 = 0")
+        else:
+            session.run(f"CREATE TABLE {target.sql} (task TEXT)")  # not committed
+
+
+def _replace(pieces: Iterable[pl.DataFrame], address: str, table: str) -> None:
+    database, parts = parse(address), table_parts(table)
+    with _no_new_file_on_failure(database), connect(database, read_only=False, failure=OutputError) as session:
+        target = Target(session, parts)
+        target.refuse_passing()
+        stage = f"finegold_{secrets.token_hex(8)}"  # a table of this name in the database would be hidden by it
+        _move(target, stage, session.ingest(stage, (_storable(piece, database) for piece in pieces)))
+        session.run(f"DROP TABLE {stage}")
+        session.commit()
+
+
+def _storable(piece: pl.DataFrame, database: Database) -> pl.DataFrame:
+    """Return 64-bit integers and names without NUL: drivers crash on others, or round them."""
+    import polars as pl
+
+    if odd := next((name for name in piece.columns if "\0" in name), None):
+        raise OutputError(
+            f"{database.name}: the class {odd!r} has a NUL character, which no column's name may have; rename "
+            "the class, or leave out --probabilities"
+        )
+    wide = [name for name, dtype in piece.schema.items() if str(dtype) in ("UInt64", "Int128", "UInt128")]
+    for name in wide:
+        ends: list[Any] = [piece.get_column(name).min() or 0, piece.get_column(name).max() or 0]
+        if not -(2**63) <= ends[0] <= ends[1] < 2**63:
+            raise OutputError(
+                f"{database.name}: column {name} holds {max(ends, key=abs)}, but integers of databases end at "
+                "2^63 - 1; make the ids text, or write a file (-o labels.parquet)"
+            )
+    return piece.cast({name: pl.Int64() for name in wide})
+
+
+def _move(target: Target, stage: str, names: list[str]) -> None:
+    session, columns = target.session, target.columns()
+    if not columns:
+        session.run(f"CREATE TABLE {target.sql} AS SELECT * FROM {stage}")
+        return
+    target.refuse_others(columns, names)
+    if session.database.kind == "postgresql":
+        # Two of us at once would each delete what they see, and add their rows to the other's. Readers do not wait.
+        session.run(f"LOCK TABLE {target.sql} IN SHARE ROW EXCLUSIVE MODE")
+    session.run(f"DELETE FROM {target.sql}")
+    listed = ", ".join(quoted(name) for name in names)
+    values = ", ".join(f"CAST({quoted(name)} AS {columns[name] or 'TEXT'})" for name in names)
+    values = listed if session.database.kind == "sqlite" else values  # which has no types to cast to
+    session.run(f"INSERT INTO {target.sql} ({listed}) SELECT {values} FROM {stage}")
+
+
+@contextmanager
+def _no_new_file_on_failure(database: Database) -> Iterator[None]:
+    """Remove a database file that the driver created if the block fails."""
+    is_new = database.is_file and not Path(database.place).exists()
+    try:
+        yield
+    except BaseException:
+        if is_new:
+            Path(database.place).unlink(missing_ok=True)
+        raise

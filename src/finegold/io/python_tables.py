@@ -1,0 +1,194 @@
+"""Tables from Python objects that are no data frames: rows, columns, Arrow streams, data sets, the index of pandas."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from finegold.errors import FinegoldWarning, InputError
+from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates
+from finegold.votes.encoding import to_values
+from finegold.votes.frames import polars_column, polars_series, to_polars
+
+__all__ = ["as_frame", "with_index"]
+
+
+ACCEPTED = (
+    "a path, several paths, a data frame (pandas, Polars, PyArrow, ...), a Hugging Face data set, an Arrow stream or "
+    "record batches, rows (dicts, or tuples of task, annotator and label), a dict of columns, or a NumPy "
+    "structured array"
+)
+TUPLES = {2: ("task", "label"), 3: ("task", "annotator", "label")}  # pairs are truths
+
+
+def as_frame(votes: Any) -> pl.DataFrame:
+    """Return the table that an object holds."""
+    if _is_data_set(votes):
+        return _with_class_names(_of_data_set(votes), votes.features)
+    if _is_arrow(votes):
+        return _of_arrow(votes)
+    if isinstance(votes, np.ndarray) and votes.dtype.names and votes.ndim == 1:
+        return _of_array(votes)
+    if isinstance(votes, Mapping):
+        return _of_splits(votes) if votes and all(map(_is_split, votes.values())) else _of_columns(votes)
+    if isinstance(votes, Iterable) and not isinstance(votes, str | bytes | bytearray | np.ndarray):
+        return _with_class_names(_of_rows(list(votes)), getattr(votes, "features", None))
+    if getattr(votes, "ndim", None) == 2:
+        how = "finegold.Annotations.from_matrix(matrix, abstain=-1)"
+        raise InputError(f"a matrix of tasks and annotators is read with {how}")
+    raise InputError(f"votes or truths of type {type(votes).__name__} cannot be read; expected {ACCEPTED}")
+
+
+def with_index(frame: Any, named: Sequence[Any]) -> Any:
+    """Make columns of the levels of a pandas index that the user names, or that have a role no column has."""
+    index = nw.maybe_get_index(frame) if isinstance(frame, nw.DataFrame) else None
+    if index is None:
+        return frame
+    roles = [role for role in (TASK, ANNOTATOR, LABEL) if not candidates(frame.columns, role)]
+    free = [name for name in index.names if name is not None and name not in frame.columns]
+    wanted = [name for name in free if name in named or any(candidates([name], role) for role in roles)]
+    return nw.from_native(frame.to_native().reset_index(level=wanted)) if wanted else frame
+
+
+def _is_data_set(votes: Any) -> bool:
+    return hasattr(votes, "features") and any(callable(getattr(votes, to, None)) for to in ("to_polars", "to_pandas"))
+
+
+def _is_split(votes: Any) -> bool:
+    """Return whether this is a data set, or one that is streamed row by row."""
+    return _is_data_set(votes) or (hasattr(votes, "features") and isinstance(votes, Iterable))
+
+
+def _of_data_set(votes: Any) -> pl.DataFrame:
+    """Convert a data set with its own method: the Arrow table inside may hold rows that were filtered out."""
+    return to_polars(votes.to_polars() if callable(getattr(votes, "to_polars", None)) else votes.to_pandas())
+
+
+def _with_class_names(frame: pl.DataFrame, features: Any) -> pl.DataFrame:
+    """Replace the codes of classes by their names. The code -1 means that there is no label."""
+    classes = {name: list(getattr(feature, "names", None) or ()) for name, feature in dict(features or {}).items()}
+    coded = [name for name in frame.columns if classes.get(name) and frame[name].dtype.is_integer()]
+    return frame.with_columns(
+        pl.col(name).replace_strict(dict(enumerate(classes[name])), default=None) for name in coded
+    )
+
+
+def _of_splits(splits: Mapping[Any, Any]) -> pl.DataFrame:
+    tables = {str(name): as_frame(split) for name, split in splits.items()}
+    joined = _joined(tables, "the split")
+    if len(tables) > 1:
+        said = f"the splits {', '.join(tables)} are read together; give one of them to read it alone"
+        warnings.warn(said, FinegoldWarning, stacklevel=2)
+    return joined
+
+
+def _joined(frames: Mapping[str, pl.DataFrame], kind: str) -> pl.DataFrame:
+    (first, expected), *_ = frames.items()
+    for name, frame in frames.items():
+        differing = sorted(set(frame.columns) ^ set(expected.columns))
+        if differing:
+            raise InputError(f'{kind} "{name}" has other columns than "{first}" ({", ".join(differing)})')
+    columns = {name: [frame.get_column(name) for frame in frames.values()] for name in expected.columns}
+    return pl.DataFrame({name: _concatenated(parts) for name, parts in columns.items()})
+
+
+def _concatenated(parts: list[pl.Series]) -> pl.Series:
+    if len({part.dtype for part in parts}) == 1:
+        return pl.concat(parts)
+    return polars_series([value for part in parts for value in part.to_list()])
+
+
+def _is_arrow(votes: Any) -> bool:
+    return hasattr(votes, "__arrow_c_stream__") or hasattr(votes, "__arrow_c_array__")
+
+
+def _of_arrow(votes: Any) -> pl.DataFrame:
+    try:
+        return pl.DataFrame(votes)
+    except Exception as error:  # whatever the producer of the stream or Polars raises
+        said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise InputError(f"the Arrow data of type {type(votes).__name__} are no table ({said})") from error
+
+
+def _of_array(votes: Any) -> pl.DataFrame:
+    return pl.DataFrame({name: _column(name, votes[name]) for name in votes.dtype.names})
+
+
+def _of_columns(votes: Mapping[Any, Any]) -> pl.DataFrame:
+    if not votes:
+        raise InputError("the dict of columns has no columns; expected at least task, annotator and label")
+    columns = {str(name): _column(name, values) for name, values in votes.items()}
+    first = next(iter(columns))
+    for name, column in columns.items():
+        if len(column) != len(columns[first]):
+            raise InputError(
+                f'the column "{name}" has {len(column):,} values, but "{first}" has {len(columns[first]):,}; '
+                "the columns of a table have the same length"
+            )
+    return pl.DataFrame(columns)
+
+
+def _column(name: Any, values: Any) -> pl.Series:
+    if isinstance(values, np.ndarray) and values.ndim == 1:
+        return _array_column(name, values)
+    if isinstance(values, list | tuple):
+        return polars_series(values)
+    try:
+        return polars_column(nw.from_native(values, series_only=True))
+    except TypeError:
+        found = f'"{name}" is of type {type(values).__name__}'
+        raise InputError(f"{found}; expected a list, an array or a series of values: a dict of columns") from None
+
+
+def _array_column(name: Any, values: Any) -> pl.Series:
+    if isinstance(values, np.ma.MaskedArray):
+        return polars_series(values.tolist())
+    if values.dtype.kind == "S":
+        try:
+            return pl.Series(np.char.decode(values, "utf-8"))
+        except UnicodeDecodeError:
+            raise InputError(f'the column "{name}" holds bytes that are not valid UTF-8; decode it first') from None
+    is_plain = values.dtype.kind in "iubf" and values.dtype.isnative and values.dtype.itemsize <= 8
+    return pl.Series(values) if is_plain else polars_series(to_values(values))
+
+
+def _of_rows(rows: list[Any]) -> pl.DataFrame:
+    if not rows:
+        raise InputError("there are no rows; expected at least one vote")
+    if all(map(_is_arrow, rows)):
+        return _joined({str(number): _of_arrow(batch) for number, batch in enumerate(rows, start=1)}, "record batch")
+    _refuse_mixed(rows)
+    if isinstance(rows[0], Mapping):
+        names = dict.fromkeys(name for row in rows for name in row)
+        return pl.DataFrame({str(name): polars_series([row.get(name) for row in rows]) for name in names})
+    columns = zip(*rows, strict=True)
+    return pl.DataFrame({name: polars_series(column) for name, column in zip(_fields(rows), columns, strict=True)})
+
+
+def _refuse_mixed(rows: list[Any]) -> None:
+    kind = next((kind for kind in (Mapping, tuple, list) if isinstance(rows[0], kind)), None)
+    if kind is None:
+        raise InputError(
+            f"row 1 is of type {type(rows[0]).__name__}; expected a dict or a tuple. Finegold reads {ACCEPTED}"
+        )
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, kind):
+            found = f"row {number:,} is of type {type(row).__name__}"
+            raise InputError(f"{found}, but row 1 is of type {type(rows[0]).__name__}; rows must be alike")
+
+
+def _fields(rows: list[Any]) -> Sequence[str]:
+    """Return the names of the columns of rows that are tuples or lists."""
+    width = len(rows[0])
+    for number, row in enumerate(rows, start=1):
+        if len(row) != width:
+            raise InputError(f"row {number:,} has {len(row)} values, but row 1 has {width}; rows must be alike")
+    names: Sequence[str] | None = getattr(rows[0], "_fields", None) or TUPLES.get(width)
+    if names is None:
+        raise InputError(f"row 1 has {width} values; expected 3: task, annotator, label (or give dicts)")
+    return names

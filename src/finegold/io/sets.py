@@ -1,0 +1,139 @@
+"""Votes that are sets of labels: every option is a class, and an annotator may choose several of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from finegold.errors import InputError
+from finegold.io.tables import Opened
+from finegold.votes.annotations import Annotations, Counts
+from finegold.votes.encoding import MISSING, Codes
+from finegold.votes.findings import Finding, taken, warn
+from finegold.votes.frames import to_list
+from finegold.votes.labels import Alias, Spellings, encode_classes, unify
+from finegold.votes.names import Coded, text_of
+from finegold.votes.sets import as_cell, hold_sets, options_of, separator_of
+
+__all__ = ["assemble_sets", "find_sets", "lists_as_text", "refuse_with_sets"]
+
+Where = Callable[[int], str]
+
+
+def find_sets(labels: Coded, of_export: bool = False) -> bool:
+    """Return whether the labels are sets, and say so."""
+    cells = [text_of(name) for name in to_list(labels.names)]
+    counts = np.bincount(labels.codes[labels.codes != MISSING], minlength=len(cells)).astype(np.int64)
+    if not hold_sets(cells, counts, of_export=of_export):
+        return False
+    separator = separator_of(cells)
+    several = [cell for cell in cells if len(options_of(cell, separator)) > 1] or cells
+    shown = min(several, key=len)
+    text = f"the votes are sets of labels, such as {shown}, so each option is taken as a question of yes or no"
+    warn(Finding("sets", text, "; --no-multi (multi=False in Python) takes each set as a class"))
+    return True
+
+
+def assemble_sets(
+    tasks: Coded,
+    annotators: Coded,
+    labels: Coded,
+    classes: Sequence[Any] | None,
+    normalise: bool,
+    alias: Alias | None,
+    where: Where,
+) -> Annotations:
+    """Build Annotations whose classes are options, the last of them "": nothing was chosen.
+
+    Rows of one annotator on one task are one answer, so a table may also have a row per chosen option.
+    """
+    row, option = _exploded(labels)
+    options, _, _ = unify(Spellings(option, []), classes, normalise, alias)
+    encoded = encode_classes(options, [], classes, False, lambda vote: where(int(row[vote])))
+    names = [text_of(name) for name in to_list(encoded.names)]
+    is_nothing = (encoded.labels == MISSING) & (labels.codes[row] != MISSING)
+    code = np.where(is_nothing, np.int32(len(names)), encoded.labels).astype(np.int32)
+    votes = _distinct(tasks.codes[row], annotators.codes[row], code)
+    found = Annotations.from_codes(*votes, tasks.names, annotators.names, _series([*names, ""]), repeated="all")
+    counts = Counts(len(labels.codes), int((labels.codes == MISSING).sum()))
+    given = alias.class_of if alias else {}
+    hygiene = taken(label=str(labels.names.name), normalise=normalise, alias=given)
+    return replace(found, counts=counts, hygiene=hygiene, multi=True)
+
+
+def lists_as_text(opened: Opened, column: Any) -> Opened:
+    """Write the lists of a column, if it holds lists, as text."""
+    if opened.frame is not None:
+        return _frame_as_text(opened, column)
+    text = pl.col(column).map_elements(as_cell, return_dtype=pl.String)
+    scans = [scan.with_columns(text) if _is_list(scan, column) else scan for scan in opened.scans]
+    return replace(opened, scans=scans)
+
+
+def _is_list(scan: pl.LazyFrame, column: Any) -> bool:
+    return scan.collect_schema()[column].base_type() in (pl.List, pl.Array)
+
+
+def _frame_as_text(opened: Opened, column: Any) -> Opened:
+    frame = opened.frame
+    assert frame is not None
+    if frame.collect_schema()[column] not in (nw.List, nw.Array, nw.Object):
+        return opened
+    table = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    values = table.get_column(column).to_list()
+    if not any(_holds_several(value) for value in values):
+        return opened
+    cells = [as_cell(value) if _holds_several(value) else value for value in values]
+    texts = nw.new_series(str(column), cells, backend=table.implementation)
+    return replace(opened, frame=table.with_columns(texts.alias(column)))
+
+
+def _holds_several(value: Any) -> bool:
+    return isinstance(value, list | tuple | set | frozenset | np.ndarray)
+
+
+def _exploded(labels: Coded) -> tuple[NDArray[np.int64], Coded]:
+    """Return a row per option of each vote, and one row for an empty set or a missing vote."""
+    cells = [text_of(name) for name in to_list(labels.names)]
+    separator = separator_of(cells)
+    parts = [options_of(cell, separator) for cell in cells]
+    names = sorted({option for some in parts for option in some})
+    code_of = {name: code for code, name in enumerate(names)}
+    codes = [[code_of[option] for option in some] or [MISSING] for some in [*parts, []]]  # the last is of MISSING
+    lengths = np.array([len(some) for some in codes])
+    first = np.cumsum(lengths) - lengths
+    length = lengths[labels.codes]
+    row = np.repeat(np.arange(len(length)), length)
+    place = np.arange(len(row)) - np.repeat(np.cumsum(length) - length, length)  # within the cell
+    flat = np.array([code for some in codes for code in some], dtype=np.int32)
+    return row, Coded(flat[first[labels.codes[row]] + place], _series(names))
+
+
+def _distinct(task: Codes, annotator: Codes, label: Codes) -> tuple[Codes, Codes, Codes]:
+    """Leave out rows without a task or an annotator, and options that an annotator chose twice for a task."""
+    whole = np.flatnonzero((task != MISSING) & (annotator != MISSING))
+    task, annotator, label = task[whole], annotator[whole], label[whole]
+    order = np.lexsort((label, annotator, task))
+    columns = [column[order] for column in (task, annotator, label)]
+    new = np.ones(len(order), dtype=bool)
+    if len(order):
+        new[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
+    kept = order[new]
+    return task[kept], annotator[kept], label[kept]
+
+
+def _series(names: list[str]) -> Any:
+    return nw.from_native(pl.Series(names, dtype=pl.String), series_only=True)
+
+
+def refuse_with_sets(repeated: str) -> None:
+    """Refuse an option that has no meaning for sets."""
+    if repeated not in ("first", "all"):
+        rule = "all rows of an annotator on a task are one answer"
+        raise InputError(f"with sets of labels (--multi), {rule}; leave out --repeated {repeated}")

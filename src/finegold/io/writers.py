@@ -1,0 +1,402 @@
+"""Writers. A file appears whole or not at all, and the old file stays until the new one is whole."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import math
+import os
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+
+from finegold.errors import InputError, OutputError
+from finegold.io.database_tables import check_database_table, write_frame_to_table, write_labels_to_table
+from finegold.io.source import TEXT, WRITABLE
+from finegold.results.data import ResultData
+from finegold.results.tables import PURPOSES, training_metadata, training_table
+from finegold.system.files import STANDARD_OUTPUT, check_writable, print_bytes, replacing, write_bytes
+from finegold.votes.annotations import Annotations
+from finegold.votes.encoding import MISSING, Codes, Names
+from finegold.votes.frames import polars_column, take, to_list
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from finegold.results.data import ResultData
+
+from finegold.io.formulas import ESCAPE, escaped
+
+__all__ = [
+    "check_database_table",
+    "check_table_path",
+    "check_training",
+    "check_writable",
+    "polars_errors",
+    "replacing",
+    "votes_pieces",
+    "wide_votes",
+    "write_bytes",
+    "write_frame",
+    "write_frame_to_table",
+    "write_labels",
+    "write_labels_to_table",
+    "write_pieces",
+    "write_training",
+    "write_votes",
+    "write_workbook",
+]
+
+
+MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS = 2**20, 2**14, 32_767  # limits of Excel
+LARGE = 10**15  # Excel keeps 15 digits of a number, so longer integers are written as texts
+OPTIONS = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+CREATED = datetime.datetime(2000, 1, 1)  # a fixed date, so that the same table gives the same bytes
+
+
+def write_workbook(pieces: Iterable[pl.DataFrame], path: Path) -> None:
+    """Write tables with the same columns one below the other."""
+    try:
+        from xlsxwriter import Workbook
+    except ImportError:
+        raise OutputError("an Excel file needs XlsxWriter: pip install 'finegold[excel]'; or write a .csv") from None
+    with Workbook(path, OPTIONS) as book:
+        book.set_properties({"created": CREATED})
+        sheet = book.add_worksheet()
+        for number, row in enumerate(_rows(pieces)):
+            if number >= MOST_ROWS or len(row) > MOST_COLUMNS:
+                most = f"{MOST_ROWS:,} rows and {MOST_COLUMNS:,} columns"
+                raise OutputError(f"{path} would have more than the {most} that a sheet can hold; write a .csv")
+            sheet.write_row(number, 0, list(map(_cell, row)))
+
+
+def _rows(pieces: Iterable[pl.DataFrame]) -> Iterator[Sequence[Any]]:
+    for number, piece in enumerate(pieces):
+        if number == 0:
+            yield piece.columns
+        yield from piece.iter_rows()
+
+
+def _cell(value: Any) -> Any:
+    """Return the value as Excel can hold it: a number, or a text."""
+    is_number = (isinstance(value, float) and math.isfinite(value)) or (isinstance(value, int) and abs(value) < LARGE)
+    return value if is_number or value is None else str(value)[:MOST_CHARACTERS]
+
+
+MOST_ROWS_TABLES = 2**16  # written at a time
+GZIP = 31  # zlib's number for a stream with the header and the checksum of gzip
+
+
+def write_frame(frame: Any, path: str | os.PathLike[str], *, escape_formulas: bool | None = None) -> None:
+    """Write a data frame of any library as CSV, TSV, JSONL, Parquet or XLSX, as the extension says.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table.
+    path : str or Path
+        The file to write; "-" is CSV on standard output.
+    escape_formulas : bool, optional
+        Put an apostrophe in front of texts in CSV and TSV that a spreadsheet would take for formulas. Finegold's
+        readers remove it. The default is True.
+
+    Raises
+    ------
+    InputError
+        If the format is not known.
+    OutputError
+        If the file cannot be written. An existing file is left as it was.
+    """
+    from finegold.votes.frames import to_polars
+
+    check_table_path(path)
+    write_pieces([to_polars(frame)], path, escape_formulas=escape_formulas)
+
+
+def write_labels(
+    result: ResultData,
+    path: str | os.PathLike[str],
+    *,
+    probabilities: bool = False,
+    scores: bool = False,
+    escape_formulas: bool | None = None,
+) -> None:
+    """Write the labels piece by piece, without holding all of them in memory.
+
+    The file has the columns of `Result.labels` and `is_gold`. The column of the tasks keeps the name that it has in the
+    votes, and tasks are in their natural order (t2 before t10).
+
+    Parameters
+    ----------
+    result : Result
+        The labels.
+    path : str or Path
+        The file to write: CSV, TSV, JSONL, Parquet or XLSX, as the extension says; "-" is CSV on standard output.
+    probabilities : bool, default False
+        Add a column per class with its probability.
+    scores : bool, default False
+        Add the expected score and its interval, for ordered classes.
+    escape_formulas : bool, optional
+        Put an apostrophe in front of texts in CSV and TSV that a spreadsheet would take for formulas. Finegold's
+        readers remove it. The default is True.
+
+    Raises
+    ------
+    InputError
+        If the format is not known.
+    OutputError
+        If the file cannot be written. An existing file is left as it was.
+    """
+    from finegold.results.tables import labels_pieces
+
+    check_table_path(path)
+    pieces = labels_pieces(result, probabilities=probabilities, scores=scores, for_users=True)
+    write_pieces(pieces, path, escape_formulas=escape_formulas)
+
+
+def write_pieces(
+    pieces: Iterable[pl.DataFrame], path: str | os.PathLike[str], *, escape_formulas: bool | None = None
+) -> None:
+    """Write one or more tables with the same columns as one table. Each is made when the one before is written.
+
+    escape_formulas: whether to put an apostrophe before each text in CSV and TSV that a spreadsheet would take for a
+        formula; by default yes. Finegold's readers remove it.
+    """
+    kind, is_packed = check_table_path(path)
+    if kind in ("csv", "tsv") and (ESCAPE.get() if escape_formulas is None else escape_formulas):
+        pieces = map(escaped, pieces)
+    if os.fspath(path) == STANDARD_OUTPUT:
+        _print(pieces)
+        return
+    with replacing(path) as temporary, polars_errors(path, kind):
+        if kind == "parquet":
+            _sink_parquet(pieces, temporary)
+            return
+        if kind == "xlsx":
+            write_workbook(pieces, temporary)
+            return
+        with temporary.open("wb") as file:
+            for data in _packed(_texts(pieces, kind)) if is_packed else _texts(pieces, kind):
+                file.write(data)
+
+
+def check_table_path(path: str | os.PathLike[str]) -> tuple[str, bool]:
+    """Return the format of an output path and whether it is gzipped. Raise an InputError for other suffixes."""
+    if os.fspath(path) == STANDARD_OUTPUT:
+        return "csv", False
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    is_packed = suffixes[-1:] == [".gz"]
+    suffix = (suffixes[:-1] if is_packed else suffixes)[-1:]
+    kind = WRITABLE.get(suffix[0], "") if suffix else ""
+    if not kind or (is_packed and kind not in TEXT):
+        known = ", ".join([*WRITABLE, *(f"{suffix}.gz" for suffix in WRITABLE if WRITABLE[suffix] in TEXT)])
+        raise InputError(f"{path} has no extension that Finegold writes; use one of {known}")
+    shown = os.fsencode(path).decode(errors="backslashreplace")
+    if kind == "parquet" and shown != os.fspath(path):  # Polars opens the file itself
+        raise InputError(f"{shown} is not valid UTF-8, as the name of a Parquet file must be; choose another name")
+    return kind, is_packed
+
+
+@contextmanager
+def polars_errors(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
+    """Turn the errors that Polars raises into those of Finegold: it reports some errors of the disk as its own."""
+    import polars as pl
+
+    try:
+        yield
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        if "No space left" in str(error):
+            raise OSError(str(error)) from error
+        if "KeyboardInterrupt" in str(error):  # in what Polars called
+            raise KeyboardInterrupt from error
+        said = str(error).strip().splitlines()[0]
+        raise OutputError(f"{path} cannot be written as {kind.upper()}: {said}") from error
+
+
+def _texts(pieces: Iterable[pl.DataFrame], kind: str) -> Iterator[bytes]:
+    """Write pieces into memory: Polars would report Ctrl-C during a write to a Python file as an error of the file."""
+    for number, piece in enumerate(part for whole in pieces for part in _slices(whole)):
+        text = io.BytesIO()
+        if kind == "jsonl":
+            piece.write_ndjson(text)
+        else:
+            piece.write_csv(text, separator="\t" if kind == "tsv" else ",", include_header=number == 0)
+        yield text.getvalue()
+
+
+def _slices(piece: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Cut a table into slices that are written quickly. A table without rows still has a header."""
+    return piece.iter_slices(MOST_ROWS_TABLES) if piece.height else iter([piece])
+
+
+def _print(pieces: Iterable[pl.DataFrame]) -> None:
+    """Write bytes to standard output: Polars would report a closed pipe or a full disk in its own way."""
+    for number, piece in enumerate(pieces):
+        print_bytes(piece.write_csv(include_header=number == 0).encode())
+
+
+def _sink_parquet(pieces: Iterable[pl.DataFrame], path: Path) -> None:
+    """Let Polars take the pieces one by one: it packs one while the next is made."""
+    from polars.io.plugins import register_io_source
+
+    rest = iter(pieces)
+    first = next(rest)
+
+    def source(*_: Any) -> Iterator[pl.DataFrame]:
+        yield first
+        yield from rest
+
+    register_io_source(source, schema=first.schema).sink_parquet(path)
+
+
+def _packed(texts: Iterable[bytes]) -> Iterator[bytes]:
+    """Compress as gzip, without name and time in the header: the same data give the same bytes."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, GZIP)
+    for text in texts:
+        yield packer.compress(text)
+    yield packer.flush()
+
+
+def check_training(path: str | os.PathLike[str], purpose: str) -> None:
+    """Refuse an unknown purpose, and a file that is not Parquet."""
+    if purpose not in PURPOSES:
+        raise InputError(f'"{purpose}" is no purpose of an export; use one of {", ".join(PURPOSES)}')
+    if Path(path).suffix.lower() != ".parquet":
+        raise InputError(f"{path} is not a Parquet file; labels for training are written as .parquet")
+
+
+def write_training(result: ResultData, path: str | os.PathLike[str], purpose: str) -> None:
+    """Write one row per task with its label, probabilities, weight, agreement and split."""
+    check_training(path, purpose)
+    table = training_table(result, purpose)
+    with replacing(path) as temporary, polars_errors(path, "parquet"):
+        table.write_parquet(temporary, metadata=training_metadata(result))
+
+
+MOST_ROWS_VOTES = 2**18  # in a piece
+
+
+def write_votes(
+    votes: Annotations | Mapping[str, Annotations],
+    path: str | os.PathLike[str],
+    *,
+    wide: bool = False,
+    gold: bool = False,
+    escape_formulas: bool | None = None,
+) -> None:
+    """Write votes as a plain table: CSV, TSV, JSONL or Parquet, as the extension says.
+
+    Parameters
+    ----------
+    votes : Annotations or mapping of str to Annotations
+        The votes on one question, or on several, as `finegold.read_each` returns them: a column then has the question.
+    path : str or Path
+        The file to write.
+    wide : bool, default False
+        Write a row per task and a column per annotator, instead of a row per vote.
+    gold : bool, default False
+        Add a column of the known truths.
+    escape_formulas : bool, optional
+        Put an apostrophe in front of texts in CSV and TSV that a spreadsheet would take for formulas. Finegold's
+        readers remove it. The default is True.
+
+    Raises
+    ------
+    InputError
+        If the format is not known, or if the votes do not fit into a wide table.
+
+    Examples
+    --------
+    >>> import finegold, tempfile
+    >>> from pathlib import Path
+    >>> votes = finegold.Annotations.from_arrays([1, 1, 2], ["ann", "bob", "ann"], ["x", "y", "x"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     finegold.write_votes(votes, f"{folder}/votes.csv")
+    ...     print(Path(folder, "votes.csv").read_text())
+    task,annotator,label
+    1,ann,x
+    1,bob,y
+    2,ann,x
+    <BLANKLINE>
+    """
+    each = {"": votes} if isinstance(votes, Annotations) else votes
+    pieces = _all_pieces(each, wide=wide, gold=gold)
+    pieces = _of_one_kind(pieces) if len(each) > 1 else pieces
+    write_pieces(pieces, path, escape_formulas=escape_formulas)
+
+
+def votes_pieces(votes: Annotations, *, gold: bool = False) -> Iterator[pl.DataFrame]:
+    """Yield long tables, sorted by task. Tasks without votes come last, without annotator and label."""
+    task, annotator, label = votes.votes()
+    for first in range(0, votes.n_votes, MOST_ROWS_VOTES):
+        rows = slice(first, first + MOST_ROWS_VOTES)
+        yield _long(votes, task[rows], annotator[rows], label[rows], gold)
+    if len(votes.unlabelled):
+        yield _unlabelled(votes, _long(votes, task[:0], annotator[:0], label[:0], gold))
+
+
+def wide_votes(votes: Annotations, *, gold: bool = False) -> pl.DataFrame:
+    """Return a wide table, which holds one vote per task and annotator."""
+    import polars as pl
+
+    names = [str(name) for name in to_list(votes.annotator_names)]
+    taken = sorted({"question", "task", "gold"} & set(names))
+    if taken:
+        raise InputError(f'an annotator is called "{taken[0]}", as a column of the wide table is; write a long one')
+    long = pl.concat(list(votes_pieces(votes)), how="vertical").with_columns(pl.col("annotator").cast(pl.String))
+    if long.select(pl.struct("task", "annotator").is_duplicated().any()).item():
+        raise InputError(
+            "an annotator voted on a task more than once, and a wide table holds one vote; read the votes with "
+            'repeated="first", "last" or "majority"'
+        )
+    table = long.pivot(on="annotator", on_columns=names, index="task", values="label", maintain_order=True)
+    if not gold:
+        return table
+    truths = np.append(votes.gold, np.full(len(votes.unlabelled), MISSING, np.int32))
+    return table.with_columns(_column(votes.class_names, truths).alias("gold"))
+
+
+def _all_pieces(votes: Mapping[str, Annotations], *, wide: bool, gold: bool) -> Iterator[pl.DataFrame]:
+    import polars as pl
+
+    for question, one in votes.items():
+        pieces = [wide_votes(one, gold=gold)] if wide else votes_pieces(one, gold=gold)
+        for piece in pieces:
+            yield piece.select(pl.lit(question).alias("question"), pl.all()) if len(votes) > 1 else piece
+
+
+def _of_one_kind(pieces: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Join the tables of several questions, as text: labels may be numbers for one and words for another."""
+    import polars as pl
+
+    yield pl.concat([piece.cast(pl.String) for piece in pieces], how="diagonal")
+
+
+def _long(votes: Annotations, task: Codes, annotator: Codes, label: Codes, gold: bool) -> pl.DataFrame:
+    import polars as pl
+
+    columns = {
+        "task": _column(votes.task_names, task),
+        "annotator": _column(votes.annotator_names, annotator),
+        "label": _column(votes.class_names, label),
+    }
+    if gold:
+        columns["gold"] = _column(votes.class_names, votes.gold[task])
+    return pl.DataFrame(columns)
+
+
+def _unlabelled(votes: Annotations, like: pl.DataFrame) -> pl.DataFrame:
+    tasks = _column(votes.unlabelled, np.arange(len(votes.unlabelled), dtype=np.int32))
+    return like.clear(len(tasks)).with_columns(tasks.cast(like.schema["task"], strict=False).alias("task"))
+
+
+def _column(names: Names, codes: Codes) -> pl.Series:
+    import polars as pl
+
+    taken = take(names, codes)
+    return polars_column(taken) if isinstance(taken, nw.Series) else pl.Series(to_list(taken), strict=False)
