@@ -19,8 +19,10 @@ import typer
 
 from finegold.cli.help import Group
 from finegold.cli.messages import print_error, warn
-from finegold.errors import FinegoldError, FinegoldWarning
+from finegold.errors import FinegoldError, FinegoldWarning, InputError
 from finegold.io.databases import is_database, parse
+from finegold.io.options import ReadOptions
+from finegold.options import options_of
 from finegold.system.files import WRITTEN
 
 __all__ = ["Guarded", "report_error"]
@@ -59,8 +61,9 @@ def guarded(words: Sequence[str] = ()) -> Iterator[None]:
 def report_error(error: BaseException, words: Sequence[str] = ()) -> int:
     """Print the error and return the exit code."""
     if isinstance(error, FinegoldError):
-        options = getattr(error, "options", {})
-        return _fail(str(error) + (f"\ntry: {repaired(words, options)}" if options and words else ""), BAD_INPUT)
+        said = error.worded(as_flag) if isinstance(error, InputError) else str(error)
+        options = _repair(error)
+        return _fail(said + (f"\ntry: {repaired(words, options)}" if options and words else ""), BAD_INPUT)
     if isinstance(error, KeyboardInterrupt):
         return _fail(f"interrupted; {_what_is_kept(error, words)}", INTERRUPTED)
     if isinstance(error, BrokenPipeError):  # the reading process, such as head, has closed the pipe
@@ -70,6 +73,34 @@ def report_error(error: BaseException, words: Sequence[str] = ()) -> int:
         discard_output()
         return _fail(OS_ERROR_MESSAGES[error.errno], BAD_INPUT)
     return report_bug(error)
+
+
+def as_flag(name: str, value: Any) -> str:
+    """Return an option of Python as the command line spells it: ("wide", True) becomes --wide."""
+    return shlex.join(word for word in _flag(name, value) if word is not None)
+
+
+def _flag(name: str, value: Any) -> tuple[str, str | None]:
+    declared = options_of(ReadOptions).get(name)
+    constants = declared.constants if declared is not None else {}
+    for flag, constant in constants.items():
+        if value is not None and value is not True and value == constant:
+            return flag, None
+    flag = declared.flag if declared is not None and declared.flag else f"--{name.replace('_', '-')}"
+    if value is None or value is True:
+        return flag, None
+    return flag, ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _repair(error: FinegoldError) -> dict[str, str | None]:
+    """Return the options of the first remedy that can be applied as it is; None leaves an option out."""
+    remedies = getattr(error, "remedies", ())
+    options = next((remedy.options for remedy in remedies if remedy.can_be_pasted), None)
+    if options is None:
+        found: dict[str, str | None] = getattr(error, "options", {})
+        return found
+    flags = {name: _flag(name, value) for name, value in options.items()}
+    return {flag: None if options[name] is None else text or "" for name, (flag, text) in flags.items()}
 
 
 def _what_is_kept(error: KeyboardInterrupt, words: Sequence[str]) -> str:
@@ -119,7 +150,7 @@ def finegold_warnings_as_lines() -> Iterator[None]:
 
         def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
             if issubclass(category, FinegoldWarning):
-                warn(str(message))
+                warn(message.worded(as_flag) if isinstance(message, FinegoldWarning) else str(message))
             else:
                 others(message, category, *where, **more)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from finegold.options import option
-from finegold.votes.annotations import Repeated
+
+if TYPE_CHECKING:
+    from finegold.votes.annotations import Repeated
 
 __all__ = ["ReadOptions"]
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
+
+from finegold.errors import sentence
 
 __all__ = ["in_browser", "repair_of"]
 
@@ -18,6 +21,10 @@ COLUMNS = {"--task": "task", "--annotator": "annotator", "--label": "label"}
 
 def in_browser(message: object) -> str:
     """Return a warning or an error without the clauses that name options or commands."""
+    remedies = getattr(message, "remedies", ())
+    if remedies:  # the page offers a button for those with options
+        told = [replace(remedy, options={}) for remedy in remedies if remedy.text and not remedy.options]
+        message = sentence(message.problem, getattr(message, "where", ""), told)  # type: ignore[attr-defined]
     text = IN_BRACKETS.sub("", str(message))
     while found := OPTION.search(text):
         start = max(text.rfind(mark, 0, found.start()) for mark in ("; ", ". ", ": ", ", "))
@@ -30,6 +37,12 @@ def in_browser(message: object) -> str:
 def repair_of(error: object) -> dict[str, Any] | None:
     """Return the choices of a `Reading` that would repair an error; None if it does not say."""
     options: Mapping[str, str | None] = getattr(error, "options", {})
+    for remedy in getattr(error, "remedies", ()):
+        if remedy.can_be_pasted:
+            options = {FLAGS.get(name, f"--{name}"): _text(value) for name, value in remedy.options.items()}
+            if "--header-line" in options and not int(options["--header-line"] or 0):
+                options = {"--no-header": "", **options}
+            break
     given = {name: options[option] for option, name in COLUMNS.items() if option in options}
     found: dict[str, Any] = {**given, **_file(options)}
     if "--wide" in options:
@@ -39,6 +52,15 @@ def repair_of(error: object) -> dict[str, Any] | None:
         columns = found.pop("task", None)
         found |= {"shape": "transposed", "columns": columns and columns.split(","), "format": None}
     return found or None
+
+
+FLAGS = {"header": "--header-line"}
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, bool):
+        return None if value is None else "" if value else "0"
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _file(options: Mapping[str, str | None]) -> dict[str, Any]:
