@@ -36,8 +36,8 @@ from finegold.engines.blocks import cuts
 from finegold.engines.dask import DaskEngine
 from finegold.engines.dask.packing import memory_of
 from finegold.engines.local import LocalEngine
+from finegold.methods.lookup import method_class
 from finegold.methods.ptbcc import PTBCC, First, Statistics
-from finegold.methods.registry import method_class
 from machine import RESULTS, keep
 
 Figures = dict[str, Any]

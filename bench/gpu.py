@@ -25,8 +25,8 @@ from finegold.engines.gpu import GPUEngine
 from finegold.engines.local import LocalEngine
 from finegold.fitting.solve import descend, fit
 from finegold.kernels.cuda import ptbcc as kernels
+from finegold.methods.lookup import method_class
 from finegold.methods.ptbcc import PTBCC
-from finegold.methods.registry import method_class
 from finegold.votes.annotations import Annotations
 from gpu_votes import VOTES_PER_TASK, Launches, Timer, copy_bandwidth, on_host, random_votes
 from machine import describe

@@ -28,7 +28,8 @@ from typing import Any
 import numpy as np
 
 from finegold.api.job import fit
-from finegold.methods.registry import REGISTRY, method_class
+from finegold.methods.lookup import method_class
+from finegold.methods.registry import REGISTRY
 from finegold.votes.annotations import Annotations
 from machine import describe, keep
 

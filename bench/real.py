@@ -28,7 +28,8 @@ from typing import Any
 
 from finegold.api.job import fit
 from finegold.errors import InputError
-from finegold.methods.registry import DEFAULT_METHOD, REGISTRY, Method, method_class
+from finegold.methods.lookup import Method, method_class
+from finegold.methods.registry import DEFAULT_METHOD, REGISTRY
 from finegold.system.files import write_bytes
 from machine import describe
 from real_data import RealSet, load, without_labels

@@ -25,7 +25,8 @@ from finegold.api.job import fit
 from finegold.errors import InputError
 from finegold.insight.expected import WITHOUT_EFFECT, widened
 from finegold.io.read import read
-from finegold.methods.registry import DEFAULT_METHOD, Method, method_class
+from finegold.methods.lookup import Method, method_class
+from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results import metrics
 from finegold.system.files import write_bytes
 from finegold.votes.annotations import Annotations

@@ -33,7 +33,7 @@ Votes = Any  # [L, 3] task, annotator, label, as integers from 0
 
 def finegold(method: str) -> Callable[[Votes], Any]:
     from finegold import Annotations, aggregate
-    from finegold.methods.registry import make_method
+    from finegold.methods.lookup import make_method
 
     chosen = make_method(method, {}, paper=True)  # the page compares the paper's methods
     return lambda votes: aggregate(Annotations.from_arrays(*votes.T), chosen, threads=1).posterior

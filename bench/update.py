@@ -25,9 +25,9 @@ from finegold.methods.ds import DS
 from finegold.methods.hds import HDS
 from finegold.methods.hpt import HPT
 from finegold.methods.ibcc import IBCC
+from finegold.methods.lookup import Method
 from finegold.methods.mv import MajorityVote
 from finegold.methods.ptbcc import PTBCC
-from finegold.methods.registry import Method
 from finegold.votes.annotations import Annotations
 from machine import RESULTS, keep
 

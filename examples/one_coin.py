@@ -21,7 +21,7 @@ from finegold import Method
 from finegold.engines.blocks import Block
 from finegold.kernels.votes import vote_rows
 from finegold.methods.base import Learned, SufficientStatistics, start_from_shares
-from finegold.methods.registry import POSITIVE
+from finegold.methods.lookup import POSITIVE
 
 
 class Sums(NamedTuple):

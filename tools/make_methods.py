@@ -7,7 +7,8 @@ import re
 import sys
 from pathlib import Path
 
-from finegold.methods.registry import DEFAULT_METHOD, REGISTRY, SETTINGS, Method, method_class, paper_settings
+from finegold.methods.lookup import SETTINGS, Method, method_class, paper_settings
+from finegold.methods.registry import DEFAULT_METHOD, REGISTRY
 
 EQUATIONS = Path(__file__).parents[1] / "docs" / "equations"
 SECTION = re.compile(r"(?m)^(?:Parameters|Examples)\n-+\n")  # of numpydoc

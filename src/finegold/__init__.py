@@ -48,7 +48,7 @@ _HOME = {
     "next_votes": "finegold.api.next_votes",
     "read": "finegold.io.read",
     "read_each": "finegold.io.read",
-    "register": "finegold.methods.registry",
+    "register": "finegold.methods.lookup",
     "simulate": "finegold.votes.simulation",
     "write_back": "finegold.io.writeback",
     "write_votes": "finegold.io.writers",
@@ -72,11 +72,11 @@ def __getattr__(name: str) -> Any:
 
 def _registered_method(class_name: str) -> str | None:
     """Return the method whose class has this name, if a package or a user registered one."""
-    registry: dict[str, str] = import_module("finegold.methods.registry").REGISTRY
+    registry: dict[str, str] = import_module("finegold.methods.lookup").REGISTRY
     return next((method for method, home in registry.items() if home.endswith(f":{class_name}")), None)
 
 
 def __dir__() -> list[str]:
-    registry: dict[str, str] = import_module("finegold.methods.registry").REGISTRY
+    registry: dict[str, str] = import_module("finegold.methods.lookup").REGISTRY
     special = (name for name in globals() if name.startswith("__"))
     return sorted({*special, *__all__, *_MODULES, *(home.partition(":")[2] for home in registry.values())})

@@ -38,7 +38,7 @@ from finegold.io.read import read_each as read_each
 from finegold.io.writeback import write_back as write_back
 from finegold.io.writers import write_votes as write_votes
 from finegold.methods.base import Method as Method
-from finegold.methods.registry import register as register
+from finegold.methods.lookup import register as register
 from finegold.paper.datasets import load_dataset as load_dataset
 from finegold.results.multi import MultiResult as MultiResult
 from finegold.votes.annotations import Annotations as Annotations

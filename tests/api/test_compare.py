@@ -14,7 +14,8 @@ from finegold import Annotations
 from finegold.api.job import fit
 from finegold.checks import sample_votes
 from finegold.insight.comparison import compare
-from finegold.methods.registry import REGISTRY, method_class
+from finegold.methods.lookup import method_class
+from finegold.methods.registry import REGISTRY
 from finegold.votes.sample import VOTES as SAMPLE
 from tests.support.cli_helpers import CSV, run, write
 

@@ -11,7 +11,8 @@ import pytest
 
 import finegold
 from finegold.api.settings import Settings
-from finegold.methods.registry import REGISTRY, method_class
+from finegold.methods.lookup import method_class
+from finegold.methods.registry import REGISTRY
 
 SOURCE = Path(finegold.__file__).parent
 STUB = SOURCE / "__init__.pyi"

@@ -16,7 +16,8 @@ from finegold.errors import InputError
 from finegold.fitting import solve
 from finegold.methods.base import COUNT, POSITIVE, Range
 from finegold.methods.ds import DS
-from finegold.methods.registry import REGISTRY, method_class
+from finegold.methods.lookup import method_class
+from finegold.methods.registry import REGISTRY
 from finegold.system import memory
 
 # Of those that a search over extreme values found to end in NaN, in an exception or in a warning.

@@ -16,9 +16,10 @@ from finegold.insight.expected import calibration
 from finegold.methods.ds import DS
 from finegold.methods.hds import HDS
 from finegold.methods.ibcc import IBCC
+from finegold.methods.lookup import method_class
 from finegold.methods.mv import MajorityVote
 from finegold.methods.ptbcc import PTBCC
-from finegold.methods.registry import REGISTRY, method_class
+from finegold.methods.registry import REGISTRY
 from finegold.results.metrics import temper
 from finegold.votes.encoding import MISSING
 from finegold.votes.merging import merge

@@ -8,7 +8,8 @@ import pytest
 
 import finegold
 from finegold.cli.app import app
-from finegold.methods.registry import REGISTRY, method_class
+from finegold.methods.lookup import method_class
+from finegold.methods.registry import REGISTRY
 from tests.support.cli_helpers import run
 
 COMMANDS = [[command.name or command.callback.__name__] for command in app.registered_commands]

@@ -6,7 +6,7 @@ import pytest
 
 import finegold
 from finegold.cli.app import app
-from finegold.report.charts.style import KINDS
+from finegold.report.kinds import KINDS
 from tests.support.cli_helpers import run
 from tests.support.shell import completions
 

@@ -17,7 +17,7 @@ from finegold.engines.blocks import Tree, add_up
 from finegold.engines.local import LocalEngine
 from finegold.errors import FinegoldError, InputError
 from finegold.methods.ds import Statistics
-from finegold.methods.registry import method_class
+from finegold.methods.lookup import method_class
 from tests.support.cli_helpers import run
 
 pytest.importorskip("distributed", reason="the Dask engine is an extra: pip install 'finegold[dask]'")

@@ -9,7 +9,7 @@ import finegold
 from finegold.api.job import fit
 from finegold.engines.gpu import Device, GPUEngine
 from finegold.engines.local import LocalEngine
-from finegold.methods.registry import method_class
+from finegold.methods.lookup import method_class
 
 METHODS = [
     ("anchored", {}),

@@ -14,8 +14,9 @@ from finegold.checks import same_bits, sample_votes
 from finegold.fitting.checkpoint import Checkpoint
 from finegold.methods.ebcc import EBCC
 from finegold.methods.hpt import HPT
+from finegold.methods.lookup import method_class
 from finegold.methods.ptbcc import PTBCC
-from finegold.methods.registry import REGISTRY, method_class
+from finegold.methods.registry import REGISTRY
 from tests.support.signals import KILL, interrupt_at
 
 RESUMABLE = [name for name in REGISTRY if method_class(name)().n_restarts == 1]

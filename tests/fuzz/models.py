@@ -11,7 +11,8 @@ from random import Random
 import finegold
 from finegold.api.job import fit
 from finegold.fitting.checkpoint import Checkpoint
-from finegold.methods.registry import DEFAULT_METHOD, method_class
+from finegold.methods.lookup import method_class
+from finegold.methods.registry import DEFAULT_METHOD
 from tests.fuzz.archives import mutate
 from tests.fuzz.case import OUTPUT, Case
 

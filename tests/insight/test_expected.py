@@ -12,8 +12,9 @@ import finegold
 from finegold.insight import expected_accuracy
 from finegold.insight.expected import WITHOUT_EFFECT, expected_of, in_words
 from finegold.methods import anchored
+from finegold.methods.lookup import method_class
 from finegold.methods.measured import BINS, CONSTANTS, METHOD, SAMPLE_CONFIDENCE, SETTINGS, SUBSETS
-from finegold.methods.registry import DEFAULT_METHOD, method_class
+from finegold.methods.registry import DEFAULT_METHOD
 from finegold.report.views.quality import quality
 from finegold.votes.sample import VOTES
 from tests.support.cli_helpers import run

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from finegold.api.job import fit
-from finegold.methods.registry import make_method
+from finegold.methods.lookup import make_method
 from tests.support.data_sets import ACCURACY, DATA_SETS
 
 # Names of the file -> registered name, settings and, for rows without one, the tolerance.

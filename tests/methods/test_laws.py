@@ -3,7 +3,8 @@
 import pytest
 
 from finegold.checks import LAWS
-from finegold.methods.registry import REGISTRY, method_class
+from finegold.methods.lookup import method_class
+from finegold.methods.registry import REGISTRY
 
 
 @pytest.mark.parametrize("method", REGISTRY)

@@ -15,9 +15,9 @@ import pytest
 import finegold
 from finegold.checks import LAWS
 from finegold.errors import FinegoldWarning, InputError
-from finegold.methods import registry as outside
+from finegold.methods import lookup as outside
+from finegold.methods.lookup import method_names
 from finegold.methods.mv import MajorityVote
-from finegold.methods.registry import method_names
 from finegold.votes.sample import TRUTH, VOTES
 from tests.support.cli_helpers import run
 from tests.support.studio_helpers import studio_in_thread

@@ -7,7 +7,7 @@ import pytest
 
 import finegold
 from finegold.api.job import fit
-from finegold.methods.registry import make_method, method_class
+from finegold.methods.lookup import make_method, method_class
 from finegold.paper import runs
 from finegold.votes.sample import TRUTH, VOTES
 from tests.support.cli_helpers import run

@@ -24,7 +24,8 @@ import pytest
 
 import finegold
 from finegold.kernels.compiling import COMPILING
-from finegold.methods.registry import REGISTRY, method_class
+from finegold.methods.lookup import method_class
+from finegold.methods.registry import REGISTRY
 from finegold.paper.datasets import registry as datasets
 from tests.support.cli_helpers import run as run_command
 from tests.support.data_sets import SHARED

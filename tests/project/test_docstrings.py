@@ -12,7 +12,7 @@ import sys
 import pytest
 
 import finegold
-from finegold.methods import registry as outside
+from finegold.methods import lookup as outside
 from finegold.methods.registry import REGISTRY
 
 ENTRY = re.compile(r"(?m)^(\*{0,2}\w+(?:, \w+)*) : (.*)$")

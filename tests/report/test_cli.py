@@ -7,7 +7,7 @@ import pytest
 import finegold
 from finegold.cli.source import _arguments, title_of
 from finegold.report.charts import DRAWN
-from finegold.report.charts.style import KINDS
+from finegold.report.kinds import KINDS
 from tests.support.cli_helpers import run, write
 from tests.support.report_helpers import SAMPLE, Page
 

@@ -17,8 +17,9 @@ from finegold.fitting.checkpoint import Checkpoint
 from finegold.kernels.dirichlet import digamma_and_gammaln
 from finegold.methods.hpt import HPT
 from finegold.methods.ibcc import IBCC
+from finegold.methods.lookup import method_class
 from finegold.methods.ptbcc import PTBCC
-from finegold.methods.registry import REGISTRY, method_class
+from finegold.methods.registry import REGISTRY
 from finegold.system.unpacking import Field, check, check_votes
 from tests.fuzz.archives import as_npy, mutate, pack, unpack, use_model
 from tests.support.cli_helpers import run

@@ -17,7 +17,8 @@ from finegold.fitting.combining import combine, without_predictions
 from finegold.io.predictions import read_predictions
 from finegold.io.read import read
 from finegold.io.truth import with_gold
-from finegold.methods.registry import DEFAULT_METHOD, Method, method_of
+from finegold.methods.lookup import Method, method_of
+from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results.data import ResultData, votes_of
 from finegold.votes.annotations import Annotations, Repeated
 from finegold.votes.encoding import MISSING

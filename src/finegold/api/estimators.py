@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from finegold.api.result import Result
 from finegold.errors import InputError, NotFittedError
 from finegold.methods import anchored, bwa, catd, cbcc, ds, ebcc, fgbcc, glad, hds, hpt, ibcc, ptbcc, tiremge
-from finegold.methods.registry import Method, method_class, no_setting
+from finegold.methods.lookup import Method, method_class, no_setting
 from finegold.votes.frames import make_frame, to_list
 
 __all__ = [

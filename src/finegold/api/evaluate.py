@@ -26,7 +26,8 @@ from finegold.insight.measures import Agreement, Level
 from finegold.insight.votes import votes_of
 from finegold.io.read import match_truth
 from finegold.io.truth import match_sets
-from finegold.methods.registry import DEFAULT_METHOD, Method, make_method, method_names
+from finegold.methods.lookup import Method, make_method, method_names
+from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results import metrics
 from finegold.results.multi_metrics import set_figures
 from finegold.results.tables import mean_absolute_error, quadratic_kappa, scale_of, with_predicted_tasks

@@ -33,7 +33,8 @@ from finegold.io.folders.outcome import Outcome, outcome, template, without_lear
 from finegold.io.layouts import ReadOptions
 from finegold.io.read import read_alias
 from finegold.kernels.labels import preference_of
-from finegold.methods.registry import DEFAULT_METHOD, Method, make_method
+from finegold.methods.lookup import Method, make_method
+from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results.archive import is_saved_result, load
 from finegold.results.data import ResultData, Step
 from finegold.results.multi import MultiResult, load_any

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from finegold.api.job import IN_PYTHON, OnStep, Run, refuse_for_model, run, saved
 from finegold.api.result import Result
 from finegold.insight.next_votes import Plan
-from finegold.methods.registry import DEFAULT_METHOD, Method
+from finegold.methods.lookup import Method
+from finegold.methods.registry import DEFAULT_METHOD
 
 if TYPE_CHECKING:
     from finegold.engines.base import Engine

@@ -60,7 +60,7 @@ def compare(
     from finegold.cli.settings import methods_from_options, split_values
     from finegold.cli.source import inputs_of, outputs_of, truths_of
     from finegold.cli.summary import print_left_out
-    from finegold.methods.registry import method_names
+    from finegold.methods.lookup import method_names
 
     tables = [path for path in (output, labels) if path is not None]
     check_outputs(tables, outputs_of(fitting), inputs_of(files, truth, reading=reading, fitting=fitting))

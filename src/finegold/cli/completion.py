@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from finegold.methods.registry import REGISTRY
-from finegold.report.charts.style import KINDS
+from finegold.report.kinds import KINDS
 
 __all__ = ["complete_chart", "complete_method", "complete_methods"]
 

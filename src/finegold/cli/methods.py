@@ -9,7 +9,7 @@ def methods() -> None:
     """List the methods with a one-line description of each."""
     import typer
 
-    from finegold.methods.registry import method_class, method_names
+    from finegold.methods.lookup import method_class, method_names
 
     names = method_names()
     width = max(map(len, names))

@@ -13,7 +13,7 @@ from finegold.cli.exports import ALL, Format, GoldFromExport, Include, Question
 from finegold.cli.groups import with_groups
 from finegold.cli.settings import method_from_options, split_commas
 from finegold.cli.text_files import Encoding, HeaderLine, NoHeader, Separator
-from finegold.engines.base import ENGINES
+from finegold.engines.registry import ENGINES
 from finegold.errors import InputError
 from finegold.io.formulas import ESCAPE
 from finegold.methods.registry import DEFAULT_METHOD, REGISTRY

@@ -11,7 +11,7 @@ from finegold.cli import options as o
 from finegold.cli import source as s
 from finegold.cli.completion import complete_chart
 from finegold.errors import InputError
-from finegold.report.charts.style import FORMATS, KINDS
+from finegold.report.kinds import FORMATS, KINDS
 from finegold.system.memory import did_you_mean
 
 __all__ = ["plot"]

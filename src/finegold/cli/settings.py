@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from finegold.errors import InputError
 
 if TYPE_CHECKING:
-    from finegold.methods.registry import Method
+    from finegold.methods.lookup import Method
 
 __all__ = ["method_from_options", "methods_from_options", "split_commas", "split_values"]
 
@@ -39,7 +39,7 @@ def method_from_options(
 
     With only_known, settings that it does not have are left out, and `paper` holds for methods of the paper only.
     """
-    from finegold.methods.registry import in_paper, make_method, method_class, no_setting
+    from finegold.methods.lookup import in_paper, make_method, method_class, no_setting
 
     chosen = method_class(name)
     defaults = chosen().settings

@@ -10,17 +10,11 @@ from typing import Any, Protocol, TypeVar
 
 from numpy.typing import NDArray
 
+from finegold.engines.registry import ENGINES
 from finegold.errors import InputError
 from finegold.votes.annotations import Annotations
 
-__all__ = ["ENGINES", "Engine", "one_blas_thread", "opened"]
-
-
-ENGINES = {
-    "local": "finegold.engines.local:LocalEngine",
-    "gpu": "finegold.engines.gpu:GPUEngine",
-    "dask": "finegold.engines.dask:DaskEngine",
-}
+__all__ = ["Engine", "one_blas_thread", "opened"]
 
 
 Statistics = TypeVar("Statistics", bound=tuple[Any, ...])

@@ -24,8 +24,9 @@ from finegold.fitting.progress import without_compiling
 from finegold.fitting.solve import OnStep, start
 from finegold.methods.base import Step, SufficientStatistics
 from finegold.methods.ibcc import IBCC
+from finegold.methods.lookup import Method, method_class, method_names, method_of
 from finegold.methods.ptbcc import PTBCC, Earlier
-from finegold.methods.registry import REGISTRY, Method, method_class, method_names, method_of
+from finegold.methods.registry import REGISTRY
 from finegold.results.archive import load
 from finegold.results.data import BESIDE_SETTINGS, Intervals, Learned, ResultData, spread, summarise, votes_of
 from finegold.results.metrics import temper

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from finegold.fitting.solve import fit
 from finegold.insight.majority import flipped_tasks, n_flips
-from finegold.methods.registry import Method, method_class
+from finegold.methods.lookup import Method, method_class
 from finegold.results import metrics
 from finegold.results.data import ResultData, votes_of
 from finegold.votes.annotations import Annotations, Predictions

@@ -145,7 +145,7 @@ class Method(ABC):
     rounding : float, default 1e-6
         How much a posterior can change if the same sums are added in another order.
     limits : mapping
-        The allowed values of its own settings, see `finegold.methods.registry`.
+        The allowed values of its own settings, see `finegold.methods.lookup`.
     remembers : tuple of str or None
         What `sufficient_statistics` needs of each annotator: names of `Learned`, or of arrays in `Learned.statistics`
         with a row per annotator. None: new votes cannot be folded into a result.

@@ -36,6 +36,6 @@ def settings(method: str) -> dict[str, Any]:
     >>> finegold.aggregate(votes, "ibcc", **finegold.paper.settings("ibcc")).label.tolist()
     ['x', 'y']
     """
-    from finegold.methods.registry import paper_settings
+    from finegold.methods.lookup import paper_settings
 
     return paper_settings(method)

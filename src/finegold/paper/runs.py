@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from finegold.api.job import fit
 from finegold.api.result import Result
-from finegold.methods.registry import make_method
+from finegold.methods.lookup import make_method
 from finegold.paper.datasets import Votes, load_dataset
 from finegold.results.metrics import accuracy
 

@@ -17,7 +17,7 @@ from finegold.api.job import Run, run
 from finegold.api.result import Result
 from finegold.errors import FinegoldError, FinegoldWarning
 from finegold.kernels.compiling import compiling
-from finegold.methods.registry import make_method
+from finegold.methods.lookup import make_method
 from finegold.results.data import Step
 from finegold.studio.adjudication import add_truths
 from finegold.studio.browse import Browser

@@ -6,7 +6,7 @@ import ast
 from dataclasses import fields
 from typing import Any
 
-from finegold.methods.registry import method_class
+from finegold.methods.lookup import method_class
 from finegold.studio.problems import Problem
 
 __all__ = ["check_settings"]

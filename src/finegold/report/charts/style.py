@@ -20,10 +20,8 @@ from finegold.system.memory import cached_text
 
 __all__ = [
     "BLUE",
-    "FORMATS",
     "GREY",
     "INK",
-    "KINDS",
     "ORANGE",
     "PROTOTYPE_COLOURS",
     "SHARE",
@@ -213,19 +211,3 @@ class Drawn:
     spec: Spec | None  # a Vega-Lite specification, or None if the chart is absent
     absent: str | None = None
     note: str = ""  # how to read the chart
-
-
-KINDS = {
-    "confidence": "number of tasks by the probability of their label",
-    "ranking": "accuracy of each annotator, with its interval",
-    "annotators": "accuracy against the number of votes",
-    "annotator": "confusion matrix of one annotator (--who NAME)",
-    "prototypes": "confusion matrices of the prototypes",
-    "mixtures": "how much each annotator follows each prototype",
-    "balance": "the share of each class",
-    "confusion": "confusion matrix of all annotators together",
-    "calibration": "calibration of the probabilities (--truth FILE)",
-    "change": "largest change in each iteration",
-    "bound": "the bound that the method maximises, by iteration",
-}
-FORMATS = ("svg", "png", "pdf")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv
 
-from finegold.methods.registry import method_class, method_names
+from finegold.methods.lookup import method_class, method_names
 from finegold.results.data import ResultData, Step
 from finegold.votes.encoding import Names
 from finegold.votes.frames import take, to_list

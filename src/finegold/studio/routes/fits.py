@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
-from finegold.methods.registry import DEFAULT_METHOD, method_class, method_names
+from finegold.methods.lookup import method_class, method_names
+from finegold.methods.registry import DEFAULT_METHOD
 from finegold.studio.problems import Problem
 from finegold.studio.routes.common import FitId, ProjectId, Scalar, ServicesDep
 from finegold.studio.routes.projects import Fit, Project, described
