@@ -9,7 +9,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,7 +25,7 @@ from finegold.votes.labels import drop_missing
 from finegold.votes.names import Coded, text_of
 
 if TYPE_CHECKING:
-    from finegold.io.tables import Loaded, Opened
+    from finegold.io.tables import Opened, Table
 
 __all__ = [
     "ANNOTATOR",
@@ -469,7 +469,7 @@ def _ids(columns: list[Any], task: str | None) -> tuple[Any, bool] | None:
     return people, True
 
 
-def _names_each_once(table: Loaded, column: Any) -> bool:
+def _names_each_once(table: Table, column: Any) -> bool:
     ids = table.ids(column)
     return bool((ids.codes != MISSING).all()) and len(ids.names) == len(ids.codes)
 
@@ -535,7 +535,7 @@ def say_aside(name: str, is_transposed: bool, votes: Sequence[Any], aside: Seque
         warnings.warn(text, FinegoldWarning, stacklevel=5)
 
 
-def plain_columns(table: Loaded, columns: Sequence[Any], ids: Any) -> list[Any]:
+def plain_columns(table: Table, columns: Sequence[Any], ids: Any) -> list[Any]:
     """Return the columns of a table that the user calls wide, without row numbers, ids, texts and derived labels."""
     others = _others(columns, ids)
     labels = {name: drop_missing(table.values(name), None) for name in others}
@@ -605,10 +605,7 @@ def by_file(opened: Opened, task: str | None, label: str | None) -> Opened:
     listed = ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else "")
     text = f"{opened.name}: there is no column of annotators, so each file is taken for one annotator: {listed}"
     warnings.warn(text, FinegoldWarning, stacklevel=2)
-    named = [replace(source, annotator=name) for source, name in zip(opened.sources, names, strict=True)]
-    from finegold.io.tables import open_sources
-
-    return open_sources(named)
+    return opened.with_annotators(names)
 
 
 def refuse_other_files(opened: Opened, annotations: Annotations) -> None:

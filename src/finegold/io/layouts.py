@@ -33,7 +33,7 @@ from finegold.io.columns import (
 )
 from finegold.io.sets import assemble_sets, find_sets, lists_as_text, refuse_with_sets
 from finegold.io.source import limit, remedy_of
-from finegold.io.tables import Loaded, Opened, WatchReading, row_numbers
+from finegold.io.tables import Opened, Table, WatchReading, row_numbers
 from finegold.io.truth import Truth, gold_codes, gold_column, gold_truth, read_gold, warn_of_gold, with_gold_sets
 from finegold.votes.alarms import alarm, totals_of
 from finegold.votes.annotations import Annotations, Repeated, count_disagreeing
@@ -253,7 +253,7 @@ def _named_columns(columns: list[Any], chosen: str | Sequence[str] | None, other
     return found
 
 
-def _annotator_columns(table: Loaded, opened: Opened, columns: list[Any], by_task: Any) -> list[Any]:
+def _annotator_columns(table: Table, opened: Opened, columns: list[Any], by_task: Any) -> list[Any]:
     """Leave aside row numbers, ids and texts. Refuse a long table, whose annotators would become votes."""
     found = plain_columns(table, columns, by_task)
     voting = set(found)
@@ -269,20 +269,20 @@ def _annotator_columns(table: Loaded, opened: Opened, columns: list[Any], by_tas
     return found
 
 
-def row_ids(table: Loaded, column: Any) -> Coded:
+def row_ids(table: Table, column: Any) -> Coded:
     """Return the names of the rows, or their numbers if no column names them."""
     if column is None:
         return encode_series(row_numbers(table))
     return table.ids(column)
 
 
-def column_names(table: Loaded, columns: list[Any]) -> Coded:
+def column_names(table: Table, columns: list[Any]) -> Coded:
     """Return the names of columns as a series of the table's library."""
     coded = encode_series(series_of(columns, kind_of(table.column(columns[0]))))
     return integer_names(coded) if table.is_text else coded
 
 
-def cells_of(table: Loaded, columns: list[Any]) -> tuple[Coded, NDArray[np.int32], NDArray[np.int32]]:
+def cells_of(table: Table, columns: list[Any]) -> tuple[Coded, NDArray[np.int32], NDArray[np.int32]]:
     """Return the labels of all cells that are not null, column by column, with their rows and columns."""
     parts = [encode_series(table.column(column)) for column in columns]
     names = encode_series(_stack([part.names for part in parts]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NoReturn
 
 import numpy as np
@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from finegold.errors import InputError
 from finegold.io.diagnosis import reading
+from finegold.io.encoders import make_encoder
 from finegold.io.exports.base import ALL, WRONG_KINDS, Export, ExportOptions, Peek, Wrong
 from finegold.io.layouts import ReadOptions, assemble, count_more, refuse_lost_ids
-from finegold.io.tables import Progress, Streamed, WatchReading, growing
+from finegold.io.tables import Progress, Table, WatchReading
 from finegold.io.truth import gold_truth
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING
@@ -164,7 +165,7 @@ class QuestionVotes:
     def __init__(self, name: str, question: str) -> None:
         self.name, self.question, self.n_votes = name, question, 0
         self.columns = {
-            (column, is_id): growing(pl.String(), is_id=is_id, is_text=True)
+            (column, is_id): make_encoder(pl.String(), is_id=is_id, is_text=True)
             for columns, is_id in ((IDS, True), (VALUES, False))
             for column in columns
         }
@@ -175,10 +176,10 @@ class QuestionVotes:
         for (column, _), grown in self.columns.items() if keep else ():
             grown.add(batch.get_column(column))
 
-    def finish(self) -> Exported:
+    def finish(self) -> Table:
         coded = {key: self.columns.pop(key).finish() for key in list(self.columns)}
         place = f'{self.name}, question "{self.question}"' if self.question else self.name
-        return Exported(is_text=True, coded=coded, place=place)
+        return Table(is_text=True, coded=coded, origin=place)
 
 
 def _filled(votes: QuestionVotes, common: list[pl.DataFrame]) -> QuestionVotes:
@@ -187,17 +188,7 @@ def _filled(votes: QuestionVotes, common: list[pl.DataFrame]) -> QuestionVotes:
     return votes
 
 
-@dataclass(frozen=True, kw_only=True)
-class Exported(Streamed):
-    """The codes of one question's votes."""
-
-    place: str
-
-    def where(self, row: int) -> str:
-        return f"{self.place}, vote {row + 1:,}"
-
-
-def _assembled(table: Exported, export: Export, export_options: ExportOptions, options: ReadOptions) -> Annotations:
+def _assembled(table: Table, export: Export, export_options: ExportOptions, options: ReadOptions) -> Annotations:
     tasks, annotators = table.ids("task"), _shortened(table.ids("annotator"), export)
     labels = votes_in(table.values("label"), options.no_vote)
     options = options.decided(labels, of_export=True)
@@ -209,7 +200,7 @@ def _assembled(table: Exported, export: Export, export_options: ExportOptions, o
     gold = "gold" if export_options.gold else None
     truth = gold_truth(table, tasks, gold, options.gold, options.no_vote)
     if gold is not None and truth is not None and not len(truth.task):
-        raise InputError(f"{table.place} marks no gold; leave out --gold-from-export, or give a file (--gold FILE)")
+        raise InputError(f"{table.origin} marks no gold; leave out --gold-from-export, or give a file (--gold FILE)")
     only_asked = (annotators.codes == MISSING) & (labels.codes == MISSING) & (tasks.codes != MISSING)
     annotators = _anybody(annotators, only_asked)
     annotations = assemble(tasks, annotators, labels, truth, options, True, table.where)
