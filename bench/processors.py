@@ -86,7 +86,10 @@ def _other_labels(one: NDArray[np.float64], other: NDArray[np.float64]) -> int:
 
 
 def table(figures: list[dict[str, Any]], methods: list[str]) -> str:
-    lines = ["| method | largest difference of a probability | other labels | most on one data set |", "|---|---|---|---|"]
+    lines = [
+        "| method | largest difference of a probability | other labels | most on one data set |",
+        "|---|---|---|---|",
+    ]
     for method in methods:
         rows = [row for row in figures if row["method"] == method]
         worst = max(rows, key=lambda row: row["labels"] / row["tasks"])

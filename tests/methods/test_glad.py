@@ -142,9 +142,7 @@ def test_simulated_abilities_and_difficulties_are_recovered():
 
 def test_difficulties_are_in_the_order_of_the_tasks_whatever_the_blocks():
     votes = Annotations.from_arrays(*sample_votes(n_tasks=400, n_annotators=5))
-    many, one = (
-        fit(GLAD(max_iterations=1), votes, engine=LocalEngine(1, fewest_votes=n)) for n in (100, 10**9)
-    )
+    many, one = (fit(GLAD(max_iterations=1), votes, engine=LocalEngine(1, fewest_votes=n)) for n in (100, 10**9))
     assert np.allclose(many.learned.statistics["difficulty"], one.learned.statistics["difficulty"], atol=1e-6)
     assert np.ptp(one.learned.statistics["difficulty"]) > 0.1
 

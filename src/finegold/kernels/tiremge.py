@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.kernels.exponential import exp_buffer
 from finegold.kernels.jit import ONE, kernel
+from finegold.kernels.numerics import exp_buffer
 
 __all__ = [
     "Layers",
@@ -197,7 +197,9 @@ def similarity(
 
 
 @kernel
-def activate(i: int, near: Floats, far: Floats, ones: Floats, layers: Layers, first: Floats, second: Floats, h: Floats) -> None:
+def activate(
+    i: int, near: Floats, far: Floats, ones: Floats, layers: Layers, first: Floats, second: Floats, h: Floats
+) -> None:
     """Compute both hidden layers of node i, each a relu of weighted sums; h is their sum."""
     w1, b1, w23, b2, b3, _ = layers
     zero, one = 0.0, ones[i]

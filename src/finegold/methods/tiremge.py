@@ -25,7 +25,7 @@ import numpy as np
 
 from finegold.engines.blocks import Block
 from finegold.kernels import tiremge as kernels
-from finegold.kernels.softmax import normalise, subtract_largest
+from finegold.kernels.numerics import normalise, subtract_largest
 from finegold.kernels.tiremge import Layers
 from finegold.methods.base import COUNT, Allowed, Floats, Learned, Method, Range
 from finegold.votes.annotations import Annotations
@@ -309,7 +309,9 @@ def _slopes(inputs: Inputs, layers: Layers, e_slope: Floats) -> Layers:
     return total
 
 
-def _adam(weight: Floats, momentum: Floats, scale: Floats, gradient: Floats, rate: float) -> tuple[Floats, Floats, Floats]:
+def _adam(
+    weight: Floats, momentum: Floats, scale: Floats, gradient: Floats, rate: float
+) -> tuple[Floats, Floats, Floats]:
     momentum = BETA_1 * momentum + (1 - BETA_1) * gradient
     scale = BETA_2 * scale + (1 - BETA_2) * gradient * gradient
     return weight - rate * momentum / (np.sqrt(scale) + EPSILON), momentum, scale
