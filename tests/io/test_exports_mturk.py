@@ -40,7 +40,7 @@ def test_a_classifier_is_one_question(tmp_path: Path) -> None:
 
 def test_several_answers_are_several_questions(tmp_path: Path) -> None:
     path = batch(tmp_path, "Answer.mood,Answer.topic", ["good,art", "bad,art", "good,", "bad,war"])
-    with pytest.raises(InputError, match=r'asks 2 questions: "mood" \(3 votes\), "topic".*choose one with --question'):
+    with pytest.raises(InputError, match=r'asks 2 questions: "mood" \(3 votes\), "topic".*use question=NAME'):
         read(path)
     assert votes_of(read(path, question="mood")) == {("H1", "ann", "good"), ("H1", "bob", "bad"), ("H2", "ann", "good")}
     each = read_each(path)
@@ -144,7 +144,7 @@ TITLE = r"Batch_123_batch_results\.csv \(Amazon Mechanical Turk export\)"
 def test_damage_is_named_with_the_tool_the_row_and_the_remedy(tmp_path: Path) -> None:
     path = batch(tmp_path, "Answer.taskAnswers", [as_cell({"a": "x"}), '"[{"', "", ""])
     with pytest.raises(
-        InputError, match=rf"{TITLE}, record 2: the answers in Answer.taskAnswers are no JSON .*Download CSV"
+        InputError, match=rf"{TITLE}, record 2: the answers in Answer.taskAnswers are not JSON .*Download CSV"
     ):
         read(path)
     path = batch(tmp_path, "Input.url", ["1", "2", "3", "4"])
