@@ -151,7 +151,7 @@ def test_damage_is_named_with_the_tool_the_row_and_the_remedy(tmp_path: Path) ->
     with pytest.raises(InputError, match=rf"{TITLE}: there is no Answer\.\* column; download it again"):
         read(path)
     path = batch(tmp_path, "Input.url,Answer.mood", ["1,a", "2,b", "3,a", "4,a"])
-    with pytest.raises(InputError, match=r'there is no column "text"; choose --task among HITId, Input\.url'):
+    with pytest.raises(InputError, match=r'there is no column "text"; use task=NAME with one of HITId, Input\.url'):
         read(path, task="text")
     cut = write(tmp_path / "cut.csv", path.read_text()[:-40])
     with pytest.raises(

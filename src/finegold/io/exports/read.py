@@ -111,7 +111,7 @@ def _with_tool(error: InputError, seen: Peek, export: Export) -> InputError:
     name, titled = seen.source.name, f"{seen.source.name} ({export.title} export)"
     if not seen.source.is_delimited or not str(error).startswith(name):
         return error
-    where = str(error.where).replace(name, titled, 1)
+    where = error.where.replace(name, titled, 1) if error.where else ""
     problem = error.problem if where else error.problem.replace(name, titled, 1)
     if not error.remedies:
         return InputError(f"{problem}, or {export.remedy}", where)
