@@ -59,7 +59,7 @@ def _explain(source: Source, error: BaseException) -> NoReturn:
 def bad_header(source: Source) -> InputError | None:
     """Return what is wrong with a text whose first line is a title, or data."""
     header = wrong_header(source)
-    return None if header is None else InputError(f"{source.name}: {header.what}; {header.remedy}", header.options)
+    return None if header is None else InputError(header.what, source.name, header.remedies)
 
 
 def records(source: Source, separator: str) -> Generator[tuple[int, list[str]], None, None]:
