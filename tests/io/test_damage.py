@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 from finegold import InputError
+from finegold.io.limits import NEGATIVE_PAGE
 from finegold.io.read import read
 from tests.support.cli_helpers import run
 from tests.support.exports_made import ARGILLA, DOCCANO, INSPECT, LABEL_STUDIO, PRODIGY, lines, zipped
@@ -73,9 +74,7 @@ def test_a_parquet_file_with_counts_of_rows_that_disagree(tmp_path: Path, which:
     assert len(parts) == 6  # one count of the file, three of columns, one of the group
     place = (1, 2, 5)[which]
     path.write_bytes(content[:footer] + count.join(parts[:place]) + other + count.join(parts[place:]))
-    with pytest.raises(
-        InputError, match=r"v\.parquet is not a complete Parquet file \(.*; fetch or write"
-    ):
+    with pytest.raises(InputError, match=r"v\.parquet is not a complete Parquet file \(.*; fetch or write"):
         read(path)
 
 
@@ -190,3 +189,17 @@ def test_a_page_of_parquet_that_declares_other_values_than_its_column_is_refused
     path.write_bytes(content[: place + 2] + bytes([coded]) + content[place + 3 :])
     with pytest.raises(InputError, match=r"votes\.parquet is not a complete Parquet file \("):
         read(path)
+
+
+@pytest.mark.parametrize("options", [{}, {"data_page_version": "2.0"}, {"write_page_checksum": True}])
+def test_no_page_of_any_kind_may_have_a_negative_number_of_values(tmp_path: Path, options: dict[str, Any]) -> None:
+    """One bit is the sign. If every bit of such files is flipped, these are the only ones that end the process."""
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(arrow.table({"task": list("abc"), "worker": [1, 2, None]}), tmp_path / "v.parquet", **options)
+    content = (tmp_path / "v.parquet").read_bytes()
+    assert NEGATIVE_PAGE.search(content) is None
+    flips = [content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :] for place in range(len(content))]
+    negative = [flip for flip in flips if NEGATIVE_PAGE.search(flip)]
+    assert len(negative) == 4  # each column has a dictionary and a page
+    with pytest.raises(InputError, match=r"v\.parquet is not a complete Parquet file \(a page declares a negative"):
+        read(write(tmp_path / "v.parquet", negative[0]))

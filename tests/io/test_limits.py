@@ -245,7 +245,7 @@ def test_too_many_classes_are_refused_with_their_column(tmp_path: Path, monkeypa
     monkeypatch.setenv("FINEGOLD_MAX_CLASSES", "12")
     assert read(path).n_classes == 12
     monkeypatch.setenv("FINEGOLD_MAX_CLASSES", "11")
-    words = r'v\.csv has 12 classes in the column "answer", more than 11, .*--label NAME.*FINEGOLD_MAX_CLASSES=N'
+    words = r'v\.csv has 12 classes in the column "answer", more than 11, .*label=NAME.*FINEGOLD_MAX_CLASSES=N'
     with pytest.raises(InputError, match=words):
         read(path)
 

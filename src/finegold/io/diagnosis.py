@@ -16,7 +16,8 @@ import polars as pl
 
 from finegold.errors import InputError, Remedy, use
 from finegold.io.columns import wrong_header
-from finegold.io.source import AGAIN, BOM, Source, first_line, open_bytes, separator_of, text_start
+from finegold.io.limits import AGAIN
+from finegold.io.source import BOM, Source, first_line, open_bytes, separator_of, text_start
 
 __all__ = ["bad_header", "line_of_row", "long_fields", "ragged_line", "reading", "records"]
 

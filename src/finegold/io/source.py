@@ -2,12 +2,7 @@
 
 The first bytes are read once and kept with the source. Everything that asks what a file is looks at them.
 
-What may be hostile is checked before anything is decoded. Text and gzip are measured as they pass by; zip archives say
-what they unpack to, and Python's reader stops there. Workbooks, zstd and the stream form of Arrow are opened in a child
-process with bounded memory and time (`system/child.py`). A child takes some 0.4 s to start, so that CSV, JSON, Parquet
-and Arrow files never start one: Polars reads the number of rows in a footer without decoding rows, and a table out of
-proportion to its file is refused. Of all damage to the pages of a Parquet file, flipping every bit of one, only a
-negative number of values ends the process; one pattern finds it.
+What may be hostile is checked before anything is decoded (`check_source`, `limits.py`).
 """
 
 from __future__ import annotations
@@ -26,16 +21,27 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any, BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import polars as pl
 
 from finegold.errors import InputError, Placeholder, Remedy, use
 from finegold.io.databases import is_database, parse
-from finegold.io.limits import CHUNK, Nesting, check_nesting, limit, refuse, remedy_of
+from finegold.io.limits import (
+    AGAIN,
+    CHUNK,
+    Nesting,
+    check_cells,
+    check_nesting,
+    check_unpacked,
+    limit,
+    n_bytes,
+    refuse,
+    remedy_of,
+    unpack_zstd,
+)
 from finegold.io.workbooks import OLE, PARTS, SHEET, list_sheets, read_sheet
 from finegold.io.workbooks import SUFFIXES as WORKBOOKS
-from finegold.system.child import ExhaustedError, FailedError, run_in_child
 
 __all__ = [
     "BOM",
@@ -83,7 +89,6 @@ GZIP_HEADER = 31  # zlib's number for data with the header of gzip
 LINES = 20  # that show the separator
 QUOTED = re.compile('"[^"]*"')
 UNUSED = "\x1f"  # a separator that hardly ever occurs, so that a line is one field
-AGAIN = "fetch or write the file again"
 
 TABLES = {
     ".csv": "csv",
@@ -146,7 +151,7 @@ class Source:
         if self.compression != "zstd":
             return self.data
         if "unpacked" not in self.seen:
-            self.seen["unpacked"] = _unpack_zstd(self)
+            self.seen["unpacked"] = unpack_zstd(self.name, self.data)
         unpacked: bytes = self.seen["unpacked"]
         return unpacked
 
@@ -208,7 +213,7 @@ def has_whole_text(source: Source) -> bool:
 
 def size_of(source: Source) -> int:
     """Return the number of bytes on disk."""
-    return len(source.data) if isinstance(source.data, bytes) else source.data.stat().st_size
+    return n_bytes(source.data)
 
 
 def archive_members(source: Source) -> list[zipfile.ZipInfo]:
@@ -477,18 +482,6 @@ def by_magic(start: bytes) -> str:
 
 # Whether it is safe to read them.
 
-PACKED_TIMES = 100
-CELLS_PER_BYTE = 50  # sparse wide tables have about 30
-SPARE_BYTES = 2**32  # of address space for a library in a child, besides what the file needs
-# Thrift's header of a page of Parquet: its kind, two sizes, perhaps a checksum, and a struct that begins with the
-# number of values, whose lowest bit is its sign. Polars asks for 2 EiB if it is negative, and the process ends.
-NUMBER, ODD = rb"[\x80-\xff]{0,4}[\x00-\x7f]", re.escape(bytes(range(1, 256, 2)))
-NEGATIVE_PAGE = re.compile(
-    rb"\x15[\x00\x04\x06]\x15%b\x15%b(?:\x15%b)?[\x1c\x2c\x3c\x4c\x5c]\x15[%b]" % (NUMBER, NUMBER, NUMBER, ODD),
-    re.DOTALL,
-)
-MOST_SEARCHED = 2**24  # bytes; headers are a tiny part of larger files, and searching these takes time
-
 
 def check_source(source: Source) -> None:
     """Refuse a file that exceeds a limit, and damaged gzip and zstd. Readers report other damage."""
@@ -496,9 +489,9 @@ def check_source(source: Source) -> None:
         start = start_of(source)
         magic = by_magic(start)
         if start.startswith(ZIP):
-            _check_unpacked(source, sum(member.file_size for member in archive_members(source)))
+            check_unpacked(source.name, source.data, sum(member.file_size for member in archive_members(source)))
         elif magic in ("parquet", "arrow"):
-            _check_cells(source, magic, is_stream=start.startswith(ARROW_STREAM))
+            check_cells(source.name, source.data, "stream" if start.startswith(ARROW_STREAM) else magic)
         else:
             with _whole_gzip(source):
                 _check_text(replace(source, compression=magic if magic in ("gzip", "zstd") else ""))
@@ -526,7 +519,7 @@ def _check_text(source: Source) -> None:
         while chunk := file.read(CHUNK):
             size += len(chunk)
             if source.compression == "gzip":
-                _check_unpacked(source, size)
+                check_unpacked(source.name, source.data, size)
             if not nesting.add(chunk) and source.compression != "gzip":
                 return
 
@@ -541,78 +534,6 @@ def check_lines(source: Source) -> None:
             if length > most:
                 refuse(source.name, f"has a line of more than {most:,} bytes", "LINE")
             length = len(others[-1]) if others else length
-
-
-def _most_unpacked(source: Source) -> int:
-    return max(limit("UNPACKED"), PACKED_TIMES * size_of(source))
-
-
-def _check_unpacked(source: Source, size: int) -> None:
-    if size > (most := _most_unpacked(source)):
-        refuse(source.name, f"unpacks to more than {most:,} bytes", "UNPACKED")
-
-
-def _check_cells(source: Source, kind: str, is_stream: bool) -> None:
-    """Refuse a small file that declares a huge table: nulls and repeated values take no bytes in a file."""
-    most = max(limit("CELLS"), CELLS_PER_BYTE * size_of(source))
-    if is_stream:  # which has no footer: Polars can only read it as a whole
-        max_bytes = SPARE_BYTES + PACKED_TIMES * size_of(source)
-        try:
-            rows, columns = _in_child("measure_stream", source, most, max_bytes=max_bytes).facts["size"]
-        except ExhaustedError:
-            refuse(source.name, f"needs more than {max_bytes:,} bytes of memory", "CELLS")
-        except FailedError as error:
-            raise InputError(f"{source.name} is not a complete Arrow file ({error}); {AGAIN}") from None
-    else:
-        scan = pl.scan_parquet if kind == "parquet" else pl.scan_ipc
-        table = scan(source.data, glob=False, hive_partitioning=False)
-        rows, columns = int(table.select(pl.len()).collect().item()), len(table.collect_schema())
-    if rows * columns > most:
-        refuse(source.name, f"has {rows:,} rows x {columns:,} columns, more than {most:,} cells", "CELLS")
-    if kind == "parquet" and size_of(source) <= MOST_SEARCHED:
-        with open_bytes(source) as file:
-            if NEGATIVE_PAGE.search(file.read()):
-                what = "a page declares a negative number of values"
-                raise InputError(f"{source.name} is not a complete Parquet file ({what}); {AGAIN}")
-
-
-def _unpack_zstd(source: Source) -> bytes:
-    most = _most_unpacked(source)
-    try:
-        return _in_child("unpack_zstd", source, source.name, most, max_bytes=SPARE_BYTES + 4 * most).content
-    except ExhaustedError:
-        refuse(source.name, f"unpacks to more than {most:,} bytes", "UNPACKED")
-    except FailedError as error:
-        reason = str(error)
-        if "incomplete frame" in reason:
-            raise InputError(f"{source.name} is cut short: the zstd data ends too early; {AGAIN}") from None
-        if "utf-8" in reason.lower():
-            raise InputError(f"{source.name} is not valid UTF-8; save it as UTF-8") from None
-        raise InputError(f"{source.name} is damaged: it cannot be unpacked with zstd ({reason}); {AGAIN}") from None
-
-
-def _in_child(job: str, source: Source, *arguments: Any, max_bytes: float) -> Any:
-    seconds = limit("SECONDS") + size_of(source) / 1e6
-    job = f"finegold.io.source:{job}"
-    return run_in_child(job, source.data, *arguments, max_bytes=max_bytes, max_seconds=seconds)
-
-
-def unpack_zstd(data: Path | bytes, output: IO[bytes], name: str, most: int) -> dict[str, Any]:
-    """Write the lines of a text in zstd (in a child process). Python unpacks zstd itself from 3.14 on only."""
-    size = 0
-    for batch in pl.scan_lines(data, glob=False).collect_batches():
-        text = batch.to_series().str.join("\n").item().encode() + b"\n"
-        size += len(text)
-        if size > most + 1:
-            refuse(name, f"unpacks to more than {most:,} bytes", "UNPACKED")
-        output.write(text)
-    return {}
-
-
-def measure_stream(data: Path | bytes, output: IO[bytes], most_cells: int) -> dict[str, Any]:
-    """Return the size of the table in an Arrow stream, up to the first row too many (in a child process)."""
-    columns = pl.read_ipc_stream(data, n_rows=0).width
-    return {"size": pl.read_ipc_stream(data, n_rows=most_cells // max(columns, 1) + 1).shape}
 
 
 # What the user says of a delimited text.

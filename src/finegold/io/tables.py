@@ -21,10 +21,9 @@ from finegold.errors import InputError, Placeholder, Remedy, use
 from finegold.io.diagnosis import bad_header, line_of_row, ragged_line, reading
 from finegold.io.encoders import make_encoder
 from finegold.io.formulas import unescaped, unescaped_name
-from finegold.io.limits import CHUNK, limit, refuse
+from finegold.io.limits import AGAIN, CHUNK, limit, refuse
 from finegold.io.python_tables import as_frame, with_index
 from finegold.io.source import (
-    AGAIN,
     ARROW_STREAM,
     BOM,
     Source,

@@ -14,7 +14,7 @@ from typing import IO, Any
 from xml.parsers.expat import ParserCreate
 
 from finegold.errors import InputError
-from finegold.io.limits import DEFAULTS, limit, refuse
+from finegold.io.limits import DEFAULTS, limit, n_bytes, refuse
 from finegold.system.child import Answer, ExhaustedError, FailedError, run_in_child
 from finegold.system.memory import in_words
 
@@ -42,9 +42,8 @@ def list_sheets(name: str, data: Path | bytes) -> list[str]:
 def _in_child(job: str, name: str, data: Path | bytes, *arguments: Any) -> Answer:
     if importlib.util.find_spec("fastexcel") is None:
         raise InputError(f"{name} is a workbook; to read it: pip install 'finegold[excel]'")
-    size = len(data) if isinstance(data, bytes) else data.stat().st_size
     max_bytes = BYTES_PER_CELL * max(limit("CELLS"), DEFAULTS["CELLS"])
-    max_seconds = limit("SECONDS") + size / 1e6
+    max_seconds = limit("SECONDS") + n_bytes(data) / 1e6
     try:
         return run_in_child(
             f"finegold.io.workbooks:{job}", data, name, *arguments, max_bytes=max_bytes, max_seconds=max_seconds
