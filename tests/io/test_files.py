@@ -171,6 +171,14 @@ def test_a_json_list_of_rows(tmp_path: Path) -> None:
     assert votes_of(read(write(tmp_path / "votes.json.gz", packed))) == VOTES
 
 
+def test_exports_and_titles_in_zstd_are_seen_like_those_in_gzip(tmp_path: Path) -> None:
+    answer = '{"_input_hash":%d,"answer":"accept","_session_id":"a-%s","accept":["x"],"options":[{"id":"x"}]}\n'
+    lines = "".join(answer % (task, who) for task in (1, 2) for who in ("ann", "bob"))
+    assert read(write(tmp_path / "p.jsonl.zst", zstd(lines))).n_votes == 4
+    with pytest.raises(InputError, match=r"v\.csv\.zst: line 1 holds a title.*header=2"):
+        read(write(tmp_path / "v.csv.zst", zstd("Our votes of May\n" + CSV)))
+
+
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_file_is_named_with_its_trouble(tmp_path: Path, name: str) -> None:
     content, trouble = BROKEN[name]

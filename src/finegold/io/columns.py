@@ -517,7 +517,7 @@ class HeaderProblem(NamedTuple):
 
 def wrong_header(source: Source) -> HeaderProblem | None:
     """Return what is wrong with the first line of a text and how to repair it, or None."""
-    if not source.is_delimited or source.header != 1 or source.compression == "zstd":
+    if not source.is_delimited or source.header != 1:
         return None
     lines = text_start(source).removeprefix(BOM).decode(errors="replace").splitlines()[:MOST_LINES]
     mark = source.separator or max(",;\t|", key="".join(lines).count)

@@ -20,7 +20,7 @@ import polars as pl
 from finegold.errors import InputError, Placeholder, Remedy, use
 from finegold.io.diagnosis import bad_header, line_of_row, ragged_line, reading
 from finegold.io.encoders import make_encoder
-from finegold.io.formulas import unescaped, unescaped_name
+from finegold.io.formulas import unescape_cells, unescape_name
 from finegold.io.limits import AGAIN, CHUNK, limit, refuse
 from finegold.io.python_tables import as_frame, with_index
 from finegold.io.source import (
@@ -396,7 +396,7 @@ def scan_delimited(source: Source) -> pl.LazyFrame:
     schema = None if header is None else pl.scan_csv(header, separator=separator, infer_schema=False).collect_schema()
     skipped = source.header - 1
     scan = pl.scan_csv(data, separator=separator, infer_schema=False, schema=schema, skip_lines=skipped, glob=False)
-    plain = {name: unescaped_name(name) for name in scan.collect_schema().names()}
+    plain = {name: unescape_name(name) for name in scan.collect_schema().names()}
     changed = {name: original for name, original in plain.items() if original != name}
     return scan.rename(changed) if changed else scan
 
@@ -456,7 +456,7 @@ def batches(source: Source, scan: pl.LazyFrame, columns: Sequence[Any], may_omit
         may_be_short = False
         for batch in _stream(scan.select(*columns, last), projection_pushdown=False):
             may_be_short |= bool(batch.get_column(SHORT).any())
-            yield unescaped(batch.drop(SHORT))
+            yield unescape_cells(batch.drop(SHORT))
         if may_be_short:
             _refuse_short_rows(source, may_omit)
 
