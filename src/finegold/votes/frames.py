@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import narwhals as nw
 import numpy as np
 
-from finegold.votes.encoding import MISSING, Codes, Names, as_column, of_one_kind, to_values
+from finegold.votes.encoding import MISSING, Codes, Names, as_column, of_one_kind, to_list
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,13 +56,6 @@ def take(names: Names, codes: Codes) -> Names:
         taken[known] = np.asarray(names, dtype=object)[codes[known]]
         return taken
     return _hide(_nullable(names)[np.where(known, codes, 0)], known)
-
-
-def to_list(names: Names) -> list[Any]:
-    """Return plain Python values."""
-    if isinstance(names, nw.Series):
-        return list(names.to_list())
-    return to_values(np.asarray(names))
 
 
 def series_of(values: Sequence[Any], kind: Kind) -> Series:
