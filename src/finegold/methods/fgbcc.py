@@ -115,14 +115,7 @@ class FGBCC(Method):
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         tau, n = np.zeros_like(parameters.alpha), np.zeros_like(parameters.lam)
         change, log_norm = confusion.sweep(
-            block.classes,
-            *block.votes,
-            block.gold,
-            parameters.tau.log,
-            parameters.log_v,
-            block.posterior,
-            tau,
-            n,
+            block.classes, *block.votes, block.gold, parameters.tau.log, parameters.log_v, block.posterior, tau, n
         )
         return Statistics(change, tau, n, log_norm)
 
