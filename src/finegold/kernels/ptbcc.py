@@ -9,8 +9,14 @@ task for one class l):
     theta_d  = r_d / (1 + sum_d r_d)                                            (11)
     score_ik = E log tau_k + sum_c n_c E log v_0kl + Theta_cd D_ldk             (12) before normalising
 
-where Theta_cd sums theta over the votes of a cell. ptbcc_votes.py computes theta; ptbcc_few.py and ptbcc_many.py do the
-rest, for few and for many classes.
+where Theta_cd sums theta over the votes of a cell. `weigh` computes theta, in loops over the cells and votes of a run
+of tasks, because each short inner loop over those of one task costs a mispredicted branch. `sweep_cells` does the rest
+cell by cell, for many classes or few votes.
+
+With few classes, most cells of a task exist, and a loop over the tasks of a run is vectorised, but a loop over the
+classes of a task is not. So `sweep_tables` writes posteriors and votes of a run to tables [class, task] with zeros for
+absent cells: K x K multiplications per task cost less than finding out which are needed (bench/ptbcc.py: 10 % less time
+on adult). One compiled version serves any number of classes.
 """
 
 from __future__ import annotations
@@ -21,28 +27,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.kernels import ptbcc as ptbcc_few
-from finegold.kernels import ptbcc as ptbcc_many
 from finegold.kernels.jit import ONE, ZERO, inlined, kernel
 from finegold.kernels.numerics import LARGE, exp_buffer, fill_scores, normalise, subtract_largest
 
-__all__ = [
-    "MAX_DIRECT_LOG_ODDS",
-    "SCRATCH",
-    "add_records",
-    "find_rows",
-    "log_odds",
-    "most_votes",
-    "open_records",
-    "start",
-    "sweep",
-    "sweep_cells",
-    "sweep_tables",
-    "weigh",
-]
-
+__all__ = ["start", "sweep"]
 
 Floats = NDArray[np.float64]
+
+SCRATCH = 1024  # numbers per buffer: small enough to stay in the first-level cache
+MAX_LOG_ODDS = 300.0  # of an annotator; beyond, a vote is practically certain
+MAX_DIRECT_LOG_ODDS = 200.0  # runs beyond this are computed in logs, vote by vote
 
 
 @kernel
@@ -102,12 +96,7 @@ def sweep(
     """Return the largest change of phi, the sum of its log-normalisers, and theta's part of the entropy."""
     votes = (task_ptr, cell_ptr, cell_class, annotator, known)
     others = (log_tau, log_odds_pi, base, diff, phi, tau, pi, total, confusion)
-    return ptbcc_few.sweep(D, *votes, *others) if isinstance(K, tuple) else ptbcc_many.sweep(K, D, *votes, *others)
-
-
-SCRATCH = 1024  # numbers per buffer: small enough to stay in the first-level cache
-MAX_LOG_ODDS = 300.0  # of an annotator; beyond, a vote is practically certain
-MAX_DIRECT_LOG_ODDS = 200.0  # runs beyond this are computed in logs, vote by vote
+    return sweep_tables(D, *votes, *others) if isinstance(K, tuple) else sweep_cells(K, D, *votes, *others)
 
 
 @inlined
