@@ -142,10 +142,12 @@ class Method(ABC):
         Whether the starting point depends on the seed.
     takes_prior : bool, default False
         Whether it adds the counts of an earlier run, `earlier` of shape [annotator, vote, truth], to its own.
+    fixed_passes : bool, default False
+        Whether the number of sweeps is part of the method, so that "converged" would say nothing.
     rounding : float, default 1e-6
         How much a posterior can change if the same sums are added in another order.
     limits : mapping
-        The allowed values of its own settings, see `finegold.methods.lookup`.
+        The allowed values of its own settings.
     remembers : tuple of str or None
         What `sufficient_statistics` needs of each annotator: names of `Learned`, or of arrays in `Learned.statistics`
         with a row per annotator. None: new votes cannot be folded into a result.
@@ -168,6 +170,7 @@ class Method(ABC):
     random_start: ClassVar[bool] = False
     rounding: ClassVar[float] = 1e-6
     takes_prior: ClassVar[bool] = False
+    fixed_passes: ClassVar[bool] = False
     limits: ClassVar[Mapping[str, Allowed]] = {}
     unstable: ClassVar[tuple[str, ...]] = ()  # arrays of `Learned.statistics` that depend on the order of sums
     remembers: ClassVar[tuple[str, ...] | None] = None
