@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from finegold.engines.base import Engine
 from finegold.engines.blocks import Block
 from finegold.errors import InputError
+from finegold.kernels.numerics import expected_logs
 from finegold.results.data import Learned, ResultData, Step
 from finegold.votes.annotations import Annotations
 
@@ -40,12 +41,15 @@ __all__ = [
     "SHARE",
     "TOLERANCE",
     "Allowed",
+    "Dirichlets",
     "Learned",
     "Method",
     "Range",
     "Step",
     "SufficientStatistics",
     "check_settings",
+    "dirichlets",
+    "mean",
     "start_from_shares",
 ]
 
@@ -495,3 +499,23 @@ def start_from_shares(block: Block) -> None:
     """Set the posterior to vote shares, and to certainty for tasks with a known truth."""
     task_ptr, cell_ptr, cell_class, _ = block.votes
     block.kernels("votes").vote_shares(task_ptr, cell_ptr, cell_class, block.gold, block.posterior)
+
+
+class Dirichlets(NamedTuple):
+    """Dirichlet distributions along the last axis."""
+
+    counts: Floats
+    log: Floats  # E log p, equations (5)-(7)
+    log_beta: float  # sum of the log-normalisers log B(counts)
+
+
+def dirichlets(counts: Floats) -> Dirichlets:
+    rows = np.ascontiguousarray(counts).reshape(-1, counts.shape[-1])
+    logs = np.empty_like(rows)
+    log_beta = expected_logs(rows, logs)
+    return Dirichlets(counts, logs.reshape(counts.shape), log_beta)
+
+
+def mean(counts: Floats) -> Floats:
+    result: Floats = counts / counts.sum(axis=-1, keepdims=True)
+    return result

@@ -28,13 +28,15 @@ from finegold.methods.base import (
     COUNT,
     POSITIVE,
     Allowed,
+    Dirichlets,
     Floats,
     Learned,
     Method,
     SufficientStatistics,
+    dirichlets,
+    mean,
     start_from_shares,
 )
-from finegold.methods.dirichlet import Dirichlets, dirichlets, mean
 from finegold.results.data import ResultData
 from finegold.votes.annotations import Annotations
 
