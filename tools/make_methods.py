@@ -167,11 +167,11 @@ def stub() -> str:
     for home, _, what in sorted(imports, key=lambda one: (one[0], not one[1].isupper(), one[1][0].islower(), one[1])):
         groups.setdefault((home, " as " in what), []).append(what)
     for (home, is_public), names in groups.items():
-        lines += (
-            [f"from {home} import {name}" for name in names]
-            if is_public
-            else [f"from {home} import {', '.join(names)}"]
-        )
+        line = f"from {home} import {', '.join(names)}"
+        if is_public:
+            lines += [f"from {home} import {name}" for name in names]
+        else:  # as ruff formats it
+            lines += [line] if len(line) <= 120 else [f"from {home} import (", *(f"    {name}," for name in names), ")"]
     lines += ["", "__version__: str", ""]
     for made, home in sorted(homes.items()):
         lines.append(f"class {made}(Estimator, {home.partition(':')[0].rpartition('.')[2]}.{made}): ...")

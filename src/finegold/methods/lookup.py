@@ -1,4 +1,4 @@
-"""Find methods by name, Finegold's own (`registry.py`) and those of other packages; the settings of the paper's tables."""
+"""Find methods by name, Finegold's own (`registry.py`) and those of other packages; settings of the paper's tables."""
 
 from __future__ import annotations
 
