@@ -154,14 +154,6 @@ def test_every_method_is_documented_with_an_example_that_runs(name):
     assert sum(result.failed for result in results) == 0
 
 
-def test_the_page_of_methods_is_made_from_their_docstrings():
-    sys.path.insert(0, str(ROOT / "tools"))
-    import make_methods
-
-    is_current = (ROOT / "docs" / "methods.md").read_text() == make_methods.page()
-    assert is_current, "docs/methods.md is not current: run python tools/make_methods.py"
-
-
 def test_the_readme_has_the_figures_of_the_page_on_choosing():
     """Accuracy on the families and on the paper's sets, sets under the vote by a point, log loss."""
     readme, page = ((ROOT / name).read_text() for name in ("README.md", "docs/choosing.md"))

@@ -8,29 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from finegold.api.result import Result
 from finegold.errors import InputError, NotFittedError
-from finegold.methods import anchored, bwa, catd, cbcc, ds, ebcc, fgbcc, glad, hds, hpt, ibcc, ptbcc, tiremge
 from finegold.methods.lookup import Method, method_class, no_setting
 from finegold.votes.frames import make_frame, to_list
 
-__all__ = [
-    "BWA",
-    "CATD",
-    "CBCC",
-    "DS",
-    "EBCC",
-    "FGBCC",
-    "GLAD",
-    "HDS",
-    "HPT",
-    "IBCC",
-    "PTBCC",
-    "AnchoredVote",
-    "Estimator",
-    "Listed",
-    "TiReMGE",
-    "estimator",
-    "one_of",
-]
+__all__ = ["Estimator", "Listed", "estimator", "one_of"]
 
 
 class Listed(ABCMeta):
@@ -256,63 +237,8 @@ def _same(value: Any, other: Any) -> bool:
     return value is other or (isinstance(value, bool | int | float | str) and value == other)
 
 
-class AnchoredVote(Estimator, anchored.AnchoredVote):
-    __doc__ = anchored.AnchoredVote.__doc__
-
-
-class BWA(Estimator, bwa.BWA):
-    __doc__ = bwa.BWA.__doc__
-
-
-class CATD(Estimator, catd.CATD):
-    __doc__ = catd.CATD.__doc__
-
-
-class CBCC(Estimator, cbcc.CBCC):
-    __doc__ = cbcc.CBCC.__doc__
-
-
-class DS(Estimator, ds.DS):
-    __doc__ = ds.DS.__doc__
-
-
-class EBCC(Estimator, ebcc.EBCC):
-    __doc__ = ebcc.EBCC.__doc__
-
-
-class FGBCC(Estimator, fgbcc.FGBCC):
-    __doc__ = fgbcc.FGBCC.__doc__
-
-
-class GLAD(Estimator, glad.GLAD):
-    __doc__ = glad.GLAD.__doc__
-
-
-class HDS(Estimator, hds.HDS):
-    __doc__ = hds.HDS.__doc__
-
-
-class HPT(Estimator, hpt.HPT):
-    __doc__ = hpt.HPT.__doc__
-
-
-class IBCC(Estimator, ibcc.IBCC):
-    __doc__ = ibcc.IBCC.__doc__
-
-
-class PTBCC(Estimator, ptbcc.PTBCC):
-    __doc__ = ptbcc.PTBCC.__doc__
-
-
-class TiReMGE(Estimator, tiremge.TiReMGE):
-    __doc__ = tiremge.TiReMGE.__doc__
-
-
 @cache
 def estimator(name: str) -> type[Any]:
-    """Return the estimator class of a method; create it if there is none, as for methods of other packages."""
+    """Return the estimator class of a method: the method with `fit` and the rest of `Estimator`."""
     chosen = method_class(name)
-    written = globals().get(chosen.__name__)
-    if isinstance(written, type) and issubclass(written, chosen):
-        return written
     return Listed(chosen.__name__, (Estimator, chosen), {"__doc__": chosen.__doc__, "__module__": "finegold"})

@@ -91,6 +91,8 @@ class Descent(NamedTuple):
     def stopped(self) -> str:
         """Return a phrase that says why the loop ended."""
         last = self.steps[-1]
+        if self.method.fixed_passes:
+            return f"{last.iteration} pass{'es' if last.iteration > 1 else ''}"
         if self.converged:
             return f"converged after {last.iteration} iterations (last change {last.change:.2g})"
         return f"stopped at max_iterations = {self.method.max_iterations} (last change {last.change:.2g})"
