@@ -16,10 +16,9 @@ from finegold.io.diagnosis import reading
 from finegold.io.exports import TRANSPOSED, find_export, look
 from finegold.io.exports.base import Export, ExportOptions, Peek
 from finegold.io.read import read
-from finegold.io.source import Dialect, Source, check_source, sources_of
+from finegold.io.source import Dialect, Source, check_source, is_workbook, sheet_names, sheet_text, sources_of
 from finegold.io.tables import Opened, open_sources
 from finegold.io.truth import GoldColumn
-from finegold.io.workbooks import is_workbook, sheet_names, sheet_text
 from finegold.io.writeback import TOOLS
 from finegold.studio.judge_logs import EXPORTS as JUDGE_EXPORTS
 from finegold.studio.judge_logs import JudgeColumns, guess_log, read_judge_votes
