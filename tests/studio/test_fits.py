@@ -7,7 +7,7 @@ import pytest
 from finegold.api.job import run
 from finegold.kernels import compiling
 from finegold.studio.problems import Problem
-from finegold.studio.routes.projects import described
+from finegold.studio.projects import describe
 from tests.support.studio_helpers import studio_in_thread
 
 SETTINGS = [
@@ -111,7 +111,7 @@ def test_a_project_names_no_result_that_it_does_not_list(studio):
         found = row(project)
         if not done:
             done.append(True)
-            thread = threading.Thread(target=studio.services.projects.replace_votes, args=(project, studio.model, {}))
+            thread = threading.Thread(target=studio.services.fits.replace_votes, args=(project, studio.model, {}))
             thread.start()
             thread.join(1)
         return found
@@ -176,7 +176,7 @@ def test_who_sees_that_a_reading_has_failed_sees_why(studio, monkeypatch):
         return found
 
     monkeypatch.setattr(services.projects, "get", get_late)
-    assert described(services, studio.project).job.state == "running"
+    assert describe(services, studio.project).job.state == "running"
 
 
 def test_a_project_that_was_deleted_is_a_404(studio):

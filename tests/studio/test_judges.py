@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import expect
 
 import finegold
-from finegold.studio.judge_logs import guess_log
-from finegold.studio.judge_views import MAX_KEPT
+from finegold.studio.judges import MAX_KEPT
+from finegold.studio.reading import guess_log
 from finegold.votes.simulation import draw_judges, simulate_log
 from tests.studio.test_browser import DROP
 from tests.support.browser import chromium  # noqa: F401  # the fixture "browser"

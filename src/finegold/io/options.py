@@ -48,6 +48,7 @@ class ReadOptions:
         group=COLUMNS,
         kind="flag",
         doc="The table has a row per task and a column per annotator. Many such tables are recognised without it.",
+        surfaces=frozenset({"python", "cli"}),  # the studio asks what a row is
     )
     classes: Sequence[Any] | None = option(
         None,
@@ -110,6 +111,7 @@ class ReadOptions:
         kind="switch",
         doc='Whether a vote is a set of labels: a list, or options such as "a;b". The classes are then the options. By '
         "default the votes are sets if the cells hold lists, or if most of them hold several options.",
+        surfaces=frozenset({"python", "cli"}),
     )
     encoding: str | None = option(
         None,

@@ -5,19 +5,76 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Annotated
 
+import fastapi
 import polars as pl
+from fastapi import APIRouter
+from fastapi.responses import FileResponse
+from polars import selectors
+from pydantic import BaseModel, Field
+from starlette.background import BackgroundTask
 
+from finegold.api.result import Result
+from finegold.errors import OutputError
+from finegold.io.columns import TASK, candidates
+from finegold.io.database_tables import write_labels_to_table
+from finegold.io.databases import parse
+from finegold.io.diagnosis import reading
+from finegold.io.exports import look
+from finegold.io.source import READABLE
+from finegold.io.tables import open_sources
 from finegold.io.writeback import write_back
 from finegold.io.writers import write_frame, write_labels, write_votes
 from finegold.report import write_report
-from finegold.studio.browse import Browser
+from finegold.studio.browser import Browser
 from finegold.studio.gold import SEND_BACK
-from finegold.studio.labelled_file import add_labels
-from finegold.studio.reading import Reading
-from finegold.studio.services import Services
+from finegold.studio.problems import Problem, words_of
+from finegold.studio.reading import Reading, find_sources, find_tool
+from finegold.studio.requests import ProjectId, Services, ServicesDep, Shown
+from finegold.votes.encoding import MISSING
+from finegold.votes.frames import to_list
+from finegold.votes.names import text_of
 
-__all__ = ["EXPORTS", "write_export"]
+__all__ = ["EXPORTS", "add_labels", "router", "write_export"]
+
+
+KEY = "\ntask"  # no column of a file is called so
+WITHOUT_TASKS = "It is no table with a column of tasks; take the table of labels."
+ADDED = ("finegold_label", "finegold_confidence", "finegold_is_gold")
+
+
+def add_labels(path: Path, options: Reading, result: Result) -> pl.DataFrame:
+    """Return all rows and columns of the file in their order, and the label of each row's task."""
+    sources = find_sources(path, options)
+    if find_tool(look(sources), options) is not None or options.shape == "transposed":
+        raise Problem(409, "Labels cannot be added to this file", WITHOUT_TASKS)
+    opened = open_sources(sources)
+    columns = [str(column) for column in opened.columns]
+    by_task = options.task or next(iter(candidates(columns, TASK)), None)
+    if by_task is None:
+        raise Problem(
+            409, "Labels cannot be added to this file", "It has no column of tasks; take the table of labels."
+        )
+    with reading(opened.sources[0]):
+        rows = opened.scans[0].collect()
+    key = selectors.by_name(by_task).as_expr().cast(pl.String).alias(KEY)
+    named = {name: f"{name}_new" if name in columns else name for name in ADDED}
+    found = rows.with_columns(key).join(_label_columns(result).rename(named), on=KEY, how="left", maintain_order="left")
+    return found.drop(KEY)
+
+
+def _label_columns(result: Result) -> pl.DataFrame:
+    classes = [text_of(name) for name in to_list(result.class_names)]
+    return pl.DataFrame(
+        {
+            KEY: [text_of(name) for name in to_list(result.task_names)],
+            "finegold_label": [classes[code] for code in result.label_codes],
+            "finegold_confidence": result.confidence,
+            "finegold_is_gold": result.gold != MISSING,
+        }
+    )
+
 
 TABLES = ("csv", "xlsx", "parquet")
 Write = Callable[[Services, int, Browser, Path], None]
@@ -107,3 +164,64 @@ EXPORTS: dict[str, Write] = {
     "report.html": _report,
     "model.finegold": _model,
 }
+
+
+router = APIRouter(tags=["exports"], prefix="/projects/{project}")
+
+
+class Target(BaseModel, extra="forbid"):
+    address: str = Field(max_length=1000, description="postgresql://..., sqlite:///FILE or duckdb:///FILE.")
+    table: str = Field(min_length=1, max_length=200)
+    probabilities: bool = Field(default=False, description="Add a column per class with its probability.")
+
+
+class Written(BaseModel):
+    table: str
+    rows: int
+
+
+KINDS = {".csv": "text/csv", ".jsonl": "application/jsonl", ".json": "application/json", ".html": "text/html"}
+
+
+@router.get("/export/{name}", response_class=FileResponse)
+def export(
+    project: ProjectId,
+    name: Annotated[
+        str, fastapi.Path(description=f"One of {', '.join(EXPORTS)}.", json_schema_extra={"enum": list(EXPORTS)})
+    ],
+    shown: Shown,
+    services: ServicesDep,
+) -> FileResponse:
+    """A file with labels, gold, annotators, votes, the report or the whole model."""
+    if name not in EXPORTS:
+        raise Problem(404, "There is no such export", f"Choose one of {', '.join(EXPORTS)}.")
+    path = write_export(services, project, shown, name)
+    kind = KINDS.get(path.suffix, "application/octet-stream")
+    # The report contains names from the data, so a sandbox keeps it from running scripts with the studio's origin.
+    headers = {"content-security-policy": "sandbox; default-src 'none'"}
+    remove = BackgroundTask(path.unlink, missing_ok=True)
+    return FileResponse(path, filename=name, media_type=kind, headers=headers, background=remove)
+
+
+@router.post("/database")
+def to_database(project: ProjectId, target: Target, shown: Shown, services: ServicesDep) -> Written:
+    """Write the labels into a table of a database; the rows of an existing table of labels are replaced."""
+    address = _inside(services, target.address)
+    try:
+        write_labels_to_table(shown.result, address, target.table, probabilities=target.probabilities)
+    except OutputError as error:
+        raise Problem(409, "The table was not written", words_of(error)) from None
+    return Written(table=target.table, rows=len(shown.result.label_codes) + len(shown.result.unlabelled))
+
+
+def _inside(services: Services, address: str) -> str:
+    """Return the address of a database. Files must lie in the folder of the studio, and be no project of it."""
+    database = parse(address)
+    if not database.is_file:
+        return address
+    folder = services.files.folder
+    path = (folder / database.place).resolve()
+    if not path.is_relative_to(folder) or path == services.store.path or path.suffix in READABLE:
+        detail = f"Name a database file in {folder}, such as {database.kind}:///labels.db."
+        raise Problem(409, "The table was not written", detail)
+    return f"{database.kind}:///{path}"

@@ -4,13 +4,40 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Any
 
-from finegold.studio.problems import Problem
+import numpy as np
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from pydantic import BaseModel, Field
+
+from finegold.errors import InputError
+from finegold.io.read import read_truth
+from finegold.io.tables import open_table
+from finegold.studio.browser import Browser
+from finegold.studio.problems import Problem, rename_files, words_of
 from finegold.studio.projects import Projects, name_key, now
+from finegold.studio.requests import (
+    FILE_BODY,
+    FileName,
+    Name,
+    ProjectId,
+    Reviewer,
+    Scalar,
+    Services,
+    ServicesDep,
+    Shown,
+    sent_file,
+)
 from finegold.studio.store import Row
+from finegold.votes.encoding import MISSING
+from finegold.votes.frames import take, to_list
+from finegold.votes.names import match
 
-__all__ = ["Gold"]
+__all__ = ["Action", "Gold", "router"]
+
 
 NOT_GIVEN = object()
 JUDGE, SKIP, SEND_BACK = "judge", "skip", "send_back"  # kinds of actions
@@ -115,7 +142,7 @@ class Gold:
             found = self._to_undo(project, action, reviewer)
             self.store.run("UPDATE action SET undone = 1 WHERE id = ?", found["id"])
             if found["kind"] == JUDGE:
-                self._put(project, found["task"], _earlier(found))
+                self._put(project, found["task"], json.loads(found["earlier"]))
             else:
                 self.store.run(
                     "DELETE FROM aside WHERE project = ? AND task = ? AND kind = ? AND reviewer = ?",
@@ -200,14 +227,6 @@ def _label(row: Row | None) -> str | None:
     return None if row is None else str(row["label"])
 
 
-def _earlier(action: Row) -> Row | None:
-    """Return the judgement before this action; older versions kept only its label."""
-    found: Row | None = json.loads(action["earlier"] or "null")
-    if found is None and action["before"] is not None:
-        return {"label": action["before"], "at": action["at"], "reviewer": "", "label_then": None}
-    return found
-
-
 def _changed(found: str | None) -> Problem:
     label = None if found is None else json.loads(found)
     said = "it has no truth now" if label is None else f"it is {label} now"
@@ -225,3 +244,202 @@ def _names(row: Row, *columns: str) -> Row:
 
 def _plain(row: Row) -> Row:
     return {"id": row["id"], "at": row["at"], "kind": row["kind"]} | _names(row, "task", "before", "after")
+
+
+router = APIRouter(tags=["gold"], prefix="/projects/{project}")
+
+MAX_NOTE = 10_000
+
+
+class Action(BaseModel):
+    """Something that a reviewer did, which can be undone."""
+
+    id: int
+    at: str
+    kind: str = Field(description="judge, skip or send_back")
+    task: Name
+    before: Name | None
+    after: Name | None
+
+
+class Truth(BaseModel, extra="forbid"):
+    task: Scalar
+    label: Scalar | None = Field(description="The true class; null removes the truth.")
+    before: Scalar | None = Field(
+        default=None,
+        description="The current truth as the client knows it; the request is refused (409) if it has changed.",
+    )
+
+
+class Judgement(BaseModel):
+    task: Name
+    label: Name
+    label_then: Name | None = Field(description="The label of the result when the task was judged.")
+    reviewer: str
+    at: str
+    note: str
+
+
+class Given(BaseModel):
+    action: int
+    judged: int
+
+
+class OneTask(BaseModel, extra="forbid"):
+    task: Scalar
+
+
+class Note(BaseModel, extra="forbid"):
+    task: Scalar
+    text: str = Field(max_length=MAX_NOTE, description="Blank removes the note.")
+
+
+class Undo(BaseModel, extra="forbid"):
+    action: int | None = Field(
+        default=None, ge=1, le=2**53, description="The id of the action; by default the reviewer's newest."
+    )
+
+
+class Undone(BaseModel):
+    action: Action
+    judged: int
+
+
+@router.get("/gold")
+def all_gold(project: ProjectId, services: ServicesDep) -> list[Judgement]:
+    """Return every truth that a person or a program gave."""
+    services.projects.get(project)
+    return [Judgement(**row) for row in services.gold.judgements(project)]
+
+
+@router.post("/gold")
+def give_truth(project: ProjectId, truth: Truth, shown: Shown, services: ServicesDep, reviewer: Reviewer) -> Given:
+    """Set the truth of a task. It is on disk when the response arrives, and the next fit uses it."""
+    code = _task(shown, truth.task)
+    label = None if truth.label is None else _class(shown, truth.label)
+    before = truth.before if "before" in truth.model_fields_set else NOT_GIVEN
+    if before is not NOT_GIVEN and before is not None:
+        before = _class(shown, before)
+    then = shown.classes[shown.result.label_codes[code]] if shown.result.gold[code] == MISSING else None
+    action = services.gold.set(project, shown.task_name(code), label, before, reviewer=reviewer, label_then=then)
+    return Given(action=action, judged=services.gold.count(project))
+
+
+@router.post("/skip")
+def skip(project: ProjectId, one: OneTask, shown: Shown, services: ServicesDep, reviewer: Reviewer) -> Given:
+    """Leave a task for later: this reviewer gets it again after all others."""
+    return _set_aside(services, project, shown, one.task, SKIP, reviewer)
+
+
+@router.post("/send_back")
+def send_back(project: ProjectId, one: OneTask, shown: Shown, services: ServicesDep, reviewer: Reviewer) -> Given:
+    """Ask for more votes on a task: nobody is asked to judge it until it has more votes."""
+    return _set_aside(services, project, shown, one.task, SEND_BACK, reviewer)
+
+
+@router.post("/undo")
+def undo(project: ProjectId, which: Undo, services: ServicesDep, reviewer: Reviewer) -> Undone:
+    """Undo an action of the reviewer: a judgement, a skip, or sending a task back."""
+    undone = services.gold.undo(project, which.action, reviewer)
+    return Undone(action=Action(**undone), judged=services.gold.count(project))
+
+
+@router.put("/note", status_code=204, response_class=Response)
+def set_note(project: ProjectId, note: Note, shown: Shown, services: ServicesDep, reviewer: Reviewer) -> None:
+    """Write or remove the note on a task."""
+    services.gold.set_note(project, shown.task_name(_task(shown, note.task)), note.text, reviewer)
+
+
+def _set_aside(services: Any, project: int, shown: Browser, task: Any, kind: str, reviewer: str) -> Given:
+    code = _task(shown, task)
+    n_votes = int(shown.result.votes_per_task[code])
+    action = services.gold.set_aside(project, shown.task_name(code), kind, n_votes, reviewer)
+    return Given(action=action, judged=services.gold.count(project))
+
+
+def _task(shown: Browser, name: Any) -> int:
+    """Return the code of a task; the text "7" matches the number 7 of the file."""
+    code = shown.task_code(name)
+    if code == MISSING:
+        raise Problem(404, "There is no such task", f"No task with votes is called {name!r}.")
+    return code
+
+
+def _class(shown: Browser, name: Any) -> Any:
+    code = shown.class_code(name)
+    if code == MISSING:
+        raise Problem(422, "There is no such class", f"The classes are {', '.join(map(str, shown.classes))}.")
+    return shown.classes[code]
+
+
+MAX_NAMED = 20
+Column = Annotated[str | None, Query(max_length=1000, description="A column, if its name is not recognised.")]
+
+
+class Imported(BaseModel):
+    file: str
+    read: int
+    used: int = Field(description="Number of truths of tasks with votes that nobody had judged.")
+    without_votes: int = Field(description="Number of truths of tasks that have no votes.")
+    unknown_classes: list[str] = Field(description="Truths that are no class of the votes; these tasks were left out.")
+
+
+@router.post("/truths", openapi_extra=FILE_BODY)
+async def import_truths(
+    project: ProjectId,
+    request: Request,
+    name: FileName,
+    shown: Shown,
+    services: ServicesDep,
+    task: Column = None,
+    label: Column = None,
+) -> Imported:
+    """Read truths from the body of the request, or from a file of the folder if the body is empty."""
+    async with sent_file(request, services, name) as path:
+        truths = await run_in_threadpool(_read, path, name, task, label)
+    return await run_in_threadpool(_keep, services, project, shown, name, truths)
+
+
+@router.delete("/truths", status_code=204, response_class=Response)
+def remove_truths(project: ProjectId, name: FileName, services: ServicesDep) -> None:
+    """Remove the truths of a file."""
+    services.gold.remove_of(project, name)
+
+
+def _read(path: Path, name: str, task: str | None, label: str | None) -> dict[Any, Any]:
+    try:
+        found = read_truth(str(path), task=task, label=label)
+    except InputError as error:
+        detail = words_of(rename_files(error, {str(path): name, path.name: name}))
+        raise Problem(422, "The truths cannot be read", detail, columns=_columns(path)) from None
+    return dict(zip(to_list(found.task), to_list(found.truth), strict=True))
+
+
+def _columns(path: Path) -> list[str]:
+    with suppress(InputError):
+        return [str(column) for column in open_table(str(path)).columns]
+    return []
+
+
+def _keep(services: Services, project: int, shown: Browser, name: str, truths: dict[Any, Any]) -> Imported:
+    result = shown.result
+    tasks, labels = match(truths, result.task_names), match(truths.values(), result.class_names)
+    used = np.flatnonzero((tasks != MISSING) & (labels != MISSING))
+    names = to_list(take(result.task_names, tasks[used]))
+    rows = [
+        (task, shown.classes[label], _label_of(shown, code))
+        for task, code, label in zip(names, tasks[used].tolist(), labels[used].tolist(), strict=True)
+    ]
+    unknown = {str(label) for label, code in zip(truths.values(), labels.tolist(), strict=True) if code == MISSING}
+    return Imported(
+        file=name,
+        read=len(truths),
+        used=services.gold.add_many(project, name, rows),
+        without_votes=int(np.count_nonzero(tasks == MISSING)),
+        unknown_classes=sorted(unknown)[:MAX_NAMED],
+    )
+
+
+def _label_of(shown: Browser, code: int) -> Any:
+    """Return the label of a task if it did not come from a truth."""
+    return shown.classes[shown.result.label_codes[code]] if shown.result.gold[code] == MISSING else None

@@ -32,6 +32,7 @@ from finegold.votes.names import match
 
 __all__ = ["AnnotatorQuery", "Browser", "Page", "TaskQuery"]
 
+
 PREDICTED = "predicted"  # marks tasks that have predictions but no votes
 MARKS = (*REASONS, PREDICTED)
 View = TypeVar("View")

@@ -7,22 +7,45 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from fastapi import APIRouter, Query, Request
+from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
+from finegold.api.result import Result
 from finegold.report.views.annotators import AnnotatorRow
 from finegold.report.views.classes import shown_classes
 from finegold.report.views.common import Matrix
 from finegold.report.views.tasks import TaskRow
 from finegold.results.predictions import matrices
-from finegold.studio.annotator_votes import votes_by, worst_first
-from finegold.studio.browse import AnnotatorQuery, Browser, TaskQuery
+from finegold.studio.browser import AnnotatorQuery, Browser, TaskQuery
 from finegold.studio.problems import Problem
-from finegold.studio.routes.common import At, Name, ProjectId, ServicesDep, Shown, plain_name
+from finegold.studio.requests import At, Name, ProjectId, Services, ServicesDep, Shown, plain_name
 from finegold.studio.security import OWNER
-from finegold.studio.services import Services
+from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING
 
-__all__ = ["blinded", "check_index", "router", "task_lines", "task_views"]
+__all__ = ["blinded", "check_index", "router", "task_lines", "task_views", "votes_by", "worst_first"]
+
+
+Codes = NDArray[np.int64]
+
+
+def votes_by(votes: Annotations, annotator: int) -> tuple[Codes, Codes]:
+    """Return the tasks that an annotator voted on, and the classes that they voted for."""
+    places = np.flatnonzero(votes.annotator == annotator)
+    cells = np.searchsorted(votes.cell_ptr, places, side="right") - 1
+    tasks = np.searchsorted(votes.task_ptr, cells, side="right") - 1
+    return tasks.astype(np.int64), votes.cell_class[cells].astype(np.int64)
+
+
+def worst_first(result: Result, tasks: Codes, votes: Codes, *, only_mistakes: bool) -> tuple[Codes, Codes]:
+    """Sort votes: those for another class than the label first, and among them those with the surest label."""
+    is_mistake = result.label_codes[tasks] != votes
+    sure = result.confidence[tasks]
+    order = np.lexsort((np.where(is_mistake, -sure, sure), ~is_mistake))
+    if only_mistakes:
+        order = order[: int(np.count_nonzero(is_mistake))]
+    return tasks[order], votes[order]
+
 
 router = APIRouter(tags=["tables"], prefix="/projects/{project}")
 

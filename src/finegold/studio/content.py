@@ -5,13 +5,18 @@ It is collected when the votes are read and kept in the project, so that the fil
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal, NamedTuple
+from urllib.parse import quote, urlsplit
 
 import polars as pl
+from fastapi import APIRouter, Query
+from fastapi.responses import FileResponse
 from polars import selectors
+from pydantic import BaseModel, Field
 
 from finegold.errors import InputError
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, TRUTH, candidates
@@ -19,10 +24,14 @@ from finegold.io.diagnosis import reading
 from finegold.io.exports import look
 from finegold.io.exports.base import Peek, Wrong, records_of
 from finegold.io.tables import Opened, open_sources
+from finegold.studio.problems import Problem
 from finegold.studio.reading import Reading, find_sources, find_tool
+from finegold.studio.requests import At, ProjectId, ServicesDep, Shown
+from finegold.studio.tables import check_index
 from finegold.votes.names import text_of
 
-__all__ = ["KEY", "Contents", "collect"]
+__all__ = ["KEY", "MEDIA", "Contents", "Item", "collect", "items_of", "media_file", "router"]
+
 
 KEY = "\ntask"  # the column with the names of the tasks; no column of a file is called so
 ID_KEYS = ("id", "_input_hash", "_task_hash", "_server_id")  # what tools call the number of a record
@@ -131,3 +140,116 @@ def _texts(fields: Mapping[str, Any]) -> Fields:
 def _filled(row: Mapping[str, str | None]) -> Fields:
     filled = {name: text for name, text in row.items() if name != KEY and text is not None and text.strip()}
     return {name: text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]} ..." for name, text in filled.items()}
+
+
+Kind = Literal["text", "link", "image", "audio", "video"]
+MAX_ADDRESS = 2000
+
+# Suffixes of files that are shown, and their media types. SVG is left out because it may contain scripts.
+MEDIA: dict[str, str] = {
+    **{f".{name}": f"image/{name}" for name in ("png", "jpeg", "gif", "webp", "avif", "bmp")},
+    ".jpg": "image/jpeg",
+    **{".mp3": "audio/mpeg", ".wav": "audio/wav", ".ogg": "audio/ogg", ".flac": "audio/flac", ".m4a": "audio/mp4"},
+    **{".mp4": "video/mp4", ".webm": "video/webm"},
+}
+
+
+class Item(NamedTuple):
+    """A part of the content. `href` is None for texts."""
+
+    name: str | None
+    text: str
+    kind: Kind
+    href: str | None
+    is_remote: bool
+
+
+def items_of(fields: Mapping[str, str], template: str | None, folder: Path, address: str) -> list[Item]:
+    """Return what is shown of a task: each field, or each line of the template with the fields filled in.
+
+    `address` is the address of the route for files in the folder.
+    """
+    if not template:
+        return [_item(name, text, folder, address) for name, text in fields.items()]
+    lines = [re.sub(r"\{([^{}\n]+)\}", lambda found: fields.get(found[1], ""), line) for line in template.splitlines()]
+    return [_item(None, line.strip(), folder, address) for line in lines if line.strip()]
+
+
+def media_file(folder: Path, name: str) -> Path | None:
+    """Return the path of an image or a sound in the folder; None if there is none, or if it lies elsewhere."""
+    try:
+        path = (folder / name).resolve()
+        relative = path.relative_to(folder)
+        is_fine = path.suffix.lower() in MEDIA and path.is_file()
+    except (OSError, ValueError):
+        return None
+    return path if is_fine and not any(part.startswith(".") for part in relative.parts) else None
+
+
+def _item(name: str | None, text: str, folder: Path, address: str) -> Item:
+    value = text.strip()
+    if re.fullmatch(r"https?://\S+", value) and len(value) <= MAX_ADDRESS:
+        kind = _kind(_path_of(value))
+        return Item(name, text, kind or "link", value, True)
+    if len(value) <= MAX_ADDRESS and _kind(value) and media_file(folder, value) is not None:
+        return Item(name, text, _kind(value) or "link", f"{address}?path={quote(value)}", False)
+    return Item(name, text, "text", None, False)
+
+
+def _path_of(address: str) -> str:
+    try:
+        return urlsplit(address).path
+    except ValueError:  # such as http://[
+        return ""
+
+
+def _kind(path: str) -> Kind | None:
+    suffix = PurePosixPath(path).suffix.lower() if "\n" not in path and "\0" not in path else ""
+    found = MEDIA.get(suffix, "").partition("/")[0]
+    return found or None  # type: ignore[return-value]  # the first part of each media type is a Kind
+
+
+router = APIRouter(tags=["tables"], prefix="/projects/{project}")
+
+
+class ContentItem(BaseModel):
+    name: str | None = Field(description="The column; null for a line of the template.")
+    text: str
+    kind: Literal["text", "link", "image", "audio", "video"]
+    href: str | None
+    is_remote: bool = Field(description="Whether it lies on another server; it is loaded only with consent.")
+
+
+@router.get("/tasks/{at}/content")
+def content(project: ProjectId, at: At, shown: Shown, services: ServicesDep) -> list[ContentItem]:
+    """Return the content of the task, as the template of the project says; empty for posted votes."""
+    check_index(at, len(shown.result.label_codes), "task")
+    found = services.workspace.contents(project)
+    fields = {} if found is None else found.of(shown.task_name(at))
+    template = services.projects.get(project)["template"]
+    if template:
+        fields = {"task": str(shown.task_name(at)), **fields}
+    items = items_of(fields, template, services.files.folder, f"/api/projects/{project}/media")
+    return [ContentItem(**item._asdict()) for item in items]
+
+
+@router.get("/fields")
+def fields(project: ProjectId, services: ServicesDep) -> list[str]:
+    """Return the names that a template may contain."""
+    found = services.workspace.contents(project)
+    return [] if found is None else found.names
+
+
+@router.get("/media", response_class=FileResponse)
+def media(
+    project: ProjectId,
+    path: Annotated[str, Query(max_length=2000, description="The path of an image, sound or video in the folder.")],
+    services: ServicesDep,
+) -> FileResponse:
+    """An image, sound or video in the folder of the studio."""
+    services.projects.get(project)
+    found = media_file(services.files.folder, path)
+    if found is None:
+        raise Problem(404, "There is no such image or sound", f"Only files in {services.files.folder} are shown.")
+    headers = {"content-security-policy": "sandbox; default-src 'none'"}
+    return FileResponse(found, media_type=MEDIA[found.suffix.lower()], headers=headers)
