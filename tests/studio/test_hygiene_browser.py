@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.studio.test_hygiene import DIRTY, post
+from tests.studio.test_reading import DIRTY, post
 from tests.support.browser import chromium  # noqa: F401  # the fixture "browser"
 from tests.support.studio_helpers import studio_in_thread
 

@@ -5,7 +5,7 @@ import time
 import pytest
 from playwright.sync_api import expect
 
-from tests.studio.test_wording import LATIN, workbook
+from tests.studio.test_reading import LATIN, workbook
 from tests.support.browser import chromium, studio_page  # noqa: F401  # the fixtures "browser" and "page"
 from tests.support.studio_helpers import OPTION, studio_in_thread
 

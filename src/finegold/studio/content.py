@@ -1,4 +1,4 @@
-"""The content of tasks, shown to people who judge them: the other columns of the file, or the data of the records.
+"""The content of tasks, for people who judge them: texts, links, images and sounds.
 
 It is collected when the votes are read and kept in the project, so that the file is not needed any more.
 """
@@ -32,6 +32,7 @@ from finegold.votes.names import text_of
 
 __all__ = ["KEY", "MEDIA", "Contents", "Item", "collect", "items_of", "media_file", "router"]
 
+router = APIRouter(tags=["tables"], prefix="/projects/{project}")
 
 KEY = "\ntask"  # the column with the names of the tasks; no column of a file is called so
 ID_KEYS = ("id", "_input_hash", "_task_hash", "_server_id")  # what tools call the number of a record
@@ -207,9 +208,6 @@ def _kind(path: str) -> Kind | None:
     suffix = PurePosixPath(path).suffix.lower() if "\n" not in path and "\0" not in path else ""
     found = MEDIA.get(suffix, "").partition("/")[0]
     return found or None  # type: ignore[return-value]  # the first part of each media type is a Kind
-
-
-router = APIRouter(tags=["tables"], prefix="/projects/{project}")
 
 
 class ContentItem(BaseModel):

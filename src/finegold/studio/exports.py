@@ -1,11 +1,9 @@
-"""The files that a user can download. Each is written when it is requested."""
+"""Exports: the files that a user can download, each written when it is requested, and tables of databases."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import fastapi
 import polars as pl
@@ -36,137 +34,21 @@ from finegold.votes.encoding import MISSING
 from finegold.votes.frames import to_list
 from finegold.votes.names import text_of
 
-__all__ = ["EXPORTS", "add_labels", "router", "write_export"]
-
-
-KEY = "\ntask"  # no column of a file is called so
-WITHOUT_TASKS = "It is no table with a column of tasks; take the table of labels."
-ADDED = ("finegold_label", "finegold_confidence", "finegold_is_gold")
-
-
-def add_labels(path: Path, options: Reading, result: Result) -> pl.DataFrame:
-    """Return all rows and columns of the file in their order, and the label of each row's task."""
-    sources = find_sources(path, options)
-    if find_tool(look(sources), options) is not None or options.shape == "transposed":
-        raise Problem(409, "Labels cannot be added to this file", WITHOUT_TASKS)
-    opened = open_sources(sources)
-    columns = [str(column) for column in opened.columns]
-    by_task = options.task or next(iter(candidates(columns, TASK)), None)
-    if by_task is None:
-        raise Problem(
-            409, "Labels cannot be added to this file", "It has no column of tasks; take the table of labels."
-        )
-    with reading(opened.sources[0]):
-        rows = opened.scans[0].collect()
-    key = selectors.by_name(by_task).as_expr().cast(pl.String).alias(KEY)
-    named = {name: f"{name}_new" if name in columns else name for name in ADDED}
-    found = rows.with_columns(key).join(_label_columns(result).rename(named), on=KEY, how="left", maintain_order="left")
-    return found.drop(KEY)
-
-
-def _label_columns(result: Result) -> pl.DataFrame:
-    classes = [text_of(name) for name in to_list(result.class_names)]
-    return pl.DataFrame(
-        {
-            KEY: [text_of(name) for name in to_list(result.task_names)],
-            "finegold_label": [classes[code] for code in result.label_codes],
-            "finegold_confidence": result.confidence,
-            "finegold_is_gold": result.gold != MISSING,
-        }
-    )
-
-
-TABLES = ("csv", "xlsx", "parquet")
-Write = Callable[[Services, int, Browser, Path], None]
-
-
-def write_export(services: Services, project: int, shown: Browser, name: str) -> Path:
-    """Write the file into the scratch folder and return its path; the caller removes it."""
-    path = services.files.temporary(Path(name).suffix)
-    EXPORTS[name](services, project, shown, path)
-    return path
-
-
-def _labels(services: Services, project: int, shown: Browser, path: Path) -> None:
-    write_labels(shown.result, path, probabilities=True)
-
-
-def _annotators(services: Services, project: int, shown: Browser, path: Path) -> None:
-    write_frame(shown.result.annotators(), path)
-
-
-def _gold(services: Services, project: int, shown: Browser, path: Path) -> None:
-    """Write the truths that people gave, in the format that `--gold` reads."""
-    given = services.gold.all(project)
-    frame = {"task": [str(task) for task in given], "truth": [str(label) for label in given.values()]}
-    write_frame(pl.DataFrame(frame, schema={"task": pl.String, "truth": pl.String}), path)
-
-
-def _judgements(services: Services, project: int, shown: Browser, path: Path) -> None:
-    """Write the truths that people gave, with who gave them, when, and what the label was then."""
-    rows = services.gold.judgements(project)
-    names = {"truth": "label"}
-    columns = ("task", "truth", "label_then", "reviewer", "at", "note")
-    values = {column: [_text(row[names.get(column, column)]) for row in rows] for column in columns}
-    write_frame(pl.DataFrame(values, schema=dict.fromkeys(columns, pl.String)), path)
-
-
-def _sent_back(services: Services, project: int, shown: Browser, path: Path) -> None:
-    """Write the tasks that reviewers sent back for more votes and nobody judged."""
-    judged = services.gold.all(project)
-    tasks = [str(task) for task in services.gold.aside(project, SEND_BACK) if task not in judged]
-    write_frame(pl.DataFrame({"task": tasks}, schema={"task": pl.String}), path)
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
-
-
-def _votes(services: Services, project: int, shown: Browser, path: Path) -> None:
-    """Write the votes as a table with one row per vote."""
-    write_votes(shown.votes, path)
-
-
-def _predictions(services: Services, project: int, shown: Browser, path: Path) -> None:
-    """Write the export that the votes came from with the labels added, for import into Label Studio or Argilla."""
-    row = services.projects.get(project)
-    options = json.loads(row["reading"] or "{}")
-    with services.files.of(row) as export:
-        chosen = {name: options.get(name) for name in ("format", "question", "task")}
-        write_back(shown.result, str(export), path, **chosen)
-
-
-def _report(services: Services, project: int, shown: Browser, path: Path) -> None:
-    write_report(shown.result, path, title=services.projects.get(project)["name"])
-
-
-def _model(services: Services, project: int, shown: Browser, path: Path) -> None:
-    shown.result.save(path)
-
-
-def _with_labels(services: Services, project: int, shown: Browser, path: Path) -> None:
-    """Write the user's own table with the label of each row's task added."""
-    row = services.projects.get(project)
-    options = Reading(**json.loads(row["reading"] or "{}"))
-    with services.files.of(row) as file:
-        write_frame(add_labels(file, options, shown.result), path)
-
-
-EXPORTS: dict[str, Write] = {
-    **{f"labels.{kind}": _labels for kind in ("csv", "xlsx", "parquet", "jsonl")},
-    **{f"with_labels.{kind}": _with_labels for kind in TABLES},
-    **{f"annotators.{kind}": _annotators for kind in TABLES},
-    **{f"judgements.{kind}": _judgements for kind in (*TABLES, "jsonl")},
-    "gold.csv": _gold,
-    "sent_back.csv": _sent_back,
-    "votes.csv": _votes,
-    "predictions.json": _predictions,
-    "report.html": _report,
-    "model.finegold": _model,
-}
-
+__all__ = ["EXPORTS", "add_labels", "router"]
 
 router = APIRouter(tags=["exports"], prefix="/projects/{project}")
+
+MEDIA_TYPES = {".csv": "text/csv", ".jsonl": "application/jsonl", ".json": "application/json", ".html": "text/html"}
+TABLES = ("csv", "xlsx", "parquet")
+EXPORTS = (
+    *(f"labels.{kind}" for kind in (*TABLES, "jsonl")),
+    *(f"with_labels.{kind}" for kind in TABLES),
+    *(f"annotators.{kind}" for kind in TABLES),
+    *(f"judgements.{kind}" for kind in (*TABLES, "jsonl")),
+    *("gold.csv", "sent_back.csv", "votes.csv", "predictions.json", "report.html", "model.finegold"),
+)
+KEY = "\ntask"  # no column of a file is called so
+REFUSED = "Labels cannot be added to this file"
 
 
 class Target(BaseModel, extra="forbid"):
@@ -178,9 +60,6 @@ class Target(BaseModel, extra="forbid"):
 class Written(BaseModel):
     table: str
     rows: int
-
-
-KINDS = {".csv": "text/csv", ".jsonl": "application/jsonl", ".json": "application/json", ".html": "text/html"}
 
 
 @router.get("/export/{name}", response_class=FileResponse)
@@ -195,12 +74,13 @@ def export(
     """A file with labels, gold, annotators, votes, the report or the whole model."""
     if name not in EXPORTS:
         raise Problem(404, "There is no such export", f"Choose one of {', '.join(EXPORTS)}.")
-    path = write_export(services, project, shown, name)
-    kind = KINDS.get(path.suffix, "application/octet-stream")
+    path = services.files.temporary(Path(name).suffix)
+    _write(services, project, shown, Path(name).stem, path)
+    media_type = MEDIA_TYPES.get(path.suffix, "application/octet-stream")
     # The report contains names from the data, so a sandbox keeps it from running scripts with the studio's origin.
     headers = {"content-security-policy": "sandbox; default-src 'none'"}
     remove = BackgroundTask(path.unlink, missing_ok=True)
-    return FileResponse(path, filename=name, media_type=kind, headers=headers, background=remove)
+    return FileResponse(path, filename=name, media_type=media_type, headers=headers, background=remove)
 
 
 @router.post("/database")
@@ -225,3 +105,70 @@ def _inside(services: Services, address: str) -> str:
         detail = f"Name a database file in {folder}, such as {database.kind}:///labels.db."
         raise Problem(409, "The table was not written", detail)
     return f"{database.kind}:///{path}"
+
+
+def _write(services: Services, project: int, shown: Browser, content: str, path: Path) -> None:
+    """Write the content of an export, such as labels, into a file."""
+    result, row = shown.result, services.projects.get(project)
+    options = Reading.model_validate_json(row["reading"] or "{}")
+    match content:
+        case "labels":
+            write_labels(result, path, probabilities=True)
+        case "with_labels":  # the user's own table
+            with services.files.of(row) as file:
+                write_frame(add_labels(file, options, result), path)
+        case "annotators":
+            write_frame(result.annotators(), path)
+        case "judgements":
+            columns = {
+                "task": "task",
+                "truth": "label",
+                **{name: name for name in ("label_then", "reviewer", "at", "note")},
+            }
+            judgements = services.gold.judgements(project)
+            _write_texts({name: [each[column] for each in judgements] for name, column in columns.items()}, path)
+        case "gold":  # as a file of truths
+            given = services.gold.all(project)
+            _write_texts({"task": list(given), "truth": list(given.values())}, path)
+        case "sent_back":  # for more votes, and nobody judged them
+            judged = services.gold.all(project)
+            sent_back = services.gold.aside(project, SEND_BACK)
+            _write_texts({"task": [task for task in sent_back if task not in judged]}, path)
+        case "votes":
+            write_votes(shown.votes, path)
+        case "predictions":  # the export that the votes came from, with labels, for import into its tool
+            with services.files.of(row) as export:
+                write_back(result, str(export), path, **options.model_dump(include={"format", "question", "task"}))
+        case "report":
+            write_report(result, path, title=row["name"])
+        case _:
+            result.save(path)
+
+
+def _write_texts(columns: dict[str, list[Any]], path: Path) -> None:
+    texts = {name: [None if value is None else str(value) for value in values] for name, values in columns.items()}
+    write_frame(pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String)), path)
+
+
+def add_labels(path: Path, options: Reading, result: Result) -> pl.DataFrame:
+    """Return all rows and columns of the file in their order, and the label of each row's task."""
+    sources = find_sources(path, options)
+    if find_tool(look(sources), options) is not None or options.shape == "transposed":
+        raise Problem(409, REFUSED, "It is not a table with a column of tasks; use the table of labels.")
+    opened = open_sources(sources)
+    columns = [str(column) for column in opened.columns]
+    by_task = options.task or next(iter(candidates(columns, TASK)), None)
+    if by_task is None:
+        raise Problem(409, REFUSED, "It has no column of tasks; use the table of labels.")
+    with reading(opened.sources[0]):
+        rows = opened.scans[0].collect()
+    classes = [text_of(name) for name in to_list(result.class_names)]
+    added = {
+        "finegold_label": [classes[code] for code in result.label_codes],
+        "finegold_confidence": result.confidence,
+        "finegold_is_gold": result.gold != MISSING,
+    }
+    named = {f"{name}_new" if name in columns else name: values for name, values in added.items()}
+    labels = pl.DataFrame({KEY: [text_of(name) for name in to_list(result.task_names)], **named})
+    key = selectors.by_name(by_task).as_expr().cast(pl.String).alias(KEY)
+    return rows.with_columns(key).join(labels, on=KEY, how="left", maintain_order="left").drop(KEY)

@@ -1,4 +1,4 @@
-"""Adjudication: truths that people gave, tasks that they skipped or sent back. Every action can be undone."""
+"""Gold: truths that people or files gave, and tasks that reviewers skipped or sent back. Every action can be undone."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ from finegold.votes.encoding import MISSING
 from finegold.votes.frames import take, to_list
 from finegold.votes.names import match
 
-__all__ = ["Action", "Gold", "router"]
+__all__ = ["SEND_BACK", "SKIP", "Action", "Gold", "router"]
 
+router = APIRouter(tags=["gold"], prefix="/projects/{project}")
 
 NOT_GIVEN = object()
 JUDGE, SKIP, SEND_BACK = "judge", "skip", "send_back"  # kinds of actions
@@ -69,13 +70,13 @@ class Gold:
 
     def of(self, project: int, task: Any) -> Any:
         """Return the truth that was given to a task, or None."""
-        found = self._row(project, name_key(task))
-        return None if found is None else json.loads(found["label"])
+        row = self._row(project, name_key(task))
+        return None if row is None else json.loads(row["label"])
 
     def reviewer_of(self, project: int, task: Any) -> str | None:
         """Return who judged a task, or None."""
-        found = self._row(project, name_key(task))
-        return None if found is None else str(found["reviewer"])
+        row = self._row(project, name_key(task))
+        return None if row is None else str(row["reviewer"])
 
     def set(
         self,
@@ -94,11 +95,14 @@ class Gold:
         """
         key = name_key(task)
         with self.projects.changing(project):
-            found = self._row(project, key)
-            new = None if label is None else _judgement(name_key(label), reviewer, label_then, found)
-            if before is not NOT_GIVEN and (None if before is None else name_key(before)) != _label(found):
-                raise _changed(_label(found))
-            action = self._add_action(project, key, JUDGE, _label(found), _label(new), reviewer, found)
+            old = self._row(project, key)
+            now_given = None if old is None else json.loads(old["label"])
+            if before is not NOT_GIVEN and name_key(before) != name_key(now_given):
+                state = "it has no truth now" if old is None else f"it is {now_given} now"
+                detail = f"Another tab or a program changed its truth: {state}. Nothing was overwritten."
+                raise Problem(409, "This task was judged by somebody else", detail, current=now_given)
+            new = None if label is None else _judgement(name_key(label), reviewer, label_then, old)
+            action = self._add_action(project, key, JUDGE, reviewer, old, new)
             self._put(project, key, new)
         return action
 
@@ -121,10 +125,9 @@ class Gold:
         """Remember that a reviewer skipped a task, or sent it back for more votes. Return the id of the action."""
         key = name_key(task)
         with self.projects.changing(project):
-            action = self._add_action(project, key, kind, None, None, reviewer)
-            self.store.run(
-                "INSERT OR REPLACE INTO aside VALUES (?, ?, ?, ?, ?, ?)", project, key, kind, reviewer, n_votes, now()
-            )
+            action = self._add_action(project, key, kind, reviewer)
+            values = (project, key, kind, reviewer, n_votes, now())
+            self.store.run("INSERT OR REPLACE INTO aside VALUES (?, ?, ?, ?, ?, ?)", *values)
         return action
 
     def aside(self, project: int, kind: str, reviewer: str | None = None) -> dict[Any, int]:
@@ -171,19 +174,12 @@ class Gold:
                 self.store.run("DELETE FROM note WHERE project = ? AND task = ?", project, name_key(task))
 
     def _add_action(
-        self,
-        project: int,
-        task: str,
-        kind: str,
-        before: str | None,
-        after: str | None,
-        reviewer: str,
-        earlier: Row | None = None,
+        self, project: int, task: str, kind: str, reviewer: str, old: Row | None = None, new: Row | None = None
     ) -> int:
         return self.store.run(
             "INSERT INTO action (project, task, kind, before, after, reviewer, earlier, at) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            *(project, task, kind, before, after, reviewer, json.dumps(earlier), now()),
+            *(project, task, kind, _label(old), _label(new), reviewer, json.dumps(old), now()),
         )
 
     def _to_undo(self, project: int, action: int | None, reviewer: str) -> Row:
@@ -227,28 +223,12 @@ def _label(row: Row | None) -> str | None:
     return None if row is None else str(row["label"])
 
 
-def _changed(found: str | None) -> Problem:
-    label = None if found is None else json.loads(found)
-    said = "it has no truth now" if label is None else f"it is {label} now"
-    return Problem(
-        409,
-        "This task was judged by somebody else",
-        f"Another tab or a program changed its truth: {said}. Nothing was overwritten.",
-        current=label,
-    )
-
-
 def _names(row: Row, *columns: str) -> Row:
     return {name: None if row[name] is None else json.loads(row[name]) for name in columns}
 
 
 def _plain(row: Row) -> Row:
     return {"id": row["id"], "at": row["at"], "kind": row["kind"]} | _names(row, "task", "before", "after")
-
-
-router = APIRouter(tags=["gold"], prefix="/projects/{project}")
-
-MAX_NOTE = 10_000
 
 
 class Action(BaseModel):
@@ -291,7 +271,7 @@ class OneTask(BaseModel, extra="forbid"):
 
 class Note(BaseModel, extra="forbid"):
     task: Scalar
-    text: str = Field(max_length=MAX_NOTE, description="Blank removes the note.")
+    text: str = Field(max_length=10_000, description="Blank removes the note.")
 
 
 class Undo(BaseModel, extra="forbid"):
@@ -320,8 +300,8 @@ def give_truth(project: ProjectId, truth: Truth, shown: Shown, services: Service
     before = truth.before if "before" in truth.model_fields_set else NOT_GIVEN
     if before is not NOT_GIVEN and before is not None:
         before = _class(shown, before)
-    then = shown.classes[shown.result.label_codes[code]] if shown.result.gold[code] == MISSING else None
-    action = services.gold.set(project, shown.task_name(code), label, before, reviewer=reviewer, label_then=then)
+    label_then = _label_of(shown, code)
+    action = services.gold.set(project, shown.task_name(code), label, before, reviewer=reviewer, label_then=label_then)
     return Given(action=action, judged=services.gold.count(project))
 
 
@@ -350,7 +330,7 @@ def set_note(project: ProjectId, note: Note, shown: Shown, services: ServicesDep
     services.gold.set_note(project, shown.task_name(_task(shown, note.task)), note.text, reviewer)
 
 
-def _set_aside(services: Any, project: int, shown: Browser, task: Any, kind: str, reviewer: str) -> Given:
+def _set_aside(services: Services, project: int, shown: Browser, task: Any, kind: str, reviewer: str) -> Given:
     code = _task(shown, task)
     n_votes = int(shown.result.votes_per_task[code])
     action = services.gold.set_aside(project, shown.task_name(code), kind, n_votes, reviewer)
@@ -372,7 +352,6 @@ def _class(shown: Browser, name: Any) -> Any:
     return shown.classes[code]
 
 
-MAX_NAMED = 20
 Column = Annotated[str | None, Query(max_length=1000, description="A column, if its name is not recognised.")]
 
 
@@ -436,7 +415,7 @@ def _keep(services: Services, project: int, shown: Browser, name: str, truths: d
         read=len(truths),
         used=services.gold.add_many(project, name, rows),
         without_votes=int(np.count_nonzero(tasks == MISSING)),
-        unknown_classes=sorted(unknown)[:MAX_NAMED],
+        unknown_classes=sorted(unknown)[:20],
     )
 
 

@@ -1,4 +1,4 @@
-"""What the studio shows of LLM judges: the figures of the report's section on judges."""
+"""LLM judges: the figures and charts of the report's section on judges."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from finegold.votes.names import text_of
 
 __all__ = ["JudgeViews", "router"]
 
+router = APIRouter(tags=["judges"])
 
 MAX_KEPT = 4  # views in memory
 
@@ -71,8 +72,6 @@ def _with_truths(log: JudgeLog, given: Mapping[Any, Any]) -> JudgeLog:
             gold[item[text_of(task)]] = label[text_of(truth)]
     return replace(log, gold=gold)
 
-
-router = APIRouter(tags=["judges"])
 
 TornQuery = Annotated[
     Literal["tie", "half"], Query(description="What counts where a judge contradicts itself: a tie, or half of each.")

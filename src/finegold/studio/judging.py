@@ -7,7 +7,6 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import numpy as np
@@ -23,8 +22,9 @@ from finegold.studio.tables import TaskView, blinded, task_views
 from finegold.votes.encoding import MISSING, Codes
 from finegold.votes.names import match
 
-__all__ = ["Holds", "Judging", "add_truths", "by_gain", "n_to_learn", "router", "to_judge"]
+__all__ = ["Holds", "add_truths", "router"]
 
+router = APIRouter(tags=["gold"], prefix="/projects/{project}")
 
 HOLD_SECONDS = 600  # after which a task that was handed to a reviewer may be handed to another
 
@@ -39,28 +39,22 @@ def by_gain(result: Result) -> NDArray[np.int64]:
     return np.lexsort((-result.votes_per_task, chance))
 
 
-@dataclass(frozen=True)
-class Judging:
-    """What is known of the tasks of a project when a reviewer asks for the next one."""
+def choose_tasks(
+    shown: Browser, given: Iterable[int], skipped: Iterable[int], sent_back: Mapping[int, int], held: Iterable[int]
+) -> tuple[NDArray[np.int64], int]:
+    """Return the tasks to judge, the best first and skipped ones last, and the number of tasks without a truth.
 
-    given: Mapping[int, int]  # truths by task
-    skipped: Iterable[int] = ()  # by this reviewer
-    sent_back: Mapping[int, int] = field(default_factory=dict)  # the number of votes that each task had then
-    held: Iterable[int] = ()  # by other reviewers
-
-
-def to_judge(shown: Browser, judging: Judging, most: int) -> tuple[list[int], int]:
-    """Return the first `most` tasks to judge, skipped ones last, and the number of tasks without a truth."""
+    Tasks that were sent back wait for more votes than they had then. Others hold some tasks.
+    """
     is_open = shown.result.gold == MISSING
-    is_open[list(judging.given)] = False
-    left = int(np.count_nonzero(is_open))
-    waits = [task for task, n in judging.sent_back.items() if shown.result.votes_per_task[task] <= n]
-    is_open[[*waits, *judging.held]] = False
+    is_open[list(given)] = False
+    n_left = int(np.count_nonzero(is_open))
+    waiting = [task for task, n_votes in sent_back.items() if shown.result.votes_per_task[task] <= n_votes]
+    is_open[[*waiting, *held]] = False
     is_skipped = np.zeros(len(is_open), dtype=bool)
-    is_skipped[list(judging.skipped)] = True
+    is_skipped[list(skipped)] = True
     order = shown.view(by_gain)
-    found = np.concatenate([order[(is_open & ~is_skipped)[order]], order[(is_open & is_skipped)[order]]])
-    return found[:most].tolist(), left
+    return np.concatenate([order[(is_open & ~is_skipped)[order]], order[(is_open & is_skipped)[order]]]), n_left
 
 
 def n_to_learn(shown: Browser, known: Codes | None, given: Mapping[int, int]) -> int:
@@ -106,9 +100,6 @@ class Holds:
             self._held[project, reviewer] = (task, time.monotonic() + HOLD_SECONDS)
 
 
-router = APIRouter(tags=["gold"], prefix="/projects/{project}")
-
-
 class Queue(BaseModel):
     left: int = Field(description="Number of tasks without a truth.")
     judged: int
@@ -144,11 +135,12 @@ def next_tasks(
     sent_back = _known(shown, gold.aside(project, SEND_BACK))
     with services.holds.choosing():
         held = [code for name in services.holds.by_others(project, reviewer) if (code := shown.task_code(name)) >= 0]
-        codes, left = to_judge(shown, Judging(given, skipped, sent_back, held), most)
+        queue, n_left = choose_tasks(shown, given, skipped, sent_back, held)
+        codes = queue[:most].tolist()
         services.holds.hold(project, reviewer, shown.task_name(codes[0]) if codes else None)
     tasks = task_views(services, project, shown, codes)
     return Queue(
-        left=left,
+        left=n_left,
         judged=gold.count(project),
         skipped=len(skipped.keys() - given.keys()),
         sent_back=len(sent_back.keys() - given.keys()),

@@ -1,4 +1,4 @@
-"""Files with class probabilities of models. They are kept in the project, and every fit uses them."""
+"""Predictions: files with class probabilities of models, kept in the project. Every fit uses them."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from finegold.studio.projects import Projects
 
 __all__ = ["ModelPredictions", "PredictionsFile", "router"]
+
+router = APIRouter(tags=["predictions"], prefix="/projects/{project}")
 
 
 class ModelPredictions:
@@ -80,9 +82,6 @@ def _facts(path: Path, votes: Annotations) -> dict[str, Any]:
         "classes": texts(votes.class_names),
         "confidence": float(found.probabilities[0][known].max(axis=1).mean()),
     }
-
-
-router = APIRouter(tags=["predictions"], prefix="/projects/{project}")
 
 
 class PredictionsFile(BaseModel):

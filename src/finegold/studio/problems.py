@@ -38,7 +38,7 @@ def rename_files(error: FinegoldError, names: Mapping[str, str]) -> InputError:
     if not isinstance(error, InputError):
         return InputError(rename(str(error)))
     remedies = [replace(remedy, when=rename(remedy.when), text=rename(remedy.text)) for remedy in error.remedies]
-    return InputError(rename(error.problem), rename(str(error.where)), remedies)
+    return InputError(rename(error.problem), rename(error.where or ""), remedies)
 
 
 class ProblemDetails(BaseModel):
