@@ -56,8 +56,6 @@ LONGEST = [
     "paper/reproduce",
     "report/report",
     "studio/safety",
-    "studio/hygiene_browser",
-    "studio/path_browser",
     "studio/judging_browser",
     "report/browser",
     "fitting/checkpoint_files",

@@ -82,7 +82,10 @@ def test_pages_show_the_problem_and_remedies_without_options():
 @pytest.mark.parametrize(
     ("remedy", "choices"),
     [
-        (use(wide=True, task="id", annotator=["ann", "bob"]), {"shape": "wide", "task": "id", "columns": ["ann", "bob"]}),
+        (
+            use(wide=True, task="id", annotator=["ann", "bob"]),
+            {"shape": "wide", "task": "id", "columns": ["ann", "bob"]},
+        ),
         (
             use(format="transposed", annotator="who", task=["q1", "q2"]),
             {"shape": "transposed", "annotator": "who", "columns": ["q1", "q2"], "format": None},
