@@ -159,6 +159,8 @@ def test_a_label_studio_export_with_two_questions(page, tmp_path):
     tasks = json.loads(Path(download.value.path()).read_text())
     found = tasks[0]["predictions"][0]["result"][0]
     assert (found["from_name"], found["value"]) == ("mood", {"choices": ["bad"]})
+    open_view(page, "overview")  # the page of exports tells how to load a model in Python
+    page.wait_for_selector(".tiles")
 
 
 def test_markup_in_every_field_is_shown_as_text(browser, studio, tmp_path):
