@@ -6,7 +6,7 @@ It is collected when the votes are read and kept in the project, so that the fil
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, NamedTuple
@@ -76,20 +76,15 @@ class Contents:
 
 def collect(path: Path, options: Reading) -> pl.DataFrame:
     """Return the content of all tasks of a file; it has no fields if the file has nothing but votes."""
-    found = None
+    content = None
     with suppress(InputError):  # reading the votes reports what is wrong
-        found = _of_file(path, options)
-    return pl.DataFrame(schema={KEY: pl.String}) if found is None else found
-
-
-def _of_file(path: Path, options: Reading) -> pl.DataFrame | None:
-    sources = find_sources(path, options)
-    seen = look(sources)[0]
-    if find_tool([seen], options) is None:
-        return _of_table(open_sources(sources), options)
-    if seen.source.format in ("json", "jsonl") and path.stat().st_size <= MAX_BYTES:
-        return _of_records(seen)
-    return None
+        sources = find_sources(path, options)
+        seen = look(sources)[0]
+        if find_tool([seen], options) is None:
+            content = _of_table(open_sources(sources), options)
+        elif seen.source.format in ("json", "jsonl") and path.stat().st_size <= MAX_BYTES:
+            content = _of_records(seen)
+    return pl.DataFrame(schema={KEY: pl.String}) if content is None else content
 
 
 def _of_table(opened: Opened, options: Reading) -> pl.DataFrame | None:
@@ -118,7 +113,9 @@ def _content_columns(columns: list[str], options: Reading, by_task: str | None) 
 def _of_records(seen: Peek) -> pl.DataFrame | None:
     rows: list[dict[str, str]] = []
     with suppress(DamagedExport):  # a damaged end of the file was already reported when the votes were read
-        for record in _objects(seen):
+        for record in read_records(seen):
+            if not isinstance(record, dict):
+                continue
             inside = next((record[key] for key in CONTENT_KEYS if isinstance(record.get(key), dict)), record)
             ids = [text_of(record[key]) for key in ID_KEYS if isinstance(record.get(key), str | int)]
             rows.extend({KEY: task} | _texts(inside) for task in ids)
@@ -127,10 +124,6 @@ def _of_records(seen: Peek) -> pl.DataFrame | None:
         return None
     schema = {KEY: pl.String} | dict.fromkeys(names, pl.String)
     return pl.DataFrame(rows, schema=schema).unique(KEY, keep="first", maintain_order=True)
-
-
-def _objects(seen: Peek) -> Iterator[dict[str, Any]]:
-    return (record for record in read_records(seen) if isinstance(record, dict))
 
 
 def _texts(fields: Mapping[str, Any]) -> Fields:

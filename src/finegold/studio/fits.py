@@ -24,7 +24,7 @@ from finegold.studio.browser import Browser
 from finegold.studio.problems import Problem
 from finegold.studio.projects import Fit, Project, Projects, describe, now
 from finegold.studio.reading import advice_on
-from finegold.studio.requests import FitId, ProjectId, Scalar, Services, ServicesDep
+from finegold.studio.requests import FitId, ProjectId, Scalar, ServicesDep
 from finegold.studio.store import Row
 from finegold.votes.encoding import MISSING, Codes
 from finegold.votes.findings import Hygiene
@@ -35,6 +35,7 @@ __all__ = ["Fits", "check_settings", "router", "summarise_fit"]
 router = APIRouter(tags=["fits"])
 
 MAX_EXAMPLES = 50
+PLAIN = (str, int, float, bool)  # settings that the form can show
 DAMAGED = (
     "It may be damaged or need more memory than is available. It is opened again only if you ask for it; "
     "reading the votes again replaces it."
@@ -60,13 +61,8 @@ class Fits:
 
     def add(self, project: int, method: str, settings: dict[str, Any]) -> int:
         with self.projects.changing(project):
-            return self.store.run(
-                "INSERT INTO fit (project, method, settings, state, started) VALUES (?, ?, ?, 'queued', ?)",
-                project,
-                method,
-                json.dumps(settings),
-                now(),
-            )
+            insert = "INSERT INTO fit (project, method, settings, state, started) VALUES (?, ?, ?, 'queued', ?)"
+            return self.store.run(insert, project, method, json.dumps(settings), now())
 
     def set_state(self, project: int, fit: int, state: str, message: str = "") -> None:
         with self.projects.changing(project):
@@ -77,15 +73,14 @@ class Fits:
         blob = self.store.keep_file(model)
         with self.projects.changing(project):
             self.store.own(blob)
-            self.store.run(
-                "UPDATE fit SET state = 'done', facts = ?, model = ? WHERE id = ?", json.dumps(facts), blob, fit
-            )
+            done = "UPDATE fit SET state = 'done', facts = ?, model = ? WHERE id = ?"
+            self.store.run(done, json.dumps(facts), blob, fit)
             self.store.run("UPDATE project SET shown = ? WHERE id = ?", fit, project)
-            kind = self.store.rows("SELECT method, settings FROM fit WHERE id = ?", fit)[0]
-            self._replace(
-                "SELECT id, model FROM fit WHERE project = ? AND id < ? AND method = ? AND settings = ? "
-                "AND state NOT IN ('queued', 'running') AND id != (SELECT base FROM project WHERE id = ?)",
-                *(project, fit, kind["method"], kind["settings"], project),
+            self._drop_results(
+                "SELECT old.id, old.model FROM fit AS old JOIN fit AS new ON new.id = ? WHERE old.id < new.id "
+                "AND old.project = new.project AND old.method = new.method AND old.settings = new.settings "
+                "AND old.state NOT IN ('queued', 'running') AND old.id != (SELECT base FROM project WHERE id = ?)",
+                *(fit, project),
             )
 
     def show(self, project: int, fit: int) -> None:
@@ -103,30 +98,22 @@ class Fits:
             self.store.run("DELETE FROM blob WHERE id = ?", found["model"])
 
     def replace_votes(
-        self,
-        project: int,
-        model: Path,
-        facts: dict[str, Any],
-        *,
-        reading: Any = None,
-        read: Iterable[int] = (),
-        removed: int | None = None,
+        self, project: int, model: Path, facts: Row, reading: Any = None, read: Iterable[int] = (), removed: int = 0
     ) -> int:
-        """Store new votes and drop the fits of the old ones.
+        """Store new votes with their majority vote, and drop the fits of the old ones.
 
         The votes were read again, joined with the batches `read`, or read without the batch `removed`.
         """
         blob = self.store.keep_file(model)
         with self.projects.changing(project):
             self.store.own(blob)
-            self.store.run("UPDATE project SET shown = NULL, base = NULL WHERE id = ?", project)
-            self._replace("SELECT id, model FROM fit WHERE project = ? AND state NOT IN ('queued', 'running')", project)
-            made = self.store.run(
+            self._drop_all_results(project)
+            base = self.store.run(
                 "INSERT INTO fit (project, method, settings, state, started, facts, model) "
                 "VALUES (?, 'mv', '{}', 'done', ?, ?, ?)",
                 *(project, now(), json.dumps(facts), blob),
             )
-            self.store.run("UPDATE project SET base = ?, shown = ? WHERE id = ?", made, made, project)
+            self.store.run("UPDATE project SET base = ?, shown = ? WHERE id = ?", base, base, project)
             if reading is not None:  # posted votes must be joined with those of the file again
                 new = json.dumps(reading)
                 self.store.run("UPDATE project SET reading = ?, failure = NULL WHERE id = ?", new, project)
@@ -134,9 +121,20 @@ class Fits:
             for batch in read:
                 self.store.run("UPDATE posted SET taken = 1 WHERE id = ?", batch)
             self.store.run("DELETE FROM posted WHERE project = ? AND id = ?", project, removed)
-        return made
+        return base
 
-    def _replace(self, which: str, *values: Any) -> None:
+    def remove_all_votes(self, project: int, batch: int) -> None:
+        """Remove the only batch of a project that has no other votes."""
+        with self.projects.changing(project):
+            self._drop_all_results(project)
+            self.store.run("DELETE FROM posted WHERE project = ? AND id = ?", project, batch)
+
+    def _drop_all_results(self, project: int) -> None:
+        self.store.run("UPDATE project SET shown = NULL, base = NULL WHERE id = ?", project)
+        which = "SELECT id, model FROM fit WHERE project = ? AND state NOT IN ('queued', 'running')"
+        self._drop_results(which, project)
+
+    def _drop_results(self, which: str, *values: Any) -> None:
         """Drop the results of fits, but keep their rows, so that clients can still request their state."""
         for fit in self.store.rows(which, *values):
             self.store.run("UPDATE fit SET state = 'replaced', facts = NULL, model = NULL WHERE id = ?", fit["id"])
@@ -147,9 +145,8 @@ class Fits:
         """Mark a result on disk while it is opened. A result that crashes the studio is not opened again."""
         if self.is_damaged(fit):
             raise Problem(409, "The studio ended while it opened this result", DAMAGED, project=project, fit=fit)
-        self.store.run(
-            "INSERT INTO opening (fit, threads) VALUES (?, 1) ON CONFLICT DO UPDATE SET threads = threads + 1", fit
-        )
+        more = "INSERT INTO opening (fit, threads) VALUES (?, 1) ON CONFLICT DO UPDATE SET threads = threads + 1"
+        self.store.run(more, fit)
         try:
             yield
         finally:
@@ -165,13 +162,6 @@ class Fits:
         """Allow a result to be opened that crashed the studio before."""
         with self.projects.changing(project):
             self.store.run("DELETE FROM opening WHERE fit = ?", self.get(project, fit)["id"])
-
-    def remove_all_votes(self, project: int, batch: int) -> None:
-        """Remove the only batch of a project that has no other votes."""
-        with self.projects.changing(project):
-            self.store.run("UPDATE project SET shown = NULL, base = NULL WHERE id = ?", project)
-            self._replace("SELECT id, model FROM fit WHERE project = ? AND state NOT IN ('queued', 'running')", project)
-            self.store.run("DELETE FROM posted WHERE project = ? AND id = ?", project, batch)
 
 
 def _plain_fit(row: Row) -> Row:
@@ -301,7 +291,18 @@ class Agreement(BaseModel):
 
 @router.get("/methods")
 def methods() -> list[MethodInfo]:
-    return [_info(name) for name in method_names()]
+    listed = []
+    for name in method_names():
+        method = method_class(name)
+        info = MethodInfo(
+            name=name,
+            about=(method.__doc__ or "").strip().partition("\n")[0],
+            takes_gold=method.takes_gold,
+            is_default=name == DEFAULT_METHOD,
+            settings={key: value for key, value in method().settings.items() if isinstance(value, PLAIN)},
+        )
+        listed.append(info)
+    return listed
 
 
 @router.post("/projects/{project}/fits", status_code=202)
@@ -355,30 +356,14 @@ def cancel_job(project: ProjectId, services: ServicesDep) -> None:
 def compare(project: ProjectId, services: ServicesDep) -> Agreement:
     """Compare the labels of all finished fits."""
     services.projects.get(project)
-    found = {
-        fit["id"]: _labels(services, project, fit["id"]) for fit in services.fits.all(project) if fit["state"] == "done"
-    }
-    labels = {fit: codes for fit, codes in found.items() if codes is not None}
-    return Agreement(
-        fits=list(labels), shares=[[_share(one, other) for other in labels.values()] for one in labels.values()]
-    )
+    labels: dict[int, Codes] = {}
+    for fit in services.fits.all(project):
+        with suppress(Problem):  # it was replaced meanwhile
+            if fit["state"] == "done":
+                labels[fit["id"]] = services.workspace.of(project, fit["id"]).result.label_codes
 
+    def share(first: Codes, second: Codes) -> float:
+        return float((first == second).mean()) if len(first) == len(second) else 0.0
 
-def _labels(services: Services, project: int, fit: int) -> Codes | None:
-    """Return the labels of a fit; None if it was replaced meanwhile."""
-    try:
-        return services.workspace.of(project, fit).result.label_codes
-    except Problem:
-        return None
-
-
-def _share(one: Codes, other: Codes) -> float:
-    return float((one == other).mean()) if len(one) == len(other) else 0.0
-
-
-def _info(name: str) -> MethodInfo:
-    made = method_class(name)
-    about = (made.__doc__ or "").strip().partition("\n")[0]
-    settings = {key: value for key, value in made().settings.items() if isinstance(value, str | int | float | bool)}
-    is_default = name == DEFAULT_METHOD
-    return MethodInfo(name=name, about=about, takes_gold=made.takes_gold, is_default=is_default, settings=settings)
+    shares = [[share(first, second) for second in labels.values()] for first in labels.values()]
+    return Agreement(fits=list(labels), shares=shares)

@@ -363,8 +363,10 @@ def describe(services: Services, project: int) -> Project:
     with services.store.snapshot():
         row = services.projects.get(project)
         if state is None and row["crashed"]:
+            nothing: dict[str, Any] = {"rows": 0, "tolerance": 0.0, "steps": [], "warnings": []}
+            nothing |= dict.fromkeys(("fit", "expected", "repair"))
             message = f"The studio ended while it read this file. {CRASHED}"
-            state = JobState(kind="read", state="failed", message=message, **NOTHING_DONE)
+            state = JobState(kind="read", state="failed", message=message, **nothing)
         return Project(
             **{name: row[name] for name in ("id", "name", "created", "version", "file", "base", "shown", "failure")},
             reading=json.loads(row["reading"] or "null"),
@@ -379,12 +381,6 @@ def describe(services: Services, project: int) -> Project:
             damaged=any(services.fits.is_damaged(row[name]) for name in ("base", "shown")),
             job=state,
         )
-
-
-NOTHING_DONE: dict[str, Any] = {
-    **{"fit": None, "rows": 0, "expected": None, "tolerance": 0.0},
-    **{"steps": [], "warnings": [], "repair": None},
-}
 
 
 def _job_state(job: Job) -> JobState:

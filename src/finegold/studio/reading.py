@@ -138,10 +138,10 @@ def choices_of(options: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     left_out = {name: Reading.model_fields[name].default for name, value in choices.items() if value is None}
     try:
-        valid = Reading.model_validate(choices | left_out)
+        valid: dict[str, Any] = Reading.model_validate(choices | left_out).model_dump(include=choices.keys())
     except ValidationError:
         return None
-    return valid.model_dump(include=choices.keys())
+    return valid
 
 
 def title_of(option: str) -> str:
@@ -213,8 +213,8 @@ def preview(path: Path, layout: Layout) -> Preview:
 def find_sources(path: Path, layout: Layout) -> list[Source]:
     """Return the file, or the chosen sheet of it, to be read as the layout says."""
     sources = sources_of(str(path)) if layout.sheet is None else [_sheet(path, layout.sheet)]
-    dialect: Dialect = Dialect(layout.encoding, layout.separator, layout.header)
-    return dialect.apply(sources)
+    written: list[Source] = Dialect(layout.encoding, layout.separator, layout.header).apply(sources)
+    return written
 
 
 def _sheet(path: Path, sheet: str) -> Source:

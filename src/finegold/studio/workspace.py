@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -53,8 +54,7 @@ class Workspace:
     def of(self, project: int, fit: int) -> Browser:
         with self._lock:  # two tabs that open a project at the same time load it once
             if fit not in self._loaded:
-                self._loaded[fit] = Browser(self._load(project, fit))
-                self._forget_all_but(MAX_LOADED)
+                self._keep(fit, Browser(self._load(project, fit)))
             self._loaded.move_to_end(fit)
             return self._loaded[fit]
 
@@ -92,25 +92,24 @@ class Workspace:
             return self._contents[blob]
 
     def contents_or_none(self, project: int) -> Contents | None:
-        """Return the content of the tasks; None also if its file is gone, because tables can do without it."""
-        try:
+        """Return the content of the tasks; None also if it is damaged, because tables can do without it."""
+        with suppress(FinegoldError):
             return self.contents(project)
-        except (FinegoldError, Problem):
-            return None
+        return None
 
     def remember(self, fit: int, browser: Browser) -> None:
         """Cache a result that was just computed."""
         with self._lock:
-            self._loaded[fit] = browser
-            self._forget_all_but(MAX_LOADED)
+            self._keep(fit, browser)
 
     def forget(self, fits: list[int]) -> None:
         with self._lock:
             for fit in fits:
                 self._loaded.pop(fit, None)
 
-    def _forget_all_but(self, most: int) -> None:
-        while len(self._loaded) > most:
+    def _keep(self, fit: int, browser: Browser) -> None:
+        self._loaded[fit] = browser
+        while len(self._loaded) > MAX_LOADED:
             self._loaded.popitem(last=False)
 
     def _load(self, project: int, fit: int) -> Result:
