@@ -17,7 +17,6 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from finegold.api.result import Result
-from finegold.errors import Remedy
 from finegold.methods.lookup import method_class, method_names
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.studio.browser import Browser
@@ -27,8 +26,8 @@ from finegold.studio.reading import advice_on
 from finegold.studio.requests import FitId, ProjectId, Scalar, ServicesDep
 from finegold.studio.store import Row
 from finegold.votes.encoding import MISSING, Codes
-from finegold.votes.findings import Hygiene
 from finegold.votes.frames import take, to_list
+from finegold.votes.hygiene import Hygiene
 
 __all__ = ["Fits", "check_settings", "router", "summarise_fit"]
 
@@ -214,10 +213,6 @@ def _hygiene(result: Result) -> dict[str, Any]:
         for each in hygiene.findings
     ]
     return {**hygiene.as_json(), "findings": findings, "classes": counted}
-
-
-def _remedies(finding: Any) -> tuple[Remedy, ...]:
-    return getattr(finding, "remedies", ())
 
 
 def _changes(browser: Browser, before: Browser) -> dict[str, Any] | None:

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy
 from finegold.insight.judges.answers import merge
-from finegold.io.columns import ANNOTATOR, LABEL, TASK, bare_name, candidates, shape_of
+from finegold.io.columns import ANNOTATOR, LABEL, TASK, bare_name, candidates, guess_shape
 from finegold.io.diagnosis import reading
 from finegold.io.exports import TRANSPOSED, find_export, look
 from finegold.io.exports.base import Export, ExportOptions, Peek
@@ -312,10 +312,8 @@ def _questions(votes: pl.DataFrame) -> list[Question]:
 
 def _guess(opened: Opened, columns: list[str]) -> tuple[Reading, list[str]]:
     """Guess the column of each role by its name, unless the values show that a row holds several votes."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FinegoldWarning)  # the preview shows the columns that are not used
-        shape = shape_of(opened, None)
-    if shape is not None:
+    shape = guess_shape(opened, None)
+    if shape is not None and not shape.doubt:
         kind, names = ("transposed", "annotator") if shape.is_transposed else ("wide", "task")
         return Reading.model_validate({"shape": kind, names: shape.ids, "columns": shape.votes}), []
     guess: dict[str, Any] = {}
