@@ -204,12 +204,7 @@ def _hygiene(result: Result) -> dict[str, Any]:
     counted = [[str(name), int(votes[code])] for name, code in zip(names, most, strict=True)]
     hygiene = result.annotations.hygiene
     findings = [
-        {
-            "kind": each.kind,
-            "text": each.text,
-            "groups": each.groups,
-            "advice": advice_on(getattr(each, "remedies", ())),
-        }
+        {"kind": each.kind, "text": each.text, "groups": each.groups, "advice": advice_on(each.remedies)}
         for each in hygiene.findings
     ]
     return {**hygiene.as_json(), "findings": findings, "classes": counted}
