@@ -213,7 +213,6 @@ def test_what_a_file_needs_is_asked_for_and_chosen(studio, name, body, layout, n
         (LABELS, {"gold_marks": True}),
         (LABELS, {"missing": ["NA"], "keep_missing": True}),
         (LABELS, {"classes": ["dog"]}),
-        (LABELS, {"classes": ["cat"], "ordered": ["cat"]}),
         (LABELS, {"alias": {"cat": "lion"}, "classes": ["cat"]}),
         (LABELS, {"shape": "wide", "columns": ["nowhere"]}),
         (LABELS, {"shape": "wide", "task": "label", "columns": ["task", "worker"]}),
@@ -323,6 +322,16 @@ def test_an_alias_is_kept_and_used_for_posted_votes(studio):
     found = [one["groups"] for one in facts["hygiene"]["findings"] if one["kind"] == "spellings"]
     assert found == [[[["dog", 4], ["DOG", 1]]]]  # posted votes that are spelled otherwise are reported
     assert facts_of(read(studio, project, **state["reading"]))["hygiene"]["alias"] == {"Cat": "cat"}
+
+
+def test_posted_votes_keep_to_the_classes_that_were_listed(studio):
+    project, facts = opened(studio, classes=["dog", "cat", "Cat", "owl"])
+    assert classes(facts) == {"cat": 6, "Cat": 6, "dog": 4, "owl": 0}
+    post(studio, project, ("t9", "zoe", "owl"))
+    assert classes(facts_of(studio.fit(project, "mv")))["owl"] == 1
+    post(studio, project, ("t9", "zoe", "fox"))
+    job = studio.fit(project, "mv")["job"]
+    assert job["message"] == "the posted label 'fox' is not among the classes dog, cat, Cat, owl; remove its batch"
 
 
 def test_a_project_of_posted_votes_only_can_merge_spellings(studio):

@@ -73,7 +73,10 @@ def _request_field(name: str, option: Option) -> Any:
     if option.kind in ("flag", "switch"):
         return bool if option.kind == "flag" else bool | None, Field(default=default, **about)
     if option.kind == "number":
-        return int, Field(default=int(default), ge=option.low, le=option.high, **about)
+        number: Any = int | None if default is None else int
+        return number, Field(
+            default=default if default is None else int(default), ge=option.low, le=option.high, **about
+        )
     if option.kind == "choice":
         return Literal[option.choices], Field(default=default, **about)
     kinds: dict[str, Any] = {"list": list[str], "path": dict[str, str]}  # a table of two columns comes as JSON

@@ -14,6 +14,7 @@ from fastapi import APIRouter, Path, Query, Request
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
+from finegold.errors import InputError
 from finegold.io.layouts import count_more
 from finegold.studio.problems import Problem
 from finegold.studio.projects import Project, Projects, describe, now
@@ -79,11 +80,16 @@ def join_posted(votes: Annotations | None, posted: Sequence[Sequence[Any]], opti
     Names are matched, and missing labels recognised, as in the project's file (or as in any file, if there is none).
     """
     options = options or Reading()
-    missing = missing_words(options.missing, options.keep_missing, options.alias or ())
+    missing = missing_words(options.missing, options.keep_missing, [*(options.classes or ()), *(options.alias or ())])
     labels = [None if is_missing(label, missing) else label for _, _, label in posted]
     if votes is not None and all(label is None for label in labels):
         return count_more(votes, rows=len(posted), missing=len(posted))
     spelled = _spelled(labels, [] if votes is None else to_list(votes.class_names), options)
+    if options.classes:
+        others = {text_of(label) for label in spelled if label is not None} - set(options.classes)
+        if others:
+            classes = ", ".join(options.classes)
+            raise InputError(f"the posted label {min(others)!r} is not among the classes {classes}; remove its batch")
     given = [(task, annotator, label) for (task, annotator, _), label in zip(posted, spelled, strict=True)]
     kinds = [None] * 3 if votes is None else [votes.task_names, votes.annotator_names, votes.class_names]
     columns = [_column(values, names) for values, names in zip(zip(*given, strict=True), kinds, strict=True)]
