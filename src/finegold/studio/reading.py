@@ -73,10 +73,8 @@ def _request_field(name: str, option: Option) -> Any:
     if option.kind in ("flag", "switch"):
         return bool if option.kind == "flag" else bool | None, Field(default=default, **about)
     if option.kind == "number":
-        number: Any = int | None if default is None else int
-        return number, Field(
-            default=default if default is None else int(default), ge=option.low, le=option.high, **about
-        )
+        about |= {"ge": option.low, "le": option.high}
+        return (int | None, Field(None, **about)) if default is None else (int, Field(int(default), **about))
     if option.kind == "choice":
         return Literal[option.choices], Field(default=default, **about)
     kinds: dict[str, Any] = {"list": list[str], "path": dict[str, str]}  # a table of two columns comes as JSON
