@@ -80,10 +80,10 @@ class Browser:
     @cached_property
     def doubts(self) -> Doubts:
         """The doubts about all labelled tasks. Those with predictions only are not counted, but marked as such."""
-        found, n = doubts(self.result), len(self.labelled.label_codes) - len(self.result.label_codes)
+        known, n = doubts(self.result), len(self.labelled.label_codes) - len(self.result.label_codes)
         if not n:
-            return found
-        return Doubts(*(np.append(mask, np.zeros(n, bool)) for mask in (found.contested, found.tied, found.flipped)))
+            return known
+        return Doubts(*(np.append(mask, np.zeros(n, bool)) for mask in (known.contested, known.tied, known.flipped)))
 
     def marks(self, code: int) -> list[str]:
         """Return the doubts about a task, or that it has predictions only."""
@@ -175,7 +175,7 @@ class Browser:
 
     def annotator_row(self, code: int) -> AnnotatorRow:
         result, weights = self.result, self.result.learned.weights
-        found: Suspects | None = self._views.get(suspects)  # takes seconds, so nobody waits for it here
+        groups: Suspects | None = self._views.get(suspects)  # takes seconds, so nobody waits for it here
         return AnnotatorRow(
             code=code,
             rank=int(self._rank[code]),
@@ -186,8 +186,8 @@ class Browser:
             high=plain(result.accuracy_high[code]),
             agreement=plain(result.agreement[code]),
             weights=[] if weights is None else plain(weights[code]),
-            group=None if found is None or found.group[code] == MISSING else int(found.group[code]) + 1,
-            suspicion="" if found is None else found.kind[code],
+            group=None if groups is None or groups.group[code] == MISSING else int(groups.group[code]) + 1,
+            suspicion="" if groups is None else groups.kind[code],
             measured=None,
             n_measured=0,
         )

@@ -54,8 +54,8 @@ class Contents:
 
     def of(self, task: Any) -> Fields:
         """Return the fields of a task that are not blank."""
-        found = self._rows.filter(pl.col(KEY) == text_of(task)).head(1).collect().to_dicts()
-        return _filled(found[0]) if found else {}
+        rows = self._rows.filter(pl.col(KEY) == text_of(task)).head(1).collect().to_dicts()
+        return _filled(rows[0]) if rows else {}
 
     def lines(self, tasks: list[Any], length: int) -> list[str]:
         """Return the beginning of the longest field of each task, in one line."""
@@ -165,7 +165,7 @@ def items_of(fields: Mapping[str, str], template: str | None, folder: Path, addr
     """
     if not template:
         return [_item(name, text, folder, address) for name, text in fields.items()]
-    lines = [re.sub(r"\{([^{}\n]+)\}", lambda found: fields.get(found[1], ""), line) for line in template.splitlines()]
+    lines = [re.sub(r"\{([^{}\n]+)\}", lambda match: fields.get(match[1], ""), line) for line in template.splitlines()]
     return [_item(None, line.strip(), folder, address) for line in lines if line.strip()]
 
 
@@ -199,8 +199,8 @@ def _path_of(address: str) -> str:
 
 def _kind(path: str) -> Kind | None:
     suffix = PurePosixPath(path).suffix.lower() if "\n" not in path and "\0" not in path else ""
-    found = MEDIA.get(suffix, "").partition("/")[0]
-    return found or None  # type: ignore[return-value]  # the first part of each media type is a Kind
+    kind = MEDIA.get(suffix, "").partition("/")[0]
+    return kind or None  # type: ignore[return-value]  # the first part of each media type is a Kind
 
 
 class ContentItem(BaseModel):
@@ -215,8 +215,8 @@ class ContentItem(BaseModel):
 def content(project: ProjectId, at: At, shown: Shown, services: ServicesDep) -> list[ContentItem]:
     """Return the content of the task, as the template of the project says; empty for posted votes."""
     check_index(at, len(shown.result.label_codes), "task")
-    found = services.workspace.contents(project)
-    fields = {} if found is None else found.of(shown.task_name(at))
+    contents = services.workspace.contents(project)
+    fields = {} if contents is None else contents.of(shown.task_name(at))
     template = services.projects.get(project)["template"]
     if template:
         fields = {"task": str(shown.task_name(at)), **fields}
@@ -227,8 +227,8 @@ def content(project: ProjectId, at: At, shown: Shown, services: ServicesDep) -> 
 @router.get("/fields")
 def fields(project: ProjectId, services: ServicesDep) -> list[str]:
     """Return the names that a template may contain."""
-    found = services.workspace.contents(project)
-    return [] if found is None else found.names
+    contents = services.workspace.contents(project)
+    return [] if contents is None else contents.names
 
 
 @router.get("/media", response_class=FileResponse)
@@ -239,8 +239,8 @@ def media(
 ) -> FileResponse:
     """An image, sound or video in the folder of the studio."""
     services.projects.get(project)
-    found = media_file(services.files.folder, path)
-    if found is None:
+    file = media_file(services.files.folder, path)
+    if file is None:
         raise Problem(404, "There is no such image or sound", f"Only files in {services.files.folder} are shown.")
     headers = {"content-security-policy": "sandbox; default-src 'none'"}
-    return FileResponse(found, media_type=MEDIA[found.suffix.lower()], headers=headers)
+    return FileResponse(file, media_type=MEDIA[file.suffix.lower()], headers=headers)

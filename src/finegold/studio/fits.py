@@ -53,10 +53,10 @@ class Fits:
         return [_plain_fit(row) for row in self.store.rows(which, project)]
 
     def get(self, project: int, fit: int) -> Row:
-        found = self.store.row("SELECT * FROM fit WHERE project = ? AND id = ?", project, fit)
-        if found is None:
+        row = self.store.row("SELECT * FROM fit WHERE project = ? AND id = ?", project, fit)
+        if row is None:
             raise Problem(404, "There is no such fit", "It may have been deleted.")
-        return _plain_fit(found)
+        return _plain_fit(row)
 
     def add(self, project: int, method: str, settings: dict[str, Any]) -> int:
         with self.projects.changing(project):
@@ -90,11 +90,11 @@ class Fits:
 
     def delete(self, project: int, fit: int) -> None:
         with self.projects.changing(project):
-            row, found = self.projects.get(project), self.get(project, fit)
+            row, old = self.projects.get(project), self.get(project, fit)
             if fit in (row["base"], row["shown"]):
                 raise Problem(409, "This result is in use", "Show another one first; the majority vote always stays.")
             self.store.run("DELETE FROM fit WHERE id = ?", fit)
-            self.store.run("DELETE FROM blob WHERE id = ?", found["model"])
+            self.store.run("DELETE FROM blob WHERE id = ?", old["model"])
 
     def replace_votes(
         self, project: int, model: Path, facts: Row, reading: Any = None, read: Iterable[int] = (), removed: int = 0
@@ -298,9 +298,9 @@ def methods() -> list[MethodInfo]:
 @router.post("/projects/{project}/fits", status_code=202)
 def start_fit(project: ProjectId, wanted: Wanted, services: ServicesDep) -> Fit:
     """Queue a fit of the votes with all gold that was given. Follow it by /events, or ask for it again."""
-    place = wanted.model_dump(include={"prior", "engine", "threads"})
-    place["predictions"] = [services.files.resolve(name) for name in wanted.predictions]
-    job = services.jobs.fit(project, wanted.method, wanted.settings, **place)
+    options = wanted.model_dump(include={"prior", "engine", "threads"})
+    options["predictions"] = [services.files.resolve(name) for name in wanted.predictions]
+    job = services.jobs.fit(project, wanted.method, wanted.settings, **options)
     assert job.fit is not None
     return Fit(**services.fits.get(project, job.fit))
 
@@ -327,8 +327,8 @@ def open_again(project: ProjectId, fit: FitId, services: ServicesDep) -> Project
 @router.delete("/projects/{project}/fits/{fit}", status_code=204, response_class=Response)
 def cancel_or_delete(project: ProjectId, fit: FitId, services: ServicesDep) -> None:
     """Cancel a fit that is queued or running; delete one that is done."""
-    found = services.fits.get(project, fit)
-    if found["state"] in ("queued", "running"):
+    row = services.fits.get(project, fit)
+    if row["state"] in ("queued", "running"):
         services.jobs.cancel(project, fit)
         return
     services.fits.delete(project, fit)

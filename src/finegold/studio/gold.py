@@ -65,8 +65,8 @@ class Gold:
         return [row | _names(row, "task", "label", "label_then") for row in rows]
 
     def count(self, project: int) -> int:
-        found = self.store.row("SELECT count(*) AS n FROM gold WHERE project = ?", project)
-        return int(found["n"]) if found else 0
+        row = self.store.row("SELECT count(*) AS n FROM gold WHERE project = ?", project)
+        return int(row["n"]) if row else 0
 
     def of(self, project: int, task: Any) -> Any:
         """Return the truth that was given to a task, or None."""
@@ -142,16 +142,16 @@ class Gold:
     def undo(self, project: int, action: int | None, reviewer: str = "") -> Row:
         """Undo an action (None: the last action of the reviewer)."""
         with self.projects.changing(project):
-            found = self._to_undo(project, action, reviewer)
-            self.store.run("UPDATE action SET undone = 1 WHERE id = ?", found["id"])
-            if found["kind"] == JUDGE:
-                self._put(project, found["task"], json.loads(found["earlier"]))
+            undone = self._to_undo(project, action, reviewer)
+            self.store.run("UPDATE action SET undone = 1 WHERE id = ?", undone["id"])
+            if undone["kind"] == JUDGE:
+                self._put(project, undone["task"], json.loads(undone["earlier"]))
             else:
                 self.store.run(
                     "DELETE FROM aside WHERE project = ? AND task = ? AND kind = ? AND reviewer = ?",
-                    *(project, found["task"], found["kind"], found["reviewer"]),
+                    *(project, undone["task"], undone["kind"], undone["reviewer"]),
                 )
-        return _plain(found)
+        return _plain(undone)
 
     def last(self, project: int, reviewer: str = "", most: int = 20) -> list[Row]:
         """Return the newest actions of a reviewer that can be undone."""
@@ -162,8 +162,8 @@ class Gold:
         return [_plain(row) for row in rows]
 
     def note(self, project: int, task: Any) -> str:
-        found = self.store.row("SELECT text FROM note WHERE project = ? AND task = ?", project, name_key(task))
-        return "" if found is None else str(found["text"])
+        row = self.store.row("SELECT text FROM note WHERE project = ? AND task = ?", project, name_key(task))
+        return "" if row is None else str(row["text"])
 
     def set_note(self, project: int, task: Any, text: str, reviewer: str = "") -> None:
         with self.projects.changing(project):
@@ -184,19 +184,19 @@ class Gold:
 
     def _to_undo(self, project: int, action: int | None, reviewer: str) -> Row:
         if action is None:
-            found = self.store.row(
+            row = self.store.row(
                 "SELECT * FROM action WHERE project = ? AND undone = 0 AND reviewer = ? ORDER BY id DESC LIMIT 1",
                 *(project, reviewer),
             )
         else:
             which = "SELECT * FROM action WHERE project = ? AND id = ? AND reviewer = ?"
-            found = self.store.row(which, project, action, reviewer)
-        if found is None:
+            row = self.store.row(which, project, action, reviewer)
+        if row is None:
             raise Problem(409, "There is nothing to undo")
-        is_judge = found["kind"] == JUDGE
-        if found["undone"] or (is_judge and _label(self._row(project, found["task"])) != found["after"]):
+        is_judge = row["kind"] == JUDGE
+        if row["undone"] or (is_judge and _label(self._row(project, row["task"])) != row["after"]):
             raise Problem(409, "The truth has changed", "Another tab or a program changed it; nothing was undone.")
-        return found
+        return row
 
     def _row(self, project: int, task: str) -> Row | None:
         which = "SELECT label, at, reviewer, label_then FROM gold WHERE project = ? AND task = ?"
@@ -213,9 +213,9 @@ class Gold:
             )
 
 
-def _judgement(label: str, reviewer: str, label_then: Any, found: Row | None) -> Row:
+def _judgement(label: str, reviewer: str, label_then: Any, old: Row | None) -> Row:
     """Return a new judgement; what the label was then is kept where the result was fitted with an earlier judgement."""
-    then = name_key(label_then) if label_then is not None else found and found["label_then"]
+    then = name_key(label_then) if label_then is not None else old and old["label_then"]
     return {"label": label, "at": now(), "reviewer": reviewer, "label_then": then}
 
 
@@ -306,15 +306,15 @@ def give_truth(project: ProjectId, truth: Truth, shown: Shown, services: Service
 
 
 @router.post("/skip")
-def skip(project: ProjectId, one: OneTask, shown: Shown, services: ServicesDep, reviewer: Reviewer) -> Given:
+def skip(project: ProjectId, which: OneTask, shown: Shown, services: ServicesDep, reviewer: Reviewer) -> Given:
     """Leave a task for later: this reviewer gets it again after all others."""
-    return _set_aside(services, project, shown, one.task, SKIP, reviewer)
+    return _set_aside(services, project, shown, which.task, SKIP, reviewer)
 
 
 @router.post("/send_back")
-def send_back(project: ProjectId, one: OneTask, shown: Shown, services: ServicesDep, reviewer: Reviewer) -> Given:
+def send_back(project: ProjectId, which: OneTask, shown: Shown, services: ServicesDep, reviewer: Reviewer) -> Given:
     """Ask for more votes on a task: nobody is asked to judge it until it has more votes."""
-    return _set_aside(services, project, shown, one.task, SEND_BACK, reviewer)
+    return _set_aside(services, project, shown, which.task, SEND_BACK, reviewer)
 
 
 @router.post("/undo")
@@ -387,11 +387,11 @@ def remove_truths(project: ProjectId, name: FileName, services: ServicesDep) -> 
 
 def _read(path: Path, name: str, task: str | None, label: str | None) -> dict[Any, Any]:
     try:
-        found = read_truth(str(path), task=task, label=label)
+        truths = read_truth(str(path), task=task, label=label)
     except InputError as error:
         detail = words_of(rename_files(error, {str(path): name, path.name: name}))
         raise Problem(422, "The truths cannot be read", detail, columns=_columns(path)) from None
-    return dict(zip(to_list(found.task), to_list(found.truth), strict=True))
+    return dict(zip(to_list(truths.task), to_list(truths.truth), strict=True))
 
 
 def _columns(path: Path) -> list[str]:

@@ -200,12 +200,12 @@ class Jobs:
 
     def _remove(self, job: Job, batch: int) -> None:
         """Remove a batch. If it is waiting, delete it; if it was used, read the votes again without it."""
-        taken = [row["id"] for row in self.posted.batches(job.project) if row["taken"]]
+        used = [row["id"] for row in self.posted.batches(job.project) if row["taken"]]
         options = self._read_options(job.project)
         has_file = options is not None and self.projects.get(job.project)["file"] is not None
-        if batch not in taken:
+        if batch not in used:
             self.posted.remove_waiting(job.project, batch)
-        elif not has_file and taken == [batch]:
+        elif not has_file and used == [batch]:
             earlier = [fit["id"] for fit in self.fits.all(job.project)]
             self.fits.remove_all_votes(job.project, batch)
             self.workspace.forget(earlier)
@@ -216,8 +216,8 @@ class Jobs:
 
     def _read_options(self, project: int) -> Reading | None:
         """Return the options that the file was read with; None for posted votes."""
-        found = self.projects.get(project)["reading"]
-        return None if found is None else Reading(**json.loads(found))
+        reading = self.projects.get(project)["reading"]
+        return None if reading is None else Reading(**json.loads(reading))
 
     def _new_base(self, job: Job, votes: Annotations, **changes: Any) -> None:
         """Store new votes with their majority vote. `changes` are passed on to `Projects.replace_votes`."""

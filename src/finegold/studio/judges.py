@@ -98,9 +98,9 @@ def judges_charts(project: ProjectId, services: ServicesDep, torn: TornQuery = "
 
     drawn = judge_charts(services.judges.of(project, torn))
     return {
-        name: Chart(title=one.title, alt=one.alt, note=one.note, spec=one.spec)
-        for name, one in drawn.items()
-        if one.spec is not None
+        name: Chart(title=chart.title, alt=chart.alt, note=chart.note, spec=chart.spec)
+        for name, chart in drawn.items()
+        if chart.spec is not None
     }
 
 

@@ -65,22 +65,22 @@ class ModelPredictions:
             raise rename_files(error, {f"{path.parent}{os.sep}": "" for path in paths}) from error
 
     def _delete(self, project: int, name: str) -> None:
-        found = self.store.row("SELECT file FROM predictions WHERE project = ? AND name = ?", project, name)
-        if found is not None:
+        row = self.store.row("SELECT file FROM predictions WHERE project = ? AND name = ?", project, name)
+        if row is not None:
             self.store.run("DELETE FROM predictions WHERE project = ? AND name = ?", project, name)
-            self.store.run("DELETE FROM blob WHERE id = ?", found["file"])
+            self.store.run("DELETE FROM blob WHERE id = ?", row["file"])
 
 
 def _facts(path: Path, votes: Annotations) -> dict[str, Any]:
-    found = read_predictions(path, votes)
-    known = found.known[0]
+    predictions = read_predictions(path, votes)
+    known = predictions.known[0]
     n_tasks = int(known[: votes.n_tasks].sum())
     return {
         "n_tasks": n_tasks,
         "n_without_prediction": votes.n_tasks - n_tasks,
-        "n_without_votes": len(found.task_names),
+        "n_without_votes": len(predictions.task_names),
         "classes": texts(votes.class_names),
-        "confidence": float(found.probabilities[0][known].max(axis=1).mean()),
+        "confidence": float(predictions.probabilities[0][known].max(axis=1).mean()),
     }
 
 

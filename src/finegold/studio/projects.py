@@ -104,10 +104,10 @@ class Projects:
         return self.store.rows("SELECT * FROM project ORDER BY id DESC")
 
     def get(self, project: int) -> Row:
-        found = self.store.row("SELECT * FROM project WHERE id = ?", project)
-        if found is None:
+        row = self.store.row("SELECT * FROM project WHERE id = ?", project)
+        if row is None:
             raise Problem(404, "There is no such project", "It may have been deleted; go back to all projects.")
-        return found
+        return row
 
     def create(self, name: str, *, file: str | None = None, place: str | None = None) -> int:
         insert = "INSERT INTO project (name, created, file, place) VALUES (?, ?, ?, ?)"
@@ -127,8 +127,8 @@ class Projects:
 
     def of_place(self, place: str) -> int | None:
         """Return the newest project of a file in the folder."""
-        found = self.store.row("SELECT id FROM project WHERE place = ? ORDER BY id DESC", place)
-        return None if found is None else int(found["id"])
+        row = self.store.row("SELECT id FROM project WHERE place = ? ORDER BY id DESC", place)
+        return None if row is None else int(row["id"])
 
     def change(self, project: int, values: dict[str, Any], version: int | None = None) -> None:
         """Set columns of a project: its name and how its tasks are shown."""
@@ -172,8 +172,8 @@ class Projects:
     def changing(self, project: int, version: int | None = None) -> Iterator[None]:
         """Commit the changes of the block together, count them as a new version, and tell open tabs."""
         with self.store.transaction():
-            found = self.get(project)
-            if version is not None and version != found["version"]:
+            row = self.get(project)
+            if version is not None and version != row["version"]:
                 detail = "Another tab or a program changed it; reload it, then repeat your change."
                 raise Problem(409, "The project has changed", detail)
             yield
@@ -307,10 +307,10 @@ async def upload(request: Request, name: FileName, services: ServicesDep) -> Pro
                 await run_in_threadpool(file.write, chunk)
         if not path.stat().st_size:
             raise Problem(422, "The file is empty", "Choose a file with votes.")
-        made = await run_in_threadpool(services.projects.create_from_upload, safe_name(name), path)
+        project = await run_in_threadpool(services.projects.create_from_upload, safe_name(name), path)
     finally:
         path.unlink(missing_ok=True)
-    return await run_in_threadpool(describe, services, made)
+    return await run_in_threadpool(describe, services, project)
 
 
 @router.post("/sample", status_code=201)
