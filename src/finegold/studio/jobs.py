@@ -29,7 +29,7 @@ from finegold.studio.votes import join_posted
 from finegold.studio.workspace import compact
 from finegold.votes.annotations import Annotations
 
-__all__ = ["Job", "Jobs"]
+__all__ = ["BackgroundJob", "Jobs"]
 
 SECONDS_BETWEEN_UPDATES = 0.1
 MAX_STEPS = 400  # shown in the progress chart of a job
@@ -40,7 +40,7 @@ class Cancelled(Exception):
 
 
 @dataclass
-class Job:
+class BackgroundJob:
     """The current or the last job of a project."""
 
     project: int
@@ -78,13 +78,13 @@ class Jobs:
     def __init__(self, services: Services) -> None:
         self.projects, self.fits, self.posted = services.projects, services.fits, services.posted
         self.workspace, self.predictions, self.gold = services.workspace, services.predictions, services.gold
-        self._queue: queue.Queue[tuple[Job, Callable[[Job], None]] | None] = queue.Queue()
-        self._of_project: dict[int, Job] = {}
+        self._queue: queue.Queue[tuple[BackgroundJob, Callable[[BackgroundJob], None]] | None] = queue.Queue()
+        self._of_project: dict[int, BackgroundJob] = {}
         self._last_update = 0.0
         self._thread = threading.Thread(target=self._run_queue, name="finegold-studio-jobs", daemon=True)
         self._thread.start()
 
-    def of(self, project: int) -> Job | None:
+    def of(self, project: int) -> BackgroundJob | None:
         """Return the current or the last job of a project."""
         return self._of_project.get(project)
 
@@ -94,18 +94,18 @@ class Jobs:
         self._queue.put(None)
         self._thread.join(timeout=10)
 
-    def read(self, project: int, options: Reading) -> Job:
+    def read(self, project: int, options: Reading) -> BackgroundJob:
         """Read the votes of a project's file, and compute the majority vote as the first result.
 
         A project without a file reads its posted votes again.
         """
         if any(job.is_active for job in self._all(project)):
             raise Problem(409, "Something is still running", "Wait until it is done, or cancel it.")
-        return self._add(Job(project, "read"), lambda job: self._read(job, options))
+        return self._add(BackgroundJob(project, "read"), lambda job: self._read(job, options))
 
     def fit(
         self, project: int, method: str, settings: dict[str, Any], *, prior: int | None = None, **options: Any
-    ) -> Job:
+    ) -> BackgroundJob:
         """Queue a fit. `prior` is another project; `options` are the engine, threads and predictions of a `Run`."""
         check_settings(method, settings)
         chosen = make_method(method, settings)  # complains at once of what it does not know
@@ -118,12 +118,12 @@ class Jobs:
         if self.projects.get(project)["base"] is None and not self.posted.n_waiting(project):
             raise Problem(409, "There are no votes yet", "Read the votes first: choose the columns, or post votes.")
         fit = self.fits.add(project, chosen.name, settings)
-        job = Job(project, "fit", fit=fit, tolerance=chosen.tolerance)
+        job = BackgroundJob(project, "fit", fit=fit, tolerance=chosen.tolerance)
         return self._add(job, lambda job: self._fit(job, Run(None, method=chosen, **options), prior))
 
-    def remove_batch(self, project: int, batch: int) -> Job:
+    def remove_batch(self, project: int, batch: int) -> BackgroundJob:
         """Remove posted votes, after the queued jobs that may use them."""
-        return self._add(Job(project, "remove"), lambda job: self._remove(job, batch))
+        return self._add(BackgroundJob(project, "remove"), lambda job: self._remove(job, batch))
 
     def cancel(self, project: int, fit: int | None = None) -> None:
         """Cancel the job of this fit, or all jobs of the project. Finished jobs are not changed."""
@@ -131,12 +131,12 @@ class Jobs:
             if job.is_active and fit in (None, job.fit):
                 job.cancelled.set()
 
-    def _all(self, project: int) -> list[Job]:
+    def _all(self, project: int) -> list[BackgroundJob]:
         waiting = [entry[0] for entry in list(self._queue.queue) if entry is not None]
         current = self._of_project.get(project)
         return [job for job in [*waiting, *([current] if current else [])] if job.project == project]
 
-    def _add(self, job: Job, work: Callable[[Job], None]) -> Job:
+    def _add(self, job: BackgroundJob, work: Callable[[BackgroundJob], None]) -> BackgroundJob:
         if not (current := self._of_project.get(job.project)) or not current.is_active:
             self._of_project[job.project] = job
         self._queue.put((job, work))
@@ -154,7 +154,7 @@ class Jobs:
             self._set(job, state, message)
             self.projects.hub.notify(job.project)
 
-    def _run(self, job: Job, work: Callable[[Job], None]) -> tuple[str, str]:
+    def _run(self, job: BackgroundJob, work: Callable[[BackgroundJob], None]) -> tuple[str, str]:
         """Run a job and return its last state and message; no exception of a job ends the studio."""
         try:
             self._set(job, "running")
@@ -170,7 +170,7 @@ class Jobs:
             return "failed", f"unexpected error ({type(error).__name__}: {error}); please report it"
         return "done", ""
 
-    def _set(self, job: Job, state: str, message: str = "") -> None:
+    def _set(self, job: BackgroundJob, state: str, message: str = "") -> None:
         """Set the state, at last: who reads the job and then the database sees all that belongs to the state."""
         with suppress(Problem):  # the project was deleted meanwhile
             if job.fit is not None and state != "done":  # a fit is done when its result is stored
@@ -179,14 +179,14 @@ class Jobs:
                 self.projects.set_failure(job.project, message)
         job.message, job.state = message, state
 
-    def _read(self, job: Job, options: Reading) -> None:
+    def _read(self, job: BackgroundJob, options: Reading) -> None:
         if self.projects.get(job.project)["file"] is not None:
             self._new_base(job, self._votes_of_file(job, options), reading=options.model_dump())
             return
         read, posted = self.posted.votes(job.project, all_but=0)
         self._new_base(job, join_posted(None, posted, options), reading=options.model_dump(), read=read)
 
-    def _votes_of_file(self, job: Job, options: Reading) -> Annotations:
+    def _votes_of_file(self, job: BackgroundJob, options: Reading) -> Annotations:
         def watch(progress: Any) -> None:
             job.rows, job.expected = progress.rows, progress.expected
             self._notify(job)
@@ -198,7 +198,7 @@ class Jobs:
         _check(job)
         return votes
 
-    def _remove(self, job: Job, batch: int) -> None:
+    def _remove(self, job: BackgroundJob, batch: int) -> None:
         """Remove a batch. If it is waiting, delete it; if it was used, read the votes again without it."""
         used = [row["id"] for row in self.posted.batches(job.project) if row["taken"]]
         options = self._read_options(job.project)
@@ -219,7 +219,7 @@ class Jobs:
         reading = self.projects.get(project)["reading"]
         return None if reading is None else Reading(**json.loads(reading))
 
-    def _new_base(self, job: Job, votes: Annotations, **changes: Any) -> None:
+    def _new_base(self, job: BackgroundJob, votes: Annotations, **changes: Any) -> None:
         """Store new votes with their majority vote. `changes` are passed on to `Projects.replace_votes`."""
         majority = run(Run(votes, method="mv"))
         model = self._saved(majority, f"base-{job.project}")
@@ -230,7 +230,7 @@ class Jobs:
         self.workspace.forget(earlier)
         self.workspace.remember(base, browser)
 
-    def _fit(self, job: Job, wanted: Run, prior: int | None) -> None:
+    def _fit(self, job: BackgroundJob, wanted: Run, prior: int | None) -> None:
         def on_step(step: Step) -> None:
             job.add_step(step)
             job.message = ""
@@ -252,7 +252,7 @@ class Jobs:
         _check(job)
         self._keep(job, result, len(given))
 
-    def _votes(self, job: Job) -> Annotations:
+    def _votes(self, job: BackgroundJob) -> Annotations:
         """Return the votes of the project, including those posted since the last fit."""
         batches, posted = self.posted.votes(job.project)
         if posted:
@@ -263,7 +263,7 @@ class Jobs:
             raise Problem(409, "There are no votes yet", "Read the votes first.")
         return known
 
-    def _keep(self, job: Job, result: Result, judged: int) -> None:
+    def _keep(self, job: BackgroundJob, result: Result, judged: int) -> None:
         assert job.fit is not None
         browser, before = Browser(compact(result)), self.workspace.shown(job.project)
         model = self._saved(result, f"fit-{job.fit}")
@@ -277,7 +277,7 @@ class Jobs:
         result.save(path)
         return path
 
-    def _notify(self, job: Job) -> None:
+    def _notify(self, job: BackgroundJob) -> None:
         """Notify listeners, at most once per SECONDS_BETWEEN_UPDATES."""
         _check(job)
         if time.monotonic() - self._last_update > SECONDS_BETWEEN_UPDATES:
@@ -285,6 +285,6 @@ class Jobs:
             self.projects.hub.notify(job.project)
 
 
-def _check(job: Job) -> None:
+def _check(job: BackgroundJob) -> None:
     if job.cancelled.is_set():
         raise Cancelled

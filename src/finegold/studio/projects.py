@@ -26,7 +26,7 @@ from finegold.studio.store import Row, Store
 from finegold.votes.sample import VOTES
 
 if TYPE_CHECKING:
-    from finegold.studio.jobs import Job
+    from finegold.studio.jobs import BackgroundJob
 
 __all__ = ["Fit", "Hub", "Project", "Projects", "describe", "name_key", "now", "router"]
 
@@ -383,7 +383,7 @@ def describe(services: Services, project: int) -> Project:
         )
 
 
-def _job_state(job: Job) -> JobState:
+def _job_state(job: BackgroundJob) -> JobState:
     def finite(value: float) -> float | None:
         return value if math.isfinite(value) else None
 
