@@ -31,9 +31,8 @@ from finegold.votes.encoding import MISSING, Codes, Names
 from finegold.votes.frames import to_list
 from finegold.votes.hygiene import Finding, Hygiene, warn_of
 from finegold.votes.key import Key, key_of_codes, make_key
-from finegold.votes.labels import as_classes, drop_missing, is_missing, look_alikes
+from finegold.votes.labels import as_cell, as_classes, drop_missing, is_missing, known_options, look_alikes
 from finegold.votes.names import Coded, integer_names, match, text_of
-from finegold.votes.sets import as_cell, known_options
 
 __all__ = [
     "GoldColumn",

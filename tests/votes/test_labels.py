@@ -71,13 +71,6 @@ def test_missing_and_keep_missing_contradict_each_other(tmp_path: Path) -> None:
         finegold.read(long_table(tmp_path, "a", "b"), missing=["x"], keep_missing=True)
 
 
-def test_keep_missing_on_the_command_line_and_in_aggregate(tmp_path: Path) -> None:
-    path, out = long_table(tmp_path, "none", "none", "b", "b"), tmp_path / "labels.csv"
-    assert run("aggregate", path, "--method", "mv", "--keep-missing", "-o", out).exit_code == 0
-    assert out.read_text().splitlines()[1].startswith("t0,none,")
-    assert finegold.aggregate(path, "mv", keep_missing=True).label.to_list() == ["none", "b"]
-
-
 @pytest.mark.parametrize(
     ("table", "how"),
     [
@@ -212,14 +205,6 @@ def test_given_classes_are_the_spellings_to_merge_into(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="'cat' is not among the classes Cat, Dog"):
         finegold.read(path, classes=["Cat", "Dog"])
     assert to_list(finegold.read(path, classes=np.array(["cat", "dog", "Dog"])).class_names) == ["cat", "dog", "Dog"]
-
-
-def test_normalise_on_the_command_line(tmp_path: Path) -> None:
-    path, out = long_table(tmp_path, "cat", "Cat", "cat", "dog"), tmp_path / "labels.csv"
-    said = run("aggregate", path, "--method", "mv", "-o", out).stderr
-    assert "warning: 3 classes look like 2: cat (2) = Cat (1); use --normalise" in said
-    assert "look like" not in run("aggregate", path, "--method", "mv", "--normalise", "-o", out).stderr
-    assert finegold.aggregate(path, "mv", normalise=True).label.to_list() == ["cat", "cat"]
 
 
 def test_workers_of_a_cluster_merge_the_same_spellings() -> None:

@@ -104,13 +104,6 @@ def test_merged_spellings_are_kept_without_a_warning(tmp_path: Path) -> None:
     assert [(finding.kind, finding.groups) for finding in found.findings] == [("merged", [[("cat", 2), ("Cat", 1)]])]
 
 
-def test_a_later_file_does_not_inherit_what_an_earlier_one_had(tmp_path: Path) -> None:
-    bad = write(tmp_path / "bad.csv", "task,worker,label\nt0,a,?\nt1,,?\n,b,x\n")
-    with pytest.raises(InputError):
-        finegold.read(bad)
-    assert not finegold.read(table(tmp_path / "v.csv", 3, 3)).hygiene.findings
-
-
 def test_a_cluster_raises_the_same_alarms(tmp_path: Path) -> None:
     swapped = table(tmp_path / "v.csv", 4, 30, label="a?b", names=("worker", "img"))
     gold = write(tmp_path / "gold.csv", "task,truth\n0,A\n1,A\n2,A\n3,A\n4,A\n")
