@@ -139,7 +139,7 @@ def test_other_votes_have_no_view_of_judges(studio):
     project = studio.read_sample(studio.folder)
     answer = studio.get(f"/api/projects/{project}/judges")
     assert answer.status_code == 409
-    assert answer.json()["title"] == "This project is no log of LLM judges"
+    assert answer.json()["title"] == "This project is not a log of LLM judges"
     assert not studio.good("GET", f"/api/projects/{project}/preview")["is_judge_log"]
 
 

@@ -29,7 +29,7 @@ except ImportError:  # Windows: it is not known which studios are running, so no
 __all__ = ["CRASHED", "LOCK", "Files", "Listed", "Scratch", "safe_name"]
 
 MAX_LISTED = 500
-DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)  # such a name is no file on Windows
+DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)  # such a name is not a file on Windows
 CRASHED = "It may be damaged or need more memory than is available. It is read again only if you ask for it."
 PREFIX = "finegold-studio-"
 LOCK = "lock"  # a file that a running studio holds a lock on

@@ -360,7 +360,9 @@ class Imported(BaseModel):
     read: int
     used: int = Field(description="Number of truths of tasks with votes that nobody had judged.")
     without_votes: int = Field(description="Number of truths of tasks that have no votes.")
-    unknown_classes: list[str] = Field(description="Truths that are no class of the votes; these tasks were left out.")
+    unknown_classes: list[str] = Field(
+        description="Truths that are not classes of the votes; these tasks were left out."
+    )
 
 
 @router.post("/truths", openapi_extra=FILE_BODY)

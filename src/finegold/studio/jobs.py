@@ -22,7 +22,7 @@ from finegold.results.data import Step
 from finegold.studio.browser import Browser
 from finegold.studio.fits import check_settings, summarise_fit
 from finegold.studio.judging import add_truths
-from finegold.studio.problems import Problem, words_of
+from finegold.studio.problems import Problem, no_votes_yet, words_of
 from finegold.studio.reading import Reading, choices_that_repair, read_votes
 from finegold.studio.requests import Services
 from finegold.studio.votes import join_posted
@@ -116,7 +116,7 @@ class Jobs:
         if prior is not None and self.projects.get(prior)["shown"] is None:
             raise Problem(409, "The prior has no result yet", "Read its votes and fit a method first.")
         if self.projects.get(project)["base"] is None and not self.posted.n_waiting(project):
-            raise Problem(409, "There are no votes yet", "Read the votes first: choose the columns, or post votes.")
+            raise no_votes_yet()
         fit = self.fits.add(project, chosen.name, settings)
         job = BackgroundJob(project, "fit", fit=fit, tolerance=chosen.tolerance)
         return self._add(job, lambda job: self._fit(job, Run(None, method=chosen, **options), prior))
@@ -260,7 +260,7 @@ class Jobs:
             self._new_base(job, votes, read=batches)
         known = self.workspace.votes(job.project)
         if known is None:
-            raise Problem(409, "There are no votes yet", "Read the votes first.")
+            raise no_votes_yet()
         return known
 
     def _keep(self, job: BackgroundJob, result: Result, judged: int) -> None:

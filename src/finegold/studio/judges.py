@@ -54,7 +54,7 @@ class JudgeViews:
         if options.shape != "judges":
             raise Problem(
                 409,
-                "This project is no log of LLM judges",
+                "This project is not a log of LLM judges",
                 "If its rows are calls of LLM judges, say so under Votes, then read the file again.",
             )
         with self.files.of(row) as path:

@@ -17,7 +17,7 @@ from finegold.errors import InputError
 from finegold.io.predictions import read_predictions
 from finegold.report.views.common import texts
 from finegold.studio.files import Files
-from finegold.studio.problems import Problem, rename_files, words_of
+from finegold.studio.problems import Problem, no_votes_yet, rename_files, words_of
 from finegold.studio.requests import FILE_BODY, FileName, ProjectId, Services, ServicesDep, sent_file
 from finegold.studio.store import Row
 from finegold.votes.annotations import Annotations
@@ -130,5 +130,5 @@ def remove_predictions(project: ProjectId, name: FileName, services: ServicesDep
 def _votes(services: Services, project: int) -> Annotations:
     votes = services.workspace.votes(project)
     if votes is None:
-        raise Problem(409, "There are no votes yet", "Read the votes first: choose the columns, or post votes.")
+        raise no_votes_yet()
     return votes

@@ -16,7 +16,15 @@ from starlette.responses import Response
 
 from finegold.errors import FinegoldError, FinegoldWarning, InputError, sentence
 
-__all__ = ["Problem", "ProblemDetails", "catch_problems", "problem_response", "rename_files", "words_of"]
+__all__ = [
+    "Problem",
+    "ProblemDetails",
+    "catch_problems",
+    "no_votes_yet",
+    "problem_response",
+    "rename_files",
+    "words_of",
+]
 
 
 def words_of(message: object) -> str:
@@ -56,6 +64,10 @@ class Problem(Exception):
     def __init__(self, status: int, title: str, detail: str = "", **more: Any) -> None:
         super().__init__(title)
         self.status, self.title, self.detail, self.more = status, title, detail, more
+
+
+def no_votes_yet() -> Problem:
+    return Problem(409, "There are no votes yet", "Read the votes first: choose the columns, or post votes.")
 
 
 def problem_response(problem: Problem) -> Response:

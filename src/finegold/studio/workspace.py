@@ -19,7 +19,7 @@ from finegold.studio.browser import Browser
 from finegold.studio.content import Contents, collect
 from finegold.studio.files import Files
 from finegold.studio.fits import Fits
-from finegold.studio.problems import Problem
+from finegold.studio.problems import Problem, no_votes_yet
 from finegold.studio.projects import Projects
 from finegold.studio.reading import Reading
 from finegold.votes.annotations import Annotations
@@ -44,7 +44,7 @@ class Workspace:
         while True:
             fit = self.projects.get(project)["shown"]
             if fit is None:
-                raise Problem(409, "There are no votes yet", "Read the votes first: choose the columns, or post votes.")
+                raise no_votes_yet()
             try:
                 return self.of(project, fit)
             except Problem:  # another fit may have replaced this one meanwhile
