@@ -361,7 +361,7 @@ class Imported(BaseModel):
     used: int = Field(description="Number of truths of tasks with votes that nobody had judged.")
     without_votes: int = Field(description="Number of truths of tasks that have no votes.")
     unknown_classes: list[str] = Field(
-        description="Truths that are not classes of the votes; these tasks were left out."
+        description="Truths that are not classes of the votes; their tasks are left out."
     )
 
 
