@@ -26,10 +26,9 @@ from finegold.io.exports.base import Export, ExportOptions, Peek
 from finegold.io.judge_logs import Chosen, JudgeLog, choose_columns, read_judge_log
 from finegold.io.options import TEXT, ReadOptions
 from finegold.io.read import read
-from finegold.io.source import Dialect, Source, check_source, sources_of
+from finegold.io.source import Dialect, Source, check_source, is_workbook, sheet_names, sheet_text, sources_of
 from finegold.io.tables import Opened, open_sources
 from finegold.io.truth import GoldColumn
-from finegold.io.workbooks import is_workbook, sheet_names, sheet_text
 from finegold.io.writeback import TOOLS
 from finegold.options import Option, options_of
 from finegold.studio.problems import rename_files, words_of

@@ -174,7 +174,7 @@ class Notes:
 
 
 def fits(seen: Peek) -> bool:
-    if seen.source.format not in ("json", "jsonl") or not seen.record or seen.source.compression == "zstd":
+    if seen.source.format not in ("json", "jsonl") or not seen.record:
         return False
     if not _may_fit(seen):
         return False
