@@ -56,6 +56,7 @@ class ReadOptions:
         group=COLUMNS,
         kind="flag",
         doc="The table has a row per task and a column per annotator. Many such tables are recognised without it.",
+        surfaces=frozenset({"python", "cli"}),  # the studio asks what a row is
     )
     classes: Sequence[Any] | None = option(
         None,
@@ -71,6 +72,7 @@ class ReadOptions:
         kind="list",
         metavar="A,B,C",
         doc="All classes, from the lowest to the highest, instead of `classes`: `Result.scores` follows this order.",
+        surfaces=frozenset({"python", "cli"}),  # the studio shows no scores
     )
     missing: Sequence[Any] | None = option(
         None,
@@ -118,6 +120,7 @@ class ReadOptions:
         kind="switch",
         doc='Whether a vote is a set of labels: a list, or options such as "a;b". The classes are then the options. By '
         "default the votes are sets if the cells hold lists, or if most of them hold several options.",
+        surfaces=frozenset({"python", "cli"}),
     )
     encoding: str | None = option(
         None,

@@ -1,34 +1,39 @@
-"""Routes that list the tasks and annotators of a result in pages, or return one of them in detail."""
+"""Tables: the tasks and annotators of a result in pages, or one of them in detail."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from fastapi import APIRouter, Query, Request
+from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
+from finegold.api.result import Result
 from finegold.report.views.annotators import AnnotatorRow
 from finegold.report.views.classes import shown_classes
 from finegold.report.views.common import Matrix
 from finegold.report.views.tasks import TaskRow
 from finegold.results.predictions import matrices
-from finegold.studio.annotator_votes import votes_by, worst_first
-from finegold.studio.browse import AnnotatorQuery, Browser, TaskQuery
+from finegold.studio.browser import Browser
 from finegold.studio.problems import Problem
-from finegold.studio.routes.common import At, Name, ProjectId, ServicesDep, Shown, plain_name
+from finegold.studio.requests import At, Name, ProjectId, Services, ServicesDep, Shown, plain_name
 from finegold.studio.security import OWNER
-from finegold.studio.services import Services
+from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING
 
-__all__ = ["blinded", "check_index", "router", "task_lines", "task_views"]
+if TYPE_CHECKING:
+    from finegold.studio.content import Contents
+
+__all__ = ["blinded", "check_index", "router", "task_views"]
 
 router = APIRouter(tags=["tables"], prefix="/projects/{project}")
 
-MAX_INDEX = 2**31 - 1
 LINE_LENGTH = 140  # of the text in a row of tasks
-First = Annotated[int, Query(ge=0, le=MAX_INDEX, description="Number of rows to skip.")]
+
+Codes = NDArray[np.int64]
+First = Annotated[int, Query(ge=0, le=2**31 - 1, description="Number of rows to skip.")]
 Most = Annotated[int, Query(ge=1, le=500, description="Maximum number of rows.")]
 Search = Annotated[str, Query(max_length=200, description="A part of the name; of a task also a part of its content.")]
 
@@ -111,11 +116,33 @@ def tasks(
 ) -> TaskPage:
     """Return a page of tasks with their labels."""
     given = shown.codes_of(services.gold.all(project))
-    query = TaskQuery(search, sort, descending, label, doubt, judged, confidence_from, confidence_to, first, most)
     contents = services.workspace.contents_or_none(project)
-    page = shown.tasks(query, given, contents.containing(search) if contents and search else ())
-    lines = contents.lines([shown.task_name(code) for code in page.codes], LINE_LENGTH) if contents else []
-    return TaskPage(total=page.total, rows=task_lines(shown, page.codes, given, lines))
+    result, sure = shown.labelled, shown.confidence
+    is_judged = np.zeros(len(result.label_codes), dtype=bool)
+    is_judged[list(given)] = True
+    masks = [
+        None if label is None else result.label_codes == label,
+        None if doubt is None else shown.marked(doubt),
+        None if judged is None else is_judged == judged,
+        (sure >= confidence_from) & (sure <= confidence_to) if confidence_from > 0 or confidence_to < 1 else None,
+        shown.named(search, contents.containing(search) if contents else ()) if search else None,
+    ]
+    total, codes = shown.tasks(sort, descending, first, most, masks)
+    truths = {code: given.get(code, int(result.gold[code])) for code in codes}
+    rows = [
+        TaskLine(
+            at=code,
+            task=name,
+            label=shown.class_texts[result.label_codes[code]],
+            confidence=round(float(sure[code]), 6),
+            n_votes=int(result.votes_per_task[code]),
+            doubts=shown.marks(code),
+            gold=None if truths[code] == MISSING else shown.class_texts[truths[code]],
+            text=line,
+        )
+        for code, name, line in zip(codes, shown.task_texts(codes), _lines(shown, contents, codes), strict=True)
+    ]
+    return TaskPage(total=total, rows=rows)
 
 
 @router.get("/tasks/{at}")
@@ -142,8 +169,8 @@ def annotators(
     most: Most = 50,
 ) -> AnnotatorPage:
     """Return a page of annotators with their expected accuracy."""
-    page = shown.annotators(AnnotatorQuery(search, sort, descending, first, most))
-    return AnnotatorPage(total=page.total, rows=shown.annotator_rows(page.codes))
+    total, codes = shown.annotators(sort, descending, first, most, search)
+    return AnnotatorPage(total=total, rows=[shown.annotator_row(code) for code in codes])
 
 
 @router.get("/annotators/{at}")
@@ -157,7 +184,7 @@ def annotator(project: ProjectId, at: At, shown: Shown) -> AnnotatorView:
     support = np.bincount(labels, minlength=len(result.class_names))
     return AnnotatorView(
         at=at,
-        row=shown.annotator_rows([at])[0],
+        row=shown.annotator_row(at),
         classes=[shown.class_texts[code] for code in classes.tolist()],
         confusion=None if found is None else found.round(4).tolist(),
         support=support[classes].tolist(),
@@ -178,22 +205,64 @@ def annotator_votes(
     """Return the votes of an annotator: first those for another class than the label, the surest labels first."""
     check_index(at, len(shown.result.accuracy), "annotator")
     codes, votes = worst_first(shown.result, *votes_by(shown.votes, at), only_mistakes=mistakes)
-    page, said = codes[first : first + most].tolist(), votes[first : first + most].tolist()
-    contents = services.workspace.contents_or_none(project)
-    lines = contents.lines([shown.task_name(code) for code in page], LINE_LENGTH) if contents else [""] * len(page)
-    rows = zip(page, shown.task_texts(page), said, lines, strict=True)
-    return VotePage(total=len(codes), rows=[_vote_line(shown, *row) for row in rows])
+    page, page_votes = codes[first : first + most].tolist(), votes[first : first + most].tolist()
+    lines = _lines(shown, services.workspace.contents_or_none(project), page)
+    rows = [
+        VoteLine(
+            at=code,
+            task=name,
+            vote=shown.class_texts[vote],
+            label=shown.class_texts[shown.result.label_codes[code]],
+            confidence=round(float(shown.confidence[code]), 6),
+            text=line,
+        )
+        for code, name, vote, line in zip(page, shown.task_texts(page), page_votes, lines, strict=True)
+    ]
+    return VotePage(total=len(codes), rows=rows)
 
 
-def _vote_line(shown: Browser, code: int, name: str, vote: int, line: str) -> VoteLine:
-    label = shown.class_texts[shown.result.label_codes[code]]
-    sure = round(float(shown.confidence[code]), 6)
-    return VoteLine(at=code, task=name, vote=shown.class_texts[vote], label=label, confidence=sure, text=line)
+def _lines(shown: Browser, contents: Contents | None, codes: list[int]) -> list[str]:
+    """Return the beginning of the content of each task."""
+    if contents is None:
+        return [""] * len(codes)
+    return contents.lines([shown.task_name(code) for code in codes], LINE_LENGTH)
+
+
+def votes_by(votes: Annotations, annotator: int) -> tuple[Codes, Codes]:
+    """Return the tasks that an annotator voted on, and the classes that they voted for."""
+    places = np.flatnonzero(votes.annotator == annotator)
+    cells = np.searchsorted(votes.cell_ptr, places, side="right") - 1
+    tasks = np.searchsorted(votes.task_ptr, cells, side="right") - 1
+    return tasks.astype(np.int64), votes.cell_class[cells].astype(np.int64)
+
+
+def worst_first(result: Result, tasks: Codes, votes: Codes, *, only_mistakes: bool) -> tuple[Codes, Codes]:
+    """Sort votes: those for another class than the label first, and among them those with the surest label."""
+    is_mistake = result.label_codes[tasks] != votes
+    sure = result.confidence[tasks]
+    order = np.lexsort((np.where(is_mistake, -sure, sure), ~is_mistake))
+    if only_mistakes:
+        order = order[: int(np.count_nonzero(is_mistake))]
+    return tasks[order], votes[order]
 
 
 def task_views(services: Services, project: int, shown: Browser, codes: list[int]) -> list[TaskView]:
-    rows = shown.task_rows(codes)
-    return [_task_view(services, project, shown, code, row) for code, row in zip(codes, rows, strict=True)]
+    """Return all details of these tasks."""
+    views = []
+    for code, row in zip(codes, shown.task_rows(codes), strict=True):
+        name = shown.task_name(code)
+        gold = services.gold.of(project, name)
+        view = TaskView(
+            at=code,
+            row=row,
+            name=plain_name(name),
+            gold=None if gold is None else str(gold),
+            probabilities=np.round(shown.labelled.posterior[code], 6).tolist(),
+            predictions=_predicted(shown, code),
+            note=services.gold.note(project, name),
+        )
+        views.append(view)
+    return views
 
 
 def blinded(view: TaskView) -> TaskView:
@@ -203,53 +272,16 @@ def blinded(view: TaskView) -> TaskView:
     return view.model_copy(update={"row": row, "probabilities": [], "predictions": []})
 
 
-def _task_view(services: Services, project: int, shown: Browser, code: int, row: TaskRow) -> TaskView:
-    name = shown.task_name(code)
-    gold = services.gold.of(project, name)
-    return TaskView(
-        at=code,
-        row=row,
-        name=plain_name(name),
-        gold=None if gold is None else str(gold),
-        probabilities=np.round(shown.labelled.posterior[code], 6).tolist(),
-        predictions=_predicted(shown, code),
-        note=services.gold.note(project, name),
-    )
-
-
 def _predicted(shown: Browser, code: int) -> list[Predicted]:
     """Return the most probable class of each model that has a prediction for the task."""
     if shown.result.combined is None:
         return []
-    found = shown.result.combined.predictions
+    predictions = shown.result.combined.predictions
     return [
         Predicted(model=model, label=shown.class_texts[int(p.argmax())], probability=round(float(p.max()), 6))
-        for model, p in zip(found.models, found.probabilities[:, code], strict=True)
+        for model, p in zip(predictions.models, predictions.probabilities[:, code], strict=True)
         if p.any()
     ]
-
-
-def task_lines(shown: Browser, codes: list[int], given: dict[int, int], lines: list[str]) -> list[TaskLine]:
-    result = shown.labelled
-    lines = lines or [""] * len(codes)
-    return [
-        TaskLine(
-            at=code,
-            task=name,
-            label=shown.class_texts[result.label_codes[code]],
-            confidence=round(float(shown.confidence[code]), 6),
-            n_votes=int(result.votes_per_task[code]),
-            doubts=shown.marks(code),
-            gold=_gold(shown, code, given),
-            text=line,
-        )
-        for code, name, line in zip(codes, shown.task_texts(codes), lines, strict=True)
-    ]
-
-
-def _gold(shown: Browser, code: int, given: dict[int, int]) -> str | None:
-    truth = given.get(code, int(shown.labelled.gold[code]))
-    return None if truth == MISSING else shown.class_texts[truth]
 
 
 def check_index(at: int, end: int, what: str) -> None:

@@ -1,11 +1,14 @@
-"""What the studio shows of LLM judges: the figures of the report's section on judges."""
+"""LLM judges: the figures and charts of the report's section on judges."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, Field
 
 from finegold.api.judges import assess, view_of
 from finegold.insight.judges.answers import Torn
@@ -13,14 +16,16 @@ from finegold.io.judge_logs import JudgeLog
 from finegold.report.views.judges import Judges
 from finegold.studio.files import Files
 from finegold.studio.gold import Gold
-from finegold.studio.judge_logs import read_log
 from finegold.studio.problems import Problem
 from finegold.studio.projects import Projects
-from finegold.studio.reading import Reading
+from finegold.studio.reading import Reading, read_log
+from finegold.studio.requests import ProjectId, ServicesDep
 from finegold.studio.store import Row
 from finegold.votes.names import text_of
 
-__all__ = ["JudgeViews"]
+__all__ = ["JudgeViews", "router"]
+
+router = APIRouter(tags=["judges"])
 
 MAX_KEPT = 4  # views in memory
 
@@ -49,7 +54,7 @@ class JudgeViews:
         if options.shape != "judges":
             raise Problem(
                 409,
-                "This project is no log of LLM judges",
+                "This project is not a log of LLM judges",
                 "If its rows are calls of LLM judges, say so under Votes, then read the file again.",
             )
         with self.files.of(row) as path:
@@ -66,3 +71,42 @@ def _with_truths(log: JudgeLog, given: Mapping[Any, Any]) -> JudgeLog:
         if text_of(task) in item and text_of(truth) in label:
             gold[item[text_of(task)]] = label[text_of(truth)]
     return replace(log, gold=gold)
+
+
+TornQuery = Annotated[
+    Literal["tie", "half"], Query(description="What counts where a judge contradicts itself: a tie, or half of each.")
+]
+
+
+class Chart(BaseModel):
+    title: str
+    alt: str = Field(description="What the chart shows, in words.")
+    note: str = Field(description="How to read the chart.")
+    spec: dict[str, Any] = Field(description="Vega-Lite.")
+
+
+@router.get("/projects/{project}/judges")
+def judges_view(project: ProjectId, services: ServicesDep, torn: TornQuery = "tie") -> Judges:
+    """Return what each LLM judge of a log is worth, the best panels for the money, and the ranking of systems."""
+    return services.judges.of(project, torn)
+
+
+@router.get("/projects/{project}/judges/charts")
+def judges_charts(project: ProjectId, services: ServicesDep, torn: TornQuery = "tie") -> dict[str, Chart]:
+    """Return the charts of the report's section on judges."""
+    from finegold.report.charts.judges import judge_charts  # Altair takes a second to load
+
+    drawn = judge_charts(services.judges.of(project, torn))
+    return {
+        name: Chart(title=chart.title, alt=chart.alt, note=chart.note, spec=chart.spec)
+        for name, chart in drawn.items()
+        if chart.spec is not None
+    }
+
+
+@router.get("/charts.js", response_class=Response, responses={200: {"content": {"text/javascript": {}}}})
+def charts_script() -> Response:
+    """Return Vega, Vega-Lite and Vega-Embed as one script, which draws the charts."""
+    from finegold.report.charts.style import bundle
+
+    return Response(bundle(), media_type="text/javascript")

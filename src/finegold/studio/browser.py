@@ -8,9 +8,9 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import narwhals as nw
 import numpy as np
@@ -30,43 +30,14 @@ from finegold.votes.frames import to_list
 from finegold.votes.key import make_key
 from finegold.votes.names import match
 
-__all__ = ["AnnotatorQuery", "Browser", "Page", "TaskQuery"]
+__all__ = ["MARKS", "Browser", "Mask"]
+
 
 PREDICTED = "predicted"  # marks tasks that have predictions but no votes
 MARKS = (*REASONS, PREDICTED)
 View = TypeVar("View")
 Mask = NDArray[np.bool_]
 Order = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class TaskQuery:
-    """Filters and order for a page of tasks. A filter that is None is not applied."""
-
-    search: str = ""
-    sort: str = "confidence"
-    descending: bool = False
-    label: int | None = None  # the code of a class
-    doubt: str | None = None  # one of MARKS
-    judged: bool | None = None
-    confidence_from: float = 0.0
-    confidence_to: float = 1.0
-    first: int = 0
-    most: int = 50
-
-
-@dataclass(frozen=True)
-class AnnotatorQuery:
-    search: str = ""
-    sort: str = "accuracy"
-    descending: bool = False
-    first: int = 0
-    most: int = 50
-
-
-class Page(NamedTuple):
-    total: int  # number of rows that passed the filters
-    codes: list[int]  # the rows of this page, in order
 
 
 class Browser:
@@ -109,14 +80,14 @@ class Browser:
     @cached_property
     def doubts(self) -> Doubts:
         """The doubts about all labelled tasks. Those with predictions only are not counted, but marked as such."""
-        found, n = doubts(self.result), len(self.labelled.label_codes) - len(self.result.label_codes)
+        known, n = doubts(self.result), len(self.labelled.label_codes) - len(self.result.label_codes)
         if not n:
-            return found
-        return Doubts(*(np.append(mask, np.zeros(n, bool)) for mask in (found.contested, found.tied, found.flipped)))
+            return known
+        return Doubts(*(np.append(mask, np.zeros(n, bool)) for mask in (known.contested, known.tied, known.flipped)))
 
     def marks(self, code: int) -> list[str]:
         """Return the doubts about a task, or that it has predictions only."""
-        return [mark for mark in MARKS if self._marked(mark)[code]]
+        return [mark for mark in MARKS if self.marked(mark)[code]]
 
     def task_rows(self, codes: list[int]) -> list[TaskRow]:
         """Return all details of these tasks."""
@@ -129,31 +100,63 @@ class Browser:
         with self._making[make]:
             if make not in self._views:
                 self._views[make] = make(self.result)
-        found: View = self._views[make]
-        return found
+        view: View = self._views[make]
+        return view
 
-    def tasks(self, query: TaskQuery, gold: Mapping[int, int], with_text: Sequence[Any] = ()) -> Page:
-        """Return a page of tasks.
+    def tasks(
+        self, sort: str, descending: bool, first: int, most: int, masks: Sequence[Mask | None] = ()
+    ) -> tuple[int, list[int]]:
+        """Return the number of tasks that pass all filters, and those of a page in their order."""
+        result, given = self.labelled, [mask for mask in masks if mask is not None]
+        keys: dict[str, Callable[[], Any]] = {
+            "task": lambda: np.arange(len(result.label_codes)),  # names are already sorted
+            "label": lambda: result.label_codes,
+            "confidence": lambda: self.confidence,
+            "n_votes": lambda: result.votes_per_task,
+        }
+        return self._page("task", sort, keys, descending, first, most, np.logical_and.reduce(given) if given else None)
 
-        `gold` maps tasks to the truths that people have given since the fit. `with_text` are the names of tasks whose
-        content contains what is searched for.
-        """
-        order = self._order("task", query.sort, self._task_keys())
-        if query.descending:
-            order = order[::-1]
-        mask = self._mask(query, gold, with_text)
-        return _page(order if mask is None else order[mask[order]], query.first, query.most)
+    def annotators(self, sort: str, descending: bool, first: int, most: int, search: str = "") -> tuple[int, list[int]]:
+        """Return the number of annotators whose names contain a text, and those of a page in their order."""
+        result = self.result
+        keys: dict[str, Callable[[], Any]] = {
+            "annotator": lambda: np.arange(len(result.accuracy)),
+            "n_votes": lambda: result.votes_per_annotator,
+            "accuracy": lambda: result.accuracy,
+            "agreement": lambda: result.agreement,
+        }
+        mask = _contains(self._annotator_text, search) if search else None
+        return self._page("annotator", sort, keys, descending, first, most, mask)
 
-    def annotators(self, query: AnnotatorQuery) -> Page:
-        order = self._order("annotator", query.sort, self._annotator_keys())
-        if query.descending:
-            order = order[::-1]
-        if query.search:
-            order = order[_contains(self._annotator_text, query.search)[order]]
-        return _page(order, query.first, query.most)
+    def _page(
+        self,
+        table: str,
+        sort: str,
+        keys: Mapping[str, Callable[[], Any]],
+        descending: bool,
+        first: int,
+        most: int,
+        mask: Mask | None,
+    ) -> tuple[int, list[int]]:
+        if sort not in keys:
+            raise InputError(f"tables are sorted by {', '.join(keys)}, not by {sort!r}")
+        if (table, sort) not in self._orders:
+            self._orders[table, sort] = np.argsort(keys[sort](), kind="stable")
+        order = self._orders[table, sort][:: -1 if descending else 1]
+        codes = order if mask is None else order[mask[order]]
+        return len(codes), codes[first : first + most].tolist()
 
-    def annotator_rows(self, codes: list[int]) -> list[AnnotatorRow]:
-        return [self._annotator_row(code) for code in codes]
+    def named(self, part: str, others: Sequence[Any] = ()) -> Mask:
+        """Return which tasks have this text in their names, or are among others by name."""
+        mask = _contains(self._task_text, part)
+        codes = match(others, self.labelled.task_names)
+        mask[codes[codes != MISSING]] = True
+        return mask
+
+    def marked(self, mark: str) -> Mask:
+        """Return which tasks have one of MARKS."""
+        mask: Mask = self._is_predicted if mark == PREDICTED else getattr(self.doubts, mark)
+        return mask
 
     def task_code(self, name: Any) -> int:
         """Return the code of a task by its name, or MISSING."""
@@ -170,9 +173,9 @@ class Browser:
         known = np.flatnonzero((codes != MISSING) & (codes < len(self.result.class_names)))
         return dict(zip(known.tolist(), codes[known].tolist(), strict=True))
 
-    def _annotator_row(self, code: int) -> AnnotatorRow:
+    def annotator_row(self, code: int) -> AnnotatorRow:
         result, weights = self.result, self.result.learned.weights
-        found: Suspects | None = self._views.get(suspects)  # takes seconds, so nobody waits for it here
+        groups: Suspects | None = self._views.get(suspects)  # takes seconds, so nobody waits for it here
         return AnnotatorRow(
             code=code,
             rank=int(self._rank[code]),
@@ -183,8 +186,8 @@ class Browser:
             high=plain(result.accuracy_high[code]),
             agreement=plain(result.agreement[code]),
             weights=[] if weights is None else plain(weights[code]),
-            group=None if found is None or found.group[code] == MISSING else int(found.group[code]) + 1,
-            suspicion="" if found is None else found.kind[code],
+            group=None if groups is None or groups.group[code] == MISSING else int(groups.group[code]) + 1,
+            suspicion="" if groups is None else groups.kind[code],
             measured=None,
             n_measured=0,
         )
@@ -193,61 +196,9 @@ class Browser:
     def _rank(self) -> NDArray[np.int32]:
         return rank_of(ranking(self.result)) + np.int32(1)
 
-    def _mask(self, query: TaskQuery, gold: Mapping[int, int], with_text: Sequence[Any]) -> Mask | None:
-        """Return which tasks pass the filters, or None if there is no filter."""
-        masks = []
-        if query.label is not None:
-            masks.append(self.labelled.label_codes == query.label)
-        if query.doubt is not None:
-            masks.append(self._marked(query.doubt))
-        if query.judged is not None:
-            masks.append(self._is_judged(gold) == query.judged)
-        if query.confidence_from > 0 or query.confidence_to < 1:
-            masks.append((self.confidence >= query.confidence_from) & (self.confidence <= query.confidence_to))
-        if query.search:
-            found = _contains(self._task_text, query.search)
-            codes = match(with_text, self.labelled.task_names)
-            found[codes[codes != MISSING]] = True
-            masks.append(found)
-        return np.logical_and.reduce(masks) if masks else None
-
-    def _marked(self, mark: str) -> Mask:
-        found: Mask = self._is_predicted if mark == PREDICTED else getattr(self.doubts, mark)
-        return found
-
     @cached_property
     def _is_predicted(self) -> Mask:
         return np.arange(len(self.labelled.label_codes)) >= len(self.result.label_codes)
-
-    def _is_judged(self, gold: Mapping[int, int]) -> Mask:
-        judged = np.zeros(len(self.labelled.label_codes), dtype=bool)
-        judged[list(gold)] = True
-        return judged
-
-    def _task_keys(self) -> dict[str, Callable[[], Any]]:
-        result = self.labelled
-        return {
-            "task": lambda: np.arange(len(result.label_codes)),  # names are already sorted
-            "label": lambda: result.label_codes,
-            "confidence": lambda: self.confidence,
-            "n_votes": lambda: result.votes_per_task,
-        }
-
-    def _annotator_keys(self) -> dict[str, Callable[[], Any]]:
-        result = self.result
-        return {
-            "annotator": lambda: np.arange(len(result.accuracy)),
-            "n_votes": lambda: result.votes_per_annotator,
-            "accuracy": lambda: result.accuracy,
-            "agreement": lambda: result.agreement,
-        }
-
-    def _order(self, kind: str, sort: str, keys: dict[str, Callable[[], Any]]) -> Order:
-        if sort not in keys:
-            raise InputError(f"tables are sorted by {', '.join(keys)}, not by {sort!r}")
-        if (kind, sort) not in self._orders:
-            self._orders[kind, sort] = np.argsort(keys[sort](), kind="stable")
-        return self._orders[kind, sort]
 
     @cached_property
     def _task_text(self) -> pl.Series:
@@ -256,10 +207,6 @@ class Browser:
     @cached_property
     def _annotator_text(self) -> pl.Series:
         return _lower(self.result.annotator_names)
-
-
-def _page(order: Order, first: int, most: int) -> Page:
-    return Page(len(order), order[first : first + most].tolist())
 
 
 def _lower(names: Names) -> pl.Series:

@@ -6,18 +6,17 @@ import math
 import pathlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote
 
 from fastapi import Depends, Header, Path, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import AfterValidator
 
-from finegold.studio.browse import Browser
+from finegold.studio.browser import Browser
 from finegold.studio.files import safe_name
 from finegold.studio.problems import Problem
 from finegold.studio.security import OWNER, may_read_blindly
-from finegold.studio.services import Services
 
 __all__ = [
     "FILE_BODY",
@@ -29,12 +28,20 @@ __all__ = [
     "ProjectId",
     "Reviewer",
     "Scalar",
+    "Services",
     "ServicesDep",
     "Shown",
     "check_blind",
     "plain_name",
     "sent_file",
 ]
+
+
+if TYPE_CHECKING:
+    from finegold.studio.app import Services
+else:
+    Services = Any  # FastAPI evaluates annotations; the services themselves import the routes' modules
+
 
 Name = str | int | float | bool  # the name of a task, an annotator or a class, as in JSON
 
