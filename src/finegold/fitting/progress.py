@@ -7,11 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html import escape
-from threading import Lock
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
-
-from numba.core import event
 
 from finegold.kernels.compiling import compiling
 
@@ -21,7 +17,7 @@ if TYPE_CHECKING:
     OnStep = Callable[[Step], None]
     Show = Callable[[str], None]
 
-__all__ = ["CompileTimer", "in_notebook", "on_terminal", "without_compiling"]
+__all__ = ["in_notebook", "on_terminal"]
 
 
 SECONDS_BEFORE_FIRST_LINE = 0.5  # most fits have ended by then
@@ -91,28 +87,3 @@ def _jupyter() -> tuple[Show, Callable[[], None]] | None:
             handles.append(display(line, display_id=True))
 
     return show, lambda: handles[0].update(HTML("")) if handles else None
-
-
-class CompileTimer(event.Listener):
-    """The seconds during which some thread compiles. A function may be compiled inside of another."""
-
-    def __init__(self) -> None:
-        self.lock, self.running, self.began, self.seconds = Lock(), 0, 0.0, 0.0
-
-    def on_start(self, event: Any) -> None:
-        with self.lock:
-            self.began = self.began if self.running else perf_counter()
-            self.running += 1
-
-    def on_end(self, event: Any) -> None:
-        with self.lock:
-            self.running -= 1
-            self.seconds += 0.0 if self.running else perf_counter() - self.began
-
-
-@contextmanager
-def without_compiling() -> Iterator[Callable[[], float]]:
-    """Yield a function that returns the seconds since the start, without those of compilation."""
-    began, timer = perf_counter(), CompileTimer()
-    with event.install_listener("numba:compile", timer):
-        yield lambda: perf_counter() - began - timer.seconds

@@ -20,8 +20,7 @@ from finegold.engines.base import one_blas_thread
 from finegold.engines.local import LocalEngine
 from finegold.errors import InputError
 from finegold.fitting import solve
-from finegold.fitting.progress import without_compiling
-from finegold.fitting.solve import OnStep, start
+from finegold.fitting.solve import OnStep, start, time_without_compiling
 from finegold.methods.base import Step, SufficientStatistics
 from finegold.methods.ibcc import IBCC
 from finegold.methods.lookup import Method, method_class, method_names, method_of
@@ -59,7 +58,7 @@ def update(
     _check(result, merged.votes)
     if not merged.touched.size:
         return replace(result, annotations=merged.votes, counts=merged.votes.counts, stopped="no new votes to fold in")
-    with one_blas_thread(), without_compiling() as seconds:
+    with one_blas_thread(), time_without_compiling() as seconds:
         updated = _fold_in(result, merged, threads, on_step)
         return replace(updated, seconds=seconds())
 
