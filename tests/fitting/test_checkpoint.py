@@ -213,7 +213,7 @@ def test_a_warm_start_of_other_votes_or_settings_is_refused_by_the_name_of_the_w
     votes = Annotations.from_arrays(*sample_votes())
     with pytest.raises(KeyboardInterrupt):
         fit(HPT(), votes, on_step=interrupt_at(1), checkpoint=Checkpoint(path))
-    with pytest.raises(InputError, match=r"half belongs to another fit \(votes differs\).*discard it"):
+    with pytest.raises(InputError, match=r"half belongs to another fit \(votes differs\).*overwrite=True"):
         fit(HPT(), Annotations.from_arrays(*sample_votes(seed=9)), checkpoint=Checkpoint(path, resume=True))
     with pytest.raises(InputError, match=r"half belongs to another fit \(settings differs\)"):
         fit(HPT(max_iterations=7), votes, checkpoint=Checkpoint(path, resume=True))

@@ -63,7 +63,7 @@ def test_unfinished_work_is_given_up_only_on_request(votes: Annotations, tmp_pat
     path = tmp_path / "half"
     before = interrupted(PTBCC(), votes, path)
     for method in (PTBCC(), PTBCC(f=4.0)):
-        with pytest.raises(InputError, match=r"half holds the unfinished work of an earlier run; .*--overwrite"):
+        with pytest.raises(InputError, match=r"half holds the unfinished work of an earlier run; .*overwrite=True"):
             fit(method, votes, checkpoint=Checkpoint(path))
     assert path.read_bytes() == before
     assert fit(PTBCC(f=4.0), votes, checkpoint=Checkpoint(path, overwrite=True)).converged

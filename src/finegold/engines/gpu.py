@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.engines.blocks import Block, add_up, cut
-from finegold.errors import InputError
+from finegold.errors import InputError, use
 from finegold.kernels.cuda import by_annotator, cupy
 from finegold.votes.annotations import Annotations
 
@@ -81,9 +81,8 @@ class GPUEngine:
 
     def accept(self, method: Any) -> None:
         if method.name not in PRECISION:
-            raise InputError(
-                f"{method.name} cannot run on the GPU; {', '.join(PRECISION)} can, or choose --engine local"
-            )
+            able = ", ".join(PRECISION)
+            raise InputError(f"{method.name} cannot run on the GPU, only {able} can", remedies=[use(engine="local")])
         self.precision = PRECISION[method.name]
 
     def scatter(self, annotations: Annotations, *, divisible: bool = True) -> None:

@@ -27,14 +27,22 @@ SECONDS_BETWEEN_LINES = 0.2
 @contextmanager
 def in_notebook(name: str) -> Iterator[OnStep | None]:
     """Show progress in Jupyter; yield None elsewhere."""
-    found = _jupyter()
-    if found is None:
+    output = _notebook_output()
+    if output is None:
         yield None
         return
-    show, clear = found
+    show, clear = output
+    due = time.monotonic() + SECONDS_BEFORE_FIRST_LINE
+
+    def on_step(step: Step) -> None:
+        nonlocal due
+        if (now := time.monotonic()) >= due:
+            due = now + SECONDS_BETWEEN_LINES
+            show(_line(name, step))
+
     try:
         with compiling(show):
-            yield _show_steps(name, show)
+            yield on_step
     finally:
         clear()
 
@@ -51,25 +59,13 @@ def on_terminal(name: str) -> Iterator[OnStep | None]:
         yield lambda step: line.update(_line(name, step))
 
 
-def _show_steps(name: str, show: Show) -> OnStep:
-    due = time.monotonic() + SECONDS_BEFORE_FIRST_LINE
-
-    def on_step(step: Step) -> None:
-        nonlocal due
-        if (now := time.monotonic()) >= due:
-            due = now + SECONDS_BETWEEN_LINES
-            show(_line(name, step))
-
-    return on_step
-
-
 def _line(name: str, step: Step) -> str:
     bound = "" if step.bound != step.bound else f", bound {step.bound:.6g}"  # NaN differs from itself
     restart = f"restart {step.restart + 1}, " if step.restart else ""
     return f"{name}: {restart}iteration {step.iteration}, change {step.change:.2g}{bound}"
 
 
-def _jupyter() -> tuple[Show, Callable[[], None]] | None:
+def _notebook_output() -> tuple[Show, Callable[[], None]] | None:
     """Return functions that update and clear one output of the cell, without widgets."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
