@@ -29,7 +29,6 @@ __all__ = [
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
-MISSING = -1
 
 
 class ColumnError(InputError, KeyError):
@@ -218,9 +217,8 @@ def check_columns(data: Any, columns: tuple[str, ...]) -> None:
 def encode(data: Any, *, sort: bool = False) -> Votes:
     """Return the votes as integers; with `sort`, names are sorted."""
     check_columns(data, ("task", "worker", "label"))
-    coded = [_codes(data[column], sort) for column in ("task", "worker", "label")]
-    (task, tasks), (worker, workers), (label, labels) = coded
-    return Votes(task, worker, label, tasks, workers, labels)
+    coded = [pd.factorize(data[column], sort=sort) for column in ("task", "worker", "label")]
+    return Votes(*(codes.astype(np.int64) for codes, _ in coded), *(pd.Index(names) for _, names in coded))
 
 
 def encode_some(data: Any, *, sort: bool = False) -> Votes:
@@ -229,11 +227,6 @@ def encode_some(data: Any, *, sort: bool = False) -> Votes:
     if not len(votes.tasks):
         raise InputError("there are no votes")
     return votes
-
-
-def _codes(column: Any, sort: bool) -> tuple[Codes, Any]:
-    codes, names = pd.factorize(column, sort=sort)
-    return codes.astype(np.int64), pd.Index(names)
 
 
 def run(method: Method, annotations: Annotations, n_iter: int) -> tuple[Descent, Floats, LocalEngine]:
