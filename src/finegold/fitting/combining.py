@@ -71,8 +71,8 @@ def combine(result: ResultData, predictions: Predictions) -> ResultData:
     joint = _with_posterior(result, posterior.astype(result.posterior.dtype))
     unlabelled = joint.unlabelled
     if len(unlabelled) and len(predictions.task_names):
-        has_prediction = look_up(as_column(unlabelled), predictions.task_names) != MISSING
-        unlabelled = unlabelled[np.flatnonzero(~has_prediction)]  # type: ignore[arg-type,assignment]
+        place = look_up(as_column(unlabelled), predictions.task_names)  # type: ignore[arg-type]
+        unlabelled = unlabelled[np.flatnonzero(place == MISSING)]
     return replace(joint, combined=combined, notes=[*joint.notes, *_notes(combined)], unlabelled=unlabelled)
 
 

@@ -117,15 +117,12 @@ def blocks(results: Results, drawn: set[str], command: str) -> list[Block]:
         "Multi-Class Annotation Aggregation. AAAI 2026. Everything below was computed from the votes by this command:"
     )
     present = ", ".join(votes.info.title for votes in results.data.values())
-    remarks = [remark[0].upper() + remark[1:] + "." for remark in results.remarks]
-    machine = [f"{name}: {value}" for name, value in results.machine.items()]
-    return [
-        *(Text(what), Items([command]), Text(f"Data sets present: {present}."), *([Items(remarks)] if remarks else [])),
-        *_comparison(results),
-        *_tables(results),
-        *_figures(results, drawn),
-        *(Heading("Machine"), Items(machine)),
-    ]
+    head: list[Block] = [Text(what), Items([command]), Text(f"Data sets present: {present}.")]
+    if results.remarks:
+        head.append(Items([remark[0].upper() + remark[1:] + "." for remark in results.remarks]))
+    machine = Items([f"{name}: {value}" for name, value in results.machine.items()])
+    body = [*_comparison(results), *_tables(results), *_figures(results, drawn)]
+    return [*head, *body, Heading("Machine"), machine]
 
 
 def _comparison(results: Results) -> list[Block]:

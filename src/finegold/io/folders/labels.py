@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import narwhals as nw
 import numpy as np
@@ -105,7 +105,7 @@ def aggregate_files(
         with one_blas_thread():
             descent = descend(chosen, engine, on_step=on_step)
             learned = chosen.learned(descent.parameters)
-        none, nobody = _as_names(remote.annotators)[:0], np.empty(0)
+        none, nobody = _as_names(remote.annotators)[:0], cast(Any, np.empty(0))
         template = ResultData(  # without tasks, annotators, and what grows with them: it travels to every worker
             method=chosen.name,
             settings=chosen.settings,

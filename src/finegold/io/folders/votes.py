@@ -418,8 +418,10 @@ class StoredBlock(NamedTuple):
         return sum(part.end - part.first for part in self.slices)
 
     def load(self, index: int, dtype: Any) -> Block:
-        columns = zip(*(part.votes() for part in self.slices), strict=True)
-        return Packed(*map(np.concatenate, columns), self.n_annotators, self.n_classes).load(index, dtype)
+        cells, votes, classes, annotator, gold = (
+            np.concatenate(columns) for columns in zip(*(part.votes() for part in self.slices), strict=True)
+        )
+        return Packed(cells, votes, classes, annotator, gold, self.n_annotators, self.n_classes).load(index, dtype)
 
     def task_names(self) -> pl.Series:
         return pl.concat([_names(part.folder, "tasks", part.first, part.end) for part in self.slices])
