@@ -27,7 +27,7 @@ __all__ = [
     "FILES",
     "Bar",
     "DataSet",
-    "Finding",
+    "FileCheck",
     "Votes",
     "add",
     "cache_folder",
@@ -189,34 +189,26 @@ def copy(source: Path, target: Path, check: Check) -> None:
 
 def download(address: str, target: Path, check: Check, bar: Bar | None = None) -> None:
     """Download with Pooch, which supports proxies, certificates and time limits."""
-    get = _downloader(bar(target.name) if bar else False)
-    with prepared(target.parent), replacing(target) as temporary:
-        _get(get, address, temporary)
-        check(temporary)
-
-
-def _downloader(bar: Any) -> Any:
     try:
         from pooch import HTTPDownloader
     except ImportError:
         raise InputError(
             "downloads need Pooch: pip install 'finegold[data]'; or copy files from disk (--from DIR)"
         ) from None
-    return HTTPDownloader(progressbar=bar, chunk_size=2**16, timeout=TIMEOUT)
-
-
-def _get(downloader: Any, address: str, path: Path) -> None:
     from requests import RequestException  # a dependency of Pooch
 
-    try:
-        downloader(address, str(path), None)
-    except RequestException as error:
-        answer = getattr(error.response, "status_code", None)
-        reason = f"the server answers {answer}" if answer else f"no connection ({type(error).__name__})"
-        raise FinegoldError(
-            f"{address} cannot be downloaded: {reason}; check the network and try again, "
-            "or obtain the file in another way and pass its folder with --from DIR"
-        ) from error
+    get = HTTPDownloader(progressbar=bar(target.name) if bar else False, chunk_size=2**16, timeout=TIMEOUT)
+    with prepared(target.parent), replacing(target) as temporary:
+        try:
+            get(address, str(temporary), None)
+        except RequestException as error:
+            answer = getattr(error.response, "status_code", None)
+            reason = f"the server answers {answer}" if answer else f"no connection ({type(error).__name__})"
+            raise FinegoldError(
+                f"{address} cannot be downloaded: {reason}; check the network and try again, "
+                "or obtain the file in another way and pass its folder with --from DIR"
+            ) from error
+        check(temporary)
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,7 +238,7 @@ class Votes:
         return _counts(self.annotations, self.truth)
 
 
-class Finding(NamedTuple):
+class FileCheck(NamedTuple):
     """A file of a data set on disk, with its actual and its expected checksum."""
 
     name: str
@@ -326,24 +318,24 @@ def load_dataset(name: str, folder: str | Path | None = None, *, verified: bool 
     place = find(name, folder or cache_folder())
     if place is None:
         raise InputError(f"{entry.name} is not in {folder}: expected {entry.name}/label.csv and {entry.name}/truth.csv")
-    wrong = [finding for finding in _findings(entry, place) if not finding.is_good]
+    wrong = [finding for finding in _check_files(entry, place) if not finding.is_good]
     if wrong and verified:
         raise InputError(refusal(wrong[0]))
     annotations, truth = _read(place)
     return Votes(entry, annotations, truth, verified=not wrong)
 
 
-def verify(folder: str | Path) -> list[Finding]:
+def verify(folder: str | Path) -> list[FileCheck]:
     """Check both files of every registered data set that has at least one of them in this folder."""
-    found: list[Finding] = []
+    checks: list[FileCheck] = []
     for entry in data_sets().values():
         places = [Path(folder) / place for place in (entry.name, entry.source_folder) if place]
         there = [place for place in places if any((place / file).is_file() for file in FILES)]
-        found += _findings(entry, there[0]) if there else []
-    return found
+        checks += _check_files(entry, there[0]) if there else []
+    return checks
 
 
-def refusal(finding: Finding) -> str:
+def refusal(finding: FileCheck) -> str:
     """Return which file is wrong, both checksums, and what to do."""
     if not finding.found:
         return f"{finding.origin} is missing; run `finegold datasets fetch {finding.name}`"
@@ -400,15 +392,15 @@ def _fetch_files(entry: DataSet, goal: Path, place: Path | None, bar: Bar | None
 
 
 def _check(entry: DataSet, file: str, origin: str, path: Path) -> None:
-    finding = Finding(entry.name, file, origin, entry.sha256[file], sha256(path))
+    finding = FileCheck(entry.name, file, origin, entry.sha256[file], sha256(path))
     if not finding.is_good:
         raise InputError(refusal(finding))
 
 
-def _findings(entry: DataSet, folder: Path) -> list[Finding]:
+def _check_files(entry: DataSet, folder: Path) -> list[FileCheck]:
     paths = [folder / file for file in FILES]
     return [
-        Finding(entry.name, path.name, str(path), entry.sha256[path.name], sha256(path) if path.is_file() else "")
+        FileCheck(entry.name, path.name, str(path), entry.sha256[path.name], sha256(path) if path.is_file() else "")
         for path in paths
     ]
 

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from finegold.crowdkit.aggregation.base import (
     BaseClassificationAggregator,
     BaseSkillAggregator,
+    CodedVotes,
     Codes,
     Floats,
-    Votes,
     encode,
 )
 from finegold.crowdkit.aggregation.weighted import shares, weighted_scores
@@ -134,7 +134,7 @@ class MMSR(BaseSkillAggregator):
         return np.asarray(u / np.sqrt(max(scale, TINY)))
 
 
-def _agreements(votes: Votes) -> tuple[Floats, Floats]:
+def _agreements(votes: CodedVotes) -> tuple[Floats, Floats]:
     """[W, W] Return the scaled agreement of each two workers, and the number of their common tasks."""
     n_classes = len(votes.labels)
     table = np.full((len(votes.workers), len(votes.tasks)), -1, dtype=np.int64)

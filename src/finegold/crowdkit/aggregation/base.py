@@ -20,8 +20,8 @@ __all__ = [
     "BasePairwiseAggregator",
     "BaseProbabilityAggregator",
     "BaseSkillAggregator",
+    "CodedVotes",
     "ColumnError",
-    "Votes",
     "encode",
     "encode_some",
     "run",
@@ -170,7 +170,7 @@ class BasePairwiseAggregator:
         return self.fit(data).scores_
 
 
-class Votes(NamedTuple):
+class CodedVotes(NamedTuple):
     """Votes as integers. Names are in the order of their first appearance, or sorted."""
 
     task: Codes
@@ -214,14 +214,14 @@ def check_columns(data: Any, columns: tuple[str, ...]) -> None:
             )
 
 
-def encode(data: Any, *, sort: bool = False) -> Votes:
+def encode(data: Any, *, sort: bool = False) -> CodedVotes:
     """Return the votes as integers; with `sort`, names are sorted."""
     check_columns(data, ("task", "worker", "label"))
     coded = [pd.factorize(data[column], sort=sort) for column in ("task", "worker", "label")]
-    return Votes(*(codes.astype(np.int64) for codes, _ in coded), *(pd.Index(names) for _, names in coded))
+    return CodedVotes(*(codes.astype(np.int64) for codes, _ in coded), *(pd.Index(names) for _, names in coded))
 
 
-def encode_some(data: Any, *, sort: bool = False) -> Votes:
+def encode_some(data: Any, *, sort: bool = False) -> CodedVotes:
     """Return the votes like `encode`, and raise an error if there are none."""
     votes = encode(data, sort=sort)
     if not len(votes.tasks):

@@ -10,7 +10,7 @@ import pandas as pd
 
 from finegold.api.dawid_skene import MIN_PROBABILITY, error_counts
 from finegold.api.dawid_skene import DawidSkene as _Estimator
-from finegold.crowdkit.aggregation.base import BaseProbabilityAggregator, Codes, Floats, Votes, encode, run
+from finegold.crowdkit.aggregation.base import BaseProbabilityAggregator, CodedVotes, Codes, Floats, encode, run
 from finegold.errors import InputError
 from finegold.methods import ds
 
@@ -133,7 +133,7 @@ class DawidSkene(BaseProbabilityAggregator):
         self.loss_history_ = [step.bound for step in descent.steps]
         return self
 
-    def _learn(self, votes: Votes, parameters: ds.Parameters) -> None:
+    def _learn(self, votes: CodedVotes, parameters: ds.Parameters) -> None:
         """Set what was learned of classes and workers."""
         self.priors_ = pd.Series(parameters.p, index=pd.Index(votes.labels, name="label"), name="prior")
         pair = pd.unique(votes.worker * len(votes.labels) + votes.label)
@@ -197,7 +197,7 @@ class OneCoinDawidSkene(DawidSkene):
         """
         return super().fit(data)
 
-    def _learn(self, votes: Votes, parameters: ds.Parameters) -> None:
+    def _learn(self, votes: CodedVotes, parameters: ds.Parameters) -> None:
         super()._learn(votes, parameters)
         self.skills_ = votes.of_workers(parameters.v[:, 0, 0], "skill")
 
@@ -206,7 +206,7 @@ class OneCoinDawidSkene(DawidSkene):
         return super()._learn_nothing()
 
 
-def _with_truths(votes: Votes, true_labels: Any) -> tuple[Votes, tuple[Codes, Codes]]:
+def _with_truths(votes: CodedVotes, true_labels: Any) -> tuple[CodedVotes, tuple[Codes, Codes]]:
     """Return the votes with all classes, and the known truths of their tasks as codes."""
     known = true_labels[true_labels.index.isin(votes.tasks)]
     new = pd.Index(known.unique()).difference(votes.labels, sort=False)

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from finegold.crowdkit.aggregation.base import BaseProbabilityAggregator, Floats, Votes, encode_some, run
+from finegold.crowdkit.aggregation.base import BaseProbabilityAggregator, CodedVotes, Floats, encode_some, run
 from finegold.crowdkit.aggregation.utils import get_most_probable_labels
 from finegold.engines.base import Engine
 from finegold.engines.blocks import Block
@@ -120,7 +120,7 @@ class GLAD(BaseProbabilityAggregator):
         self.labels_ = get_most_probable_labels(self.probas_).rename("agg_label")
         return self
 
-    def _method(self, votes: Votes) -> _Method:
+    def _method(self, votes: CodedVotes) -> _Method:
         method = _Method(
             max_iterations=1,
             tolerance=self.tol,

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from finegold.crowdkit.aggregation.base import BaseProbabilityAggregator, Codes, Floats, Votes, encode_some, run
+from finegold.crowdkit.aggregation.base import BaseProbabilityAggregator, CodedVotes, Codes, Floats, encode_some, run
 from finegold.engines.blocks import Block
 from finegold.errors import InputError
 from finegold.methods.base import Learned, Method
@@ -180,7 +180,7 @@ class MACE(BaseProbabilityAggregator):
         self.probas_, self.labels_ = votes.frame(probas, None), votes.decide(probas)
         return self
 
-    def _method(self, votes: Votes) -> _Method:
+    def _method(self, votes: CodedVotes) -> _Method:
         n_workers, n_labels = len(votes.workers), len(votes.labels)
         self.smoothing_ = SMOOTHING / n_labels
         if self.method == "vb":

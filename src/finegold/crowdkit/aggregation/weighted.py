@@ -13,8 +13,8 @@ from finegold.crowdkit.aggregation.base import (
     BaseClassificationAggregator,
     BaseProbabilityAggregator,
     BaseSkillAggregator,
+    CodedVotes,
     Floats,
-    Votes,
     check_columns,
     encode,
     encode_some,
@@ -27,7 +27,7 @@ __all__ = ["BinaryRelevance", "GoldMajorityVote", "MajorityVote", "Wawa", "ZeroB
 MISSING_SKILL = ("error", "ignore", "value")
 
 
-def weighted_scores(votes: Votes, weights: Any) -> Floats:
+def weighted_scores(votes: CodedVotes, weights: Any) -> Floats:
     """Return the sum of the weights of the votes for each class of each task.
 
     pandas adds groups with compensated summation, so equal sums are equal whatever the order of the votes.
@@ -249,7 +249,7 @@ class ZeroBasedSkill(_SkilledVote):
         return self
 
 
-def _agreement(votes: Votes, skills: Floats) -> Floats:
+def _agreement(votes: CodedVotes, skills: Floats) -> Floats:
     """Return the share of each worker's votes that equal the weighted vote."""
     best = np.argmax(shares(weighted_scores(votes, skills[votes.worker])), axis=1)
     right = (votes.label == best[votes.task]).astype(np.float64)
