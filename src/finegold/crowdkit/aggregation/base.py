@@ -229,7 +229,7 @@ def encode_some(data: Any, *, sort: bool = False) -> CodedVotes:
     return votes
 
 
-def run(method: Method, annotations: Annotations, n_iter: int) -> tuple[Descent, Floats, LocalEngine]:
+def run(method: Method, annotations: Annotations, n_iter: int) -> tuple[Descent, Floats]:
     """Fit with Finegold's loop; `n_iter` may be 0, which leaves the first estimate."""
     method.max_iterations = n_iter
     check_memory(method, annotations, "label", annotations.n_tasks * annotations.n_classes)
@@ -237,4 +237,4 @@ def run(method: Method, annotations: Annotations, n_iter: int) -> tuple[Descent,
     engine.scatter(annotations, divisible=method.divisible)
     with one_blas_thread():
         descent = descend(method, engine)
-    return descent, engine.gather(), engine
+    return descent, engine.gather()

@@ -127,7 +127,7 @@ class DawidSkene(BaseProbabilityAggregator):
             if strategy == "assign" and not np.allclose(counts.sum(axis=1), 1.0):
                 raise InputError("the errors of a worker in initial_error must sum to 1 for each true label")
             method.history, method.initial_error_strategy = counts, strategy
-        descent, probas, _ = run(method, votes.annotations(gold), self.n_iter)
+        descent, probas = run(method, votes.annotations(gold), self.n_iter)
         self._learn(votes, descent.parameters)
         self.probas_, self.labels_ = votes.frame(probas), votes.decide(probas)
         self.loss_history_ = [step.bound for step in descent.steps]

@@ -110,7 +110,7 @@ class GLAD(BaseProbabilityAggregator):
     def fit(self, data: Any) -> Self:
         votes = encode_some(data)
         method = self._method(votes)
-        descent, probas, _ = run(method, votes.annotations(), self.n_iter)
+        descent, probas = run(method, votes.annotations(), self.n_iter)
         n_rows = len(data) * len(votes.labels)
         self.loss_history_ = [loss / n_rows for loss in method.losses]
         self.tasks_, self.workers_, self.prior_labels_ = votes.tasks, votes.workers, votes.labels

@@ -146,8 +146,8 @@ class DaskEngine:
         for index in sorted(self.behind):
             origin = None if index in self.pool.loaded else self.origin(index)
             first, end = self.first_task[index : index + 2].tolist()
-            self.pool.place(index, origin, self.history.first, self.history.kept(index, slice(first, end)))
-        self.pool.wait_for_places()
+            self.pool.send(index, origin, self.history.first, self.history.first_state(index, slice(first, end)))
+        self.pool.wait_for_arrivals()
         for number, payload in self.history.passes():
             self.pool.catch_up(self.behind, number, payload)
         self.behind = set()
@@ -198,7 +198,7 @@ class History:
             self.file.seek(start)
             yield number, self.file.read(size)
 
-    def kept(self, index: int, tasks: slice) -> Any:
+    def first_state(self, index: int, tasks: slice) -> Any:
         """Return the first state of a block, as `BlockActor.take` expects it."""
         if self.state is None:
             return None

@@ -187,9 +187,9 @@ class BlockActor:
             answers = [self._wait(future, order.attempt) for future in asked]
         except Lost:
             return Answer(is_lost=True)
-        return self._with(answers, order)
+        return self._join(answers, order)
 
-    def kept(self, name: str | None = None) -> dict[int, Any]:
+    def collect(self, name: str | None = None) -> dict[int, Any]:
         """Return the posterior and the state of each block, or only the array of this name."""
         if name is None:
             return {index: (block.posterior, block.state) for index, block in self.blocks.items()}
@@ -220,7 +220,7 @@ class BlockActor:
                 raise Lost from error
         raise Lost
 
-    def _with(self, answers: Sequence[Answer], order: Order) -> Answer:
+    def _join(self, answers: Sequence[Answer], order: Order) -> Answer:
         """Join the sums of this actor and of its branches."""
         for answer in answers:
             if answer.error or answer.is_lost:
@@ -302,18 +302,18 @@ class WorkerPool:
             self.worker_of.update(dict.fromkeys(together, address))
             capacity[address] -= len(together)
 
-    def place(self, block: int, origin: Origin | None, number: int, kept: Kept | None) -> None:
+    def send(self, block: int, origin: Origin | None, number: int, kept: Kept | None) -> None:
         """Send a block to its worker. Wait only if too many blocks are on the way."""
         future = self._call(self.worker_of[block], "take", self.attempt, block, origin, number, kept)
         self.on_the_way.append((block, future))
         if len(self.on_the_way) > IN_FLIGHT * len(self.actors):
-            self._wait_for_place()
+            self._wait_for_arrival()
 
-    def wait_for_places(self) -> None:
+    def wait_for_arrivals(self) -> None:
         while self.on_the_way:
-            self._wait_for_place()
+            self._wait_for_arrival()
 
-    def _wait_for_place(self) -> None:
+    def _wait_for_arrival(self) -> None:
         block, future = self.on_the_way.pop(0)
         _raise_error(self._result(future))
         self.loaded.add(block)
@@ -339,7 +339,7 @@ class WorkerPool:
 
     def collect(self, name: str | None) -> dict[int, Any]:
         """Return what the blocks hold, by the number of the block."""
-        futures = [self._call(address, "kept", name) for address in sorted(self.actors)]
+        futures = [self._call(address, "collect", name) for address in sorted(self.actors)]
         return {block: values for future in futures for block, values in self._result(future).items()}
 
     def remove_lost(self) -> set[int]:
