@@ -60,7 +60,6 @@ LONGEST = [
     "studio/path_browser",
     "studio/judging_browser",
     "report/browser",
-    "fitting/checkpoint_files",
     "studio/restart",
     "studio/session",
     "insight/judges_ranking",

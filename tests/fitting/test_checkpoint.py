@@ -1,4 +1,4 @@
-"""Interrupted work goes on later, to the same bits. Files of others stay, and two processes do not share a checkpoint."""
+"""Interrupted work goes on later, to the same bits. Files of others stay, and processes do not share a checkpoint."""
 
 import signal
 import subprocess
