@@ -24,7 +24,7 @@ import polars as pl
 
 from finegold.engines.dask.cluster import Cluster
 from finegold.io.folders.votes import ROWS_PER_RANGE, read_votes
-from finegold.io.layouts import ReadOptions
+from finegold.io.options import ReadOptions
 from finegold.votes.annotations import Annotations
 from machine import keep
 

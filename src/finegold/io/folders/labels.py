@@ -27,10 +27,9 @@ from finegold.engines.dask import DaskEngine
 from finegold.errors import InputError, OutputError
 from finegold.fitting.solve import OnStep, check_gold, check_memory, descend
 from finegold.io.folders.votes import ROWS_PER_RANGE, StoredBlock, read_votes
-from finegold.io.layouts import ReadOptions
+from finegold.io.options import ReadOptions
 from finegold.io.read import read_alias
-from finegold.kernels.labels import decide, preference_of
-from finegold.kernels.votes import agreement, outvoted
+from finegold.kernels.votes import agreement, decide, outvoted, preference_of
 from finegold.methods.lookup import Method, make_method
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results.data import Learned, ResultData, accuracies
@@ -95,7 +94,15 @@ def aggregate_files(
             "allow; write the labels to one file, or choose another method (for ebcc: n_restarts=1)"
         )
     check_folder(target, votes, gold)
-    options = ReadOptions(gold, classes, repeated, missing, keep_missing, normalise, read_alias(alias))
+    options = ReadOptions(
+        gold=gold,
+        classes=classes,
+        repeated=repeated,
+        missing=missing,
+        keep_missing=keep_missing,
+        normalise=normalise,
+        alias=read_alias(alias),
+    )
     with replacing_folder(target) as staging:
         engine.cluster.check_shared(staging)
         sizes = {"fewest_votes": engine.fewest_votes, "rows_per_range": rows_per_range}

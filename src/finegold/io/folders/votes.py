@@ -33,17 +33,17 @@ from finegold.engines.dask.workers import Packed
 from finegold.errors import InputError, use
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, columns_of, find_columns
 from finegold.io.diagnosis import reading
-from finegold.io.layouts import ReadOptions, refuse_lost_ids
+from finegold.io.layouts import refuse_lost_ids
+from finegold.io.options import ReadOptions
 from finegold.io.source import Source
 from finegold.io.tables import Opened, Table, open_sources, open_table
-from finegold.io.truth import Truth, gold_column, read_gold, warn_of_gold_classes, warn_of_gold_tasks
+from finegold.io.truth import Truth, find_unused_gold, find_unvoted_gold, gold_column, read_gold
 from finegold.system.files import move, temporary_name
-from finegold.votes.alarms import LOOKED_AT, Totals, alarm
 from finegold.votes.annotations import Annotations, Counts, Repeated, count_disagreeing
 from finegold.votes.encoding import MISSING, Codes, Names, rank_of
 from finegold.votes.frames import to_list
-from finegold.votes.hygiene import no_votes, warn_of_doubtful
-from finegold.votes.labels import Spellings, drop_missing, encode_classes, unify
+from finegold.votes.hygiene import NAMES_EXAMINED, Finding, Totals, examine_votes, find_doubtful_words, warn_of
+from finegold.votes.labels import Spellings, count_no_votes, drop_missing, encode_classes, unify
 from finegold.votes.names import encode_series, match, renumber
 
 __all__ = ["FirstPass", "RemoteVotes", "StoredBlock", "make_vocabulary", "read_votes"]
@@ -116,8 +116,6 @@ def read_votes(
     n_votes, repeated, n_gold = (sum(getattr(r, name) for r in ranges) for name in ("n_votes", "repeated", "gold"))
     disagreeing = sum(part.disagreeing for part in ranges)
     unused = 0 if truth is None else len(truth.task) - n_gold
-    if truth is not None and unused:
-        warn_of_gold_tasks(unused, len(truth.task), to_list(truth.task[:1])[0], passes[0].tasks[0])
     remote = RemoteVotes(
         blocks=_cut_blocks(cluster, ranges, folders, known, fewest_votes),
         n_votes=n_votes,
@@ -128,14 +126,18 @@ def read_votes(
         counts=Counts(rows, rows - n_votes - repeated, repeated, unused, disagreeing=disagreeing),
         label=columns[2],
     )
-    _warn(remote, passes, known, options)
+    findings = [*known.findings, *_examine(remote, passes, known, options)]
+    if truth is not None and unused:
+        findings += find_unused_gold(unused, len(truth.task), to_list(truth.task[:1])[0], passes[0].tasks[0])
+    warn_of(findings)
     return remote
 
 
-def _warn(remote: RemoteVotes, passes: Sequence[FirstPass], known: Vocabulary, options: ReadOptions) -> None:
-    """Warn of what looks wrong, as on one machine."""
-    if options.no_vote is None:
-        warn_of_doubtful(sum((Counter(part.no_vote) for part in passes), Counter()))
+def _examine(
+    remote: RemoteVotes, passes: Sequence[FirstPass], known: Vocabulary, options: ReadOptions
+) -> list[Finding]:
+    """Return what looks wrong, as on one machine."""
+    words: Counter[str] = sum((Counter(part.no_vote) for part in passes), Counter())
     totals = Totals(
         remote.n_votes,
         remote.n_tasks,
@@ -143,10 +145,11 @@ def _warn(remote: RemoteVotes, passes: Sequence[FirstPass], known: Vocabulary, o
         to_list(known.classes),
         lambda: np.bincount(known.class_of, known.n_labels, minlength=remote.n_classes),
         passes[0].tasks.to_list(),
-        remote.annotators.head(LOOKED_AT).to_list(),
+        remote.annotators.head(NAMES_EXAMINED).to_list(),
         remote.counts.disagreeing,
     )
-    alarm(totals, options.repeated)
+    doubtful = find_doubtful_words(words) if options.no_vote is None else []
+    return [*doubtful, *examine_votes(totals, options.repeated)]
 
 
 # ---- Parts: files, and slices of large Parquet and Arrow files
@@ -225,7 +228,7 @@ def read_part(part: Part, columns: tuple[Any, Any, Any], missing: list[Any] | No
         labels=classes,
         n_labels=np.bincount(label[label != MISSING], minlength=len(classes)),
         tasks=task_names.gather(np.sort(task[:: max(len(task) // ROWS_SAMPLED, 1)])),
-        no_vote=no_votes(cells, labels, missing),
+        no_vote=count_no_votes(cells, labels),
     )
 
 
@@ -256,6 +259,7 @@ class Vocabulary:
     truths: Codes  # classes of the gold truths
     task_kind: pl.DataType
     splitters: list[Any]  # range r holds the names from splitter r - 1 on and before splitter r
+    findings: list[Finding]
 
 
 def make_vocabulary(
@@ -274,9 +278,9 @@ def make_vocabulary(
     for part in passes:
         np.add.at(n_labels, _codes_in(names, part.labels), part.n_labels)
     spellings = Spellings(labels, to_list(truth.truth) if truth else [], n_labels)
-    merged = unify(spellings, options.classes, options.normalise, options.alias)
+    merged, findings = unify(spellings, options.classes, options.normalise, options.alias)
     if spellings.truths and options.classes is None:
-        warn_of_gold_classes(merged.truths, merged.labels.names)
+        findings += find_unvoted_gold(merged.truths, merged.labels.names)
 
     def where(row: int) -> str:
         return next(part.name for part in passes if (part.labels == names[row]).any())
@@ -289,9 +293,8 @@ def make_vocabulary(
     rows_before = np.cumsum(weights[order])
     splits = np.searchsorted(rows_before, rows_before[-1] * np.arange(1, n_ranges) / n_ranges)
     splitters = tasks.gather(order[splits]).unique().sort().to_list()
-    return Vocabulary(
-        annotators, names, n_labels, encoded.labels, encoded.names, encoded.truths, tasks.dtype, splitters
-    )
+    classes = encoded.labels, encoded.names, encoded.truths
+    return Vocabulary(annotators, names, n_labels, *classes, tasks.dtype, splitters, findings)
 
 
 def _codes_in(known: pl.Series, names: pl.Series) -> Codes:
