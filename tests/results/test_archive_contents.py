@@ -14,7 +14,7 @@ from finegold import Annotations, InputError
 from finegold.api.job import fit
 from finegold.checks import sample_votes
 from finegold.fitting.checkpoint import Checkpoint
-from finegold.kernels.dirichlet import digamma_and_gammaln
+from finegold.kernels.numerics import digamma_and_gammaln
 from finegold.methods.hpt import HPT
 from finegold.methods.ibcc import IBCC
 from finegold.methods.lookup import method_class

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.errors import InputError
-from finegold.kernels.labels import NEAR
+from finegold.kernels.votes import NEAR
 
 __all__ = ["BINS", "accuracy", "bin_of", "calibration_error", "credit", "log_loss", "macro_f1", "padded", "temper"]
 

@@ -13,13 +13,13 @@ import polars as pl
 from finegold.errors import InputError, Placeholder, Remedy, leave_out, use
 from finegold.io.diagnosis import reading
 from finegold.io.exports.base import ALL, MISUSED, DamagedExport, Export, ExportOptions, Peek
-from finegold.io.layouts import ReadOptions, assemble, count_more, refuse_lost_ids
+from finegold.io.layouts import Labels, assemble, count_more, read_labels, refuse_lost_ids
+from finegold.io.options import ReadOptions
 from finegold.io.tables import Progress, Streamed, WatchReading, growing
 from finegold.io.truth import gold_truth
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING
 from finegold.votes.frames import series_like, to_list
-from finegold.votes.hygiene import votes_in
 from finegold.votes.names import Coded, without
 from finegold.votes.sets import NOTHING
 
@@ -184,19 +184,18 @@ def _assemble(table: EncodedVotes, export: Export, export_options: ExportOptions
     if export.shorten is not None and all(isinstance(name, str) for name in names):
         # A tool may write more than the name of an annotator, which shows when all are known.
         annotators = Coded(annotators.codes, series_like(export.shorten(names), annotators.names))
-    labels = votes_in(table.values("label"), options.no_vote)
-    options = options.decided(labels, of_export=True)
-    if not options.multi:
+    labels = read_labels(table.values("label"), options, of_export=True)
+    if not labels.are_sets:
         annotators, labels = _without_empty(annotators, labels)
         export_options.left_out.update(export_options.empty)
-    refuse_lost_ids("task", tasks.codes, labels.codes, table.where)
-    refuse_lost_ids("annotator", annotators.codes, labels.codes, table.where)
+    refuse_lost_ids("task", tasks.codes, labels.coded.codes, table.where)
+    refuse_lost_ids("annotator", annotators.codes, labels.coded.codes, table.where)
     gold = "gold" if export_options.gold else None
     truth = gold_truth(table, tasks, gold, options.gold, options.no_vote)
     if gold is not None and truth is not None and not len(truth.task):
         remedies = [use(gold=Placeholder("FILE"), text="with a file of truths"), Remedy(text="read it without gold")]
         raise InputError(f"{table.title} marks no gold", remedies=remedies)
-    only_asked = (annotators.codes == MISSING) & (labels.codes == MISSING) & (tasks.codes != MISSING)
+    only_asked = (annotators.codes == MISSING) & (labels.coded.codes == MISSING) & (tasks.codes != MISSING)
     if only_asked.any() and len(annotators.names):  # some annotator, so that tasks that nobody answered are listed
         annotators = Coded(np.where(only_asked, np.int32(0), annotators.codes), annotators.names)
     annotations = assemble(tasks, annotators, labels, truth, options, True, table.where)
@@ -204,10 +203,11 @@ def _assemble(table: EncodedVotes, export: Export, export_options: ExportOptions
     return replace(annotations, counts=replace(annotations.counts, left_out=dict(export_options.left_out)))
 
 
-def _without_empty(annotators: Coded, labels: Coded) -> tuple[Coded, Coded]:
+def _without_empty(annotators: Coded, labels: Labels) -> tuple[Coded, Labels]:
     """Take answers in which nothing was chosen as tasks that were only asked, unless votes are sets."""
-    empty = [code for code, name in enumerate(to_list(labels.names)) if name == NOTHING]
+    empty = [code for code, name in enumerate(to_list(labels.coded.names)) if name == NOTHING]
     if not empty:
         return annotators, labels
-    codes = np.where(labels.codes == empty[0], np.int32(MISSING), annotators.codes)
-    return Coded(codes, annotators.names), without(labels, lambda name: name == NOTHING)
+    people = np.where(labels.coded.codes == empty[0], np.int32(MISSING), annotators.codes)
+    kept = without(labels.coded, lambda name: name == NOTHING)
+    return Coded(people, annotators.names), labels._replace(coded=kept)
