@@ -35,13 +35,12 @@ def fits(seen: Peek) -> bool:
 
 
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
+    records: Iterator[Any] = read_records(seen)
     if seen.source.format == "parquet":
         scan = pl.scan_parquet(seen.source.data, glob=False)
         names = scan.collect_schema().names()
         wanted = [name for name in names if name in ("id", options.task) or RESPONSES in name or ".sugg" in name]
         records = (row for batch in scan.select(wanted).collect_batches() for row in batch.iter_rows(named=True))
-    else:
-        records = read_records(seen)
     return in_batches(with_numbers(records, lambda record: _votes(record, options)))
 
 
