@@ -133,7 +133,6 @@ class AnchoredVote(Method):
     name: ClassVar[str] = "anchored"
     fixed_passes: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
-    fixed_sweeps: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
     keeps: ClassVar[dict[str, str]] = {"seen": "WK", "mu": "KK", "pairs": "2", "excess": "2"}
     limits: ClassVar[Mapping[str, Allowed]] = {

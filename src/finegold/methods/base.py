@@ -138,8 +138,6 @@ class Method(ABC):
         Whether known truths (`block.gold`) are kept and learned from.
     has_bound : bool, default False
         Whether `bound` returns something that never falls from sweep to sweep.
-    fixed_sweeps : bool, default False
-        Whether the number of sweeps is part of the method, which then does not converge but ends.
     divisible : bool, default True
         Whether blocks of tasks can be processed one by one.
     distributable : bool, default True
@@ -172,7 +170,6 @@ class Method(ABC):
     takes_gold: ClassVar[bool] = True
     has_bound: ClassVar[bool] = False
     divisible: ClassVar[bool] = True
-    fixed_sweeps: ClassVar[bool] = False
     distributable: ClassVar[bool] = True
     random_start: ClassVar[bool] = False
     rounding: ClassVar[float] = 1e-6
