@@ -441,8 +441,8 @@ def _kappa(votes: Matrix, n_classes: int) -> tuple[int, float]:
 def voting_columns(table: Table, columns: Sequence[Any], ids: Any) -> list[Any]:
     """Return the columns of a table that the user calls wide, without row numbers, ids, texts and derived labels."""
     labels = {name: drop_missing(table.values(name), None) for name in _may_vote(columns, ids)}
-    groups = _groups_of_votes(labels)
-    votes = set(max(groups, key=len)) if groups else set()
+    largest: list[Any] = max(_groups_of_votes(labels), key=len, default=[])
+    votes = set(largest)
 
     def holds_something_else(name: Any) -> bool:
         texts, codes = [text_of(value) for value in to_list(labels[name].names)], labels[name].codes

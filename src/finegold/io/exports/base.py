@@ -41,8 +41,8 @@ from finegold.io.source import (
     text_start,
 )
 from finegold.io.tables import batches, scan_delimited
+from finegold.votes.labels import NOTHING
 from finegold.votes.names import text_of
-from finegold.votes.sets import NOTHING
 
 __all__ = [
     "ALL",

@@ -21,8 +21,8 @@ from finegold.io.truth import gold_truth
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING
 from finegold.votes.frames import series_like, to_list
+from finegold.votes.labels import NOTHING
 from finegold.votes.names import Coded, without
-from finegold.votes.sets import NOTHING
 
 __all__ = ["read_export"]
 
