@@ -18,11 +18,11 @@ from finegold.io.columns import (
     Role,
     candidates,
     columns_of,
-    explain_lost_columns,
     find_columns,
     list_names,
     the_only,
 )
+from finegold.io.hints import explain_lost_columns
 from finegold.io.sets import lists_as_text
 from finegold.io.tables import Opened, Table, open_table
 from finegold.results.data import ResultData

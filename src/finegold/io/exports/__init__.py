@@ -103,7 +103,7 @@ def nested_hint(peeks: Sequence[Peek]) -> Iterator[None]:
         yield
     except InputError as error:
         if any(_is_nested(seen) for seen in peeks):
-            hint = use(format=LAST, text="if every task holds its votes")
+            hint = use("if every task holds its votes", format=LAST)
             error.remedies = (hint, *error.remedies)
         raise
 
