@@ -16,7 +16,7 @@ from finegold import FinegoldWarning, InputError
 from finegold.fitting import multi_label
 from finegold.results import multi
 from finegold.results.multi_metrics import exact_match, macro_f1, micro_f1
-from finegold.votes.sets import hold_sets, known_options, options_of, separator_of
+from finegold.votes.labels import hold_sets, known_options, options_of, separator_of
 from tests.support.sets import simulated_sets
 
 ROWS = [

@@ -28,7 +28,7 @@ from finegold.io.exports.base import (
     task_column,
     votes_of_questions,
 )
-from finegold.votes.sets import as_cell
+from finegold.votes.labels import as_cell
 
 __all__ = ["EXPORT"]
 

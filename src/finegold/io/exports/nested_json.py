@@ -57,7 +57,7 @@ class Notes:
 
 def fits(seen: Peek) -> bool:
     """Return whether the first tasks plainly hold votes."""
-    if seen.source.format not in ("json", "jsonl") or not seen.record or seen.source.compression == "zstd":
+    if seen.source.format not in ("json", "jsonl") or not seen.record:
         return False
     roles = [role for role in (ANNOTATOR, LABEL) if candidates(seen.record, role)]
     if _is_record(seen.record):
