@@ -58,7 +58,6 @@ LONGEST = [
     "studio/security",
     "studio/judging_browser",
     "report/browser",
-    "fitting/checkpoint_files",
     "studio/restart",
     "insight/judges_ranking",
     "report/notebooks",

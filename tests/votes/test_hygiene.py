@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import finegold
-from finegold.api.job import aggregate_files
 from finegold.engines.dask import DaskEngine
 from finegold.errors import FinegoldWarning, InputError
+from finegold.io.folders.labels import aggregate_files
 from finegold.io.truth import match_truth
 from tests.support.cli_helpers import run, write
 from tests.support.dask_cluster import two_workers

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 import finegold
 from finegold.errors import FinegoldWarning, InputError
-from finegold.io.folders.first_pass import FirstPass
-from finegold.io.folders.vocabulary import vocabulary
+from finegold.io.folders.votes import FirstPass, make_vocabulary
 from finegold.io.options import ReadOptions
 from finegold.io.truth import match_truth
 from finegold.votes.frames import to_list
@@ -212,13 +211,13 @@ def test_workers_of_a_cluster_merge_the_same_spellings() -> None:
         names = pl.Series(sorted(set(labels)))
         counts = np.array([labels.count(name) for name in names])
         people = pl.Series(["w"])
-        return FirstPass("v.csv", len(labels), 0, people, np.zeros(1, np.int32), names, counts, pl.Series(["t"]))
+        return FirstPass("v.csv", len(labels), people, np.zeros(1, np.int32), names, counts, pl.Series(["t"]))
 
     parts = [part("cat", "cat", "dog"), part("Cat", "Cat", "Cat", "dog")]
-    found = vocabulary(parts, None, ReadOptions(normalise=True), True, 1)
+    found = make_vocabulary(parts, None, ReadOptions(normalise=True), True, 1)
     assert found.labels.to_list() == ["Cat", "cat", "dog"]
     assert (to_list(found.classes), found.class_of.tolist()) == (["Cat", "dog"], [0, 0, 1])
-    found = vocabulary(parts, None, ReadOptions(), True, 1)
+    found = make_vocabulary(parts, None, ReadOptions(), True, 1)
     assert to_list(found.classes) == ["Cat", "cat", "dog"]
     assert [finding.text for finding in found.findings] == ["3 classes look like 2: Cat (3) = cat (2)"]
 

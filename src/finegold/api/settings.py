@@ -1,4 +1,7 @@
-"""The settings of all methods, for editors and type checkers, as keywords of `finegold.aggregate`."""
+"""The settings of all methods, for editors and type checkers, as keywords of `finegold.aggregate`.
+
+Written by `python tools/make_methods.py` from the classes of the methods.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ __all__ = ["Settings"]
 
 
 class Settings(TypedDict, total=False):
-    """The settings of all methods. The class of a method documents its settings; a test keeps this list complete."""
+    """The settings of all methods. The class of a method documents its settings."""
 
     tolerance: float | None
     max_iterations: int | None
@@ -44,11 +47,12 @@ class Settings(TypedDict, total=False):
     # ebcc
     n_subtypes: int
     n_restarts: int
+    # ebcc, hds, hpt, anchored
+    class_prior: Literal["empirical", "uniform"] | Literal["votes", "flat"] | float
+    # ebcc
     a_pi: float
     b_correct: float
     b_wrong: float
-    # ebcc, hds, hpt; a number for anchored
-    class_prior: Literal["empirical", "uniform", "votes", "flat"] | float
     # fgbcc
     exact: bool
     lbfgs_tolerance: float

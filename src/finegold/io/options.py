@@ -220,13 +220,15 @@ class ReadOptions:
         return self.wide or self.annotator is not None or self.label is not None
 
     def given(self) -> list[str]:
-        """Return the names of the options that differ from their defaults."""
-        values = [(each, getattr(self, each.name)) for each in fields(self) if "option" in each.metadata]
-        return [
-            each.name
-            for each, value in values
-            if not (value is None or value is each.default or value == each.default or value == [])
-        ]
+        """Return the names of the options that differ from their defaults; an empty list says nothing."""
+
+        def says_something(value: Any, default: Any) -> bool:
+            if value is None or isinstance(value, str | int):
+                return bool(value != default)
+            return not hasattr(value, "__len__") or len(value) > 0
+
+        options = [each for each in fields(self) if "option" in each.metadata]
+        return [each.name for each in options if says_something(getattr(self, each.name), each.default)]
 
 
 class Reading(TypedDict, total=False):

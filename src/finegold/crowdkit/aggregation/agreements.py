@@ -1,8 +1,16 @@
-"""M-MSR: skills by robust completion of the rank-one matrix of agreements, then a weighted vote.
+"""M-MSR and KOS: how reliable workers are follows from their agreement with each other.
 
-Qianqian Ma, Alex Olshevsky: Adversarial Crowdsourcing Through Robust Rank-One Matrix Completion. NeurIPS 2020.
+M-MSR: skills by robust completion of the rank-one matrix of agreements, then a weighted vote. Qianqian Ma, Alex
+Olshevsky: Adversarial Crowdsourcing Through Robust Rank-One Matrix Completion. NeurIPS 2020.
 
     C_ij = K / (K - 1) * (share of common tasks on which workers i and j agree) - 1 / (K - 1)  ~  s_i s_j
+
+KOS: message passing between tasks and workers, for two classes. David R. Karger, Sewoong Oh, Devavrat Shah:
+Budget-Optimal Task Allocation for Reliable Crowdsourcing Systems. Operations Research 62 (1), 2014. With A_ij = 1 or
+-1, the vote of worker j on task i,
+
+    x_ij = sum over the other workers j' of task i of A_ij' y_j'i
+    y_ji = sum over the other tasks i' of worker j of A_i'j x_i'j
 """
 
 from __future__ import annotations
@@ -11,14 +19,21 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from finegold.crowdkit.aggregation.base import BaseSkillAggregator, Floats, Votes, encode
+from finegold.crowdkit.aggregation.base import (
+    BaseClassificationAggregator,
+    BaseSkillAggregator,
+    CodedVotes,
+    Codes,
+    Floats,
+    encode,
+)
 from finegold.crowdkit.aggregation.weighted import shares, weighted_scores
 from finegold.errors import InputError
 
-__all__ = ["MMSR"]
-
+__all__ = ["KOS", "MMSR"]
 
 TINY = 1e-300  # instead of a division by 0
 
@@ -119,7 +134,7 @@ class MMSR(BaseSkillAggregator):
         return np.asarray(u / np.sqrt(max(scale, TINY)))
 
 
-def _agreements(votes: Votes) -> tuple[Floats, Floats]:
+def _agreements(votes: CodedVotes) -> tuple[Floats, Floats]:
     """[W, W] Return the scaled agreement of each two workers, and the number of their common tasks."""
     n_classes = len(votes.labels)
     table = np.full((len(votes.workers), len(votes.tasks)), -1, dtype=np.int64)
@@ -156,3 +171,44 @@ def _signs(agreement: Floats, seen: NDArray[np.bool_], size: Floats) -> Floats:
     _, vectors = np.linalg.eigh(signs / np.outer(degree, degree))
     found = np.where(vectors[:, -1] >= 0, 1.0, -1.0)
     return found if found @ size >= 0 else -found
+
+
+@dataclass(eq=False)
+class KOS(BaseClassificationAggregator):
+    """Message passing between tasks and workers, for two classes (Karger, Oh and Shah).
+
+    Parameters
+    ----------
+    n_iter : int, default 100
+        The number of iterations.
+    random_state : int, default 0
+        The seed of the first messages.
+
+    Attributes
+    ----------
+    labels_ : pandas.Series
+        The label of every task.
+    """
+
+    n_iter: int = 100
+    random_state: int = 0
+
+    def fit(self, data: Any) -> Self:
+        votes = encode(data)
+        if not len(votes.tasks):
+            self.labels_ = pd.Series([], dtype="O", name="agg_label")
+            return self
+        if len(votes.labels) != 2:
+            raise InputError(f"KOS is for two classes, but there are {len(votes.labels):,}; choose another method")
+        sign = 1.0 - 2.0 * votes.label
+        y = np.random.RandomState(self.random_state).normal(1, 1, len(sign))
+        for _ in range(self.n_iter):
+            y = _of_others(sign * _of_others(sign * y, votes.task), votes.worker)
+        total = np.bincount(votes.task, sign * y)  # the log-likelihood of the first class, up to a factor
+        self.labels_ = votes.decide(np.column_stack([total, -total])).sort_index()
+        return self
+
+
+def _of_others(message: Floats, group: Codes) -> Floats:
+    """Return the sum over the other messages of the same group."""
+    return np.asarray(np.bincount(group, message)[group] - message, float)
