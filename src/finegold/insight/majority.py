@@ -64,7 +64,7 @@ def flipped_tasks(result: ResultData) -> NDArray[np.bool_]:
     A set of labels is flipped if this holds for any of its options.
     """
     if result.label_sets is not None:
-        return flipped_tasks(single_labels(result)).reshape(result.posterior.shape).any(axis=1)
+        return np.asarray(flipped_tasks(single_labels(result)).reshape(result.posterior.shape).any(axis=1))
     votes = votes_of(result)
     found = np.empty(votes.n_tasks, np.bool_)
     outvoted(

@@ -150,10 +150,8 @@ def plan(
     asked = single_labels(result)
     gain, nobody = expected_gains(asked, annotators)
     if asked is not result:  # one more annotator answers all options of a task
-        gain, nobody = (
-            gain.reshape(result.posterior.shape).sum(axis=1),
-            nobody.reshape(result.posterior.shape).any(axis=1),
-        )
+        shape = result.posterior.shape
+        gain, nobody = gain.reshape(shape).sum(axis=1), np.asarray(nobody.reshape(shape).any(axis=1))
     is_safe = (result.confidence >= safe) | (result.gold != MISSING)
     ask = _best(gain, np.flatnonzero(~(is_safe | nobody)), result.votes_per_task, budget)
     return Plan(result, gain, ask, is_safe, nobody & ~is_safe, _advice(asked))

@@ -345,7 +345,9 @@ def assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resul
     values |= _settings(manifest)
     values |= {name: names_of(manifest, arrays, name) for name in NAMES}
     sizes = {size: len(values[name]) for size, name in zip("TWK", NAMES[:3], strict=True)}
-    sets = {name: _sets(manifest[name], sizes["K"]) for name in ("label_sets", "gold_sets") if name in manifest}
+    sets: dict[str, Any] = {
+        name: _sets(manifest[name], sizes["K"]) for name in ("label_sets", "gold_sets") if name in manifest
+    }
     _check_arrays(arrays, sizes, sets)
     values |= {name: arrays[name] for name in ARRAYS}
     learned = _learned(arrays, manifest["more"])

@@ -155,7 +155,8 @@ class ResultData:
         """The name of each task's label, in the order of `task_names`; the names of a set have ; between them."""
         if self.label_sets is None:
             return self.class_names[self.label_codes]
-        names = [str(name) for name in self.class_names]
+        options: Any = self.class_names
+        names = [str(name) for name in options]
         texts = [SEPARATOR.join(names[code] for code in codes) for codes in self.label_sets]
         return np.array(texts, dtype=object)[self.label_codes]
 
@@ -167,7 +168,8 @@ class ResultData:
         list of list
             In the order of `task_names`.
         """
-        names = list(self.class_names)
+        classes: Any = self.class_names
+        names = list(classes)
         sets = self.label_sets or [(code,) for code in range(len(names))]
         return [[names[code] for code in sets[label]] for label in self.label_codes.tolist()]
 
