@@ -17,7 +17,7 @@ from finegold.fitting.combining import combine, without_predictions
 from finegold.io.options import ReadOptions
 from finegold.io.predictions import read_predictions
 from finegold.io.read import read
-from finegold.io.truth import with_gold, with_gold_sets
+from finegold.io.truth import with_gold
 from finegold.methods.lookup import Method, make_method, method_of
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.options import options_of
@@ -25,7 +25,7 @@ from finegold.results.data import ResultData, votes_of
 from finegold.votes.annotations import Annotations, Repeated
 from finegold.votes.encoding import MISSING
 from finegold.votes.frames import to_list
-from finegold.votes.merging import Joined, Merged, align, merge, merge_sets, outputs_of
+from finegold.votes.merging import Joined, Merged, add_gold_sets, align, merge, merge_sets, outputs_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -224,7 +224,7 @@ def _update_sets(
         new = read(votes, gold=gold if in_votes else None, **{**reading, "multi": True})
         merged = merge_sets(merged, new, repeated)
     if gold is not None and not in_votes:
-        merged = with_gold_sets(merged, gold)
+        merged = add_gold_sets(merged, with_gold(merged, gold))
     method = DEFAULT_METHOD if result.method == "multi" else result.method
     return Job(merged, method=make_method(method, dict(result.settings)), **fitting).run()
 

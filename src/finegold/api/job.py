@@ -31,8 +31,7 @@ from finegold.io.folders.folder import StagingFolder, check_folder, replacing_fo
 from finegold.io.folders.ingest import ROWS_PER_RANGE, Remote, ingest
 from finegold.io.folders.labels import Tally, class_totals, part_name, write_block, write_unlabelled
 from finegold.io.folders.outcome import Outcome, outcome, template, without_learned
-from finegold.io.layouts import ReadOptions
-from finegold.io.options import ReadOptions as DeclaredReadOptions
+from finegold.io.options import ReadOptions
 from finegold.io.read import read_alias
 from finegold.kernels.labels import preference_of
 from finegold.methods.lookup import Method, make_method
@@ -52,7 +51,6 @@ __all__ = [
     "Progress",
     "aggregate_files",
     "check_folder",
-    "classes_of",
     "fit",
     "has_predictions",
     "job_of",
@@ -122,7 +120,7 @@ class Job(FitOptions):
     """
 
     votes: Any
-    reading: DeclaredReadOptions | Mapping[str, Any] = field(default_factory=dict)
+    reading: ReadOptions | Mapping[str, Any] = field(default_factory=dict)
     on_step: OnStep | None = None
     on_read: Callable[[Annotations], None] | None = None
     progress: Progress = field(default_factory=Progress)
@@ -136,19 +134,13 @@ class Job(FitOptions):
     def reading_keywords(self) -> dict[str, Any]:
         """The keywords of `finegold.read` that were given."""
         if isinstance(self.reading, Mapping):
-            keywords = dict(self.reading)
-        else:
-            declared = ((each.name, each.default) for each in fields(self.reading))
-            keywords = {name: value for name, default in declared if (value := getattr(self.reading, name)) != default}
-        if (ordered := keywords.pop("ordered", None)) is not None:
-            keywords["classes"] = classes_of(keywords.get("classes"), ordered)
-        return keywords
+            return dict(self.reading)
+        return {name: getattr(self.reading, name) for name in self.reading.given()}
 
     @property
     def is_ordered(self) -> bool:
         """Whether the order of the classes is given."""
-        given = self.reading.get("ordered") if isinstance(self.reading, Mapping) else self.reading.ordered
-        return given is not None
+        return self.reading_keywords.get("ordered") is not None
 
     def run(self) -> Result:
         """Read the votes, fit the method to them, and return the result."""
@@ -292,20 +284,6 @@ def _how_to_resume(checkpoint: Checkpoint | None) -> Iterator[None]:
         raise KeyboardInterrupt(words) from None
 
 
-def classes_of(classes: Sequence[Any] | None, ordered: Sequence[Any] | None) -> Sequence[Any] | None:
-    """Return the classes to read: those given, or the ordered ones."""
-    if ordered is None:
-        return classes
-    if classes is not None:
-        raise InputError(
-            "the classes are listed twice, as classes and as ordered",
-            remedies=[leave_out("classes"), leave_out("ordered")],
-        )
-    if isinstance(ordered, str) or len(ordered) < 2:
-        raise InputError("ordered needs at least two classes, from the lowest to the highest")
-    return ordered
-
-
 def has_predictions(given: Any) -> bool:
     """Return whether predictions were given. An empty table counts, so that reading it raises an error."""
     return given is not None and not (isinstance(given, list | tuple | dict) and not given)
@@ -366,7 +344,15 @@ def aggregate_files(
     _check_folders(chosen, engine, gold)
     began, target = time.perf_counter(), Path(folder).expanduser().resolve()
     check_folder(target, _places(votes, gold))
-    options = ReadOptions(gold, classes, repeated, missing, keep_missing, normalise, read_alias(alias))
+    options = ReadOptions(
+        gold=gold,
+        classes=classes,
+        repeated=repeated,
+        missing=missing,
+        keep_missing=keep_missing,
+        normalise=normalise,
+        alias=read_alias(alias),
+    )
     with replacing_folder(target) as staging:
         engine.cluster.check_shared(staging.place)
         columns = (task, annotator, label)
