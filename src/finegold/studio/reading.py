@@ -23,7 +23,7 @@ from finegold.io.workbooks import is_workbook, sheet_names, sheet_text
 from finegold.io.writeback import TOOLS
 from finegold.studio.judge_logs import EXPORTS as JUDGE_EXPORTS
 from finegold.studio.judge_logs import JudgeColumns, guess_log, read_judge_votes
-from finegold.studio.wording import in_browser, repair_of
+from finegold.studio.wording import in_browser, repair_of, without_folder
 from finegold.votes.annotations import Annotations, Repeated
 
 __all__ = ["Layout", "Preview", "Question", "Reading", "find_sources", "find_tool", "preview", "read_votes"]
@@ -99,7 +99,7 @@ def preview(path: Path, layout: Layout) -> Preview:
     try:
         found = _preview(path, layout)
     except InputError as error:
-        said = in_browser(str(error).replace(f"{path.parent}/", ""))
+        said = in_browser(without_folder(error, path.parent))
         found = Preview(file=path.name, format="", is_export=False, columns=[], rows=[], guess=Reading(), open=[])
         found.problem, found.repair = said, repair_of(error)
     found.sheets = _sheets(path)
