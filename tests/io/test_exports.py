@@ -139,7 +139,9 @@ def test_table_means_none_of_them(tmp_path):
 
 def test_columns_cannot_be_named_in_an_export(tmp_path):
     path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
-    with pytest.raises(InputError, match="of Label Studio has no columns to name; use question=NAME and leave out label"):
+    with pytest.raises(
+        InputError, match="of Label Studio has no columns to name; use question=NAME and leave out label"
+    ):
         finegold.read(path, label="sent")
 
 

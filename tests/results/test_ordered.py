@@ -11,7 +11,7 @@ import pytest
 
 import finegold
 from finegold import InputError
-from finegold.results.tables import (
+from finegold.results.metrics import (
     consecutive_integers,
     expected_scores,
     mean_absolute_error,

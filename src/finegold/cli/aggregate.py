@@ -168,7 +168,7 @@ def _rows(result: Result, **columns: bool) -> list[dict[str, Any]]:
 def _propose_order(result: Result) -> None:
     """Say that classes look like a scale."""
     from finegold.cli.messages import say
-    from finegold.results.tables import consecutive_integers
+    from finegold.results.metrics import consecutive_integers
 
     if classes := consecutive_integers(result.class_names):
         listed = ",".join(map(str, classes))

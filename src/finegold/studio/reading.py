@@ -11,6 +11,7 @@ import polars as pl
 from pydantic import BaseModel, Field
 
 from finegold.errors import InputError
+from finegold.insight.votes import single_votes
 from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates, guess_shape
 from finegold.io.diagnosis import reading
 from finegold.io.exports import TRANSPOSED, find_export, look
@@ -169,7 +170,8 @@ def read_votes(path: Path, options: Reading, watch: Callable[[Any], None]) -> An
         given["gold"] = GoldColumn(options.gold)
     elif options.gold_marks:
         given["gold"] = True
-    return read(find_sources(path, options), watch=watch, **given | _shaped(options))
+    votes = read(find_sources(path, options), watch=watch, **given | _shaped(options))
+    return single_votes(votes)  # sets of labels are questions of yes or no
 
 
 def _shaped(options: Reading) -> dict[str, Any]:
