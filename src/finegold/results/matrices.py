@@ -131,7 +131,7 @@ def likelihood(result: ResultData, annotator: Codes, truth: Codes, label: Codes)
 
 
 def evidence(result: ResultData, annotator: Codes, label: Codes, for_class: Codes, against: Codes) -> Floats:
-    """[n] Return log P(vote | for_class) - log P(vote | against): how strongly each vote supports one class over another.
+    """[n] Return how strongly each vote supports a class: log P(vote | for_class) - log P(vote | against).
 
     The anchored vote uses the weighted mean of two such logs: from the annotator's own matrix and from the pooled one.
     """
