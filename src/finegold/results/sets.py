@@ -286,10 +286,10 @@ def question_votes(votes: Annotations, answers: Answers, options: slice, names: 
 
 
 def refuse_sets(result: ResultData, what: str) -> None:
-    """Refuse what has no meaning for sets of labels, such as "an expected score"."""
+    """Refuse what sets of labels do not have, such as "expected score"."""
     if result.label_sets is not None:
-        text = f"sets of labels have no {what}; "
-        raise InputError(text.removesuffix("; "), remedies=[use(multi=False, text="to take each set as a class")])
+        remedy = use(multi=False, text="to take each set as a class")
+        raise InputError(f"sets of labels have no {what}", remedies=[remedy])
 
 
 def exact_match(labels: Sets, truth: Sets) -> float:
