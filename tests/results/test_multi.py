@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import finegold
-from finegold import FinegoldWarning, InputError
+from finegold import FinegoldWarning, InputError, insight
 from finegold.fitting import multi_label
 from finegold.results import sets as result_sets
 from finegold.results.sets import exact_match, macro_f1, micro_f1
@@ -207,6 +207,8 @@ def test_sets_are_trusted_and_explained_as_questions_of_yes_or_no() -> None:
     assert found.agreement.n_annotators == 6
     assert len(result.spammers()) == 6
     flips = result.flips()
+    flipped = {task.split(": ")[0] for task in flips["task"]}
+    assert insight.n_flips(result) == len(flipped)
     assert set(flips.columns) >= {"task", "label", "majority"}
     assert found.n_flips == len(flips)
     for task in flips["task"].to_list()[:1]:
@@ -273,6 +275,17 @@ def test_what_has_no_meaning_for_sets_is_refused(tmp_path: Path) -> None:
     assert result.sample_weights().shape == (2,)
     assert "<b>multi</b>: 2 tasks, 3 annotators, 3 options" in result._repr_html_()
     assert result.label.tolist() == [";".join(labels) for labels in result.sets()]
+
+
+@pytest.mark.parametrize("method", ["anchored", "mv", "ds"])
+def test_answers_without_any_option_have_empty_sets(method: str, tmp_path: Path) -> None:
+    result = finegold.aggregate({"task": [1, 1, 2], "worker": list("aba"), "label": ["[]"] * 3}, method, multi=True)
+    result.save(tmp_path / "m.finegold")
+    for one in (result, finegold.load(tmp_path / "m.finegold")):
+        assert one.sets() == [[], []]
+        assert "0 options" in one._repr_html_()
+        with pytest.raises(InputError, match="there are no votes"):
+            one.trust()
 
 
 def test_a_vote_per_option_needs_more_than_half() -> None:
