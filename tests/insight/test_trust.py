@@ -129,7 +129,7 @@ def test_posteriors_in_32_bits_are_trusted_as_much():
 
 
 def test_a_result_without_its_votes_says_what_to_do():
-    with pytest.raises(InputError, match="saved without its votes; fit again with this Finegold and save it"):
+    with pytest.raises(InputError, match="saved without its votes; fit again and save it"):
         flips(replace(by_hand(), annotations=None))
 
 

@@ -72,7 +72,7 @@ class Result(ResultData):
     counts : Counts
         How many rows were read and how many were left out, and why.
     annotations : Annotations or None
-        The votes; None in files of the first version.
+        The votes; None if they stayed on a cluster.
     notes : list of str
         Remarks on this fit for the user.
     learned : Learned

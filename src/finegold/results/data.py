@@ -233,9 +233,9 @@ class ResultData:
 
 
 def votes_of(result: ResultData, what: str = "this result") -> Annotations:
-    """Return the votes that a result was computed from; files of the first version do not hold them."""
+    """Return the votes that a result was computed from. A result of votes that stayed on a cluster has none."""
     if result.annotations is None:
-        raise InputError(f"{what} was saved without its votes; fit again with this Finegold and save it")
+        raise InputError(f"{what} was saved without its votes; fit again and save it")
     return result.annotations
 
 
