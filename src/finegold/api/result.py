@@ -498,12 +498,13 @@ TASKS_SHOWN, ANNOTATORS_SHOWN = 5, 3  # largest numbers shown
 
 
 def result_html(result: ResultData) -> str:
+    label, confidence = result.label, result.confidence
     rows = [
         [
             name_html(result.task_names, i),
-            name_html(result.label[i : i + 1], 0),
-            meter_html(result.confidence[i]),
-            cell_html(f"{result.confidence[i]:.3f}" + (" (tied)" if result.tied[i] else "")),
+            name_html(label[i : i + 1], 0),
+            meter_html(confidence[i]),
+            cell_html(f"{confidence[i]:.3f}" + (" (tied)" if result.tied[i] else "")),
             cell_html(f"{result.votes_per_task[i]:,}"),
         ]
         for i in range(min(TASKS_SHOWN, len(result.label_codes)))

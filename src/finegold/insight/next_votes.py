@@ -128,9 +128,10 @@ class Plan:
 
     def _table(self, tasks: Codes) -> Any:
         result = self.result
+        of_sets = result.label_sets is not None
         columns = {
             "task": result.task_names[tasks],
-            "label": result.label[tasks],
+            "label": result.label[tasks] if of_sets else take(result.class_names, result.label_codes[tasks]),
             "confidence": result.confidence[tasks],
             "n_votes": result.votes_per_task[tasks],
             "gain": self.gain[tasks],

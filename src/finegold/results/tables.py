@@ -150,7 +150,7 @@ def own_name(table: pl.DataFrame, votes: Annotations | None, column: int) -> pl.
 
 
 def natural_order(names: Names) -> NDArray[np.int64] | None:
-    """Return the order of texts in which t2 comes before t10, or None if they are in this order or are no texts."""
+    """Return the order of texts in which t2 comes before t10, or None if they are in this order or are not texts."""
     import polars as pl
 
     if isinstance(names, np.ndarray) and names.dtype.kind not in "OU":
@@ -285,7 +285,7 @@ def share_for_label(result: ResultData) -> Floats:
 
 
 def training_table(result: ResultData, purpose: str) -> pl.DataFrame:
-    """Return the table that `finegold export --for PURPOSE` writes: one row per task with votes."""
+    """Return the table that `Result.export` writes for a purpose: one row per task with votes."""
     import polars as pl
 
     refuse_sets(result, "single label to train on; `Result.soft_labels` has the probability of each option")
