@@ -13,7 +13,7 @@ CONSTRAINTS ?= constraints.txt
 # Bytecode is kept, also where the environment forbids it: the tests start hundreds of processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-all test-data test-dependencies coverage lint lock release bench rivals clean docs docs-serve
+.PHONY: demo test test-all test-data test-processors test-dependencies coverage lint lock release bench rivals clean docs docs-serve
 
 # Finegold and the 21 packages that it needs.
 $(INSTALLED): pyproject.toml
@@ -42,8 +42,8 @@ lint: $(READY)
 # Three processes use two cores well: some tests wait for browsers, servers and signals. tests/conftest.py orders the files.
 # Each uses one thread where libraries would start more.
 PARALLEL := -n 3 --dist loadfile --no-loadscope-reorder
-test test-all test-data coverage: export OPENBLAS_NUM_THREADS := 1
-test test-all test-data coverage: export POLARS_MAX_THREADS := 1
+test test-all test-data test-processors coverage: export OPENBLAS_NUM_THREADS := 1
+test test-all test-data test-processors coverage: export POLARS_MAX_THREADS := 1
 test: lint
 	$(RUN) -m pytest $(PARALLEL) -m "not slow"
 
@@ -56,6 +56,12 @@ NUMERICAL := methods paper votes/test_sample.py
 test-data: $(READY)
 	-FINEGOLD_CACHE=$(FETCHED)/datasets $(VENV)/bin/finegold datasets fetch $(PUBLIC)
 	FINEGOLD_TEST_DATA=$(FETCHED) $(RUN) -m pytest $(PARALLEL) -m "not slow" -rs $(NUMERICAL:%=tests/%)
+
+# The numerical tests as other processors compute them; the first takes minutes, since all kernels are compiled anew.
+test-processors: $(READY)
+	NUMBA_CPU_NAME=generic $(RUN) -m pytest $(PARALLEL) -m "not slow" tests/methods tests/kernels
+	NUMBA_CPU_NAME=haswell $(RUN) -m pytest $(PARALLEL) -m "not slow" tests/methods
+	NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL AVX512_SPR" $(RUN) -m pytest $(PARALLEL) -m "not slow" tests/methods
 
 # The tests with the oldest and with the newest versions that pyproject.toml allows, in .environments.
 test-dependencies: $(READY)

@@ -20,8 +20,7 @@ import numpy as np
 from finegold import Method
 from finegold.engines.blocks import Block
 from finegold.kernels.votes import vote_rows
-from finegold.methods.base import Learned, SufficientStatistics, start_from_shares
-from finegold.methods.lookup import POSITIVE
+from finegold.methods.base import POSITIVE, Learned, SufficientStatistics, start_from_shares
 
 
 class Sums(NamedTuple):

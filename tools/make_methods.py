@@ -1,16 +1,28 @@
-"""Makes docs/methods.md from docs/equations and the docstrings of the methods: python tools/make_methods.py"""
+"""Makes what follows from the classes in src/finegold/methods: python tools/make_methods.py
+
+docs/methods.md, from the docstrings and docs/equations; the registry, src/finegold/methods/registry.py; the keywords of
+`aggregate`, src/finegold/api/settings.py; the public names for type checkers, src/finegold/__init__.pyi.
+"""
 
 from __future__ import annotations
 
+import ast
 import inspect
+import os
 import re
 import sys
+from dataclasses import fields
 from pathlib import Path
 
+import finegold
 from finegold.methods.lookup import SETTINGS, Method, method_class, paper_settings
 from finegold.methods.registry import DEFAULT_METHOD, REGISTRY
 
-EQUATIONS = Path(__file__).parents[1] / "docs" / "equations"
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "finegold"
+EQUATIONS = ROOT / "docs" / "equations"
+NAMED = re.compile(r"(?m)^    name: ClassVar\[str\] = '(\w+)'")  # as ast.unparse writes it
+GENERATED = re.compile(r"(?ms)^REGISTRY = \{\n.*?^\}\n")
 SECTION = re.compile(r"(?m)^(?:Parameters|Examples)\n-+\n")  # of numpydoc
 PARAMETER = re.compile(r"(?m)^(\w+) : .*\n((?:    .*\n)+)")
 FIRST = tuple(dict.fromkeys((DEFAULT_METHOD, "ptbcc", "hpt", "hds")))  # then the others, in the order of the registry
@@ -43,6 +55,27 @@ votes a task has, *T*, *W* and *K* how many tasks, annotators and classes there 
 | method | class | in one line | gold truths | bound | the paper's row |
 |---|---|---|---|---|---|
 """
+SETTINGS_HEAD = '''"""The settings of all methods, for editors and type checkers, as keywords of `finegold.aggregate`.
+
+Written by `python tools/make_methods.py` from the classes of the methods.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+from numpy.typing import ArrayLike
+
+__all__ = ["Settings"]
+
+
+class Settings(TypedDict, total=False):
+    """The settings of all methods. The class of a method documents its settings."""
+
+'''
+STUB_HEAD = '''"""The public names of Finegold, for type checkers: written by `python tools/make_methods.py`."""
+
+'''
 FOOT = "\nThis page is made from the docstrings by `python tools/make_methods.py`.\n"
 
 
@@ -90,5 +123,74 @@ def _settings(made: type[Method], text: str) -> str:
     return "\n".join([f"Settings: {values}.", *([""] if said else []), *said])
 
 
+def registry() -> str:
+    """The registry with every class in src/finegold/methods that has a name; a new one comes last."""
+    homes: dict[str, str] = {}
+    for path in sorted((SOURCE / "methods").glob("*.py")):
+        for made in ast.parse(path.read_text()).body:
+            if isinstance(made, ast.ClassDef) and (name := NAMED.search(ast.unparse(made))):
+                homes[name[1]] = f"finegold.methods.{path.stem}:{made.name}"
+    ordered = [*(name for name in REGISTRY if name in homes), *(name for name in homes if name not in REGISTRY)]
+    lines = "".join(f'    "{name}": "{homes[name]}",\n' for name in ordered)
+    return GENERATED.sub(f"REGISTRY = {{\n{lines}}}\n", (SOURCE / "methods" / "registry.py").read_text())
+
+
+def settings() -> str:
+    """The settings of all methods, with the methods that have them."""
+    owners: dict[str, list[str]] = {}
+    types: dict[str, list[str]] = {}
+    for method in REGISTRY:
+        for setting in fields(method_class(method)):
+            if setting.init:
+                owners.setdefault(setting.name, []).append(method)
+                known = types.setdefault(setting.name, [])
+                known += [part for part in str(setting.type).replace("'", '"').split(" | ") if part not in known]
+    lines, last = [], ""
+    for name, methods in owners.items():
+        about = ", ".join(methods) if len(methods) < len(REGISTRY) else ""
+        lines += [f"    # {about}"] if about not in ("", last) else []
+        parts = sorted(types[name], key=lambda part: (part == "None", part))  # None is the last
+        lines.append(f"    {name}: {' | '.join(parts)}")
+        last = about
+    return SETTINGS_HEAD + "\n".join(lines) + "\n"
+
+
+def stub() -> str:
+    """The public names, and a class of each method with `fit` and the rest of `Estimator`."""
+    homes = {made: home for home in REGISTRY.values() if (made := home.partition(":")[2]) not in finegold._HOME}
+    modules = sorted(home.partition(":")[0].rpartition(".")[2] for home in homes.values())
+    lines = [f"from finegold import {name} as {name}" for name in finegold._MODULES]
+    imports = {(home, name, f"{name} as {name}") for name, home in finegold._HOME.items()}
+    imports |= {("finegold.api.estimators", "Estimator", "Estimator")}
+    imports |= {("finegold.methods", name, name) for name in modules}
+    groups: dict[tuple[str, bool], list[str]] = {}
+    for home, _, what in sorted(imports, key=lambda one: (one[0], not one[1].isupper(), one[1][0].islower(), one[1])):
+        groups.setdefault((home, " as " in what), []).append(what)
+    for (home, is_public), names in groups.items():
+        line = f"from {home} import {', '.join(names)}"
+        if is_public:
+            lines += [f"from {home} import {name}" for name in names]
+        else:  # as ruff formats it
+            lines += [line] if len(line) <= 120 else [f"from {home} import (", *(f"    {name}," for name in names), ")"]
+    lines += ["", "__version__: str", ""]
+    for made, home in sorted(homes.items()):
+        lines.append(f"class {made}(Estimator, {home.partition(':')[0].rpartition('.')[2]}.{made}): ...")
+    public = sorted(finegold.__all__, key=lambda name: (not name.isupper(), name[0].islower(), name))
+    lines += ["", "__all__ = [", *(f'    "{name}",' for name in public), "]"]
+    return STUB_HEAD + "\n".join(lines) + "\n"
+
+
+MADE = {
+    ROOT / "docs" / "methods.md": page,
+    SOURCE / "methods" / "registry.py": registry,
+    SOURCE / "api" / "settings.py": settings,
+    SOURCE / "__init__.pyi": stub,
+}
+
 if __name__ == "__main__":
-    (Path(__file__).parents[1] / "docs" / "methods.md").write_text(page())
+    path = SOURCE / "methods" / "registry.py"
+    if (text := registry()) != path.read_text():
+        path.write_text(text)
+        os.execv(sys.executable, [sys.executable, *sys.argv])  # all others begin with the new registry
+    for path, make in MADE.items():
+        path.write_text(make())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -30,6 +31,13 @@ def test_an_unknown_keyword_is_an_error_of_python() -> None:
 def test_a_wrong_value_says_what_is_expected(option: dict[str, str], message: str) -> None:
     with pytest.raises(InputError, match=message):
         finegold.read(VOTES, **option)
+
+
+def test_votes_that_are_read_take_no_options_of_reading() -> None:
+    votes = finegold.read(VOTES)
+    assert finegold.read(votes, repeated="last", include=[], header=1) is votes
+    with pytest.raises(InputError, match="classes, header cannot be applied to Annotations"):
+        finegold.read(votes, classes=np.array(["x", "y"]), header=False)
 
 
 def test_ordered_classes_are_the_classes() -> None:

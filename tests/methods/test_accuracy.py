@@ -14,9 +14,12 @@ from tests.support.data_sets import ACCURACY, DATA_SETS
 VARIANTS = {
     "CATD with split ties": ("catd", {"ties": "split"}, 1e-6),
     "FGBCC with exact steps": ("fgbcc", {"exact": True}, 0.001),
-    "GLAD with priors on": ("glad", {"priors": True}, 0.003),
     "IBCC-VB": ("ibcc", {"inference": "vb", "tolerance": 1e-3, "max_iterations": 500}, 1e-6),
 }
+OMITTED = "GLAD with priors on"  # EM that stopped early; with priors, GLAD now ends at the maximum: test_glad.py
+# Labels of the paper's GLAD depend on the processor. bench/processors.py: on seven others, accuracies differ from those
+# of the file by at most .006 (ms).
+OVER_PROCESSORS = {"GLAD": 0.01}
 # What takes more than two seconds is left to `make test-all`; every method keeps several data sets here.
 LARGE = ("adult", "fact")  # kernels are compiled anew for them, with a known number of classes
 SLOW = {
@@ -32,7 +35,7 @@ OTHER_ITERATIONS = ("catd", "glad", "ebcc")
 
 def rows():
     with ACCURACY.open(newline="") as handle:
-        found = [row for row in csv.DictReader(handle) if row["dataset"] in DATA_SETS]
+        found = [row for row in csv.DictReader(handle) if row["dataset"] in DATA_SETS and row["method"] != OMITTED]
     return [pytest.param(row, id=f"{row['method']}-{row['dataset']}", marks=marks(row)) for row in found]
 
 
@@ -43,7 +46,7 @@ def marks(row):
 
 def variant(row):
     name, settings, tolerance = VARIANTS.get(row["method"], (row["method"].lower(), {}, 0.0))
-    return name, settings, float(row["tolerance"] or tolerance)
+    return name, settings, OVER_PROCESSORS.get(row["method"], float(row["tolerance"] or tolerance))
 
 
 def seeds(name, data):

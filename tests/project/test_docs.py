@@ -26,7 +26,7 @@ import finegold
 from finegold.kernels.compiling import COMPILING
 from finegold.methods.lookup import method_class
 from finegold.methods.registry import REGISTRY
-from finegold.paper.datasets import registry as datasets
+from finegold.paper import datasets
 from tests.support.cli_helpers import run as run_command
 from tests.support.data_sets import SHARED
 from tests.support.exports_made import annotation, choices
@@ -152,14 +152,6 @@ def test_every_method_is_documented_with_an_example_that_runs(name):
     ]
     assert sum(result.attempted for result in results) > 0, f"add an example to the docstring of {made.__name__}"
     assert sum(result.failed for result in results) == 0
-
-
-def test_the_page_of_methods_is_made_from_their_docstrings():
-    sys.path.insert(0, str(ROOT / "tools"))
-    import make_methods
-
-    is_current = (ROOT / "docs" / "methods.md").read_text() == make_methods.page()
-    assert is_current, "docs/methods.md is not current: run python tools/make_methods.py"
 
 
 def test_the_readme_has_the_figures_of_the_page_on_choosing():

@@ -17,7 +17,7 @@ from finegold.fitting import multi_label
 from finegold.report.views.sets import view_sets
 from finegold.results import sets as result_sets
 from finegold.results.sets import exact_match, macro_f1, micro_f1
-from finegold.votes.sets import hold_sets, known_options, options_of, separator_of
+from finegold.votes.labels import hold_sets, known_options, options_of, separator_of
 from tests.fuzz.archives import pack, unpack
 from tests.support.cli_helpers import run, write
 from tests.support.sets import simulated_sets

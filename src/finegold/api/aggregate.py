@@ -10,11 +10,12 @@ import numpy as np
 
 from finegold.api.job import IN_PYTHON, Job, OnStep, has_predictions, job_of, names_given, refuse_for_model, saved
 from finegold.api.result import Result
+from finegold.api.settings import Settings
 from finegold.engines.base import Engine
 from finegold.errors import InputError, Placeholder, leave_out, use
 from finegold.fitting import updating
 from finegold.fitting.combining import combine, without_predictions
-from finegold.io.options import ReadOptions
+from finegold.io.options import Reading, ReadOptions
 from finegold.io.predictions import read_predictions
 from finegold.io.read import read
 from finegold.io.truth import with_gold
@@ -31,11 +32,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from finegold.api.options import Fitting
-    from finegold.api.settings import Keywords
     from finegold.insight.next_votes import Plan
     from finegold.results.data import Step
 
 __all__ = ["aggregate", "check_no_fit", "next_votes", "update"]
+
+
+class Keywords(Reading, Settings, total=False):
+    """What `aggregate` takes besides what it documents itself: how votes are read, and settings of the method."""
 
 
 def aggregate(

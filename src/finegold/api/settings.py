@@ -1,4 +1,7 @@
-"""The settings of all methods, for editors and type checkers, as keywords of `finegold.aggregate`."""
+"""The settings of all methods, for editors and type checkers, as keywords of `finegold.aggregate`.
+
+Written by `python tools/make_methods.py` from the classes of the methods.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,11 @@ from typing import Literal, TypedDict
 
 from numpy.typing import ArrayLike
 
-from finegold.io.options import Reading
-
-__all__ = ["Keywords", "Settings"]
+__all__ = ["Settings"]
 
 
 class Settings(TypedDict, total=False):
-    """The settings of all methods. The class of a method documents its settings; a test keeps this list complete."""
+    """The settings of all methods. The class of a method documents its settings."""
 
     tolerance: float | None
     max_iterations: int | None
@@ -46,11 +47,12 @@ class Settings(TypedDict, total=False):
     # ebcc
     n_subtypes: int
     n_restarts: int
+    # ebcc, hds, hpt, anchored
+    class_prior: Literal["empirical", "uniform"] | Literal["votes", "flat"] | float
+    # ebcc
     a_pi: float
     b_correct: float
     b_wrong: float
-    # ebcc, hds, hpt; a number for anchored
-    class_prior: Literal["empirical", "uniform", "votes", "flat"] | float
     # fgbcc
     exact: bool
     lbfgs_tolerance: float
@@ -72,7 +74,3 @@ class Settings(TypedDict, total=False):
     skill_power: float
     prior_votes: float
     coin_share: float
-
-
-class Keywords(Reading, Settings, total=False):
-    """What `finegold.aggregate` takes besides what it documents itself: how votes are read, and settings."""

@@ -13,7 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,7 +30,7 @@ from finegold.votes.labels import drop_missing
 from finegold.votes.names import Coded, text_of
 
 if TYPE_CHECKING:
-    from finegold.io.tables import Loaded, Opened
+    from finegold.io.tables import Opened, Table
 
 __all__ = [
     "ANNOTATOR",
@@ -438,11 +438,11 @@ def _kappa(votes: Matrix, n_classes: int) -> tuple[int, float]:
     return len(total), 1.0 if expected == 1 else float((observed - expected) / (1 - expected))
 
 
-def voting_columns(table: Loaded, columns: Sequence[Any], ids: Any) -> list[Any]:
+def voting_columns(table: Table, columns: Sequence[Any], ids: Any) -> list[Any]:
     """Return the columns of a table that the user calls wide, without row numbers, ids, texts and derived labels."""
     labels = {name: drop_missing(table.values(name), None) for name in _may_vote(columns, ids)}
-    groups = _groups_of_votes(labels)
-    votes = set(max(groups, key=len)) if groups else set()
+    largest: list[Any] = max(_groups_of_votes(labels), key=len, default=[])
+    votes = set(largest)
 
     def holds_something_else(name: Any) -> bool:
         texts, codes = [text_of(value) for value in to_list(labels[name].names)], labels[name].codes
@@ -471,12 +471,9 @@ def name_annotators_by_file(opened: Opened, task: Any, label: Any) -> tuple[Open
     names = file_names(opened.sources)
     if len(names) < 2 or not has_votes or candidates(columns, ANNOTATOR):
         return opened, []
-    from finegold.io.tables import open_sources
-
     listing = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
     text = f"{opened.name}: there is no column of annotators, so each file is taken for one annotator: {listing}"
-    sources = [replace(source, annotator=name) for source, name in zip(opened.sources, names, strict=True)]
-    return open_sources(sources), [Finding("files", text)]
+    return opened.with_annotators(names), [Finding("files", text)]
 
 
 def refuse_parts_of_one_table(opened: Opened, annotations: Annotations) -> None:
@@ -520,7 +517,7 @@ class HeaderProblem(NamedTuple):
 
 def wrong_header(source: Source) -> HeaderProblem | None:
     """Return what is wrong with the first line of a text and how to repair it, or None."""
-    if not source.is_delimited or source.header != 1 or source.compression == "zstd":
+    if not source.is_delimited or source.header != 1:
         return None
     lines = text_start(source).removeprefix(BOM).decode(errors="replace").splitlines()[:MOST_LINES]
     mark = source.separator or max(",;\t|", key="".join(lines).count)

@@ -177,9 +177,7 @@ class Target:
             raise OutputError(f"{database.name}: nothing is kept in the schema {self.parts[0]}; name another")
         where = "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
         if database.kind == "duckdb" and self.session.rows(where)[0][0] is None:
-            raise OutputError(
-                f"{database.name} is not a database file, so nothing would be kept there; name another"
-            )
+            raise OutputError(f"{database.name} is not a database file, so nothing would be kept there; name another")
 
     def refuse_others(self, columns: dict[str, str], wanted: Iterable[str]) -> None:
         """Refuse a table without these columns: it was not written by Finegold, and its rows must not be deleted."""

@@ -33,7 +33,7 @@ from finegold.io.columns import (
 from finegold.io.options import ReadOptions
 from finegold.io.sets import assemble_sets, find_sets, lists_as_text
 from finegold.io.source import limit, remedy_of
-from finegold.io.tables import Loaded, Opened, row_numbers
+from finegold.io.tables import Opened, Table, row_numbers
 from finegold.io.truth import (
     Truth,
     add_gold_sets,
@@ -227,7 +227,7 @@ def read_wide(opened: Opened, options: ReadOptions) -> Annotations:
     return _with_columns(_count_cells(annotations, len(table.frame) * len(columns)), opened, by_task, None)
 
 
-def _find_annotators(table: Loaded, name: str, columns: list[Any], by_task: Any) -> tuple[list[Any], list[Finding]]:
+def _find_annotators(table: Table, name: str, columns: list[Any], by_task: Any) -> tuple[list[Any], list[Finding]]:
     """Leave aside row numbers, ids and texts. Refuse a long table, whose annotators would become votes."""
     votes = voting_columns(table, columns, by_task)
     voting = set(votes)
@@ -318,18 +318,18 @@ def _find_row_names(opened: Opened, role: Role, name: Any, others: set[Any]) -> 
     return replace(opened, frame=nw.from_native(native), columns=list(native.columns)), native.columns[0]
 
 
-def _row_ids(table: Loaded, column: Any) -> Coded:
+def _row_ids(table: Table, column: Any) -> Coded:
     """Return the names of the rows, or their numbers if no column names them."""
     return encode_series(row_numbers(table)) if column is None else table.ids(column)
 
 
-def _column_names(table: Loaded, columns: list[Any]) -> Coded:
+def _column_names(table: Table, columns: list[Any]) -> Coded:
     """Return the names of columns as a series of the table's library."""
     coded = encode_series(series_of(columns, kind_of(table.column(columns[0]))))
     return integer_names(coded) if table.is_text else coded
 
 
-def _cells_of(table: Loaded, columns: list[Any]) -> tuple[Coded, NDArray[np.int32], NDArray[np.int32]]:
+def _cells_of(table: Table, columns: list[Any]) -> tuple[Coded, NDArray[np.int32], NDArray[np.int32]]:
     """Return the labels of all cells that are not null, column by column, with their rows and columns."""
     parts = [encode_series(table.column(column)) for column in columns]
     names = encode_series(_stack([part.names for part in parts]))

@@ -56,6 +56,7 @@ class ReadOptions:
         group=COLUMNS,
         kind="flag",
         doc="The table has a row per task and a column per annotator. Many such tables are recognised without it.",
+        surfaces=frozenset({"python", "cli"}),  # the studio asks what a row is
     )
     classes: Sequence[Any] | None = option(
         None,
@@ -71,6 +72,7 @@ class ReadOptions:
         kind="list",
         metavar="A,B,C",
         doc="All classes, from the lowest to the highest, instead of `classes`: `Result.scores` follows this order.",
+        surfaces=frozenset({"python", "cli"}),  # the studio shows no scores
     )
     missing: Sequence[Any] | None = option(
         None,
@@ -118,6 +120,7 @@ class ReadOptions:
         kind="switch",
         doc='Whether a vote is a set of labels: a list, or options such as "a;b". The classes are then the options. By '
         "default the votes are sets if the cells hold lists, or if most of them hold several options.",
+        surfaces=frozenset({"python", "cli"}),
     )
     encoding: str | None = option(
         None,
@@ -217,13 +220,15 @@ class ReadOptions:
         return self.wide or self.annotator is not None or self.label is not None
 
     def given(self) -> list[str]:
-        """Return the names of the options that differ from their defaults."""
-        values = [(each, getattr(self, each.name)) for each in fields(self) if "option" in each.metadata]
-        return [
-            each.name
-            for each, value in values
-            if not (value is None or value is each.default or value == each.default or value == [])
-        ]
+        """Return the names of the options that differ from their defaults; an empty list says nothing."""
+
+        def says_something(value: Any, default: Any) -> bool:
+            if value is None or isinstance(value, str | int):
+                return bool(value != default)
+            return not hasattr(value, "__len__") or len(value) > 0
+
+        options = [each for each in fields(self) if "option" in each.metadata]
+        return [each.name for each in options if says_something(getattr(self, each.name), each.default)]
 
 
 class Reading(TypedDict, total=False):

@@ -18,9 +18,8 @@ from finegold.votes.annotations import Annotations, Counts
 from finegold.votes.encoding import MISSING, Codes
 from finegold.votes.frames import to_list
 from finegold.votes.hygiene import Finding
-from finegold.votes.labels import Spellings, encode_classes, unify
+from finegold.votes.labels import Spellings, as_cell, encode_classes, hold_sets, options_of, separator_of, unify
 from finegold.votes.names import Coded, text_of
-from finegold.votes.sets import as_cell, hold_sets, options_of, separator_of
 
 __all__ = ["assemble_sets", "find_sets", "lists_as_text"]
 

@@ -31,9 +31,8 @@ from finegold.votes.encoding import MISSING, Codes, Names
 from finegold.votes.frames import to_list
 from finegold.votes.hygiene import Finding, Hygiene, warn_of
 from finegold.votes.key import Key, key_of_codes, make_key
-from finegold.votes.labels import as_classes, drop_missing, is_missing, look_alikes
+from finegold.votes.labels import as_cell, as_classes, drop_missing, is_missing, known_options, look_alikes
 from finegold.votes.names import Coded, integer_names, match, text_of
-from finegold.votes.sets import as_cell, known_options
 
 __all__ = [
     "GoldColumn",
@@ -171,11 +170,11 @@ def gold_column(gold: Any, columns: Sequence[Any]) -> Any:
         raise InputError(f'there is no column "{gold}" for the gold; the columns are {", ".join(map(str, columns))}')
     if gold is not True:
         return None
-    found = candidates(columns, TRUTH)
-    if not found:
+    matches = candidates(columns, TRUTH)
+    if not matches:
         remedies = [use(gold=Placeholder("NAME"), text="to name it"), use(text="give a file of truths")]
         raise InputError(f"there is no gold column among {list_names(columns)}", remedies=remedies)
-    return the_only(found, replace(TRUTH, option="gold"))
+    return the_only(matches, replace(TRUTH, option="gold"))
 
 
 def gold_truth(table: Table, tasks: Coded, column: Any, gold: Any, missing: Sequence[Any] | None) -> Truth | None:
@@ -189,12 +188,12 @@ def gold_codes(
     truth: Truth, truths: Codes, names: Names, votes: tuple[Codes, Codes, Codes]
 ) -> tuple[tuple[Codes, Codes], list[Any]]:
     """Return tasks and truths as codes, for tasks with votes only, and the names of the other tasks."""
-    place = match(to_list(truth.task), names)
+    codes = match(to_list(truth.task), names)
     voted = np.zeros(len(names) + 1, dtype=bool)
     voted[votes[0][votes[2] != MISSING]] = True
-    used = (place != MISSING) & voted[place]
+    used = (codes != MISSING) & voted[codes]
     unused = [name for name, is_used in zip(to_list(truth.task), used.tolist(), strict=True) if not is_used]
-    return (place[used], truths[used]), unused
+    return (codes[used], truths[used]), unused
 
 
 def find_unused_gold(n_unused: int, n_truths: int, gold: Any, task: Any) -> list[Finding]:
@@ -213,9 +212,9 @@ def find_unvoted_gold(truths: list[Any], labels: Names) -> list[Finding]:
     return [Finding("gold classes", f"{text}: {sides}", (use("if they mean the same", alias=Placeholder("FILE")),))]
 
 
-def _sides(what: str, one: Any, other: Any) -> str:
+def _sides(what: str, own: Any, voted: Any) -> str:
     """Write what each side has: the gold has 't0', the votes have 0."""
-    return f"the {what} {'has' if what == 'gold' else 'have'} {one!r}, the votes have {other!r}"
+    return f"the {what} {'has' if what == 'gold' else 'have'} {own!r}, the votes have {voted!r}"
 
 
 def match_truth(
@@ -326,27 +325,27 @@ class TruthSets(NamedTuple):
 def match_sets(votes: Annotations, truth: Any, *, task: str | None = None, label: str | None = None) -> TruthSets:
     """Match known sets to the tasks of votes. Options are spelled as in the votes if these were normalised."""
     tasks, cells = map(to_list, read_truth(as_texts(truth), task=task, label=label))
-    place = match(tasks, votes.task_names)
+    codes = match(tasks, votes.task_names)
     options = to_list(votes.class_names)[:-1]
     rules, known = votes.hygiene, set(options)
-    found = [
+    sets = [
         set(as_classes(known_options(text_of(cell), known), options, rules.normalise, rules.alias))
-        for cell, code in zip(cells, place.tolist(), strict=True)
+        for cell, code in zip(cells, codes.tolist(), strict=True)
         if code != MISSING
     ]
     of_file = f" in {truth}" if isinstance(truth, str | Path) else ""
-    if not found:
+    if not sets:
         raise InputError(
             f"none of the {len(cells):,} truths{of_file} belongs to a task with votes; check that the tasks have the "
             "same names as in the votes"
         )
-    true = sorted(set().union(*found))
+    true = sorted(set().union(*sets))
     if true and known.isdisjoint(true):
         raise InputError(
-            f"none of the {len(found):,} truths{of_file} holds an option of the votes: the truths have {true[0]!r}, "
+            f"none of the {len(sets):,} truths{of_file} holds an option of the votes: the truths have {true[0]!r}, "
             f"the votes have {options[0] if options else 'none'!r}"
         )
-    return TruthSets(place[place != MISSING].tolist(), found, int((place == MISSING).sum()))
+    return TruthSets(codes[codes != MISSING].tolist(), sets, int((codes == MISSING).sum()))
 
 
 def add_gold_sets(votes: Annotations, gold: Any) -> tuple[Annotations, list[Finding]]:
@@ -357,10 +356,10 @@ def add_gold_sets(votes: Annotations, gold: Any) -> tuple[Annotations, list[Find
         text = f"gold truths have {len(new):,} options that nobody chose, such as {new[0]!r}, which are not used"
         remedy = use(classes=Placeholder("A,B,C"), text="to list all options")
         findings.append(Finding("gold options", text, (remedy,)))
-    sets = [tuple(sorted(code_of[name] for name in one if name in code_of)) for one in truths.sets]
-    distinct = {one: number for number, one in enumerate(sorted(set(sets)))}
+    sets = [tuple(sorted(code_of[name] for name in names if name in code_of)) for names in truths.sets]
+    distinct = {codes: number for number, codes in enumerate(sorted(set(sets)))}
     gold_codes = np.full(votes.n_tasks, MISSING, np.int32)
-    gold_codes[truths.task] = [distinct[one] for one in sets]
+    gold_codes[truths.task] = [distinct[codes] for codes in sets]
     if truths.n_unused:
         text = f"{truths.n_unused:,} gold truths belong to tasks without votes and are not used"
         findings.append(Finding("gold tasks", text))

@@ -9,23 +9,34 @@ task for one class l):
     theta_d  = r_d / (1 + sum_d r_d)                                            (11)
     score_ik = E log tau_k + sum_c n_c E log v_0kl + Theta_cd D_ldk             (12) before normalising
 
-where Theta_cd sums theta over the votes of a cell. ptbcc_votes.py computes theta; ptbcc_few.py and ptbcc_many.py do the
-rest, for few and for many classes.
+where Theta_cd sums theta over the votes of a cell. `weigh` computes theta, in loops over the cells and votes of a run
+of tasks, because each short inner loop over those of one task costs a mispredicted branch. `sweep_cells` does the rest
+cell by cell, for many classes or few votes.
+
+With few classes, most cells of a task exist, and a loop over the tasks of a run is vectorised, but a loop over the
+classes of a task is not. So `sweep_tables` writes posteriors and votes of a run to tables [class, task] with zeros for
+absent cells: K x K multiplications per task cost less than finding out which are needed (bench/ptbcc.py: 10 % less time
+on adult). One compiled version serves any number of classes.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.kernels import ptbcc_few, ptbcc_many
-from finegold.kernels.jit import ONE, kernel
+from finegold.kernels.jit import ONE, ZERO, inlined, kernel
+from finegold.kernels.numerics import LARGE, exp_buffer, fill_scores, normalise, subtract_largest
 
 __all__ = ["start", "sweep"]
 
 Floats = NDArray[np.float64]
+
+SCRATCH = 1024  # numbers per buffer: small enough to stay in the first-level cache
+MAX_LOG_ODDS = 300.0  # of an annotator; beyond, a vote is practically certain
+MAX_DIRECT_LOG_ODDS = 200.0  # runs beyond this are computed in logs, vote by vote
 
 
 @kernel
@@ -85,4 +96,462 @@ def sweep(
     """Return the largest change of phi, the sum of its log-normalisers, and theta's part of the entropy."""
     votes = (task_ptr, cell_ptr, cell_class, annotator, known)
     others = (log_tau, log_odds_pi, base, diff, phi, tau, pi, total, confusion)
-    return ptbcc_few.sweep(D, *votes, *others) if isinstance(K, tuple) else ptbcc_many.sweep(K, D, *votes, *others)
+    return sweep_tables(D, *votes, *others) if isinstance(K, tuple) else sweep_cells(K, D, *votes, *others)
+
+
+@inlined
+def most_votes(task_ptr: Any, cell_ptr: Any, step: Any) -> Any:
+    """Return the number of votes of the largest run of this many tasks."""
+    most: Any = 0
+    n_tasks = np.uint64(task_ptr.size) - ONE
+    for first in range(ZERO, n_tasks, step):
+        end = min(first + step, n_tasks)
+        most = max(most, np.int64(cell_ptr[task_ptr[end]] - cell_ptr[task_ptr[first]]))
+    return most
+
+
+@inlined
+def find_rows(task_ptr: Any, row: NDArray[np.uint32]) -> None:
+    """Set row[c] to the task of cell c, counted within the run: a cumulative sum of marks, because no task is empty."""
+    n_tasks = np.uint64(task_ptr.size) - ONE
+    first, n_cells = task_ptr[ZERO], task_ptr[n_tasks] - task_ptr[ZERO]
+    row[:n_cells] = 0
+    for i in range(ONE, n_tasks):
+        row[task_ptr[i] - first] = 1
+    at = np.uint32(0)
+    for c in range(n_cells):
+        at += row[c]
+        row[c] = at
+
+
+@inlined
+def log_odds(K: Any, D: Any, label: Any, row: Any, phi: Floats, diff: Floats, q: Floats) -> float:
+    """Compute q_cd = sum_k phi_ik D_ldk. Return the largest absolute value."""
+    largest = 0.0
+    at = ZERO
+    for c in range(np.uint64(label.size)):
+        i, voted = np.uint64(row[c]), np.uint64(label[c])
+        for d in range(np.uint64(len(D))):
+            total = 0.0
+            for k in range(np.uint64(len(K))):
+                total += phi[i, k] * diff[voted, d, k]
+            q[at] = total
+            largest = max(largest, abs(total))
+            at += ONE
+    return largest
+
+
+@inlined
+def weigh_votes_of_two(
+    cell_ptr: Any, annotator: Any, record: Floats, q: Floats, odds: Floats, opens: Any, theta: Floats
+) -> float:
+    """Compute (11) for two prototypes in one flat loop. `opens` marks the first vote of each cell but the first.
+
+    theta[c] first holds the cumulative sum at the end of cell c; the differences are the sums of the cells.
+    Return the sum of log(1 + r) - theta q, the votes' part of the entropy.
+    """
+    n_cells = np.uint64(cell_ptr.size) - ONE
+    first, n_votes = cell_ptr[ZERO], cell_ptr[n_cells] - cell_ptr[ZERO]
+    opens[:n_votes] = 0
+    for cell in range(ONE, n_cells):
+        opens[cell_ptr[cell] - first] = 1
+    log_sum, product, running = 0.0, 1.0, 0.0
+    c = ZERO
+    for vote in range(n_votes):
+        c += np.uint64(opens[vote])
+        j = np.uint64(annotator[first + vote])
+        total = 1.0 + record[j, ZERO] * odds[c]
+        share = 1.0 - 1.0 / total
+        running += share
+        theta[c] = running
+        record[j, ONE] += share
+        product *= total
+        if product > LARGE:
+            log_sum += math.log(product)
+            product = 1.0
+    before = 0.0
+    for cell in range(n_cells):
+        running = theta[cell]
+        theta[cell] = running - before
+        before = running
+        log_sum -= theta[cell] * q[cell]
+    return log_sum + math.log(product)
+
+
+@inlined
+def weigh_votes(
+    D: Any,
+    cell_ptr: Any,
+    annotator: Any,
+    record: Floats,
+    q: Floats,
+    odds: Floats,
+    theta: Floats,  # OUT [cells * D]
+) -> float:
+    """Compute (11) for any number of prototypes. Return the votes' part of the entropy."""
+    log_sum, product = 0.0, 1.0
+    at = ZERO
+    for c in range(np.uint64(cell_ptr.size) - ONE):
+        theta[at : at + np.uint64(len(D))] = 0.0
+        for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
+            j = np.uint64(annotator[vote])
+            total = 1.0
+            for d in range(np.uint64(len(D))):
+                total += record[j, d] * odds[at + d]
+            scale = 1.0 / total
+            for d in range(np.uint64(len(D))):
+                share = record[j, d] * odds[at + d] * scale
+                theta[at + d] += share
+                record[j, np.uint64(len(D)) + d] += share
+            product *= total
+            if product > LARGE:
+                log_sum += math.log(product)
+                product = 1.0
+        for d in range(np.uint64(len(D))):
+            log_sum -= theta[at + d] * q[at + d]
+        at += np.uint64(len(D))
+    return log_sum + math.log(product)
+
+
+@inlined
+def weigh_votes_in_logs(
+    D: Any, cell_ptr: Any, annotator: Any, log_odds_pi: Floats, record: Floats, q: Floats, theta: Floats
+) -> float:
+    """The same for odds that would overflow a float."""
+    log_sum = 0.0
+    at = ZERO
+    for c in range(np.uint64(cell_ptr.size) - ONE):
+        theta[at : at + np.uint64(len(D))] = 0.0
+        for vote in range(cell_ptr[c], cell_ptr[c + ONE]):
+            j = np.uint64(annotator[vote])
+            largest = 0.0
+            for d in range(np.uint64(len(D))):
+                largest = max(largest, log_odds_pi[j, d] + q[at + d])
+            total = math.exp(-largest)
+            for d in range(np.uint64(len(D))):
+                total += math.exp(log_odds_pi[j, d] + q[at + d] - largest)
+            for d in range(np.uint64(len(D))):
+                share = math.exp(log_odds_pi[j, d] + q[at + d] - largest) / total
+                theta[at + d] += share
+                record[j, np.uint64(len(D)) + d] += share
+                log_sum -= share * q[at + d]
+            log_sum += largest + math.log(total)
+        at += np.uint64(len(D))
+    return log_sum
+
+
+@inlined
+def open_records(log_odds_pi: Floats) -> Floats:
+    """Return [W, 2 D]: an annotator's odds next to the sums of theta. A vote needs both, so they share a cache line."""
+    W, D = log_odds_pi.shape
+    odds = np.empty(W * D)
+    for j in range(W):
+        for d in range(D):
+            odds[j * D + d] = min(max(log_odds_pi[j, d], -MAX_LOG_ODDS), MAX_LOG_ODDS)
+    exp_buffer(odds, W * D)
+    record = np.zeros((W, 2 * D))
+    for j in range(W):
+        for d in range(D):
+            record[j, d] = odds[j * D + d]
+    return record
+
+
+@inlined
+def add_records(record: Floats, pi: Floats) -> None:
+    """Add the sums of theta to pi."""
+    W, D = pi.shape
+    for j in range(W):
+        for d in range(D):
+            pi[j, d] += record[j, D + d]
+
+
+@inlined
+def weigh(
+    D: Any,
+    cell_ptr: Any,
+    annotator: Any,
+    log_odds_pi: Floats,
+    record: Floats,  # IN/OUT
+    wide: bool,
+    q: Floats,
+    odds: Floats,  # scratch, with the length of q
+    opens: Any,  # scratch, with the length of the votes
+    theta: Floats,  # OUT [cells * D]
+) -> float:
+    """Compute (11) for the votes of a run. Return their part of the entropy."""
+    if wide:
+        return weigh_votes_in_logs(D, cell_ptr, annotator, log_odds_pi, record, q, theta)
+    n = (cell_ptr.size - 1) * len(D)
+    for at in range(n):
+        odds[at] = q[at]
+    exp_buffer(odds, n)
+    if len(D) == 1:
+        return weigh_votes_of_two(cell_ptr, annotator, record, q, odds, opens, theta)
+    return weigh_votes(D, cell_ptr, annotator, record, q, odds, theta)
+
+
+@inlined
+def add_votes(
+    K: Any, D: Any, cell_ptr: Any, label: Any, row: Any, base: Floats, diff: Floats, theta: Floats, score: Floats
+) -> None:
+    """Add the sum in (12), over the votes, of sum_s theta_s E log v_skl to score_ik."""
+    for c in range(np.uint64(label.size)):
+        at, voted = np.uint64(row[c]) * np.uint64(len(K)), np.uint64(label[c])
+        n = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
+        for k in range(np.uint64(len(K))):
+            total = n * base[voted, k]
+            for d in range(np.uint64(len(D))):
+                total += theta[c * np.uint64(len(D)) + d] * diff[voted, d, k]
+            score[at + k] += total
+
+
+@inlined
+def count_confusions(
+    K: Any,
+    D: Any,
+    cell_ptr: Any,
+    label: Any,
+    row: Any,
+    phi: Floats,
+    theta: Floats,
+    total: Floats,  # OUT [L, K] sums over all prototypes
+    confusion: Floats,  # OUT [L, D, K]
+) -> None:
+    """Compute the sum in (10): phi_ik theta_s over all votes for l."""
+    for c in range(np.uint64(label.size)):
+        i, voted = np.uint64(row[c]), np.uint64(label[c])
+        n = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
+        for k in range(np.uint64(len(K))):
+            total[voted, k] += n * phi[i, k]
+            for d in range(np.uint64(len(D))):
+                confusion[voted, d, k] += theta[c * np.uint64(len(D)) + d] * phi[i, k]
+
+
+@kernel
+def sweep_cells(
+    K: Any,  # as long as there are classes (Block.classes)
+    D: Any,  # has the length of the number of prototypes without the first
+    task_ptr: NDArray[np.uint64],
+    cell_ptr: NDArray[np.uint64],
+    cell_class: NDArray[np.uint8],
+    annotator: NDArray[np.uint32],
+    known: NDArray[np.int32],
+    log_tau: Floats,  # IN [K]
+    log_odds_pi: Floats,  # IN [W, D]
+    base: Floats,  # IN [L, K] E log v_0kl
+    diff: Floats,  # IN [L, D, K]
+    phi: Floats,  # IN/OUT [T, K]
+    tau: Floats,  # OUT [K]
+    pi: Floats,  # OUT [W, D]
+    total: Floats,  # OUT [L, K]
+    confusion: Floats,  # OUT [L, D, K]
+) -> tuple[float, float, float]:
+    """Return the largest change of phi, the sum of its log-normalisers, and theta's part of the entropy."""
+    change, log_norm, entropy = 0.0, 0.0, 0.0
+    step = max(SCRATCH // len(K), 1)
+    most_cells = step * len(K)
+    q, odds, theta = (np.empty(most_cells * len(D)), np.empty(most_cells * len(D)), np.empty(most_cells * len(D)))
+    score, row, opens = (
+        np.empty(most_cells),
+        np.empty(most_cells, np.uint32),
+        np.empty(most_votes(task_ptr, cell_ptr, np.uint64(step)), np.uint8),
+    )
+    record = open_records(log_odds_pi)
+    n_tasks = np.uint64(task_ptr.size) - ONE
+    for first in range(ZERO, n_tasks, np.uint64(step)):
+        end = min(first + np.uint64(step), n_tasks)
+        tasks, first_cell, end_cell = end - first, task_ptr[first], task_ptr[end]
+        label, cells = cell_class[first_cell:end_cell], cell_ptr[first_cell : end_cell + ONE]
+        find_rows(task_ptr[first : end + ONE], row)
+        wide = log_odds(K, D, label, row, phi[first:end], diff, q) > MAX_DIRECT_LOG_ODDS
+        entropy += weigh(D, cells, annotator, log_odds_pi, record, wide, q, odds, opens, theta)
+        fill_scores(K, tasks, log_tau, score)
+        add_votes(K, D, cells, label, row, base, diff, theta, score)
+        log_norm += subtract_largest(K, tasks, score, known[first:end])
+        exp_buffer(score, np.int64(tasks) * len(K))
+        moved, log_sum = normalise(K, tasks, score, known[first:end], phi[first:end], tau)
+        log_norm += log_sum
+        change = max(change, moved)
+        count_confusions(K, D, cells, label, row, phi[first:end], theta, total, confusion)
+    add_records(record, pi)
+    return change, log_norm, entropy
+
+
+@inlined
+def log_odds_of_all(K: Any, D: Any, tasks: Any, phi: Any, diff: Floats, weight: Floats, table: Floats) -> None:
+    """Compute q = sum_k phi_ik D_ldk for all classes l and tasks i, whether there are votes or not."""
+    for k in range(K):
+        for i in range(tasks):
+            weight[k, i] = phi[i, k]
+    for voted in range(K):
+        for d in range(np.uint64(len(D))):
+            at = voted * np.uint64(len(D)) + d
+            for i in range(tasks):
+                table[at, i] = 0.0
+            for k in range(K):
+                factor = diff[voted, d, k]
+                for i in range(tasks):
+                    table[at, i] += weight[k, i] * factor
+
+
+@inlined
+def log_odds_of_cells(D: Any, label: Any, row: Any, table: Floats, q: Floats) -> float:
+    """Copy q of the cells that have votes. Return the largest absolute value."""
+    largest = 0.0
+    at = ZERO
+    for c in range(np.uint64(label.size)):
+        i, voted = np.uint64(row[c]), np.uint64(label[c])
+        for d in range(np.uint64(len(D))):
+            q[at] = table[voted * np.uint64(len(D)) + d, i]
+            largest = max(largest, abs(q[at]))
+            at += ONE
+    return largest
+
+
+@inlined
+def spread(D: Any, cell_ptr: Any, label: Any, row: Any, theta: Floats, votes: Floats, share: Floats) -> None:
+    """Write the number of votes of each cell, and their theta, to tables."""
+    votes[:] = 0.0
+    share[:] = 0.0
+    at = ZERO
+    for c in range(np.uint64(label.size)):
+        i, voted = np.uint64(row[c]), np.uint64(label[c])
+        votes[voted, i] = np.float64(cell_ptr[c + ONE] - cell_ptr[c])
+        for d in range(np.uint64(len(D))):
+            share[voted * np.uint64(len(D)) + d, i] = theta[at]
+            at += ONE
+
+
+@inlined
+def add_tables(
+    K: Any, D: Any, tasks: Any, log_tau: Floats, base: Floats, diff: Floats, votes: Floats, share: Floats, score: Floats
+) -> None:
+    """Compute score_ik: (12) before normalisation."""
+    for k in range(K):
+        for i in range(tasks):
+            score[k, i] = log_tau[k]
+        for voted in range(K):
+            first, second = base[voted, k], diff[voted, ZERO, k]
+            for i in range(tasks):
+                score[k, i] += votes[voted, i] * first + share[voted * np.uint64(len(D)), i] * second
+            for d in range(ONE, np.uint64(len(D))):
+                further = diff[voted, d, k]
+                for i in range(tasks):
+                    score[k, i] += share[voted * np.uint64(len(D)) + d, i] * further
+
+
+@inlined
+def softmax(K: Any, tasks: Any, score: Floats, weight: Floats, largest: Floats, total: Floats, scale: Floats) -> None:
+    """weight = exp(score - largest) / total, with the largest score and the total of each task."""
+    for i in range(tasks):
+        largest[i], total[i] = score[ZERO, i], 0.0
+    for k in range(ONE, K):
+        for i in range(tasks):
+            largest[i] = max(largest[i], score[k, i])
+    for k in range(K):
+        for i in range(tasks):
+            weight[k, i] = score[k, i] - largest[i]
+    exp_buffer(weight.reshape(-1), weight.size)
+    for k in range(K):
+        for i in range(tasks):
+            total[i] += weight[k, i]
+    for i in range(tasks):
+        scale[i] = 1.0 / total[i]
+    for k in range(K):
+        for i in range(tasks):
+            weight[k, i] *= scale[i]
+
+
+@inlined
+def take_over(
+    K: Any, tasks: Any, score: Floats, weight: Floats, largest: Floats, total: Floats, known: Any, phi: Any, tau: Floats
+) -> tuple[float, float]:
+    """Copy weight to phi where the truth is unknown. Return the largest change and the sum of the log-normalisers."""
+    change, log_sum, product = 0.0, 0.0, 1.0
+    for i in range(tasks):
+        if known[i] >= 0:
+            largest[i], total[i] = score[np.uint64(known[i]), i], 1.0
+            for k in range(K):
+                weight[k, i] = phi[i, k]
+    for k in range(K):
+        for i in range(tasks):
+            change = max(change, abs(weight[k, i] - phi[i, k]))
+            phi[i, k] = weight[k, i]
+    for i in range(tasks):
+        product *= total[i]  # at most K to the power of the tasks of a run: no overflow
+        log_sum += largest[i]
+    for k in range(K):
+        summed = 0.0
+        for i in range(tasks):
+            summed += weight[k, i]
+        tau[k] += summed
+    return change, log_sum + math.log(product)
+
+
+@inlined
+def multiply_tables(
+    K: Any, D: Any, tasks: Any, weight: Floats, votes: Floats, share: Floats, total: Floats, confusion: Floats
+) -> None:
+    """Compute the sum in (10): phi_ik theta_s over all votes for l."""
+    for voted in range(K):
+        for k in range(K):
+            total[voted, k] += product_sum(votes[voted], weight[k], tasks)
+            for d in range(np.uint64(len(D))):
+                confusion[voted, d, k] += product_sum(share[voted * np.uint64(len(D)) + d], weight[k], tasks)
+
+
+@inlined
+def product_sum(a: Floats, b: Floats, n: Any) -> float:
+    total = 0.0
+    for i in range(n):
+        total += a[i] * b[i]
+    return total
+
+
+@kernel
+def sweep_tables(
+    D: Any,  # has the length of the number of prototypes without the first
+    task_ptr: NDArray[np.uint64],
+    cell_ptr: NDArray[np.uint64],
+    cell_class: NDArray[np.uint8],
+    annotator: NDArray[np.uint32],
+    known: NDArray[np.int32],
+    log_tau: Floats,
+    log_odds_pi: Floats,
+    base: Floats,
+    diff: Floats,
+    phi: Floats,
+    tau: Floats,
+    pi: Floats,
+    total: Floats,
+    confusion: Floats,
+) -> tuple[float, float, float]:
+    """Run one sweep_tables, as `ptbcc.sweep` does."""
+    change, log_norm, entropy = 0.0, 0.0, 0.0
+    K, n_classes = np.uint64(log_tau.size), log_tau.size
+    step = max(SCRATCH // n_classes, 1)
+    most_cells = step * n_classes
+    q, odds, theta = np.empty(most_cells * len(D)), np.empty(most_cells * len(D)), np.empty(most_cells * len(D))
+    votes, share = np.zeros((n_classes, step)), np.zeros((n_classes * len(D), step))
+    score, weight = np.zeros((n_classes, step)), np.zeros((n_classes, step))
+    largest, summed, scale = np.empty(step), np.empty(step), np.empty(step)
+    row, opens = np.empty(most_cells, np.uint32), np.empty(most_votes(task_ptr, cell_ptr, np.uint64(step)), np.uint8)
+    record = open_records(log_odds_pi)
+    n_tasks = np.uint64(task_ptr.size) - ONE
+    for first in range(ZERO, n_tasks, np.uint64(step)):
+        end = min(first + np.uint64(step), n_tasks)
+        tasks, first_cell, end_cell = end - first, task_ptr[first], task_ptr[end]
+        label, cells = cell_class[first_cell:end_cell], cell_ptr[first_cell : end_cell + ONE]
+        find_rows(task_ptr[first : end + ONE], row)
+        log_odds_of_all(K, D, tasks, phi[first:end], diff, weight, share)
+        wide = log_odds_of_cells(D, label, row, share, q) > MAX_DIRECT_LOG_ODDS
+        entropy += weigh(D, cells, annotator, log_odds_pi, record, wide, q, odds, opens, theta)
+        spread(D, cells, label, row, theta, votes, share)
+        add_tables(K, D, tasks, log_tau, base, diff, votes, share, score)
+        softmax(K, tasks, score, weight, largest, summed, scale)
+        moved, log_sum = take_over(K, tasks, score, weight, largest, summed, known[first:end], phi[first:end], tau)
+        multiply_tables(K, D, tasks, weight, votes, share, total, confusion)
+        log_norm += log_sum
+        change = max(change, moved)
+    add_records(record, pi)
+    return change, log_norm, entropy

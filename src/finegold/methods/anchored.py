@@ -131,6 +131,7 @@ class AnchoredVote(Method):
     """
 
     name: ClassVar[str] = "anchored"
+    fixed_passes: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ("confusion", "seen")
     keeps: ClassVar[dict[str, str]] = {"seen": "WK", "mu": "KK", "pairs": "2", "excess": "2"}
@@ -184,7 +185,7 @@ class AnchoredVote(Method):
         return self._parameters(before.pairs, statistics.excess, statistics.tau, statistics.n, before.sweeps + 1)
 
     def converged(self, steps: list[Step]) -> bool:
-        """Return False: the number of sweeps is part of the method, and more sweeps drift towards the plain model."""
+        """Return whether all sweeps are done; more of them would drift towards the plain model."""
         return len(steps) >= self.max_iterations
 
     def cautions(self, n_tasks: int) -> list[str]:

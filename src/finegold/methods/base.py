@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from finegold.engines.base import Engine
 from finegold.engines.blocks import Block
 from finegold.errors import InputError
+from finegold.kernels.numerics import expected_logs
 from finegold.results.data import Learned, ResultData, Step
 from finegold.votes.annotations import Annotations
 
@@ -40,12 +41,15 @@ __all__ = [
     "SHARE",
     "TOLERANCE",
     "Allowed",
+    "Dirichlets",
     "Learned",
     "Method",
     "Range",
     "Step",
     "SufficientStatistics",
     "check_settings",
+    "dirichlets",
+    "mean",
     "start_from_shares",
 ]
 
@@ -142,10 +146,12 @@ class Method(ABC):
         Whether the starting point depends on the seed.
     takes_prior : bool, default False
         Whether it adds the counts of an earlier run, `earlier` of shape [annotator, vote, truth], to its own.
+    fixed_passes : bool, default False
+        Whether the number of sweeps is part of the method, so that "converged" would say nothing.
     rounding : float, default 1e-6
         How much a posterior can change if the same sums are added in another order.
     limits : mapping
-        The allowed values of its own settings, see `finegold.methods.lookup`.
+        The allowed values of its own settings.
     remembers : tuple of str or None
         What `sufficient_statistics` needs of each annotator: names of `Learned`, or of arrays in `Learned.statistics`
         with a row per annotator. None: new votes cannot be folded into a result.
@@ -168,6 +174,7 @@ class Method(ABC):
     random_start: ClassVar[bool] = False
     rounding: ClassVar[float] = 1e-6
     takes_prior: ClassVar[bool] = False
+    fixed_passes: ClassVar[bool] = False
     limits: ClassVar[Mapping[str, Allowed]] = {}
     unstable: ClassVar[tuple[str, ...]] = ()  # arrays of `Learned.statistics` that depend on the order of sums
     remembers: ClassVar[tuple[str, ...] | None] = None
@@ -492,3 +499,23 @@ def start_from_shares(block: Block) -> None:
     """Set the posterior to vote shares, and to certainty for tasks with a known truth."""
     task_ptr, cell_ptr, cell_class, _ = block.votes
     block.kernels("votes").vote_shares(task_ptr, cell_ptr, cell_class, block.gold, block.posterior)
+
+
+class Dirichlets(NamedTuple):
+    """Dirichlet distributions along the last axis."""
+
+    counts: Floats
+    log: Floats  # E log p, equations (5)-(7)
+    log_beta: float  # sum of the log-normalisers log B(counts)
+
+
+def dirichlets(counts: Floats) -> Dirichlets:
+    rows = np.ascontiguousarray(counts).reshape(-1, counts.shape[-1])
+    logs = np.empty_like(rows)
+    log_beta = expected_logs(rows, logs)
+    return Dirichlets(counts, logs.reshape(counts.shape), log_beta)
+
+
+def mean(counts: Floats) -> Floats:
+    result: Floats = counts / counts.sum(axis=-1, keepdims=True)
+    return result

@@ -109,12 +109,7 @@ class BWA(Method):
         block.state["size"] = np.ones(block.n_tasks)
         n, K = block.n_annotators, block.n_classes
         first = First(
-            0.0,
-            block.posterior.sum(axis=0),
-            np.zeros((n, K)),
-            block.n_tasks,
-            votes=np.zeros(n),
-            spread=np.zeros(K),
+            0.0, block.posterior.sum(axis=0), np.zeros((n, K)), block.n_tasks, votes=np.zeros(n), spread=np.zeros(K)
         )
         kernels.errors(block.classes, *block.votes, block.posterior, first.error)
         kernels.spread(*block.votes, first.votes, first.spread)

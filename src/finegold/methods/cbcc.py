@@ -30,8 +30,20 @@ from finegold.engines.blocks import Block
 from finegold.kernels import cbcc as kernels
 from finegold.kernels import confusion
 from finegold.kernels.cbcc import message, scratch, tangent
-from finegold.methods.base import COUNT, POSITIVE, SHARE, Allowed, Floats, Learned, Method, Range, start_from_shares
-from finegold.methods.dirichlet import Dirichlets, dirichlets, mean
+from finegold.methods.base import (
+    COUNT,
+    POSITIVE,
+    SHARE,
+    Allowed,
+    Dirichlets,
+    Floats,
+    Learned,
+    Method,
+    Range,
+    dirichlets,
+    mean,
+    start_from_shares,
+)
 from finegold.votes.annotations import Annotations
 
 __all__ = ["CBCC", "community_prior"]

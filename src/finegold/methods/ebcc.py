@@ -31,8 +31,18 @@ from finegold.engines.blocks import Block
 from finegold.kernels import ebcc as kernels
 from finegold.kernels.ebcc import LANES
 from finegold.kernels.votes import vote_rows
-from finegold.methods.base import COUNT, POSITIVE, Allowed, Floats, Learned, Method, start_from_shares
-from finegold.methods.dirichlet import Dirichlets, dirichlets, mean
+from finegold.methods.base import (
+    COUNT,
+    POSITIVE,
+    Allowed,
+    Dirichlets,
+    Floats,
+    Learned,
+    Method,
+    dirichlets,
+    mean,
+    start_from_shares,
+)
 from finegold.votes.annotations import Annotations
 
 __all__ = ["EBCC"]

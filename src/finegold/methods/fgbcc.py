@@ -24,8 +24,19 @@ from scipy.special import softmax
 
 from finegold.engines.blocks import Block
 from finegold.kernels import confusion, fgbcc
-from finegold.methods.base import COUNT, Allowed, Floats, Learned, Method, Range, Step, start_from_shares
-from finegold.methods.dirichlet import Dirichlets, dirichlets, mean
+from finegold.methods.base import (
+    COUNT,
+    Allowed,
+    Dirichlets,
+    Floats,
+    Learned,
+    Method,
+    Range,
+    Step,
+    dirichlets,
+    mean,
+    start_from_shares,
+)
 from finegold.votes.annotations import Annotations
 
 __all__ = ["FGBCC"]
@@ -115,14 +126,7 @@ class FGBCC(Method):
     def sweep(self, block: Block, parameters: Parameters) -> Statistics:
         tau, n = np.zeros_like(parameters.alpha), np.zeros_like(parameters.lam)
         change, log_norm = confusion.sweep(
-            block.classes,
-            *block.votes,
-            block.gold,
-            parameters.tau.log,
-            parameters.log_v,
-            block.posterior,
-            tau,
-            n,
+            block.classes, *block.votes, block.gold, parameters.tau.log, parameters.log_v, block.posterior, tau, n
         )
         return Statistics(change, tau, n, log_norm)
 

@@ -27,8 +27,16 @@ from finegold.engines.blocks import Block
 from finegold.errors import InputError
 from finegold.kernels import hds as kernels
 from finegold.kernels.jit import in_threads
-from finegold.methods.base import Floats, Learned, Method, SufficientStatistics, start_from_shares
-from finegold.methods.dirichlet import Dirichlets, dirichlets, mean
+from finegold.methods.base import (
+    Dirichlets,
+    Floats,
+    Learned,
+    Method,
+    SufficientStatistics,
+    dirichlets,
+    mean,
+    start_from_shares,
+)
 from finegold.results.data import ResultData
 from finegold.votes.annotations import Annotations
 

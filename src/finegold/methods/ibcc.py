@@ -27,8 +27,17 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from finegold.engines.blocks import Block
-from finegold.methods.base import POSITIVE, Allowed, Floats, Learned, Method, SufficientStatistics, start_from_shares
-from finegold.methods.dirichlet import dirichlets, mean
+from finegold.methods.base import (
+    POSITIVE,
+    Allowed,
+    Floats,
+    Learned,
+    Method,
+    SufficientStatistics,
+    dirichlets,
+    mean,
+    start_from_shares,
+)
 from finegold.results.data import ResultData
 from finegold.votes.annotations import Annotations
 

@@ -1,5 +1,4 @@
-"""The list of methods. One line here adds a method to the command line, the classes of `finegold`, the checks of
-`finegold.checks`, the documentation and the benchmarks. Importing this module does not import the methods."""
+"""Find methods by name, Finegold's own (`registry.py`) and those of other packages; settings of the paper's tables."""
 
 from __future__ import annotations
 
@@ -33,10 +32,6 @@ __all__ = [
     "paper_settings",
     "register",
 ]
-
-
-# Above a million or below a millionth, sums lose the votes to rounding, and functions such as digamma overflow.
-
 
 GROUP = "finegold.methods"
 NAME = re.compile(r"[a-z][a-z0-9_]*")

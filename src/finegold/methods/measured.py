@@ -38,10 +38,4 @@ BINS = (
 )
 
 # tasks of a subset; 10th and 90th percentile over families of accuracy minus mean confidence
-SUBSETS = (
-    (10, -0.25, 0.17),
-    (20, -0.2, 0.13),
-    (50, -0.19, 0.12),
-    (100, -0.18, 0.11),
-    (200, -0.15, 0.1),
-)
+SUBSETS = ((10, -0.25, 0.17), (20, -0.2, 0.13), (50, -0.19, 0.12), (100, -0.18, 0.11), (200, -0.15, 0.1))

@@ -41,6 +41,7 @@ class MajorityVote(Method):
     """
 
     name: ClassVar[str] = "mv"
+    fixed_passes: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ()
 
     def start(self, block: Block, restart: int) -> Statistics:

@@ -28,13 +28,15 @@ from finegold.methods.base import (
     COUNT,
     POSITIVE,
     Allowed,
+    Dirichlets,
     Floats,
     Learned,
     Method,
     SufficientStatistics,
+    dirichlets,
+    mean,
     start_from_shares,
 )
-from finegold.methods.dirichlet import Dirichlets, dirichlets, mean
 from finegold.results.data import ResultData
 from finegold.votes.annotations import Annotations
 
@@ -177,14 +179,7 @@ class PTBCC(Method):
         start_from_shares(block)
         v = np.ascontiguousarray(self.first_prototypes(block.n_classes).transpose(2, 0, 1))  # [L, S, K]
         pi = np.zeros((block.n_annotators, v.shape[1]))
-        sums = First(
-            0.0,
-            block.class_sums(),
-            pi,
-            np.zeros_like(v),
-            np.zeros_like(pi),
-            np.zeros_like(v),
-        )
+        sums = First(0.0, block.class_sums(), pi, np.zeros_like(v), np.zeros_like(pi), np.zeros_like(v))
         block.kernels("ptbcc").start(*block.votes, block.posterior, v, *sums[2:])
         return sums
 

@@ -1,5 +1,8 @@
-"""The list of methods. One line here adds a method to the command line, the classes of `finegold`, the checks of
-`finegold.checks`, the documentation and the benchmarks. Importing this module does not import the methods."""
+"""The names of the methods, where they live, and which is the default. Importing this module does not import them.
+
+`python tools/make_methods.py` writes the list, from the classes in this folder. A line brings the choice on the command
+line, the class in `finegold`, the laws of `finegold.checks`, the page of methods and the benchmarks.
+"""
 
 from __future__ import annotations
 

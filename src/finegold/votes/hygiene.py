@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from numpy.typing import NDArray
 
 from finegold.errors import FinegoldWarning, Placeholder, Remedy, use
-from finegold.votes.encoding import text_of
-from finegold.votes.frames import to_list
+from finegold.votes.encoding import text_of, to_list
 
 if TYPE_CHECKING:
     from finegold.votes.annotations import Annotations, Repeated

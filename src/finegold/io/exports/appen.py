@@ -46,13 +46,15 @@ def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     if TAINTED in table.columns:
         table = drop_rows(table, pl.col(TAINTED).str.to_lowercase() == "true", "tainted judgments", options, "tainted")
     questions = _questions(seen, table, options)
-    labels = {name: _several(table[name]) for name in questions}
+    labels = {name: _join_lines(table[name]) for name in questions}
     golds = {name: _gold(table, name, options) for name in questions if name + GOLD in table.columns}
     return votes_of_questions(table, task, WORKER, labels, golds)
 
 
 def _questions(seen: Peek, table: pl.DataFrame, options: ExportOptions) -> list[str]:
-    others = [name for name in seen.columns if not name.startswith(("_", "orig__")) and not _is_about_gold(name, seen)]
+    # q_gold and q_gold_reason are not questions where there is a q.
+    about_gold = [name for name in seen.columns if GOLD in name and name.rpartition(GOLD)[0] in seen.columns]
+    others = [name for name in seen.columns if not name.startswith(("_", "orig__")) and name not in about_gold]
     twins = [name for name in others if name + GOLD in seen.columns]
     if twins:
         return twins
@@ -67,13 +69,7 @@ def _questions(seen: Peek, table: pl.DataFrame, options: ExportOptions) -> list[
     return differ
 
 
-def _is_about_gold(name: str, seen: Peek) -> bool:
-    """Return whether this is q_gold or q_gold_reason, where there is a q."""
-    question, is_about, _ = name.rpartition(GOLD)
-    return bool(is_about) and question in seen.columns
-
-
-def _several(cells: pl.Series) -> pl.Series:
+def _join_lines(cells: pl.Series) -> pl.Series:
     """Join several answers, which are on separate lines."""
     lists = cells.unique().drop_nulls()
     lists = lists.filter(lists.str.contains("\n", literal=True))

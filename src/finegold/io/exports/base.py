@@ -31,7 +31,6 @@ from finegold.io.source import (
     by_extension,
     by_magic,
     check_nesting,
-    first_line,
     has_whole_text,
     limit,
     open_bytes,
@@ -42,8 +41,8 @@ from finegold.io.source import (
     text_start,
 )
 from finegold.io.tables import batches, scan_delimited
+from finegold.votes.labels import NOTHING
 from finegold.votes.names import text_of
-from finegold.votes.sets import NOTHING
 
 __all__ = [
     "ALL",
@@ -271,10 +270,7 @@ def peek(source: Source) -> Peek:
 
 
 def _peek_at_text(source: Source) -> Peek:
-    if source.compression == "zstd":  # only Polars can unpack it
-        line = first_line(source).lstrip("\ufeff \t")
-    else:
-        line = text_start(source).decode("utf-8-sig", errors="replace").lstrip()
+    line = text_start(source).decode("utf-8-sig", errors="replace").lstrip()
     if line.startswith("["):
         return Peek(replace(source, format="json"), record=_first_item(source), is_list=True)
     if line.startswith("{"):
@@ -288,8 +284,6 @@ def _peek_at_text(source: Source) -> Peek:
 
 def _line(source: Source) -> str:
     """Return the first line that is not blank."""
-    if source.compression == "zstd":
-        return first_line(source)
     start = text_start(source).removeprefix(BOM).lstrip()
     line, end, _ = start.partition(b"\n")
     if end or has_whole_text(source):
@@ -304,9 +298,9 @@ def _first_item(source: Source) -> dict[str, Any]:
     """Return the first object of a JSON list; an empty one if the JSON is truncated or odd."""
     import ijson
 
-    is_short = source.compression != "zstd"  # the first bytes are at hand, and hold the first object of most files
-    files: list[Callable[[], BinaryIO]] = [lambda: io.BytesIO(text_start(source))] if is_short else []
-    if not is_short or not has_whole_text(source):
+    # The first bytes are at hand, and hold the first object of most files.
+    files: list[Callable[[], BinaryIO]] = [lambda: io.BytesIO(text_start(source))]
+    if not has_whole_text(source):
         files.append(lambda: open_bytes(source))
     for open_file in files:
         with open_file() as file, suppress(ijson.JSONError, StopIteration):
@@ -342,11 +336,10 @@ def _first_rows(source: Source) -> list[tuple[str, ...]]:
             return [tuple(row) for _, row in islice(all_rows, most)]
 
     separator = separator_of(source)
-    if source.compression != "zstd":
-        with suppress(csv.Error, UnicodeDecodeError):
-            rows = rows_of(Source(source.name, text_start(source), header=source.header), ROWS + 2)
-            if len(rows) == ROWS + 2 or has_whole_text(source):
-                return rows[: ROWS + 1]
+    with suppress(csv.Error, UnicodeDecodeError):
+        rows = rows_of(Source(source.name, text_start(source), header=source.header), ROWS + 2)
+        if len(rows) == ROWS + 2 or has_whole_text(source):
+            return rows[: ROWS + 1]
     return rows_of(source, ROWS + 1)
 
 
@@ -366,8 +359,6 @@ def read_records(seen: Peek) -> Iterator[Any]:
 
 def open_export(source: Source) -> BinaryIO:
     """Open a file behind its byte-order mark."""
-    if source.compression == "zstd":
-        raise DamagedExport("it is packed with zstd", "unpack it first (zstd -d)")
     file = open_bytes(source)
     _skip_bom(file)
     return file

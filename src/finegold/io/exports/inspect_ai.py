@@ -41,14 +41,13 @@ def fits(seen: Peek) -> bool:
 
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     head = _head(seen)
-    votes = with_numbers(_samples(seen), lambda sample: _votes(sample, head, options))
-    return in_batches(_with_scores(votes, options))
+    return in_batches(_all_votes(seen, head, options))
 
 
-def _with_scores(votes: Iterator[Vote], options: ExportOptions) -> Iterator[Vote]:
+def _all_votes(seen: Peek, head: dict[str, Any], options: ExportOptions) -> Iterator[Vote]:
     """Yield the votes, and raise an error if no sample was scored."""
     samples = scores = 0
-    for vote in votes:
+    for vote in with_numbers(_samples(seen), lambda sample: _votes(sample, head, options)):
         samples, scores = samples + 1, scores + (vote.annotator is not None)
         yield vote
     if not samples and not options.has_many_files:
@@ -102,34 +101,24 @@ class WithoutNaN:
 def _votes(sample: Any, head: dict[str, Any], options: ExportOptions) -> Iterator[Vote]:
     if not isinstance(sample, dict) or sample.get("id") is None:
         raise DamagedExport('found no sample with an "id"')
-    task, is_voted = _task(sample, head, options), False
+    # Every epoch is an answer of its own, and so is that of each model, in files of their own.
+    is_repeated = need(need(head, "config", dict, {}), "epochs", int, 1) > 1
+    task = f"{sample['id']}#{sample.get('epoch', 1)}" if is_repeated else sample["id"]
+    task = f"{head.get('task')}/{head.get('model')}/{task}" if options.has_many_files else task
+    is_voted = False
     scores = need(sample, "scores", dict, {})
     if not scores and sample.get("score") is not None:  # the logs of early versions have one scorer without a name
         scores = {"score": sample["score"]}
     for scorer, score in scores.items():
-        for question, label in _values(score, options):
-            is_voted = True
-            yield Vote(task, scorer, label, question)
+        value = score.get("value") if isinstance(score, dict) else score
+        for question, label in (value if isinstance(value, dict) else {QUESTION: value}).items():
+            if label is None or label != label or isinstance(label, list):  # it failed; NaN differs from itself
+                options.left_out["scores without a value"] += 1
+            else:
+                is_voted = True
+                yield Vote(task, scorer, label, question)
     if not is_voted:
         yield Vote(task)
-
-
-def _task(sample: dict[str, Any], head: dict[str, Any], options: ExportOptions) -> Any:
-    """Name the task. Every epoch is an answer of its own, and so is that of each model, in files of their own."""
-    is_repeated = need(need(head, "config", dict, {}), "epochs", int, 1) > 1
-    task = f"{sample['id']}#{sample.get('epoch', 1)}" if is_repeated else sample["id"]
-    return f"{head.get('task')}/{head.get('model')}/{task}" if options.has_many_files else task
-
-
-def _values(score: Any, options: ExportOptions) -> Iterator[tuple[str, Any]]:
-    """A scorer that failed has no value, or one that is no number: it casts no vote."""
-    value = score.get("value") if isinstance(score, dict) else score
-    named = value if isinstance(value, dict) else {QUESTION: value}
-    for question, label in named.items():
-        if label is None or label != label or isinstance(label, list):  # NaN differs from itself
-            options.left_out["scores without a value"] += 1
-        else:
-            yield question, label
 
 
 EXPORT = Export(name="inspect", title="Inspect", remedy=REMEDY, fits=fits, read=read)

@@ -12,7 +12,6 @@ import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import groupby
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -25,8 +24,6 @@ from finegold.io.exports.base import (
     Export,
     ExportOptions,
     Peek,
-    Vote,
-    in_batches,
     need,
     read_records,
     read_rows,
@@ -73,8 +70,9 @@ class Call(NamedTuple):
     @property
     def task(self) -> str:
         """The name of the task: with the models in alphabetical order, so that all judges vote on the same one."""
-        models = sorted(name for name in (self.model_a, self.model_b) if name is not None)
-        task = f"{self.item}, {' vs '.join(models)}" if models else str(self.item)
+        task, first, second = str(self.item), self.model_a, self.model_b
+        if first is not None:
+            task += f", {first}" if second is None else f", {min(first, second)} vs {max(first, second)}"
         return task if self.turn is None else f"{task}, turn {self.turn}"
 
 
@@ -227,55 +225,65 @@ def _read(
     else:
         records = read_rows(seen, (*QUESTION_IDS, *JUDGES, *MODELS[0], *MODELS[1], "winner", "turn"))
 
-    def check(record: tuple[int, Any]) -> Iterator[tuple[int, Call]]:
-        for call in calls_of(record[1], options, seen):
-            for said in (call.verdict, call.gold):
-                if call.form in FORMS and said is not None and (meaning := meaning_of(str(said))) not in FAILED_CALLS:
-                    accepted, expected = FORMS[call.form]
-                    if meaning not in accepted:
-                        raise DamagedExport(f"found {said!r:.40} for {expected}")
-            yield record[0], call
+    known: set[tuple[str, str]] = set()  # forms and verdicts that are all right; few of them differ
 
-    calls = list(with_numbers(enumerate(records, start=1), check))
-    for question in ("score", "winner"):
-        some = [(number, call) for number, call in calls if (call.form == "score") == (question == "score")]
-        if some:
-            yield from in_batches(_votes(some, question, classes, options, seen.source.name))
+    def check(record: Any) -> Iterator[Call]:
+        numbers[0] += 1
+        for call in calls_of(record, options, seen):
+            for said in (call.verdict, call.gold):
+                if said is None or call.form not in FORMS or (call.form, str(said)) in known:
+                    continue
+                accepted, expected = FORMS[call.form]
+                if meaning_of(str(said)) not in (*accepted, *FAILED_CALLS):
+                    raise DamagedExport(f"found {said!r:.40} for {expected}")
+                known.add((call.form, str(said)))
+            yield call
+
+    numbers = [0]  # of the record that is being read
+    calls: dict[str, list[Call]] = {"score": [], "winner": []}  # by question
+    records_of: dict[str, list[int]] = {"score": [], "winner": []}
+    for call in with_numbers(records, check):
+        question = "score" if call.form == "score" else "winner"
+        calls[question].append(call)
+        records_of[question].append(numbers[0])
+    for question, made in calls.items():
+        if made:
+            yield _votes(made, records_of[question], question, classes, options, seen.source.name)
 
 
 def _votes(
-    calls: list[tuple[int, Call]], question: str, classes: Sequence[str], options: ExportOptions, source: str
-) -> Iterator[Vote]:
-    """Yield one vote per record, or one per game if these are included."""
+    calls: list[Call], records: list[int], question: str, classes: Sequence[str], options: ExportOptions, source: str
+) -> pl.DataFrame:
+    """Return one vote per record, or one per game if these are included."""
     from finegold.io.judge_logs import TIED, pairwise_log, pointwise_log
 
-    columns: dict[str, list[Any]] = {"item": [call.task for _, call in calls], "judge": [c.judge for _, c in calls]}
-    columns["verdict"] = [call.verdict for _, call in calls]
+    columns = {"judge": "judge", "verdict": "verdict"}
     if question == "winner":
-        columns["order"] = [call.order for _, call in calls]
-        if options.gold:
-            columns["gold"] = [call.gold for _, call in calls]
-        if calls[0][1].model_a is not None:
-            columns |= {"system_a": [c.model_a for _, c in calls], "system_b": [c.model_b for _, c in calls]}
-    texts = {name: [None if value is None else str(value) for value in values] for name, values in columns.items()}
+        columns |= {"order": "order"} | ({"gold": "gold"} if options.gold else {})
+        columns |= {"system_a": "model_a", "system_b": "model_b"} if calls[0].model_a is not None else {}
+    fields = dict(zip(Call._fields, zip(*calls, strict=True), strict=True))
+    texts = {name: [None if value is None else str(value) for value in fields[own]] for name, own in columns.items()}
+    texts["item"] = [call.task for call in calls]
     table = pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String))
     log = (pointwise_log if question == "score" else pairwise_log)(table, source)
-    names = log.class_names if question == "score" else classes
-    answers, golds = log.answer.tolist(), log.gold[log.item].tolist()
-    for _, group in groupby(range(len(calls)), key=lambda row: calls[row][0]):
-        rows = list(group)
-        task, judge, gold = calls[rows[0]][1].task, calls[rows[0]][1].judge, golds[rows[0]]
-        votes = [answers[row] for row in rows]
-        if GAMES not in options.include and len(votes) > 1:
-            failed = min(votes) < 0
-            votes = [-1 if failed else votes[0] if len(set(votes)) == 1 else TIED]
-        for number, answer in enumerate(votes, start=1):
-            if answer < 0:
-                options.left_out[FAILED] += 1
-                yield Vote(task, question=question)
-                continue
-            name = judge if len(votes) == 1 else f"{judge} (game {number})"
-            yield Vote(task, name, names[answer], question, names[gold] if gold >= 0 else None)
+    votes = table.select("judge", task="item").with_columns(
+        record=pl.Series(records), answer=pl.Series(log.answer), gold=pl.Series(log.gold[log.item])
+    )
+    if GAMES in options.include:
+        game = pl.format("{} (game {})", "judge", pl.int_range(1, pl.len() + 1).over("record"))
+        votes = votes.with_columns(judge=pl.when(pl.len().over("record") > 1).then(game).otherwise("judge"))
+    else:
+        answer = pl.col("answer")
+        merged = pl.when(answer.min() < 0).then(-1).when(answer.n_unique() == 1).then(answer.first()).otherwise(TIED)
+        votes = votes.group_by("record", maintain_order=True).agg(pl.first("task", "judge", "gold"), answer=merged)
+    if failed := int((votes["answer"] < 0).sum()):
+        options.left_out[FAILED] += failed
+    names = dict(enumerate(log.class_names if question == "score" else classes))
+    label, gold = (
+        pl.col(name).replace_strict(names, default=None, return_dtype=pl.String) for name in ("answer", "gold")
+    )
+    annotator = pl.when(pl.col("answer") >= 0).then("judge")  # otherwise the task was only asked
+    return votes.select("task", annotator=annotator, label=label, question=pl.lit(question), gold=gold)
 
 
 # How they are recognised.

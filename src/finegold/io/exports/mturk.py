@@ -28,7 +28,7 @@ from finegold.io.exports.base import (
     task_column,
     votes_of_questions,
 )
-from finegold.votes.sets import as_cell
+from finegold.votes.labels import as_cell
 
 __all__ = ["EXPORT"]
 
@@ -52,17 +52,17 @@ def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     if not answers:
         raise DamagedExport("there is no Answer.* column")
     wanted = [task, "WorkerId", STATUS, REJECT, *answers, *items.values()]
-    table = read_sheet(seen, wanted, may_omit=_decisions_at_end(seen))
-    table = drop_rows(table, _is_rejected(table), "rejected assignments", options, "rejected")
+    # The last columns may be for the requester to fill in; batches omit their cells.
+    n_decisions = sum(1 for _ in takewhile(lambda name: name in DECISIONS, reversed(seen.columns)))
+    table = read_sheet(seen, wanted, may_omit=n_decisions)
+    # Rejected, or marked in the column Reject of a file for upload.
+    marks = {STATUS: pl.col(STATUS) == "Rejected", REJECT: pl.col(REJECT).is_not_null()}
+    is_rejected = pl.any_horizontal(pl.lit(False), *(mark for name, mark in marks.items() if name in table.columns))
+    table = drop_rows(table, is_rejected, "rejected assignments", options, "rejected")
     labels = _questions(_answers(table, answers), options)
-    return (
-        _votes_on_items(table, items, labels, options) if items else votes_of_questions(table, task, "WorkerId", labels)
-    )
-
-
-def _decisions_at_end(seen: Peek) -> int:
-    """Return how many of the last columns are for the requester to fill in. Batches omit their cells."""
-    return sum(1 for _ in takewhile(lambda name: name in DECISIONS, reversed(seen.columns)))
+    if items:
+        return _votes_on_items(table, items, labels, options)
+    return votes_of_questions(table, task, "WorkerId", labels)
 
 
 def _items(seen: Peek, options: ExportOptions) -> dict[str, str]:
@@ -86,12 +86,6 @@ def _votes_on_items(
         options.left_out["answers that are about a whole HIT"] += sum(
             len(label.drop_nulls()) for label in common.values()
         )
-
-
-def _is_rejected(table: pl.DataFrame) -> pl.Expr:
-    """Return whether an assignment is rejected, or marked in the column Reject of a file for upload."""
-    marks = {STATUS: pl.col(STATUS) == "Rejected", REJECT: pl.col(REJECT).is_not_null()}
-    return pl.any_horizontal(pl.lit(False), *(mark for name, mark in marks.items() if name in table.columns))
 
 
 def _answers(table: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
@@ -130,7 +124,10 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 def _questions(answers: pl.DataFrame, chosen: ExportOptions) -> dict[str, pl.Series]:
     """Return the label of each assignment for each question."""
-    is_option = {cells.name: "." in cells.name and _says_true_or_false(cells) for cells in answers}
+    is_option = {}
+    for cells in answers:
+        said = cells.drop_nulls().str.to_lowercase()
+        is_option[cells.name] = "." in cells.name and len(said) > 0 and bool(said.is_in(["true", "false"]).all())
     options = [name for name in answers.columns if is_option[name]]
     multi = False if chosen.question in options else chosen.multi
     labels = _options(answers.select(pl.col(options).str.to_lowercase()), multi)
@@ -139,12 +136,6 @@ def _questions(answers: pl.DataFrame, chosen: ExportOptions) -> dict[str, pl.Ser
             short = cells.name.removesuffix(".label").removesuffix(".labels")
             labels[cells.name if short in labels else short] = join_lists(cells)
     return labels
-
-
-def _says_true_or_false(cells: pl.Series) -> bool:
-    return bool(
-        cells.null_count() < len(cells) and cells.drop_nulls().str.to_lowercase().is_in(["true", "false"]).all()
-    )
 
 
 def _options(boxes: pl.DataFrame, multi: bool | None) -> dict[str, pl.Series]:

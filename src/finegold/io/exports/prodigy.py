@@ -48,33 +48,18 @@ def _votes(record: Any, options: ExportOptions) -> Iterator[Vote]:
     annotator = next((record[name] for name in ANNOTATOR if record.get(name) is not None), None)
     if annotator is None:
         raise DamagedExport("found no annotator", "write it with Prodigy 1.8 or later, which keeps _session_id")
-    yield from (
-        _of_choice(record, task, annotator, options)
-        if _is_choice(record)
-        else _of_view(record, task, annotator, options)
-    )
-
-
-def _is_choice(record: dict[str, Any]) -> bool:
-    return "accept" in record or "options" in record
-
-
-def _of_choice(record: dict[str, Any], task: Any, annotator: Any, options: ExportOptions) -> Iterator[Vote]:
-    """Somebody who rejects a choice says that no option fits, or that the task is bad."""
-    if record["answer"] == "reject" and "rejected" not in options.include:
-        options.left_out["rejected choices"] += 1
-        yield Vote(task)
-        return
-    yield Vote(task, annotator, join_labels(need(record, "accept", list, [])), "")
-
-
-def _of_view(record: dict[str, Any], task: Any, annotator: Any, options: ExportOptions) -> Iterator[Vote]:
-    """Accept or reject: the answer to the question whether the label fits, where there is one."""
-    if str(record.get("_view_id", "")).endswith("_manual"):
+    if "accept" in record or "options" in record:
+        # Somebody who rejects a choice says that no option fits, or that the task is bad.
+        if answer == "reject" and "rejected" not in options.include:
+            options.left_out["rejected choices"] += 1
+            yield Vote(task)
+        else:
+            yield Vote(task, annotator, join_labels(need(record, "accept", list, [])), "")
+    elif str(record.get("_view_id", "")).endswith("_manual"):
         options.left_out["marked regions"] += 1
         yield Vote(task)
-        return
-    yield Vote(task, annotator, record["answer"], str(record.get("label") or ""))
+    else:  # accept or reject: the answer to the question whether the label fits, where there is one
+        yield Vote(task, annotator, answer, str(record.get("label") or ""))
 
 
 def without_dataset(names: Sequence[str]) -> Sequence[str]:

@@ -48,7 +48,8 @@ def fits(seen: Peek) -> bool:
 
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     table, names = read_sheet(seen, seen.columns), _legacy_names(seen)
-    seen, table = _renamed(seen, names), table.rename(names)
+    seen = replace(seen, columns=tuple(names.get(column, column) for column in seen.columns))
+    table = table.rename(names)
     respondent = _respondent(seen)
     items = _items(seen, options)
     table = table.filter(pl.col(ROW) > _header_rows(seen))
@@ -68,12 +69,8 @@ def _legacy_names(seen: Peek) -> dict[str, str]:
     return found if is_legacy and not set(found.values()) & set(seen.columns) else {}
 
 
-def _renamed(seen: Peek, names: dict[str, str]) -> Peek:
-    return replace(seen, columns=tuple(names.get(column, column) for column in seen.columns))
-
-
 def _import_ids(seen: Peek) -> dict[str, str]:
-    """What Qualtrics calls each field, by its column; empty if that row is not there."""
+    """Return what Qualtrics calls each field, by its column; nothing if that row is not there."""
     row = next((row for row in seen.rows if any("ImportId" in cell for cell in row)), ())
     found = {}
     for column, cell in zip(seen.columns, row, strict=False):
@@ -83,17 +80,17 @@ def _import_ids(seen: Peek) -> dict[str, str]:
 
 
 def _header_rows(seen: Peek) -> int:
-    """How many rows below the header are no responses."""
+    """Return how many rows below the header are not responses."""
     for number, row in enumerate(seen.rows, start=1):
         if any("ImportId" in cell for cell in row):
             return number
     first = dict(zip(seen.columns, seen.rows[0], strict=False)) if seen.rows else {}
     begun = first.get(START, "")
-    return int(bool(begun.strip()) and not re.search(r"\d", begun))  # "Start Date", in whatever language, is no date
+    return int(bool(begun.strip()) and not re.search(r"\d", begun))  # "Start Date", in whatever language, is not a date
 
 
 def _respondent(seen: Peek) -> pl.Expr:
-    """Who answered: by the id of the place where they were found, else by that of the response."""
+    """Return who answered: by the id of the service that recruited them, else by that of the response."""
     bare = {re.sub(r"[^a-z]", "", name.lower()): name for name in seen.columns}
     found = [bare[name] for name in PEOPLE if name in bare] + [name for name in RESPONSE if name in seen.columns]
     if not found:
@@ -135,7 +132,7 @@ def _without_tests(table: pl.DataFrame, options: ExportOptions) -> pl.DataFrame:
 
 
 def _questions(seen: Peek, table: pl.DataFrame, items: list[str], options: ExportOptions) -> dict[str, dict[str, str]]:
-    """The columns of each question, and the task that each column is."""
+    """Return the columns of each question, and the task that each column is."""
     items = [name for name in items if table[name].null_count() < table.height]
     if options.task is not None:
         return {options.task: {name: name for name in items}}

@@ -5,23 +5,24 @@ from __future__ import annotations
 import difflib
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from finegold.errors import InputError, Placeholder, Remedy, leave_out, use
 from finegold.io.diagnosis import reading
+from finegold.io.encoders import make_encoder
 from finegold.io.exports.base import ALL, MISUSED, DamagedExport, Export, ExportOptions, Peek
 from finegold.io.layouts import Labels, assemble, count_more, read_labels, refuse_lost_ids
 from finegold.io.options import ReadOptions
-from finegold.io.tables import Progress, Streamed, WatchReading, growing
+from finegold.io.tables import Progress, Table, WatchReading
 from finegold.io.truth import gold_truth
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING
 from finegold.votes.frames import series_like, to_list
+from finegold.votes.labels import NOTHING
 from finegold.votes.names import Coded, without
-from finegold.votes.sets import NOTHING
 
 __all__ = ["read_export"]
 
@@ -150,7 +151,7 @@ class QuestionVotes:
     def __init__(self, name: str, question: str) -> None:
         self.name, self.question, self.n_votes = name, question, 0
         self.columns = {
-            (column, is_id): growing(pl.String(), is_id=is_id, is_text=True) for column, is_id in COLUMNS.items()
+            (column, is_id): make_encoder(pl.String(), is_id=is_id, is_text=True) for column, is_id in COLUMNS.items()
         }
 
     def __str__(self) -> str:
@@ -162,23 +163,13 @@ class QuestionVotes:
         for (column, _), grown in self.columns.items() if keep else ():
             grown.add(batch.get_column(column))
 
-    def finish(self) -> EncodedVotes:
+    def finish(self) -> Table:
         coded = {key: self.columns.pop(key).finish() for key in list(self.columns)}
         title = f'{self.name}, question "{self.question}"' if self.question else self.name
-        return EncodedVotes(is_text=True, coded=coded, title=title)
+        return Table(is_text=True, coded=coded, origin=title)
 
 
-@dataclass(frozen=True, kw_only=True)
-class EncodedVotes(Streamed):
-    """The codes of one question's votes."""
-
-    title: str
-
-    def where(self, row: int) -> str:
-        return f"{self.title}, vote {row + 1:,}"
-
-
-def _assemble(table: EncodedVotes, export: Export, export_options: ExportOptions, options: ReadOptions) -> Annotations:
+def _assemble(table: Table, export: Export, export_options: ExportOptions, options: ReadOptions) -> Annotations:
     tasks, annotators = table.ids("task"), table.ids("annotator")
     names = to_list(annotators.names)
     if export.shorten is not None and all(isinstance(name, str) for name in names):
@@ -194,7 +185,7 @@ def _assemble(table: EncodedVotes, export: Export, export_options: ExportOptions
     truth = gold_truth(table, tasks, gold, options.gold, options.no_vote)
     if gold is not None and truth is not None and not len(truth.task):
         remedies = [use(gold=Placeholder("FILE"), text="with a file of truths"), Remedy(text="read it without gold")]
-        raise InputError(f"{table.title} marks no gold", remedies=remedies)
+        raise InputError(f"{table.origin} marks no gold", remedies=remedies)
     only_asked = (annotators.codes == MISSING) & (labels.coded.codes == MISSING) & (tasks.codes != MISSING)
     if only_asked.any() and len(annotators.names):  # some annotator, so that tasks that nobody answered are listed
         annotators = Coded(np.where(only_asked, np.int32(0), annotators.codes), annotators.names)

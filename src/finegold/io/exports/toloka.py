@@ -44,12 +44,9 @@ def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     if STATUS in table.columns:
         table = drop_rows(table, pl.col(STATUS) == "REJECTED", "rejected assignments", options, "rejected")
         table = drop_rows(table, pl.col(STATUS).is_in(UNFINISHED), "skipped or unfinished assignments", options)
-    table = table.with_columns(_key(keys))
-    return votes_of_questions(table, KEY, WORKER, _by_field(table, outputs), _by_field(table, golden))
-
-
-def _by_field(table: pl.DataFrame, columns: list[str]) -> dict[str, pl.Series]:
-    return {name.partition(":")[2]: join_lists(table[name]) for name in columns}
+    table = table.with_columns(pl.concat_str(keys, separator=BETWEEN, ignore_nulls=len(keys) > 1).alias(KEY))
+    labels, golds = ({name.partition(":")[2]: join_lists(table[name]) for name in names} for names in (outputs, golden))
+    return votes_of_questions(table, KEY, WORKER, labels, golds)
 
 
 def _usual_keys(seen: Peek) -> list[str]:
@@ -70,10 +67,6 @@ def _chosen_keys(seen: Peek, options: ExportOptions) -> list[str]:
     """Return the columns that the user names, which may be several with commas between them."""
     names = str(options.task).split(",") if options.task not in seen.columns else [options.task]
     return [task_column(seen, name.strip(), TASK, INPUT) for name in names]
-
-
-def _key(columns: list[str]) -> pl.Expr:
-    return pl.concat_str(columns, separator=BETWEEN, ignore_nulls=len(columns) > 1).alias(KEY)
 
 
 EXPORT = Export(

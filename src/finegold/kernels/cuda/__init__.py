@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from finegold.errors import InputError
+from finegold.errors import InputError, use
 
 __all__ = ["FIXED_ONE", "THREADS", "compiled", "cupy", "grid", "types_of"]
 
@@ -32,9 +32,9 @@ def cupy() -> Any:
     try:
         devices = found.cuda.runtime.getDeviceCount()
     except found.cuda.runtime.CUDARuntimeError as error:
-        raise InputError(f"no GPU can be used here ({error}); choose --engine local") from None
+        raise InputError(f"no GPU can be used here ({error})", remedies=[use(engine="local")]) from None
     if devices == 0:
-        raise InputError("there is no GPU here; choose --engine local")
+        raise InputError("there is no GPU here", remedies=[use(engine="local")])
     return found
 
 
