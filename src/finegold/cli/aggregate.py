@@ -15,7 +15,6 @@ from finegold.cli import options as o
 if TYPE_CHECKING:
     from finegold.api.result import Result
     from finegold.cli.outputs import Write
-    from finegold.results.multi import MultiResult
 
 __all__ = ["aggregate"]
 
@@ -59,7 +58,6 @@ def aggregate(
 
     With --question all, every question of an export is aggregated, and the tables have a column with the question.
     """
-    from finegold.api.job import run_any, run_questions
     from finegold.cli.folder import aggregate_into
     from finegold.cli.questions import refuse_single_question_options
     from finegold.cli.source import inputs_of
@@ -86,9 +84,9 @@ def aggregate(
         into.check()
     wanted = replace(wanted, votes=export.votes)  # the sources that were already opened for --write-back
     if reading.reads_all_questions:
-        outputs.write_questions(run_questions(wanted))
+        outputs.write_questions(wanted.run_questions())
     else:
-        outputs.write_any(run_any(wanted), into)
+        outputs.write(wanted.run(), into)
 
 
 @dataclass(frozen=True)
@@ -112,17 +110,6 @@ class Outputs:
         check_outputs(_not_none(self.labels, self.annotators), others, inputs)
         self.export.check()
 
-    def write_any(self, result: Result | MultiResult, into: d.Destination | None) -> None:
-        from finegold.cli.multi import write_sets
-        from finegold.results.multi import MultiResult
-
-        if isinstance(result, MultiResult):
-            refused = {"--to-table": into}
-            back = self.export.files(result) | ({self.model: result.save} if self.model else {})
-            write_sets(result, self.labels, self.annotators, self.probabilities, self.json, back, refused)
-        else:
-            self.write(result, into)
-
     def write(self, result: Result, into: d.Destination | None) -> None:
         from finegold.cli.outputs import write_all
         from finegold.cli.summary import print_summary, summary_of
@@ -134,7 +121,7 @@ class Outputs:
         write_all(self._files(result), then=None if into is None else lambda: into.write(result, self.probabilities))
         self._print(result, found, has_place=bool(self.labels or into))
         print_summary(found, result)
-        if not self.ordered:
+        if not self.ordered and result.label_sets is None:
             _propose_order(result)
 
     def write_questions(self, results: dict[str, Result]) -> None:
@@ -181,7 +168,7 @@ def _rows(result: Result, **columns: bool) -> list[dict[str, Any]]:
 def _propose_order(result: Result) -> None:
     """Say that classes look like a scale."""
     from finegold.cli.messages import say
-    from finegold.results.tables import consecutive_integers
+    from finegold.results.metrics import consecutive_integers
 
     if classes := consecutive_integers(result.class_names):
         listed = ",".join(map(str, classes))

@@ -54,7 +54,7 @@ def agreement(
     """
     from finegold.api.evaluate import agreement as measure
     from finegold.cli.outputs import check_outputs, frame_writer, write_all
-    from finegold.results.tables import level_of_order
+    from finegold.results.metrics import level_of_order
 
     outputs = [path for path in (annotators, pairs) if path is not None]
     check_outputs(outputs, [], files)

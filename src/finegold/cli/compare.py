@@ -55,7 +55,7 @@ def compare(
     finegold aggregate and finegold trust do. With truths, "right" counts the flips whose label is right, and "wrong"
     those where the label of the majority vote is right.
     """
-    from finegold.api.evaluate import compare_run
+    from finegold.api.evaluate import compare_job
     from finegold.cli.outputs import check_outputs
     from finegold.cli.settings import methods_from_options, split_values
     from finegold.cli.source import inputs_of, outputs_of, truths_of
@@ -69,7 +69,7 @@ def compare(
     )
     wanted = reading.run(files, on_read=print_left_out, **fitting.run_fields())
     truths = truths_of(truth, truth_task, truth_label) if truth_task or truth_label else truth
-    found = compare_run(wanted, chosen, truths)
+    found = compare_job(wanted, chosen, truths)
     _write(found, output, labels)
     _show(found, json)
 

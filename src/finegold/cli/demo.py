@@ -20,15 +20,15 @@ def demo(
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="The folder for the files.")] = "finegold-demo",
 ) -> None:
     """Run every step on a small sample: read votes, aggregate them, evaluate the labels."""
-    from finegold.api.job import Run, run
+    from finegold.api.job import Job
     from finegold.cli.messages import on_terminal
     from finegold.io.read import read
     from finegold.votes.sample import VOTES
 
     _check_folder(Path(out))
     votes = read(VOTES)
-    result = run(Run(votes, progress=on_terminal()))
-    majority = run(Run(votes, method="mv"))
+    result = Job(votes, progress=on_terminal()).run()
+    majority = Job(votes, method="mv").run()
     files = _write(result, Path(out))
     _show_job(votes, result)
     _show_accuracy(votes, result, majority)

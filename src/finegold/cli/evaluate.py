@@ -40,7 +40,7 @@ def evaluate(
     With --multi, the metrics are the share of tasks whose set is right as a whole, and F1 over all labels (micro) and
     over the options (macro). With --ordered, the mean absolute error of the labels and quadratic kappa are added.
     """
-    from finegold.api.evaluate import evaluate_run
+    from finegold.api.evaluate import evaluate_job
     from finegold.cli.outputs import check_outputs
     from finegold.cli.settings import methods_from_options, split_values
     from finegold.cli.source import inputs_of, outputs_of
@@ -52,7 +52,7 @@ def evaluate(
     )
     wanted = reading.run(files, on_read=print_left_out, **fitting.run_fields())
     columns = {"truth_task": truth_task, "truth_label": truth_label}
-    scores = evaluate_run(wanted, truth, chosen, ordered=reading.ordered is not None, **columns)
+    scores = evaluate_job(wanted, truth, chosen, **columns)
     _show(scores, json, many=len(chosen) > 1)
 
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from finegold.api.result import Result
     from finegold.cli.outputs import Write
     from finegold.io.source import Source
-    from finegold.results.multi import MultiResult
 
     Results = dict[str, Result]
 
@@ -106,7 +105,7 @@ class WriteBackOptions:
         """The paths to read the votes from, or the sources if they were opened already."""
         return self.files_read if self.output is None else self.sources
 
-    def files(self, result: Result | MultiResult | Results) -> dict[str, Write]:
+    def files(self, result: Result | Results) -> dict[str, Write]:
         """Return the function that writes each output file."""
         if self.output is None:
             return {}

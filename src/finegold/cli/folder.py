@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from finegold.errors import InputError
 
 if TYPE_CHECKING:
-    from finegold.api.job import Run
+    from finegold.api.job import Job
     from finegold.io.folders.labels import FolderOutcome
 
 __all__ = ["aggregate_into"]
 
 
 def aggregate_into(
-    wanted: Run,
+    wanted: Job,
     folder: str,
     *,
     annotators: str | None,
@@ -31,7 +31,7 @@ def aggregate_into(
 
     _check(wanted, refused)
     tables = [] if annotators is None else [annotators]
-    check_outputs(tables, [], inputs_of(wanted.votes, wanted.gold, wanted.reading.get("alias")))
+    check_outputs(tables, [], inputs_of(wanted.votes, wanted.gold, wanted.reading_keywords.get("alias")))
     outcome = run_into_folder(wanted, folder, probabilities=probabilities)
     if annotators is not None:
         write_all({annotators: lambda path: write_frame(outcome.annotators(), path)})
@@ -41,7 +41,7 @@ def aggregate_into(
     print_summary(found, outcome.result)
 
 
-def _check(wanted: Run, refused: dict[str, Any]) -> None:
+def _check(wanted: Job, refused: dict[str, Any]) -> None:
     if wanted.engine != "dask":
         raise InputError("writing a folder of labels (-o FOLDER/) needs a cluster; add --engine dask, or name a file")
     given = [f"--{name.replace('_', '-')}" for name, value in refused.items() if value]

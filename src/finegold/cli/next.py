@@ -56,7 +56,7 @@ def next_votes(
     raw: o.Raw = False,
 ) -> None:
     """Rank tasks by the expected gain of one more vote, and list annotators to retrain or drop."""
-    from finegold.api.next_votes import next_votes as plan_next
+    from finegold.api.aggregate import next_votes as plan_next
     from finegold.cli.outputs import check_outputs, write_all
     from finegold.cli.summary import print_json
 

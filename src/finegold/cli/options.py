@@ -19,7 +19,7 @@ from finegold.io.formulas import ESCAPE
 from finegold.methods.registry import DEFAULT_METHOD, REGISTRY
 
 if TYPE_CHECKING:
-    from finegold.api.job import Run
+    from finegold.api.job import Job
     from finegold.votes.annotations import Annotations
 
 __all__ = [
@@ -230,14 +230,13 @@ class Reading:
 
     def keywords(self) -> dict[str, Any]:
         """Return the options as keywords of `finegold.read`."""
-        from finegold.api.job import classes_of
-
         given = {
             "task": self.task,
             "annotator": split_commas(self.annotator) if self.wide else self.annotator,
             "label": self.label,
             "wide": self.wide,
-            "classes": classes_of(split_commas(self.classes), split_commas(self.ordered)),
+            "classes": split_commas(self.classes),
+            "ordered": split_commas(self.ordered),
             "missing": split_commas(self.missing),
             "keep_missing": self.keep_missing,
             "normalise": self.normalise,
@@ -265,27 +264,23 @@ class Reading:
     def options(self) -> dict[str, Any]:
         """Return the values that differ from the default by option name, without --repeated."""
         given = [one for one in fields(self) if one.name != "repeated" and getattr(self, one.name) != one.default]
-        return {f"--{one.name.replace('_', '-')}": getattr(self, one.name) for one in given}
+        return {one.name: getattr(self, one.name) for one in given}
 
-    def read(self, files: list[str], gold: str | bool | None = None) -> Annotations:
-        """Read the votes for a command that fits nothing."""
-        from finegold.api.job import read_votes
-
-        if self.multi:
-            raise InputError("sets of labels (--multi) are for aggregate, evaluate and report; leave it out here")
-        return read_votes(self.run(files, gold))
+    def read(self, files: list[str], gold: str | bool | None = None, sets: bool = False) -> Annotations:
+        """Read the votes for a command that fits nothing and may take sets of labels."""
+        if self.multi and not sets:
+            raise InputError("sets of labels have no meaning here; leave out --multi")
+        return self.run(files, gold).read(may_be_sets=False)
 
     def read_each(self, files: list[str], gold: str | bool | None = None) -> dict[str, Annotations]:
         """Read the votes for every question of an export."""
-        from finegold.api.job import read_questions
+        return self.run(files, gold).read_questions()
 
-        return read_questions(self.run(files, gold))
-
-    def run(self, files: list[str], gold: str | bool | None = None, **more: Any) -> Run:
-        from finegold.api.job import Run
+    def run(self, files: list[str], gold: str | bool | None = None, **more: Any) -> Job:
+        from finegold.api.job import Job
         from finegold.cli.messages import on_terminal
 
-        return Run(files, self.keywords(), gold=gold, progress=on_terminal(), **more)
+        return Job(files, self.keywords(), gold=gold, progress=on_terminal(), **more)
 
 
 @dataclass(frozen=True)
@@ -356,7 +351,7 @@ class Execution:
         return self.predictions or []
 
     def run_fields(self) -> dict[str, Any]:
-        """Return the options as fields of a `Run`."""
+        """Return the options as fields of a `Job`."""
         return {one.name: getattr(self, one.name) for one in fields(Execution)}
 
 
@@ -373,16 +368,16 @@ class Fitting(Execution):
         fit_option("--paper", "Use the settings of the tables in the PTBCC paper instead of the recommended ones."),
     ] = False
 
-    def run(self, files: list[str], reading: Reading, method: str | None, gold: str | bool | None, **more: Any) -> Run:
-        """Return the run of one method."""
+    def run(self, files: list[str], reading: Reading, method: str | None, gold: str | bool | None, **more: Any) -> Job:
+        """Return the job of one method."""
         chosen = method_from_options(method or DEFAULT_METHOD, self.settings, self.seed, paper=self.paper)
         return reading.run(files, gold, method=chosen, **self.run_fields(), **more)
 
     def options(self) -> dict[str, Any]:
         """Return the values by option name, without --threads, which is also allowed with a saved model."""
-        given = {f"--{name}": value for name, value in self.run_fields().items() if name not in ("threads", "engine")}
+        given = {name: value for name, value in self.run_fields().items() if name not in ("threads", "engine")}
         engine = None if self.engine == "local" else self.engine
-        return {"--set": self.settings, "--seed": self.seed, "--paper": self.paper, "--engine": engine, **given}
+        return {"set": self.settings, "seed": self.seed, "paper": self.paper, "engine": engine, **given}
 
 
 READING, GOLD, EXECUTION, FITTING = Reading(), Gold(), Execution(), Fitting()

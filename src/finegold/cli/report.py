@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -33,8 +33,7 @@ def report(
     """
     from finegold.cli.messages import say
     from finegold.cli.outputs import check_outputs
-    from finegold.report import require_libraries, write_report, write_sets_report
-    from finegold.results.multi import MultiResult
+    from finegold.report import require_libraries, write_report
 
     require_libraries()
     check_outputs(
@@ -43,7 +42,6 @@ def report(
         s.inputs_of(files, truth, known.gold, reading=reading, fitting=fitting),
     )
     truths = s.truths_of(truth, truth_task, truth_label)
-    result = s.any_result_of(files, reading, fitting, method, known)
-    write: Any = write_sets_report if isinstance(result, MultiResult) else write_report
-    write(result, output, truths, title=s.title_of(files), command=s.command_line(context))
+    result = s.result_of(files, reading, fitting, method, known)
+    write_report(result, output, truths, title=s.title_of(files), command=s.command_line(context))
     say(f"wrote {output}; open it in a browser")

@@ -13,13 +13,11 @@ from finegold.errors import InputError
 from finegold.io.databases import is_database, parse
 
 if TYPE_CHECKING:
-    from finegold.api.job import Run
+    from finegold.api.job import Job
     from finegold.api.result import Result
-    from finegold.results.multi import MultiResult
     from finegold.votes.annotations import Annotations
 
 __all__ = [
-    "any_result_of",
     "command_line",
     "inputs_of",
     "outputs_of",
@@ -32,34 +30,23 @@ __all__ = [
 
 def result_of(files: list[str], reading: o.Reading, fitting: o.Fitting, method: str | None, known: o.Gold) -> Result:
     """Load the saved result, or read the votes and fit the method."""
-    from finegold.api.job import run, saved
+    from finegold.api.job import saved
 
     result = saved(files)
-    wanted = _checked(result, files, reading, fitting, method, known)
-    return run(wanted) if result is None else result
-
-
-def any_result_of(
-    files: list[str], reading: o.Reading, fitting: o.Fitting, method: str | None, known: o.Gold
-) -> Result | MultiResult:
-    """Do the same for a command that also takes sets of labels."""
-    from finegold.api.job import run_any, saved_any
-
-    result = saved_any(files)
-    wanted = _checked(result, files, reading, fitting, method, known)
-    return run_any(wanted) if result is None else result
+    job = _checked(result, files, reading, fitting, method, known)
+    return job.run() if result is None else result
 
 
 def _checked(
     result: Any, files: list[str], reading: o.Reading, fitting: o.Fitting, method: str | None, known: o.Gold
-) -> Run:
-    """Return the run. Options that need votes are refused with a saved result."""
+) -> Job:
+    """Return the job. Options that need votes are refused with a saved result."""
     from finegold.api.job import refuse_for_model
     from finegold.cli.summary import print_left_out
 
     if result is not None:
-        gold = {"--gold": known.gold, "--gold-from-export": known.gold_from_export}
-        refuse_for_model({"--method": method, **fitting.options(), **gold, **reading.options()})
+        gold = {"gold": known.gold, "gold_from_export": known.gold_from_export}
+        refuse_for_model({"method": method, **fitting.options(), **gold, **reading.options()})
     elif reading.reads_all_questions:
         raise InputError("this command works with one question only; choose it with --question NAME")
     return fitting.run(files, reading, method, known.given(), on_read=print_left_out)
@@ -73,7 +60,7 @@ def votes_or_saved(files: list[str], reading: o.Reading) -> Annotations | Result
     if (result := saved(files)) is not None:
         refuse_for_model(reading.options())
         return result
-    votes = reading.read(files)
+    votes = reading.read(files, sets=True)
     print_left_out(votes)
     return votes
 

@@ -32,7 +32,12 @@ def summary_of(result: ResultData) -> dict[str, Any]:
     """Return the summary of a result."""
     votes = votes_of(result)
     gold, tied = int((votes.gold != MISSING).sum()), int(result.tied.sum())
-    found = summary_fields(result, votes.n_votes, votes.n_tasks, tied=tied, outvoted=n_flips(result), gold=gold)
+    n_votes = int(result.votes_per_task.sum())
+    found = summary_fields(result, n_votes, votes.n_tasks, tied=tied, outvoted=n_flips(result), gold=gold)
+    if result.label_sets is not None:
+        sizes = np.array([len(codes) for codes in result.label_sets])[result.label_codes]
+        found["options"] = found.pop("classes")
+        found |= {"labels_per_task": float(sizes.mean()), "without_labels": int((sizes == 0).sum())}
     expected = expected_of(result)
     return {**found, "expected_accuracy": None if expected is None else expected._asdict()}
 
@@ -69,9 +74,12 @@ def summary_fields(
 
 def print_summary(found: dict[str, Any], result: ResultData) -> None:
     """Print the summary on standard error."""
+    of_sets = result.label_sets is not None
+    votes = f"{count(found['n_votes'], 'set')} of labels" if of_sets else count(found["n_votes"], "vote")
+    classes = count(len(found["options"]), "option") if of_sets else count(len(found["classes"]), "class", "es")
     say(
-        f"{found['method']}: {count(found['n_votes'], 'vote')} by {count(found['n_annotators'], 'annotator')} "
-        f"on {count(found['n_tasks'], 'task')}, {count(len(found['classes']), 'class', 'es')}"
+        f"{found['method']}: {votes} by {count(found['n_annotators'], 'annotator')} "
+        f"on {count(found['n_tasks'], 'task')}, {classes}"
     )
     (say if found["converged"] else warn)(f"{found['stopped']}, {found['seconds']:.2f} s")
     say(
@@ -79,6 +87,8 @@ def print_summary(found: dict[str, Any], result: ResultData) -> None:
         + (" (finegold trust shows why)" if found["differs_from_majority"] else "")
         + (f", {found['gold']:,} given by gold truths" if found["gold"] else "")
     )
+    if of_sets:
+        say(f"{found['labels_per_task']:.2f} labels per task, {count(found['without_labels'], 'task')} with none")
     if found["expected_accuracy"]:
         say(in_words(Expected(**found["expected_accuracy"])))
     for note in result.notes:
