@@ -34,7 +34,7 @@ import finegold
 from finegold.api.job import fit
 from finegold.engines.blocks import cuts
 from finegold.engines.dask import DaskEngine
-from finegold.engines.dask.packing import memory_of
+from finegold.engines.dask.engine import memory_of
 from finegold.engines.local import LocalEngine
 from finegold.methods.lookup import method_class
 from finegold.methods.ptbcc import PTBCC, First, Statistics
@@ -104,7 +104,7 @@ def traffic(sizes: list[int], annotators: list[int]) -> Figures:
 
 def from_files(votes: Path, work: Path, name: str) -> Figures:
     """Both read, fit and write; a fresh folder each."""
-    from finegold.api.job import aggregate_files
+    from finegold.io.folders.labels import aggregate_files
     from finegold.io.writers import write_labels
 
     began = time.perf_counter()

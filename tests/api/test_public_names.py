@@ -1,6 +1,7 @@
 """The public names: `__all__`, `dir()`, the stub for editors, and what mypy finds in a user's script."""
 
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import finegold
+from finegold.api.estimators import Estimator
 from finegold.methods.lookup import method_class
 from finegold.methods.registry import REGISTRY
 
@@ -34,7 +36,9 @@ def test_every_registered_method_is_a_public_class(method: str) -> None:
     made = getattr(finegold, name)
     assert name in finegold.__all__
     assert issubclass(made, method_class(method))
+    assert issubclass(made, Estimator)
     assert made.__doc__
+    assert pickle.loads(pickle.dumps(made(seed=3))).get_params() == made(seed=3).get_params()
 
 
 def test_what_follows_from_the_classes_of_the_methods_is_current(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -172,14 +172,14 @@ def test_a_new_annotator_and_a_new_task_are_welcome(parts):
 
 def test_a_new_class_needs_a_refit(parts):
     result, new = fit(PTBCC(), parts[0]), Annotations.from_arrays([0], ["zoe"], [7])
-    with pytest.raises(InputError, match=r"does not know the label 7, only 0, 1, 2; add --refit"):
+    with pytest.raises(InputError, match=r"does not know the label 7, only 0, 1, 2; use refit=True"):
         result.update(new)
     assert list(result.update(new, refit=True).class_names) == [0, 1, 2, 7]
 
 
 @pytest.mark.parametrize(("method", "words"), [("glad", "glad cannot fold in new votes"), ("ibcc", "inference=vb")])
 def test_methods_that_cannot_fold_in_say_so(parts, method, words):
-    with pytest.raises(InputError, match=f"{words}.*--refit"):
+    with pytest.raises(InputError, match=f"{words}.*refit=True"):
         finegold.aggregate(parts[0], method, **finegold.paper.settings(method)).update(parts[1])
 
 

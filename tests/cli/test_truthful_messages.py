@@ -11,7 +11,7 @@ import numba
 import pytest
 
 import finegold
-from finegold.fitting.progress import CompileTimer, without_compiling
+from finegold.fitting.solve import CompileTimer, time_without_compiling
 from tests.support.cli_helpers import run
 from tests.support.readers_votes import write
 
@@ -21,7 +21,7 @@ EXTRA = re.compile(r"finegold\[\w+\]")
 
 def test_seconds_of_compilation_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter([10.0, 15.0, 20.0, 21.0])
-    monkeypatch.setattr("finegold.fitting.progress.perf_counter", lambda: next(times))
+    monkeypatch.setattr("finegold.fitting.solve.perf_counter", lambda: next(times))
     timer = CompileTimer()
     timer.on_start(None)
     timer.on_start(None)  # a function that the first one calls
@@ -39,14 +39,14 @@ def test_compilation_is_left_out_of_the_time() -> None:
         return x + 1.0
 
     began = perf_counter()
-    with without_compiling() as seconds:
+    with time_without_compiling() as seconds:
         added(1.0)
         took = seconds()
         assert took < perf_counter() - began - took  # nearly all of the time is compilation
 
 
 def test_a_fit_reports_the_time_without_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("finegold.fitting.solve.without_compiling", _always_seven)
+    monkeypatch.setattr("finegold.fitting.solve.time_without_compiling", _always_seven)
     votes = {"task": [1, 1, 2], "worker": ["a", "b", "a"], "label": ["x", "x", "y"]}
     assert finegold.aggregate(votes, method="mv").seconds == 7.0
 

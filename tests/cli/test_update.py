@@ -43,7 +43,7 @@ def test_what_goes_wrong_is_said_and_leaves_the_model(tmp_path):
     saved, new = model(tmp_path), write(tmp_path / "new.csv", NEW.replace("zoe,x", "zoe,new"))
     before = saved.read_bytes()
     for arguments, words in (
-        ((saved, new), "does not know the label 'new', only x, y, z; add --refit"),
+        ((saved, new), "does not know the label 'new', only x, y, z; use --refit"),
         ((saved, new, "--prior", saved), "--prior works only with a full fit; add --refit"),
         ((new, new), "not a result saved by Finegold"),
         ((saved,), "nothing to update"),

@@ -170,7 +170,7 @@ def test_known_errors_replace_or_join_the_first_estimate() -> None:
     known = error_matrix([[0.9, 0.2], [0.1, 0.8], [0.6, 0.3], [0.4, 0.7]])
     assigned = aggregation.DawidSkene(0, initial_error_strategy="assign").fit(VOTES, initial_error=known)
     pd.testing.assert_frame_equal(assigned.errors_, known.loc[assigned.errors_.index])
-    with pytest.raises(ValueError, match=r"should be 1\.0"):
+    with pytest.raises(ValueError, match=r"must sum to 1"):
         aggregation.DawidSkene(0, initial_error_strategy="assign").fit(VOTES, initial_error=known * 2)
     with pytest.raises(ValueError, match="no values for worker 'y'"):
         aggregation.DawidSkene(0, initial_error_strategy="assign").fit(VOTES, initial_error=known[:2])

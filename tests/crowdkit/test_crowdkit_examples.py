@@ -170,7 +170,7 @@ def test_an_assigned_history_replaces_the_first_estimate() -> None:
     odds = prior / (1 - prior) * 9.0 ** zeros.sub(ones, fill_value=0)  # everybody is thought to say the contrary
     found = model.fit_predict_proba(votes, initial_error=turned)[1]
     np.testing.assert_allclose(found, (odds / (1 + odds))[found.index], atol=1e-9)
-    with pytest.raises(InputError, match=r"has no values for annotator 'w0' \(1 are missing\)"):
+    with pytest.raises(InputError, match=r"has no values for worker 'w0' \(1 are missing\)"):
         model.fit(votes, initial_error=turned.drop("w0", level="worker"))
 
 

@@ -24,7 +24,7 @@ pytest.importorskip("distributed", reason="the Dask engine is an extra: pip inst
 
 from distributed import LocalCluster
 
-from finegold.engines.dask import DaskEngine, cluster, worker_pool
+from finegold.engines.dask import DaskEngine, cluster, workers
 from tests.support.dask_cluster import kill_at, two_workers
 from tests.support.signals import KILL, interrupt_at
 
@@ -194,8 +194,15 @@ def test_without_the_extra(missing):
     assert "pip install 'finegold[dask]'" in done.stderr
 
 
+def test_a_fit_on_this_machine_needs_no_dask():
+    code = "import sys; sys.modules['distributed'] = None; import finegold\n"
+    code += "print(finegold.aggregate({'task': [1], 'worker': [1], 'label': ['x']}).label.to_list())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "['x']\n"
+
+
 def test_keepers_of_another_version_are_refused(engine, votes, monkeypatch):
-    monkeypatch.setattr(worker_pool, "installed_version", lambda: "0.0.1")
+    monkeypatch.setattr(workers, "version", lambda _: "0.0.1")
     with pytest.raises(InputError, match="install the same version"):
         finegold.aggregate(votes, engine=engine)
 
@@ -223,7 +230,7 @@ def test_a_tree_has_the_same_bits_in_whatever_order_it_grows(n):
     ("n_blocks", "threads"), [(31, [1, 1]), (312, [4] * 10), (5, [1, 1, 1]), (3, [2, 8]), (1, [1])]
 )
 def test_blocks_are_shared_out_evenly_in_branches_of_the_tree(n_blocks, threads):
-    made = worker_pool.WorkerPool(None, float)
+    made = workers.WorkerPool(None, float)
     made.threads = {f"w{number:02}": n for number, n in enumerate(threads)}
     made.actors = dict.fromkeys(made.threads)
     made.assign(range(n_blocks))

@@ -1,4 +1,4 @@
-"""Interrupted work goes on later, to the same bits."""
+"""Interrupted work goes on later, to the same bits. Files of others stay, and processes do not share a checkpoint."""
 
 import signal
 import subprocess
@@ -11,13 +11,26 @@ import finegold
 from finegold import Annotations, InputError
 from finegold.api.job import fit
 from finegold.checks import same_bits, sample_votes
+from finegold.errors import OutputError
 from finegold.fitting.checkpoint import Checkpoint
 from finegold.methods.ebcc import EBCC
 from finegold.methods.hpt import HPT
 from finegold.methods.lookup import method_class
 from finegold.methods.ptbcc import PTBCC
 from finegold.methods.registry import REGISTRY
-from tests.support.signals import KILL, interrupt_at
+from finegold.system.files import locked
+from tests.support.cli_helpers import CSV, run, write
+from tests.support.signals import KILL, interrupt_at, press_ctrl_c
+
+FINEGOLD = [sys.executable, "-c", "from finegold.cli import main; main()"]
+HOLD = """
+import sys, time
+from pathlib import Path
+from finegold.system.files import locked
+with locked(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
 
 RESUMABLE = [name for name in REGISTRY if method_class(name)().n_restarts == 1]
 
@@ -76,19 +89,6 @@ def test_resuming_where_there_is_nothing_starts_afresh(tmp_path):
     votes = Annotations.from_arrays(*sample_votes())
     result = finegold.aggregate(votes, checkpoint=tmp_path / "none", resume=True)
     assert result.converged
-
-
-def test_a_checkpoint_of_other_votes_or_settings_is_refused(tmp_path):
-    path = tmp_path / "half"
-    with pytest.raises(KeyboardInterrupt):
-        fit(PTBCC(), Annotations.from_arrays(*sample_votes()), on_step=interrupt_at(1), checkpoint=Checkpoint(path))
-    with pytest.raises(InputError, match="votes differs"):
-        fit(PTBCC(), Annotations.from_arrays(*sample_votes(seed=9)), checkpoint=Checkpoint(path, resume=True))
-    with pytest.raises(InputError, match="settings differs"):
-        fit(PTBCC(f=4.0), Annotations.from_arrays(*sample_votes()), checkpoint=Checkpoint(path, resume=True))
-    path.write_bytes(b"rubbish")
-    with pytest.raises(InputError, match="damaged"):
-        fit(PTBCC(), Annotations.from_arrays(*sample_votes()), checkpoint=Checkpoint(path, resume=True))
 
 
 def test_long_work_is_kept_from_time_to_time(tmp_path, monkeypatch):
@@ -213,12 +213,15 @@ def test_a_warm_start_of_other_votes_or_settings_is_refused_by_the_name_of_the_w
     votes = Annotations.from_arrays(*sample_votes())
     with pytest.raises(KeyboardInterrupt):
         fit(HPT(), votes, on_step=interrupt_at(1), checkpoint=Checkpoint(path))
-    with pytest.raises(InputError, match=r"half belongs to another fit \(votes differs\).*discard it"):
+    with pytest.raises(InputError, match=r"half belongs to another fit \(votes differs\).*overwrite=True"):
         fit(HPT(), Annotations.from_arrays(*sample_votes(seed=9)), checkpoint=Checkpoint(path, resume=True))
     with pytest.raises(InputError, match=r"half belongs to another fit \(settings differs\)"):
         fit(HPT(max_iterations=7), votes, checkpoint=Checkpoint(path, resume=True))
     (tmp_path / "half.part-ptbcc").write_bytes(b"rubbish")
     with pytest.raises(InputError, match=r"half.part-ptbcc is not a checkpoint of Finegold, or it is damaged"):
+        fit(HPT(), votes, checkpoint=Checkpoint(path, resume=True))
+    path.write_bytes(b"rubbish")
+    with pytest.raises(InputError, match=r"half is not a checkpoint of Finegold, or it is damaged"):
         fit(HPT(), votes, checkpoint=Checkpoint(path, resume=True))
     path.unlink()
     with pytest.raises(InputError, match=r"half.part-ptbcc is not a checkpoint of Finegold, or it is damaged"):
@@ -231,3 +234,104 @@ def test_a_warm_start_of_other_votes_or_settings_is_refused_by_the_name_of_the_w
 def test_restarts_and_strides_cannot_be_resumed(method, tmp_path):
     with pytest.raises(InputError, match="restarts or with accelerate"):
         fit(method, Annotations.from_arrays(*sample_votes()), checkpoint=Checkpoint(tmp_path / "x"))
+
+
+def interrupted(method, votes, path):
+    with pytest.raises(KeyboardInterrupt):
+        fit(method, votes, on_step=press_ctrl_c, checkpoint=Checkpoint(path))
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("how", ["", "--resume", "--overwrite"])
+@pytest.mark.parametrize("content", ["my thesis", "a model"])
+def test_a_file_that_is_no_checkpoint_is_refused_before_the_work(tmp_path, content, how):
+    source, mine = write(tmp_path / "votes.csv", CSV), write(tmp_path / "mine", content)
+    if content == "a model":
+        finegold.aggregate(source, "mv").save(mine)
+    before = mine.read_bytes()
+    given = [source, "--method", "ptbcc", "-o", tmp_path / "out.csv", "--checkpoint", mine, *how.split()]
+    done = run("aggregate", *given)
+    assert done.exit_code == 2
+    assert "mine is not a checkpoint of Finegold, or it is damaged; name another file" in done.stderr
+    assert mine.read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "votes.csv"]
+    with pytest.raises(InputError, match="mine is not a checkpoint"):
+        finegold.aggregate(tmp_path / "no such votes", "ptbcc", checkpoint=mine)
+
+
+def test_unfinished_work_is_given_up_only_on_request(votes, tmp_path):
+    path = tmp_path / "half"
+    before = interrupted(PTBCC(), votes, path)
+    for method in (PTBCC(), PTBCC(f=4.0)):
+        with pytest.raises(InputError, match=r"half holds the unfinished work of an earlier run; .*overwrite=True"):
+            fit(method, votes, checkpoint=Checkpoint(path))
+    assert path.read_bytes() == before
+    assert fit(PTBCC(f=4.0), votes, checkpoint=Checkpoint(path, overwrite=True)).converged
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_files_named_like_parts_stay(votes, tmp_path):
+    notes = write(tmp_path / "half.part-notes.txt", "mine")
+    interrupted(HPT(), votes, tmp_path / "half")
+    assert (tmp_path / "half.part-ptbcc").exists()
+    fit(HPT(), votes, checkpoint=Checkpoint(tmp_path / "half", resume=True))
+    assert list(tmp_path.iterdir()) == [notes]
+
+
+def test_overwrite_without_a_checkpoint_says_what_it_needs(tmp_path):
+    assert "--overwrite needs --checkpoint" in run("aggregate", "votes.csv", "--overwrite").stderr
+
+
+def test_a_checkpoint_that_another_process_uses_is_refused(votes, tmp_path):
+    path = tmp_path / "half"
+    with subprocess.Popen([sys.executable, "-c", HOLD, path], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(OutputError, match=f"half is in use by process {other.pid}; wait until it has finished"):
+            fit(PTBCC(), votes, checkpoint=Checkpoint(path))
+        other.kill()
+    assert fit(PTBCC(), votes, checkpoint=Checkpoint(path)).converged  # nobody holds it any more
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_updates_of_one_model_at_the_same_time_keep_all_votes(tmp_path):
+    model = tmp_path / "m.finegold"
+    finegold.aggregate(write(tmp_path / "votes.csv", CSV), "mv").save(model)
+    before = finegold.load(model).annotations
+    assert before is not None
+    running = []
+    for number in range(4):
+        rows = "".join(f"new-{number}-{i},ann,x\n" for i in range(10))
+        new = write(tmp_path / f"{number}.csv", "task,worker,label\n" + rows)
+        running.append(subprocess.Popen([*FINEGOLD, "update", model, new, "-o", model], stderr=subprocess.DEVNULL))
+    assert [process.wait() for process in running] == [0, 0, 0, 0]
+    after = finegold.load(model).annotations
+    assert after is not None
+    assert after.n_votes == before.n_votes + 40
+    assert [path for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_who_waits_for_a_lock_is_told_once(tmp_path):
+    path = tmp_path / "model"
+    with subprocess.Popen([sys.executable, "-c", HOLD, path], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        said = []
+
+        def tell(line):
+            said.append(line)
+            other.kill()
+
+        with locked(path, wait=tell):
+            assert said == [f"{path} is in use by process {other.pid}; waiting until it has finished"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_without_locks_is_used_without_them(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with locked(tmp_path / "model"):
+        finegold.aggregate(write(tmp_path / "votes.csv", CSV), "mv").save(tmp_path / "m.finegold")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.finegold", "votes.csv"]

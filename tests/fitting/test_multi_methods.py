@@ -14,7 +14,7 @@ from finegold.errors import FinegoldWarning, InputError
 from finegold.fitting import multi_label
 from finegold.report.views.sets import view_sets
 from finegold.results.multi_metrics import micro_f1
-from finegold.votes.sets import known_options
+from finegold.votes.labels import known_options
 from tests.fuzz.archives import pack, unpack
 from tests.support.cli_helpers import run, write
 from tests.support.sets import simulated_sets

@@ -9,7 +9,7 @@ from finegold.checks import sample_votes
 from finegold.engines.local import LocalEngine
 from finegold.errors import FinegoldWarning, InputError, OutputError
 from finegold.insight import n_flips
-from finegold.io.layouts import ReadOptions
+from finegold.io.options import ReadOptions
 from finegold.methods.lookup import method_class
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results.tables import labels_for_users
@@ -17,12 +17,10 @@ from tests.support.cli_helpers import run
 
 pytest.importorskip("distributed", reason="the Dask engine is an extra: pip install 'finegold[dask]'")
 
-from finegold.api.job import aggregate_files
 from finegold.engines.dask import DaskEngine
 from finegold.fitting import solve
-from finegold.io.folders import parts
-from finegold.io.folders.folder import replacing_folder
-from finegold.io.folders.ingest import ingest
+from finegold.io.folders import votes as folder_votes
+from finegold.io.folders.labels import aggregate_files, replacing_folder
 from tests.support.dask_cluster import kill_at, two_workers
 
 FEWEST = 200  # votes in a block
@@ -76,7 +74,7 @@ def local(source, method="ptbcc", **how):
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize("kind", ["integers", "text", "some text"])
 def test_labels_are_those_of_one_machine(engine, tmp_path, kind, suffix, monkeypatch):
-    monkeypatch.setattr(parts, "MOST_ROWS", 350)  # a Parquet file becomes several parts
+    monkeypatch.setattr(folder_votes, "MOST_ROWS_PER_PART", 350)  # a Parquet file becomes several parts
     source = write(votes_of(kind), tmp_path / "votes", suffix)
     found = aggregate_files(source, tmp_path / "out", "ptbcc", engine=engine, probabilities=True, rows_per_range=RANGE)
     expected = local(source)
@@ -172,7 +170,7 @@ def test_a_folder_that_changes_during_the_work_stays(engine, tmp_path, monkeypat
         parts_of_others(out)
         return solve.descend(*given, **named)
 
-    monkeypatch.setattr("finegold.api.job.descend", interfere)
+    monkeypatch.setattr("finegold.io.folders.labels.descend", interfere)
     with pytest.raises(OutputError, match="has no list of files"):
         aggregate_files(source, out, "mv", engine=engine)
     assert [found.name for found in out.iterdir()] == ["part-00000.parquet"]
@@ -239,7 +237,8 @@ def test_a_folder_is_for_a_cluster_only(tmp_path):
 def test_ranges_hold_about_equally_many_rows(engine, tmp_path):
     source = write(votes_of("text"), tmp_path / "votes", ".csv")
     chosen = (None, None, None)  # the columns' names tell
-    found = ingest(engine.cluster, source, chosen, ReadOptions(), tmp_path, fewest_votes=50, rows_per_range=RANGE)
+    sizes = {"fewest_votes": 50, "rows_per_range": RANGE}
+    found = folder_votes.read_votes(engine.cluster, source, chosen, ReadOptions(), tmp_path, **sizes)
     rows = [len(pl.read_ipc(folder / "tasks.arrow")) for folder in tmp_path.glob("range-*")]
     assert len(rows) == found.counts.rows // RANGE
     assert max(rows) < 2 * min(rows)

@@ -1,13 +1,15 @@
 """What all readers of exports share: who is recognised, and what the user can ask."""
 
 import json
+from importlib import import_module
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 import finegold
 from finegold.errors import InputError
-from finegold.io.exports import FORMATS, export_named, find_export, look
+from finegold.io.exports import export_named, find_export, format_names, look
 from finegold.io.source import Source
 from tests.support.cli_helpers import run
 from tests.support.exports_made import (
@@ -35,6 +37,9 @@ SAMPLES = {
     **SHEETS,
 }
 
+for path in Path(__file__).parent.glob("test_exports_*.py"):
+    SAMPLES |= getattr(import_module(f"tests.io.{path.stem}"), "SAMPLE", {})
+
 PLAIN = {
     "long": CSV,
     "long with more": "id,text,annotator,label,created_at\n1,hi,ann,a,\n",
@@ -61,7 +66,7 @@ def export_of(path):
 def test_an_export_is_recognised_by_one_reader_only(tmp_path, name):
     file, content = SAMPLES[name]
     [seen] = look([Source(file, write(tmp_path / file, content))])
-    assert [other for other in FORMATS if export_named(other).fits(seen)] == [name]
+    assert [other for other in format_names() if export_named(other).fits(seen)] == [name]
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -73,7 +78,7 @@ def test_an_export_is_aggregated_without_being_told_what_it_is(tmp_path, name):
 
 
 def test_every_format_has_a_sample():
-    assert sorted(SAMPLES) == sorted(FORMATS)
+    assert sorted(SAMPLES) == sorted(format_names())
 
 
 @pytest.mark.parametrize("name", PLAIN)
@@ -139,26 +144,26 @@ def test_table_means_none_of_them(tmp_path):
 
 def test_columns_cannot_be_named_in_an_export(tmp_path):
     path = write(tmp_path / "export.json", json.dumps(LABEL_STUDIO))
-    with pytest.raises(InputError, match="an export of Label Studio has no columns to name: choose with --question"):
+    with pytest.raises(InputError, match="has no columns to name; use question=NAME and leave out label"):
         finegold.read(path, label="sent")
 
 
 def test_questions_are_for_exports(tmp_path):
     path = write(tmp_path / "votes.csv", CSV)
-    with pytest.raises(InputError, match="--question is for exports"):
+    with pytest.raises(InputError, match="question is for exports"):
         finegold.read(path, question="q")
-    with pytest.raises(InputError, match="--include is for exports"):
+    with pytest.raises(InputError, match="include is for exports"):
         finegold.read(path, include="rejected")
     assert {name: votes_of(votes) for name, votes in finegold.read_each(path).items()} == {"": VOTES}
 
 
 def test_what_a_tool_does_not_have_is_refused(tmp_path):
     path = write(tmp_path / "log.json", SAMPLES["inspect"][1])
-    with pytest.raises(InputError, match="--include predictions means nothing for an export of Inspect"):
+    with pytest.raises(InputError, match='no "predictions" to include from an export of Inspect; there is nothing'):
         finegold.read(path, include="predictions")
     with pytest.raises(InputError, match="an export of Inspect has no gold marks"):
         finegold.read(path, gold=True)
-    with pytest.raises(InputError, match="leave out --task"):
+    with pytest.raises(InputError, match="leave out task"):
         finegold.read(path, task="id")
 
 

@@ -127,9 +127,9 @@ BROKEN = {
     "empty.parquet": (b"", "is empty"),
     "header.csv": (b"task,worker,label\n", "has a header but no rows"),
     "rubbish.csv": (bytes(range(256)) * 20, "binary data"),
-    "rubbish.parquet": (b"rubbish" * 100, "no whole Parquet file"),
-    "cut.parquet": (parquet()[:-20], "no whole Parquet file"),
-    "rubbish.arrow": (b"ARROW1" + b"rubbish" * 100, "no whole Arrow file"),
+    "rubbish.parquet": (b"rubbish" * 100, "not a complete Parquet file"),
+    "cut.parquet": (parquet()[:-20], "not a complete Parquet file"),
+    "rubbish.arrow": (b"ARROW1" + b"rubbish" * 100, "not a complete Arrow file"),
     "really_parquet.csv": (parquet(), "is not CSV: its content is parquet"),
     "really_csv.gz.csv": (gzip.compress(CSV.encode()), "its content is gzip"),
     "excel.xlsx": (b"PK\x03\x04" + b"x" * 100, "damaged workbook"),
@@ -156,7 +156,7 @@ BROKEN = {
     "utf16.csv": (b"\xff\xfe" + b"\x00\xd8" * 9, "binary data"),
     "twice.csv": (b"task,worker,label,label\nt1,ann,a,b\n", 'more than one column named "label"'),
     "quote.csv": (b'task,worker,label\nt1,"ann,a\nt2,bob,b\n', "line 2: too few fields|never closed"),
-    "bad.jsonl": (b'{"task":1,"worker":2,"label":3}\n{"task":1,"wor\n', "line 2: no valid JSON"),
+    "bad.jsonl": (b'{"task":1,"worker":2,"label":3}\n{"task":1,"wor\n', "line 2: not valid JSON"),
     "number.jsonl": (b'{"task":1,"worker":2,"label":3}\n42\n', "line 2: found int; expected one JSON object"),
     "list.json": (b'[{"task":1}]', "there is no annotator and no label column"),
     "numbers.json": (b"[1, 2]", "neither a list of rows in JSON nor an export that Finegold knows"),
@@ -169,6 +169,14 @@ def test_a_json_list_of_rows(tmp_path: Path) -> None:
     assert votes_of(read(write(tmp_path / "votes.json", json.dumps(rows)))) == VOTES
     packed = gzip.compress(json.dumps(rows, indent=2).encode())
     assert votes_of(read(write(tmp_path / "votes.json.gz", packed))) == VOTES
+
+
+def test_exports_and_titles_in_zstd_are_seen_like_those_in_gzip(tmp_path: Path) -> None:
+    answer = '{"_input_hash":%d,"answer":"accept","_session_id":"a-%s","accept":["x"],"options":[{"id":"x"}]}\n'
+    lines = "".join(answer % (task, who) for task in (1, 2) for who in ("ann", "bob"))
+    assert read(write(tmp_path / "p.jsonl.zst", zstd(lines))).n_votes == 4
+    with pytest.raises(InputError, match=r"v\.csv\.zst: line 1 holds a title.*header=2"):
+        read(write(tmp_path / "v.csv.zst", zstd("Our votes of May\n" + CSV)))
 
 
 @pytest.mark.parametrize("name", BROKEN)

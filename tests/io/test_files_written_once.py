@@ -12,7 +12,7 @@ import pytest
 
 import finegold
 from finegold.io.folders import labels as folder_labels
-from finegold.io.folders import shared_store
+from finegold.io.folders import votes as folder_votes
 from finegold.io.writeback import write_back
 from finegold.io.writers import write_bytes, write_frame, write_labels, write_votes
 from finegold.report import write_report
@@ -63,8 +63,8 @@ WRITERS = {
     "report.html": write_report,
     "some.bytes": lambda result, path: write_bytes(path, b"some"),
     "back.json": back,
-    "part-00000.parquet": lambda result, path: folder_labels._write(result, False, path),
-    "stored": lambda result, path: shared_store.put(path, names=pl.Series(["a"]), codes=np.arange(3)),
+    "part-00000.parquet": lambda result, path: folder_labels._write_part(result, False, 0, path.parent),
+    "stored": lambda result, path: folder_votes._store(path, names=pl.Series(["a"]), codes=np.arange(3)),
 }
 
 
@@ -96,5 +96,5 @@ def test_no_other_module_makes_temporary_names():
     assert makers == {
         "system/files.py",
         "studio/files.py",  # names in a scratch folder, which are never moved
-        "io/writers/database.py",  # a temporary table
+        "io/database_tables.py",  # a temporary table
     }

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import finegold
 from finegold.cli.app import app
-from finegold.io.formulas import escaped, unescaped, unescaped_name
+from finegold.io.formulas import escape_cells, unescape_cells, unescape_name
 from finegold.io.writers import write_frame
 from tests.support.studio_helpers import studio_in_thread
 
@@ -21,24 +21,24 @@ VOTES = "task,worker,label\n=t,ann,+\n=t,bob,-n\n=t,@cyd,+\n-1,ann,-n\n-1,@cyd,-
 
 def test_formulas_get_an_apostrophe_and_nothing_else_does(tmp_path):
     frame = pl.DataFrame({"text": FORMULAS + PLAIN, "number": [-1.5] * (len(FORMULAS) + len(PLAIN))})
-    found = escaped(frame)
+    found = escape_cells(frame)
     assert found["text"].to_list() == [f"'{text}" for text in FORMULAS] + PLAIN
     assert found["number"].equals(frame["number"])
-    assert unescaped(found).equals(frame)
+    assert unescape_cells(found).equals(frame)
 
 
 @given(st.lists(st.text(alphabet="='+-@\t\r\n1ax", max_size=5), min_size=1))
 def test_every_text_comes_back(texts):
     frame = pl.DataFrame({"text": texts})
-    found = escaped(frame)
-    assert unescaped(found).equals(frame)
+    found = escape_cells(frame)
+    assert unescape_cells(found).equals(frame)
     for text in found["text"]:
         assert not text.startswith(("=", "@", "\t", "\r", "\n"))
 
 
 @given(st.text(alphabet="='+-@\t1ax", max_size=5))
 def test_every_name_of_a_column_comes_back(name):
-    assert unescaped_name(escaped(pl.DataFrame({name: [1]})).columns[0]) == name
+    assert unescape_name(escape_cells(pl.DataFrame({name: [1]})).columns[0]) == name
 
 
 def test_categories_are_texts(tmp_path):

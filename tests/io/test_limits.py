@@ -17,8 +17,6 @@ import pytest
 import finegold
 from finegold import Annotations, InputError
 from finegold.io.read import read
-from finegold.io.source import most_unpacked
-from finegold.io.workbooks import Size, sheet_sizes, xls_sizes
 from tests.support.exports_made import zipped
 from tests.support.readers_votes import CSV, VOTES, votes_of, write
 from tests.support.workbooks import ods, xls, xlsx
@@ -42,11 +40,18 @@ FAR = '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
 BARE = "<row r='1048576'>" + "<x:c/>" * 16384 + "</row></sheetData>"
 
 
-@pytest.mark.parametrize("far", [FAR, BARE])
-def test_a_small_workbook_that_spans_all_cells_is_refused(tmp_path: Path, far: str) -> None:
-    path = changed(xlsx(tmp_path / "v.xlsx", {"A": LONG}), "xl/worksheets/sheet1.xml", "</sheetData>", far)
-    with pytest.raises(InputError, match=r"v\.xlsx .*1,048,576 rows x 16,384 columns.*10,000,000.*FINEGOLD_MAX_CELLS"):
+TOO_FAR = r" is damaged, or its cells lie too far apart: .* memory in \d+ seconds, .*FINEGOLD_MAX_CELLS=N"
+
+
+def test_a_small_workbook_that_spans_all_cells_is_refused(tmp_path: Path) -> None:
+    path = changed(xlsx(tmp_path / "v.xlsx", {"A": LONG}), "xl/worksheets/sheet1.xml", "</sheetData>", FAR)
+    with pytest.raises(InputError, match=r"v\.xlsx" + TOO_FAR):
         read(path)
+
+
+def test_empty_cells_far_away_do_not_count(tmp_path: Path) -> None:
+    path = changed(xlsx(tmp_path / "v.xlsx", {"A": LONG}), "xl/worksheets/sheet1.xml", "</sheetData>", BARE)
+    assert votes_of(read(path)) == VOTES
 
 
 ODS_ROW = (
@@ -57,7 +62,7 @@ ODS_ROW = (
 def test_repeated_cells_of_open_document_count(tmp_path: Path) -> None:
     path = ods(tmp_path / "v.ods", {"A": LONG})
     changed(path, "content.xml", "<table:table-row><table:table-cell", ODS_ROW)
-    with pytest.raises(InputError, match=r"v\.ods .*rows x 16,002 columns.*FINEGOLD_MAX_CELLS"):
+    with pytest.raises(InputError, match=r"v\.ods is (a )?damaged"):
         read(path)
 
 
@@ -82,32 +87,23 @@ def test_the_limit_of_cells_can_be_set(tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_cell_of_the_old_format_that_is_far_away(tmp_path: Path) -> None:
     path = xls(tmp_path / "v.xls")
     content, cell = bytearray(path.read_bytes()), b"\xfd\x00\x0a\x00\x03\x00\x02\x00"  # row 3, column 2
-    assert list(xls_sizes(bytes(content)))[-1] == Size(4, 3)
     place = content.index(cell)
     struct.pack_into("<HH", content, place + 4, 65535, 65535)
-    with pytest.raises(InputError, match=r"v\.xls .*65,536 rows x 65,536 columns.*FINEGOLD_MAX_CELLS"):
+    with pytest.raises(InputError, match=r"v\.xls" + TOO_FAR):
         read(write(path, bytes(content)))
 
 
 @pytest.mark.parametrize("place", [40, 44, 64, 72])
 def test_a_header_of_the_old_format_that_counts_too_many_sectors(tmp_path: Path, place: int) -> None:
-    path = xls(tmp_path / "v.xls")
-    content = bytearray(path.read_bytes())
-    n_sectors = len(content) // 512
-    struct.pack_into("<I", content, place, n_sectors)
-    assert list(xls_sizes(bytes(content)))[-1] == Size(4, 3)
-    struct.pack_into("<I", content, place, n_sectors + 1)
-    with pytest.raises(InputError, match=r"v\.xls is a damaged workbook .its header counts more sectors"):
-        read(write(path, bytes(content)))
-
-
-def test_sizes_of_binary_sheets() -> None:
-    buffer = io.BytesIO()
-    cell = struct.pack("<I", 16383) + bytes(4)
-    with zipfile.ZipFile(buffer, "w") as archive:
-        row = bytes([0, 4]) + struct.pack("<I", 1048575)
-        archive.writestr("xl/worksheets/sheet1.bin", bytes([0x81, 0x01, 0]) + row + bytes([2, len(cell)]) + cell)
-        assert list(sheet_sizes(archive)) == [Size(1048576, 16384)]
+    """The library reserves memory for some of them, up to 17 GB, and does not look at others."""
+    content = bytearray(xls(tmp_path / "v.xls").read_bytes())
+    struct.pack_into("<I", content, place, 2**32 - 7)
+    path = write(tmp_path / "v.xls", bytes(content))
+    if place in (40, 72):
+        assert read(path).n_votes == 3
+        return
+    with pytest.raises(InputError, match=r"v\.xls is (a )?damaged"):
+        read(path)
 
 
 NESTED = {
@@ -178,12 +174,10 @@ def test_a_large_file_may_unpack_to_more(tmp_path: Path, monkeypatch: pytest.Mon
     assert votes_of(read(write(tmp_path / "v.csv.gz", gzip.compress(CSV.encode())))) == VOTES
 
 
-@pytest.mark.parametrize("level", [1, 19])
-def test_the_bound_of_a_zstd_file(level: int) -> None:
+def test_frames_of_zstd_one_after_the_other_are_one_text(tmp_path: Path) -> None:
     zstd = pytest.importorskip("backports.zstd")
-    text = "".join(f"t{n},w{n % 7},{n * n % 5}\n" for n in range(100_000)).encode()
-    for packed in (zstd.compress(text, level), zstd.compress(text[:9]) + zstd.compress(text[9:], level)):
-        assert len(text) <= most_unpacked(io.BytesIO(packed)) <= len(text) + 2**17
+    packed = zstd.compress(CSV[:9].encode()) + zstd.compress(CSV[9:].encode(), 19)
+    assert votes_of(read(write(tmp_path / "v.csv.zst", packed))) == VOTES
 
 
 def test_too_many_columns_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,7 +203,7 @@ def test_a_small_binary_file_with_millions_of_equal_rows_is_refused(
     column = pl.repeat(0, 4_000_000, dtype=pl.Int8, eager=True)
     WRITERS[name](pl.DataFrame({"task": column, "worker": column, "label": column}), tmp_path / name)
     with pytest.raises(
-        InputError, match=rf"{name} has 4,000,000 rows x 3 columns, more than 10,000,000 cells, .*FINEGOLD_MAX_CELLS=N"
+        InputError, match=rf"{name} has .* rows x 3 columns, more than 10,000,000 cells, .*FINEGOLD_MAX_CELLS=N"
     ):
         read(tmp_path / name)
     monkeypatch.setenv("FINEGOLD_MAX_CELLS", "12e6")
@@ -222,7 +216,7 @@ def test_rows_without_any_bytes_are_refused(tmp_path: Path) -> None:
     for name, writer in (("v.arrow", pa.ipc.new_file), ("s.arrow", pa.ipc.new_stream)):
         with writer(tmp_path / name, table.schema) as file:
             file.write_table(table)
-        with pytest.raises(InputError, match=rf"{name} has 2,147,483,647 rows x 3 columns"):
+        with pytest.raises(InputError, match=rf"{name} has .* rows x 3 columns, more than 10,"):
             read(tmp_path / name)
 
 
@@ -251,7 +245,7 @@ def test_too_many_classes_are_refused_with_their_column(tmp_path: Path, monkeypa
     monkeypatch.setenv("FINEGOLD_MAX_CLASSES", "12")
     assert read(path).n_classes == 12
     monkeypatch.setenv("FINEGOLD_MAX_CLASSES", "11")
-    words = r'v\.csv has 12 classes in the column "answer", more than 11, .*--label NAME.*FINEGOLD_MAX_CLASSES=N'
+    words = r'v\.csv has 12 classes in the column "answer", more than 11, .*label=NAME.*FINEGOLD_MAX_CLASSES=N'
     with pytest.raises(InputError, match=words):
         read(path)
 
@@ -277,7 +271,7 @@ def test_methods_without_matrices_take_many_classes(monkeypatch: pytest.MonkeyPa
 
 
 def test_an_old_workbook_whose_sectors_form_a_circle_is_refused(tmp_path: Path) -> None:
-    """The workbook library follows it until the memory is full."""
+    """The workbook library may follow it until the memory is full."""
     path = xls(tmp_path / "v.xls")
     book = bytearray(path.read_bytes())
     table = 512 + 512 * int.from_bytes(book[76:80], "little")
@@ -285,5 +279,5 @@ def test_an_old_workbook_whose_sectors_form_a_circle_is_refused(tmp_path: Path) 
     second = next(n for n, following in enumerate(sectors) if following == n + 1)
     book[table + 4 * second : table + 4 * second + 4] = second.to_bytes(4, "little")
     path.write_bytes(book)
-    with pytest.raises(InputError, match=r"v\.xls is a damaged workbook \(its sectors form a circle\)"):
+    with pytest.raises(InputError, match=r"v\.xls is (a )?damaged"):
         read(path)

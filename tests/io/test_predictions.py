@@ -325,7 +325,7 @@ def refusal(tmp_path, predictions, *more):
         ("task,x,y\n0,high,low\n", 'the probability of "x" is missing or not a number'),
         ("task,x,y\n0,inf,0\n", "the probabilities sum to inf, not to 1"),
         ("task,x\n0,1\n", 'there is no column for the class "y"; add one, with 0'),
-        ("task,x,y,z\n0,1,0,0\n", 'the column "z" is not a class of the votes (x, y); remove it, or list all classes'),
+        ("task,x,y,z\n0,1,0,0\n", 'the column "z" is not a class of the votes (x, y); remove it, or use --classes'),
         ("task,x,y\nt0,1,0\n", "none of the 1 tasks has votes; check that tasks are written alike"),
         ("task,x,y\n0,1,0\n0,0,1\n", "the task has several rows of predictions; keep one of them"),
         ("task,x,y\n0,1,0\n,0,1\n", "the task is missing; fill it in or remove the row"),

@@ -181,7 +181,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "scalars": ({"task": 1, "worker": 2}, '"task" is of type int; expected a list'),
     "matrix": (np.zeros((2, 2)), "from_matrix"),
     "array": (np.zeros(2), "of type ndarray cannot be read"),
-    "arrow array": (pa.array([1, 2]), "no table"),
+    "arrow array": (pa.array([1, 2]), "not a table"),
     "no rows": (iter([]), "no rows"),
     "no columns": ({}, "no columns"),
 }

@@ -8,7 +8,7 @@ import pytest
 import finegold
 from finegold.api.job import fit
 from finegold.methods.lookup import make_method, method_class
-from finegold.paper import runs
+from finegold.paper import fits
 from finegold.votes.sample import TRUTH, VOTES
 from tests.support.cli_helpers import run
 
@@ -28,8 +28,8 @@ def test_the_papers_settings_are_the_defaults_of_before(name):
     made = make_method(name, {}, paper=True)
     assert OLD[name].items() <= made.settings.items()
     assert made.settings == method_class(name)(**finegold.paper.settings(name)).settings
-    assert runs.job(name, "val5", **OLD[name]) == runs.job(name, "val5")  # reproduce runs with them
-    assert runs._defaults(name) == made.settings
+    assert fits.make_fit(name, "val5", **OLD[name]) == fits.make_fit(name, "val5")  # reproduce runs with them
+    assert fits._defaults(name) == made.settings
 
 
 @pytest.mark.parametrize("name", ["catd", "ds", "ibcc"])

@@ -9,8 +9,7 @@ import pytest
 
 import finegold
 from finegold.paper import datasets
-from finegold.paper.datasets import registry
-from finegold.paper.datasets.downloads import download
+from finegold.paper.datasets import download
 from tests.support.cli_helpers import DATASETS, run, write
 
 PAPER = ["val7", "aircr", "cf", "fact", "ms", "dog", "face", "adult", "senti", "val5", "web"]
@@ -21,7 +20,7 @@ TRUTHS = "item,truth\n1,x\n2,z\n"
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("FINEGOLD_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
+    monkeypatch.setattr(datasets, "_REGISTRY", dict(datasets._REGISTRY))
     return tmp_path / "cache"
 
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import finegold
-from finegold.paper import document, figures, output, plan, published, runs
+from finegold.paper import document, figures, fits, published
+from finegold.paper import reproduce as output
 from finegold.paper.reproduce import reproduce
-from finegold.paper.wilcoxon import compare
+from finegold.paper.results import compare
 from tests.support.cli_helpers import DATASETS, run, write
 from tests.support.data_sets import ACCURACY
 
@@ -190,22 +191,22 @@ def test_the_ablation_varies_f_m_and_prototypes_with_ten_seeds_where_it_is_rando
 def test_several_processes_find_what_one_finds(data, tmp_path):
     """Ties of CATD are broken by lot: the seed must reach the worker."""
     folder = small(data, tmp_path, "val5", "aircr")
-    jobs = [runs.job("catd", name, seed=seed) for name in ("val5", "aircr") for seed in (0, 3)]
+    jobs = [fits.make_fit("catd", name, seed=seed) for name in ("val5", "aircr") for seed in (0, 3)]
     options = {"verified": True, "sizes": {"val5": 1, "aircr": 2}}
-    one, two = (runs.run(jobs, str(folder), workers=workers, **options) for workers in (1, 2))
+    one, two = (fits.run_fits(jobs, str(folder), workers=workers, **options) for workers in (1, 2))
     assert {j: o.accuracy for j, o in one.items()} == {j: o.accuracy for j, o in two.items()}
     assert len(one) == 4
 
 
 def test_a_fit_that_is_asked_for_twice_is_one_job():
-    assert runs.job("ptbcc", "val5", f=5.0, n_prototypes=2) == runs.job("ptbcc", "val5")
-    assert runs.job("ptbcc", "val5", f=4.0) != runs.job("ptbcc", "val5")
+    assert fits.make_fit("ptbcc", "val5", f=5.0, n_prototypes=2) == fits.make_fit("ptbcc", "val5")
+    assert fits.make_fit("ptbcc", "val5", f=4.0) != fits.make_fit("ptbcc", "val5")
 
 
 def test_all_eleven_methods_are_run_on_every_data_set():
-    there, lacking = plan.check_methods(None)
+    there, lacking = fits.check_methods(None)
     assert (len(there), lacking) == (11, [])
-    jobs = plan.jobs_of(list(plan.PARTS), there, TEN)
+    jobs = fits.plan_fits(list(fits.PARTS), there, TEN)
     assert {(j.method, j.data) for j in jobs} == {(m, name) for m in there for name in TEN}
 
 
@@ -235,16 +236,16 @@ def test_a_missing_matplotlib_is_named_before_the_work_and_tables_do_without(mon
 
 def test_a_failure_while_writing_leaves_the_old_files(tmp_path):
     out = tmp_path / "out"
-    output.place({"a.txt": b"old", "b/c.txt": b"old"}, out)
+    output._write_files({"a.txt": b"old", "b/c.txt": b"old"}, out)
     write(tmp_path / "out" / "d", "a file where a folder should be")
     with pytest.raises(finegold.OutputError):
-        output.place({"a.txt": b"new", "a.txt/x": b"new"}, out)
+        output._write_files({"a.txt": b"new", "a.txt/x": b"new"}, out)
     assert (out / "a.txt").read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
 
 
 def test_an_output_that_cannot_be_is_refused_before_the_work(data, tmp_path, monkeypatch):
-    monkeypatch.setattr("finegold.paper.reproduce.run", lambda *_, **__: pytest.fail("the work has begun"))
+    monkeypatch.setattr("finegold.paper.reproduce.run_fits", lambda *_, **__: pytest.fail("the work has begun"))
     taken = write(tmp_path / "taken", "x")
     for out, words in {taken: "is a file", taken / "out": "cannot be created"}.items():
         result = run("reproduce", "--data", data, "--out", out, "--only", "table2")

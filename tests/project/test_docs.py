@@ -26,7 +26,7 @@ import finegold
 from finegold.kernels.compiling import COMPILING
 from finegold.methods.lookup import method_class
 from finegold.methods.registry import REGISTRY
-from finegold.paper.datasets import registry as datasets
+from finegold.paper import datasets
 from tests.support.cli_helpers import run as run_command
 from tests.support.data_sets import SHARED
 from tests.support.exports_made import annotation, choices

@@ -5,14 +5,12 @@ from importlib import resources
 
 import polars as pl
 import pytest
-from playwright.sync_api import expect
 
 from finegold.votes.simulation import draw_judges, simulate_log
 from tests.studio.test_judges import opened
-from tests.support.browser import chromium  # noqa: F401  # the fixture "browser"
+from tests.support.browser import chromium, new_page  # noqa: F401  # the fixture "browser"
 from tests.support.studio_helpers import studio_in_thread
 
-expect.set_options(timeout=20_000)
 VIEWS = {
     "columns": "#models-read",
     "method": "#fits",
@@ -69,9 +67,12 @@ def wrong_with(page, axe):
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 420)])
 def test_nothing_is_found_in_any_view(browser, studio, axe, scheme, width):
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    context.set_default_timeout(60_000)
-    page = context.new_page()
+    with new_page(browser, width, color_scheme=scheme) as page:
+        found = check_all_views(page, studio, axe, scheme, width)
+    assert [f"{view}: {wrong}" for view, all_wrong in found.items() for wrong in all_wrong] == []
+
+
+def check_all_views(page, studio, axe, scheme, width):
     page.goto(studio.link)
     page.wait_for_selector("#drop")
     found = {"home": wrong_with(page, axe)}
@@ -100,5 +101,4 @@ def test_nothing_is_found_in_any_view(browser, studio, axe, scheme, width):
     page.goto(f"{studio.address}/#/p/{studio.bad}")
     page.wait_for_selector("#read, #problem")
     found["bad file"] = wrong_with(page, axe)
-    context.close()
-    assert [f"{view}: {one}" for view, said in found.items() for one in said] == []
+    return found

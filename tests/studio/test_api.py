@@ -12,6 +12,17 @@ from tests.support.exports_made import annotation, choices
 from tests.support.studio_helpers import copy_sample, studio_in_thread, wait_until
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """A studio with a fitted project, for tests that change nothing."""
+    folder = tmp_path_factory.mktemp("studio")
+    with studio_in_thread(folder) as client:
+        client.project = client.read_sample(folder)
+        client.fit(client.project)
+        client.result = finegold.aggregate(folder / "votes.csv", "ptbcc")
+        yield client
+
+
 @pytest.fixture
 def studio(tmp_path):
     with studio_in_thread(tmp_path) as client:
@@ -34,16 +45,6 @@ def test_a_file_of_the_folder_is_previewed_read_and_fitted(studio, tmp_path):
     assert shown["facts"]["mean_confidence"] == pytest.approx(expected.confidence.mean())
     labels = studio.get(f"/api/projects/{project}/export/labels.csv").text
     assert [row["label"] for row in csv.DictReader(io.StringIO(labels))] == list(expected.label)
-
-
-def test_columns_that_are_not_called_as_usual_are_asked_for_and_chosen(studio, tmp_path):
-    (tmp_path / "odd.csv").write_text("a,b,c\n1,x,cat\n1,y,dog\n2,x,cat\n")
-    project = studio.good("POST", "/api/projects", json={"file": "odd.csv"})["id"]
-    assert studio.good("GET", f"/api/projects/{project}/preview")["open"] == ["task", "annotator", "label"]
-    wishes = {"task": "a", "annotator": "b", "label": "c"}
-    studio.good("PUT", f"/api/projects/{project}/votes", json=wishes)
-    state = studio.settled(project)
-    assert (state["fits"][0]["facts"]["n_tasks"], state["reading"]["label"]) == (2, "c")
 
 
 WIDE = "task,ann,bob,text\n1,cat,cat,it purrs\n2,dog,cat,it barks\n3,dog,dog,woof\n"
@@ -83,14 +84,12 @@ def test_what_is_wrong_with_a_file_is_said_in_words_that_name_it(studio, tmp_pat
     assert str(tmp_path) not in job["message"]
 
 
-def test_pages_are_sorted_filtered_and_searched(studio, tmp_path):
-    project = studio.read_sample(tmp_path)
-    studio.fit(project)
+def test_pages_are_sorted_filtered_and_searched(shared):
 
     def rows(**query):
-        return studio.good("GET", f"/api/projects/{project}/tasks", params=query)
+        return shared.good("GET", f"/api/projects/{shared.project}/tasks", params=query)
 
-    result = finegold.aggregate(tmp_path / "votes.csv", "ptbcc")
+    result = shared.result
     by_confidence = rows(most=500)["rows"]
     assert [row["confidence"] for row in by_confidence] == pytest.approx(sorted(result.confidence.tolist()), abs=1e-6)
     assert rows(sort="task", first=10, most=2)["rows"][0]["task"] == "10"
@@ -103,12 +102,10 @@ def test_pages_are_sorted_filtered_and_searched(studio, tmp_path):
     assert rows(confidence_to=0.5)["total"] == int((result.confidence <= 0.5).sum())
 
 
-def test_a_task_shows_who_voted_what_with_which_weight(studio, tmp_path):
-    project = studio.read_sample(tmp_path)
-    studio.fit(project)
-    at = studio.good("GET", f"/api/projects/{project}/tasks")["rows"][0]["at"]
-    task = studio.good("GET", f"/api/projects/{project}/tasks/{at}")
-    result = finegold.aggregate(tmp_path / "votes.csv", "ptbcc")
+def test_a_task_shows_who_voted_what_with_which_weight(shared):
+    at = shared.good("GET", f"/api/projects/{shared.project}/tasks")["rows"][0]["at"]
+    task = shared.good("GET", f"/api/projects/{shared.project}/tasks/{at}")
+    result = shared.result
     why = {row["annotator"]: row for row in result.why(task["name"]).to_dicts()}
     assert len(task["row"]["votes"]) == 5
     for vote in task["row"]["votes"]:
@@ -116,38 +113,34 @@ def test_a_task_shows_who_voted_what_with_which_weight(studio, tmp_path):
     assert sum(task["probabilities"]) == pytest.approx(1, abs=1e-5)
 
 
-def test_annotators_are_sorted_searched_and_opened(studio, tmp_path):
-    project = studio.read_sample(tmp_path)
-    studio.fit(project)
-    result = finegold.aggregate(tmp_path / "votes.csv", "ptbcc")
+def test_annotators_are_sorted_searched_and_opened(shared):
+    result = shared.result
 
     def page(**query):
-        return studio.good("GET", f"/api/projects/{project}/annotators", params=query)
+        return shared.good("GET", f"/api/projects/{shared.project}/annotators", params=query)
 
     assert [row["accuracy"] for row in page()["rows"]] == pytest.approx(sorted(result.accuracy)[::-1], abs=1e-4)
     twos = page(search="2", sort="annotator", descending=False, most=2)["rows"]
     assert [row["annotator"] for row in twos] == ["2", "12"]
     worst = page(descending=False, most=1)["rows"][0]
     assert worst["rank"] == 30
-    found = studio.good("GET", f"/api/projects/{project}/annotators/{worst['code']}")
+    found = shared.good("GET", f"/api/projects/{shared.project}/annotators/{worst['code']}")
     assert np.array(found["confusion"]) == pytest.approx(result.confusion(int(worst["annotator"])), abs=1e-4)
-    assert studio.get(f"/api/projects/{project}/annotators/30").status_code == 404
+    assert shared.get(f"/api/projects/{shared.project}/annotators/30").status_code == 404
 
 
-def test_every_view_of_the_report_is_there(studio, tmp_path):
-    project = studio.read_sample(tmp_path)
-    studio.fit(project)
-    result = finegold.aggregate(tmp_path / "votes.csv", "ptbcc")
+def test_every_view_of_the_report_is_there(shared):
+    result = shared.result
 
     def view(name):
-        return studio.good("GET", f"/api/projects/{project}/results{name}")
+        return shared.good("GET", f"/api/projects/{shared.project}/results{name}")
 
     assert view("")["doubts"]["flipped"] == len(result.flips())
     assert view("/annotators")["n"] == 30
     assert view("/classes")["names"] == ["cat", "dog", "fox", "owl"]
     assert len(view("/prototypes")["prototypes"]) == 2
     assert view("/trust")["figures"][0]["value"] == pytest.approx(
-        finegold.agreement(tmp_path / "votes.csv").alpha, abs=1e-4
+        finegold.agreement(shared.folder / "votes.csv").alpha, abs=1e-4
     )
     assert view("/record")["method"] == "ptbcc"
 
@@ -202,20 +195,18 @@ def test_gold_is_used_by_the_next_fit_and_its_effect_is_shown(studio, tmp_path):
     assert studio.get(f"/api/projects/{project}/export/gold.csv").text == f"task,truth\n{first['name']},{label}\n"
 
 
-def test_the_tasks_that_a_truth_helps_most_come_first(studio, tmp_path):
-    project = studio.read_sample(tmp_path)
-    studio.fit(project)
-    phi = finegold.aggregate(tmp_path / "votes.csv", "ptbcc").posterior
-    queue = [task["at"] for task in studio.good("GET", f"/api/projects/{project}/next", params={"most": 50})["tasks"]]
+def test_the_tasks_that_a_truth_helps_most_come_first(shared):
+    phi = shared.result.posterior
+    queue = [
+        task["at"] for task in shared.good("GET", f"/api/projects/{shared.project}/next", params={"most": 50})["tasks"]
+    ]
     chance = (phi**2).sum(axis=1)
     assert chance[queue].tolist() == sorted(chance)[:50]
 
 
-def test_the_plan_is_that_of_finegold_next(studio, tmp_path):
-    project = studio.read_sample(tmp_path)
-    studio.fit(project)
-    plan = finegold.aggregate(tmp_path / "votes.csv", "ptbcc").next()
-    found = studio.good("GET", f"/api/projects/{project}/plan", params={"budget": 5})
+def test_the_plan_is_that_of_finegold_next(shared):
+    plan = shared.result.next()
+    found = shared.good("GET", f"/api/projects/{shared.project}/plan", params={"budget": 5})
     assert [one["task"] for one in found["ask"]] == plan.tasks()["task"].to_list()[:5]
     assert [one["advice"] for one in found["annotators"]] == plan.annotators()["advice"].to_list()
     assert found["n_safe"] == len(plan.safe_tasks())
@@ -327,25 +318,19 @@ def test_posted_votes_outlive_another_reading_of_the_file(studio, tmp_path):
         assert studio.settled(project)["n_waiting"] == 1
 
 
-@pytest.mark.parametrize("name", ["labels.csv", "labels.jsonl", "labels.parquet", "annotators.csv", "votes.csv"])
-def test_exports_are_what_finegold_writes(studio, tmp_path, name):
-    project = studio.read_sample(tmp_path)
-    answer = studio.get(f"/api/projects/{project}/export/{name}")
-    assert answer.headers["content-disposition"] == f'attachment; filename="{name}"'
-    (tmp_path / name).write_bytes(answer.content)
-    if name == "votes.csv":
-        assert finegold.read(tmp_path / name).n_votes == 1500
-    elif name == "annotators.csv":
-        assert len(answer.text.splitlines()) == 31
-    else:
-        assert finegold.io.read.read_truth(tmp_path / name).truth[0] == "dog"
+def test_exports_are_what_finegold_writes(shared, tmp_path):
+    def save(name):
+        answer = shared.get(f"/api/projects/{shared.project}/export/{name}")
+        assert answer.headers["content-disposition"] == f'attachment; filename="{name}"'
+        (tmp_path / name).write_bytes(answer.content)
+        return tmp_path / name
 
-
-def test_the_model_and_the_report_can_be_taken_away(studio, tmp_path):
-    project = studio.read_sample(tmp_path)
-    (tmp_path / "model.finegold").write_bytes(studio.get(f"/api/projects/{project}/export/model.finegold").content)
-    assert finegold.load(tmp_path / "model.finegold").annotations.n_votes == 1500
-    report = studio.get(f"/api/projects/{project}/export/report.html")
+    for kind in ("csv", "jsonl", "parquet"):
+        assert finegold.io.read.read_truth(save(f"labels.{kind}")).truth[0] == "dog"
+    assert finegold.read(save("votes.csv")).n_votes == 1500
+    assert len(save("annotators.csv").read_text().splitlines()) == 31
+    assert finegold.load(save("model.finegold")).annotations.n_votes == 1500
+    report = shared.get(f"/api/projects/{shared.project}/export/report.html")
     assert "votes.csv" in report.text
     assert "sandbox" in report.headers["content-security-policy"]
 

@@ -1,68 +1,45 @@
-"""The studio in a real browser: what a person does, from a dropped file to exported labels."""
+"""The studio in a real browser: what a person does, from a file that needs a choice to exported labels."""
 
 import csv
 import json
-import os
 import re
+import time
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 import finegold
+from finegold.io.options import ReadOptions
 from finegold.methods.registry import DEFAULT_METHOD
+from finegold.options import options_of
+from tests.studio.test_predictions import MODEL, probabilities
+from tests.studio.test_reading import DIRTY, LATIN, post, workbook
+from tests.support.browser import (  # the fixtures are "browser" and "page"
+    DROP,
+    chromium,  # noqa: F401
+    drop,
+    fits_the_width,
+    new_page,
+    studio_page,  # noqa: F401
+)
 from tests.support.exports_made import annotation, choices
-from tests.support.studio_helpers import SAMPLE, running, studio_in_thread
+from tests.support.studio_helpers import OPTION, SAMPLE, running, studio_in_thread
 
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-expect.set_options(timeout=20_000)  # a busy machine is no failure
+PLACED = {"task", "annotator", "label", "question", "include", "alias", "encoding", "separator", "header", "format"}
 VIEWS = ["columns", "method", "overview", "tasks", "annotators", "classes", "judge", "export"]
-DROP = """([name, text]) => {
-    const files = new DataTransfer();
-    files.items.add(new File([text], name));
-    const event = new DragEvent("drop", { dataTransfer: files, bubbles: true, cancelable: true });
-    document.getElementById("drop").dispatchEvent(event);
-}"""
 
 
 @pytest.fixture(scope="module")
-def browser():
-    if not Path(CHROMIUM).exists():
-        say = pytest.fail if os.environ.get("FINEGOLD_CI") else pytest.skip
-        say(f"there is no {CHROMIUM}; on Debian: apt-get install chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
+def studio(tmp_path_factory):
+    with studio_in_thread(tmp_path_factory.mktemp("studio")) as client:
+        yield client
 
 
-@pytest.fixture
-def page(browser):
-    """A page of its own that must not complain in its console."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(120_000)  # a fresh checkout compiles its kernels first
-    page = context.new_page()
-    complaints = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
-    yield page
-    context.close()
-    assert complaints == []
-
-
-def drop(page, name, text):
-    page.wait_for_selector("#drop")
-    page.evaluate(DROP, [name, text])
-    page.wait_for_selector("#read")
+def open_project(page, studio, view="", **new):
+    project = studio.good("POST", "/api/projects", json=new)["id"]
+    page.goto(f"{studio.address}/#/p/{project}{view}")
+    return project
 
 
 def read_votes(page):
@@ -92,48 +69,56 @@ def press(page, key):
     page.wait_for_function("before => document.getElementById('judging').dataset.task !== before", arg=before)
 
 
-def test_from_a_dropped_table_to_exported_labels_and_a_restart(page, tmp_path):
+def test_from_a_dropped_table_to_exported_labels_and_a_restart(browser, tmp_path):
     table = SAMPLE.read_text().replace("task,annotator,label", "unit,who,what", 1)
-    with running(tmp_path) as studio:
-        page.goto(studio.link)
-        assert "token" not in page.url
-        drop(page, "votes.csv", table)
-        choose_columns(page)
-        read_votes(page)
-        fit(page)
-        filter_tasks(page)
-        open_view(page, "judge")
-        page.wait_for_selector("#judging")
-        judged = []
-        for key in "12341":
-            judged.append(current_task(page))
-            press(page, key)
-        expect(page.locator("#judged")).to_have_text("5 truths")
-        press(page, "u")
-        expect(page.locator("#judged")).to_have_text("4 truths")
-        assert current_task(page) == judged[-1]
-        press(page, "s")  # skip
-        page.click("#refit")
-        expect(page.locator("#effect")).to_contain_text(f"({DEFAULT_METHOD})", timeout=180_000)
-        labels = exported_labels(page, tmp_path)
-        assert [labels[task] for task in judged[:4]] == ["cat", "dog", "fox", "owl"]
-        studio.kill()
-    with running(tmp_path) as studio:
-        page.goto(studio.link)
-        page.click("a:has-text('votes.csv')")
-        page.wait_for_selector(".tiles")
-        expect(page.locator(".tile", has_text="truths used")).to_contain_text("4")
-        open_view(page, "method")
-        expect(page.locator("#fits tbody tr", has_text=DEFAULT_METHOD)).to_contain_text("shown")
-        assert exported_labels(page, tmp_path) == labels
+    with new_page(browser) as page:
+        with running(tmp_path) as studio:
+            page.goto(studio.link)
+            assert "token" not in page.url
+            drop(page, "votes.csv", table)
+            choose_columns(page)
+            read_votes(page)
+            fit(page)
+            filter_tasks(page)
+            open_view(page, "judge")
+            page.wait_for_selector("#judging")
+            judged = []
+            for key in "12341":
+                judged.append(current_task(page))
+                press(page, key)
+            expect(page.locator("#judged")).to_have_text("5 truths")
+            press(page, "u")
+            expect(page.locator("#judged")).to_have_text("4 truths")
+            assert current_task(page) == judged[-1]
+            press(page, "s")  # skip
+            page.click("#refit")
+            expect(page.locator("#effect")).to_contain_text(f"({DEFAULT_METHOD})", timeout=180_000)
+            labels = exported_labels(page, tmp_path)
+            assert [labels[task] for task in judged[:4]] == ["cat", "dog", "fox", "owl"]
+            studio.kill()
+        with running(tmp_path) as studio:
+            page.goto(studio.link)
+            page.click("a:has-text('votes.csv')")
+            page.wait_for_selector(".tiles")
+            expect(page.locator(".tile", has_text="truths used")).to_contain_text("4")
+            open_view(page, "method")
+            expect(page.locator("#fits tbody tr", has_text=DEFAULT_METHOD)).to_contain_text("shown")
+            assert exported_labels(page, tmp_path) == labels
 
 
 def choose_columns(page):
-    """Nothing but the task is called as usual."""
+    """Nothing has a usual name. The form has every declared option of the reader."""
+    page.wait_for_selector("#read")
     expect(page.locator("main")).to_contain_text("No column was found for the annotator or the label")
     for role, column in (("task", "unit"), ("annotator", "who"), ("label", "what")):
         page.select_option(f"#column-{role}", column)
     expect(page.locator("th", has_text="who")).to_contain_text("annotator")
+    declared = options_of(ReadOptions, "studio")
+    shown = {*page.locator("#more [id^=option-]").evaluate_all("all => all.map((each) => each.id.slice(7))")}
+    assert shown == {name for name, each in declared.items() if name not in PLACED and each.kind != "flag"}
+    offered = page.locator("#option-repeated option").evaluate_all("all => all.map((each) => each.value)")
+    assert offered == list(declared["repeated"].choices)
+    assert declared["keep_missing"].help.rstrip(".") in page.locator("#more").text_content()
 
 
 def filter_tasks(page):
@@ -159,29 +144,27 @@ def exported_labels(page, folder):
 
 
 def test_a_label_studio_export_with_two_questions(page, tmp_path):
-    def one(task):
-        mood = ["good", "bad"][task % 2]
+    def task(number):
+        mood = ["good", "bad"][number % 2]
         votes = [annotation(who, choices("mood", mood), choices("topic", "food")) for who in (1, 2)]
-        return {"id": task, "data": {"text": f"text {task}"}, "annotations": votes}
+        return {"id": number, "data": {"text": f"text {number}"}, "annotations": votes}
 
-    export = json.dumps([one(task) for task in range(1, 7)])
-    with studio_in_thread(tmp_path) as studio:
-        page.goto(studio.link)
-        drop(page, "export.json", export)
-        expect(page.locator("main")).to_contain_text("Label Studio export")
-        page.select_option("#column-question", "mood")
-        read_votes(page)
-        fit(page)
-        labels = exported_labels(page, tmp_path)
-        assert labels == {str(task): ["good", "bad"][task % 2] for task in range(1, 7)}
-        with page.expect_download() as download:
-            page.click("text=predictions.json")
-        tasks = json.loads(Path(download.value.path()).read_text())
-        found = tasks[0]["predictions"][0]["result"][0]
-        assert (found["from_name"], found["value"]) == ("mood", {"choices": ["bad"]})
+    drop(page, "export.json", json.dumps([task(number) for number in range(1, 7)]))
+    expect(page.locator("main")).to_contain_text("Label Studio export")
+    page.select_option("#column-question", "mood")
+    read_votes(page)
+    fit(page)
+    assert exported_labels(page, tmp_path) == {str(number): ["good", "bad"][number % 2] for number in range(1, 7)}
+    with page.expect_download() as download:
+        page.click("text=predictions.json")
+    tasks = json.loads(Path(download.value.path()).read_text())
+    found = tasks[0]["predictions"][0]["result"][0]
+    assert (found["from_name"], found["value"]) == ("mood", {"choices": ["bad"]})
+    open_view(page, "overview")  # the page of exports tells how to load a model in Python
+    page.wait_for_selector(".tiles")
 
 
-def test_markup_in_every_field_is_shown_as_text(page, tmp_path):
+def test_markup_in_every_field_is_shown_as_text(browser, studio, tmp_path):
     """Of the file's name, the columns, the tasks, the annotators and the labels."""
 
     def evil(what):
@@ -191,7 +174,9 @@ def test_markup_in_every_field_is_shown_as_text(page, tmp_path):
     path = tmp_path / "evil.csv"
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([["task", "annotator", "label"], *rows])
-    with studio_in_thread(tmp_path) as studio:
+    with new_page(browser) as page:
+        dialogs = []
+        page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
         page.goto(studio.link)
         drop(page, f"{evil('file')}.csv", path.read_text())
         expect(page.locator("td", has_text="task0").first).to_have_text(evil("task0"))
@@ -207,20 +192,16 @@ def test_markup_in_every_field_is_shown_as_text(page, tmp_path):
         page.click("#tasks tbody tr >> nth=0")
         expect(page.locator("#task .judge-name")).to_contain_text("<script>window.evil=")
         assert page.evaluate("window.evil") is None
+        assert dialogs == []
 
 
-def test_a_wrong_token_gets_nothing(page, tmp_path):
-    with studio_in_thread(tmp_path) as studio:
-        answer = page.goto(f"{studio.address}/?token=wrong")
-        assert answer.status == 401
+def test_a_wrong_token_gets_nothing_and_a_large_file_is_not_sent(browser, studio, monkeypatch):
+    monkeypatch.setattr(studio.services, "most_bytes", 2**20)
+    with new_page(browser) as page:
+        assert page.goto(f"{studio.address}/?token=wrong").status == 401
         assert page.locator("#drop").count() == 0
         assert page.goto(f"{studio.address}/").status == 401
         assert page.goto(studio.link).status == 200
-
-
-def test_a_file_beyond_the_limit_is_refused_before_it_is_sent(page, tmp_path):
-    with studio_in_thread(tmp_path, most_bytes=2**20) as studio:
-        page.goto(studio.link)
         page.wait_for_selector("#drop")
         sent = []
         page.on("request", lambda request: sent.append(request.url))
@@ -229,48 +210,231 @@ def test_a_file_beyond_the_limit_is_refused_before_it_is_sent(page, tmp_path):
         assert not [url for url in sent if "uploads" in url]
 
 
-def test_another_tab_sees_what_this_one_does(page, tmp_path):
-    (tmp_path / "votes.csv").write_text(SAMPLE.read_text())
-    with studio_in_thread(tmp_path) as studio:
+def test_another_tab_sees_what_this_one_does_and_a_fit_is_watched_and_cancelled(page, studio):
+    (studio.folder / "votes.csv").write_text(SAMPLE.read_text())
+    page.reload()
+    page.click("button:has-text('Open')")
+    read_votes(page)
+    open_view(page, "judge")
+    page.wait_for_selector("#judging")
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.wait_for_selector("#judging")
+    same = current_task(page)
+    press(page, "1")
+    expect(other.locator("#judged")).to_have_text("1 truth")
+    assert current_task(other) != same
+    other.close()
+    open_view(page, "method")
+    project = re.search(r"/p/(\d+)", page.url)[1]
+    endless = {"method": "ptbcc", "settings": {"tolerance": 0.0, "max_iterations": 10_000_000}}
+    studio.good("POST", f"/api/projects/{project}/fits", json=endless)
+    expect(page.locator("#progress h2")).to_contain_text("iteration", timeout=180_000)
+    expect(page.locator("#progress path")).to_be_visible()
+    page.click("#cancel")
+    expect(page.locator("main")).to_contain_text("ptbcc was cancelled")
+
+
+def test_the_sample_leads_to_labels_and_names_the_next_steps(page, studio):
+    page.click("#sample")
+    page.click("#read")
+    expect(page.locator("#what-was-read")).to_contain_text("1,500 votes by 30 annotators on 300 tasks, 4 classes.")
+    page.wait_for_selector("#label-them:enabled")
+    project = re.search(r"/p/(\d+)", page.url)[1]
+
+    def answer_late(route):
+        while studio.good("GET", f"/api/projects/{project}")["job"]["state"] in {"queued", "running"}:
+            time.sleep(0.1)
+        time.sleep(1.0)  # the page hears of the end of the fit before it can show the view
+        route.continue_()
+
+    page.route("**/results", answer_late, times=1)
+    page.click("#label-them")
+    expect(page.locator("#next-steps li")).to_have_count(3, timeout=180_000)
+    expect(page.locator("#next-steps")).to_contain_text("Judge doubtful tasks")
+    expect(page.locator("#next-steps")).to_contain_text("Export the labels")
+    assert not OPTION.search(page.inner_text("main"))
+    page.click("#next-steps a >> nth=0")
+    page.wait_for_selector("#judging")
+
+
+def test_a_workbook_with_two_sheets_and_its_truths(page, studio):
+    workbook(studio.folder / "book.xlsx")
+    (studio.folder / "known.csv").write_text("unit,right\n1,x\n")
+    open_project(page, studio, file="book.xlsx")
+    expect(page.locator("#problem")).to_contain_text("holds the sheets")
+    page.select_option("#layout-sheet", "votes")
+    expect(page.locator("#problem")).to_have_count(0)
+    page.click("#read")
+    page.wait_for_selector("#label-them")
+    page.select_option("#truth-name", "known.csv")
+    page.select_option("#truth-task", "unit")
+    page.select_option("#truth-label", "right")
+    page.click("#use-truth-columns")
+    expect(page.locator("#truths .note")).to_contain_text("1 truth of known.csv will be used")
+
+
+def test_a_file_that_cannot_be_read_is_repaired_where_the_message_is_or_removed(page, studio):
+    (studio.folder / "bad.csv").write_text("task,worker,label,other\n1,x,cat,dog\n,y,dog,dog\n")
+    project = open_project(page, studio, file="bad.csv")
+    page.click("#read")
+    expect(page.locator("#problem")).to_contain_text("row 2")
+    page.goto(f"{studio.address}/#/")
+    expect(page.locator("li", has_text="bad.csv").first).to_contain_text("could not be read")
+    page.goto(f"{studio.address}/#/p/{project}")
+    expect(page.locator("#problem")).to_be_visible()
+    page.select_option("#column-label", "other")
+    expect(page.locator("#problem")).to_have_count(0)  # the box goes with its cause
+    (studio.folder / "bad.csv").unlink()
+    page.reload()
+    expect(page.locator("main")).to_contain_text("There is no such file in the folder")
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.click("#remove")
+    page.wait_for_selector("#drop")
+    assert studio.get(f"/api/projects/{project}").status_code == 404
+    (studio.folder / "latin.csv").write_bytes(LATIN)
+    open_project(page, studio, file="latin.csv")
+    expect(page.locator("#problem")).to_contain_text("latin.csv")
+    page.click("#repair")
+    expect(page.locator("#problem")).to_have_count(0)
+    expect(page.locator(".preview")).to_contain_text("café")
+    page.click("#read")
+    expect(page.locator("#what-was-read")).to_contain_text("3 votes")
+
+
+def many_classes():
+    rows = [
+        f"{t},w{w},class {(t if w or t % 3 else t + 1) % 50},text about number {t}"
+        for t in range(400)
+        for w in range(3)
+    ]
+    return "\n".join(["task,worker,label,text", *rows, ""])
+
+
+def test_looking_at_tasks_annotators_and_fifty_classes(page, studio):
+    (studio.folder / "many.csv").write_text(many_classes())
+    project = studio.good("POST", "/api/projects", json={"file": "many.csv"})["id"]
+    studio.good("PUT", f"/api/projects/{project}/votes", json={})
+    studio.settled(project)
+    studio.fit(project, "ds")
+    page.goto(f"{studio.address}/#/p/{project}/classes")
+    expect(page.locator("table.heat.tiny tbody tr")).to_have_count(50)
+    assert page.locator("table.heat.tiny tbody td").first.inner_text() == ""
+    open_view(page, "tasks")
+    page.fill("input[type=search]", "number 123")
+    expect(page.locator("#tasks tbody tr")).to_have_count(1)
+    expect(page.locator("#tasks tbody tr")).to_contain_text("text about number 123")
+    page.fill("input[type=search]", "number 12")
+    expect(page.locator("#tasks tbody tr")).to_have_count(11)
+    page.locator("input[type=search]").blur()
+    for place in (0, 1, 0):
+        page.keyboard.press("ArrowUp" if place == 0 else "ArrowDown")
+        expect(page.locator("#tasks tbody tr").nth(place)).to_have_attribute("aria-selected", "true")
+        expect(page.locator("#task .judge-name")).to_have_text(page.locator("#tasks a.name").nth(place).inner_text())
+    open_view(page, "annotators")
+    expect(page.locator("#annotators tbody tr").first).to_contain_text("w0")  # the worst first
+    page.click("#annotators tbody tr >> nth=0")
+    expect(page.locator("#annotator-votes li").first).to_contain_text("label class")
+    expect(page.locator(".beside table.heat tbody tr")).to_have_count(50)
+    open_view(page, "judge")
+    page.wait_for_selector("#judging")
+    task = current_task(page)
+    page.keyboard.press("/")
+    page.keyboard.type("CLASS 47")
+    expect(page.locator(".choice:visible")).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(page.locator("#history")).to_contain_text("class 47")
+    assert studio.gold(project) == {int(task): "class 47"}
+    page.emulate_media(color_scheme="dark")
+    open_view(page, "overview")
+    marks = page.locator(".legend i")
+    expect(marks).to_have_count(4)
+    colours = marks.evaluate_all("all => all.map((each) => getComputedStyle(each).backgroundColor)")
+    assert len(set(colours)) == 4
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (420, "dark")])
+def test_findings_come_before_the_fit_and_spellings_are_chosen(browser, studio, width, scheme):
+    (studio.folder / "v.csv").write_text(DIRTY)
+    with new_page(browser, width, color_scheme=scheme) as page:
         page.goto(studio.link)
-        page.click("button:has-text('Open')")
-        read_votes(page)
-        open_view(page, "judge")
-        page.wait_for_selector("#judging")
-        other = page.context.new_page()
-        other.goto(page.url)
-        other.wait_for_selector("#judging")
-        same = current_task(page)
-        press(page, "1")
-        expect(other.locator("#judged")).to_have_text("1 truth")
-        assert current_task(other) != same
+        page.wait_for_selector("#drop")
+        project = open_project(page, studio, "/columns", file="v.csv")
+        page.click("#read")
+        shown = page.locator("#what-was-read")
+        expect(shown).to_contain_text("3 classes look like 2: Cat (6) = cat (6)")
+        expect(shown).to_contain_text("“NA”, which means no vote")
+        assert not OPTION.search(page.inner_text("main"))
+        assert fits_the_width(page)
+        rows = page.locator("#alias .alias")
+        expect(rows).to_have_count(1)
+        assert [rows.locator("input").nth(i).input_value() for i in (0, 1)] == ["cat", "Cat"]
+        page.click("#what-was-read .note button:has-text('Merge them')")  # the remedy of the finding
+        expect(page.locator("#normalise")).to_have_text("Keep look-alikes apart")
+        expect(page.locator("#spellings")).to_contain_text("1 class has several spellings that were merged")
+        assert studio.settled(project)["reading"]["normalise"] is True
+        open_view(page, "method")
+        page.wait_for_selector("#fit")
+        expect(page.locator("#findings")).to_have_count(0)
+        open_view(page, "columns")
+        page.click("#normalise")
+        expect(shown).to_contain_text("3 classes look like 2")
+        rows.locator("input").nth(0).fill("Cat")
+        rows.locator("input").nth(1).fill("cat")
+        page.click("#use-alias")
+        expect(shown).not_to_contain_text("look like")
+        assert studio.settled(project)["reading"]["alias"] == {"Cat": "cat"}
+        expect(page.locator("#alias .alias")).to_have_count(1)  # the choice can be changed
 
 
-def test_a_fit_is_watched_and_cancelled(page, tmp_path):
-    with studio_in_thread(tmp_path) as studio:
-        project = studio.read_sample(tmp_path)
-        page.goto(studio.link)
-        page.goto(f"{studio.address}/#/p/{project}/method")
-        endless = {"method": "ptbcc", "settings": {"tolerance": 0.0, "max_iterations": 10_000_000}}
-        studio.good("POST", f"/api/projects/{project}/fits", json=endless)
-        expect(page.locator("#progress h2")).to_contain_text("iteration", timeout=180_000)
-        expect(page.locator("#progress path")).to_be_visible()
-        page.click("#cancel")
-        expect(page.locator("main")).to_contain_text("ptbcc was cancelled")
-
-
-def test_a_posted_batch_is_removed_with_a_button(browser, tmp_path):
-    with studio_in_thread(tmp_path) as studio:
-        project = studio.good("POST", "/api/projects", json={})["id"]
-        for label in ("cat", "dog"):
-            vote = {"task": 1, "annotator": label, "label": label}
-            studio.good("POST", f"/api/projects/{project}/votes", json={"votes": [vote]})
-        page = browser.new_page()
+def test_posted_votes_have_the_same_cards_and_a_batch_is_removed_with_a_button(browser, studio):
+    project = studio.good("POST", "/api/projects", json={"name": "posted"})["id"]
+    post(studio, project, ("t1", "ann", "cat"), ("t1", "bob", "Cat"), ("t1", "eve", "cat"))
+    studio.fit(project, "mv")
+    post(studio, project, ("t2", "ann", "dog"))
+    with new_page(browser, 420, color_scheme="dark") as page:
         page.on("dialog", lambda dialog: dialog.accept())
         page.goto(studio.link)
+        page.wait_for_selector("#drop")
         page.goto(f"{studio.address}/#/p/{project}/method")
+        expect(page.locator("#what-was-read")).to_contain_text("2 classes look like 1: cat (2) = Cat (1)")
+        assert fits_the_width(page)
         expect(page.locator("#posted li")).to_have_count(2)
-        page.click("[aria-label='Remove batch 1']")
+        page.click("#posted li >> nth=0 >> button")
         expect(page.locator("#posted li")).to_have_count(1)
-        assert [batch["id"] for batch in studio.good("GET", f"/api/projects/{project}/posted")] == [2]
-        page.close()
+        assert [batch["n_votes"] for batch in studio.good("GET", f"/api/projects/{project}/posted")] == [3]
+        page.click("#use-alias")
+        expect(page.locator("#what-was-read")).not_to_contain_text("look like")
+
+
+def test_from_a_file_of_probabilities_to_labels(page, studio, tmp_path):
+    project = studio.read_sample(studio.folder)
+    (studio.folder / "bert.csv").write_text(MODEL)
+    bad = tmp_path / "bad.csv"
+    bad.write_text(probabilities([1]).replace("owl", "elk"))
+    page.goto(f"{studio.address}/#/p/{project}/columns")
+    page.set_input_files("#predictions-file", bad)
+    expect(page.locator("#predictions .note.bad")).to_contain_text('bad.csv: the column "elk" is not a class')
+    page.select_option("#predictions-name", "bert.csv")
+    models = page.locator("#models-read")
+    expect(models).to_contain_text("predicts 250 of 300 tasks with votes, and 2 tasks without votes")
+    expect(models).to_contain_text("mean confidence 85.0 %; classes: cat, dog, fox, owl")
+    expect(page.locator("#predictions .note.bad")).to_have_count(0)
+    page.click("#label-them")
+    expect(page.locator("#models li")).to_have_count(1, timeout=180_000)
+    expect(page.locator("#models li")).to_contain_text("of 250 tasks with votes (claims 85 %); weight")
+    page.click("#models a")
+    expect(page.locator("#tasks tbody tr")).to_have_count(2)
+    expect(page.locator("#tasks tbody tr").first).to_contain_text("predictions only")
+    page.click("#tasks tbody tr >> nth=0")
+    expect(page.locator("#task")).to_contain_text("This task has no votes")
+    expect(page.locator("#task dl")).to_contain_text("fox (85.0 %)")
+    expect(page.locator("#task .note")).to_have_count(1)
+    studio.good("PUT", f"/api/projects/{project}/votes", json={"alias": {"owl": "cat"}})
+    studio.settled(project)
+    open_view(page, "columns")
+    page.click("#label-them")  # the predictions do not fit any more
+    expect(page.locator(".note.bad")).to_contain_text("bert.csv: two columns are the class", timeout=180_000)
+    open_view(page, "columns")
+    page.click("#models-read button")
+    expect(models).to_have_count(0)

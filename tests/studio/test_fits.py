@@ -7,7 +7,7 @@ import pytest
 from finegold.api.job import run
 from finegold.kernels import compiling
 from finegold.studio.problems import Problem
-from finegold.studio.routes.projects import described
+from finegold.studio.projects import describe
 from tests.support.studio_helpers import studio_in_thread
 
 SETTINGS = [
@@ -24,11 +24,17 @@ SETTINGS = [
 ]
 
 
-@pytest.fixture
-def studio(tmp_path):
-    with studio_in_thread(tmp_path) as client:
-        client.project = client.read_sample(tmp_path)
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with studio_in_thread(tmp_path_factory.mktemp("studio")) as client:
         yield client
+
+
+@pytest.fixture
+def studio(server):
+    """A new project in a studio that all tests share."""
+    server.project = server.read_sample(server.folder)
+    return server
 
 
 @pytest.mark.parametrize(("method", "settings"), SETTINGS)
@@ -102,7 +108,7 @@ def test_what_is_shown_is_the_new_result_if_the_old_one_goes_while_it_is_asked_f
     assert studio.services.projects.get(studio.project)["shown"] != asked[0]
 
 
-def test_a_project_names_no_result_that_it_does_not_list(studio):
+def test_a_project_names_no_result_that_it_does_not_list(studio, monkeypatch):
     """Its row and its fits are of one moment."""
     row = studio.services.projects.get
     done = []
@@ -111,14 +117,14 @@ def test_a_project_names_no_result_that_it_does_not_list(studio):
         found = row(project)
         if not done:
             done.append(True)
-            thread = threading.Thread(target=studio.services.projects.replace_votes, args=(project, studio.model, {}))
+            thread = threading.Thread(target=studio.services.fits.replace_votes, args=(project, studio.model, {}))
             thread.start()
             thread.join(1)
         return found
 
     studio.model = studio.services.files.temporary()
     studio.model.write_bytes(b"model")
-    studio.services.projects.get = slow
+    monkeypatch.setattr(studio.services.projects, "get", slow)
     state = studio.good("GET", f"/api/projects/{studio.project}")
     assert state["shown"] in [fit["id"] for fit in state["fits"]]
 
@@ -176,7 +182,7 @@ def test_who_sees_that_a_reading_has_failed_sees_why(studio, monkeypatch):
         return found
 
     monkeypatch.setattr(services.projects, "get", get_late)
-    assert described(services, studio.project).job.state == "running"
+    assert describe(services, studio.project).job.state == "running"
 
 
 def test_a_project_that_was_deleted_is_a_404(studio):
@@ -185,8 +191,8 @@ def test_a_project_that_was_deleted_is_a_404(studio):
         studio.services.workspace.shown(studio.project)
 
 
-def test_a_fit_takes_what_another_project_knows_and_where_to_run(studio, tmp_path):
-    earlier, project = studio.read_sample(tmp_path), studio.read_sample(tmp_path)
+def test_a_fit_takes_what_another_project_knows_and_where_to_run(studio):
+    earlier, project = studio.read_sample(studio.folder), studio.project
     studio.fit(earlier, "ds")
     fits = f"/api/projects/{project}/fits"
     studio.good("POST", fits, json={"method": "ds", "prior": earlier, "engine": "local", "threads": 2})
@@ -195,7 +201,7 @@ def test_a_fit_takes_what_another_project_knows_and_where_to_run(studio, tmp_pat
     assert result.known_annotators == len(result.annotator_names)
     for wrong, status in (
         ({"prior": project}, 409),
-        ({"prior": 99}, 404),
+        ({"prior": 9999}, 404),
         ({"threads": 0}, 422),
         ({"engine": "x"}, 422),
     ):

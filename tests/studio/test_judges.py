@@ -9,14 +9,17 @@ import pytest
 from playwright.sync_api import expect
 
 import finegold
-from finegold.studio.judge_logs import guess_log
-from finegold.studio.judge_views import MAX_KEPT
+from finegold.studio.judges import MAX_KEPT
+from finegold.studio.reading import guess_log
 from finegold.votes.simulation import draw_judges, simulate_log
-from tests.studio.test_browser import DROP
-from tests.support.browser import chromium  # noqa: F401  # the fixture "browser"
+from tests.support.browser import (  # the fixture is "browser"
+    chromium,  # noqa: F401
+    drop,
+    fits_the_width,
+    new_page,
+)
 from tests.support.studio_helpers import studio_in_thread
 
-expect.set_options(timeout=60_000)  # a busy machine is no failure
 CHARTS = ["judge-position", "judge-pairs", "judge-panels", "judge-ranking"]
 
 
@@ -136,7 +139,7 @@ def test_other_votes_have_no_view_of_judges(studio):
     project = studio.read_sample(studio.folder)
     answer = studio.get(f"/api/projects/{project}/judges")
     assert answer.status_code == 409
-    assert answer.json()["title"] == "This project is no log of LLM judges"
+    assert answer.json()["title"] == "This project is not a log of LLM judges"
     assert not studio.good("GET", f"/api/projects/{project}/preview")["is_judge_log"]
 
 
@@ -190,23 +193,19 @@ def test_a_wrong_choice_of_columns_is_refused_and_named(studio):
 
 
 @pytest.fixture(params=[(1440, "light"), (420, "dark")], ids=["wide-light", "narrow-dark"])
-def page(request, browser):
+def page(request, browser, studio):
     width, scheme = request.param
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    context.set_default_timeout(120_000)  # a fresh checkout compiles its kernels first
-    page = context.new_page()
-    complaints = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
-    yield page
-    context.close()
-    assert complaints == []
+    with new_page(browser, width, color_scheme=scheme) as page:
+        complaints = []
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.goto(studio.link)
+        page.wait_for_selector("#drop")
+        yield page
+        assert complaints == []
 
 
 def test_a_dropped_log_shows_judges_charts_and_a_leaderboard(page, studio, frame):
-    page.goto(studio.link)
-    page.wait_for_selector("#drop")
-    page.evaluate(DROP, ["dropped.csv", csv_text(frame)])
+    drop(page, "dropped.csv", csv_text(frame))
     expect(page.locator("#column-shape")).to_have_value("judges")
     expect(page.locator("#column-annotator")).to_have_value("judge")
     page.click("#read")
@@ -218,7 +217,7 @@ def test_a_dropped_log_shows_judges_charts_and_a_leaderboard(page, studio, frame
         expect(page.locator(f"#chart-{name} svg")).to_be_visible()
     expect(page.locator("#leaderboard tbody tr")).to_have_count(4)
     expect(page.locator("#panels tbody tr").first).to_contain_text("%")
-    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
+    assert fits_the_width(page)
     before = page.locator("#judges tbody").inner_text()
     with page.expect_request("**/judges/charts?torn=half"):
         page.select_option("#torn", "half")
@@ -234,8 +233,6 @@ def test_notes_and_judges_that_err_alike_are_named(page, studio, frame):
     project, _ = opened(studio, "copies.csv")
     found = studio.good("GET", f"/api/projects/{project}/judges")
     assert found["notes"]
-    page.goto(studio.link)
-    page.wait_for_selector("#drop")
     page.goto(f"{studio.address}/#/p/{project}/judges")
     for note in found["notes"]:
         expect(page.locator("main .note").first).to_contain_text(note)
@@ -246,9 +243,7 @@ def test_notes_and_judges_that_err_alike_are_named(page, studio, frame):
 def test_names_of_judges_and_systems_are_text(page, studio, frame):
     evil = "<img src=x onerror=\"window.evil='yes'\">"
     table = frame.with_columns(*(pl.col(name) + evil for name in ("judge", "system_a", "system_b")))
-    page.goto(studio.link)
-    page.wait_for_selector("#drop")
-    page.evaluate(DROP, ["evil.csv", csv_text(table)])
+    drop(page, "evil.csv", csv_text(table))
     page.click("#read")
     expect(page.locator("#leaderboard tbody tr").first).to_contain_text(evil)
     expect(page.locator("#chart-judge-ranking svg")).to_be_visible()

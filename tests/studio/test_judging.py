@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from finegold.studio.adjudication import Holds
+from finegold.studio.judging import Holds
 from tests.support.studio_helpers import studio_in_thread
 
 PIXEL = bytes.fromhex("89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489")

@@ -1,12 +1,12 @@
 """Judging in a real browser: blind, with undo after a skip, by two people, with content whose file was moved."""
 
+from contextlib import ExitStack
+
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.browser import chromium  # noqa: F401  # the fixture "browser"
+from tests.support.browser import chromium, new_page  # noqa: F401  # the fixture "browser"
 from tests.support.studio_helpers import studio_in_thread
-
-expect.set_options(timeout=20_000)
 
 
 @pytest.fixture(scope="module")
@@ -20,24 +20,17 @@ def studio(tmp_path_factory):
 
 @pytest.fixture
 def opened(browser, studio):
-    """A function that opens a page as the owner or as a reviewer. No page may complain in its console."""
-    contexts, complaints = [], []
+    """A function that opens a page as the owner or as a reviewer."""
+    with ExitStack() as pages:
 
-    def open_page(view, who=None, project=studio.project, **more):
-        context = browser.new_context(viewport={"width": 1280, "height": 900}, **more)
-        context.set_default_timeout(60_000)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(studio.link if who is None else f"{studio.address}/?token={studio.rules.token_of(who)}")
-        page.wait_for_selector("main h1")
-        page.goto(f"{studio.address}/#/p/{project}/{view}")
-        return page
+        def open_page(view, who=None, project=studio.project):
+            page = pages.enter_context(new_page(browser))
+            page.goto(studio.link if who is None else f"{studio.address}/?token={studio.rules.token_of(who)}")
+            page.wait_for_selector("main h1")
+            page.goto(f"{studio.address}/#/p/{project}/{view}")
+            return page
 
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert complaints == []
+        yield open_page
 
 
 def task_of(page):

@@ -152,7 +152,7 @@ def test_the_sheet_of_a_file_is_never_part_of_a_path(studio, sheet):
     project = studio.good("POST", "/api/projects", json={"file": "votes.csv"})["id"]
     found = studio.good("GET", f"/api/projects/{project}/preview", params={"sheet": sheet})
     assert (found["problem"], found["rows"]) == (
-        "votes.csv is no workbook, so it has no sheets; leave the sheet out",
+        "votes.csv: it is not a workbook, so it has no sheets; leave the sheet out",
         [],
     )
 

@@ -60,21 +60,15 @@ def test_a_file_of_the_folder_is_kept_in_the_project(studio, project):
     assert (overview["models"][0]["model"], overview["n_predicted"]) == ("svm", 2)
 
 
-def test_labels_are_those_of_python(studio, project, tmp_path):
+def test_labels_are_those_of_python_and_tasks_with_predictions_only_are_shown_as_such(studio, project, tmp_path):
     (tmp_path / "bert.csv").write_text(MODEL)
     expected = finegold.aggregate(SAMPLE, "ds", predictions=tmp_path / "bert.csv")
     add(studio, project)
     studio.fit(project, "ds")
-    shown = studio.services.workspace.shown(project).result
-    assert shown.posterior.tolist() == expected.posterior.tolist()
-    (model,) = studio.good("GET", f"/api/projects/{project}/results")["models"]
-    assert model == pytest.approx(expected.combined.records[0]._asdict())
-
-
-def test_tasks_with_predictions_only_are_shown_as_such(studio, project):
-    add(studio, project)
-    studio.fit(project, "ds")
     base = f"/api/projects/{project}"
+    assert studio.services.workspace.shown(project).result.posterior.tolist() == expected.posterior.tolist()
+    (model,) = studio.good("GET", f"{base}/results")["models"]
+    assert model == pytest.approx(expected.combined.records[0]._asdict())
     page = studio.good("GET", f"{base}/tasks", params={"doubt": "predicted"})
     assert page["total"] == 2
     assert [(row["task"], row["n_votes"], row["doubts"]) for row in page["rows"]] == [
@@ -88,12 +82,7 @@ def test_tasks_with_predictions_only_are_shown_as_such(studio, project):
     assert view["predictions"] == [{"model": "bert", "label": "fox", "probability": 0.85}]
     assert sum(view["probabilities"]) == pytest.approx(1, abs=1e-5)
     assert studio.get(f"{base}/tasks/302").status_code == 404
-
-
-def test_a_task_with_votes_shows_its_predictions_and_its_votes(studio, project):
-    add(studio, project)
-    studio.fit(project, "ds")
-    first, last = (studio.good("GET", f"/api/projects/{project}/tasks/{at}") for at in (0, 299))
+    first, last = (studio.good("GET", f"{base}/tasks/{at}") for at in (0, 299))
     assert (first["name"], len(first["predictions"]), len(first["row"]["votes"])) == (0, 1, 5)
     assert (last["name"], last["predictions"], len(last["row"]["votes"])) == (299, [], 5)  # the model has no prediction
 
@@ -109,18 +98,15 @@ def test_tasks_without_votes_are_planned_but_not_judged(studio, project):
     assert 1001 not in [one["name"] for one in queue["tasks"]]
 
 
-def test_predictions_that_are_removed_are_not_used(studio, project):
-    add(studio, project)
-    studio.good("DELETE", f"/api/projects/{project}/predictions", params={"name": "bert.csv"})
-    assert studio.good("GET", f"/api/projects/{project}/predictions") == []
-    studio.fit(project, "ds")
-    assert studio.good("GET", f"/api/projects/{project}/results")["models"] == []
-
-
-def test_a_file_of_the_same_name_replaces_the_one_before(studio, project):
+def test_a_file_of_the_same_name_replaces_the_one_before_and_removed_ones_are_not_used(studio, project):
     add(studio, project)
     assert [one["n_tasks"] for one in add(studio, project, probabilities(range(100))).json()] == [100]
     assert len(add(studio, project, name="other.csv").json()) == 2
+    for name in ("bert.csv", "other.csv"):
+        studio.good("DELETE", f"/api/projects/{project}/predictions", params={"name": name})
+    assert studio.good("GET", f"/api/projects/{project}/predictions") == []
+    studio.fit(project, "ds")
+    assert studio.good("GET", f"/api/projects/{project}/results")["models"] == []
 
 
 @pytest.mark.parametrize(

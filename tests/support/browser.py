@@ -1,10 +1,11 @@
 """A real Chromium, driven by Playwright. With FINEGOLD_CI, tests fail where there is none, instead of being skipped."""
 
 import os
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from tests.support.studio_helpers import OPTION
 
@@ -13,6 +14,13 @@ FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
+DROP = """([name, text]) => {
+    const files = new DataTransfer();
+    files.items.add(new File([text], name));
+    const event = new DragEvent("drop", { dataTransfer: files, bubbles: true, cancelable: true });
+    document.getElementById("drop").dispatchEvent(event);
+}"""
+expect.set_options(timeout=20_000)  # a busy machine is no failure
 
 
 @pytest.fixture(scope="module", name="browser")
@@ -26,17 +34,34 @@ def chromium():
         browser.close()
 
 
-@pytest.fixture(name="page")
-def studio_page(browser, studio):
-    """The studio's first view. Nothing that it shows names an option of the command line; no script fails."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(120_000)
+@contextmanager
+def new_page(browser, width=1280, **more):
+    """A page of its own, in which no script may fail."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, **more)
+    context.set_default_timeout(120_000)  # a fresh checkout compiles its kernels first
     page = context.new_page()
     complaints = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(studio.link)
-    page.wait_for_selector("#drop")
     yield page
-    assert not OPTION.search(page.inner_text("main"))
     context.close()
     assert complaints == []
+
+
+@pytest.fixture(name="page")
+def studio_page(browser, studio):
+    """The studio's first view. Nothing that it shows names an option of the command line."""
+    with new_page(browser) as page:
+        page.goto(studio.link)
+        page.wait_for_selector("#drop")
+        yield page
+        assert not OPTION.search(page.inner_text("main"))
+
+
+def drop(page, name, text):
+    """Drop a file on the first view."""
+    page.wait_for_selector("#drop")
+    page.evaluate(DROP, [name, text])
+
+
+def fits_the_width(page):
+    return page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")

@@ -14,9 +14,8 @@ import httpx
 import uvicorn
 
 import finegold
-from finegold.studio.app import make_app
+from finegold.studio.app import Services, make_app
 from finegold.studio.serve import SERVER_OPTIONS, plan
-from finegold.studio.services import Services
 
 SAMPLE = Path(finegold.__file__).parent / "votes" / "sample" / "votes.csv"
 TOKEN = "a-token-for-tests-only"

@@ -22,7 +22,8 @@ import pytest
 from click.testing import Result
 
 import finegold
-from finegold.paper.datasets import register, registry
+from finegold.paper import datasets
+from finegold.paper.datasets import register
 from finegold.votes.sample import VOTES
 from tests.support.cli_helpers import CSV, run, write
 
@@ -121,7 +122,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         write(tmp_path / name / "label.csv", CSV)
         write(tmp_path / name / "truth.csv", "task,truth\nt1,x\n")
     monkeypatch.setenv("FINEGOLD_CACHE", "cache")
-    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
+    monkeypatch.setattr(datasets, "_REGISTRY", dict(datasets._REGISTRY))
     register("mine", "sets/mine")
     return tmp_path
 

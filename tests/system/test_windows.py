@@ -22,7 +22,8 @@ from finegold.cli import aggregate
 from finegold.cli.standard import Stream
 from finegold.errors import OutputError
 from finegold.report.html import written_date
-from finegold.studio import scratch, serve
+from finegold.studio import files as scratch
+from finegold.studio import serve
 from finegold.studio.files import safe_name
 from finegold.system import files
 

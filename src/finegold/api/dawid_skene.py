@@ -6,24 +6,26 @@ It stops when the log-likelihood per vote increases by less than `tol`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from finegold.api.estimators import Estimator, one_of
+from finegold.api.estimators import Estimator, as_series, as_table, one_of
 from finegold.engines.blocks import Block
-from finegold.errors import InputError
+from finegold.errors import InputError, use
 from finegold.io.read import read
 from finegold.kernels import confusion
 from finegold.methods import ds
 from finegold.methods.base import Floats, start_from_shares
 from finegold.results.data import Step
-from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING
-from finegold.votes.frames import make_frame, to_list
+from finegold.votes.frames import to_list
 from finegold.votes.names import match
 
-__all__ = ["DawidSkene"]
+__all__ = ["MIN_PROBABILITY", "DawidSkene", "error_counts"]
+
+Match = Callable[[Any], Any]  # returns the code of each name, or MISSING
 
 MIN_PROBABILITY = 1e-10  # the smallest probability
 
@@ -67,25 +69,8 @@ class DawidSkene(Estimator, ds.DS):
         self.history: Floats | None = None  # [W, L, K] the initial error in the codes of the votes
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the settings by name.
-
-        Parameters
-        ----------
-        deep : bool, default True
-            Has no effect.
-
-        Returns
-        -------
-        dict
-            All settings, including those that have their default.
-        """
-        strategy = self.initial_error_strategy
-        return {
-            "n_iter": self.max_iterations,
-            "tol": self.tolerance,
-            "initial_error_strategy": strategy,
-            "seed": self.seed,
-        }
+        own = {"n_iter": self.max_iterations, "tol": self.tolerance}
+        return {**own, "initial_error_strategy": self.initial_error_strategy, "seed": self.seed}
 
     def fit(  # type: ignore[override]
         self, X: Any = None, true_labels: Any = None, initial_error: Any = None, *, data: Any = None, **reading: Any
@@ -117,7 +102,14 @@ class DawidSkene(Estimator, ds.DS):
         if initial_error is None:
             return super().fit(X, data=data, **reading)
         annotations = read(one_of("X", X, "data", data), **reading)
-        self.history = _error_counts(annotations, initial_error, self.initial_error_strategy == "assign")
+        self.history = error_counts(
+            initial_error,
+            to_list(annotations.annotator_names),
+            lambda names: match(names.tolist(), annotations.annotator_names),
+            lambda names: match(names.tolist(), annotations.class_names),
+            annotations.n_classes,
+            whole=self.initial_error_strategy == "assign",
+        )
         return super().fit(annotations)
 
     def start(self, block: Block, restart: int) -> ds.Statistics:
@@ -146,8 +138,7 @@ class DawidSkene(Estimator, ds.DS):
     def priors_(self) -> Any:
         """The frequency of every class among the truths: a series (pandas), otherwise a frame."""
         result = self.result_
-        frame = make_frame({"label": result.class_names, "prior": result.learned.class_prior}, result.class_names)
-        return frame.set_index("label")["prior"] if hasattr(frame, "set_index") else frame
+        return as_series("label", result.class_names, "prior", result.learned.class_prior)
 
     @property
     def errors_(self) -> Any:
@@ -157,14 +148,8 @@ class DawidSkene(Estimator, ds.DS):
         assert v is not None
         worker = result.annotator_names[np.repeat(np.arange(len(v)), K)]
         label = result.class_names[np.tile(np.arange(K), len(v))]
-        names = to_list(result.class_names)
-        truths = {str(name): v[:, k, :].reshape(-1) for k, name in enumerate(names)}
-        frame = make_frame({"worker": worker, "label": label, **truths}, result.annotator_names)
-        if not hasattr(frame, "set_index"):
-            return frame
-        frame = frame.set_index(["worker", "label"])
-        frame.columns = type(frame.columns)(names)
-        return frame
+        columns = (v[:, k, :].reshape(-1) for k in range(K))
+        return as_table({"worker": worker, "label": label}, result.class_names, columns)
 
     @property
     def loss_history_(self) -> list[float]:
@@ -182,24 +167,29 @@ def _smooth(parameters: ds.Parameters, tau: Floats, n: Floats) -> ds.Parameters:
         return parameters._replace(p=p, v=v, log_p=np.log(p), log_v=np.log(v))
 
 
-def _error_counts(annotations: Annotations, initial_error: Any, must_be_whole: bool) -> Floats:
-    """Return the frame as an array, [W, L, K], in the order of the codes of annotators and classes."""
+def error_counts(
+    initial_error: Any,
+    annotators: Sequence[Any],
+    find_annotators: Match,
+    find_classes: Match,
+    n_classes: int,
+    whole: bool,
+) -> Floats:
+    """[W, L, K] Return a frame of errors as an array in the codes of the votes; if `whole`, nobody may be missing."""
     if list(getattr(getattr(initial_error, "index", None), "names", [])) != ["worker", "label"]:
         raise InputError(
             "initial_error must be a pandas frame indexed by worker and label, with one column per true label"
         )
-    workers, labels = (initial_error.index.get_level_values(name).tolist() for name in ("worker", "label"))
-    worker, label = match(workers, annotations.annotator_names), match(labels, annotations.class_names)
-    truth = match(initial_error.columns.tolist(), annotations.class_names)
-    known = (worker != MISSING) & (label != MISSING)
-    history = np.zeros((annotations.n_annotators, annotations.n_classes, annotations.n_classes))
-    values = initial_error.to_numpy(dtype=np.float64)[np.ix_(known, truth != MISSING)]
-    history[worker[known][:, None], label[known][:, None], truth[truth != MISSING]] = values
-    unknown = np.flatnonzero(~history.any(axis=(1, 2)))
-    if must_be_whole and unknown.size:
-        name = to_list(annotations.annotator_names)[unknown[0]]
+    workers, labels = (initial_error.index.get_level_values(name) for name in ("worker", "label"))
+    worker, label, truth = find_annotators(workers), find_classes(labels), find_classes(initial_error.columns)
+    rows, columns = (worker != MISSING) & (label != MISSING), truth != MISSING
+    counts = np.zeros((len(annotators), n_classes, n_classes))
+    values = initial_error.to_numpy(dtype=np.float64)[np.ix_(rows, columns)]
+    counts[worker[rows][:, None], label[rows][:, None], truth[columns]] = values
+    unknown = np.flatnonzero(~counts.any(axis=(1, 2)))
+    if whole and unknown.size:
         raise InputError(
-            f"initial_error has no values for annotator {name!r} ({unknown.size:,} are missing); "
-            'add them, or use initial_error_strategy="addition"'
+            f"initial_error has no values for worker {annotators[unknown[0]]!r} ({unknown.size:,} are missing)",
+            remedies=[use(text="add them"), use(initial_error_strategy="addition")],
         )
-    return history
+    return counts

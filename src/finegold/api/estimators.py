@@ -1,17 +1,22 @@
-"""The base class of all estimators: `fit`, `labels_`, `probas_`, `get_params` and `set_params`."""
+"""Estimators: every method as a class of `finegold` with `fit`, `labels_`, `probas_`, `get_params` and `set_params`.
+
+The estimator of a method is made from the method's own class, whose settings and docstring it has.
+"""
 
 from __future__ import annotations
 
 from abc import ABCMeta
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
 from finegold.api.result import Result
 from finegold.errors import InputError, NotFittedError
 from finegold.methods.lookup import Method, method_class, no_setting
+from finegold.votes.encoding import Names
 from finegold.votes.frames import make_frame, to_list
 
-__all__ = ["Estimator", "Listed", "estimator", "one_of"]
+__all__ = ["Estimator", "Listed", "as_series", "as_table", "estimator", "one_of"]
 
 
 class Listed(ABCMeta):
@@ -146,20 +151,13 @@ class Estimator(metaclass=Listed):
     @property
     def labels_(self) -> Any:
         """The label of every task: a series indexed by task (pandas), otherwise a frame of task and label."""
-        frame = make_frame({"task": self.result_.task_names, "agg_label": self.result_.label}, self.result_.task_names)
-        return frame.set_index("task")["agg_label"] if hasattr(frame, "set_index") else frame
+        return as_series("task", self.result_.task_names, "agg_label", self.result_.label)
 
     @property
     def probas_(self) -> Any:
         """The probability of every class for every task: a frame with one row per task and one column per class."""
-        names = to_list(self.result_.class_names)
-        columns = {str(name): self.result_.posterior[:, k].copy() for k, name in enumerate(names)}
-        frame = make_frame({"task": self.result_.task_names, **columns}, self.result_.task_names)
-        if not hasattr(frame, "set_index"):
-            return frame
-        frame = frame.set_index("task")
-        frame.columns = type(frame.columns)(names, name="label")
-        return frame
+        columns = self.result_.posterior.T.copy()
+        return as_table({"task": self.result_.task_names}, self.result_.class_names, columns, "label")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the settings by name.
@@ -200,16 +198,17 @@ class Estimator(metaclass=Listed):
         return self
 
     def _changed(self) -> dict[str, Any]:
-        """Return the settings that differ from their defaults."""
-        params = self.get_params()
-        return {name: value for name, value in params.items() if not _same(value, self._without(name, params))}
-
-    def _without(self, name: str, params: dict[str, Any]) -> Any:
-        try:
-            made = type(self)(**{other: value for other, value in params.items() if other != name})
-        except InputError:  # another setting requires it
-            return None
-        return made.get_params()[name]
+        """Return the settings that differ from their defaults, which may depend on the other settings."""
+        params, changed = self.get_params(), {}
+        for name, value in params.items():
+            try:
+                default = type(self)(**{other: params[other] for other in params if other != name}).get_params()[name]
+            except InputError:  # another setting requires it
+                default = None
+            is_plain = isinstance(value, bool | int | float | str)
+            if not (value is default or (is_plain and value == default)):
+                changed[name] = value
+        return changed
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._changed().items())})"
@@ -233,12 +232,26 @@ def one_of(name: str, value: Any, other_name: str, other: Any) -> Any:
     return other if value is None else value
 
 
-def _same(value: Any, other: Any) -> bool:
-    return value is other or (isinstance(value, bool | int | float | str) and value == other)
+def as_series(index_name: str, index: Names, name: str, values: Any) -> Any:
+    """Return an indexed series (pandas), otherwise a frame of two columns."""
+    frame = make_frame({index_name: index, name: values}, index)
+    return frame.set_index(index_name)[name] if hasattr(frame, "set_index") else frame
+
+
+def as_table(index: dict[str, Names], names: Names, columns: Iterable[Any], columns_name: str | None = None) -> Any:
+    """Return a frame with these columns, indexed by the first ones (pandas), otherwise with them as columns."""
+    plain = to_list(names)
+    named = {str(name): values for name, values in zip(plain, columns, strict=True)}
+    frame = make_frame({**index, **named}, next(iter(index.values())))
+    if not hasattr(frame, "set_index"):
+        return frame
+    frame = frame.set_index(list(index) if len(index) > 1 else next(iter(index)))
+    frame.columns = type(frame.columns)(plain, name=columns_name)
+    return frame
 
 
 @cache
 def estimator(name: str) -> type[Any]:
-    """Return the estimator class of a method: the method with `fit` and the rest of `Estimator`."""
+    """Return the estimator class of a method: `finegold.PTBCC` is the method "ptbcc" with `fit` and its results."""
     chosen = method_class(name)
     return Listed(chosen.__name__, (Estimator, chosen), {"__doc__": chosen.__doc__, "__module__": "finegold"})

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from finegold.api.estimators import Estimator, one_of
+from finegold.api.estimators import Estimator, as_series, one_of
 from finegold.api.result import Result
 from finegold.errors import InputError
 from finegold.io.read import read
@@ -17,7 +17,7 @@ from finegold.methods.base import Floats
 from finegold.results.data import Learned, Step, summarise
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING
-from finegold.votes.frames import make_frame, to_list
+from finegold.votes.frames import to_list
 from finegold.votes.labels import is_missing
 from finegold.votes.names import match
 
@@ -30,9 +30,7 @@ class Skilled(Estimator):
     @property
     def skills_(self) -> Any:
         """The share of each annotator's votes that equal the label: a series (pandas), otherwise a frame."""
-        result = self.result_
-        frame = make_frame({"worker": result.annotator_names, "skill": result.agreement}, result.annotator_names)
-        return frame.set_index("worker")["skill"] if hasattr(frame, "set_index") else frame
+        return as_series("worker", self.result_.annotator_names, "skill", self.result_.agreement)
 
 
 class MajorityVote(Skilled, mv.MajorityVote):
@@ -82,18 +80,6 @@ class MajorityVote(Skilled, mv.MajorityVote):
         self.default_skill, self.on_missing_skill = default_skill, on_missing_skill
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the settings by name.
-
-        Parameters
-        ----------
-        deep : bool, default True
-            Has no effect.
-
-        Returns
-        -------
-        dict
-            All settings, including those that have their default.
-        """
         own = {"default_skill": self.default_skill, "on_missing_skill": self.on_missing_skill}
         return {**own, **super().get_params()}
 
@@ -119,11 +105,6 @@ class MajorityVote(Skilled, mv.MajorityVote):
         if skills is None:
             return super().fit(X, data=data, **reading)
         annotations = read(one_of("X", X, "data", data), **reading)
-        self._result = weighted_vote(annotations, self._weights(annotations, skills), self.settings)
-        return self
-
-    def _weights(self, annotations: Annotations, skills: Any) -> Floats:
-        """Return the skill of every annotator, [W]; 0 for those who are left out."""
         given = {name: skill for name, skill in skills.items() if not is_missing(skill, ())}
         known = match(to_list(annotations.annotator_names), np.array(list(given), dtype=object))
         lost = np.flatnonzero(known == MISSING)
@@ -133,7 +114,9 @@ class MajorityVote(Skilled, mv.MajorityVote):
                 f"there is no skill for annotator {name!r} ({lost.size:,} are missing); give it, "
                 'or choose on_missing_skill="ignore" or "value"'
             )
-        return np.array([*given.values(), self.default_skill or 0.0], dtype=np.float64)[known]
+        weights = np.array([*given.values(), self.default_skill or 0.0], dtype=np.float64)[known]
+        self._result = weighted_vote(annotations, weights, self.settings)
+        return self
 
 
 class Wawa(Skilled, mv.MajorityVote):
@@ -158,24 +141,6 @@ class Wawa(Skilled, mv.MajorityVote):
     """
 
     def fit(self, X: Any = None, y: Any = None, *, data: Any = None, **reading: Any) -> Self:
-        """Fit to votes.
-
-        Parameters
-        ----------
-        X : path, data frame or Annotations
-            The votes.
-        y : path, data frame or mapping, optional
-            Known truths of some tasks.
-        data : path, data frame or Annotations, optional
-            Another name for `X`, used by crowd-kit.
-        **reading : dict
-            Other keywords of `finegold.aggregate`.
-
-        Returns
-        -------
-        Wawa
-            This object, with `labels_`, `probas_`, `skills_` and `result_`.
-        """
         super().fit(X, y, data=data, **reading)
         first = self.result_
         if first.annotations is not None:

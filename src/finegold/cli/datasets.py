@@ -13,8 +13,7 @@ from finegold.cli.help import Command, Group
 from finegold.errors import InputError
 
 if TYPE_CHECKING:
-    from finegold.paper.datasets import DataSet
-    from finegold.paper.datasets.downloads import Bar
+    from finegold.paper.datasets import Bar, DataSet
 
 __all__ = ["datasets"]
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from finegold.errors import InputError
 
 if TYPE_CHECKING:
-    from finegold.api.job import Outcome, Run
+    from finegold.api.job import Run
+    from finegold.io.folders.labels import FolderOutcome
 
 __all__ = ["aggregate_into"]
 
@@ -50,7 +51,7 @@ def _check(wanted: Run, refused: dict[str, Any]) -> None:
         )
 
 
-def _summary(outcome: Outcome, folder: str, annotators: str | None) -> dict[str, Any]:
+def _summary(outcome: FolderOutcome, folder: str, annotators: str | None) -> dict[str, Any]:
     """Return the same summary as for any other result."""
     from finegold.cli.summary import summary_fields
 

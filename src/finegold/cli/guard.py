@@ -89,6 +89,8 @@ def _flag(name: str, value: Any) -> tuple[str, str | None]:
     flag = declared.flag if declared is not None and declared.flag else f"--{name.replace('_', '-')}"
     if value is None or value is True:
         return flag, None
+    if value is False:
+        return f"--no-{flag[2:]}", None
     return flag, ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 

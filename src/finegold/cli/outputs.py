@@ -43,7 +43,7 @@ def _files_of(name: str) -> list[Path]:
     from finegold.io.databases import is_database, parse
 
     if is_database(name):
-        return [Path(parse(name).place)] if parse(name).is_file else []
+        return [Path(parse(name).target)] if parse(name).is_file else []
     path = Path(name).expanduser()
     if path.is_dir():
         return _data_files(path.iterdir()) or _data_files(path.rglob("*"))

@@ -57,19 +57,14 @@ def opened(engine: str | Engine, **options: Any) -> Iterator[Engine]:
     if not isinstance(engine, str):
         yield engine
         return
-    made = _engine_class(engine)(**options)
+    if engine not in ENGINES:
+        raise InputError(f"there is no engine {engine!r}; there are {', '.join(ENGINES)}")
+    module, _, class_name = ENGINES[engine].partition(":")
+    made: Engine = getattr(import_module(module), class_name)(**options)
     try:
         yield made
     finally:
         made.close()
-
-
-def _engine_class(name: str) -> Callable[..., Engine]:
-    if name not in ENGINES:
-        raise InputError(f"there is no engine {name!r}; there are {', '.join(ENGINES)}")
-    module, _, class_name = ENGINES[name].partition(":")
-    found: Callable[..., Engine] = getattr(import_module(module), class_name)
-    return found
 
 
 @contextmanager

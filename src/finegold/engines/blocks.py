@@ -127,8 +127,9 @@ def cuts(n_votes: int, n_tasks: int, n_annotators: int, fewest_votes: int = FEWE
 class Tree:
     """Sum over blocks along a binary tree, so that the order in which blocks finish does not change any bit.
 
-    Node (level, place) is the sum of the 2^level blocks from place * 2^level on. Two siblings are added as soon as both
-    are known, and a node that cannot have a sibling moves one level up. The remaining nodes are added from the right.
+    Node (level, position) is the sum of the 2^level blocks from position * 2^level on. Two siblings are added as soon
+    as both are known, and a node that cannot have a sibling moves one level up. The remaining nodes are added from the
+    right.
     """
 
     def __init__(self, n_blocks: int | None = None) -> None:
@@ -136,22 +137,23 @@ class Tree:
         self.nodes: dict[tuple[int, int], Any] = {}
 
     def add(self, node: tuple[int, int], part: Any) -> None:
-        level, place = node
-        while (sibling := (level, place ^ 1)) in self.nodes or self._is_last(level, place):
+        level, position = node
+        while (sibling := (level, position ^ 1)) in self.nodes or self._is_last(level, position):
             if (other := self.nodes.pop(sibling, None)) is not None:
-                part = _joined(other, part) if place % 2 else _joined(part, other)
-            level, place = level + 1, place // 2
-        self.nodes[level, place] = part
+                part = _join(other, part) if position % 2 else _join(part, other)
+            level, position = level + 1, position // 2
+        self.nodes[level, position] = part
 
-    def _is_last(self, level: int, place: int) -> bool:
+    def _is_last(self, level: int, position: int) -> bool:
         """Return whether there are no blocks to the right, but some to the left."""
-        return self.n_blocks is not None and place > 0 and place % 2 == 0 and (place + 1) << level >= self.n_blocks
+        has_left, is_left = position > 0, position % 2 == 0
+        return self.n_blocks is not None and has_left and is_left and (position + 1) << level >= self.n_blocks
 
     def total(self) -> Any:
         in_order = sorted(self.nodes, key=lambda node: node[1] << node[0])
         *others, total = [self.nodes[node] for node in in_order]
         for part in reversed(others):
-            total = _joined(part, total)
+            total = _join(part, total)
         return total
 
 
@@ -164,7 +166,7 @@ def add_up(parts: Iterable[Statistics]) -> Statistics:
     return total
 
 
-def _joined(left: Any, right: Any) -> Any:
+def _join(left: Any, right: Any) -> Any:
     """Combine statistics field by field: the maximum of `change`, the sum of all other fields."""
     fields = zip(left._fields, left, right, strict=True)
     return type(left)(*(max(a, b) if name == "change" else a + b for name, a, b in fields))

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finegold.engines.blocks import Block, add_up, cut
-from finegold.errors import InputError
+from finegold.errors import InputError, use
 from finegold.kernels.cuda import by_annotator, cupy
 from finegold.votes.annotations import Annotations
 
@@ -72,7 +72,7 @@ class GPUEngine:
         memory: int | None = None,  # bytes of device memory to use
         device: Device | None = None,
     ) -> None:
-        self.device = device or _found()
+        self.device = device or _find_device()
         self.memory = memory
         self.precision: Any = np.float32
         self.resident = True
@@ -81,9 +81,8 @@ class GPUEngine:
 
     def accept(self, method: Any) -> None:
         if method.name not in PRECISION:
-            raise InputError(
-                f"{method.name} cannot run on the GPU; {', '.join(PRECISION)} can, or choose --engine local"
-            )
+            able = ", ".join(PRECISION)
+            raise InputError(f"{method.name} cannot run on the GPU, only {able} can", remedies=[use(engine="local")])
         self.precision = PRECISION[method.name]
 
     def scatter(self, annotations: Annotations, *, divisible: bool = True) -> None:
@@ -141,7 +140,7 @@ class GPUEngine:
         if self.precision == np.float64:
             return self._posterior()
         rows = [block.posterior.astype(np.float64) for block in self.blocks]  # on the device, if the blocks are there
-        return _joined([self._to_host(found / found.sum(axis=1, keepdims=True)) for found in rows])
+        return _join([self._to_host(part / part.sum(axis=1, keepdims=True)) for part in rows])
 
     def notes(self) -> list[str]:
         return [] if self.resident else [f"the votes were copied to the GPU in {len(self.blocks)} blocks in each sweep"]
@@ -151,7 +150,7 @@ class GPUEngine:
         self.device.clear()
 
     def _posterior(self) -> NDArray[Any]:
-        return _joined([self._to_host(block.posterior) for block in self.blocks])
+        return _join([self._to_host(block.posterior) for block in self.blocks])
 
     def _to_host(self, array: Any) -> NDArray[Any]:
         return self.device.download(array) if self.resident else np.asarray(array)
@@ -160,11 +159,11 @@ class GPUEngine:
         return self.device.upload(array) if self.resident else array
 
 
-def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
+def _join(parts: list[NDArray[Any]]) -> NDArray[Any]:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _found() -> Device:
+def _find_device() -> Device:
     cupy()  # raises an error that says what is missing
     return Device()
 

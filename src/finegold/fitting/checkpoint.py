@@ -16,18 +16,16 @@ import json
 import signal
 import threading
 import time
-import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.errors import InputError
-from finegold.fitting.pytree import leaves, rebuild
+from finegold.errors import InputError, use
 from finegold.methods.base import Method
 from finegold.results.archive import steps_of, to_json, write_archive
 from finegold.results.data import Step
@@ -56,6 +54,7 @@ class Checkpoint:
         self.main = main  # the main checkpoint, if this is a part
         self.owned = False  # whether the file belongs to this fit, not to an earlier one
         self.last = time.monotonic()
+        self.manifest: dict[str, Any] = {}
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -75,23 +74,25 @@ class Checkpoint:
             raise InputError(_not_ours(self.path))
         if not (self.resume or self.overwrite):
             raise InputError(
-                f"{self.path} holds the unfinished work of an earlier run; continue it (--resume, resume=True), "
-                "discard it (--overwrite, overwrite=True), or name another file"
+                f"{self.path} holds the unfinished work of an earlier run",
+                remedies=[
+                    use(text="to continue it", resume=True),
+                    use(text="to discard it", overwrite=True),
+                    use(text="name another file"),
+                ],
             )
 
     def bind(self, method: Method, votes: str) -> None:
         """Set the method and the fingerprint of the votes; raise an error if an existing file does not match them."""
-        plain = json.loads(json.dumps({"method": method.name, "settings": method.settings}, default=to_json))
-        self.manifest: dict[str, Any] = {
-            "format": FORMAT,
-            "version": VERSION,
-            "votes": votes,
-            "prior": "-".join(_checksum(leaf) for leaf in leaves(method.earlier)),
-            **plain,
-        }
+        prior = "-".join(_checksum(leaf) for leaf in leaves(method.earlier))
+        method_fields = json.loads(json.dumps({"method": method.name, "settings": method.settings}, default=to_json))
+        self.manifest = {"format": FORMAT, "version": VERSION, "votes": votes, "prior": prior, **method_fields}
         self.inspect()
         if self.resume and self.path.exists():
-            self._check(_manifest(self.path))
+            saved = _manifest(self.path)
+            for name, expected in self.manifest.items():
+                if saved.get(name) != expected:
+                    raise self._of_another_fit(f"{name} differs")
             self.owned = True
 
     def part(self, stage: str, method: Method) -> Checkpoint:
@@ -115,26 +116,21 @@ class Checkpoint:
         """Return parameters, state and steps, shaped like those given; None if there is nothing to resume."""
         if not self.owned:
             return None
-        with _opened(self.path) as archive:
+        with opened(self.path, _not_ours(self.path)) as archive:
             arrays = read_arrays(archive)
             if not arrays:
                 return None  # only parts were saved so far
-            return self._checked(arrays, template, state())
-
-    def _checked(self, arrays: dict[str, NDArray[Any]], template: Any, state: State) -> tuple[Any, State, list[Step]]:
-        expected = {f"parameter.{i}": np.atleast_1d(leaf) for i, leaf in enumerate(leaves(template))}
-        expected |= {f"state.{name}": values for name, values in state.items()}
-        if any(name in arrays and arrays[name].shape != values.shape for name, values in expected.items()):
-            raise InputError(
-                f"{self.path} belongs to another fit (it has other numbers of tasks, annotators or classes); resume "
-                "with the same votes, classes and settings, or discard it (--overwrite, overwrite=True)"
-            )
-        for name, values in expected.items():
-            check_alike(name, arrays[name], values, same_integers=name.startswith("state."))
-        check_steps(arrays["steps"])
-        check_rows("posterior", arrays["state.posterior"])
-        parameters = rebuild(template, [arrays[f"parameter.{i}"] for i in range(len(leaves(template)))])
-        kept = {name: arrays[f"state.{name}"].astype(values.dtype, copy=False) for name, values in state.items()}
+            current = state()
+            expected = {f"parameter.{i}": np.atleast_1d(leaf) for i, leaf in enumerate(leaves(template))}
+            expected |= {f"state.{name}": values for name, values in current.items()}
+            if any(name in arrays and arrays[name].shape != values.shape for name, values in expected.items()):
+                raise self._of_another_fit("it has other numbers of tasks, annotators or classes")
+            for name, values in expected.items():
+                check_alike(name, arrays[name], values, same_integers=name.startswith("state."))
+            check_steps(arrays["steps"])
+            check_rows("posterior", arrays["state.posterior"])
+        parameters = rebuild(template, iter([arrays[f"parameter.{i}"] for i in range(len(leaves(template)))]))
+        kept = {name: arrays[f"state.{name}"].astype(values.dtype, copy=False) for name, values in current.items()}
         return parameters, kept, steps_of(arrays["steps"])
 
     def done(self) -> None:
@@ -158,26 +154,45 @@ class Checkpoint:
                 if _manifest(part).get("format") == FORMAT:
                     part.unlink(missing_ok=True)
 
-    def _check(self, found: dict[str, Any]) -> None:
-        for name, expected in self.manifest.items():
-            if found.get(name) != expected:
-                raise InputError(
-                    f"{self.path} belongs to another fit ({name} differs); resume with the same votes and settings, "
-                    "discard it (--overwrite, overwrite=True), or name another file"
-                )
-
-
-def _opened(path: Path) -> AbstractContextManager[zipfile.ZipFile]:
-    return opened(path, _not_ours(path))
+    def _of_another_fit(self, difference: str) -> InputError:
+        return InputError(
+            f"{self.path} belongs to another fit ({difference})",
+            remedies=[
+                use(text="resume with the same votes, classes and settings"),
+                use("if that work is not needed", overwrite=True, resume=None),
+                use(text="name another file"),
+            ],
+        )
 
 
 def _manifest(path: Path) -> dict[str, Any]:
-    with _opened(path) as archive:
+    with opened(path, _not_ours(path)) as archive:
         return read_manifest(archive)
 
 
 def _not_ours(path: Path) -> str:
     return f"{path} is not a checkpoint of Finegold, or it is damaged; name another file, or delete it to start again"
+
+
+def leaves(tree: Any) -> list[NDArray[Any]]:
+    """Return every array and number of nested named tuples, in order."""
+    if isinstance(tree, tuple):
+        return [leaf for part in tree for leaf in leaves(part)]
+    return [] if tree is None else [np.asarray(tree)]
+
+
+def rebuild(template: Any, values: Iterator[NDArray[Any]]) -> Any:
+    """Return named tuples like the template with these leaves."""
+    if isinstance(template, tuple):
+        return type(template)(*(rebuild(part, values) for part in template))
+    if template is None:
+        return None
+    value = next(values)
+    if not isinstance(template, np.ndarray):
+        return value.item()
+    alike = np.empty_like(template)  # of the same memory order, on which the last bit of a sum depends
+    alike[...] = value
+    return alike
 
 
 def fingerprint(annotations: Annotations) -> str:

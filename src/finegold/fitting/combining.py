@@ -41,7 +41,7 @@ from scipy.special import log_softmax, logsumexp, softmax
 from finegold.results.combined import Combined, ModelRecord
 from finegold.results.data import BESIDE_SETTINGS, ResultData, summarise, votes_of
 from finegold.votes.annotations import Annotations, Predictions
-from finegold.votes.encoding import MISSING, Names, as_column, look_up
+from finegold.votes.encoding import MISSING, as_column, look_up
 
 __all__ = ["combine", "without_predictions"]
 
@@ -68,47 +68,38 @@ def combine(result: ResultData, predictions: Predictions) -> ResultData:
     predicted = softmax(_logits(matrices, bias, x[:, votes.n_tasks :]), axis=1)
     records = _records(predictions, _weights(matrices), np.vstack([posterior, predicted]), votes.n_tasks)
     combined = Combined(predictions, result.posterior, predicted, records)
-    made = _with_posterior(result, posterior.astype(result.posterior.dtype))
-    return replace(
-        made,
-        combined=combined,
-        notes=[*made.notes, *_notes(combined)],
-        unlabelled=_without(made.unlabelled, predictions.task_names),
-    )
+    joint = _with_posterior(result, posterior.astype(result.posterior.dtype))
+    unlabelled = joint.unlabelled
+    if len(unlabelled) and len(predictions.task_names):
+        place = look_up(as_column(unlabelled), predictions.task_names)  # type: ignore[arg-type]
+        unlabelled = unlabelled[np.flatnonzero(place == MISSING)]
+    return replace(joint, combined=combined, notes=[*joint.notes, *_notes(combined)], unlabelled=unlabelled)
 
 
 def without_predictions(result: ResultData) -> ResultData:
     """Return the result of the votes alone."""
     if result.combined is None:
         return result
-    made = _with_posterior(result, result.combined.votes_posterior)
-    said = _notes(result.combined)
-    return replace(made, notes=[note for note in made.notes if note not in said], temperature=1.0)
+    of_votes = _with_posterior(result, result.combined.votes_posterior)
+    of_models = _notes(result.combined)
+    return replace(of_votes, notes=[note for note in of_votes.notes if note not in of_models], temperature=1.0)
 
 
 def _with_posterior(result: ResultData, posterior: Floats) -> ResultData:
-    made = summarise(result.method, result.settings, votes_of(result), posterior, result.steps, result.learned)
+    summary = summarise(result.method, result.settings, votes_of(result), posterior, result.steps, result.learned)
     kept = ("converged", "stopped", "seconds", "notes", "votes_folded_in", *BESIDE_SETTINGS.values())
-    return replace(made, **{name: getattr(result, name) for name in kept})
-
-
-def _without(names: Names, others: Names) -> Names:
-    """Return the names that are not among the others."""
-    if not len(names) or not len(others):
-        return names
-    kept: Names = names[np.flatnonzero(look_up(as_column(names), others) == MISSING)]  # type: ignore[arg-type]
-    return kept
+    return replace(summary, **{name: getattr(result, name) for name in kept})
 
 
 def _notes(combined: Combined) -> list[str]:
     """Return a sentence about each model, and one about tasks without votes, for people."""
-    said = [
-        f"Model {one.model}: weight {one.weight:.2f}, right on about {one.accuracy:.0%} of {one.n_tasks:,} tasks with "
-        f"votes (claims {one.confidence:.0%})."
-        for one in combined.records
+    notes = [
+        f"Model {record.model}: weight {record.weight:.2f}, right on about {record.accuracy:.0%} of {record.n_tasks:,} "
+        f"tasks with votes (claims {record.confidence:.0%})."
+        for record in combined.records
     ]
     n = len(combined.posterior)
-    return [*said, *([f"{n:,} tasks without votes were labelled from predictions only."] if n else [])]
+    return [*notes, *([f"{n:,} tasks without votes were labelled from predictions only."] if n else [])]
 
 
 def _centred(probabilities: Floats) -> Floats:
@@ -123,22 +114,17 @@ def _centred(probabilities: Floats) -> Floats:
 def _fit(votes: Annotations, posterior: Floats, x: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the matrix of each model, the bias of each class, and the combined posterior of the tasks with votes."""
     of_method = np.log(np.maximum(posterior, 1e-9)) - np.log(np.maximum(posterior.mean(axis=0), 1e-9))
-    cast = votes.votes()
+    cast, known = votes.votes(), np.flatnonzero(votes.gold != MISSING)
     for _ in range(ROUNDS):
         of_annotators = _likelihood(cast, posterior, votes.n_annotators)
         likelihood = METHOD_SHARE * of_method + (1 - METHOD_SHARE) * of_annotators
-        matrices, bias, posterior = _calibrated(x, _with_gold(likelihood, votes))
+        likelihood[known] = IMPOSSIBLE
+        likelihood[known, votes.gold[known]] = 0.0
+        matrices, bias, posterior = _calibrate(x, likelihood)
     return matrices, bias, posterior
 
 
-def _with_gold(likelihood: Floats, votes: Annotations) -> Floats:
-    likelihood, known = likelihood.copy(), np.flatnonzero(votes.gold != MISSING)
-    likelihood[known] = IMPOSSIBLE
-    likelihood[known, votes.gold[known]] = 0.0
-    return likelihood
-
-
-def _calibrated(x: Floats, likelihood: Floats) -> tuple[Floats, Floats, Floats]:
+def _calibrate(x: Floats, likelihood: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the matrices B and biases b that maximise the penalised likelihood of the votes, and the posterior r."""
     (n_models, _, K), is_diagonal = x.shape, np.eye(x.shape[2]).ravel() == 1
     shape, size = (n_models, K, K), n_models * K * K
@@ -157,7 +143,7 @@ def _calibrated(x: Floats, likelihood: Floats) -> tuple[Floats, Floats, Floats]:
 
     from scipy.optimize import minimize  # importing it takes a quarter of a second, and few fits have predictions
 
-    bounds = [(0.0 if one else None, None) for one in is_diagonal] * n_models + [(None, None)] * K
+    bounds = [(0.0 if diagonal else None, None) for diagonal in is_diagonal] * n_models + [(None, None)] * K
     best = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
     matrices, bias = best[:size].reshape(shape), best[size:]
     return matrices, bias, softmax(_logits(matrices, bias, x) + likelihood, axis=1)
@@ -200,9 +186,9 @@ def _correlation(votes: tuple[Any, Any, Any], posterior: Floats, n_annotators: i
     right = posterior[task, label]
     accuracy = np.bincount(annotator, right, n_annotators) / np.bincount(annotator, minlength=n_annotators)
     accuracy = np.clip(accuracy, 0.0, 1.0)  # rounding
-    found = _pair_products(task, right - accuracy[annotator])
+    observed = _pair_products(task, right - accuracy[annotator])
     most = _pair_products(task, np.sqrt(accuracy * (1 - accuracy))[annotator])
-    return min(max(found / most, 0.0), 1.0) if most > 0 else 0.0
+    return min(max(observed / most, 0.0), 1.0) if most > 0 else 0.0
 
 
 def _pair_products(task: NDArray[Any], values: Floats) -> float:
@@ -211,7 +197,7 @@ def _pair_products(task: NDArray[Any], values: Floats) -> float:
 
 
 def _records(predictions: Predictions, weights: Floats, posterior: Floats, n_tasks: int) -> list[ModelRecord]:
-    found = []
+    records = []
     for name, probabilities, weight in zip(
         predictions.models, predictions.probabilities, weights.tolist(), strict=True
     ):
@@ -219,5 +205,6 @@ def _records(predictions: Predictions, weights: Floats, posterior: Floats, n_tas
         voted = known[known < n_tasks]
         best = probabilities[voted].argmax(axis=1)
         accuracy, confidence = posterior[voted, best].mean(), probabilities[voted, best].mean()
-        found.append(ModelRecord(name, len(voted), len(known) - len(voted), weight, float(accuracy), float(confidence)))
-    return found
+        counts = len(voted), len(known) - len(voted)
+        records.append(ModelRecord(name, *counts, weight, float(accuracy), float(confidence)))
+    return records

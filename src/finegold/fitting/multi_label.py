@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.errors import InputError
+from finegold.errors import InputError, leave_out, use
 from finegold.results.data import ResultData
 from finegold.results.multi import Answers, MultiResult, OptionModel
 from finegold.votes.annotations import Annotations
@@ -45,7 +45,8 @@ def fit_sets(votes: Annotations) -> MultiResult:
     if votes.n_annotators * votes.n_classes > MOST_PAIRS:
         raise InputError(
             f"{votes.n_annotators:,} annotators and {votes.n_classes - 1:,} options are too many for sets of labels; "
-            "check the columns of annotators and labels, or say --method mv"
+            "check the columns of annotators and labels",
+            remedies=[use("if they are right", method="mv")],
         )
     began = time.perf_counter()
     answers = Answers(votes)
@@ -64,20 +65,20 @@ def fit_each_option(method: str, votes: Annotations, fit: Callable[[Annotations]
     n_options = votes.n_classes - 1
     if votes.n_tasks * n_options > MOST_PROBABILITIES:
         raise InputError(
-            f"{votes.n_tasks:,} tasks and {n_options:,} options are too many for a fit of each option; leave --method "
-            "out, or say --method mv"
+            f"{votes.n_tasks:,} tasks and {n_options:,} options are too many for a fit of each option",
+            remedies=[leave_out("method"), use(method="mv")],
         )
     began, answers = time.perf_counter(), Answers(votes)
-    found, iterations, unfinished = np.empty((votes.n_tasks, n_options)), 0, 0
+    posterior, iterations, unfinished = np.empty((votes.n_tasks, n_options)), 0, 0
     for option in range(n_options):
         result = fit(_yes_or_no(votes, answers, option))
-        found[:, option] = result.posterior[:, 1]
+        posterior[:, option] = result.posterior[:, 1]
         iterations, unfinished = max(iterations, result.iterations), unfinished + (not result.converged)
     stopped = (
         f"{unfinished:,} of {n_options:,} fits did not converge" if unfinished else f"{n_options:,} fits converged"
     )
     seconds = time.perf_counter() - began
-    return MultiResult(method, votes, None, iterations, not unfinished, stopped, seconds, found)
+    return MultiResult(method, votes, None, iterations, not unfinished, stopped, seconds, posterior)
 
 
 def _yes_or_no(votes: Annotations, answers: Answers, option: int) -> Annotations:

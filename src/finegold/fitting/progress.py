@@ -7,11 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html import escape
-from threading import Lock
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
-
-from numba.core import event
 
 from finegold.kernels.compiling import compiling
 
@@ -21,7 +17,7 @@ if TYPE_CHECKING:
     OnStep = Callable[[Step], None]
     Show = Callable[[str], None]
 
-__all__ = ["CompileTimer", "in_notebook", "on_terminal", "without_compiling"]
+__all__ = ["in_notebook", "on_terminal"]
 
 
 SECONDS_BEFORE_FIRST_LINE = 0.5  # most fits have ended by then
@@ -31,14 +27,22 @@ SECONDS_BETWEEN_LINES = 0.2
 @contextmanager
 def in_notebook(name: str) -> Iterator[OnStep | None]:
     """Show progress in Jupyter; yield None elsewhere."""
-    found = _jupyter()
-    if found is None:
+    output = _notebook_output()
+    if output is None:
         yield None
         return
-    show, clear = found
+    show, clear = output
+    due = time.monotonic() + SECONDS_BEFORE_FIRST_LINE
+
+    def on_step(step: Step) -> None:
+        nonlocal due
+        if (now := time.monotonic()) >= due:
+            due = now + SECONDS_BETWEEN_LINES
+            show(_line(name, step))
+
     try:
         with compiling(show):
-            yield _show_steps(name, show)
+            yield on_step
     finally:
         clear()
 
@@ -55,25 +59,13 @@ def on_terminal(name: str) -> Iterator[OnStep | None]:
         yield lambda step: line.update(_line(name, step))
 
 
-def _show_steps(name: str, show: Show) -> OnStep:
-    due = time.monotonic() + SECONDS_BEFORE_FIRST_LINE
-
-    def on_step(step: Step) -> None:
-        nonlocal due
-        if (now := time.monotonic()) >= due:
-            due = now + SECONDS_BETWEEN_LINES
-            show(_line(name, step))
-
-    return on_step
-
-
 def _line(name: str, step: Step) -> str:
     bound = "" if step.bound != step.bound else f", bound {step.bound:.6g}"  # NaN differs from itself
     restart = f"restart {step.restart + 1}, " if step.restart else ""
     return f"{name}: {restart}iteration {step.iteration}, change {step.change:.2g}{bound}"
 
 
-def _jupyter() -> tuple[Show, Callable[[], None]] | None:
+def _notebook_output() -> tuple[Show, Callable[[], None]] | None:
     """Return functions that update and clear one output of the cell, without widgets."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
@@ -91,28 +83,3 @@ def _jupyter() -> tuple[Show, Callable[[], None]] | None:
             handles.append(display(line, display_id=True))
 
     return show, lambda: handles[0].update(HTML("")) if handles else None
-
-
-class CompileTimer(event.Listener):
-    """The seconds during which some thread compiles. A function may be compiled inside of another."""
-
-    def __init__(self) -> None:
-        self.lock, self.running, self.began, self.seconds = Lock(), 0, 0.0, 0.0
-
-    def on_start(self, event: Any) -> None:
-        with self.lock:
-            self.began = self.began if self.running else perf_counter()
-            self.running += 1
-
-    def on_end(self, event: Any) -> None:
-        with self.lock:
-            self.running -= 1
-            self.seconds += 0.0 if self.running else perf_counter() - self.began
-
-
-@contextmanager
-def without_compiling() -> Iterator[Callable[[], float]]:
-    """Yield a function that returns the seconds since the start, without those of compilation."""
-    began, timer = perf_counter(), CompileTimer()
-    with event.install_listener("numba:compile", timer):
-        yield lambda: perf_counter() - began - timer.seconds

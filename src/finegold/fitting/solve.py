@@ -3,26 +3,210 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from threading import Lock
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.core import event
 from numpy.typing import NDArray
 
 from finegold.engines.base import Engine, one_blas_thread
 from finegold.engines.local import LocalEngine
-from finegold.errors import InputError
+from finegold.errors import InputError, leave_out, use
 from finegold.fitting.checkpoint import Checkpoint, fingerprint, interruptible
-from finegold.fitting.progress import without_compiling
 from finegold.methods.base import Method, Step
 from finegold.results.data import ResultData, summarise
 from finegold.system.memory import available_memory, in_words
 from finegold.votes.annotations import Annotations, order_by_votes, reordered
 from finegold.votes.encoding import MISSING
 
-__all__ = ["Descent", "OnStep", "Squarem", "check_memory", "check_resumable", "descend", "fit", "stages", "start"]
+__all__ = [
+    "CompileTimer",
+    "Descent",
+    "OnStep",
+    "Squarem",
+    "check_gold",
+    "check_memory",
+    "check_resumable",
+    "descend",
+    "fit",
+    "start",
+    "time_without_compiling",
+]
 
+OnStep = Callable[[Step], None]
+
+
+def fit(
+    method: Method,
+    annotations: Annotations,
+    *,
+    threads: int | None = None,
+    engine: Engine | None = None,
+    on_step: OnStep | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> ResultData:
+    """Fit the method to these annotations.
+
+    `on_step` is called after each sweep; it can raise an exception to stop the fit. With a checkpoint, Ctrl-C saves the
+    current state first.
+    """
+    if checkpoint is not None and not checkpoint.held:
+        with checkpoint.hold():
+            return fit(method, annotations, threads=threads, engine=engine, on_step=on_step, checkpoint=checkpoint)
+    check_gold(method, (annotations.gold != MISSING).any())
+    if checkpoint is not None:
+        check_resumable(method)
+    check_memory(method, annotations, annotations.hygiene.label, annotations.n_tasks * annotations.n_classes)
+    with time_without_compiling() as seconds:
+        if checkpoint is not None:
+            checkpoint.bind(method, fingerprint(annotations))
+        engine = engine or LocalEngine(threads, single=method.single)
+        engine.accept(method)
+        order = order_by_votes(annotations) if method.unstable else None
+        engine.scatter(annotations if order is None else reordered(annotations, order), divisible=method.divisible)
+        with one_blas_thread():
+            best: Descent | None = None
+            for restart in range(method.n_restarts):  # the one with the highest bound wins
+                descent = descend(method, engine, restart, on_step, checkpoint)
+                if best is None or descent.steps[-1].bound > best.steps[-1].bound:
+                    best, posterior = descent, engine.gather()
+                    posterior = posterior.copy() if method.n_restarts > 1 else posterior  # the next one overwrites it
+                    per_task = {name: engine.gather(name) for name in method.learned_per_task()}
+            assert best is not None
+            _check_numbers(method, posterior)
+            learned = method.learned(best.parameters)
+        if order is not None:
+            learned.statistics.update({name: learned.statistics[name][np.argsort(order)] for name in method.unstable})
+        learned.statistics.update(per_task)
+        result = summarise(method.name, method.settings, annotations, posterior, best.steps, learned)
+        if checkpoint is not None:
+            checkpoint.done()
+        notes = [*method.notes, *method.cautions(annotations.n_tasks), *engine.notes()]
+        return replace(result, converged=best.converged, stopped=best.stopped, seconds=seconds(), notes=notes)
+
+
+class Descent(NamedTuple):
+    """The outcome of one run of the loop. The posteriors are still in the blocks."""
+
+    method: Method
+    parameters: Any
+    steps: list[Step]
+    converged: bool
+
+    @property
+    def stopped(self) -> str:
+        """Return a phrase that says why the loop ended."""
+        last = self.steps[-1]
+        if self.method.fixed_passes:
+            return f"{last.iteration} pass{'es' if last.iteration > 1 else ''}"
+        if self.converged:
+            return f"converged after {last.iteration} iterations (last change {last.change:.2g})"
+        return f"stopped at max_iterations = {self.method.max_iterations} (last change {last.change:.2g})"
+
+
+def descend(
+    method: Method,
+    engine: Engine,
+    restart: int = 0,
+    on_step: OnStep | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Descent:
+    """Run the loop on the votes in the engine. The parameters it returns belong to the posteriors in the blocks."""
+    steps: list[Step] = []
+    if (first := method.warm_start) is not None:  # it leaves its posterior in the blocks; its bound is another model's
+        part = None if checkpoint is None else checkpoint.part(first.name, first)
+        engine.accept(first)
+        steps = [step._replace(bound=math.nan) for step in descend(first, engine, restart, on_step, part).steps]
+        engine.accept(method)
+    last = len(steps) + method.max_iterations
+    parameters = method.begin(engine.sum(method.start, restart))
+    done = False
+    if checkpoint is not None and (saved := checkpoint.load(parameters, engine.state)) is not None:
+        parameters, state, steps = saved
+        engine.restore(state)
+        done = bool(steps) and method.converged(steps)
+    squarem = Squarem(method, engine) if method.accelerated else None
+    with interruptible() as interrupted:
+        while not done and len(steps) < last:
+            statistics = engine.sum(method.sweep, parameters)
+            bound = method.bound(parameters, statistics)
+            parameters = method.advance(engine, statistics, parameters)
+            overshot = squarem is not None and squarem.has_overshot(bound)
+            if squarem is not None and overshot:
+                parameters, bound = squarem.undo()
+            steps.append(Step(restart, len(steps) + 1, float(statistics.change), bound))
+            done = not overshot and method.converged(steps)
+            ended = done or len(steps) == last
+            if squarem is not None and not (overshot or ended):
+                parameters = squarem.next_parameters(parameters, bound, steps[-1].change)
+            if on_step is not None:
+                on_step(steps[-1])
+            if checkpoint is not None and (interrupted.is_set() or checkpoint.due(ended)):
+                checkpoint.save(parameters, engine.state(), steps)
+            if interrupted.is_set():
+                raise KeyboardInterrupt
+    return Descent(method, parameters, steps, done)
+
+
+def start(method: Method, engine: Engine) -> Any:
+    """Return the first sums of the method; an earlier stage is begun, but not run."""
+    if method.warm_start is not None:
+        start(method.warm_start, engine)
+    return engine.sum(method.start, 0)
+
+
+def check_gold(method: Method, given: Any) -> None:
+    """Raise an error if truths are given and the method cannot use them."""
+    if given and not method.takes_gold:
+        remedies = [leave_out("gold"), use(text="choose another method")]
+        raise InputError(f"{method.name} cannot use gold truths", remedies=remedies)
+
+
+def check_resumable(method: Method) -> None:
+    """Raise an error if a fit of the method cannot have a checkpoint."""
+    if method.n_restarts > 1 or method.accelerated:
+        raise InputError(
+            f"{method.name}: a fit with restarts or with accelerate cannot be resumed from a checkpoint",
+            remedies=[leave_out("checkpoint"), use(text="choose another method")],
+        )
+
+
+def check_memory(method: Method, votes: Any, label: str, n_posterior: int) -> None:
+    """Raise an error before allocating anything if the fit needs more memory than there is.
+
+    votes: an object with the sizes of Annotations. label: the column of the labels, if it is known. n_posterior: how
+    many numbers of the posterior are on this machine.
+    """
+    n_parameters, stage = method.n_parameters(votes), method.warm_start
+    while stage is not None:
+        n_parameters, stage = max(n_parameters, stage.n_parameters(votes)), stage.warm_start
+    needed, available = n_parameters * 8 + n_posterior * (4 if method.single else 8), available_memory()
+    if needed > available:
+        column = f'the column "{label}", which was taken for the labels,' if label else "the label column"
+        raise InputError(
+            f"{method.name} needs at least {in_words(needed)} of memory for {votes.n_classes:,} classes, "
+            f"{votes.n_annotators:,} annotators and {votes.n_tasks:,} tasks, but {in_words(available)} are available; "
+            f"check that {column} holds classes, merge rare ones, choose another method, or set FINEGOLD_MAX_MEMORY=N, "
+            "in bytes, in the environment"
+        )
+
+
+def _check_numbers(method: Method, posterior: NDArray[np.float64]) -> None:
+    """Raise an error if the posterior contains NaN."""
+    if np.isfinite(posterior.sum()):
+        return
+    defaults = method.defaults()
+    changed = [f"{name}={value}" for name, value in method.settings.items() if str(value) != str(defaults[name])]
+    given = f" with {', '.join(changed)}" if changed else ""
+    raise InputError(f"{method.name}{given} ended in probabilities that are not numbers (NaN); choose other settings")
+
+
+# ---- Acceleration (SQUAREM)
 
 MAX_CHANGE = 0.1  # of a posterior; extrapolation begins below, since earlier it may lead to another optimum
 RELATIVE_TOLERANCE = 1e-10  # of the bound; a smaller decrease counts as rounding
@@ -76,209 +260,29 @@ class Squarem:
         return extrapolated
 
 
-OnStep = Callable[[Step], None]
+# ---- Time
 
 
-class Descent(NamedTuple):
-    """The outcome of one run of the loop. The posteriors are still in the blocks."""
+class CompileTimer(event.Listener):
+    """The seconds during which some thread compiles. A function may be compiled inside of another."""
 
-    method: Method
-    parameters: Any
-    steps: list[Step]
-    converged: bool
+    def __init__(self) -> None:
+        self.lock, self.running, self.began, self.seconds = Lock(), 0, 0.0, 0.0
 
-    @property
-    def stopped(self) -> str:
-        """Return a phrase that says why the loop ended."""
-        last = self.steps[-1]
-        if self.method.fixed_passes:
-            return f"{last.iteration} pass{'es' if last.iteration > 1 else ''}"
-        if self.converged:
-            return f"converged after {last.iteration} iterations (last change {last.change:.2g})"
-        return f"stopped at max_iterations = {self.method.max_iterations} (last change {last.change:.2g})"
+    def on_start(self, event: Any) -> None:
+        with self.lock:
+            self.began = self.began if self.running else perf_counter()
+            self.running += 1
+
+    def on_end(self, event: Any) -> None:
+        with self.lock:
+            self.running -= 1
+            self.seconds += 0.0 if self.running else perf_counter() - self.began
 
 
-class Run(NamedTuple):
-    """A descent with its posterior."""
-
-    descent: Descent
-    posterior: NDArray[np.float64]
-    per_task: dict[str, NDArray[Any]]
-
-
-def fit(
-    method: Method,
-    annotations: Annotations,
-    *,
-    threads: int | None = None,
-    engine: Engine | None = None,
-    on_step: OnStep | None = None,
-    checkpoint: Checkpoint | None = None,
-) -> ResultData:
-    """Fit the method to these annotations.
-
-    `on_step` is called after each sweep; it can raise an exception to stop the fit. With a checkpoint, Ctrl-C saves the
-    current state first.
-    """
-    if checkpoint is not None and not checkpoint.held:
-        with checkpoint.hold():
-            return fit(method, annotations, threads=threads, engine=engine, on_step=on_step, checkpoint=checkpoint)
-    _check(method, annotations, checkpoint)
-    with without_compiling() as seconds:
-        engine = engine or LocalEngine(threads, single=method.single)
-        if checkpoint is not None:
-            checkpoint.bind(method, fingerprint(annotations))
-        result = _sweep_to_end(method, annotations, engine, on_step, checkpoint)
-        if checkpoint is not None:
-            checkpoint.done()
-        notes = [*method.notes, *method.cautions(annotations.n_tasks), *engine.notes()]
-        return replace(result, seconds=seconds(), notes=notes)
-
-
-def _sweep_to_end(
-    method: Method, annotations: Annotations, engine: Engine, on_step: OnStep | None, checkpoint: Checkpoint | None
-) -> ResultData:
-    engine.accept(method)
-    order = order_by_votes(annotations) if method.unstable else None
-    ordered = annotations if order is None else reordered(annotations, order)
-    engine.scatter(ordered, divisible=method.divisible)
-    with one_blas_thread():
-        descent, posterior, per_task = _best_of(method, engine, on_step, checkpoint)
-        _check_numbers(method, posterior)
-        learned = method.learned(descent.parameters)
-    if order is not None:
-        learned.statistics.update({name: learned.statistics[name][np.argsort(order)] for name in method.unstable})
-    learned.statistics.update(per_task)
-    result = summarise(method.name, method.settings, annotations, posterior, descent.steps, learned)
-    return replace(result, converged=descent.converged, stopped=descent.stopped)
-
-
-def _check(method: Method, annotations: Annotations, checkpoint: Checkpoint | None) -> None:
-    if not method.takes_gold and (annotations.gold != MISSING).any():
-        raise InputError(f"{method.name} cannot use gold truths; leave them out or choose another method")
-    if checkpoint is not None:
-        check_resumable(method)
-    check_memory(method, annotations, annotations.hygiene.label, annotations.n_tasks * annotations.n_classes)
-
-
-def check_resumable(method: Method) -> None:
-    """Raise an error if a fit of the method cannot have a checkpoint."""
-    if method.n_restarts > 1 or method.accelerated:
-        raise InputError(
-            f"{method.name}: a fit with restarts or with accelerate cannot be resumed from a checkpoint; "
-            "leave the checkpoint out, or choose another method"
-        )
-
-
-def check_memory(method: Method, votes: Any, label: str, n_posterior: int) -> None:
-    """Raise an error before allocating anything if the fit needs more memory than there is.
-
-    votes: what has the sizes of Annotations. label: the column of the labels, if it is known. n_posterior: numbers of
-    the posterior on this machine.
-    """
-    most = max(stage.n_parameters(votes) for stage in stages(method))
-    needed = most * 8 + n_posterior * (4 if method.single else 8)
-    there = available_memory()
-    if needed > there:
-        column = f'the column "{label}", which was taken for the labels,' if label else "the label column"
-        raise InputError(
-            f"{method.name} needs at least {in_words(needed)} of memory for {votes.n_classes:,} classes, "
-            f"{votes.n_annotators:,} annotators and {votes.n_tasks:,} tasks, but {in_words(there)} are available; "
-            f"check that {column} holds classes, merge rare ones, choose another method, or set FINEGOLD_MAX_MEMORY=N, "
-            "in bytes, in the environment"
-        )
-
-
-def _check_numbers(method: Method, posterior: NDArray[np.float64]) -> None:
-    """Raise an error if the posterior contains NaN."""
-    if np.isfinite(posterior.sum()):
-        return
-    defaults = method.defaults()
-    changed = [f"{name}={value}" for name, value in method.settings.items() if str(value) != str(defaults[name])]
-    of = f" with {', '.join(changed)}" if changed else ""
-    raise InputError(f"{method.name}{of} ended in probabilities that are not numbers (NaN); choose other settings")
-
-
-def _best_of(method: Method, engine: Engine, on_step: OnStep | None, checkpoint: Checkpoint | None) -> Run:
-    """Return the restart with the highest bound."""
-    best = _run(method, engine, descend(method, engine, 0, on_step, checkpoint))
-    for restart in range(1, method.n_restarts):
-        best = best._replace(posterior=best.posterior.copy())  # the next run overwrites the same memory
-        run = _run(method, engine, descend(method, engine, restart, on_step))
-        if run.descent.steps[-1].bound > best.descent.steps[-1].bound:
-            best = run
-    return best
-
-
-def _run(method: Method, engine: Engine, descent: Descent) -> Run:
-    per_task = {name: engine.gather(name) for name in method.learned_per_task()}
-    return Run(descent, engine.gather(), per_task)
-
-
-def descend(
-    method: Method,
-    engine: Engine,
-    restart: int = 0,
-    on_step: OnStep | None = None,
-    checkpoint: Checkpoint | None = None,
-) -> Descent:
-    """Run the loop on the votes in the engine. The parameters it returns belong to the posteriors in the blocks."""
-    steps = _run_earlier_stages(method, engine, restart, on_step, checkpoint)
-    last = len(steps) + method.max_iterations
-    parameters = method.begin(engine.sum(method.start, restart))
-    done = False
-    if checkpoint is not None and (found := checkpoint.load(parameters, engine.state)) is not None:
-        parameters, state, steps = found
-        engine.restore(state)
-        done = bool(steps) and method.converged(steps)
-    squarem = Squarem(method, engine) if method.accelerated else None
-    with interruptible() as interrupted:
-        while not done and len(steps) < last:
-            statistics = engine.sum(method.sweep, parameters)
-            bound = method.bound(parameters, statistics)
-            parameters = method.advance(engine, statistics, parameters)
-            overshot = squarem is not None and squarem.has_overshot(bound)
-            if squarem is not None and overshot:
-                parameters, bound = squarem.undo()
-            steps.append(Step(restart, len(steps) + 1, float(statistics.change), bound))
-            done = not overshot and method.converged(steps)
-            if squarem is not None and not (overshot or done or len(steps) == last):
-                parameters = squarem.next_parameters(parameters, bound, steps[-1].change)
-            if on_step is not None:
-                on_step(steps[-1])
-            ended = done or len(steps) == last
-            if checkpoint is not None and (interrupted.is_set() or checkpoint.due(ended)):
-                checkpoint.save(parameters, engine.state(), steps)
-            if interrupted.is_set():
-                raise KeyboardInterrupt
-    return Descent(method, parameters, steps, done)
-
-
-def stages(method: Method) -> list[Method]:
-    """Return the methods to run in order, each starting from the posterior of the previous one; `method` is last."""
-    first = method.warm_start
-    return [method] if first is None else [*stages(first), method]
-
-
-def start(method: Method, engine: Engine) -> Any:
-    """Return the first sums of the method; no earlier stage is run."""
-    *before, last = stages(method)
-    for stage in before:
-        engine.sum(stage.start, 0)
-    return engine.sum(last.start, 0)
-
-
-def _run_earlier_stages(
-    method: Method, engine: Engine, restart: int, on_step: OnStep | None, checkpoint: Checkpoint | None
-) -> list[Step]:
-    """Run the warm start, which leaves its posterior in the blocks.
-
-    Return its steps without bounds, since those belong to another model.
-    """
-    if (first := method.warm_start) is None:
-        return []
-    part = None if checkpoint is None else checkpoint.part(first.name, first)
-    engine.accept(first)
-    steps = descend(first, engine, restart, on_step, part).steps
-    engine.accept(method)
-    return [step._replace(bound=math.nan) for step in steps]
+@contextmanager
+def time_without_compiling() -> Iterator[Callable[[], float]]:
+    """Yield a function that returns the seconds since the start, without those of compilation."""
+    began, timer = perf_counter(), CompileTimer()
+    with event.install_listener("numba:compile", timer):
+        yield lambda: perf_counter() - began - timer.seconds

@@ -1,4 +1,4 @@
-"""Fold new votes into a result, at a cost in proportion to the new votes.
+"""Fold new votes into a result, at a cost in proportion to the new votes; or start from what an earlier result learned.
 
 The parameters of a method are functions of sums over tasks. The tasks with new votes are subtracted from the sums, as
 the fit left them, and added again with their new votes. A few sweeps over these tasks follow until they converge; all
@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 
 from finegold.engines.base import one_blas_thread
 from finegold.engines.local import LocalEngine
-from finegold.errors import InputError
+from finegold.errors import InputError, use
 from finegold.fitting import solve
-from finegold.fitting.progress import without_compiling
-from finegold.fitting.solve import OnStep, start
+from finegold.fitting.solve import OnStep, start, time_without_compiling
 from finegold.methods.base import Step, SufficientStatistics
 from finegold.methods.ibcc import IBCC
 from finegold.methods.lookup import Method, method_class, method_names, method_of
@@ -40,6 +39,7 @@ from finegold.votes.names import match
 
 __all__ = ["check_takes_prior", "fit_with_prior", "update"]
 
+Floats = NDArray[np.float64]
 
 MAX_SWEEPS = 5  # more sweeps change hardly any label: bench/update.py
 MAX_CHANGE = 0.02  # of a posterior in the last sweep
@@ -59,19 +59,19 @@ def update(
     _check(result, merged.votes)
     if not merged.touched.size:
         return replace(result, annotations=merged.votes, counts=merged.votes.counts, stopped="no new votes to fold in")
-    with one_blas_thread(), without_compiling() as seconds:
+    with one_blas_thread(), time_without_compiling() as seconds:
         updated = _fold_in(result, merged, threads, on_step)
         return replace(updated, seconds=seconds())
 
 
 def _check(result: ResultData, votes: Annotations) -> None:
-    remedy = "add --refit (refit=True) to fit all votes again"
+    remedies = [use(text="to fit all votes again", refit=True)]
     if reason := method_of(result).why_not_updatable():
-        raise InputError(f"{reason}; {remedy}")
+        raise InputError(reason, remedies=remedies)
     if len(votes.class_names) > len(result.class_names):
         known = to_list(result.class_names)
         new = next(name for name in to_list(votes.class_names) if name not in known)
-        raise InputError(f"the model does not know the label {new!r}, only {listed(known)}; {remedy}")
+        raise InputError(f"the model does not know the label {new!r}, only {listed(known)}", remedies=remedies)
 
 
 class TouchedTasks(NamedTuple):
@@ -82,22 +82,38 @@ class TouchedTasks(NamedTuple):
     now: Annotations
 
 
-class Folded(NamedTuple):
-    """The method fitted with the new votes, and the posterior of the tasks with new votes."""
-
-    learned: Learned
-    settings: dict[str, Any]
-    posterior: NDArray[Any]
-    steps: list[Step]
-
-
 def _fold_in(result: ResultData, merged: Merged, threads: int | None, on_step: OnStep | None) -> ResultData:
     touched = _tasks_with_new_votes(result, merged)
-    folded = _sweep_touched(result, merged, touched, threads, on_step)
+    method = method_of(result)
+    engine = LocalEngine(threads, single=method.single)
+    known = _renumbered(result.learned, method, merged.annotators)
+    memory = method.sufficient_statistics(replace(result, learned=known))
+    first, rest = _subtract_touched(method, engine, memory, touched)
+    engine.scatter(touched.now)
+    parameters = method.recompute_priors(memory.parameters, _add(first, start(method, engine)))
+    steps: list[Step] = []
+    while not _has_converged(steps):
+        statistics = engine.sum(method.sweep, parameters)
+        parameters = method.expect(_not_negative(_add(rest, statistics)), parameters)
+        steps.append(Step(0, len(steps) + 1, float(statistics.change), math.nan))
+        if on_step is not None:
+            on_step(steps[-1])
     posterior = np.empty((merged.votes.n_tasks, merged.votes.n_classes), result.posterior.dtype)
     posterior[merged.tasks.old] = result.posterior
-    posterior[merged.touched] = temper(folded.posterior, result.temperature)
-    return _described(result, merged, touched.now.annotator, posterior, folded)
+    posterior[merged.touched] = temper(engine.gather(), result.temperature)
+
+    settings, added = {**result.settings, **method.settings}, merged.added + result.votes_folded_in
+    kept = _kept_intervals(result, merged, touched.now.annotator)
+    updated = summarise(result.method, settings, merged.votes, posterior, steps, method.learned(parameters), kept)
+    changed = int((updated.label_codes[merged.tasks.old] != result.label_codes).sum())
+    stopped = (
+        f"folded in {merged.added:,} votes by {len(steps)} sweeps over {len(merged.touched):,} tasks "
+        f"(last change {steps[-1].change:.2g}); {changed:,} earlier labels changed"
+    )
+    note = f"{added:,} votes were folded in since the last fit; a refit fits all of them again."
+    notes = [*([note] if added else []), *method.cautions(merged.votes.n_tasks)]
+    carried = {name: getattr(result, name) for name in ("converged", *BESIDE_SETTINGS.values())}
+    return replace(updated, stopped=stopped, notes=notes, votes_folded_in=added, **carried)
 
 
 def _tasks_with_new_votes(result: ResultData, merged: Merged) -> TouchedTasks:
@@ -111,26 +127,6 @@ def _tasks_with_new_votes(result: ResultData, merged: Merged) -> TouchedTasks:
     return TouchedTasks(before, result.posterior[old] if result.temperature == 1.0 else None, now)
 
 
-def _sweep_touched(
-    result: ResultData, merged: Merged, touched: TouchedTasks, threads: int | None, on_step: OnStep | None
-) -> Folded:
-    method = method_of(result)
-    engine = LocalEngine(threads, single=method.single)
-    known = _renumbered(result.learned, method, merged.annotators)
-    memory = method.sufficient_statistics(replace(result, learned=known))
-    first, rest = _subtract_touched(method, engine, memory, touched)
-    first = _add(first, _start(method, engine, touched.now))
-    parameters = method.recompute_priors(memory.parameters, first)
-    steps: list[Step] = []
-    while not _has_converged(steps):
-        statistics = engine.sum(method.sweep, parameters)
-        parameters = method.expect(_not_negative(_add(rest, statistics)), parameters)
-        steps.append(Step(0, len(steps) + 1, float(statistics.change), math.nan))
-        if on_step is not None:
-            on_step(steps[-1])
-    return Folded(method.learned(parameters), {**result.settings, **method.settings}, engine.gather(), steps)
-
-
 def _has_converged(steps: list[Step]) -> bool:
     return len(steps) == MAX_SWEEPS or (bool(steps) and steps[-1].change < MAX_CHANGE)
 
@@ -141,27 +137,17 @@ def _subtract_touched(
     """Subtract the tasks with new votes, as they were before the update, from the sums of the fit."""
     if touched.before is None:
         return memory.first, memory.statistics
-    first = _start(method, engine, touched.before)
-    if touched.posterior is None:
-        statistics = _recomputed(method, engine, memory)
-    else:
+    engine.scatter(touched.before)
+    first = start(method, engine)
+    if touched.posterior is not None:
         engine.posterior[:] = touched.posterior
         statistics = engine.sum(method.sweep, memory.parameters)
+    else:  # compute it again from parameters and votes: PTBCC needs several sweeps, other methods one
+        steps: list[Step] = []
+        while not _has_converged(steps):
+            statistics = engine.sum(method.sweep, memory.parameters)
+            steps.append(Step(0, len(steps) + 1, float(statistics.change), math.nan))
     return _add(memory.first, first, -1), _add(memory.statistics, statistics, -1)
-
-
-def _start(method: Method, engine: LocalEngine, votes: Annotations) -> Any:
-    engine.scatter(votes)
-    return start(method, engine)
-
-
-def _recomputed(method: Method, engine: LocalEngine, memory: SufficientStatistics) -> Any:
-    """Compute the posterior again from parameters and votes; PTBCC needs several sweeps, other methods one."""
-    steps: list[Step] = []
-    while not _has_converged(steps):
-        statistics = engine.sum(method.sweep, memory.parameters)
-        steps.append(Step(0, len(steps) + 1, float(statistics.change), math.nan))
-    return statistics
 
 
 def _some_tasks(votes: Annotations, tasks: NDArray[np.int64], annotators: Codes, names: Annotations) -> Annotations:
@@ -203,24 +189,6 @@ def _in_new_order(values: NDArray[Any], annotators: Joined) -> NDArray[Any]:
     return spread
 
 
-def _described(
-    result: ResultData, merged: Merged, annotators: Codes, posterior: NDArray[Any], folded: Folded
-) -> ResultData:
-    """Build the result; `annotators` are those who voted on the tasks with new votes."""
-    steps, added = folded.steps, merged.added + result.votes_folded_in
-    kept = _kept_intervals(result, merged, annotators)
-    made = summarise(result.method, folded.settings, merged.votes, posterior, steps, folded.learned, kept)
-    changed = int((made.label_codes[merged.tasks.old] != result.label_codes).sum())
-    stopped = (
-        f"folded in {merged.added:,} votes by {len(steps)} sweeps over {len(merged.touched):,} tasks "
-        f"(last change {steps[-1].change:.2g}); {changed:,} earlier labels changed"
-    )
-    note = f"{added:,} votes were folded in since the last fit; --refit (refit=True) fits all of them again."
-    notes = [*([note] if added else []), *method_of(result).cautions(merged.votes.n_tasks)]
-    carried = {name: getattr(result, name) for name in ("converged", *BESIDE_SETTINGS.values())}
-    return replace(made, stopped=stopped, notes=notes, votes_folded_in=added, **carried)
-
-
 def _kept_intervals(result: ResultData, merged: Merged, annotators: Codes) -> Intervals:
     """Return the intervals of annotators whose tasks are unchanged, or who have few votes more than before."""
     votes = np.bincount(annotators, minlength=merged.votes.n_annotators)
@@ -231,7 +199,7 @@ def _kept_intervals(result: ResultData, merged: Merged, annotators: Codes) -> In
     return Intervals(known, *(_in_new_order(values, merged.annotators) for values in ends))
 
 
-Floats = NDArray[np.float64]
+# ---- An earlier result as prior knowledge about annotators
 
 
 class Matched(NamedTuple):
@@ -242,18 +210,18 @@ class Matched(NamedTuple):
 
     def annotators_of(self, values: Floats) -> Floats:
         """[W, ...] Return the values in the new order, with zeros for new annotators."""
-        found = np.zeros((len(self.annotators), *values.shape[1:]))
+        reordered = np.zeros((len(self.annotators), *values.shape[1:]))
         known = self.annotators != MISSING
-        found[known] = values[self.annotators[known]]
-        return found
+        reordered[known] = values[self.annotators[known]]
+        return reordered
 
     def classes_of(self, values: Floats) -> Floats:
         """[..., K, K] Return the values in the new order, with zeros for new classes."""
         K, known = len(self.classes), np.flatnonzero(self.classes != MISSING)
-        found = np.zeros((*values.shape[:-2], K, K))
+        reordered = np.zeros((*values.shape[:-2], K, K))
         old = self.classes[known]
-        found[..., known[:, None], known] = values[..., old[:, None], old]
-        return found
+        reordered[..., known[:, None], known] = values[..., old[:, None], old]
+        return reordered
 
 
 def fit_with_prior(
@@ -265,8 +233,21 @@ def fit_with_prior(
     check_takes_prior(method)
     earlier = prior if isinstance(prior, ResultData) else load(prior)
     votes_of(earlier, "the prior")
-    matched = _match(earlier, votes)
-    result = solve.fit(_informed(method, earlier, matched), votes, **keywords)
+    matched = Matched(
+        match(to_list(votes.annotator_names), earlier.annotator_names),
+        match(to_list(votes.class_names), earlier.class_names),
+    )
+    if (matched.annotators == MISSING).all():
+        raise InputError("the prior knows none of these annotators; are their names written as they were then?")
+    if (matched.classes == MISSING).all():
+        known_classes = listed(to_list(earlier.class_names))
+        raise InputError(f"the prior knows none of these classes, only {known_classes}; it belongs to another question")
+    if isinstance(method, PTBCC):
+        informed: Method = method.with_prior(_prototype_counts(method, earlier, matched))
+    else:
+        counts = matched.classes_of(matched.annotators_of(_expected_votes(earlier)))
+        informed = method.with_prior(counts.transpose(0, 2, 1).copy())
+    result = solve.fit(informed, votes, **keywords)
     known = int((matched.annotators != MISSING).sum())
     note = f"{known:,} of {votes.n_annotators:,} annotators are known from an earlier run ({earlier.method})."
     return replace(result, notes=[note, *result.notes], known_annotators=known)
@@ -279,26 +260,7 @@ def check_takes_prior(method: Method) -> None:
         raise InputError(f"{method.name} cannot take a prior, only {', '.join(able)} can")
 
 
-def _informed(method: Method, earlier: ResultData, matched: Matched) -> Method:
-    if isinstance(method, PTBCC):
-        return method.with_prior(_of_prototypes(method, earlier, matched))
-    return method.with_prior(_votes_by_truth(earlier, matched))
-
-
-def _match(earlier: ResultData, votes: Annotations) -> Matched:
-    annotators = match(to_list(votes.annotator_names), earlier.annotator_names)
-    classes = match(to_list(votes.class_names), earlier.class_names)
-    if (annotators == MISSING).all():
-        raise InputError("the prior knows none of these annotators; are their names written as they were then?")
-    if (classes == MISSING).all():
-        raise InputError(
-            f"the prior knows none of these classes, only {listed(to_list(earlier.class_names))}; "
-            "it belongs to another question"
-        )
-    return Matched(annotators, classes)
-
-
-def _of_prototypes(method: PTBCC, earlier: ResultData, matched: Matched) -> Earlier:
+def _prototype_counts(method: PTBCC, earlier: ResultData, matched: Matched) -> Earlier:
     if earlier.method != "ptbcc":
         raise InputError(f"a prior of ptbcc must be a model of ptbcc, but this one is of {earlier.method}")
     eta, mu = earlier.learned.statistics["eta"], earlier.learned.statistics["mu"]
@@ -307,22 +269,16 @@ def _of_prototypes(method: PTBCC, earlier: ResultData, matched: Matched) -> Earl
     return Earlier(matched.annotators_of(eta), matched.classes_of(mu))
 
 
-def _votes_by_truth(earlier: ResultData, matched: Matched) -> Floats:
-    """[W, L, K] Return the votes of each annotator by truth, with those of the earlier run's own prior."""
-    n = matched.classes_of(matched.annotators_of(_experience(earlier)))
-    return n.transpose(0, 2, 1).copy()
+def _expected_votes(earlier: ResultData) -> Floats:
+    """[W, K, K] Return the expected votes of each annotator by truth, with those of the earlier run's own prior.
 
-
-def _experience(earlier: ResultData) -> Floats:
-    """[W, K, K] Return the expected votes of each annotator by truth."""
-    if not _counts_by_truth(earlier.method):
+    Methods that take such a prior store these votes; for others, and for removed methods, they are counted.
+    """
+    if earlier.method not in REGISTRY or not method_class(earlier.method).takes_prior:
         return votes_by_truth(earlier)
     method = method_of(earlier)
+    if isinstance(method, PTBCC):
+        return votes_by_truth(earlier)
     sums = method.sufficient_statistics(earlier).statistics
     by_truth: Floats = (sums.a if isinstance(method, IBCC) else sums.n).transpose(0, 2, 1)
     return by_truth
-
-
-def _counts_by_truth(name: str) -> bool:
-    """Return whether results of the method store these votes; results of removed methods do not."""
-    return name in REGISTRY and method_class(name).takes_prior and not issubclass(method_class(name), PTBCC)

@@ -14,16 +14,15 @@ from typing import NoReturn
 
 import polars as pl
 
-from finegold.errors import InputError
-from finegold.io.source import Source, first_line, lines_of, open_bytes, separator_of, text_start
+from finegold.errors import InputError, Remedy, use
+from finegold.io.columns import wrong_header
+from finegold.io.limits import AGAIN
+from finegold.io.source import BOM, Source, first_line, open_bytes, separator_of, text_start
 
-__all__ = ["line_of_row", "long_fields", "ragged_line", "reading", "records"]
-
+__all__ = ["bad_header", "line_of_row", "long_fields", "ragged_line", "reading", "records"]
 
 LONGEST = 2**24  # of a field: texts of tasks may be long, but an unclosed quotation mark must not fill memory
-
-INVALID = "no valid JSON"
-ROWS_OF_JSON = "expected one object per line, a list of rows, or an object of tasks (--format nested-json)"
+ROWS_OF_JSON = "expected one object per line, a list of rows, or an object of tasks"
 
 
 @contextmanager
@@ -41,33 +40,34 @@ def reading(source: Source) -> Iterator[None]:
         UnicodeError,
         csv.Error,
     ) as error:
-        explain(source, error)
+        _explain(source, error)
 
 
-def explain(source: Source, error: BaseException) -> NoReturn:
-    if source.compression == "zstd" and (not source.format or isinstance(error, OSError)):
-        raise InputError(f"{source.name}{_bad_zstd(str(error))}; fetch or write the file again") from error
-    from finegold.io.columns import wrong_header
+def _explain(source: Source, error: BaseException) -> NoReturn:
+    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    if source.format in ("parquet", "arrow"):
+        kind = source.format.capitalize()
+        raise InputError(f"{source.name} is not a complete {kind} file ({reason}); {AGAIN}") from error
+    try:
+        for diagnose in (_binary, _bad_unicode, bad_header, _bad_shape, _bad_json):
+            if (problem := diagnose(source)) is not None:
+                raise problem from error
+    except (OSError, EOFError, zlib.error) as damage:
+        raise InputError(f"{source.name} is damaged: it cannot be unpacked ({damage}); {AGAIN}") from error
+    raise InputError(f"{source.name} cannot be read as {source.format.upper()}: {reason}") from error
 
-    if (header := wrong_header(source)) is not None and not _bad_unicode(source, str(error)):
-        raise InputError(f"{source.name}: {header.what}; {header.remedy}", header.options) from error
-    for diagnose in (_binary, _bad_unicode, _bad_shape, _bad_json):
-        try:
-            found = diagnose(source, str(error))
-        except (OSError, EOFError, zlib.error) as damage:
-            again = "fetch or write the file again"
-            raise InputError(f"{source.name} is damaged: it cannot be unpacked ({damage}); {again}") from error
-        if found:
-            raise InputError(f"{source.name}{found}", _encoding(source) if diagnose is _bad_unicode else {}) from error
-    said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    raise InputError(f"{source.name} cannot be read as {source.format.upper()}: {said}") from error
+
+def bad_header(source: Source) -> InputError | None:
+    """Return what is wrong with a text whose first line is a title, or data."""
+    header = wrong_header(source)
+    return None if header is None else InputError(header.what, source.name, header.remedies)
 
 
 def records(source: Source, separator: str) -> Generator[tuple[int, list[str]], None, None]:
     """Yield every record of a delimited file, the header first, with the line that it starts on."""
     skipped = max(source.header - 1, 0)
     with open_bytes(source) as raw, long_fields():
-        text = _text_lines(source, raw)
+        text = iter(io.TextIOWrapper(raw, encoding="utf-8-sig", newline=""))
         deque(islice(text, skipped), maxlen=0)
         reader = csv.reader(text, delimiter=separator)
         line = skipped + 1
@@ -97,62 +97,41 @@ def line_of_row(source: Source, separator: str, row: int) -> int | None:
     return None
 
 
-def ragged_line(source: Source, separator: str, may_omit: int = 0) -> str:
-    """Describe the first line with too many or too few fields; return an empty text if there is none."""
+def ragged_line(source: Source, separator: str, may_omit: int = 0) -> InputError | None:
+    """Return what is wrong with the first line of too many or too few fields; None if there is none."""
     width = 0
     for line, record in records(source, separator):
         width = width or len(record)
         if record and not width - may_omit <= len(record) <= width:
             kind = "many" if len(record) > width else "few"
-            return (
-                f", line {line}: too {kind} fields, found {len(record)} but the header has {width}; "
+            return InputError(
+                f"{source.name}, line {line}: too {kind} fields, found {len(record)} but the header has {width}; "
                 "repair the line (a value that contains the separator must be quoted)"
             )
-    return ""
+    return None
 
 
-def _text_lines(source: Source, raw: object) -> Iterator[str]:
-    if source.compression == "zstd":
-        return (f"{line or ''}\n" for line in lines_of(source).collect().to_series().to_list())
-    return iter(io.TextIOWrapper(raw, encoding="utf-8-sig", newline=""))  # type: ignore[type-var]
-
-
-def _bad_zstd(said: str) -> str:
-    if "incomplete frame" in said:
-        return " is cut short: the zstd data ends too early"
-    return f" is damaged: it cannot be unpacked with zstd ({said})"
-
-
-def _binary(source: Source, said: str) -> str:
-    if source.format == "parquet" or source.format == "arrow":
-        detail = said.strip().splitlines()[0]
-        return f" is no whole {source.format.capitalize()} file ({detail}); fetch or write the file again"
-    if source.compression == "zstd":
-        return ""
+def _binary(source: Source) -> InputError | None:
     with open_bytes(source) as file:
-        if b"\0" in file.read(1 << 16):
-            return f" is not {source.format.upper()} text but binary data (or UTF-16); save it as UTF-8 text"
-    return ""
+        if b"\0" not in file.read(1 << 16):
+            return None
+    kind = source.format.upper()
+    return InputError(f"{source.name} is not {kind} text but binary data (or UTF-16); save it as UTF-8 text")
 
 
-def _bad_unicode(source: Source, said: str) -> str:
-    if source.compression == "zstd":
-        return " is not valid UTF-8; save it as UTF-8" if "utf-8" in said.lower() else ""
+def _bad_unicode(source: Source) -> InputError | None:
     with open_bytes(source) as file:
         for number, line in enumerate(file, start=1):
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError as error:
-                found = line[error.start : error.start + 1].hex()
-                what = f", line {number}: not valid UTF-8 (byte 0x{found})"
-                name = _western(source)
-                looks = f"; it looks like {name}: say --encoding {name} (encoding= in Python), or save it as UTF-8"
-                return what + (looks if name else "; save the file as UTF-8")
-    return ""
-
-
-def _encoding(source: Source) -> dict[str, str | None]:
-    return {"--encoding": found} if source.compression != "zstd" and (found := _western(source)) else {}
+                byte = line[error.start : error.start + 1].hex()
+                problem = f"{source.name}, line {number}: not valid UTF-8 (byte 0x{byte})"
+                if encoding := _western(source):
+                    remedies = [use(encoding=encoding), Remedy(text="save it as UTF-8")]
+                    return InputError(f"{problem}; it looks like {encoding}", remedies=remedies)
+                return InputError(f"{problem}; save the file as UTF-8")
+    return None
 
 
 def _western(source: Source) -> str:
@@ -163,34 +142,42 @@ def _western(source: Source) -> str:
     return "cp1252" if any(0x80 <= byte < 0xA0 for byte in start) else "latin-1"
 
 
-def _bad_shape(source: Source, said: str) -> str:
+def _bad_shape(source: Source) -> InputError | None:
     if not source.is_delimited:
-        return ""
+        return None
     try:
         if not first_line(source):
-            return ": the first line is blank; remove it, for the header must come first"
-        return ragged_line(source, separator_of(source)) or _open_quote(source)
+            return InputError(f"{source.name}: the first line is blank; remove it, for the header must come first")
+        if (ragged := ragged_line(source, separator_of(source))) is not None:
+            return ragged
     except (csv.Error, pl.exceptions.PolarsError):
-        return ""
-
-
-def _open_quote(source: Source) -> str:
+        return None
     with open_bytes(source) as file:
         quotes = sum(line.count(b'"') for line in file)
-    return ": a quotation mark is opened and never closed; repair the file" if quotes % 2 else ""
+    never = f"{source.name}: a quotation mark is opened and never closed; repair the file"
+    return InputError(never) if quotes % 2 else None
 
 
-def _bad_json(source: Source, said: str) -> str:
-    if source.format != "jsonl" or source.compression == "zstd":
-        return ""
+def _bad_json(source: Source) -> InputError | None:
+    if source.format != "jsonl":
+        return None
     with open_bytes(source) as file:
         for number, line in enumerate(file, start=1):
-            problem = _json_problem(line.removeprefix(b"\xef\xbb\xbf")) if line.strip() else ""
-            if problem.startswith(INVALID) and _is_json(source):
-                return f" is JSON, but holds no votes that Finegold recognises; {ROWS_OF_JSON}"
+            if not line.strip():
+                continue
+            try:
+                value = json.loads(line.removeprefix(BOM))
+                problem = "" if isinstance(value, dict) else f"found {type(value).__name__}"
+            except (ValueError, RecursionError) as error:
+                if _is_json(source):
+                    return InputError(
+                        f"{source.name} is JSON, but holds no votes that Finegold recognises; {ROWS_OF_JSON}",
+                        remedies=[use(format="nested-json", when="if it is an object of tasks")],
+                    )
+                problem = f"not valid JSON ({error})"
             if problem:
-                return f", line {number}: {problem}; expected one JSON object per line"
-    return ""
+                return InputError(f"{source.name}, line {number}: {problem}; expected one JSON object per line")
+    return None
 
 
 def _is_json(source: Source) -> bool:
@@ -203,11 +190,3 @@ def _is_json(source: Source) -> bool:
         except ijson.JSONError:
             return False
     return True
-
-
-def _json_problem(line: bytes) -> str:
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        return f"{INVALID} ({error})"
-    return "" if isinstance(found, dict) else f"found {type(found).__name__}"

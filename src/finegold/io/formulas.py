@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["ESCAPE", "escaped", "unescaped", "unescaped_name"]
+__all__ = ["ESCAPE", "escape_cells", "unescape_cells", "unescape_name"]
 
 ESCAPE: ContextVar[bool] = ContextVar("escape_formulas", default=True)  # unless a writer is told otherwise
 
@@ -23,7 +23,7 @@ NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 ESCAPED = r"^'('*[=+\-@\t\r\n])"
 
 
-def escaped(frame: pl.DataFrame) -> pl.DataFrame:
+def escape_cells(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the table with an apostrophe before each text and column name that could be a formula."""
     import polars as pl
 
@@ -33,16 +33,16 @@ def escaped(frame: pl.DataFrame) -> pl.DataFrame:
     return marked.rename({name: MARK + name for name in frame.columns if _is_formula(name)})
 
 
-def unescaped(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the table as it was before `escaped`."""
+def unescape_cells(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the table as it was before `escape_cells`."""
     import polars as pl
 
     marked = [column for column in frame if column.dtype == pl.String and column.str.starts_with(MARK).any()]
     return frame.with_columns(column.str.replace(ESCAPED, "${1}") for column in marked)
 
 
-def unescaped_name(name: str) -> str:
-    """Return the name of a column as it was before `escaped`."""
+def unescape_name(name: str) -> str:
+    """Return the name of a column as it was before `escape_cells`."""
     return re.sub(ESCAPED, r"\1", name)
 
 

@@ -1,24 +1,32 @@
-"""The options for reading votes. This is the only place that declares them; see `finegold.options`."""
+"""The options for reading votes. This is the only place that declares them; see `finegold.options`.
+
+`Reading` has the same names as typed keywords, for the signatures of Python; a test compares the two.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from finegold.options import option
+from finegold.errors import InputError
+from finegold.options import option, options_of
 
 if TYPE_CHECKING:
+    from finegold.io.tables import WatchReading
     from finegold.votes.annotations import Repeated
 
-__all__ = ["ReadOptions"]
+__all__ = ["ReadOptions", "Reading"]
 
 COLUMNS, TEXT, EXPORTS, DATABASES = "Columns and labels", "Text files", "Exports of annotation tools", "Databases"
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read votes. What is not given is found out from the file."""
+    """How to read votes. What is not given is found out from the file.
+
+    `gold` and `watch` are no options of reading: every function that reads votes has them as keywords of its own.
+    """
 
     task: str | Sequence[str] | None = option(
         None,
@@ -48,6 +56,7 @@ class ReadOptions:
         group=COLUMNS,
         kind="flag",
         doc="The table has a row per task and a column per annotator. Many such tables are recognised without it.",
+        surfaces=frozenset({"python", "cli"}),  # the studio asks what a row is
     )
     classes: Sequence[Any] | None = option(
         None,
@@ -63,6 +72,7 @@ class ReadOptions:
         kind="list",
         metavar="A,B,C",
         doc="All classes, from the lowest to the highest, instead of `classes`: `Result.scores` follows this order.",
+        surfaces=frozenset({"python", "cli"}),  # the studio shows no scores
     )
     missing: Sequence[Any] | None = option(
         None,
@@ -110,6 +120,7 @@ class ReadOptions:
         kind="switch",
         doc='Whether a vote is a set of labels: a list, or options such as "a;b". The classes are then the options. By '
         "default the votes are sets if the cells hold lists, or if most of them hold several options.",
+        surfaces=frozenset({"python", "cli"}),
     )
     encoding: str | None = option(
         None,
@@ -181,3 +192,66 @@ class ReadOptions:
         flag="--param",
         surfaces=frozenset({"python", "cli"}),
     )
+    gold: Any = None  # known truths; see `finegold.read`
+    watch: WatchReading | None = None  # is called with the progress of a long read
+
+    def __post_init__(self) -> None:
+        for name, about in options_of(self).items():
+            value = getattr(self, name)
+            if about.kind == "flag" and value not in (True, False):
+                raise InputError(f"{name} must be True or False, not {value!r}")
+            if about.kind == "choice" and value not in about.choices:
+                choices = ", ".join(f'"{choice}"' for choice in about.choices[:-1])
+                raise InputError(f'{name} must be {choices} or "{about.choices[-1]}", not {value!r}')
+
+    @property
+    def no_vote(self) -> Sequence[Any] | None:
+        """The words that mean "no vote", or None for the usual ones."""
+        from finegold.votes.labels import listed_classes, missing_words
+
+        missing = [self.missing] if isinstance(self.missing, str) else self.missing
+        spellings = self.alias.class_of if self.alias else {}
+        named = [*listed_classes(self.classes), *spellings]
+        return missing_words(missing if missing is None else list(missing), self.keep_missing, named)
+
+    @property
+    def names_columns(self) -> bool:
+        """Whether columns are named that only a plain table has."""
+        return self.wide or self.annotator is not None or self.label is not None
+
+    def given(self) -> list[str]:
+        """Return the names of the options that differ from their defaults; an empty list says nothing."""
+
+        def says_something(value: Any, default: Any) -> bool:
+            if value is None or isinstance(value, str | int):
+                return bool(value != default)
+            return not hasattr(value, "__len__") or len(value) > 0
+
+        options = [each for each in fields(self) if "option" in each.metadata]
+        return [each.name for each in options if says_something(getattr(self, each.name), each.default)]
+
+
+class Reading(TypedDict, total=False):
+    """The fields of `ReadOptions` as typed keywords of functions that read votes; a test compares the two."""
+
+    task: str | Sequence[str] | None
+    annotator: str | Sequence[str] | None
+    label: str | None
+    wide: bool
+    classes: Sequence[Any] | None
+    ordered: Sequence[Any] | None
+    missing: Sequence[Any] | None
+    keep_missing: bool
+    normalise: bool
+    alias: Any
+    repeated: Repeated
+    multi: bool | None
+    encoding: str | None
+    separator: str | None
+    header: bool | int
+    format: str | None
+    question: str | None
+    include: str | Sequence[str]
+    query: str | None
+    table: str | None
+    params: Mapping[str, Any] | None

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from finegold.errors import InputError
+from finegold.errors import InputError, Placeholder, use
 from finegold.io.columns import TASK, WIDE_TASK, candidates, columns_of, find_columns
 from finegold.io.source import is_files
 from finegold.io.tables import open_table
@@ -65,16 +65,16 @@ def read_predictions(given: Any, votes: Annotations) -> Predictions:
     InputError
         If classes do not match, if values are not probabilities, or if no task is one of the votes.
     """
-    models = [_model(name, one, votes) for name, one in _by_name(given).items()]
+    models = [_model(name, model, votes) for name, model in _by_name(given).items()]
     for model in models:
         _check_tasks(model, votes)
-    return align([ModelOutput(one.name, one.tasks, _checked(one, votes)) for one in models], votes)
+    return align([ModelOutput(model.name, model.tasks, _checked(model, votes)) for model in models], votes)
 
 
 def _by_name(given: Any) -> dict[str, Any]:
     """Return the models by name; those without a name are numbered."""
     if isinstance(given, Mapping) and not candidates(given, WIDE_TASK):
-        models = {str(name): one for name, one in given.items()}
+        models = {str(name): model for name, model in given.items()}
     elif isinstance(given, list) and given and not isinstance(given[0], Mapping):
         models = _numbered(given)
     else:
@@ -85,10 +85,10 @@ def _by_name(given: Any) -> dict[str, Any]:
 
 
 def _numbered(given: Sequence[Any]) -> dict[str, Any]:
-    names = [_stem(one) or "predictions" for one in given]
+    names = [_stem(model) or "predictions" for model in given]
     return {
-        name if names.count(name) == 1 else f"{name} {names[: i + 1].count(name)}": one
-        for i, (name, one) in enumerate(zip(names, given, strict=True))
+        name if names.count(name) == 1 else f"{name} {names[: i + 1].count(name)}": model
+        for i, (name, model) in enumerate(zip(names, given, strict=True))
     }
 
 
@@ -130,7 +130,7 @@ def _of_array(name: str, given: tuple[Any, ...], votes: Annotations) -> Model:
     classes = to_list(votes.class_names) if len(given) == 2 else list(given[2])
     tasks, output = as_column(given[0]).tolist(), given[1]
     if _is_pipeline_output(output):
-        classes = sorted({str(one["label"]) for row in output for one in row})
+        classes = sorted({str(score["label"]) for row in output for score in row})
         output = [_scores(row, classes) for row in output]
     try:
         array = np.asarray(output, dtype=np.float64)
@@ -147,33 +147,34 @@ def _of_array(name: str, given: tuple[Any, ...], votes: Annotations) -> Model:
 def _is_pipeline_output(output: Any) -> bool:
     """Return whether each row is a list of {"label": ..., "score": ...}, as of a Hugging Face pipeline."""
     rows = output if isinstance(output, list) and output else [None]
-    return all(isinstance(row, list) and all(isinstance(one, dict) and "score" in one for one in row) for row in rows)
+    return all(
+        isinstance(row, list) and all(isinstance(score, dict) and "score" in score for score in row) for row in rows
+    )
 
 
 def _scores(row: list[dict[str, Any]], classes: list[str]) -> list[float]:
-    scores = {str(one["label"]): float(one["score"]) for one in row}
+    scores = {str(score["label"]): float(score["score"]) for score in row}
     return [scores.get(name, float("nan")) for name in classes]
 
 
 def _checked(model: Model, votes: Annotations) -> Floats:
     """[n, K] Return the probabilities in the order of the classes of the votes."""
     known, rules = to_list(votes.class_names), votes.hygiene
-    place = match(as_classes(model.classes, votes.class_names, rules.normalise, rules.alias), votes.class_names)
-    for column, code in zip(model.classes, place.tolist(), strict=True):
+    codes = match(as_classes(model.classes, votes.class_names, rules.normalise, rules.alias), votes.class_names)
+    for column, code in zip(model.classes, codes.tolist(), strict=True):
         if code == MISSING:
-            raise InputError(
-                f'{model.source}: the column "{column}" is not a class of the votes ({listed(known)}); remove it, or '
-                "list all classes with --classes (classes= in Python)"
-            )
-        if (place == code).sum() > 1:
+            problem = f'the column "{column}" is not a class of the votes ({listed(known)})'
+            remedies = [use(text="remove it"), use(classes=Placeholder("A,B,C"), text="to list all classes")]
+            raise InputError(problem, model.source, remedies)
+        if (codes == code).sum() > 1:
             raise InputError(f'{model.source}: two columns are the class "{known[code]}"; remove one of them')
-    if lost := [name for code, name in enumerate(known) if code not in place]:
+    if lost := [name for code, name in enumerate(known) if code not in codes]:
         raise InputError(
             f'{model.source}: there is no column for the class "{lost[0]}"; add one, with 0 if the model never '
             f"predicts it. Expected a task column and a column for each of {listed(known)}"
         )
     ordered = np.empty((len(model.tasks), len(known)))
-    ordered[:, place] = model.probabilities
+    ordered[:, codes] = model.probabilities
     return _normalised(model, ordered, known)
 
 

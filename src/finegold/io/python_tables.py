@@ -1,4 +1,4 @@
-"""Tables from Python objects that are no data frames: rows, columns, Arrow streams, data sets, the index of pandas."""
+"""Tables from Python objects that are not data frames: rows, columns, Arrow streams, data sets, the index of pandas."""
 
 from __future__ import annotations
 
@@ -80,24 +80,24 @@ def _with_class_names(frame: pl.DataFrame, features: Any) -> pl.DataFrame:
 
 def _of_splits(splits: Mapping[Any, Any]) -> pl.DataFrame:
     tables = {str(name): as_frame(split) for name, split in splits.items()}
-    joined = _joined(tables, "the split")
+    table = _join(tables, "the split")
     if len(tables) > 1:
-        said = f"the splits {', '.join(tables)} are read together; give one of them to read it alone"
-        warnings.warn(said, FinegoldWarning, stacklevel=2)
-    return joined
+        text = f"the splits {', '.join(tables)} are read together; give one of them to read it alone"
+        warnings.warn(text, FinegoldWarning, stacklevel=2)
+    return table
 
 
-def _joined(frames: Mapping[str, pl.DataFrame], kind: str) -> pl.DataFrame:
+def _join(frames: Mapping[str, pl.DataFrame], kind: str) -> pl.DataFrame:
     (first, expected), *_ = frames.items()
     for name, frame in frames.items():
         differing = sorted(set(frame.columns) ^ set(expected.columns))
         if differing:
             raise InputError(f'{kind} "{name}" has other columns than "{first}" ({", ".join(differing)})')
     columns = {name: [frame.get_column(name) for frame in frames.values()] for name in expected.columns}
-    return pl.DataFrame({name: _concatenated(parts) for name, parts in columns.items()})
+    return pl.DataFrame({name: _concatenate(parts) for name, parts in columns.items()})
 
 
-def _concatenated(parts: list[pl.Series]) -> pl.Series:
+def _concatenate(parts: list[pl.Series]) -> pl.Series:
     if len({part.dtype for part in parts}) == 1:
         return pl.concat(parts)
     return polars_series([value for part in parts for value in part.to_list()])
@@ -111,8 +111,8 @@ def _of_arrow(votes: Any) -> pl.DataFrame:
     try:
         return pl.DataFrame(votes)
     except Exception as error:  # whatever the producer of the stream or Polars raises
-        said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise InputError(f"the Arrow data of type {type(votes).__name__} are no table ({said})") from error
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise InputError(f"the Arrow data of type {type(votes).__name__} are not a table ({reason})") from error
 
 
 def _of_array(votes: Any) -> pl.DataFrame:
@@ -161,7 +161,7 @@ def _of_rows(rows: list[Any]) -> pl.DataFrame:
     if not rows:
         raise InputError("there are no rows; expected at least one vote")
     if all(map(_is_arrow, rows)):
-        return _joined({str(number): _of_arrow(batch) for number, batch in enumerate(rows, start=1)}, "record batch")
+        return _join({str(number): _of_arrow(batch) for number, batch in enumerate(rows, start=1)}, "record batch")
     _refuse_mixed(rows)
     if isinstance(rows[0], Mapping):
         names = dict.fromkeys(name for row in rows for name in row)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from finegold.errors import InputError
-from finegold.paper.plan import CASES
+from finegold.paper.fits import CASES
 from finegold.paper.published import METHODS
 from finegold.paper.results import Case, Results
 from finegold.paper.tables import by_size

@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import rankdata, wilcoxon
 
 from finegold.paper.datasets import Votes
-from finegold.paper.plan import ablation_jobs, method_jobs, note
+from finegold.paper.fits import Fit, FitOutcome, Floats, describe_seeds, fits_of_ablation, fits_of_method
 from finegold.paper.published import ABLATION, SENTI
-from finegold.paper.runs import Floats, Job, Outcome
-from finegold.paper.wilcoxon import Comparison, compare
 
-__all__ = ["Ablated", "Case", "Mean", "Results", "Score", "collect"]
+__all__ = ["Ablated", "Case", "Comparison", "Mean", "Results", "Score", "collect", "compare"]
+
+
+DIGITS = 9  # accuracies are fractions of small numbers; smaller differences are rounding errors that would break ties
+
+
+class Comparison(NamedTuple):
+    S: float  # sum of the ranks of the differences where the method is worse
+    p: float  # one-sided: probability of such a small rank sum if the method is not better
+    n: int  # number of data sets with a difference
+
+    @property
+    def stars(self) -> str:
+        return "**" if self.p < 0.01 else "*" if self.p < 0.1 else ""
+
+
+def compare(method: Sequence[float], baseline: Sequence[float]) -> Comparison:
+    """Run the one-sided Wilcoxon signed-rank test; data sets without a difference are ignored."""
+    difference = np.round(np.subtract(method, baseline), DIGITS)
+    difference = difference[difference != 0]
+    if not difference.size:
+        return Comparison(0.0, 1.0, 0)
+    ranks = rankdata(np.abs(difference))
+    p = wilcoxon(difference, alternative="greater").pvalue
+    return Comparison(float(ranks[difference < 0].sum()), float(p), len(difference))
 
 
 class Score(NamedTuple):
@@ -90,7 +113,7 @@ class Results:
         return remarks
 
 
-def collect(results: Results, done: Mapping[Job, Outcome]) -> Results:
+def collect(results: Results, done: Mapping[Fit, FitOutcome]) -> Results:
     """Return the results with the outcomes of these fits added."""
     names = list(results.data)
     for method in results.methods:
@@ -107,8 +130,8 @@ def collect(results: Results, done: Mapping[Job, Outcome]) -> Results:
     return results
 
 
-def _score(method: str, name: str, done: Mapping[Job, Outcome]) -> Score | None:
-    runs = [done[job] for job in method_jobs(method, name) if job in done]
+def _score(method: str, name: str, done: Mapping[Fit, FitOutcome]) -> Score | None:
+    runs = [done[fit] for fit in fits_of_method(method, name) if fit in done]
     if not runs:
         return None
     accuracies = [run.accuracy for run in runs]
@@ -118,7 +141,7 @@ def _score(method: str, name: str, done: Mapping[Job, Outcome]) -> Score | None:
         len(runs),
         float(np.median([run.seconds for run in runs])),
         float(np.mean([run.iterations for run in runs])),
-        note(method, name),
+        describe_seeds(method, name),
     )
 
 
@@ -137,13 +160,13 @@ def _accuracies(results: Results, method: str) -> list[float]:
     return [score.accuracy for score in results.scores[method].values()]
 
 
-def _ablation(results: Results, done: Mapping[Job, Outcome]) -> dict[str, dict[str, Ablated]]:
+def _ablation(results: Results, done: Mapping[Fit, FitOutcome]) -> dict[str, dict[str, Ablated]]:
     return {what: {value: _ablated(results, what, value, done) for value in row} for what, row in ABLATION.items()}
 
 
-def _ablated(results: Results, what: str, value: str, done: Mapping[Job, Outcome]) -> Ablated:
-    seeds = ablation_jobs(what, value, list(results.data))
-    means = [float(np.mean([done[job].accuracy for job in jobs])) for jobs in seeds]
+def _ablated(results: Results, what: str, value: str, done: Mapping[Fit, FitOutcome]) -> Ablated:
+    seeds = fits_of_ablation(what, value, list(results.data))
+    means = [float(np.mean([done[fit].accuracy for fit in fits])) for fits in seeds]
     mean = float(np.mean(means))
     spread = float(np.std(means, ddof=1)) if len(means) > 1 else 0.0
     if results.fills_senti:
@@ -151,8 +174,8 @@ def _ablated(results: Results, what: str, value: str, done: Mapping[Job, Outcome
     return Ablated(mean, spread, len(means), mean if not results.absent else None)
 
 
-def _case(name: str, done: Mapping[Job, Outcome]) -> Case | None:
-    outcome = done.get(Job("ptbcc", (), name))
+def _case(name: str, done: Mapping[Fit, FitOutcome]) -> Case | None:
+    outcome = done.get(Fit("ptbcc", (), name))
     if outcome is None or outcome.prototypes is None or outcome.weights is None:
         return None
     return Case(outcome.prototypes, outcome.weights)

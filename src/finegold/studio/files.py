@@ -5,27 +5,37 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, Any
 
-from finegold.errors import FinegoldError, InputError
+from pydantic import BaseModel
+
+from finegold.errors import FinegoldError
 from finegold.io.source import READABLE
-from finegold.studio.problems import Problem
-from finegold.studio.scratch import Scratch
+from finegold.studio.problems import Problem, rename_files
 from finegold.studio.store import Row, Store
 from finegold.system.files import move, temporary_name
 
-__all__ = ["CRASHED", "Files", "Listed"]
+try:
+    import fcntl
+except ImportError:  # Windows: it is not known which studios are running, so nothing is removed
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["CRASHED", "LOCK", "Files", "Listed", "Scratch", "safe_name"]
 
 MAX_LISTED = 500
-DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)  # such a name is no file on Windows
+DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)  # such a name is not a file on Windows
 CRASHED = "It may be damaged or need more memory than is available. It is read again only if you ask for it."
+PREFIX = "finegold-studio-"
+LOCK = "lock"  # a file that a running studio holds a lock on
 
 
-class Listed(NamedTuple):
+class Listed(BaseModel):
     name: str
     size: int
     changed: float
@@ -50,8 +60,9 @@ class Files:
 
     def list(self) -> list[Listed]:
         """List the data files directly in the folder, the newest first."""
-        found = [self._listed(path) for path in self.folder.iterdir() if self._is_data(path)]
-        return sorted(found, key=lambda file: -file.changed)[:MAX_LISTED]
+        states = {path.name: path.stat() for path in self.folder.iterdir() if self._is_data(path)}
+        listed = [Listed(name=name, size=state.st_size, changed=state.st_mtime) for name, state in states.items()]
+        return sorted(listed, key=lambda file: -file.changed)[:MAX_LISTED]
 
     def resolve(self, name: str) -> Path:
         """Return the path of a file in the folder. Links that lead out of the folder are refused."""
@@ -99,26 +110,60 @@ class Files:
         try:
             yield path
         except FinegoldError as error:
-            raise InputError(
-                str(error).replace(f"{path.parent}{os.sep}", ""), getattr(error, "options", None)
-            ) from error
+            raise rename_files(error, {f"{path.parent}{os.sep}": ""}) from error
         finally:
             with suppress(sqlite3.ProgrammingError):  # the studio was closed meanwhile
                 self.store.run("UPDATE project SET opening = opening - 1, crashed = 0 WHERE id = ?", project["id"])
 
     def _is_data(self, path: Path) -> bool:
         is_listed = path.suffix.lower() in READABLE and not path.name.startswith(".")
-        return (is_listed or path.name == self.also) and path.is_file() and self._is_inside(path)
-
-    def _is_inside(self, path: Path) -> bool:
-        return path.resolve().is_relative_to(self.folder)
-
-    def _listed(self, path: Path) -> Listed:
-        status = path.stat()
-        return Listed(path.name, status.st_size, status.st_mtime)
+        is_inside = path.resolve().is_relative_to(self.folder)
+        return (is_listed or path.name == self.also) and path.is_file() and is_inside
 
 
 def safe_name(name: str | None) -> str:
     """Return a name that is valid on any file system. The extension is kept because it determines the format."""
     plain = re.sub(r"[^\w. -]", "_", Path(name or "").name)[-100:].strip(". ")
     return f"_{plain}" if DEVICE.match(plain) else plain or "votes"
+
+
+class Scratch:
+    """A temporary folder that only this user can read. Folders of killed studios are removed at the next start."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
+        self._lock = _hold(self.path)
+        _remove_abandoned(self.path.parent)
+
+    def close(self) -> None:
+        self._lock.close()  # Windows removes no open file
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def _hold(folder: Path) -> IO[Any]:
+    """Create the lock file under its name only once it is locked, so that no other studio removes this folder."""
+    if fcntl is None:
+        return (folder / LOCK).open("wb")  # Windows renames no open file
+    unnamed = folder / f"{LOCK}.new"
+    file = unnamed.open("wb")
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    unnamed.rename(folder / LOCK)
+    return file
+
+
+def _remove_abandoned(parent: Path) -> None:
+    for folder in parent.glob(f"{PREFIX}*") if fcntl is not None else ():
+        with suppress(OSError):
+            is_own = folder.is_dir() and not folder.is_symlink() and folder.stat().st_uid == os.getuid()
+            if is_own and _is_abandoned(folder / LOCK):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_abandoned(lock: Path) -> bool:
+    """Return whether the lock exists and nobody holds it. A studio that is just starting has no lock yet."""
+    try:
+        with lock.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -1,9 +1,11 @@
-"""Errors as problem details (RFC 9457): a title and what to do."""
+"""Errors as problem details (RFC 9457): a title and what to do. The words of an error come from its data."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -12,10 +14,39 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from finegold.errors import FinegoldError, InputError
-from finegold.studio.wording import in_browser
+from finegold.errors import FinegoldError, FinegoldWarning, InputError, sentence
 
-__all__ = ["Problem", "ProblemDetails", "catch_problems", "problem_response"]
+__all__ = [
+    "Problem",
+    "ProblemDetails",
+    "catch_problems",
+    "no_votes_yet",
+    "problem_response",
+    "rename_files",
+    "words_of",
+]
+
+
+def words_of(message: object) -> str:
+    """Return what an error or a warning says on a page: options are left out, because the page has buttons for them."""
+    if not isinstance(message, InputError | FinegoldWarning):
+        return str(message)
+    actions = [remedy for remedy in message.remedies if remedy.text and not remedy.options]
+    return sentence(message.problem, getattr(message, "where", ""), actions)
+
+
+def rename_files(error: FinegoldError, names: Mapping[str, str]) -> InputError:
+    """Return the error with the names that users gave to files, in place of the paths of the studio's copies."""
+
+    def rename(text: str) -> str:
+        for path, name in names.items():
+            text = text.replace(path, name)
+        return text
+
+    if not isinstance(error, InputError):
+        return InputError(rename(str(error)))
+    remedies = [replace(remedy, when=rename(remedy.when), text=rename(remedy.text)) for remedy in error.remedies]
+    return InputError(rename(error.problem), rename(error.where or ""), remedies)
 
 
 class ProblemDetails(BaseModel):
@@ -35,6 +66,10 @@ class Problem(Exception):
         self.status, self.title, self.detail, self.more = status, title, detail, more
 
 
+def no_votes_yet() -> Problem:
+    return Problem(409, "There are no votes yet", "Read the votes first: choose the columns, or post votes.")
+
+
 def problem_response(problem: Problem) -> Response:
     body = {"type": "about:blank", "title": problem.title, "status": problem.status, "detail": problem.detail}
     # Close the connection: a client that is still sending a large body would otherwise not read the response.
@@ -51,17 +86,19 @@ def catch_problems(app: FastAPI) -> None:
     @app.exception_handler(FinegoldError)
     async def explained(request: Request, error: FinegoldError) -> Response:
         status = 422 if isinstance(error, InputError) else 500
-        return problem_response(Problem(status, "The request failed", in_browser(error)))
+        return problem_response(Problem(status, "The request failed", words_of(error)))
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
-        return problem_response(Problem(422, "The request is not valid", "; ".join(map(_words, error.errors()))))
+        return problem_response(
+            Problem(422, "The request is not valid", "; ".join(map(_invalid_field, error.errors())))
+        )
 
     @app.exception_handler(HTTPException)
     async def plain(request: Request, error: HTTPException) -> Response:
-        found = problem_response(Problem(error.status_code, str(error.detail)))
-        found.headers.update(error.headers or {})
-        return found
+        response = problem_response(Problem(error.status_code, str(error.detail)))
+        response.headers.update(error.headers or {})
+        return response
 
     @app.exception_handler(Exception)
     async def unexpected(request: Request, error: Exception) -> Response:
@@ -81,6 +118,5 @@ def catch_problems(app: FastAPI) -> None:
         return problem_response(Problem(507, "The project file cannot be written", detail))
 
 
-def _words(error: Any) -> str:
-    place = ".".join(str(part) for part in error["loc"])
-    return f"{place}: {error['msg']}"
+def _invalid_field(error: Any) -> str:
+    return f"{'.'.join(map(str, error['loc']))}: {error['msg']}"

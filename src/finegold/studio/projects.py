@@ -1,26 +1,88 @@
-"""The contents of a project file: projects, fits, posted votes and their history."""
+"""Projects: each holds votes, how they were read, fits and gold. Open tabs hear of every change."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+import math
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from finegold.studio.events import Hub
+from fastapi import APIRouter, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, Field
+
+from finegold.studio.files import CRASHED, Listed, safe_name
+from finegold.studio.predictions import PredictionsFile
 from finegold.studio.problems import Problem
+from finegold.studio.requests import FILE_BODY, FileName, ProjectId, Services, ServicesDep
+from finegold.studio.security import OWNER
 from finegold.studio.store import Row, Store
+from finegold.votes.sample import VOTES
 
-__all__ = ["Projects", "name_key"]
+if TYPE_CHECKING:
+    from finegold.studio.jobs import BackgroundJob
 
+__all__ = ["Fit", "Hub", "Project", "Projects", "describe", "name_key", "now", "router"]
+
+
+KEEP_ALIVE_SECONDS = 15.0  # without an event, after which a message is sent to detect closed connections
 SETTINGS = ("name", "blind", "template", "remote")  # columns of a project that users can change
-DAMAGED = (
-    "It may be damaged or need more memory than is available. It is opened again only if you ask for it; "
-    "reading the votes again replaces it."
-)
+
+
+class Hub:
+    """Tell open tabs which project changed; they request the new state themselves.
+
+    Any thread can notify; listeners run in the event loop.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._listeners: set[tuple[asyncio.AbstractEventLoop, asyncio.Event, int | None]] = set()
+        self._closed = False
+
+    def notify(self, project: int) -> None:
+        self._wake(lambda wanted: wanted is None or wanted == project)
+
+    def close(self) -> None:
+        """End all listeners, so that a server that stops does not wait for open tabs."""
+        self._closed = True
+        self._wake(lambda wanted: True)
+
+    async def listen(self, project: int | None) -> AsyncIterator[bool]:
+        """Yield True each time the project changes (None: any project), and False as a keep-alive.
+
+        Several changes while the listener is busy are reported once.
+        """
+        event = asyncio.Event()
+        listener = (asyncio.get_running_loop(), event, project)
+        with self._lock:
+            self._listeners.add(listener)
+        try:
+            yield True
+            while not self._closed:
+                try:
+                    await asyncio.wait_for(event.wait(), KEEP_ALIVE_SECONDS)
+                    event.clear()
+                    if not self._closed:
+                        yield True
+                except TimeoutError:
+                    yield False
+        finally:
+            with self._lock:
+                self._listeners.discard(listener)
+
+    def _wake(self, wants: Callable[[int | None], bool]) -> None:
+        with self._lock:
+            listeners = list(self._listeners)
+        for loop, event, project in listeners:
+            if wants(project) and not loop.is_closed():
+                loop.call_soon_threadsafe(event.set)
 
 
 def name_key(name: Any) -> str:
@@ -38,39 +100,35 @@ class Projects:
     def __init__(self, store: Store, hub: Hub) -> None:
         self.store, self.hub = store, hub
 
-    # Projects
-
     def all(self) -> list[Row]:
         return self.store.rows("SELECT * FROM project ORDER BY id DESC")
 
     def get(self, project: int) -> Row:
-        found = self.store.row("SELECT * FROM project WHERE id = ?", project)
-        if found is None:
+        row = self.store.row("SELECT * FROM project WHERE id = ?", project)
+        if row is None:
             raise Problem(404, "There is no such project", "It may have been deleted; go back to all projects.")
-        return found
+        return row
 
     def create(self, name: str, *, file: str | None = None, place: str | None = None) -> int:
+        insert = "INSERT INTO project (name, created, file, place) VALUES (?, ?, ?, ?)"
         with self.store.transaction():
-            made = self.store.run(
-                "INSERT INTO project (name, created, file, place) VALUES (?, ?, ?, ?)", name, now(), file, place
-            )
-        self.hub.notify(made)
-        return made
+            project = self.store.run(insert, name, now(), file, place)
+        self.hub.notify(project)
+        return project
 
     def create_from_upload(self, name: str, path: Path) -> int:
         upload = self.store.keep_file(path)
         with self.store.transaction():
             self.store.own(upload)
-            made = self.store.run(
-                "INSERT INTO project (name, created, file, upload) VALUES (?, ?, ?, ?)", name, now(), name, upload
-            )
-        self.hub.notify(made)
-        return made
+            insert = "INSERT INTO project (name, created, file, upload) VALUES (?, ?, ?, ?)"
+            project = self.store.run(insert, name, now(), name, upload)
+        self.hub.notify(project)
+        return project
 
     def of_place(self, place: str) -> int | None:
         """Return the newest project of a file in the folder."""
-        found = self.store.row("SELECT id FROM project WHERE place = ? ORDER BY id DESC", place)
-        return None if found is None else int(found["id"])
+        row = self.store.row("SELECT id FROM project WHERE place = ? ORDER BY id DESC", place)
+        return None if row is None else int(row["id"])
 
     def change(self, project: int, values: dict[str, Any], version: int | None = None) -> None:
         """Set columns of a project: its name and how its tasks are shown."""
@@ -107,185 +165,228 @@ class Projects:
             row = self.get(project)
             self.store.run("UPDATE project SET shown = NULL, base = NULL WHERE id = ?", project)
             self.store.run("DELETE FROM project WHERE id = ?", project)
-            for blob in [*(one["id"] for one in blobs), row["upload"], row["content"]]:
+            for blob in [*(found["id"] for found in blobs), row["upload"], row["content"]]:
                 self.store.run("DELETE FROM blob WHERE id = ?", blob)
-
-    # Fits
-
-    def fits(self, project: int) -> list[Row]:
-        """Return all fits except those that a newer fit replaced."""
-        which = "SELECT * FROM fit WHERE project = ? AND state != 'replaced' ORDER BY id"
-        return [_plain_fit(row) for row in self.store.rows(which, project)]
-
-    def fit(self, project: int, fit: int) -> Row:
-        found = self.store.row("SELECT * FROM fit WHERE project = ? AND id = ?", project, fit)
-        if found is None:
-            raise Problem(404, "There is no such fit", "It may have been deleted.")
-        return _plain_fit(found)
-
-    def add_fit(self, project: int, method: str, settings: dict[str, Any]) -> int:
-        with self.changing(project):
-            return self.store.run(
-                "INSERT INTO fit (project, method, settings, state, started) VALUES (?, ?, ?, 'queued', ?)",
-                project,
-                method,
-                json.dumps(settings),
-                now(),
-            )
-
-    def set_state(self, project: int, fit: int, state: str, message: str = "") -> None:
-        with self.changing(project):
-            self.store.run("UPDATE fit SET state = ?, message = ? WHERE id = ?", state, message, fit)
-
-    def finish_fit(self, project: int, fit: int, model: Path, facts: dict[str, Any]) -> None:
-        """Store the result of a fit, show it, and drop earlier results of the same method and settings."""
-        blob = self.store.keep_file(model)
-        with self.changing(project):
-            self.store.own(blob)
-            self.store.run(
-                "UPDATE fit SET state = 'done', facts = ?, model = ? WHERE id = ?", json.dumps(facts), blob, fit
-            )
-            self.store.run("UPDATE project SET shown = ? WHERE id = ?", fit, project)
-            kind = self.store.rows("SELECT method, settings FROM fit WHERE id = ?", fit)[0]
-            self._replace(
-                "SELECT id, model FROM fit WHERE project = ? AND id < ? AND method = ? AND settings = ? "
-                "AND state NOT IN ('queued', 'running') AND id != (SELECT base FROM project WHERE id = ?)",
-                *(project, fit, kind["method"], kind["settings"], project),
-            )
-
-    def show(self, project: int, fit: int) -> None:
-        with self.changing(project):
-            if self.fit(project, fit)["state"] != "done":
-                raise Problem(409, "This fit has no result", "Choose one that has finished.")
-            self.store.run("UPDATE project SET shown = ? WHERE id = ?", fit, project)
-
-    def delete_fit(self, project: int, fit: int) -> None:
-        with self.changing(project):
-            row, found = self.get(project), self.fit(project, fit)
-            if fit in (row["base"], row["shown"]):
-                raise Problem(409, "This result is in use", "Show another one first; the majority vote always stays.")
-            self.store.run("DELETE FROM fit WHERE id = ?", fit)
-            self.store.run("DELETE FROM blob WHERE id = ?", found["model"])
-
-    def replace_votes(
-        self,
-        project: int,
-        model: Path,
-        facts: dict[str, Any],
-        *,
-        reading: Any = None,
-        read: Iterable[int] = (),
-        removed: int | None = None,
-    ) -> int:
-        """Store new votes and drop the fits of the old ones.
-
-        The votes were read again, joined with the batches `read`, or read without the batch `removed`.
-        """
-        blob = self.store.keep_file(model)
-        with self.changing(project):
-            self.store.own(blob)
-            self.store.run("UPDATE project SET shown = NULL, base = NULL WHERE id = ?", project)
-            self._replace("SELECT id, model FROM fit WHERE project = ? AND state NOT IN ('queued', 'running')", project)
-            made = self.store.run(
-                "INSERT INTO fit (project, method, settings, state, started, facts, model) "
-                "VALUES (?, 'mv', '{}', 'done', ?, ?, ?)",
-                *(project, now(), json.dumps(facts), blob),
-            )
-            self.store.run("UPDATE project SET base = ?, shown = ? WHERE id = ?", made, made, project)
-            if reading is not None:  # posted votes must be joined with those of the file again
-                new = json.dumps(reading)
-                self.store.run("UPDATE project SET reading = ?, failure = NULL WHERE id = ?", new, project)
-                self.store.run("UPDATE posted SET taken = 0 WHERE project = ?", project)
-            for batch in read:
-                self.store.run("UPDATE posted SET taken = 1 WHERE id = ?", batch)
-            self.store.run("DELETE FROM posted WHERE project = ? AND id = ?", project, removed)
-        return made
-
-    def _replace(self, which: str, *values: Any) -> None:
-        """Drop the results of fits, but keep their rows, so that clients can still request their state."""
-        for fit in self.store.rows(which, *values):
-            self.store.run("UPDATE fit SET state = 'replaced', facts = NULL, model = NULL WHERE id = ?", fit["id"])
-            self.store.run("DELETE FROM blob WHERE id = ?", fit["model"])
-
-    @contextmanager
-    def opening(self, project: int, fit: int) -> Iterator[None]:
-        """Mark a result on disk while it is opened. A result that crashes the studio is not opened again."""
-        if self.is_damaged(fit):
-            raise Problem(409, "The studio ended while it opened this result", DAMAGED, project=project, fit=fit)
-        self.store.run(
-            "INSERT INTO opening (fit, threads) VALUES (?, 1) ON CONFLICT DO UPDATE SET threads = threads + 1", fit
-        )
-        try:
-            yield
-        finally:
-            with suppress(sqlite3.ProgrammingError):  # the studio was closed meanwhile
-                self.store.run("UPDATE opening SET threads = threads - 1 WHERE fit = ?", fit)
-                self.store.run("DELETE FROM opening WHERE fit = ? AND threads = 0", fit)
-
-    def is_damaged(self, fit: int | None) -> bool:
-        """Return whether opening this result crashed the studio before."""
-        return self.store.row("SELECT 1 FROM opening WHERE fit = ? AND crashed", fit) is not None
-
-    def open_again(self, project: int, fit: int) -> None:
-        """Allow a result to be opened that crashed the studio before."""
-        with self.changing(project):
-            self.store.run("DELETE FROM opening WHERE fit = ?", self.fit(project, fit)["id"])
-
-    # Posted votes
-
-    def post_votes(self, project: int, votes: list[Any]) -> int:
-        """Add a batch of posted votes and return the number of votes that wait for the next fit."""
-        with self.changing(project):
-            self.store.run(
-                "INSERT INTO posted (project, n_votes, votes, at) VALUES (?, ?, ?, ?)",
-                *(project, len(votes), json.dumps(votes, allow_nan=False), now()),
-            )
-        return self.n_waiting(project)
-
-    def n_waiting(self, project: int) -> int:
-        found = self.store.row(
-            "SELECT coalesce(sum(n_votes), 0) AS n FROM posted WHERE project = ? AND NOT taken", project
-        )
-        return int(found["n"] or 0) if found else 0
-
-    def batches(self, project: int) -> list[Row]:
-        """Return all posted batches without their votes, the newest first."""
-        return self.store.rows("SELECT id, at, n_votes, taken FROM posted WHERE project = ? ORDER BY id DESC", project)
-
-    def remove_all_votes(self, project: int, batch: int) -> None:
-        """Remove the only batch of a project that has no other votes."""
-        with self.changing(project):
-            self.store.run("UPDATE project SET shown = NULL, base = NULL WHERE id = ?", project)
-            self._replace("SELECT id, model FROM fit WHERE project = ? AND state NOT IN ('queued', 'running')", project)
-            self.store.run("DELETE FROM posted WHERE project = ? AND id = ?", project, batch)
-
-    def remove_waiting(self, project: int, batch: int) -> None:
-        with self.changing(project):
-            self.store.run("DELETE FROM posted WHERE project = ? AND id = ? AND NOT taken", project, batch)
-
-    def posted(self, project: int, *, all_but: int | None = None) -> tuple[list[int], list[Any]]:
-        """Return the waiting batches and their votes.
-
-        With `all_but`, return the used batches except that one; if it is 0, return all batches.
-        """
-        which = "NOT taken" if all_but is None else f"taken AND id != {all_but:d}" if all_but else "1"
-        batches = self.store.rows(f"SELECT id, votes FROM posted WHERE project = ? AND {which} ORDER BY id", project)
-        return [batch["id"] for batch in batches], [vote for batch in batches for vote in json.loads(batch["votes"])]
 
     @contextmanager
     def changing(self, project: int, version: int | None = None) -> Iterator[None]:
+        """Commit the changes of the block together, count them as a new version, and tell open tabs."""
         with self.store.transaction():
-            found = self.get(project)
-            if version is not None and version != found["version"]:
-                raise Problem(
-                    409,
-                    "The project has changed",
-                    "Another tab or a program changed it; reload it, then repeat your change.",
-                )
+            row = self.get(project)
+            if version is not None and version != row["version"]:
+                detail = "Another tab or a program changed it; reload it, then repeat your change."
+                raise Problem(409, "The project has changed", detail)
             yield
             self.store.run("UPDATE project SET version = version + 1 WHERE id = ?", project)
         self.hub.notify(project)
 
 
-def _plain_fit(row: Row) -> Row:
-    return {**row, "settings": json.loads(row["settings"]), "facts": json.loads(row["facts"] or "null")}
+router = APIRouter(tags=["projects"])
+
+Title = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Fit(BaseModel):
+    id: int
+    method: str
+    settings: dict[str, Any]
+    state: str = Field(description="queued, running, done, failed, cancelled, interrupted or replaced (by a newer fit)")
+    started: str
+    message: str
+    facts: dict[str, Any] | None
+
+
+class JobState(BaseModel):
+    """The current or the last job since the studio was started."""
+
+    kind: str
+    fit: int | None
+    state: str
+    message: str
+    rows: int
+    expected: int | None
+    tolerance: float
+    steps: list[list[float | None]] = Field(description="iteration, change, bound")
+    warnings: list[str]
+    repair: dict[str, Any] | None = Field(description="Choices of the reading that would repair what failed.")
+
+
+class Project(BaseModel):
+    id: int
+    name: str
+    created: str
+    version: int
+    file: str | None
+    reading: dict[str, Any] | None
+    base: int | None
+    shown: int | None
+    fits: list[Fit]
+    blind: bool = Field(description="Whether votes and labels are hidden until a task is judged.")
+    template: str = Field(description="How a task is shown; blank: all its columns.")
+    remote: bool = Field(description="Whether images and sounds are loaded from other servers.")
+    n_gold: int
+    predictions: list[PredictionsFile] = Field(description="Of models; every fit combines them with the votes.")
+    n_waiting: int = Field(description="Number of posted votes that the next fit will use.")
+    crashed: bool = Field(description="Whether reading the file crashed the studio; it is read again only on request.")
+    failure: str | None = Field(description="Why the file could not be read the last time.")
+    damaged: bool = Field(
+        description="Whether opening the result crashed the studio; it is opened again only on request."
+    )
+    job: JobState | None
+
+
+class Me(BaseModel):
+    reviewer: str = Field(description="The name that belongs to your token; blank for the owner.")
+    is_owner: bool = Field(description="Whether you may change more than judgements.")
+
+
+class Folder(BaseModel):
+    folder: str
+    project_file: str
+    upload_limit: int
+    files: list[Listed]
+
+
+class New(BaseModel, extra="forbid"):
+    name: Title | None = None
+    file: str | None = Field(default=None, max_length=1000, description="A file in the folder; none if you post votes.")
+
+
+class Change(BaseModel, extra="forbid"):
+    """What is not given stays as it is."""
+
+    name: Title | None = None
+    blind: bool | None = Field(default=None, description="Hide the votes and the label of a task until it is judged.")
+    template: str | None = Field(
+        default=None, max_length=10_000, description="How a task is shown, with {columns}; blank: all its columns."
+    )
+    remote: bool | None = Field(default=None, description="Load images and sounds of the tasks from other servers.")
+    version: int | None = Field(default=None, description="Refused (409) if the project has changed since.")
+
+
+@router.get("/me")
+def me(request: Request) -> Me:
+    """Return who you are."""
+    name = request.scope.get("reviewer") or OWNER
+    return Me(reviewer=name, is_owner=name == OWNER)
+
+
+@router.get("/folder")
+def folder(services: ServicesDep) -> Folder:
+    """Return the data files of the folder and the path of the project file."""
+    return Folder(
+        folder=str(services.files.folder),
+        project_file=str(services.store.path),
+        upload_limit=services.most_bytes,
+        files=services.files.list(),
+    )
+
+
+@router.get("/projects")
+def list_projects(services: ServicesDep) -> list[Project]:
+    """Return all projects, the newest first."""
+    return [describe(services, row["id"]) for row in services.projects.all()]
+
+
+@router.post("/projects", status_code=201)
+def create_project(new: New, services: ServicesDep) -> Project:
+    """Create a project from a file in the folder, or an empty one for posted votes."""
+    if new.file is None:
+        return describe(services, services.projects.create(new.name or "Posted votes"))
+    path = services.files.resolve(new.file)
+    return describe(services, services.projects.create(new.name or path.name, file=path.name, place=new.file))
+
+
+@router.post("/uploads", status_code=201, openapi_extra=FILE_BODY)
+async def upload(request: Request, name: FileName, services: ServicesDep) -> Project:
+    """Create a project from an uploaded file; the body of the request is the content of the file."""
+    path = services.files.temporary()
+    try:
+        with path.open("wb") as file:
+            async for chunk in request.stream():
+                await run_in_threadpool(file.write, chunk)
+        if not path.stat().st_size:
+            raise Problem(422, "The file is empty", "Choose a file with votes.")
+        project = await run_in_threadpool(services.projects.create_from_upload, safe_name(name), path)
+    finally:
+        path.unlink(missing_ok=True)
+    return await run_in_threadpool(describe, services, project)
+
+
+@router.post("/sample", status_code=201)
+def open_sample(services: ServicesDep) -> Project:
+    """Create a project of the sample: simulated votes on 300 pictures of animals."""
+    return describe(services, services.projects.create_from_upload("sample.csv", VOTES))
+
+
+@router.get("/projects/{project}")
+def get_project(project: ProjectId, services: ServicesDep) -> Project:
+    return describe(services, project)
+
+
+@router.patch("/projects/{project}")
+def change_project(project: ProjectId, change: Change, services: ServicesDep) -> Project:
+    """Rename a project, or change how its tasks are shown."""
+    services.projects.change(project, change.model_dump(exclude={"version"}, exclude_none=True), change.version)
+    return describe(services, project)
+
+
+@router.delete("/projects/{project}", status_code=204, response_class=Response)
+def delete_project(project: ProjectId, services: ServicesDep) -> None:
+    """Delete a project with its votes, fits and gold. The file in the folder is kept."""
+    services.jobs.cancel(project)
+    services.workspace.forget([fit["id"] for fit in services.fits.all(project)])
+    services.projects.delete(project)
+
+
+@router.get("/projects/{project}/events", response_class=StreamingResponse)
+async def events(project: ProjectId, services: ServicesDep) -> StreamingResponse:
+    """Stream the project as server-sent events, each time it changes or a job makes progress."""
+    await run_in_threadpool(services.projects.get, project)
+
+    async def updates() -> AsyncIterator[str]:
+        async for has_changed in services.hub.listen(project):
+            try:
+                state = await run_in_threadpool(describe, services, project) if has_changed else None
+            except Problem:
+                yield "event: gone\ndata: {}\n\n"
+                return
+            yield f"data: {state.model_dump_json()}\n\n" if state else ": still here\n\n"
+
+    return StreamingResponse(updates(), media_type="text/event-stream")
+
+
+def describe(services: Services, project: int) -> Project:
+    """Return all that the pages show of a project."""
+    job = services.jobs.of(project)  # before the database, which is changed before the state of a job
+    state = None if job is None else _job_state(job)
+    with services.store.snapshot():
+        row = services.projects.get(project)
+        if state is None and row["crashed"]:
+            nothing: dict[str, Any] = {"rows": 0, "tolerance": 0.0, "steps": [], "warnings": []}
+            nothing |= dict.fromkeys(("fit", "expected", "repair"))
+            message = f"The studio ended while it read this file. {CRASHED}"
+            state = JobState(kind="read", state="failed", message=message, **nothing)
+        return Project(
+            **{name: row[name] for name in ("id", "name", "created", "version", "file", "base", "shown", "failure")},
+            reading=json.loads(row["reading"] or "null"),
+            blind=bool(row["blind"]),
+            template=row["template"] or "",
+            remote=bool(row["remote"]),
+            fits=[Fit(**fit) for fit in services.fits.all(project)],
+            n_gold=services.gold.count(project),
+            predictions=[PredictionsFile(**file) for file in services.predictions.all(project)],
+            n_waiting=services.posted.n_waiting(project),
+            crashed=bool(row["crashed"]),
+            damaged=any(services.fits.is_damaged(row[name]) for name in ("base", "shown")),
+            job=state,
+        )
+
+
+def _job_state(job: BackgroundJob) -> JobState:
+    def finite(value: float) -> float | None:
+        return value if math.isfinite(value) else None
+
+    steps = [[step.iteration, finite(step.change), finite(step.bound)] for step in list(job.steps)]
+    names = ("kind", "fit", "state", "message", "rows", "expected", "tolerance", "warnings", "repair")
+    return JobState(**{name: getattr(job, name) for name in names}, steps=steps)

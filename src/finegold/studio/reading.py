@@ -1,56 +1,117 @@
-"""Preview a file, guess the roles of its columns, and read its votes with the columns that the user chose."""
+"""Preview a file, guess the roles of its columns, and read its votes with the columns that the user chose.
+
+The options of the reader are declared in `finegold.io.options`; the request model and the form's choices are made from
+them. The studio adds what only it asks for: the sheet, what a row is, and which columns hold votes or truths.
+"""
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from finegold.errors import FinegoldWarning, InputError
-from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates, shape_of
+from finegold.errors import FinegoldWarning, InputError, Placeholder, Remedy
+from finegold.insight.judges.answers import merge
+from finegold.io.columns import ANNOTATOR, LABEL, TASK, bare_name, candidates, guess_shape
 from finegold.io.diagnosis import reading
 from finegold.io.exports import TRANSPOSED, find_export, look
 from finegold.io.exports.base import Export, ExportOptions, Peek
+from finegold.io.judge_logs import Chosen, JudgeLog, choose_columns, read_judge_log
+from finegold.io.options import TEXT, ReadOptions
 from finegold.io.read import read
-from finegold.io.source import Dialect, Source, check_source, sources_of
+from finegold.io.source import Dialect, Source, check_source, is_workbook, sheet_names, sheet_text, sources_of
 from finegold.io.tables import Opened, open_sources
 from finegold.io.truth import GoldColumn
-from finegold.io.workbooks import is_workbook, sheet_names, sheet_text
 from finegold.io.writeback import TOOLS
-from finegold.studio.judge_logs import EXPORTS as JUDGE_EXPORTS
-from finegold.studio.judge_logs import JudgeColumns, guess_log, read_judge_votes
-from finegold.studio.wording import in_browser, repair_of
-from finegold.votes.annotations import Annotations, Repeated
+from finegold.options import Option, options_of
+from finegold.studio.problems import rename_files, words_of
+from finegold.votes.annotations import Annotations
 
-__all__ = ["Layout", "Preview", "Question", "Reading", "find_sources", "find_tool", "preview", "read_votes"]
+__all__ = [
+    "OPTIONS",
+    "Layout",
+    "Preview",
+    "Reading",
+    "advice_on",
+    "choices_of",
+    "choices_that_repair",
+    "find_sources",
+    "find_tool",
+    "guess_log",
+    "preview",
+    "read_log",
+    "read_votes",
+    "title_of",
+]
 
+JUDGE_EXPORTS = ("mt-bench", "judgebench", "arena", "alpaca-eval")  # exports whose records are verdicts on pairs
+JUDGES = ("judge", "evaluator", "grader", "llm")  # how names of columns of LLM judges begin
+VERDICTS = ("verdict", "judg", "decision", "raw")
 SHOWN_ROWS = 12
 SHOWN_CHARACTERS = 200  # of each value in the preview
-MAX_ALIASES = 10_000
+MAX_LENGTH = 10_000  # of a text, a list or a table in a request
 PREVIEWED_BATCHES = 8  # of an export, to list its questions
 
+OPTIONS = options_of(ReadOptions, "studio")
+DIALECT = [name for name, option in OPTIONS.items() if option.group == TEXT]  # options of text files
+TITLES = {"alias": "Spellings", "header": "Names of the columns"}  # in the form, if not the name of the option
+DEFAULTS = {field.name: field.default for field in fields(ReadOptions)}
 
-class Layout(BaseModel, extra="forbid"):
+
+def _request_field(name: str, option: Option) -> Any:
+    """Return the type and the limits of an option in a request, as `create_model` takes them."""
+    default: Any = DEFAULTS[name]
+    about: dict[str, Any] = {"description": option.help}
+    if option.kind in ("flag", "switch"):
+        return bool if option.kind == "flag" else bool | None, Field(default=default, **about)
+    if option.kind == "number":
+        about |= {"ge": option.low, "le": option.high}
+        return (int | None, Field(None, **about)) if default is None else (int, Field(int(default), **about))
+    if option.kind == "choice":
+        return Literal[option.choices], Field(default=default, **about)
+    kinds: dict[str, Any] = {"list": list[str], "path": dict[str, str]}  # a table of two columns comes as JSON
+    return kinds.get(option.kind, str) | None, Field(default=None, max_length=MAX_LENGTH, **about)
+
+
+def _model_of(names: Iterable[str], base: Any = BaseModel) -> Any:
+    return create_model("Declared", __base__=base, **{name: _request_field(name, OPTIONS[name]) for name in names})
+
+
+class Layout(_model_of([*DIALECT, "format"])):  # type: ignore[misc]  # mypy does not see the declared fields
     """How a file is written. What is not given is found."""
 
+    model_config = ConfigDict(extra="forbid")
+
     sheet: str | None = Field(default=None, max_length=200, description="The sheet of a workbook.")
-    encoding: str | None = Field(default=None, max_length=40, description="Of a text file that is not UTF-8.")
-    separator: str | None = Field(default=None, max_length=12, description="Between columns: a character, or tab.")
-    header: int = Field(default=1, ge=0, le=1000, description="The line with the names of the columns; 0: none.")
-    format: str | None = Field(default=None, max_length=40, description="table, nested-json, or the tool of an export.")
 
 
-class Reading(Layout):
+class JudgeColumns(BaseModel, extra="forbid"):
+    """How to read a judge log, besides its items, judges and verdicts. Columns are found by their usual names."""
+
+    order: str | None = Field(default=None, description="The column that says which answer was shown first: AB or BA.")
+    system_a: str | None = Field(default=None, description="The column with the first system.")
+    system_b: str | None = Field(default=None, description="The column with the second system.")
+    repeat: str | None = Field(default=None, description="The column with the number of the repeat.")
+    cost: str | None = Field(default=None, description="The column with the price of the call.")
+    error: str | None = Field(default=None, description="The column with the error or the status of the call.")
+    kind: Literal["pairwise", "pointwise"] | None = Field(
+        default=None, description="Whether verdicts compare two answers or judge one."
+    )
+    verdicts: Literal["position", "answer"] = Field(
+        default="position", description="Whether A and B mean the positions of the answers, or the answers themselves."
+    )
+
+
+class Reading(_model_of([name for name in OPTIONS if name not in Layout.model_fields], Layout)):  # type: ignore[misc]
     """How to read a file. Columns that are not given are guessed from their names."""
 
-    task: str | None = Field(default=None, description="The column with the tasks.")
-    annotator: str | None = Field(default=None, description="The column with the annotators.")
-    label: str | None = Field(default=None, description="The column with the labels.")
     shape: Literal["long", "wide", "transposed", "judges"] = Field(
         default="long",
         description="Whether a row is a vote, a task (wide), an annotator (transposed) or a call of an LLM judge.",
@@ -58,16 +119,57 @@ class Reading(Layout):
     judges: JudgeColumns | None = Field(default=None, description="How to read a log of LLM judges.")
     columns: list[str] | None = Field(default=None, description="The columns with votes in a wide or transposed table.")
     gold: str | None = Field(default=None, description="A column with known truths.")
-    question: str | None = Field(default=None, description="The question to read, in an export with several.")
-    include: list[str] | None = Field(default=None, description="Records of an export that are skipped by default.")
     gold_marks: bool = Field(default=False, description="Whether to use the gold marks of an export.")
-    missing: list[str] | None = Field(default=None, description='Labels that mean "no vote", besides blank ones.')
-    keep_missing: bool = Field(default=False, description="Whether words such as NA and None are classes.")
-    normalise: bool = Field(default=False, description="Whether to merge labels that differ only in spelling.")
-    alias: dict[str, str] | None = Field(
-        default=None, max_length=MAX_ALIASES, description="The class that each spelling of a label means."
-    )
-    repeated: Repeated = Field(default="first", description="Which votes count if an annotator repeats them.")
+
+
+def choices_of(options: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return options of Python as choices of the form; None if the form does not have them."""
+
+    def columns_of(value: Any) -> list[str] | None:
+        return value.split(",") if isinstance(value, str) else value
+
+    choices = {name: [*map(str, each)] if isinstance(each, list | tuple) else each for name, each in options.items()}
+    if "wide" in choices:
+        choices["shape"] = "wide" if choices.pop("wide") else "long"
+        choices["columns"] = columns_of(choices.pop("annotator", None))
+    elif choices.get("format") == TRANSPOSED:
+        choices |= {"shape": "transposed", "columns": columns_of(choices.pop("task", None)), "format": None}
+    if not choices.keys() <= Reading.model_fields.keys():
+        return None
+    left_out = {name: Reading.model_fields[name].default for name, value in choices.items() if value is None}
+    try:
+        valid: dict[str, Any] = Reading.model_validate(choices | left_out).model_dump(include=choices.keys())
+    except ValidationError:
+        return None
+    return valid
+
+
+def title_of(option: str) -> str:
+    """Return what the form calls an option of the reader."""
+    return TITLES.get(option) or option.replace("_", " ").capitalize()
+
+
+def advice_on(remedies: Iterable[Remedy]) -> list[dict[str, Any]]:
+    """Return remedies as the page shows them: words, and the choices of a button if all values are known.
+
+    Those with options that the form does not have are left out.
+    """
+    advice = []
+    for remedy in remedies:
+        action, choices = "" if remedy.options else remedy.text, choices_of(remedy.options)
+        if any(isinstance(value, Placeholder) for value in remedy.options.values()):
+            action = f"choose {' and '.join(f'“{title_of(name)}”' for name in remedy.options)}, then read again"
+            choices = {} if remedy.options.keys() <= OPTIONS.keys() else None
+        if choices is not None:
+            words = ", ".join(part for part in (remedy.when, action) if part)
+            advice.append({"words": words, "choices": choices or None})
+    return advice
+
+
+def choices_that_repair(error: object) -> dict[str, Any] | None:
+    """Return the choices that apply an error's first remedy for which this is possible; None if there is none."""
+    remedies = [remedy for remedy in getattr(error, "remedies", ()) if remedy.can_be_pasted]
+    return next((choices for remedy in remedies if (choices := choices_of(remedy.options))), None)
 
 
 class Question(BaseModel):
@@ -100,9 +202,9 @@ def preview(path: Path, layout: Layout) -> Preview:
     try:
         found = _preview(path, layout)
     except InputError as error:
-        said = in_browser(str(error).replace(f"{path.parent}/", ""))
         found = Preview(file=path.name, format="", is_export=False, columns=[], rows=[], guess=Reading(), open=[])
-        found.problem, found.repair = said, repair_of(error)
+        error = rename_files(error, {f"{path.parent}{os.sep}": ""})
+        found.problem, found.repair = words_of(error), choices_that_repair(error)
     found.sheets = _sheets(path)
     found.guess = found.guess.model_copy(update=layout.model_dump(include=set(Layout.model_fields)))
     return found
@@ -111,8 +213,8 @@ def preview(path: Path, layout: Layout) -> Preview:
 def find_sources(path: Path, layout: Layout) -> list[Source]:
     """Return the file, or the chosen sheet of it, to be read as the layout says."""
     sources = sources_of(str(path)) if layout.sheet is None else [_sheet(path, layout.sheet)]
-    found: list[Source] = Dialect(layout.encoding, layout.separator, layout.header).apply(sources)
-    return found
+    written: list[Source] = Dialect(layout.encoding, layout.separator, layout.header).apply(sources)
+    return written
 
 
 def _sheet(path: Path, sheet: str) -> Source:
@@ -120,7 +222,7 @@ def _sheet(path: Path, sheet: str) -> Source:
     source = Source(str(path), path)
     check_source(source)
     if not is_workbook(source):
-        raise InputError(f"{path} is no workbook, so it has no sheets; leave the sheet out")
+        raise InputError("it is not a workbook, so it has no sheets; leave the sheet out", str(path))
     return sheet_text(source, sheet)
 
 
@@ -162,23 +264,16 @@ def _preview(path: Path, layout: Layout) -> Preview:
 
 
 def read_votes(path: Path, options: Reading, watch: Callable[[Any], None]) -> Annotations:
+    """Read the votes of a file. `watch` is called with the progress."""
     if options.shape == "judges":
         return read_judge_votes(path, options)
-    layout = {"sheet", "encoding", "separator", "header"}  # of the sources
-    given = options.model_dump(exclude={"gold_marks", "shape", "columns", "judges", *layout}, exclude_none=True)
-    if options.gold is not None:
-        given["gold"] = GoldColumn(options.gold)
-    elif options.gold_marks:
-        given["gold"] = True
-    return read(find_sources(path, options), watch=watch, **given | _shaped(options))
-
-
-def _shaped(options: Reading) -> dict[str, Any]:
+    given = options.model_dump(include=OPTIONS.keys() - set(DIALECT), exclude_none=True)  # sources have their dialect
     if options.shape == "wide":
-        return {"wide": True, "annotator": options.columns, "label": None}
-    if options.shape == "transposed":
-        return {"format": TRANSPOSED, "task": options.columns, "label": None}
-    return {}
+        given |= {"wide": True, "annotator": options.columns, "label": None}
+    elif options.shape == "transposed":
+        given |= {"format": TRANSPOSED, "task": options.columns, "label": None}
+    gold = GoldColumn(options.gold) if options.gold is not None else True if options.gold_marks else None
+    return read(find_sources(path, options), watch=watch, gold=gold, **given)
 
 
 def _of_export(file: str, export: Export, seen: Peek) -> Preview:
@@ -217,18 +312,51 @@ def _questions(votes: pl.DataFrame) -> list[Question]:
 
 def _guess(opened: Opened, columns: list[str]) -> tuple[Reading, list[str]]:
     """Guess the column of each role by its name, unless the values show that a row holds several votes."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FinegoldWarning)  # the preview shows the columns that are not used
-        shape = shape_of(opened, None)
-    if shape is not None:
-        kind, role = ("transposed", "annotator") if shape.is_transposed else ("wide", "task")
-        return Reading.model_validate({"shape": kind, role: shape.ids, "columns": shape.votes}), []
-    found: dict[str, Any] = {}
-    for role_ in (TASK, ANNOTATOR, LABEL):
-        free = [column for column in columns if column not in found.values()]
-        found[role_.name] = next(iter(candidates(free, role_)), None)
-    return Reading(**found), [name for name, column in found.items() if column is None]
+    shape = guess_shape(opened, None)
+    if shape is not None and not shape.doubt:
+        kind, names = ("transposed", "annotator") if shape.is_transposed else ("wide", "task")
+        return Reading.model_validate({"shape": kind, names: shape.ids, "columns": shape.votes}), []
+    guess: dict[str, Any] = {}
+    for role in (TASK, ANNOTATOR, LABEL):
+        free = [column for column in columns if column not in guess.values()]
+        guess[role.name] = next(iter(candidates(free, role)), None)
+    return Reading(**guess), [name for name, column in guess.items() if column is None]
 
 
 def _texts(head: pl.DataFrame) -> list[list[str | None]]:
     return [[None if value is None else str(value)[:SHOWN_CHARACTERS] for value in row] for row in head.iter_rows()]
+
+
+def guess_log(head: pl.DataFrame) -> dict[str, Any] | None:
+    """Return the columns of tasks, annotators and labels if these first rows are of a judge log, otherwise None."""
+    try:
+        chosen = choose_columns(head.columns, {}, source="", by_file=False)
+        log = read_judge_log(head)
+    except InputError:
+        return None
+    if not log.system_names and (log.first < 0).all() and not _names_judges(chosen):
+        return None
+    return {"task": chosen.item, "annotator": chosen.judge, "label": chosen.verdict}
+
+
+def _names_judges(chosen: Chosen) -> bool:
+    """Return whether names of columns say that these are verdicts of LLM judges without orders or systems."""
+    is_call = bare_name(chosen.verdict).startswith(VERDICTS) or chosen.cost is not None or chosen.error is not None
+    return is_call and bare_name(chosen.judge).startswith(JUDGES)
+
+
+def read_judge_votes(path: Path, options: Reading) -> Annotations:
+    """Read a judge log and return the answers of the judges as votes, with the swap undone and without failed calls."""
+    log = read_log(path, options)
+    for note in log.notes:
+        warnings.warn(note, FinegoldWarning, stacklevel=2)
+    votes = merge(log).votes
+    left_out = {"calls that failed": log.n_failed} if log.n_failed else {}
+    return replace(votes, counts=replace(votes.counts, rows=log.n_verdicts, left_out=left_out))
+
+
+def read_log(path: Path, options: Reading) -> JudgeLog:
+    more = options.judges or JudgeColumns()
+    named = {"item": options.task, "judge": options.annotator, "verdict": options.label, "gold": options.gold}
+    others = more.model_dump(exclude={"kind", "verdicts"})
+    return read_judge_log(str(path), kind=more.kind, verdicts=more.verdicts, **named, **others)

@@ -19,6 +19,7 @@ import re
 import secrets
 import socket
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
@@ -58,12 +59,15 @@ def new_token() -> str:
 
 
 def is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    address = _address(host)
+    return host == "localhost" or (address is not None and address.is_loopback)
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return the IP address that a host is given by; None if it is a name."""
+    with suppress(ValueError):
+        return ipaddress.ip_address(host)
+    return None
 
 
 def may_read_blindly(method: str, path: str) -> bool:
@@ -124,7 +128,8 @@ class Rules:
             return False
         if is_loopback(name) or name == self.host.lower():
             return True
-        return not is_loopback(self.host) and (_is_address(name) or name in _own_names())
+        own_names = {socket.gethostname().lower(), socket.getfqdn().lower()}
+        return not is_loopback(self.host) and (_address(name) is not None or name in own_names)
 
     def person_of_token(self, token: str) -> str | None:
         """Return whose token it is; None if it is nobody's."""
@@ -141,8 +146,8 @@ def session_of(token: str) -> str:
 
 def _find(secret: str, people: dict[str, str]) -> str | None:
     """Compare with every secret, in a time that does not depend on which of them fits."""
-    found = [person for known, person in people.items() if secrets.compare_digest(secret.encode(), known.encode())]
-    return found[0] if found else None
+    fitting = [person for known, person in people.items() if secrets.compare_digest(secret.encode(), known.encode())]
+    return fitting[0] if fitting else None
 
 
 class Guard:
@@ -158,8 +163,11 @@ class Guard:
             return  # the studio has no web sockets
         headers = Headers(scope=scope)
         send = _with_headers(send)
-        problem = self._wrong_host(headers)
-        newcomer = None if problem is not None else self._logs_in(scope)
+        problem = newcomer = None
+        if self.rules.knows_host(headers.get("host", "")):
+            newcomer = self._logs_in(scope)
+        else:
+            problem = Problem(403, "This address is not the studio's", "Open the address that the studio printed.")
         person = newcomer if newcomer is not None else self._logged_in(headers)
         problem = problem or self._objection(scope, headers, person)
         if problem is not None:
@@ -169,11 +177,6 @@ class Guard:
         else:
             await self.app({**scope, "reviewer": person}, _limited(receive, self.rules.most_bytes), send)
 
-    def _wrong_host(self, headers: Headers) -> Problem | None:
-        if self.rules.knows_host(headers.get("host", "")):
-            return None
-        return Problem(403, "This address is not the studio's", "Open the address that the studio printed.")
-
     def _logs_in(self, scope: Scope) -> str | None:
         """Return whose token is in the address of the first page, or the owner for a valid code, which is used up."""
         if self.rules.codes.use(_in_address(scope, "code")):
@@ -181,8 +184,14 @@ class Guard:
         return self.rules.person_of_token(_in_address(scope, "token"))
 
     def _logged_in(self, headers: Headers) -> str | None:
-        person = self.rules.person_of_token(_bearer(headers))
-        return person if person is not None else self.rules.person_of_session(_cookie(headers, self.rules.cookie))
+        kind, _, token = headers.get("authorization", "").partition(" ")
+        person = self.rules.person_of_token(token.strip() if kind.lower() == "bearer" else "")
+        if person is not None:
+            return person
+        with suppress(CookieError):
+            cookie = SimpleCookie(headers.get("cookie", "")).get(self.rules.cookie)
+            return self.rules.person_of_session(str(cookie.value)) if cookie else None
+        return None
 
     def _objection(self, scope: Scope, headers: Headers, person: str | None) -> Problem | None:
         if person is None:
@@ -191,7 +200,10 @@ class Guard:
             return Problem(403, "Requests from other sites are refused", "Use the studio's own pages.")
         if person != OWNER and scope["method"] not in SAFE_METHODS and not REVIEWERS_CHANGE.fullmatch(scope["path"]):
             return Problem(403, "Reviewers judge tasks", "Ask the owner of the studio to change anything else.")
-        return _too_large(headers, self.rules.most_bytes)
+        length = headers.get("content-length", "0")
+        if not length.isascii() or not length.isdigit():
+            return Problem(400, "Bad request", "The Content-Length header is not a number.")
+        return _too_large(self.rules.most_bytes) if int(length) > self.rules.most_bytes else None
 
 
 def _in_address(scope: Scope, name: str) -> str:
@@ -202,19 +214,6 @@ def _in_address(scope: Scope, name: str) -> str:
     return given[0]
 
 
-def _bearer(headers: Headers) -> str:
-    kind, _, token = headers.get("authorization", "").partition(" ")
-    return token.strip() if kind.lower() == "bearer" else ""
-
-
-def _cookie(headers: Headers, name: str) -> str:
-    try:
-        found = SimpleCookie(headers.get("cookie", "")).get(name)
-    except CookieError:
-        return ""
-    return str(found.value) if found else ""
-
-
 def _is_own_page(headers: Headers) -> bool:
     """Return whether a request comes from the studio's pages. Browsers send its origin; other programs do not."""
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
@@ -223,14 +222,7 @@ def _is_own_page(headers: Headers) -> bool:
     return origin is None or origin.partition("://")[2] == headers.get("host")
 
 
-def _too_large(headers: Headers, most: int) -> Problem | None:
-    length = headers.get("content-length", "0")
-    if not length.isascii() or not length.isdigit():
-        return Problem(400, "Bad request", "The Content-Length header is not a number.")
-    return _refusal(most) if int(length) > most else None
-
-
-def _refusal(most: int) -> Problem:
+def _too_large(most: int) -> Problem:
     return Problem(
         413,
         "The file is too large to be sent",
@@ -249,7 +241,7 @@ def _limited(receive: Receive, most: int) -> Receive:
         if message["type"] == "http.request":
             seen += len(message.get("body", b""))
             if seen > most:
-                raise _refusal(most)
+                raise _too_large(most)
         return message
 
     return counting
@@ -273,15 +265,3 @@ def _with_headers(send: Send) -> Send:
         await send(message)
 
     return sending
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
-
-
-def _own_names() -> set[str]:
-    return {socket.gethostname().lower(), socket.getfqdn().lower()}

@@ -15,11 +15,10 @@ from typing import Any
 
 import uvicorn
 
-from finegold.errors import InputError
-from finegold.studio.app import make_app
-from finegold.studio.routes.common import MAX_REVIEWER_LENGTH
+from finegold.errors import InputError, Placeholder, Remedy, use
+from finegold.studio.app import Services, make_app
+from finegold.studio.requests import MAX_REVIEWER_LENGTH
 from finegold.studio.security import Codes, Rules, is_loopback, new_token
-from finegold.studio.services import Services
 
 __all__ = ["Plan", "default_project", "plan", "serve"]
 
@@ -74,21 +73,25 @@ def plan(
     """Check the options of `finegold studio`; raise an InputError if one is not valid or not safe."""
     path = None if file is None else Path(file).expanduser()
     if path is not None and not path.is_file():
-        raise InputError(f"there is no file {file}; name a file with votes, or start the studio without one")
+        remedy = Remedy(text="name a file with votes, or start the studio without one")
+        raise InputError(f"there is no file {file}", remedies=[remedy])
     folder = Path.cwd() if path is None else path.resolve().parent
     where = default_project(path, folder) if project is None else Path(project).expanduser()
+    _check_token(public_name or host, token)
+    _check_reviewers(reviewers)
     if not where.parent.is_dir():
-        raise InputError(f"there is no folder {where.parent} for the project file; create it first")
+        remedy = Remedy(text="create it first")
+        raise InputError(f"there is no folder {where.parent} for the project file", remedies=[remedy])
     return Plan(
         project=where.resolve(),
         folder=folder,
         file=None if path is None else path.resolve().name,
         host=host,
         port=_free_port(host, port),
-        token=_checked_token(public_name or host, token),
+        token=token or new_token(),
         most_bytes=most_bytes,
         public_name=public_name,
-        reviewers=_checked_reviewers(reviewers),
+        reviewers=tuple(reviewers),
     )
 
 
@@ -156,30 +159,34 @@ def _free_port(host: str, port: int | None) -> int:
             probe.bind((host, port or 0))
             return int(probe.getsockname()[1])
     except (OSError, OverflowError) as error:
-        raise InputError(f"the studio cannot listen on {host}, port {port}: {error}; choose another --port") from None
+        problem = f"the studio cannot listen on {host}, port {port}: {error}"
+        raise InputError(problem, remedies=[use(port=Placeholder("N"))]) from None
 
 
-def _checked_reviewers(names: Sequence[str]) -> tuple[str, ...]:
+def _check_reviewers(names: Sequence[str]) -> None:
     for name in names:
         if not name.strip() or name != name.strip() or not name.isprintable() or len(name) > MAX_REVIEWER_LENGTH:
-            raise InputError(
-                f"--reviewer {name!r} is not a name; give 1 to {MAX_REVIEWER_LENGTH} visible characters, without "
-                "spaces at the ends"
-            )
+            expected = f"a name of 1 to {MAX_REVIEWER_LENGTH} visible characters, without spaces at the ends"
+            remedy = use(reviewer=Placeholder("NAME"), text=f"with {expected}")
+            raise InputError(f"the reviewer {name!r} has no valid name", remedies=[remedy])
     if len(set(names)) < len(names):
-        raise InputError("--reviewer names somebody twice; give each reviewer a name of their own")
-    return tuple(names)
+        remedy = use(reviewer=Placeholder("NAME"), text="with a name of their own for each of them")
+        raise InputError("two reviewers have the same name", remedies=[remedy])
 
 
-def _checked_token(host: str, token: str | None) -> str:
-    if token is None and not is_loopback(host):
+def _check_token(host: str, token: str | None) -> None:
+    remedy = use(token=Placeholder("TEXT"), text=f"with at least {MIN_TOKEN_LENGTH} characters that nobody can guess")
+    if token is None:
+        if is_loopback(host):
+            return
         raise InputError(
-            f"{host} lets other computers reach the studio: anybody with the token can read and change the "
-            f"project and the data files of its folder, and the token travels unencrypted. If you want that, choose a "
-            f"secret of your own with --token (at least {MIN_TOKEN_LENGTH} characters), best behind a proxy with HTTPS"
+            f"{host} lets other computers reach the studio: anybody with the token can read and change the project and "
+            "the data files of its folder, and the token travels unencrypted. If you want that, choose a secret of "
+            "your own, and best put the studio behind a proxy with HTTPS",
+            remedies=[remedy],
         )
-    if token is not None and (len(token) < MIN_TOKEN_LENGTH or not token.isascii() or not token.isprintable()):
-        raise InputError(f"--token must have at least {MIN_TOKEN_LENGTH} plain characters, so that nobody can guess it")
-    if token is not None and not set(token).isdisjoint(' ";,\\&#+%'):
-        raise InputError('--token must not contain blanks or any of " ; , \\ & # + %, which addresses cannot hold')
-    return token or new_token()
+    if len(token) < MIN_TOKEN_LENGTH or not token.isascii() or not token.isprintable():
+        raise InputError("the token is too short or has characters other than plain ones", remedies=[remedy])
+    if not set(token).isdisjoint(' ";,\\&#+%'):
+        problem = 'the token must not contain blanks or any of " ; , \\ & # + %, which addresses cannot hold'
+        raise InputError(problem, remedies=[remedy])

@@ -10,17 +10,122 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from finegold.errors import InputError
-from finegold.studio.schema import ADDED, SCHEMA, SCHEMA_VERSION, UPGRADES, VERSION
+from finegold.errors import InputError, Placeholder, Remedy, use
 
 __all__ = ["Row", "Store"]
 
-APPLICATION = 0x4B617261  # "Kara"
+APPLICATION = 0x46696E65  # "Fine": marks the file as a project of the studio
+VERSION = 1
 PIECE_BYTES = 4 * 2**20  # large files are written in pieces, so that other threads do not wait long
-
-DAMAGED = "is damaged; restore it from a backup, or start with another --project"
+ANOTHER_PROJECT = use(project=Placeholder("FILE"))
+REPAIR = (Remedy(text="restore it from a backup"), ANOTHER_PROJECT)
 
 Row = dict[str, Any]
+
+SCHEMA = """
+CREATE TABLE project (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL,
+    created TEXT NOT NULL,
+    version INTEGER NOT NULL DEFAULT 1,  -- counts every change
+    file TEXT,                           -- the name of the file with the votes
+    place TEXT,                          -- where in the folder it is, if it was opened there
+    upload INTEGER REFERENCES blob,      -- its bytes, if it was sent
+    reading TEXT,                        -- how its columns were read, JSON
+    base INTEGER REFERENCES fit,         -- the majority vote, with the votes and the gold of the file
+    shown INTEGER REFERENCES fit,        -- the fit that is looked at
+    opening INTEGER NOT NULL DEFAULT 0,  -- how many threads read its file now
+    crashed INTEGER NOT NULL DEFAULT 0,  -- whether the studio ended while it read the file
+    failure TEXT,                        -- why its file could not be read
+    content INTEGER REFERENCES blob,     -- the content of the tasks, a Parquet file
+    template TEXT,                       -- how the content of a task is shown
+    remote INTEGER NOT NULL DEFAULT 0,   -- whether images of other servers may be loaded
+    blind INTEGER NOT NULL DEFAULT 1     -- whether votes are hidden until a task is judged
+);
+CREATE TABLE fit (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    project INTEGER NOT NULL REFERENCES project ON DELETE CASCADE,
+    method TEXT NOT NULL,
+    settings TEXT NOT NULL,
+    state TEXT NOT NULL,                 -- queued, running, done, failed, cancelled, interrupted, replaced
+    started TEXT NOT NULL,
+    facts TEXT,                          -- summary figures, JSON
+    message TEXT NOT NULL DEFAULT '',    -- why it failed
+    model INTEGER REFERENCES blob        -- the saved result, with its votes
+);
+CREATE INDEX fit_of_project ON fit (project);
+CREATE TABLE opening (                   -- results that are being opened
+    fit INTEGER PRIMARY KEY REFERENCES fit ON DELETE CASCADE,
+    threads INTEGER NOT NULL,            -- how many threads open it now
+    crashed INTEGER NOT NULL DEFAULT 0   -- whether the studio ended meanwhile
+);
+CREATE TABLE predictions (               -- files with class probabilities of models
+    project INTEGER NOT NULL REFERENCES project ON DELETE CASCADE,
+    name TEXT NOT NULL,                  -- of the file
+    file INTEGER NOT NULL REFERENCES blob,
+    facts TEXT NOT NULL,                 -- what was read of it, JSON
+    PRIMARY KEY (project, name)
+) WITHOUT ROWID;
+CREATE TABLE gold (
+    project INTEGER NOT NULL REFERENCES project ON DELETE CASCADE,
+    task TEXT NOT NULL,                  -- names as JSON: 7 is not "7"
+    label TEXT NOT NULL,
+    at TEXT NOT NULL,
+    reviewer TEXT NOT NULL,
+    label_then TEXT,                     -- the label of the task when it was judged
+    PRIMARY KEY (project, task)
+) WITHOUT ROWID;
+CREATE TABLE action (                    -- everything that reviewers did, to be undone
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    project INTEGER NOT NULL REFERENCES project ON DELETE CASCADE,
+    task TEXT NOT NULL,
+    kind TEXT NOT NULL,                  -- judge, skip or send_back
+    before TEXT,
+    after TEXT,
+    reviewer TEXT NOT NULL,
+    earlier TEXT NOT NULL,               -- the judgement before this one, JSON
+    at TEXT NOT NULL,
+    undone INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX action_of_project ON action (project, task);
+CREATE TABLE aside (                     -- tasks that reviewers did not judge
+    project INTEGER NOT NULL REFERENCES project ON DELETE CASCADE,
+    task TEXT NOT NULL,
+    kind TEXT NOT NULL,                  -- skip or send_back
+    reviewer TEXT NOT NULL,
+    n_votes INTEGER NOT NULL,            -- that the task had
+    at TEXT NOT NULL,
+    PRIMARY KEY (project, task, kind, reviewer)
+) WITHOUT ROWID;
+CREATE TABLE note (
+    project INTEGER NOT NULL REFERENCES project ON DELETE CASCADE,
+    task TEXT NOT NULL,
+    text TEXT NOT NULL,
+    reviewer TEXT NOT NULL,
+    at TEXT NOT NULL,
+    PRIMARY KEY (project, task)
+) WITHOUT ROWID;
+CREATE TABLE posted (                    -- votes that were posted, in batches
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    project INTEGER NOT NULL REFERENCES project ON DELETE CASCADE,
+    n_votes INTEGER NOT NULL,
+    votes TEXT NOT NULL,
+    taken INTEGER NOT NULL DEFAULT 0,    -- whether they are among the votes of the base; else the next fit uses them
+    at TEXT NOT NULL                     -- when they were posted
+);
+CREATE INDEX posted_of_project ON posted (project);
+CREATE TABLE blob (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    whole INTEGER NOT NULL DEFAULT 0,
+    digest TEXT                          -- SHA-256 of its bytes
+);
+CREATE TABLE piece (
+    blob INTEGER NOT NULL REFERENCES blob ON DELETE CASCADE,
+    number INTEGER NOT NULL,
+    bytes BLOB NOT NULL,
+    PRIMARY KEY (blob, number)
+);
+"""
 
 
 class Store:
@@ -29,7 +134,7 @@ class Store:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.RLock()
-        with _explained(path):
+        with _database_errors_explained(path):
             self._connection = sqlite3.connect(path, timeout=1, isolation_level=None, check_same_thread=False)
             try:
                 self._set_up()
@@ -103,7 +208,7 @@ class Store:
                 file.write(data)
                 digest.update(data)
         if known["digest"] not in (None, digest.hexdigest()):
-            raise InputError(f"{self.path} {DAMAGED}")
+            raise InputError(f"{self.path} is damaged", remedies=REPAIR)
 
     def _set_up(self) -> None:
         run = self._connection.execute
@@ -115,48 +220,43 @@ class Store:
         self._make_or_check()
         self._check_integrity()
         run("UPDATE project SET crashed = 1, opening = 0 WHERE opening > 0")
-        for table in ADDED:
-            run(table)
         run("UPDATE opening SET crashed = 1, threads = 0")
         run("DELETE FROM blob WHERE whole = 0")  # left over from a crash
         run("UPDATE fit SET state = 'interrupted' WHERE state IN ('queued', 'running')")
 
     def _make_or_check(self) -> None:
         if not self.rows("SELECT 1 FROM sqlite_master"):
-            pragmas = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {SCHEMA_VERSION};"
+            pragmas = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"
             self._connection.executescript(f"BEGIN IMMEDIATE; {pragmas} {SCHEMA} COMMIT;")
-        application = self.rows("PRAGMA application_id")[0]["application_id"]
-        if application != APPLICATION:
-            raise InputError(f"{self.path} is a database, but not a project of the studio; choose another --project")
+        if self.rows("PRAGMA application_id")[0]["application_id"] != APPLICATION:
+            raise InputError(f"{self.path} is a database, but not a project of the studio", remedies=[ANOTHER_PROJECT])
         version = self.rows("PRAGMA user_version")[0]["user_version"]
-        while version in UPGRADES:
-            change = f"{UPGRADES[version]} PRAGMA user_version = {version + 1};"
-            self._connection.executescript(f"BEGIN IMMEDIATE; {change} COMMIT;")
-            version += 1
         if version != VERSION:
             raise InputError(
                 f"{self.path} was written by another version of Finegold (file format {version}; this version reads "
-                f"{VERSION}); open it with that version, or choose another --project"
+                f"{VERSION})",
+                remedies=[Remedy(text="open it with that version"), ANOTHER_PROJECT],
             )
         self._connection.execute("BEGIN EXCLUSIVE")  # from now on no other process can open it
         self._connection.execute("COMMIT")
 
     def _check_integrity(self) -> None:
-        found = [row["quick_check"] for row in self.rows("PRAGMA quick_check(1)")]
-        if found != ["ok"]:
-            raise InputError(f"{self.path} {DAMAGED} (SQLite found: {' '.join(found[0].split())})")
+        answer = self.rows("PRAGMA quick_check(1)")[0]["quick_check"]
+        if answer != "ok":
+            raise InputError(f"{self.path} is damaged (SQLite reports: {' '.join(answer.split())})", remedies=REPAIR)
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def _database_errors_explained(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
-        said = str(error)
-        if "locked" in said:
-            raise InputError(f"{path} is open in another studio; close that one, or choose another --project") from None
-        if "malformed" in said:
-            raise InputError(f"{path} {DAMAGED} (SQLite: {said})") from None
-        if "not a database" in said:
-            raise InputError(f"{path} is not a project of the studio; choose another --project") from None
-        raise InputError(f"{path} cannot be opened as a project: {said}; choose another --project") from None
+        message = str(error)
+        if "locked" in message:
+            remedies = [Remedy(text="close that one"), ANOTHER_PROJECT]
+            raise InputError(f"{path} is open in another studio", remedies=remedies) from None
+        if "malformed" in message:
+            raise InputError(f"{path} is damaged (SQLite reports: {message})", remedies=REPAIR) from None
+        if "not a database" in message:
+            raise InputError(f"{path} is not a project of the studio", remedies=[ANOTHER_PROJECT]) from None
+        raise InputError(f"{path} cannot be opened as a project: {message}", remedies=[ANOTHER_PROJECT]) from None

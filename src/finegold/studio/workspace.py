@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,13 @@ import polars as pl
 
 from finegold.api.result import Result, load
 from finegold.errors import FinegoldError
-from finegold.studio.browse import Browser
+from finegold.studio.browser import Browser
+from finegold.studio.content import Contents, collect
 from finegold.studio.files import Files
-from finegold.studio.problems import Problem
+from finegold.studio.fits import Fits
+from finegold.studio.problems import Problem, no_votes_yet
 from finegold.studio.projects import Projects
 from finegold.studio.reading import Reading
-from finegold.studio.task_content import Contents, collect
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import Codes, Names
 
@@ -32,8 +33,8 @@ MAX_LOADED = 2  # a result of a million tasks takes a few hundred megabytes
 class Workspace:
     """Browsers by the id of their fit. A finished fit never changes."""
 
-    def __init__(self, projects: Projects, files: Files) -> None:
-        self.projects, self.files = projects, files
+    def __init__(self, projects: Projects, fits: Fits, files: Files) -> None:
+        self.projects, self.fits, self.files = projects, fits, files
         self._loaded: OrderedDict[int, Browser] = OrderedDict()
         self._contents: dict[int, Contents] = {}
         self._lock = threading.Lock()
@@ -43,7 +44,7 @@ class Workspace:
         while True:
             fit = self.projects.get(project)["shown"]
             if fit is None:
-                raise Problem(409, "There are no votes yet", "Read the votes first: choose the columns, or post votes.")
+                raise no_votes_yet()
             try:
                 return self.of(project, fit)
             except Problem:  # another fit may have replaced this one meanwhile
@@ -53,8 +54,7 @@ class Workspace:
     def of(self, project: int, fit: int) -> Browser:
         with self._lock:  # two tabs that open a project at the same time load it once
             if fit not in self._loaded:
-                self._loaded[fit] = Browser(self._load(project, fit))
-                self._forget_all_but(MAX_LOADED)
+                self._keep(fit, Browser(self._load(project, fit)))
             self._loaded.move_to_end(fit)
             return self._loaded[fit]
 
@@ -66,7 +66,7 @@ class Workspace:
     def truths_of_file(self, project: int) -> Codes | None:
         """Return the truths that came with the votes; None if there are none, which is known without the votes."""
         base = self.projects.get(project)["base"]
-        if base is None or not self.projects.fit(project, base)["facts"]["gold"]:
+        if base is None or not self.fits.get(project, base)["facts"]["gold"]:
             return None
         return self.of(project, base).votes.gold
 
@@ -81,12 +81,7 @@ class Workspace:
 
     def contents(self, project: int) -> Contents | None:
         """Return the content of the tasks; None if there is none."""
-        row = self.projects.get(project)
-        if row["content"] is None and row["file"] is not None and row["reading"] is not None:
-            with self.files.of(row) as path:  # the project was made by an earlier version
-                self.keep_content(project, path, Reading(**json.loads(row["reading"])))
-            row = self.projects.get(project)
-        blob = row["content"]
+        blob = self.projects.get(project)["content"]
         if blob is None:
             return None
         with self._lock:
@@ -97,32 +92,31 @@ class Workspace:
             return self._contents[blob]
 
     def contents_or_none(self, project: int) -> Contents | None:
-        """Return the content of the tasks; None also if its file is gone, because tables can do without it."""
-        try:
+        """Return the content of the tasks; None also if it is damaged, because tables can do without it."""
+        with suppress(FinegoldError):
             return self.contents(project)
-        except (FinegoldError, Problem):
-            return None
+        return None
 
     def remember(self, fit: int, browser: Browser) -> None:
         """Cache a result that was just computed."""
         with self._lock:
-            self._loaded[fit] = browser
-            self._forget_all_but(MAX_LOADED)
+            self._keep(fit, browser)
 
     def forget(self, fits: list[int]) -> None:
         with self._lock:
             for fit in fits:
                 self._loaded.pop(fit, None)
 
-    def _forget_all_but(self, most: int) -> None:
-        while len(self._loaded) > most:
+    def _keep(self, fit: int, browser: Browser) -> None:
+        self._loaded[fit] = browser
+        while len(self._loaded) > MAX_LOADED:
             self._loaded.popitem(last=False)
 
     def _load(self, project: int, fit: int) -> Result:
         path = self.files.temporary(".finegold")
         model = self._model(project, fit)
         try:
-            with self.projects.opening(project, fit):
+            with self.fits.opening(project, fit):
                 self.projects.store.copy_to(model, path)
                 return compact(load(path))
         except FinegoldError:
@@ -132,7 +126,7 @@ class Workspace:
             path.unlink(missing_ok=True)
 
     def _model(self, project: int, fit: int) -> int:
-        found = self.projects.fit(project, fit)["model"]
+        found = self.fits.get(project, fit)["model"]
         if found is None:
             raise Problem(409, "This fit has no result", "Choose one that has finished and was not replaced.")
         return int(found)

@@ -81,7 +81,7 @@ def locked(target: Path, wait: Callable[[str], None] | None = None) -> Iterator[
     """
     place = target.resolve()
     path = place.with_name(f".{place.name[:200]}.lock")
-    handle = _acquired(path, target, wait)
+    handle = _acquire(path, target, wait)
     try:
         yield
     finally:
@@ -101,10 +101,14 @@ def is_same_file(path: Path, handle: int) -> bool:
         return False
 
 
-def _acquired(path: Path, target: Path, wait: Callable[[str], None] | None) -> int:
+def _acquire(path: Path, target: Path, wait: Callable[[str], None] | None) -> int:
+    is_told = False
     while True:
-        handle = _opened(path, target)
-        if _is_acquired(handle):
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise OutputError(f"{target} cannot be locked: {error.strerror} ({path})") from error
+        if _can_lock(handle):
             if is_same_file(path, handle):  # otherwise its holder has just removed it
                 os.truncate(handle, 0)
                 os.write(handle, str(os.getpid()).encode())
@@ -116,27 +120,17 @@ def _acquired(path: Path, target: Path, wait: Callable[[str], None] | None) -> i
         used = f"{target} is in use by {f'process {holder}' if holder else 'another process'}"
         if wait is None:
             raise OutputError(f"{used}; wait until it has finished, or name another file")
-        wait(f"{used}; waiting until it has finished")
-        wait = _silent
+        if not is_told:
+            wait(f"{used}; waiting until it has finished")
+            is_told = True
         time.sleep(RETRY_SECONDS)
 
 
-def _opened(path: Path, target: Path) -> int:
-    try:
-        return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError as error:
-        raise OutputError(f"{target} cannot be locked: {error.strerror} ({path})") from error
-
-
-def _is_acquired(handle: int) -> bool:
+def _can_lock(handle: int) -> bool:
     try:
         return try_lock(handle)
-    except OSError:  # a file system without locks: continue without one
+    except OSError:  # a file system without locks, where no run removes abandoned files
         return True
-
-
-def _silent(line: str) -> None:
-    """Ignore further messages."""
 
 
 STANDARD_OUTPUT = "-"
@@ -167,7 +161,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     if target in _reserved:
         yield target
         return
-    with _explained(target):
+    with _explain_errors(target):
         _check_target(target)
         with reserved(target) as temporary:
             yield temporary
@@ -281,7 +275,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     if os.fspath(path) == STANDARD_OUTPUT:
         return
     target = Path(path).expanduser()
-    with _explained(target):
+    with _explain_errors(target):
         _check_target(target)
         with reserved(target):  # the only reliable check
             pass
@@ -324,16 +318,9 @@ def _reserve(target: Path) -> tuple[Path, int | None]:
         if sys.platform == "win32":
             os.close(handle)
             return temporary, None
-        if _is_held(handle) and is_same_file(temporary, handle):
+        if _can_lock(handle) and is_same_file(temporary, handle):
             return temporary, handle
         os.close(handle)  # another run removed it as abandoned before it was locked
-
-
-def _is_held(handle: int) -> bool:
-    try:
-        return try_lock(handle)
-    except OSError:  # a file system without locks, where no run removes abandoned files
-        return True
 
 
 def _put_in_place(temporary: Path, target: Path) -> None:
@@ -363,18 +350,14 @@ def _sync(path: Path, access: int) -> None:
 
 
 @contextmanager
-def _explained(target: Path) -> Iterator[None]:
+def _explain_errors(target: Path) -> Iterator[None]:
     try:
         yield
+    except FinegoldError:
+        raise
     except OSError as error:
-        if isinstance(error, FinegoldError):
-            raise
-        raise OutputError(_explain(target, error)) from error
-
-
-def _explain(target: Path, error: OSError) -> str:
-    number = error.errno or (errno.ENOSPC if "No space left" in str(error) else 0)
-    remedy = ERROR_MESSAGES.get(number, error.strerror or str(error))
-    if sys.platform == "win32" and number == errno.EACCES:
-        remedy = OPEN_ELSEWHERE
-    return f"{target} cannot be written: {remedy}"
+        number = error.errno or (errno.ENOSPC if "No space left" in str(error) else 0)
+        remedy = ERROR_MESSAGES.get(number, error.strerror or str(error))
+        if sys.platform == "win32" and number == errno.EACCES:
+            remedy = OPEN_ELSEWHERE
+        raise OutputError(f"{target} cannot be written: {remedy}") from error

@@ -1,4 +1,4 @@
-"""The memory that is available for arrays."""
+"""The memory that is available for arrays, the folder of caches, and the nearest name to a misspelt one."""
 
 from __future__ import annotations
 
@@ -24,21 +24,17 @@ def available_memory() -> float:
 
     The environment variable FINEGOLD_MAX_MEMORY overrides the measured value.
     """
-    if (text := os.environ.get("FINEGOLD_MAX_MEMORY")) is not None:
-        return _number(text)
-    return min(_machine_memory(), _container_memory(), _process_memory())
+    if (text := os.environ.get("FINEGOLD_MAX_MEMORY")) is None:
+        return min(_machine_memory(), _container_memory(), _process_memory())
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"FINEGOLD_MAX_MEMORY is {text!r}; expected a number of bytes, such as 16e9") from None
 
 
 def in_words(n_bytes: float) -> str:
     """Return text such as "480 MB", "2.3 GB" or "12,000 GB"."""
     return f"{n_bytes / 1e6:,.0f} MB" if n_bytes < 1e9 else f"{n_bytes / 1e9:,.{1 if n_bytes < 1e11 else 0}f} GB"
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"FINEGOLD_MAX_MEMORY is {text!r}; expected a number of bytes, such as 16e9") from None
 
 
 def _machine_memory() -> float:
@@ -89,26 +85,17 @@ def cached_text(name: str, make: Callable[[], str]) -> str:
     """Return the text of this name from the cache folder. If it is missing or damaged, make it and store it."""
     path = system_cache_folder() / name
     with suppress(OSError, ValueError):
-        return _checked(path.read_bytes())
+        digest, _, stored = path.read_bytes().partition(b"\n")
+        if hashlib.sha256(stored).hexdigest().encode() == digest:
+            return stored.decode()
     text = make()
     with suppress(OSError, OutputError):  # without a writable folder, each process makes it
-        _store(path, text)
+        data = text.encode()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with reserved(path) as temporary:
+            temporary.write_bytes(hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
+            temporary.replace(path)
     return text
-
-
-def _checked(data: bytes) -> str:
-    digest, _, text = data.partition(b"\n")
-    if hashlib.sha256(text).hexdigest().encode() != digest:
-        raise ValueError("the file is damaged")
-    return text.decode()
-
-
-def _store(path: Path, text: str) -> None:
-    data = text.encode()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with reserved(path) as temporary:
-        temporary.write_bytes(hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
-        temporary.replace(path)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

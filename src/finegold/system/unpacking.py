@@ -77,20 +77,16 @@ def read_arrays(archive: zipfile.ZipFile) -> dict[str, NDArray[Any]]:
 
 def _check_size(archive: zipfile.ZipFile, path: str | Path) -> None:
     unpacked = sum(member.file_size for member in archive.infolist())
-    limit = _limit()
+    text = os.environ.get(LIMIT_VARIABLE, str(MAX_UNPACKED_BYTES))
+    try:
+        limit = int(float(text))
+    except (ValueError, OverflowError):
+        raise InputError(f"{LIMIT_VARIABLE} must be a number of bytes, not {text!r}") from None
     if unpacked > max(limit, Path(path).stat().st_size):
         raise InputError(
             f"{path} unpacks to {unpacked:,} bytes, more than the {limit:,} that are allowed; if you trust the file, "
             f"set the environment variable {LIMIT_VARIABLE} to a larger number of bytes"
         )
-
-
-def _limit() -> int:
-    text = os.environ.get(LIMIT_VARIABLE, str(MAX_UNPACKED_BYTES))
-    try:
-        return int(float(text))
-    except (ValueError, OverflowError):
-        raise InputError(f"{LIMIT_VARIABLE} must be a number of bytes, not {text!r}") from None
 
 
 def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
@@ -102,17 +98,12 @@ def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
         if dtype.kind not in ALLOWED_KINDS or fortran_order or file.tell() + size != member.file_size:
             raise ValueError(f"{member.filename} is not a plain array, or its size does not match its header")
         array = np.empty(shape, dtype)
-        if size and _fill(file, array.reshape(-1).view(np.uint8).data) != size:
+        memory, done = array.reshape(-1).view(np.uint8).data, 0
+        while done < size and (more := file.readinto(memory[done : done + CHUNK_BYTES])):
+            done += more
+        if done != size:
             raise EOFError(f"{member.filename} ends too early")
     return array.astype(dtype.newbyteorder("="), copy=False)
-
-
-def _fill(file: Any, memory: memoryview) -> int:
-    """Fill the memory from the file, and return the number of bytes that were read."""
-    done = 0
-    while done < len(memory) and (more := file.readinto(memory[done : done + CHUNK_BYTES])):
-        done += more
-    return done
 
 
 FLOAT_SIZES = (4, 8)  # the sizes that compiled code supports

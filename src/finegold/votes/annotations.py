@@ -14,11 +14,10 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from finegold.errors import FinegoldWarning, InputError
+from finegold.errors import FinegoldWarning, InputError, use
 from finegold.kernels import sort_votes
 from finegold.votes.encoding import MISSING, Codes, Names, as_column, encode, encode_labels, look_up
-from finegold.votes.findings import Hygiene
-from finegold.votes.matrices import matrix_names, matrix_votes
+from finegold.votes.hygiene import Hygiene
 
 __all__ = [
     "Annotations",
@@ -28,144 +27,13 @@ __all__ = [
     "Repeats",
     "count_disagreeing",
     "count_repeats",
-    "grouped",
     "majority_of_repeats",
-    "merged",
     "order_by_votes",
-    "renumber",
-    "renumber_seen",
     "reordered",
-    "take",
-    "votes_only",
+    "warn_of_unused_gold",
 ]
 
-
-@dataclass(frozen=True, eq=False)
-class Predictions:
-    """The probabilities of one or more models for tasks with votes and for tasks without votes."""
-
-    models: list[str]  # names
-    probabilities: NDArray[np.float64]  # [M, T + P, K]; rows of 0 for tasks without a prediction
-    task_names: Names  # [P] tasks that have predictions but no votes
-
-    @property
-    def known(self) -> NDArray[np.bool_]:
-        """[M, T + P] Whether the model has a prediction for the task."""
-        return np.asarray(self.probabilities.any(axis=2))
-
-
 Integers = NDArray[np.int64]
-
-
-class Repeats(NamedTuple):
-    """Pairs of votes that one annotator cast on one task."""
-
-    pairs: int
-    agreeing: int
-
-
-def majority_of_repeats(task: Codes, annotator: Codes, label: Codes) -> tuple[Codes, Codes, Codes]:
-    """Return one vote per annotator and task, the most frequent one. If several are tied, there is no vote.
-
-    The result does not depend on the order of the rows. An LLM judge whose verdict changes when the answers are swapped
-    therefore has no vote.
-    """
-    of_group, first, (row, count) = _groups(task, annotator, label)
-    group = of_group[row]
-    most = np.zeros(len(first), np.int64)
-    np.maximum.at(most, group, count)
-    leads = count == most[group]
-    leaders = np.bincount(group[leads], minlength=len(first))
-    chosen = row[leads & (leaders[group] == 1)]
-    return task[chosen], annotator[chosen], label[chosen]
-
-
-def count_repeats(task: Codes, annotator: Codes, label: Codes) -> Repeats:
-    pair = np.sort(_pairs(task, annotator))
-    if (pair[1:] != pair[:-1]).all():  # the usual case, and this check is cheap
-        return Repeats(0, 0)
-    of_group, _, (_, count) = _groups(task, annotator, label)
-    votes = np.bincount(of_group)
-    return Repeats(int((votes * (votes - 1)).sum()) // 2, int((count * (count - 1)).sum()) // 2)
-
-
-def count_disagreeing(task: Codes, annotator: Codes, label: Codes, kept: Integers) -> int:
-    """Count the pairs of task and annotator that have different labels; rows without a label are no votes.
-
-    kept: [T] how many votes of each task with votes are left. Only tasks with fewer than before need a look.
-    """
-    before = np.bincount(task if label.min() != MISSING else task[label != MISSING])
-    fewer = before > 0
-    if np.count_nonzero(fewer) == len(kept):  # a majority may leave no vote of a task
-        fewer[fewer] = before[fewer] > kept
-    rows = np.flatnonzero(np.append(fewer, np.zeros(task.max() + 1 - len(fewer), bool))[task] & (label != MISSING))
-    of_group, _, (row, _) = _groups(task[rows], annotator[rows], label[rows])
-    return int(np.count_nonzero(np.bincount(of_group[row]) > 1))
-
-
-def _groups(task: Codes, annotator: Codes, label: Codes) -> tuple[Integers, Integers, tuple[Integers, Integers]]:
-    """Return the group (task and annotator) of each vote, a row of each group, and a row and count per label."""
-    _, first, of_group = np.unique(_pairs(task, annotator), return_index=True, return_inverse=True)
-    _, row, count = np.unique(of_group * (np.int64(label.max()) + 1) + label, return_index=True, return_counts=True)
-    return of_group, first, (row, count)
-
-
-def _pairs(task: Codes, annotator: Codes) -> Integers:
-    """Return one number for each pair of task and annotator."""
-    numbers: Integers = task * (np.int64(annotator.max()) + 1) + annotator
-    return numbers
-
-
-def votes_only(task: Codes, annotator: Codes, label: Codes) -> tuple[Codes, Codes, Codes]:
-    """Return the rows that have a label; the same arrays, without a copy, if all rows have one."""
-    if label.size and label.min() != MISSING:
-        return task, annotator, label
-    voted = np.flatnonzero(label != MISSING)
-    if not voted.size:
-        raise InputError("there are no votes: every label is missing")
-    return task[voted], annotator[voted], label[voted]
-
-
-def merged(task: Codes, annotator: Codes, label: Codes) -> tuple[Codes, Codes, Codes]:
-    found = majority_of_repeats(task, annotator, label)
-    if not len(found[0]):
-        raise InputError("there are no votes left: the repeated votes of every annotator are tied on every task")
-    return found
-
-
-def grouped(
-    task: Codes, annotator: Codes, label: Codes, counts: NDArray[np.int64], n_classes: int
-) -> tuple[NDArray[np.int64], Codes, sort_votes.Labels]:
-    """Return the first vote of each task with votes, and the annotators and labels of the votes grouped by task."""
-    start = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=start[1:])
-    by_annotator = np.empty(len(task), np.int32)
-    by_label: sort_votes.Labels = np.empty(len(task), np.uint8)
-    if n_classes > 256:
-        by_label = np.empty(len(task), np.uint16)
-    sort_votes.group_by_task(task, annotator, label, start, by_annotator, by_label)
-    used = np.append(counts > 0, True)
-    return start if used.all() else start[used], by_annotator, by_label
-
-
-def renumber_seen(annotator: Codes, n: int) -> NDArray[np.bool_]:
-    """Renumber the annotators in place without those who have no votes, and return who has votes."""
-    seen: NDArray[np.bool_] = sort_votes.count(annotator, n) > 0
-    if not seen.all():
-        sort_votes.renumber(annotator, renumber(seen))
-    return seen
-
-
-def take(names: Names, used: NDArray[np.bool_]) -> Names:
-    taken: Names = names if used.all() else names[np.flatnonzero(used)]
-    return taken
-
-
-def renumber(used: NDArray[np.bool_]) -> Codes:
-    numbers: Codes = np.cumsum(used, dtype=np.int32) - np.int32(1)
-    return numbers
-
-
 Repeated = Literal["first", "last", "majority", "all", "error"]
 SORT_POLICIES = {
     "first": sort_votes.FIRST,
@@ -187,6 +55,20 @@ class Counts:
     gold_unused: int = 0  # gold truths of tasks that have no votes
     left_out: dict[str, int] = field(default_factory=dict)  # of an export: {"cancelled annotations": 3}
     disagreeing: int = field(default=0, compare=False)  # pairs of task and annotator whose repeated votes disagree
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """The probabilities of one or more models for tasks with votes and for tasks without votes."""
+
+    models: list[str]  # names
+    probabilities: NDArray[np.float64]  # [M, T + P, K]; rows of 0 for tasks without a prediction
+    task_names: Names  # [P] tasks that have predictions but no votes
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """[M, T + P] Whether the model has a prediction for the task."""
+        return np.asarray(self.probabilities.any(axis=2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -421,14 +303,23 @@ class Annotations:
         >>> votes.unlabelled.tolist(), votes.never_voted.tolist()
         ([2], ['b'])
         """
-        row, column, label, shape = matrix_votes(matrix, abstain)
-        (task, task_names), (annotator, annotator_names) = (
-            matrix_names(given, length, what)
-            for given, length, what in zip((tasks, annotators), shape, ("tasks", "annotators"), strict=True)
-        )
+        values = _as_matrix(matrix)
+        voted = values != (str(abstain) if values.dtype.kind == "U" else abstain)
+        if values.dtype.kind == "f":  # missing values in arrays of objects are found when labels are encoded
+            voted = voted & ~np.isnan(values)
+        if isinstance(matrix, np.ma.MaskedArray):
+            voted = voted & ~np.ma.getmaskarray(matrix)
+        voted = voted.astype(np.bool_)
+        row, column = np.nonzero(voted)
+        label = values[voted]
+        if label.dtype.kind == "f" and np.isfinite(label).all() and (label == np.rint(label)).all():
+            label = label.astype(np.int64)  # missing values turn integers into floats
+        n_tasks, n_annotators = values.shape
+        task, task_names = _matrix_names(tasks, n_tasks, "tasks")
+        annotator, annotator_names = _matrix_names(annotators, n_annotators, "annotators")
         label_codes, class_names = encode_labels(label, [], classes)
-        empty = np.setdiff1d(np.arange(shape[0]), row)  # a missing vote for each, so that they are listed as unlabelled
-        found = cls.from_codes(
+        empty = np.setdiff1d(np.arange(n_tasks), row)  # a missing vote for each, so that they are listed as unlabelled
+        votes = cls.from_codes(
             np.append(task[row], task[empty]),
             np.append(annotator[column], np.zeros(len(empty), np.int32)),
             np.append(label_codes, np.full(len(empty), MISSING, np.int32)),
@@ -436,7 +327,7 @@ class Annotations:
             annotator_names,
             class_names,
         )
-        return replace(found, counts=Counts(shape[0] * shape[1], shape[0] * shape[1] - found.n_votes))
+        return replace(votes, counts=Counts(n_tasks * n_annotators, n_tasks * n_annotators - votes.n_votes))
 
     @classmethod
     def from_codes(
@@ -469,19 +360,39 @@ class Annotations:
         Annotations
             The votes.
         """
-        _check(task, annotator, class_names, repeated)
+        _check_codes(task, annotator, class_names, repeated)
         n_rows, asked = len(label), task
-        task, annotator, label = votes_only(task, annotator, label)
+        if not label.size or label.min() == MISSING:
+            voted = np.flatnonzero(label != MISSING)
+            if not voted.size:
+                raise InputError("there are no votes: every label is missing")
+            task, annotator, label = task[voted], annotator[voted], label[voted]
         n_votes = len(label)
         if repeated == "majority":
-            task, annotator, label = merged(task, annotator, label)
+            task, annotator, label = majority_of_repeats(task, annotator, label)
+            if not len(task):
+                raise InputError(
+                    "there are no votes left: the repeated votes of every annotator are tied on every task"
+                )
         counts = sort_votes.count(task, len(task_names))
-        was_asked = sort_votes.count(asked, len(task_names)) > 0 if asked is not task else counts > 0
         has_vote = counts > 0
-        start, by_annotator, by_label = grouped(task, annotator, label, counts, len(class_names))
+        was_asked = has_vote if asked is task else sort_votes.count(asked, len(task_names)) > 0
+        start = np.zeros(len(counts) + 1, np.int64)  # the first vote of each task
+        np.cumsum(counts, out=start[1:])
+        by_annotator = np.empty(len(task), np.int32)
+        by_label: sort_votes.Labels = np.empty(len(task), np.uint8)
+        if len(class_names) > 256:
+            by_label = np.empty(len(task), np.uint16)
+        sort_votes.group_by_task(task, annotator, label, start, by_annotator, by_label)
         del task, annotator, label, counts, asked
-        seen = renumber_seen(by_annotator, len(annotator_names))
-        kept = _sort(start, by_annotator, by_label, repeated)
+        start = start if has_vote.all() else start[np.append(has_vote, True)]
+        has_voted = sort_votes.count(by_annotator, len(annotator_names)) > 0
+        if not has_voted.all():
+            sort_votes.renumber(by_annotator, _renumber(has_voted))
+        kept = sort_votes.sort_tasks(start, by_annotator, by_label, SORT_POLICIES[repeated])
+        if repeated == "error" and kept < len(by_label):
+            problem = f"{len(by_label) - kept:,} votes repeat an earlier vote of the same annotator on the same task"
+            raise InputError(problem, remedies=[use(repeated=rule) for rule in ("first", "last", "majority", "all")])
         task_ptr, cell_ptr, cell_class = sort_votes.cells(start, by_label[:kept])
         truths, gold_unused = _gold_of(gold, has_vote)
         return cls(
@@ -490,16 +401,16 @@ class Annotations:
             cell_class=cell_class,
             annotator=by_annotator[:kept],
             gold=truths,
-            task_names=take(task_names, has_vote),
-            annotator_names=take(annotator_names, seen),
+            task_names=task_names if has_vote.all() else task_names[np.flatnonzero(has_vote)],
+            annotator_names=annotator_names if has_voted.all() else annotator_names[np.flatnonzero(has_voted)],
             class_names=class_names,
             unlabelled=task_names[np.flatnonzero(was_asked & ~has_vote)],
-            never_voted=annotator_names[np.flatnonzero(~seen)],
+            never_voted=annotator_names[np.flatnonzero(~has_voted)],
             counts=Counts(n_rows, n_rows - n_votes, n_votes - kept, gold_unused),
         )
 
 
-def _check(task: Codes, annotator: Codes, class_names: Names, repeated: str) -> None:
+def _check_codes(task: Codes, annotator: Codes, class_names: Names, repeated: str) -> None:
     if repeated not in get_args(Repeated):
         raise InputError(f'repeated must be "first", "last", "majority", "all" or "error", not "{repeated}"')
     if len(class_names) > MAX_CLASSES:
@@ -512,18 +423,6 @@ def _check(task: Codes, annotator: Codes, class_names: Names, repeated: str) -> 
             )
 
 
-def _sort(start: NDArray[np.int64], annotator: Codes, label: sort_votes.Labels, repeated: Repeated) -> int:
-    """Sort the votes of each task in place, and return the number of votes that are kept."""
-    kept = sort_votes.sort_tasks(start, annotator, label, SORT_POLICIES[repeated])
-    left_out = len(label) - kept
-    if repeated == "error" and left_out:
-        raise InputError(
-            f"{left_out:,} votes repeat an earlier vote of the same annotator on the same task; "
-            'choose repeated="first", "last", "majority" or "all" (--repeated)'
-        )
-    return kept
-
-
 def _gold_of(gold: tuple[Codes, Codes] | None, has_vote: NDArray[np.bool_]) -> tuple[Codes, int]:
     """Return the truth of each task with votes, and the number of truths for other tasks."""
     truths = np.full(int(has_vote.sum()), MISSING, dtype=np.int32)
@@ -533,17 +432,115 @@ def _gold_of(gold: tuple[Codes, Codes] | None, has_vote: NDArray[np.bool_]) -> t
     known = (task != MISSING) & (truth != MISSING)
     usable = known.copy()
     usable[known] = has_vote[task[known]]
-    truths[renumber(has_vote)[task[usable]]] = truth[usable]
+    truths[_renumber(has_vote)[task[usable]]] = truth[usable]
     unused = len(task) - int(usable.sum())
     warn_of_unused_gold(unused)
     return truths, unused
 
 
-def warn_of_unused_gold(count: int, example: str = "") -> None:
+def warn_of_unused_gold(count: int) -> None:
     if count:
-        text = f"{count:,} gold truths belong to tasks without votes and are not used{example}"
+        text = f"{count:,} gold truths belong to tasks without votes and are not used"
         warnings.warn(text, FinegoldWarning, stacklevel=4)
 
+
+def _renumber(used: NDArray[np.bool_]) -> Codes:
+    numbers: Codes = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    return numbers
+
+
+def _as_matrix(matrix: Any) -> NDArray[Any]:
+    if hasattr(matrix, "columns"):
+        raise InputError(
+            "this is a data frame, not a matrix; read it with finegold.read(frame, wide=True, missing=[-1])"
+        )
+    try:
+        values = np.asarray(matrix)
+    except ValueError as error:
+        raise InputError(f"the rows of the matrix must be equally long ({error})") from None
+    if values.ndim != 2:
+        raise InputError(
+            f"a label matrix has one row per task and one column per annotator, but the shape is {values.shape}"
+        )
+    is_mixed = values.dtype.kind == "U" and not isinstance(matrix, np.ndarray)  # NumPy turns [1, "a"] into text
+    return np.asarray(matrix, dtype=object) if is_mixed else values
+
+
+def _matrix_names(given: Sequence[Any] | None, length: int, what: str) -> tuple[Codes, NDArray[Any]]:
+    """Return the code of each row or column and the sorted names, by default numbers from 0."""
+    if given is None:
+        return np.arange(length, dtype=np.int32), np.arange(length)
+    codes, names = encode(list(given))
+    if len(codes) != length:
+        raise InputError(f"{what} must have {length:,} names, one for each in the matrix, but has {len(codes):,}")
+    if len(names) != length:
+        raise InputError(f"{what} must be distinct names, but some are missing or repeated")
+    return codes, names
+
+
+# Repeated votes of an annotator on a task
+
+
+class Repeats(NamedTuple):
+    """Pairs of votes that one annotator cast on one task."""
+
+    pairs: int
+    agreeing: int
+
+
+def majority_of_repeats(task: Codes, annotator: Codes, label: Codes) -> tuple[Codes, Codes, Codes]:
+    """Return one vote per annotator and task, the most frequent one. If several are tied, there is no vote.
+
+    The result does not depend on the order of the rows. An LLM judge whose verdict changes when the answers are swapped
+    therefore has no vote.
+    """
+    of_group, n_groups, (row, count) = _groups(task, annotator, label)
+    group = of_group[row]
+    most = np.zeros(n_groups, np.int64)
+    np.maximum.at(most, group, count)
+    leads = count == most[group]
+    leaders = np.bincount(group[leads], minlength=n_groups)
+    chosen = row[leads & (leaders[group] == 1)]
+    return task[chosen], annotator[chosen], label[chosen]
+
+
+def count_repeats(task: Codes, annotator: Codes, label: Codes) -> Repeats:
+    pair = np.sort(_pairs(task, annotator))
+    if (pair[1:] != pair[:-1]).all():  # the usual case, and this check is cheap
+        return Repeats(0, 0)
+    of_group, _, (_, count) = _groups(task, annotator, label)
+    votes = np.bincount(of_group)
+    return Repeats(int((votes * (votes - 1)).sum()) // 2, int((count * (count - 1)).sum()) // 2)
+
+
+def count_disagreeing(task: Codes, annotator: Codes, label: Codes, kept: Integers) -> int:
+    """Count the pairs of task and annotator that have different labels; rows without a label do not count as votes.
+
+    kept: [T] how many votes of each task with votes are left. Only tasks with fewer than before need a look.
+    """
+    before = np.bincount(task if label.min() != MISSING else task[label != MISSING])
+    fewer = before > 0
+    if np.count_nonzero(fewer) == len(kept):  # a majority may leave no vote of a task
+        fewer[fewer] = before[fewer] > kept
+    rows = np.flatnonzero(np.append(fewer, np.zeros(task.max() + 1 - len(fewer), bool))[task] & (label != MISSING))
+    of_group, _, (row, _) = _groups(task[rows], annotator[rows], label[rows])
+    return int(np.count_nonzero(np.bincount(of_group[row]) > 1))
+
+
+def _groups(task: Codes, annotator: Codes, label: Codes) -> tuple[Integers, int, tuple[Integers, Integers]]:
+    """Return the group (task and annotator) of each vote, how many there are, and a row and count per label."""
+    groups, of_group = np.unique(_pairs(task, annotator), return_inverse=True)
+    _, row, count = np.unique(of_group * (np.int64(label.max()) + 1) + label, return_index=True, return_counts=True)
+    return of_group, len(groups), (row, count)
+
+
+def _pairs(task: Codes, annotator: Codes) -> Integers:
+    """Return one number for each pair of task and annotator."""
+    numbers: Integers = task * (np.int64(annotator.max()) + 1) + annotator
+    return numbers
+
+
+# The order of annotators
 
 MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))  # multipliers of the hash function of splitmix64
 

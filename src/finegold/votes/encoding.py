@@ -33,6 +33,7 @@ __all__ = [
     "of_one_kind",
     "rank_of",
     "text_of",
+    "to_list",
     "to_values",
 ]
 
@@ -101,6 +102,11 @@ def to_values(column: NDArray[Any]) -> list[Any]:
         column = rough if (rough == column).all() else np.datetime_as_string(column)
     values: list[Any] = column.tolist()
     return values
+
+
+def to_list(names: Names) -> list[Any]:
+    """Return plain Python values of names, which may be a series of any library."""
+    return list(names.to_list()) if hasattr(names, "to_list") else to_values(np.asarray(names))
 
 
 def encode(values: ArrayLike) -> tuple[Codes, NDArray[Any]]:
@@ -219,7 +225,7 @@ def look_up(values: ArrayLike, names: Names) -> Codes:
     "True" matches a boolean name as well as "true", because Python writes it that way.
     """
     wanted = to_values(as_column(values))
-    known = names.to_list() if hasattr(names, "to_list") else to_values(np.asarray(names))
+    known = to_list(names)
     if _kinds(wanted) == _kinds(known) and len(_kinds(known)) == 1:
         codes = {name: code for code, name in enumerate(known)}
         return np.array([codes.get(value, MISSING) for value in wanted], dtype=np.int32)

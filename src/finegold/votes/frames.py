@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 import narwhals as nw
 import numpy as np
 
-from finegold.votes.encoding import MISSING, Codes, Names, as_column, of_one_kind, to_values
+from finegold.votes.encoding import MISSING, Codes, Names, as_column, of_one_kind, to_list
 
 if TYPE_CHECKING:
     import polars as pl
@@ -57,13 +58,6 @@ def take(names: Names, codes: Codes) -> Names:
     return _hide(_nullable(names)[np.where(known, codes, 0)], known)
 
 
-def to_list(names: Names) -> list[Any]:
-    """Return plain Python values."""
-    if isinstance(names, nw.Series):
-        return list(names.to_list())
-    return to_values(np.asarray(names))
-
-
 def series_of(values: Sequence[Any], kind: Kind) -> Series:
     """Return a series of the given library, which chooses the dtype."""
     return nw.new_series("", list(values), backend=kind)
@@ -74,22 +68,20 @@ def series_like(values: Sequence[Any], like: Names) -> Names:
     values = of_one_kind(values)
     if not isinstance(like, nw.Series):
         return as_column(values) if values else np.empty(0, dtype=object)
-    for attempt in (_in_native_dtype, _in_dtype):
-        try:
-            series = attempt(values, like)
-            if _same_values(series.to_list(), values):  # a dtype may change values that it cannot hold
+    native, library = like.to_native(), like.implementation
+    attempts: list[Callable[[], Series]] = [lambda: nw.new_series("", values, dtype=like.dtype, backend=library)]
+    if library.is_pandas_like():
+        attempts.insert(0, lambda: _wrap(type(native)(values, dtype=native.dtype)))
+    for attempt in attempts:
+        with suppress(Exception):  # each library raises its own exceptions
+            series = attempt()
+            kept = series.to_list()  # a dtype may change values that it cannot hold; 0, 0.0 and False are different
+            if kept == values and list(map(type, kept)) == list(map(type, values)):
                 return series
-        except Exception:  # each library raises its own exceptions
-            continue
     try:
-        return series_of(values, like.implementation)
+        return series_of(values, library)
     except Exception:  # values without a dtype in the library, such as integers of more than 128 bits
         return as_column(values)
-
-
-def _same_values(one: list[Any], other: list[Any]) -> bool:
-    """Return whether values and types are equal; 0, 0.0 and False are different."""
-    return one == other and list(map(type, one)) == list(map(type, other))
 
 
 def plain_rows(names: Any) -> Any:
@@ -173,17 +165,6 @@ def _nullable(series: Series) -> Series:
         return series
     twin = {"bool": "boolean"}.get(dtype, dtype.replace("int", "Int").replace("u", "U"))
     return series if "[" in dtype or dtype == twin else _wrap(series.to_native().astype(twin))
-
-
-def _in_native_dtype(values: list[Any], like: Series) -> Series:
-    native = like.to_native()
-    if not like.implementation.is_pandas_like():
-        return _in_dtype(values, like)
-    return _wrap(type(native)(values, dtype=native.dtype))
-
-
-def _in_dtype(values: list[Any], like: Series) -> Series:
-    return nw.new_series("", values, dtype=like.dtype, backend=like.implementation)
 
 
 def _wrap(native: Any) -> Series:

@@ -49,22 +49,22 @@ class Key:
 
 def make_key(tasks: Sequence[Any], truths: Sequence[Any], task_names: Names, class_names: Names) -> Key:
     """Match truths, given as names, to the tasks and classes of some votes."""
-    place = match(tasks, task_names)
-    matched = np.flatnonzero(place != MISSING)
+    position = match(tasks, task_names)
+    matched = np.flatnonzero(position != MISSING)
     named = [truths[i] for i in matched.tolist()]
     code = match(named, class_names)
     is_new = code == MISSING
     new_code, new = encode([text_of(name) for name, beyond in zip(named, is_new.tolist(), strict=True) if beyond])
     code[is_new] = len(class_names) + new_code
     codes = np.full(len(task_names), MISSING, np.int32)
-    codes[place[matched]] = code
-    unmatched = [tasks[i] for i in np.flatnonzero(place == MISSING).tolist()]
+    codes[position[matched]] = code
+    unmatched = [tasks[i] for i in np.flatnonzero(position == MISSING).tolist()]
     return Key(codes, [*to_list(class_names), *to_list(new)], len(new), unmatched)
 
 
 def key_of_codes(codes: Codes, class_names: Names) -> Key:
     """Return the key for truths that are codes already; a negative code means unknown."""
-    n_classes, found = len(class_names), np.where(codes < 0, MISSING, codes).astype(np.int64)
-    new, place = np.unique(found[found >= n_classes], return_inverse=True)
-    found[found >= n_classes] = n_classes + place
-    return Key(found.astype(np.int32), [*to_list(class_names), *map(str, new.tolist())], len(new))
+    n_classes, known = len(class_names), np.where(codes < 0, MISSING, codes).astype(np.int64)
+    new, number = np.unique(known[known >= n_classes], return_inverse=True)
+    known[known >= n_classes] = n_classes + number
+    return Key(known.astype(np.int32), [*to_list(class_names), *map(str, new.tolist())], len(new))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from finegold.errors import InputError
+from finegold.errors import InputError, Placeholder, use
 from finegold.kernels.sort_votes import first_rows
 from finegold.votes.encoding import (
     MISSING,
@@ -59,8 +60,8 @@ class Coded:
 
 def encode_column(series: nw.Series[Any], is_text: bool) -> Coded:
     """Encode a column of ids. Null and blank are MISSING; text that holds only integers becomes integers."""
-    if is_text:
-        series = _text_to_integers(series)
+    if is_text and (numbers := as_integers(series.to_native())) is not None:  # they are encoded faster than text
+        series = nw.from_native(numbers, series_only=True)
     coded = encode_series(series)
     if not coded.names.dtype.is_numeric():
         coded = without_blanks(coded)
@@ -69,14 +70,23 @@ def encode_column(series: nw.Series[Any], is_text: bool) -> Coded:
 
 def encode_series(series: nw.Series[Any]) -> Coded:
     """Encode a column. The names are rows of the column, so they keep their type."""
-    present = ~_is_null(series)
-    if present.all():
-        return _encode_present(series)
-    rows = np.flatnonzero(present)
-    part = _encode_present(series[rows])
-    codes = np.full(len(series), MISSING, dtype=np.int32)
-    codes[rows] = part.codes
-    return Coded(codes, part.names)
+    n_rows, null = len(series), np.asarray(series.is_null().to_numpy(), dtype=bool)
+    if series.dtype.is_float():
+        null = null | np.isnan(np.asarray(series.to_numpy(), dtype=np.float64))
+    rows = np.flatnonzero(~null) if null.any() else None
+    if rows is not None:
+        series = series[rows]
+    if series.dtype == nw.Object:  # Python objects become values of one type
+        values = series.to_list()
+        if (unified := of_one_kind(values)) != values:
+            series = series_of(unified, series.implementation).alias(series.name)
+    present = _codes(series)
+    names = plain_rows(series[first_rows(present, int(present.max()) + 1 if len(present) else 0)])
+    if rows is None:
+        return Coded(present, names)
+    codes = np.full(n_rows, MISSING, dtype=np.int32)
+    codes[rows] = present
+    return Coded(codes, names)
 
 
 def without(coded: Coded, is_missing: Callable[[Any], bool]) -> Coded:
@@ -153,54 +163,28 @@ def is_integer_text(name: Any) -> bool:
     return re.fullmatch(INTEGER_PATTERN[1:-1], text_of(name)) is not None
 
 
-def _encode_present(series: nw.Series[Any]) -> Coded:
-    series = _of_one_kind(series)
-    codes = _codes(series)
-    size = int(codes.max()) + 1 if len(codes) else 0
-    return Coded(codes, plain_rows(series[first_rows(codes, size)]))
-
-
-def _of_one_kind(series: nw.Series[Any]) -> nw.Series[Any]:
-    """Convert a column of Python objects to values of one type."""
-    if series.dtype != nw.Object:
-        return series
-    values = series.to_list()
-    unified = of_one_kind(values)
-    return series if unified == values else series_of(unified, series.implementation).alias(series.name)
-
-
 def _codes(series: nw.Series[Any]) -> Codes:
+    """Return the code of each value; text by the physical values of a Polars Enum of the sorted names."""
     series = plain_values(series)
     dtype = series.dtype
     if dtype.is_integer() and dtype not in (nw.Int128, nw.UInt128):
         return encode_integers(series.to_numpy())[0]
     if dtype == nw.Boolean or dtype.is_float():
         return encode(series.to_numpy())[0]
-    text = _as_text(series)
-    return _codes_of_text(text) if text is not None else _codes_of_objects(series)
-
-
-def _codes_of_text(text: pl.Series) -> Codes:
-    """Return the codes of text: the physical values of a Polars Enum of the sorted names."""
-    names = text.unique()
-    names = names.sort(multithreaded=len(names) > MIN_NAMES_FOR_JOIN)
-    codes: Codes = text.cast(pl.Enum(names)).to_physical().cast(pl.Int32).to_numpy()
-    return codes
-
-
-def _codes_of_objects(series: nw.Series[Any]) -> Codes:
+    if (text := _as_text(series)) is not None:
+        names = text.unique()
+        names = names.sort(multithreaded=len(names) > MIN_NAMES_FOR_JOIN)
+        codes: Codes = text.cast(pl.Enum(names)).to_physical().cast(pl.Int32).to_numpy()
+        return codes
     values = np.empty(len(series), dtype=object)
     values[:] = series.to_list()
     try:
         return encode(values)[0]
     except TypeError:  # a list or a dict cannot be a name
-        kind = type(
-            next(value for value in values if not hasattr(value, "__hash__") or value.__hash__ is None)
-        ).__name__
-        raise InputError(
-            f'column "{series.name}" holds a {kind}; expected text, numbers or booleans (if an annotation tool wrote '
-            "the file, name the tool with --format TOOL)"
-        ) from None
+        kind = type(next(value for value in values if getattr(value, "__hash__", None) is None)).__name__
+        problem = f'column "{series.name}" holds a {kind}; expected text, numbers or booleans'
+        remedy = use("if an annotation tool wrote the file", format=Placeholder("TOOL"), text="to name the tool")
+        raise InputError(problem, remedies=[remedy]) from None
 
 
 def _as_text(series: nw.Series[Any]) -> pl.Series | None:
@@ -210,37 +194,19 @@ def _as_text(series: nw.Series[Any]) -> pl.Series | None:
     if series.implementation.is_polars() or series.implementation.is_pyarrow():
         column = polars_column(series)
         return column.cast(pl.String) if column.dtype in (pl.String, pl.Categorical, pl.Enum) else None
-    if series.dtype == nw.String and (text := _through_arrow(series.to_native())) is not None:
-        return text
+    if series.dtype == nw.String:
+        with suppress(Exception):  # pandas needs PyArrow for this; without it, several exceptions are possible
+            text = pl.Series(series.to_native())  # through Arrow, without Python objects
+            if text.dtype == pl.String and text.null_count() == 0:
+                return text
     try:
         return pl.Series(series.to_list(), dtype=pl.String, strict=True)
     except (TypeError, ValueError, pl.exceptions.PolarsError):
         return None
 
 
-def _through_arrow(native: Any) -> pl.Series | None:
-    """Convert text through Arrow, without Python objects, or return None if that fails."""
-    try:
-        column = pl.Series(native)
-    except Exception:  # pandas needs PyArrow for this; without it, several exceptions are possible
-        return None
-    return column if column.dtype == pl.String and column.null_count() == 0 else None
-
-
-def _is_null(series: nw.Series[Any]) -> NDArray[np.bool_]:
-    null = np.asarray(series.is_null().to_numpy(), dtype=bool)
-    if series.dtype.is_float():
-        null = null | np.isnan(np.asarray(series.to_numpy(), dtype=np.float64))
-    return null
-
-
-def _text_to_integers(series: nw.Series[Any]) -> nw.Series[Any]:
-    """Convert text that holds only integers, because integers are encoded faster than text."""
-    numbers = as_integers(series.to_native())
-    return series if numbers is None else nw.from_native(numbers, series_only=True)
-
-
 def as_integers(text: pl.Series) -> pl.Series | None:
+    """Return text that holds only integers as such, or None."""
     if text.dtype != pl.String or text.null_count() == len(text) or not text.str.contains(INTEGER_PATTERN).all():
         return None
     numbers = text.cast(pl.Int64, strict=False)

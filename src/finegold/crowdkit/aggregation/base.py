@@ -20,8 +20,8 @@ __all__ = [
     "BasePairwiseAggregator",
     "BaseProbabilityAggregator",
     "BaseSkillAggregator",
+    "CodedVotes",
     "ColumnError",
-    "Votes",
     "encode",
     "encode_some",
     "run",
@@ -29,7 +29,6 @@ __all__ = [
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
-MISSING = -1
 
 
 class ColumnError(InputError, KeyError):
@@ -171,7 +170,7 @@ class BasePairwiseAggregator:
         return self.fit(data).scores_
 
 
-class Votes(NamedTuple):
+class CodedVotes(NamedTuple):
     """Votes as integers. Names are in the order of their first appearance, or sorted."""
 
     task: Codes
@@ -215,15 +214,14 @@ def check_columns(data: Any, columns: tuple[str, ...]) -> None:
             )
 
 
-def encode(data: Any, *, sort: bool = False) -> Votes:
+def encode(data: Any, *, sort: bool = False) -> CodedVotes:
     """Return the votes as integers; with `sort`, names are sorted."""
     check_columns(data, ("task", "worker", "label"))
-    coded = [_codes(data[column], sort) for column in ("task", "worker", "label")]
-    (task, tasks), (worker, workers), (label, labels) = coded
-    return Votes(task, worker, label, tasks, workers, labels)
+    coded = [pd.factorize(data[column], sort=sort) for column in ("task", "worker", "label")]
+    return CodedVotes(*(codes.astype(np.int64) for codes, _ in coded), *(pd.Index(names) for _, names in coded))
 
 
-def encode_some(data: Any, *, sort: bool = False) -> Votes:
+def encode_some(data: Any, *, sort: bool = False) -> CodedVotes:
     """Return the votes like `encode`, and raise an error if there are none."""
     votes = encode(data, sort=sort)
     if not len(votes.tasks):
@@ -231,12 +229,7 @@ def encode_some(data: Any, *, sort: bool = False) -> Votes:
     return votes
 
 
-def _codes(column: Any, sort: bool) -> tuple[Codes, Any]:
-    codes, names = pd.factorize(column, sort=sort)
-    return codes.astype(np.int64), pd.Index(names)
-
-
-def run(method: Method, annotations: Annotations, n_iter: int) -> tuple[Descent, Floats, LocalEngine]:
+def run(method: Method, annotations: Annotations, n_iter: int) -> tuple[Descent, Floats]:
     """Fit with Finegold's loop; `n_iter` may be 0, which leaves the first estimate."""
     method.max_iterations = n_iter
     check_memory(method, annotations, "label", annotations.n_tasks * annotations.n_classes)
@@ -244,4 +237,4 @@ def run(method: Method, annotations: Annotations, n_iter: int) -> tuple[Descent,
     engine.scatter(annotations, divisible=method.divisible)
     with one_blas_thread():
         descent = descend(method, engine)
-    return descent, engine.gather(), engine
+    return descent, engine.gather()

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
 
-from finegold.api import dawid_skene
-from finegold.crowdkit.aggregation.base import MISSING, BaseProbabilityAggregator, Codes, Floats, Votes, encode, run
+from finegold.api.dawid_skene import MIN_PROBABILITY, error_counts
+from finegold.api.dawid_skene import DawidSkene as _Estimator
+from finegold.crowdkit.aggregation.base import BaseProbabilityAggregator, CodedVotes, Codes, Floats, encode, run
 from finegold.errors import InputError
 from finegold.methods import ds
 
 __all__ = ["DawidSkene", "OneCoinDawidSkene"]
 
-MIN_PROBABILITY = dawid_skene.MIN_PROBABILITY
 
-
-class _Method(dawid_skene.DawidSkene):
+class _Method(_Estimator):
     """Finegold's Dawid-Skene with the evidence lower bound that crowd-kit reports."""
 
     def bound(self, parameters: ds.Parameters, statistics: ds.Statistics) -> float:
@@ -53,16 +52,10 @@ def _times_log(weight: Floats, parameters: ds.Parameters) -> float:
 def _one_coin(parameters: ds.Parameters, n: Floats) -> ds.Parameters:
     """Replace confusion matrices by those of one coin."""
     n_classes = n.shape[1]
-    skill = one_coin_skill(n)[:, None, None]
-    right = np.eye(n_classes, dtype=bool)
-    v = np.where(right, skill, (1 - skill) / max(n_classes - 1, 1))
+    skill = (np.trace(n, axis1=1, axis2=2) / n.sum(axis=(1, 2)))[:, None, None]  # the expected share of right votes
+    v = np.where(np.eye(n_classes, dtype=bool), skill, (1 - skill) / max(n_classes - 1, 1))
     v = np.maximum(v, MIN_PROBABILITY)
     return parameters._replace(v=v, log_v=np.log(v))
-
-
-def one_coin_skill(n: Floats) -> Floats:
-    """[W] Return the expected share of right votes."""
-    return np.asarray(np.trace(n, axis1=1, axis2=2) / n.sum(axis=(1, 2)))
 
 
 @dataclass(eq=False)
@@ -96,6 +89,7 @@ class DawidSkene(BaseProbabilityAggregator):
     n_iter: int = 100
     tol: float = 1e-5
     initial_error_strategy: Literal["assign", "addition"] | None = None
+    _method: ClassVar[type[_Method]] = _Method
 
     def fit(self, data: Any, true_labels: Any = None, initial_error: Any = None) -> Self:
         """Fit to votes.
@@ -119,27 +113,27 @@ class DawidSkene(BaseProbabilityAggregator):
         InputError
             If `initial_error` does not fit to the data.
         """
-        votes = encode(data)
+        votes, gold, strategy = encode(data), None, self.initial_error_strategy
         if not len(votes.tasks):
-            return self._nothing()
-        votes, gold = _with_truths(votes, true_labels)
-        method = self._method()
-        if initial_error is not None and self.initial_error_strategy is not None:
-            method.history = _history(votes, initial_error, self.initial_error_strategy)
-            method.initial_error_strategy = self.initial_error_strategy
-        descent, probas, _ = run(method, votes.annotations(gold), self.n_iter)
+            return self._learn_nothing()
+        if true_labels is not None:
+            votes, gold = _with_truths(votes, true_labels)
+        if strategy not in (None, "assign", "addition"):
+            raise InputError(f'initial_error_strategy must be "assign" or "addition", not {strategy!r}')
+        method = self._method(1, self.tol)
+        if initial_error is not None and strategy is not None:
+            finders = votes.workers.get_indexer, votes.labels.get_indexer
+            counts = error_counts(initial_error, votes.workers, *finders, len(votes.labels), whole=strategy == "assign")
+            if strategy == "assign" and not np.allclose(counts.sum(axis=1), 1.0):
+                raise InputError("the errors of a worker in initial_error must sum to 1 for each true label")
+            method.history, method.initial_error_strategy = counts, strategy
+        descent, probas = run(method, votes.annotations(gold), self.n_iter)
         self._learn(votes, descent.parameters)
         self.probas_, self.labels_ = votes.frame(probas), votes.decide(probas)
         self.loss_history_ = [step.bound for step in descent.steps]
         return self
 
-    def _method(self) -> _Method:
-        strategy = self.initial_error_strategy
-        if strategy not in (None, "assign", "addition"):
-            raise InputError(f'initial_error_strategy must be "assign" or "addition", not {strategy!r}')
-        return _Method(1, self.tol)
-
-    def _learn(self, votes: Votes, parameters: ds.Parameters) -> None:
+    def _learn(self, votes: CodedVotes, parameters: ds.Parameters) -> None:
         """Set what was learned of classes and workers."""
         self.priors_ = pd.Series(parameters.p, index=pd.Index(votes.labels, name="label"), name="prior")
         pair = pd.unique(votes.worker * len(votes.labels) + votes.label)
@@ -148,7 +142,7 @@ class DawidSkene(BaseProbabilityAggregator):
         index = pd.MultiIndex.from_arrays(names, names=["worker", "label"])
         self.errors_ = pd.DataFrame(parameters.v[worker, label], index=index, columns=pd.Index(votes.labels))
 
-    def _nothing(self) -> Self:
+    def _learn_nothing(self) -> Self:
         """Set the attributes for no votes."""
         self.probas_, self.errors_ = pd.DataFrame(), pd.DataFrame()
         self.priors_ = pd.Series(dtype=float, name="prior")
@@ -186,6 +180,8 @@ class OneCoinDawidSkene(DawidSkene):
         The evidence lower bound per vote after each iteration.
     """
 
+    _method: ClassVar[type[_Method]] = _OneCoinMethod
+
     def fit(self, data: Any) -> Self:  # type: ignore[override]
         """Fit to votes.
 
@@ -201,53 +197,18 @@ class OneCoinDawidSkene(DawidSkene):
         """
         return super().fit(data)
 
-    def _method(self) -> _Method:
-        return _OneCoinMethod(1, self.tol)
-
-    def _learn(self, votes: Votes, parameters: ds.Parameters) -> None:
+    def _learn(self, votes: CodedVotes, parameters: ds.Parameters) -> None:
         super()._learn(votes, parameters)
         self.skills_ = votes.of_workers(parameters.v[:, 0, 0], "skill")
 
-    def _nothing(self) -> Self:
+    def _learn_nothing(self) -> Self:
         self.skills_ = pd.Series(dtype=float, name="skill")
-        return super()._nothing()
+        return super()._learn_nothing()
 
 
-def _with_truths(votes: Votes, true_labels: Any) -> tuple[Votes, tuple[Codes, Codes] | None]:
+def _with_truths(votes: CodedVotes, true_labels: Any) -> tuple[CodedVotes, tuple[Codes, Codes]]:
     """Return the votes with all classes, and the known truths of their tasks as codes."""
-    if true_labels is None:
-        return votes, None
     known = true_labels[true_labels.index.isin(votes.tasks)]
     new = pd.Index(known.unique()).difference(votes.labels, sort=False)
     votes = votes._replace(labels=votes.labels.append(new) if len(new) else votes.labels)
-    return votes, (
-        votes.tasks.get_indexer(known.index).astype(np.int64),
-        votes.labels.get_indexer(known).astype(np.int64),
-    )
-
-
-def _history(votes: Votes, initial_error: Any, strategy: str) -> Floats:
-    """[W, L, K] Return the known errors in the codes of the votes."""
-    if list(initial_error.index.names) != ["worker", "label"]:
-        raise InputError("initial_error must be indexed by worker and label, with one column per true label")
-    worker = votes.workers.get_indexer(initial_error.index.get_level_values("worker"))
-    label = votes.labels.get_indexer(initial_error.index.get_level_values("label"))
-    truth = votes.labels.get_indexer(initial_error.columns)
-    rows, columns = (worker != MISSING) & (label != MISSING), truth != MISSING
-    counts = np.zeros((len(votes.workers), len(votes.labels), len(votes.labels)))
-    values = initial_error.to_numpy(dtype=np.float64)[np.ix_(rows, columns)]
-    counts[worker[rows][:, None], label[rows][:, None], truth[columns]] = values
-    if strategy == "assign":
-        _check_assigned(votes, counts, set(worker))
-    return counts
-
-
-def _check_assigned(votes: Votes, counts: Floats, given: set[int]) -> None:
-    lost = [name for code, name in enumerate(votes.workers) if code not in given]
-    if lost:
-        raise InputError(
-            f"initial_error has no values for worker {lost[0]!r} ({len(lost):,} are missing); add them, "
-            'or use initial_error_strategy="addition"'
-        )
-    if not np.allclose(counts.sum(axis=1), 1.0):
-        raise InputError("The sum of each worker's error matrix in initial_error should be 1.0 for each true label")
+    return votes, (votes.tasks.get_indexer(known.index), votes.labels.get_indexer(known))

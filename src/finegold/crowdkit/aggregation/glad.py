@@ -8,7 +8,8 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from finegold.crowdkit.aggregation.base import BaseProbabilityAggregator, Floats, Votes, encode_some, run
+from finegold.crowdkit.aggregation.base import BaseProbabilityAggregator, CodedVotes, Floats, encode_some, run
+from finegold.crowdkit.aggregation.utils import get_most_probable_labels
 from finegold.engines.base import Engine
 from finegold.engines.blocks import Block
 from finegold.errors import InputError
@@ -109,16 +110,17 @@ class GLAD(BaseProbabilityAggregator):
     def fit(self, data: Any) -> Self:
         votes = encode_some(data)
         method = self._method(votes)
-        descent, probas, _ = run(method, votes.annotations(), self.n_iter)
+        descent, probas = run(method, votes.annotations(), self.n_iter)
         n_rows = len(data) * len(votes.labels)
         self.loss_history_ = [loss / n_rows for loss in method.losses]
-        self._learn(votes, descent.parameters)
-        ordered = votes.labels.argsort()
-        self.probas_ = votes.frame(probas, "variable").iloc[:, ordered].sort_index()
-        self.labels_ = _most_probable(self.probas_)
+        self.tasks_, self.workers_, self.prior_labels_ = votes.tasks, votes.workers, votes.labels
+        self.alphas_ = votes.of_workers(descent.parameters.alpha, "alpha")
+        self.betas_ = pd.Series(descent.parameters.beta, index=pd.Index(votes.tasks, name="task"), name="beta")
+        self.probas_ = votes.frame(probas, "variable").iloc[:, votes.labels.argsort()].sort_index()
+        self.labels_ = get_most_probable_labels(self.probas_).rename("agg_label")
         return self
 
-    def _method(self, votes: Votes) -> _Method:
+    def _method(self, votes: CodedVotes) -> _Method:
         method = _Method(
             max_iterations=1,
             tolerance=self.tol,
@@ -133,22 +135,12 @@ class GLAD(BaseProbabilityAggregator):
         method.class_prior = self.priors_.to_numpy(dtype=np.float64)
         return method
 
-    def _learn(self, votes: Votes, parameters: glad.Parameters) -> None:
-        self.tasks_, self.workers_, self.prior_labels_ = votes.tasks, votes.workers, votes.labels
-        self.alphas_ = votes.of_workers(parameters.alpha, "alpha")
-        self.betas_ = pd.Series(parameters.beta, index=pd.Index(votes.tasks, name="task"), name="beta")
-
-
-def _most_probable(probas: Any) -> Any:
-    best = probas.columns.take(np.argmax(probas.to_numpy(), axis=1))
-    return pd.Series(best, index=probas.index, name="agg_label")
-
 
 def _means(given: Any, names: Any, what: str, default: float = 1.0) -> Any:
     """Return a series with a number for every name."""
     if given is None:
         return pd.Series(default, index=names)
-    found = given.reindex(names)
-    if found.isna().any():
-        raise InputError(f"{what} has no value for {found.index[found.isna()][0]!r}; add it")
-    return found.astype(float)
+    means = given.reindex(names)
+    if means.isna().any():
+        raise InputError(f"{what} has no value for {means.index[means.isna()][0]!r}; add it")
+    return means.astype(float)

@@ -1,18 +1,20 @@
-"""Votes that count as much as the skills of the workers: MajorityVote, Wawa, GoldMajorityVote and ZeroBasedSkill."""
+"""Votes weighted by the skills of the workers, and votes on several labels per task."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import copy
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
 from finegold.crowdkit.aggregation.base import (
+    BaseClassificationAggregator,
     BaseProbabilityAggregator,
     BaseSkillAggregator,
+    CodedVotes,
     Floats,
-    Votes,
     check_columns,
     encode,
     encode_some,
@@ -20,12 +22,12 @@ from finegold.crowdkit.aggregation.base import (
 from finegold.crowdkit.aggregation.utils import get_accuracy
 from finegold.errors import InputError
 
-__all__ = ["GoldMajorityVote", "MajorityVote", "Wawa", "ZeroBasedSkill"]
+__all__ = ["BinaryRelevance", "GoldMajorityVote", "MajorityVote", "Wawa", "ZeroBasedSkill"]
 
 MISSING_SKILL = ("error", "ignore", "value")
 
 
-def weighted_scores(votes: Votes, weights: Any) -> Floats:
+def weighted_scores(votes: CodedVotes, weights: Any) -> Floats:
     """Return the sum of the weights of the votes for each class of each task.
 
     pandas adds groups with compensated summation, so equal sums are equal whatever the order of the votes.
@@ -121,7 +123,8 @@ class MajorityVote(BaseProbabilityAggregator):
             data, weights = self._with_skills(data, skills)
         votes = encode(data, sort=skills is not None)
         probas = shares(weighted_scores(votes, weights))
-        self.labels_, self.probas_ = _decide(votes, probas), votes.frame(probas)
+        self.probas_ = votes.frame(probas)
+        self.labels_ = votes.decide(probas) if len(votes.tasks) else pd.Series([], dtype="O", name="agg_label")
         self.skills_ = get_accuracy(data, self.labels_, by="worker").rename("skill")
         return self
 
@@ -130,40 +133,24 @@ class MajorityVote(BaseProbabilityAggregator):
         if self.on_missing_skill not in MISSING_SKILL:
             raise InputError(f'on_missing_skill must be "error", "ignore" or "value", not {self.on_missing_skill!r}')
         weights = data["worker"].map(skills)
+        lost = weights.isna()
         if self.on_missing_skill == "value":
             if self.default_skill is None:
                 raise InputError('on_missing_skill="value" needs a default_skill')
             weights = weights.fillna(self.default_skill)
         elif self.on_missing_skill == "ignore":
-            data, weights = _without_unskilled(data, weights)
-        else:
-            _check_skills(data, weights.isna())
+            without = ~data["task"].isin(data["task"][~lost])
+            if without.any():
+                name = data["task"][without].iloc[0]
+                raise InputError(f"nobody who voted on task {name!r} has a skill; give one of them a skill")
+            data, weights = data[~lost], weights[~lost]
+        elif lost.any():
+            name = data["worker"][lost].iloc[0]
+            raise InputError(
+                f"there is no skill for worker {name!r} ({lost.sum():,} votes have none); give it, "
+                'or choose on_missing_skill="ignore" or "value"'
+            )
         return data, weights.to_numpy(dtype=np.float64)
-
-
-def _without_unskilled(data: Any, weights: Any) -> tuple[Any, Any]:
-    """Leave out the votes without a weight; every task must keep a vote."""
-    known = weights.notna()
-    left_out = ~data["task"].isin(data["task"][known])
-    if left_out.any():
-        name = data["task"][left_out].iloc[0]
-        raise InputError(f"nobody who voted on task {name!r} has a skill; give one of them a skill")
-    return data[known], weights[known]
-
-
-def _check_skills(data: Any, lost: Any) -> None:
-    if lost.any():
-        name = data["worker"][lost].iloc[0]
-        raise InputError(
-            f"there is no skill for worker {name!r} ({lost.sum():,} votes have none); give it, "
-            'or choose on_missing_skill="ignore" or "value"'
-        )
-
-
-def _decide(votes: Votes, probas: Floats) -> Any:
-    if not len(votes.tasks):
-        return pd.Series([], dtype="O", name="agg_label")
-    return votes.decide(probas)
 
 
 @dataclass(eq=False)
@@ -262,8 +249,48 @@ class ZeroBasedSkill(_SkilledVote):
         return self
 
 
-def _agreement(votes: Votes, skills: Floats) -> Floats:
+def _agreement(votes: CodedVotes, skills: Floats) -> Floats:
     """Return the share of each worker's votes that equal the weighted vote."""
     best = np.argmax(shares(weighted_scores(votes, skills[votes.worker])), axis=1)
     right = (votes.label == best[votes.task]).astype(np.float64)
     return np.bincount(votes.worker, right) / np.bincount(votes.worker)
+
+
+@dataclass(eq=False)
+class BinaryRelevance(BaseClassificationAggregator):
+    """Several labels per task: for each label, an aggregator decides which tasks have it.
+
+    In the column label of the votes, each entry is a list of labels.
+
+    Parameters
+    ----------
+    base_aggregator : BaseClassificationAggregator, default MajorityVote()
+        The aggregator; each label gets a copy of it.
+
+    Attributes
+    ----------
+    labels_ : pandas.Series
+        The list of labels of every task.
+    """
+
+    base_aggregator: Any = field(default_factory=MajorityVote)
+
+    def __post_init__(self) -> None:
+        assert isinstance(self.base_aggregator, BaseClassificationAggregator), (
+            "base_aggregator must be a classification aggregator, such as MajorityVote()"
+        )
+
+    def fit(self, data: Any) -> Self:
+        check_columns(data, ("task", "worker", "label"))
+        if not len(data):
+            self.labels_ = pd.Series(dtype=float, name="agg_label")
+            return self
+        tasks = pd.Index(data["task"].unique(), name="task")
+        chosen: dict[Any, list[Any]] = {task: [] for task in tasks}
+        for label in sorted({label for given in data["label"] for label in given}):
+            votes = data.assign(label=[label in given for given in data["label"]])
+            decided = copy.copy(self.base_aggregator).fit_predict(votes)
+            for task in decided.index[decided.astype(bool)]:
+                chosen[task].append(label)
+        self.labels_ = pd.Series(list(chosen.values()), index=tasks, name="agg_label")
+        return self

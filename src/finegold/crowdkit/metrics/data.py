@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from finegold.crowdkit.aggregation.base import Floats, Votes, encode
+from finegold.crowdkit.aggregation.base import CodedVotes, Floats, encode
 from finegold.crowdkit.aggregation.utils import normalize_rows
 from finegold.crowdkit.aggregation.weighted import MajorityVote, weighted_scores
 from finegold.errors import InputError
@@ -54,7 +54,7 @@ def _chances(answers: Any, skills: Any, n_labels: int) -> tuple[Floats, Floats]:
     return right, (1 - right) / max(n_labels - 1, 1)
 
 
-def _posterior(votes: Votes, right: Floats, wrong: Floats) -> Any:
+def _posterior(votes: CodedVotes, right: Floats, wrong: Floats) -> Any:
     """Return the posterior probability of every label of every task; all labels are equally frequent."""
     scores = np.ones((len(votes.tasks), len(votes.labels)))
     for label in range(len(votes.labels)):

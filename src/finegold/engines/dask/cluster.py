@@ -17,7 +17,7 @@ from finegold.kernels.jit import thread_count
 
 __all__ = ["DYING", "REPLACEMENT", "Cluster"]
 
-Found = TypeVar("Found")
+Returned = TypeVar("Returned")
 
 CONNECT = 10.0  # seconds until a scheduler must have answered
 WORKERS = 30.0  # until a worker must be there
@@ -72,35 +72,35 @@ class Cluster:
     def threads(self) -> dict[str, int]:
         """Return the number of threads of each worker that is connected now."""
         try:
-            found: dict[str, int] = self.client.nthreads()
+            threads: dict[str, int] = self.client.nthreads()
         except (OSError, ValueError) as error:  # TimeoutError is an OSError
             raise InputError(f"the Dask scheduler went away ({error}); nothing was written, start again") from error
-        return found
+        return threads
 
     def wait_for(self, n: int, seconds: float) -> dict[str, int]:
         """Wait until there are n workers or the time is over. Return the workers, at least one."""
         end = time.monotonic() + seconds
-        while len(found := self.threads()) < n and time.monotonic() < end:
+        while len(workers := self.threads()) < n and time.monotonic() < end:
             time.sleep(0.1)
-        if not found:
+        if not workers:
             raise InputError(
                 f"the Dask scheduler has no workers, and none came within {seconds:.0f} s; "
                 "start some (dask worker ADDRESS), and see in their logs why others ended"
             )
-        return found
+        return workers
 
-    def map(self, step: Callable[..., Found], jobs: Sequence[tuple[Any, ...]]) -> list[Found]:
+    def map(self, step: Callable[..., Returned], jobs: Sequence[tuple[Any, ...]]) -> list[Returned]:
         """Return step(*job) of every job, in order. Another worker repeats the jobs of a lost one."""
         futures = [self.client.submit(step, *job, pure=False) for job in jobs]
         try:
             while not _are_done(futures):
                 self.wait_for(1, WORKERS)
-            found: list[Found] = self.client.gather(futures)
+            returned: list[Returned] = self.client.gather(futures)
         except KilledWorker as error:
             raise FinegoldError(f"{DIED}, {DYING}") from error
         finally:
             self.client.cancel([future for future in futures if not future.done()])
-        return found
+        return returned
 
     def broadcast(self, value: Any) -> Any:
         """Send a value to every worker. Jobs take the future that is returned as an argument."""
@@ -143,7 +143,7 @@ def _start(workers: int) -> LocalCluster:
     except (OSError, RuntimeError) as error:
         raise FinegoldError(
             f"no Dask cluster could be started here ({error}); in a script of yours, put the call below "
-            'if __name__ == "__main__":, for new processes read the script, too'
+            'if __name__ == "__main__":, because new processes import the script'
         ) from error
 
 

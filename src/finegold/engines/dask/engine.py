@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
+from tempfile import SpooledTemporaryFile
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -10,21 +12,19 @@ from cloudpickle import dumps
 from numpy.typing import NDArray
 
 from finegold.engines.blocks import FEWEST_VOTES, split
-from finegold.engines.dask.block_actor import Lost
 from finegold.engines.dask.cluster import DYING, REPLACEMENT, Cluster
-from finegold.engines.dask.history import History
-from finegold.engines.dask.packing import Origin, memory_of, pack
-from finegold.engines.dask.worker_pool import WorkerPool
-from finegold.errors import FinegoldError, InputError
+from finegold.engines.dask.workers import Lost, Origin, Packed, WorkerPool
+from finegold.errors import FinegoldError, InputError, use
 from finegold.votes.annotations import Annotations
 
-__all__ = ["DaskEngine"]
+__all__ = ["DaskEngine", "memory_of"]
 
 MOST_LOSSES = 5  # in one pass, beside one for each worker: more losses will not end
-ROOM = 0.7  # of a worker's memory that blocks may take; the rest is for sums, parameters and the interpreter
+MEMORY_SHARE = 0.7  # of a worker's memory that blocks may take; the rest is for sums, parameters and the interpreter
+IN_MEMORY = 2**28  # bytes; beyond, the passes are kept on disk
 
 Statistics = TypeVar("Statistics", bound=tuple[Any, ...])
-Found = TypeVar("Found")
+Answered = TypeVar("Answered")
 
 
 class DaskEngine:
@@ -56,8 +56,8 @@ class DaskEngine:
     def accept(self, method: Any) -> None:
         if not method.divisible or not method.distributable:
             raise InputError(
-                f"{method.name} cannot run on a Dask cluster: its work or what it passes around grows with the tasks "
-                'as a whole; use engine="local" (--engine local)'
+                f"{method.name} cannot run on a Dask cluster: its work or its parameters cannot be split by tasks",
+                remedies=[use(engine="local")],
             )
 
     def scatter(self, annotations: Annotations, *, divisible: bool = True) -> None:
@@ -65,7 +65,7 @@ class DaskEngine:
         nothing = np.broadcast_to(np.zeros(1, self.dtype), (annotations.n_tasks, annotations.n_classes))
         blocks = split(annotations, nothing, self.fewest_votes if divisible else annotations.n_votes)
         self._check_memory(annotations.n_votes, annotations.n_tasks, annotations.n_classes)
-        self.adopt(lambda index: pack(blocks[index]), [block.n_tasks for block in blocks])
+        self.adopt(lambda index: Packed.of(blocks[index]), [block.n_tasks for block in blocks])
 
     def adopt(self, origin: Callable[[int], Origin], tasks: Sequence[int]) -> None:
         """Assign blocks with these numbers of tasks to workers, which load the votes from `origin`."""
@@ -106,7 +106,8 @@ class DaskEngine:
         if not self.moved:
             return []
         usual = sorted(self.moved)[len(self.moved) // 2]
-        blocks, workers = _count(self.n_blocks, "block"), _count(len(self.pool.actors), "worker")
+        blocks = f"{self.n_blocks:,} block{'' if self.n_blocks == 1 else 's'}"
+        workers = f"{len(self.pool.actors):,} worker{'' if len(self.pool.actors) == 1 else 's'}"
         return [f"Dask: {blocks} on {workers}, {usual:,} bytes moved per sweep"]
 
     def close(self) -> None:
@@ -124,7 +125,7 @@ class DaskEngine:
     def n_blocks(self) -> int:
         return len(self.first_task) - 1
 
-    def _with_all(self, work: Callable[[], Found]) -> Found:
+    def _with_all(self, work: Callable[[], Answered]) -> Answered:
         """Do the work when every block has a worker and is up to date. Repeat it when workers are lost."""
         most, last = MOST_LOSSES + len(self.pool.actors), Lost()
         for _ in range(most):
@@ -145,8 +146,8 @@ class DaskEngine:
         for index in sorted(self.behind):
             origin = None if index in self.pool.loaded else self.origin(index)
             first, end = self.first_task[index : index + 2].tolist()
-            self.pool.place(index, origin, self.history.first, self.history.kept(index, slice(first, end)))
-        self.pool.wait_for_places()
+            self.pool.send(index, origin, self.history.first, self.history.first_state(index, slice(first, end)))
+        self.pool.wait_for_arrivals()
         for number, payload in self.history.passes():
             self.pool.catch_up(self.behind, number, payload)
         self.behind = set()
@@ -155,16 +156,55 @@ class DaskEngine:
         """Refuse votes that do not fit into memory, before the operating system ends the workers."""
         limit = self.cluster.smallest_memory()
         share = memory_of(n_votes, n_tasks, n_classes, self.dtype) / max(len(self.cluster.threads()), 1)
-        if limit is not None and share > ROOM * limit:
+        if limit is not None and share > MEMORY_SHARE * limit:
             raise InputError(
                 f"each Dask worker would have to keep {share / 2**30:.1f} GiB of votes and posteriors, but the "
                 f"smallest has {limit / 2**30:.1f} GiB; take more workers, or give them more memory"
             )
 
 
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+def memory_of(n_votes: float, n_tasks: float, n_classes: int, dtype: Any = np.float64) -> float:
+    """Return an upper bound of the bytes that blocks take: votes, cells, tasks and posteriors."""
+    n_cells = min(n_votes, n_tasks * n_classes)
+    bytes_per_task = 12 + n_classes * np.dtype(dtype).itemsize
+    return float(4 * n_votes + 10 * n_cells + n_tasks * bytes_per_task)
 
 
 def _nowhere(index: int) -> Origin:
     raise InputError("there are no votes yet: scatter comes first")
+
+
+class History:
+    """A state of all blocks and the passes since: together they determine every block."""
+
+    def __init__(self, number: int = 0, state: dict[str, NDArray[Any]] | None = None) -> None:
+        self.first, self.state = number, state  # None: the blocks as they are loaded
+        self.sizes: list[int] = []
+        self.file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 (closed with the engine)
+
+    @property
+    def number(self) -> int:
+        """The number of the last pass."""
+        return self.first + len(self.sizes)
+
+    def append(self, payload: bytes) -> None:
+        self.file.seek(sum(self.sizes))
+        self.file.write(payload)
+        self.sizes.append(len(payload))
+
+    def passes(self) -> Iterator[tuple[int, bytes]]:
+        starts = accumulate(self.sizes, initial=0)
+        for number, (start, size) in enumerate(zip(starts, self.sizes, strict=False), start=self.first + 1):
+            self.file.seek(start)
+            yield number, self.file.read(size)
+
+    def first_state(self, index: int, tasks: slice) -> Any:
+        """Return the first state of a block, as `BlockActor.take` expects it."""
+        if self.state is None:
+            return None
+        mark = f"{index}."
+        own = {name.removeprefix(mark): values for name, values in self.state.items() if name.startswith(mark)}
+        return self.state["posterior"][tasks], own
+
+    def close(self) -> None:
+        self.file.close()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, ndtri
 
-from finegold.errors import InputError
+from finegold.errors import InputError, use
 from finegold.io.judge_logs import JudgeLog
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Codes
@@ -98,7 +98,8 @@ def _votes(
     """Return whole answers as votes, and the item of each task."""
     whole = share.max(axis=1) == 1
     if not whole.any():
-        raise InputError("every answer of every judge is torn, so there is nothing to label by (see --torn)")
+        remedies = [use(torn="tie", text="to count torn answers as ties")]
+        raise InputError("every answer of every judge is torn, so there is nothing to label by", remedies=remedies)
     label = np.where(whole, share.argmax(axis=1), MISSING).astype(np.int32)
     voted = np.flatnonzero(np.bincount(item[whole], minlength=log.n_items))
     known = np.flatnonzero(gold[voted] != MISSING)

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from finegold.errors import InputError
+from finegold.errors import InputError, Placeholder, Remedy, use
 from finegold.insight.judges.answers import Share
 from finegold.io.judge_logs import JudgeLog
 from finegold.votes.encoding import MISSING
@@ -320,9 +320,13 @@ def _games(log: JudgeLog, judge_weights: Floats) -> Games:
     if log.kind != "pairwise":
         raise InputError("a ranking needs pairwise verdicts, but these judge one answer each; see finegold judges LOG")
     if not log.system_names:
+        column = Placeholder("COLUMN")
         raise InputError(
-            "the log does not say which systems were compared: add two columns, such as model_a and model_b, or name "
-            "them: finegold rank LOG --system-a COLUMN --system-b COLUMN"
+            "the log does not say which systems were compared",
+            remedies=[
+                Remedy(text="add two columns, such as model_a and model_b"),
+                use(system_a=column, system_b=column, text="to name them"),
+            ],
         )
     used = np.flatnonzero(log.answer != MISSING)
     item, judge = log.item[used].astype(np.int64), log.judge[used].astype(np.int64)

@@ -13,21 +13,21 @@ import polars as pl
 from finegold.io.columns import ANNOTATOR, candidates
 from finegold.io.diagnosis import long_fields
 from finegold.io.exports.base import (
+    DamagedExport,
     Export,
     ExportOptions,
     Peek,
     Vote,
-    Wrong,
     in_batches,
-    items,
-    joined,
+    join_labels,
+    json_items,
     json_lines,
     need,
-    numbered,
     open_export,
     open_member,
     open_zip,
-    records_of,
+    read_records,
+    with_numbers,
 )
 
 __all__ = ["EXPORT"]
@@ -40,75 +40,56 @@ OLD = ("annotation_approver", "meta")  # one of these is in every record of vers
 
 
 def fits(seen: Peek) -> bool:
+    record, columns = seen.record, set(seen.columns)
     if seen.source.format == "zip":
-        return bool(seen.members) and all(_is_of_member(name) for name in seen.members)
+        return bool(seen.members) and all("/" not in name and name.lower().endswith(FILES) for name in seen.members)
     if seen.source.is_delimited:
-        columns = set(seen.columns)
         return {"id", "label"} < columns and bool(DATA & columns) and not candidates(seen.columns, ANNOTATOR)
-    if _is_old(seen.record):
-        return True
-    labels = [seen.record[name] for name in LABELS if name in seen.record]
-    return "id" in seen.record and bool(DATA & seen.record.keys()) and any(isinstance(found, list) for found in labels)
+    has_labels = any(isinstance(record.get(name), list) for name in LABELS)
+    return _is_old(record) or ("id" in record and bool(DATA & record.keys()) and has_labels)
 
 
 def _is_old(record: dict[str, Any]) -> bool:
     """Return whether the record is of an old version, which writes the user into every annotation."""
     annotations = record.get("annotations")
     has_marks = {"id", "text"} <= record.keys() and any(name in record for name in OLD)
-    return has_marks and isinstance(annotations, list) and all(map(_has_label, annotations))
-
-
-def _has_label(annotation: Any) -> bool:
-    return isinstance(annotation, dict) and "label" in annotation
-
-
-def _is_of_member(name: str) -> bool:
-    return "/" not in name and name.lower().endswith(FILES)
+    if not has_marks or not isinstance(annotations, list):
+        return False
+    return all(isinstance(annotation, dict) and "label" in annotation for annotation in annotations)
 
 
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     if _is_old(seen.record):
-        return in_batches(numbered(records_of(seen), lambda record: _old_votes(record, options)))
-    return in_batches(_of_archive(seen, options) if seen.source.format == "zip" else _of_file(seen, options))
+        return in_batches(with_numbers(read_records(seen), lambda record: _old_votes(record, options)))
+    return in_batches(_votes_of_members(seen, options))
 
 
-def _of_archive(seen: Peek, options: ExportOptions) -> Iterator[Vote]:
-    with open_zip(seen.source) as archive:
-        names = [name for name in seen.members if PurePath(name).stem != EVERYBODY]
-        if not names:
-            raise _together()
-        for name in names:
-            with open_member(archive, name) as file:
-                yield from _votes(name, file, options)
-
-
-def _of_file(seen: Peek, options: ExportOptions) -> Iterator[Vote]:
-    name = PurePath(seen.source.name.removesuffix(".gz")).name
-    if isinstance(seen.source.data, bytes):
-        raise Wrong("the annotator is called as the file is, and this is none", remedy="give the path of the file")
-    if PurePath(name).stem == EVERYBODY:
-        raise _together()
-    with open_export(seen.source) as file:
-        yield from _votes(name, file, options)
-
-
-def _together() -> Wrong:
-    return Wrong(
-        "it holds the labels of all members together, so that nobody can tell who voted for what",
-        remedy='votes are kept apart only in projects without "Share annotations across all users"',
-    )
+def _votes_of_members(seen: Peek, options: ExportOptions) -> Iterator[Vote]:
+    """Yield votes. The name of a file is the name of the annotator."""
+    is_zip = seen.source.format == "zip"
+    if not is_zip and isinstance(seen.source.data, bytes):
+        raise DamagedExport("the name of the file is that of the annotator, and this is not a file", "give its path")
+    files = seen.members if is_zip else (PurePath(seen.source.name.removesuffix(".gz")).name,)
+    files = tuple(name for name in files if PurePath(name).stem != EVERYBODY)
+    if not files:
+        raise DamagedExport(
+            "it holds the labels of all members together, so that nobody can tell who voted for what",
+            'votes are kept apart only in projects without "Share annotations across all users"',
+        )
+    if is_zip:
+        with open_zip(seen.source) as archive:
+            for name in files:
+                with open_member(archive, name) as file:
+                    yield from _votes(name, file, options)
+    else:
+        with open_export(seen.source) as file:
+            yield from _votes(files[0], file, options)
 
 
 def _votes(name: str, file: BinaryIO, options: ExportOptions) -> Iterator[Vote]:
-    """Yield votes. The name of the file is the name of the annotator."""
-    annotator = PurePath(name).stem
-    return numbered(_records(name, file), lambda record: [_vote(record, annotator, options)])
-
-
-def _records(name: str, file: BinaryIO) -> Iterator[Any]:
-    if name.lower().endswith(".csv"):
-        return _rows(file)
-    return items(file, "item") if name.lower().endswith(".json") else json_lines(file)
+    ending = name.lower().rpartition(".")[2]
+    records = _rows(file) if ending == "csv" else json_items(file, "item") if ending == "json" else json_lines(file)
+    return with_numbers(records, lambda record: [_vote(record, PurePath(name).stem, options)])
 
 
 def _rows(file: BinaryIO) -> Iterator[dict[str, str]]:
@@ -116,13 +97,13 @@ def _rows(file: BinaryIO) -> Iterator[dict[str, str]]:
         with io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text, long_fields():
             yield from csv.DictReader(text)
     except (csv.Error, UnicodeError) as error:
-        raise Wrong(f"no valid CSV in UTF-8 ({error})") from None
+        raise DamagedExport(f"not valid CSV in UTF-8 ({error})") from None
 
 
 def _task(record: Any, options: ExportOptions) -> Any:
     task = record.get(options.task or "id") if isinstance(record, dict) else None
     if task is None:
-        raise Wrong(f'found no "{options.task or "id"}"')
+        raise DamagedExport(f'found no "{options.task or "id"}"')
     return task
 
 
@@ -133,15 +114,15 @@ def _old_votes(record: Any, options: ExportOptions) -> Iterator[Vote]:
     for annotation in need(record, "annotations", list):
         user = annotation.get("user_name", annotation.get("user"))
         if user is None:
-            raise Wrong('found an annotation without a "user"')
+            raise DamagedExport('found an annotation without a "user"')
         if "start_offset" in annotation:
             options.left_out["marked spans"] += 1
         else:
             labels.setdefault(user, []).append(annotation.get("label_name", annotation.get("label")))
     if not labels:
         yield Vote(task)
-    for user, chosen in labels.items():
-        yield Vote(task, user, joined(chosen), "")
+    for user, answers in labels.items():
+        yield Vote(task, user, join_labels(answers), "")
 
 
 def _vote(record: Any, annotator: str, options: ExportOptions) -> Vote:
@@ -151,11 +132,11 @@ def _vote(record: Any, annotator: str, options: ExportOptions) -> Vote:
     if isinstance(labels, str):  # CSV has several labels in one text
         labels = labels.split("#")
     if not isinstance(labels, list):
-        raise Wrong(f'found {labels!r} for "{name}", expected a list of labels')
+        raise DamagedExport(f'found {labels!r} for "{name}", expected a list of labels')
     if any(isinstance(label, list | dict) for label in labels):
         options.left_out["marked spans"] += len(labels)
         return Vote(task)
-    return Vote(task, annotator, joined(labels), "")
+    return Vote(task, annotator, join_labels(labels), "")
 
 
 EXPORT = Export(

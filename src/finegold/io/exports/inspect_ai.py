@@ -10,18 +10,18 @@ from typing import Any, BinaryIO, cast
 import polars as pl
 
 from finegold.io.exports.base import (
+    DamagedExport,
     Export,
     ExportOptions,
     Peek,
     Vote,
-    Wrong,
     in_batches,
-    items,
+    json_items,
     need,
-    numbered,
     open_export,
     open_member,
     open_zip,
+    with_numbers,
 )
 
 __all__ = ["EXPORT"]
@@ -41,20 +41,19 @@ def fits(seen: Peek) -> bool:
 
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     head = _head(seen)
-    votes = numbered(_samples(seen), lambda sample: _votes(sample, head, options))
-    return in_batches(_with_scores(votes, options))
+    return in_batches(_all_votes(seen, head, options))
 
 
-def _with_scores(votes: Iterator[Vote], options: ExportOptions) -> Iterator[Vote]:
+def _all_votes(seen: Peek, head: dict[str, Any], options: ExportOptions) -> Iterator[Vote]:
     """Yield the votes, and raise an error if no sample was scored."""
     samples = scores = 0
-    for vote in votes:
+    for vote in with_numbers(_samples(seen), lambda sample: _votes(sample, head, options)):
         samples, scores = samples + 1, scores + (vote.annotator is not None)
         yield vote
     if not samples and not options.has_many_files:
-        raise Wrong("it holds no samples", remedy="give the log of a run that has finished")
+        raise DamagedExport("it holds no samples", "give the log of a run that has finished")
     if not scores and not options.left_out and not options.has_many_files:
-        raise Wrong(f"none of its {samples:,} samples has a score", remedy="score it: inspect score LOG --scorer NAME")
+        raise DamagedExport(f"none of its {samples:,} samples has a score", "score it: inspect score LOG --scorer NAME")
 
 
 def _head(seen: Peek) -> dict[str, Any]:
@@ -65,13 +64,13 @@ def _head(seen: Peek) -> dict[str, Any]:
             with open_member(archive, name) as file:
                 return need(_sample(file), "eval", dict)
     with open_export(seen.source) as file:
-        return next(iter(items(file, "eval")), {})
+        return next(iter(json_items(file, "eval")), {})
 
 
 def _samples(seen: Peek) -> Iterator[Any]:
     if seen.source.format != "zip":
         with open_export(seen.source) as file:
-            yield from items(cast(BinaryIO, WithoutNaN(file)), "samples.item")
+            yield from json_items(cast(BinaryIO, WithoutNaN(file)), "samples.item")
         return
     with open_zip(seen.source) as archive:
         for name in seen.members:
@@ -84,7 +83,7 @@ def _sample(file: BinaryIO) -> Any:
     try:
         return json.load(file)
     except ValueError as error:
-        raise Wrong(f"no valid JSON ({error})") from None
+        raise DamagedExport(f"not valid JSON ({error})") from None
 
 
 class WithoutNaN:
@@ -101,35 +100,25 @@ class WithoutNaN:
 
 def _votes(sample: Any, head: dict[str, Any], options: ExportOptions) -> Iterator[Vote]:
     if not isinstance(sample, dict) or sample.get("id") is None:
-        raise Wrong('found no sample with an "id"')
-    task, is_voted = _task(sample, head, options), False
+        raise DamagedExport('found no sample with an "id"')
+    # Every epoch is an answer of its own, and so is that of each model, in files of their own.
+    is_repeated = need(need(head, "config", dict, {}), "epochs", int, 1) > 1
+    task = f"{sample['id']}#{sample.get('epoch', 1)}" if is_repeated else sample["id"]
+    task = f"{head.get('task')}/{head.get('model')}/{task}" if options.has_many_files else task
+    is_voted = False
     scores = need(sample, "scores", dict, {})
     if not scores and sample.get("score") is not None:  # the logs of early versions have one scorer without a name
         scores = {"score": sample["score"]}
     for scorer, score in scores.items():
-        for question, label in _values(score, options):
-            is_voted = True
-            yield Vote(task, scorer, label, question)
+        value = score.get("value") if isinstance(score, dict) else score
+        for question, label in (value if isinstance(value, dict) else {QUESTION: value}).items():
+            if label is None or label != label or isinstance(label, list):  # it failed; NaN differs from itself
+                options.left_out["scores without a value"] += 1
+            else:
+                is_voted = True
+                yield Vote(task, scorer, label, question)
     if not is_voted:
         yield Vote(task)
-
-
-def _task(sample: dict[str, Any], head: dict[str, Any], options: ExportOptions) -> Any:
-    """Name the task. Every epoch is an answer of its own, and so is that of each model, in files of their own."""
-    is_repeated = need(need(head, "config", dict, {}), "epochs", int, 1) > 1
-    task = f"{sample['id']}#{sample.get('epoch', 1)}" if is_repeated else sample["id"]
-    return f"{head.get('task')}/{head.get('model')}/{task}" if options.has_many_files else task
-
-
-def _values(score: Any, options: ExportOptions) -> Iterator[tuple[str, Any]]:
-    """A scorer that failed has no value, or one that is no number: it casts no vote."""
-    value = score.get("value") if isinstance(score, dict) else score
-    named = value if isinstance(value, dict) else {QUESTION: value}
-    for question, label in named.items():
-        if label is None or label != label or isinstance(label, list):  # NaN differs from itself
-            options.left_out["scores without a value"] += 1
-        else:
-            yield question, label
 
 
 EXPORT = Export(name="inspect", title="Inspect", remedy=REMEDY, fits=fits, read=read)

@@ -17,18 +17,18 @@ import polars as pl
 
 from finegold.io.exports.base import (
     ROW,
+    DamagedExport,
     Export,
     ExportOptions,
     Peek,
-    Wrong,
-    chosen,
-    joined,
-    leave_out,
-    sheets_of,
-    unlisted,
-    votes_on,
+    drop_rows,
+    join_labels,
+    join_lists,
+    read_sheet,
+    task_column,
+    votes_of_questions,
 )
-from finegold.votes.sets import as_cell
+from finegold.votes.labels import as_cell
 
 __all__ = ["EXPORT"]
 
@@ -47,28 +47,30 @@ def fits(seen: Peek) -> bool:
 
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     items = _items(seen, options)
-    task = "HITId" if items else chosen(seen, options, "HITId", INPUT)
+    task = "HITId" if items else task_column(seen, options.task, "HITId", INPUT)
     answers = [name for name in seen.columns if name.startswith(ANSWER)]
     if not answers:
-        raise Wrong("there is no Answer.* column")
+        raise DamagedExport("there is no Answer.* column")
     wanted = [task, "WorkerId", STATUS, REJECT, *answers, *items.values()]
-    table = sheets_of(seen, wanted, may_omit=_decisions_at_end(seen))
-    table = leave_out(table, _is_rejected(table), "rejected assignments", options, "rejected")
+    # The last columns may be for the requester to fill in; batches omit their cells.
+    n_decisions = sum(1 for _ in takewhile(lambda name: name in DECISIONS, reversed(seen.columns)))
+    table = read_sheet(seen, wanted, may_omit=n_decisions)
+    # Rejected, or marked in the column Reject of a file for upload.
+    marks = {STATUS: pl.col(STATUS) == "Rejected", REJECT: pl.col(REJECT).is_not_null()}
+    is_rejected = pl.any_horizontal(pl.lit(False), *(mark for name, mark in marks.items() if name in table.columns))
+    table = drop_rows(table, is_rejected, "rejected assignments", options, "rejected")
     labels = _questions(_answers(table, answers), options)
-    return _votes_on_items(table, items, labels, options) if items else votes_on(table, task, "WorkerId", labels)
-
-
-def _decisions_at_end(seen: Peek) -> int:
-    """Return how many of the last columns are for the requester to fill in. Batches omit their cells."""
-    return sum(1 for _ in takewhile(lambda name: name in DECISIONS, reversed(seen.columns)))
+    if items:
+        return _votes_on_items(table, items, labels, options)
+    return votes_of_questions(table, task, "WorkerId", labels)
 
 
 def _items(seen: Peek, options: ExportOptions) -> dict[str, str]:
-    """Several items in one HIT: for --task url the columns Input.url1, Input.url2, ..., by their numbers."""
+    """Several items in one HIT: for the task url the columns Input.url1, Input.url2, ..., by their numbers."""
     if options.task is None or options.task in seen.columns or INPUT + options.task in seen.columns:
         return {}
-    numbered = re.compile(re.escape(INPUT + options.task.removeprefix(INPUT)) + r"[_-]?(\d+)")
-    return {found[1]: name for name in seen.columns if (found := numbered.fullmatch(name))}
+    with_number = re.compile(re.escape(INPUT + options.task.removeprefix(INPUT)) + r"[_-]?(\d+)")
+    return {found[1]: name for name in seen.columns if (found := with_number.fullmatch(name))}
 
 
 def _votes_on_items(
@@ -79,17 +81,11 @@ def _votes_on_items(
     for number, column in items.items():
         end = re.compile(rf"(?<!\d)[_-]?{number}$")
         mine = [name for name in labels if end.search(name)]
-        yield from votes_on(table, column, "WorkerId", {end.sub("", name): common.pop(name) for name in mine})
+        yield from votes_of_questions(table, column, "WorkerId", {end.sub("", name): common.pop(name) for name in mine})
     if common:
         options.left_out["answers that are about a whole HIT"] += sum(
             len(label.drop_nulls()) for label in common.values()
         )
-
-
-def _is_rejected(table: pl.DataFrame) -> pl.Expr:
-    """Return whether an assignment is rejected, or marked in the column Reject of a file for upload."""
-    marks = {STATUS: pl.col(STATUS) == "Rejected", REJECT: pl.col(REJECT).is_not_null()}
-    return pl.any_horizontal(pl.lit(False), *(mark for name, mark in marks.items() if name in table.columns))
 
 
 def _answers(table: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
@@ -107,7 +103,7 @@ def _form(row: int, cell: str | None) -> dict[str, str]:
     try:
         found = json.loads(cell or "[]")
     except ValueError as error:
-        raise Wrong(f"the answers in {ALL_ANSWERS} are no JSON ({error})", record=row) from None
+        raise DamagedExport(f"the answers in {ALL_ANSWERS} are not JSON ({error})", record=row) from None
     form = found[0] if isinstance(found, list) and found else found
     return dict(_flat("", form)) if isinstance(form, dict) else {}
 
@@ -121,28 +117,25 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
         yield name, str(value).lower()
     elif isinstance(value, list):
         if value and all(isinstance(item, str | int | float) for item in value):
-            yield name, str(joined(value))
+            yield name, str(join_labels(value))
     elif value is not None and str(value).strip():
         yield name, str(value)
 
 
 def _questions(answers: pl.DataFrame, chosen: ExportOptions) -> dict[str, pl.Series]:
     """Return the label of each assignment for each question."""
-    is_option = {cells.name: "." in cells.name and _says_true_or_false(cells) for cells in answers}
+    is_option = {}
+    for cells in answers:
+        said = cells.drop_nulls().str.to_lowercase()
+        is_option[cells.name] = "." in cells.name and len(said) > 0 and bool(said.is_in(["true", "false"]).all())
     options = [name for name in answers.columns if is_option[name]]
     multi = False if chosen.question in options else chosen.multi
     labels = _options(answers.select(pl.col(options).str.to_lowercase()), multi)
     for cells in answers:
         if not is_option[cells.name]:
             short = cells.name.removesuffix(".label").removesuffix(".labels")
-            labels[cells.name if short in labels else short] = unlisted(cells)
+            labels[cells.name if short in labels else short] = join_lists(cells)
     return labels
-
-
-def _says_true_or_false(cells: pl.Series) -> bool:
-    return bool(
-        cells.null_count() < len(cells) and cells.drop_nulls().str.to_lowercase().is_in(["true", "false"]).all()
-    )
 
 
 def _options(boxes: pl.DataFrame, multi: bool | None) -> dict[str, pl.Series]:

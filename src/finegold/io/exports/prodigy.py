@@ -10,16 +10,16 @@ from typing import Any
 import polars as pl
 
 from finegold.io.exports.base import (
+    DamagedExport,
     Export,
     ExportOptions,
     Peek,
     Vote,
-    Wrong,
     in_batches,
-    joined,
+    join_labels,
     need,
-    numbered,
-    records_of,
+    read_records,
+    with_numbers,
 )
 
 __all__ = ["EXPORT"]
@@ -33,48 +33,33 @@ def fits(seen: Peek) -> bool:
 
 
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    return in_batches(numbered(records_of(seen), lambda record: _votes(record, options)))
+    return in_batches(with_numbers(read_records(seen), lambda record: _votes(record, options)))
 
 
 def _votes(record: Any, options: ExportOptions) -> Iterator[Vote]:
     answer = need(record, "answer", str)
     task = record.get(options.task or "_input_hash")
     if task is None:
-        raise Wrong(f'found no "{options.task or "_input_hash"}"')
+        raise DamagedExport(f'found no "{options.task or "_input_hash"}"')
     if answer == "ignore":
         options.left_out["ignored answers"] += 1
         yield Vote(task)
         return
     annotator = next((record[name] for name in ANNOTATOR if record.get(name) is not None), None)
     if annotator is None:
-        raise Wrong("found no annotator", remedy="write it with Prodigy 1.8 or later, which keeps _session_id")
-    yield from (
-        _of_choice(record, task, annotator, options)
-        if _is_choice(record)
-        else _of_view(record, task, annotator, options)
-    )
-
-
-def _is_choice(record: dict[str, Any]) -> bool:
-    return "accept" in record or "options" in record
-
-
-def _of_choice(record: dict[str, Any], task: Any, annotator: Any, options: ExportOptions) -> Iterator[Vote]:
-    """Somebody who rejects a choice says that no option fits, or that the task is bad."""
-    if record["answer"] == "reject" and "rejected" not in options.include:
-        options.left_out["rejected choices"] += 1
-        yield Vote(task)
-        return
-    yield Vote(task, annotator, joined(need(record, "accept", list, [])), "")
-
-
-def _of_view(record: dict[str, Any], task: Any, annotator: Any, options: ExportOptions) -> Iterator[Vote]:
-    """Accept or reject: the answer to the question whether the label fits, where there is one."""
-    if str(record.get("_view_id", "")).endswith("_manual"):
+        raise DamagedExport("found no annotator", "write it with Prodigy 1.8 or later, which keeps _session_id")
+    if "accept" in record or "options" in record:
+        # Somebody who rejects a choice says that no option fits, or that the task is bad.
+        if answer == "reject" and "rejected" not in options.include:
+            options.left_out["rejected choices"] += 1
+            yield Vote(task)
+        else:
+            yield Vote(task, annotator, join_labels(need(record, "accept", list, [])), "")
+    elif str(record.get("_view_id", "")).endswith("_manual"):
         options.left_out["marked regions"] += 1
         yield Vote(task)
-        return
-    yield Vote(task, annotator, record["answer"], str(record.get("label") or ""))
+    else:  # accept or reject: the answer to the question whether the label fits, where there is one
+        yield Vote(task, annotator, answer, str(record.get("label") or ""))
 
 
 def without_dataset(names: Sequence[str]) -> Sequence[str]:

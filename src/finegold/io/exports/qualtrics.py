@@ -16,8 +16,9 @@ from fnmatch import fnmatchcase
 
 import polars as pl
 
-from finegold.io.columns import alike
-from finegold.io.exports.base import ROW, Export, ExportOptions, Peek, Wrong, leave_out, sheets_of
+from finegold.errors import Placeholder, use
+from finegold.io.columns import group_by_labels
+from finegold.io.exports.base import ROW, DamagedExport, Export, ExportOptions, Peek, drop_rows, read_sheet
 
 __all__ = ["EXPORT"]
 
@@ -46,13 +47,14 @@ def fits(seen: Peek) -> bool:
 
 
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    table, names = sheets_of(seen, seen.columns), _legacy_names(seen)
-    seen, table = _renamed(seen, names), table.rename(names)
+    table, names = read_sheet(seen, seen.columns), _legacy_names(seen)
+    seen = replace(seen, columns=tuple(names.get(column, column) for column in seen.columns))
+    table = table.rename(names)
     respondent = _respondent(seen)
     items = _items(seen, options)
     table = table.filter(pl.col(ROW) > _header_rows(seen))
     if table.is_empty():
-        raise Wrong("it has headers but no responses")
+        raise DamagedExport("it has headers but no responses")
     table = _without_tests(table, options).with_columns(pl.col(items).replace(UNANSWERED, None))
     for question, columns in _questions(seen, table, items, options).items():
         for column, task in columns.items():
@@ -67,12 +69,8 @@ def _legacy_names(seen: Peek) -> dict[str, str]:
     return found if is_legacy and not set(found.values()) & set(seen.columns) else {}
 
 
-def _renamed(seen: Peek, names: dict[str, str]) -> Peek:
-    return replace(seen, columns=tuple(names.get(column, column) for column in seen.columns))
-
-
 def _import_ids(seen: Peek) -> dict[str, str]:
-    """What Qualtrics calls each field, by its column; empty if that row is not there."""
+    """Return what Qualtrics calls each field, by its column; nothing if that row is not there."""
     row = next((row for row in seen.rows if any("ImportId" in cell for cell in row)), ())
     found = {}
     for column, cell in zip(seen.columns, row, strict=False):
@@ -82,21 +80,21 @@ def _import_ids(seen: Peek) -> dict[str, str]:
 
 
 def _header_rows(seen: Peek) -> int:
-    """How many rows below the header are no responses."""
+    """Return how many rows below the header are not responses."""
     for number, row in enumerate(seen.rows, start=1):
         if any("ImportId" in cell for cell in row):
             return number
     first = dict(zip(seen.columns, seen.rows[0], strict=False)) if seen.rows else {}
     begun = first.get(START, "")
-    return int(bool(begun.strip()) and not re.search(r"\d", begun))  # "Start Date", in whatever language, is no date
+    return int(bool(begun.strip()) and not re.search(r"\d", begun))  # "Start Date", in whatever language, is not a date
 
 
 def _respondent(seen: Peek) -> pl.Expr:
-    """Who answered: by the id of the place where they were found, else by that of the response."""
+    """Return who answered: by the id of the service that recruited them, else by that of the response."""
     bare = {re.sub(r"[^a-z]", "", name.lower()): name for name in seen.columns}
     found = [bare[name] for name in PEOPLE if name in bare] + [name for name in RESPONSE if name in seen.columns]
     if not found:
-        raise Wrong("there is neither ResponseId nor PROLIFIC_PID")
+        raise DamagedExport("there is neither ResponseId nor PROLIFIC_PID")
     return pl.coalesce(found)
 
 
@@ -105,7 +103,9 @@ def _items(seen: Peek, options: ExportOptions) -> list[str]:
         patterns = [pattern.strip() for pattern in options.task.split(",")]
         chosen = [name for name in seen.columns if any(fnmatchcase(name, pattern) for pattern in patterns)]
         if not chosen:
-            raise Wrong(f'no column is called "{options.task}"', remedy="give --task patterns such as 'Q1,Q2_*'")
+            raise DamagedExport(
+                f'no column is called "{options.task}"', use(task=Placeholder("PATTERNS"), text="such as Q1,Q2_*")
+            )
         return chosen
     ids = _import_ids(seen)
     if ids:
@@ -114,7 +114,7 @@ def _items(seen: Peek, options: ExportOptions) -> list[str]:
         items = [name for name in seen.columns if not ABOUT.fullmatch(name)]
     items = [name for name in items if not NO_LABEL.search(name) and re.sub(r"[^a-z]", "", name.lower()) not in PEOPLE]
     if not items:
-        raise Wrong("there is no column with answers to choose from")
+        raise DamagedExport("there is no column with answers to choose from")
     return items
 
 
@@ -122,17 +122,17 @@ def _without_tests(table: pl.DataFrame, options: ExportOptions) -> pl.DataFrame:
     columns, nobody = set(table.columns), pl.lit(False)
     status = pl.col("Status").is_in(PREVIEWS) if "Status" in columns else nobody
     channel = pl.col("DistributionChannel") == "preview" if "DistributionChannel" in columns else nobody
-    table = leave_out(table, status.fill_null(False) | channel.fill_null(False), "previews", options, "previews")
+    table = drop_rows(table, status.fill_null(False) | channel.fill_null(False), "previews", options, "previews")
     if "Status" in columns:
-        table = leave_out(table, pl.col("Status").is_in(SPAM), "responses marked as spam", options, "spam")
+        table = drop_rows(table, pl.col("Status").is_in(SPAM), "responses marked as spam", options, "spam")
     if "Finished" in columns:
         is_open = pl.col("Finished").str.to_lowercase().is_in(["false", "0"])
-        table = leave_out(table, is_open, "unfinished responses", options, "unfinished")
+        table = drop_rows(table, is_open, "unfinished responses", options, "unfinished")
     return table
 
 
 def _questions(seen: Peek, table: pl.DataFrame, items: list[str], options: ExportOptions) -> dict[str, dict[str, str]]:
-    """The columns of each question, and the task that each column is."""
+    """Return the columns of each question, and the task that each column is."""
     items = [name for name in items if table[name].null_count() < table.height]
     if options.task is not None:
         return {options.task: {name: name for name in items}}
@@ -144,7 +144,7 @@ def _questions(seen: Peek, table: pl.DataFrame, items: list[str], options: Expor
             found.setdefault(name.partition("_")[2], {})[name] = loop[1]
         else:
             alone.append(name)
-    for columns in alike({name: set(table[name].drop_nulls()) for name in alone}):
+    for columns in group_by_labels({name: set(table[name].drop_nulls()) for name in alone}):
         title = options.question if options.question in columns else columns[0]
         found[str(title)] = {name: name for name in columns}
     return found

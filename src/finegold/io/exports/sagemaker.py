@@ -14,29 +14,31 @@ from typing import Any
 
 import polars as pl
 
+from finegold.errors import leave_out
 from finegold.io.exports.base import (
+    DamagedExport,
     Export,
     ExportOptions,
     Peek,
     Vote,
-    Wrong,
     in_batches,
-    joined,
+    join_labels,
     need,
-    numbered,
-    records_of,
+    read_records,
+    unknown_task,
+    with_numbers,
 )
 
 __all__ = ["EXPORT"]
 
-FOLDER = "annotations/worker-response"
-REMEDY = f"give the folder {FOLDER} of the job's output in S3"
+REMEDY = "give the folder annotations/worker-response of the job's output in S3"
 ALL_WORKERS = "annotationsFromAllWorkers"
 
 
 def fits(seen: Peek) -> bool:
     record = seen.record
-    return _is_response(seen) or _is_manifest(record) or ("datasetObjectId" in record and _is_about_object(record))
+    is_request = "datasetObjectId" in record and ("annotations" in record or "consolidatedAnnotation" in record)
+    return is_request or _is_response(seen) or _is_manifest(record)
 
 
 def _is_response(seen: Peek) -> bool:
@@ -51,28 +53,20 @@ def _is_manifest(record: dict[str, Any]) -> bool:
     return any(str(value.get("type", "")).startswith("groundtruth/") for value in about)
 
 
-def _is_about_object(record: dict[str, Any]) -> bool:
-    return "annotations" in record or "consolidatedAnnotation" in record
-
-
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
-    if _is_response(seen):
-        task = _object_of(seen, options)
-        return in_batches(numbered(records_of(seen), lambda record: _of_response(record, task, options)))
-    votes_of = _of_manifest if _is_manifest(seen.record) else _of_request
-    return in_batches(numbered(records_of(seen), lambda record: votes_of(record, options)))
-
-
-def _object_of(seen: Peek, options: ExportOptions) -> str:
-    """Return the object of a response: the name of its folder, because the response does not name it."""
+    if not _is_response(seen):
+        votes_of = _of_manifest if _is_manifest(seen.record) else _of_request
+        return in_batches(with_numbers(read_records(seen), lambda record: votes_of(record, options)))
     if options.task is not None:
-        raise Wrong(
+        raise DamagedExport(
             f'worker responses do not say the "{options.task}" of an object',
-            remedy="leave out --task, or give the folder annotations/consolidated-annotation/consolidation-request",
+            leave_out("task"),
+            "give the folder annotations/consolidated-annotation/consolidation-request",
         )
     if not isinstance(seen.source.data, Path):
-        raise Wrong("a worker response is told apart by the folder that it lies in", remedy=REMEDY)
-    return seen.source.data.resolve().parent.name
+        raise DamagedExport("a worker response is told apart by the folder that it lies in", REMEDY)
+    task = seen.source.data.resolve().parent.name  # the response does not name its object
+    return in_batches(with_numbers(read_records(seen), lambda record: _of_response(record, task, options)))
 
 
 def _of_response(record: Any, task: str, options: ExportOptions) -> Iterator[Vote]:
@@ -82,26 +76,22 @@ def _of_response(record: Any, task: str, options: ExportOptions) -> Iterator[Vot
 
 def _of_request(record: Any, options: ExportOptions) -> Iterator[Vote]:
     if not isinstance(record, dict) or record.get("datasetObjectId") is None:
-        raise Wrong('found no object with a "datasetObjectId"')
+        raise DamagedExport('found no object with a "datasetObjectId"')
     if "annotations" not in record:
-        raise Wrong("this is the answer to a consolidation request, which holds labels only", remedy=REMEDY)
-    yield from _of_annotations(_task(record, options), need(record, "annotations", list), options)
-
-
-def _task(record: dict[str, Any], options: ExportOptions) -> Any:
-    if options.task is None:
-        return record["datasetObjectId"]
-    data = need(record, "dataObject", dict)
-    if data.get(options.task) is None:
-        raise Wrong(f'the object has no "{options.task}"', remedy=f"choose --task among {', '.join(data)}")
-    return data[options.task]
+        raise DamagedExport("this is the answer to a consolidation request, which holds labels only", REMEDY)
+    task = record["datasetObjectId"]
+    if options.task is not None:
+        data = need(record, "dataObject", dict)
+        if (task := data.get(options.task)) is None:
+            raise unknown_task(f'the object has no "{options.task}"', data)
+    yield from _of_annotations(task, need(record, "annotations", list), options)
 
 
 def _of_manifest(record: Any, options: ExportOptions) -> Iterator[Vote]:
     task = next((record[name] for name in (options.task, "source-ref", "source") if record.get(name) is not None), None)
     kept = [value for value in record.values() if isinstance(value, dict) and ALL_WORKERS in value]
     if not kept:
-        raise Wrong("an output manifest holds one label per object, not what each worker said", remedy=REMEDY)
+        raise DamagedExport("an output manifest holds one label per object, not what each worker said", REMEDY)
     for value in kept:
         yield from _of_annotations(task, need(value, ALL_WORKERS, list), options)
 
@@ -112,9 +102,9 @@ def _of_annotations(task: Any, annotations: list[Any], options: ExportOptions) -
         try:
             answers = json.loads(content) if isinstance(content, str) else content
         except ValueError as error:
-            raise Wrong(f'the "content" of an annotation is no JSON ({error})') from None
+            raise DamagedExport(f'the "content" of an annotation is not JSON ({error})') from None
         if not isinstance(answers, dict):
-            raise Wrong('found no JSON object in the "content" of an annotation')
+            raise DamagedExport('found no JSON object in the "content" of an annotation')
         yield from _votes(task, need(annotation, "workerId", str), answers, options)
     if not annotations:
         yield Vote(task)
@@ -130,17 +120,17 @@ def _votes(task: Any, worker: str, answers: dict[str, Any], options: ExportOptio
 
 
 def _label(answer: Any) -> tuple[bool, Any]:
-    """Whether an answer is a label, and which: {"label": "cat"}, {"labels": [...]}, {"yes": true, "no": false}."""
+    """Return whether this is a label, and which: {"label": "cat"}, {"labels": [...]}, {"yes": true, "no": false}."""
     if not isinstance(answer, dict):
         return not isinstance(answer, list), answer
     if "label" in answer or "labels" in answer:
-        found = answer.get("label", answer.get("labels"))
-        return True, joined(found) if isinstance(found, list) else found
+        label = answer.get("label", answer.get("labels"))
+        return True, join_labels(label) if isinstance(label, list) else label
     if not answer or not all(isinstance(value, bool) for value in answer.values()):
         return False, None
     if len(answer) == 1:  # a box of its own
         return True, next(iter(answer.values()))
-    return True, joined([option for option, is_chosen in answer.items() if is_chosen])
+    return True, join_labels([option for option, is_chosen in answer.items() if is_chosen])
 
 
 EXPORT = Export(

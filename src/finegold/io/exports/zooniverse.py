@@ -9,16 +9,17 @@ from typing import Any
 import polars as pl
 
 from finegold.io.exports.base import (
+    DamagedExport,
     Export,
     ExportOptions,
     Peek,
     Vote,
-    Wrong,
     in_batches,
-    joined,
+    join_labels,
     need,
-    numbered,
-    rows_of,
+    read_rows,
+    unknown_task,
+    with_numbers,
 )
 from finegold.io.tables import scan_delimited
 
@@ -26,7 +27,6 @@ __all__ = ["EXPORT"]
 
 USER, SUBJECT, ANSWERS = "user_name", "subject_ids", "annotations"
 WORKFLOW, GOLD = "workflow_id", "gold_standard"
-MARKS = "marks and drawings"
 
 
 def fits(seen: Peek) -> bool:
@@ -36,25 +36,27 @@ def fits(seen: Peek) -> bool:
 def read(seen: Peek, options: ExportOptions) -> Iterator[pl.DataFrame]:
     task = options.task or SUBJECT
     if task not in seen.columns:
-        raise Wrong(f'there is no column "{task}"', remedy=f"choose --task among {', '.join(seen.columns)}")
-    has_workflows = _has_several_workflows(seen)
-    rows = rows_of(seen, [task, USER, ANSWERS, WORKFLOW, GOLD])
-    return in_batches(numbered(rows, lambda row: _votes(row, task, has_workflows, options)))
-
-
-def _has_several_workflows(seen: Peek) -> bool:
-    """Return whether the file has several workflows: each has a step T0."""
-    if WORKFLOW not in seen.columns:
-        return False
-    return int(scan_delimited(seen.source).select(pl.col(WORKFLOW).n_unique()).collect(engine="streaming").item()) > 1
+        raise unknown_task(f'there is no column "{task}"', seen.columns)
+    has_workflows = False  # several, each with a step T0
+    if WORKFLOW in seen.columns:
+        workflows = scan_delimited(seen.source).select(pl.col(WORKFLOW).n_unique()).collect(engine="streaming")
+        has_workflows = int(workflows.item()) > 1
+    rows = read_rows(seen, [task, USER, ANSWERS, WORKFLOW, GOLD])
+    return in_batches(with_numbers(rows, lambda row: _votes(row, task, has_workflows, options)))
 
 
 def _votes(row: dict[str, Any], task: str, has_workflows: bool, options: ExportOptions) -> Iterator[Vote]:
+    try:
+        answers = json.loads(row[ANSWERS] or "[]")
+    except ValueError as error:
+        raise DamagedExport(f"the annotations are not valid JSON ({error})") from None
+    if not isinstance(answers, list):
+        raise DamagedExport(f"found {answers!r:.40} for the annotations, expected a list")
     is_gold, is_voted = str(row.get(GOLD)).lower() in ("true", "1"), False
-    for step, value in _steps(_answers(row[ANSWERS])):
+    for step, value in _steps(answers):
         label = _label(value)
         if label is None:
-            options.left_out[MARKS if value else "steps without an answer"] += 1
+            options.left_out["marks and drawings" if value else "steps without an answer"] += 1
             continue
         is_voted = True
         question = f"{row[WORKFLOW]}/{step}" if has_workflows else step
@@ -63,21 +65,11 @@ def _votes(row: dict[str, Any], task: str, has_workflows: bool, options: ExportO
         yield Vote(row[task])
 
 
-def _answers(cell: str | None) -> list[Any]:
-    try:
-        found = json.loads(cell or "[]")
-    except ValueError as error:
-        raise Wrong(f"the annotations are no valid JSON ({error})") from None
-    if not isinstance(found, list):
-        raise Wrong(f"found {found!r:.40} for the annotations, expected a list")
-    return found
-
-
 def _steps(answers: list[Any]) -> Iterator[tuple[str, Any]]:
     """Yield the name and the value of each workflow step. A combined step holds others."""
     for answer in answers:
         step, value = need(answer, "task", str), answer.get("value")
-        if isinstance(value, list) and value and all(isinstance(one, dict) and "task" in one for one in value):
+        if isinstance(value, list) and value and all(isinstance(part, dict) and "task" in part for part in value):
             yield from _steps(value)
         else:
             yield step, value
@@ -85,18 +77,14 @@ def _steps(answers: list[Any]) -> Iterator[tuple[str, Any]]:
 
 def _label(value: Any) -> Any:
     """Return the answer to a question, the choices of a survey or a drop-down list; None for marks and no answer."""
-    values = value if isinstance(value, list) else [value]
-    labels = [_plain(one) for one in values]
-    return None if None in labels else joined(labels)
-
-
-def _plain(value: Any) -> Any:
-    """Return an answer. That of a survey is an object with its choice, that of a drop-down list one with its label."""
-    if not isinstance(value, dict):
-        return None if isinstance(value, list) else value
-    if "choice" in value:
-        return value["choice"]
-    return value.get("label", value.get("value")) if "option" in value else None
+    labels = []
+    for answer in value if isinstance(value, list) else [value]:
+        if isinstance(answer, dict):  # that of a survey has a choice, that of a drop-down list an option
+            option = answer.get("label", answer.get("value")) if "option" in answer else None
+            labels.append(answer.get("choice", option))
+        else:
+            labels.append(None if isinstance(answer, list) else answer)
+    return None if None in labels else join_labels(labels)
 
 
 EXPORT = Export(

@@ -1,27 +1,169 @@
-"""The labels of a block, written by the worker that holds it, and sums over annotators."""
+"""Votes in many files -> a folder of labels, which the workers of a cluster write: `aggregate_files`.
+
+The folder appears whole or not at all. A list of its parts is stored beside them, in a Parquet file without rows:
+programs that read the folder as a table see one more, empty part. Finegold replaces a folder only if it holds exactly
+what its list names.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+import shutil
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import narwhals as nw
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from finegold.engines.base import one_blas_thread
 from finegold.engines.blocks import Block
-from finegold.io.folders.stored import Stored
-from finegold.kernels.votes import agreement, decide, outvoted
-from finegold.results.data import ResultData
-from finegold.results.tables import labels_for_users
-from finegold.system.files import move, temporary_name
-from finegold.votes.encoding import Names
+from finegold.engines.dask import DaskEngine
+from finegold.errors import InputError, OutputError
+from finegold.fitting.solve import OnStep, check_gold, check_memory, descend
+from finegold.io.folders.votes import ROWS_PER_RANGE, StoredBlock, read_votes
+from finegold.io.options import ReadOptions
+from finegold.io.read import read_alias
+from finegold.kernels.votes import agreement, decide, outvoted, preference_of
+from finegold.methods.lookup import Method, make_method
+from finegold.methods.registry import DEFAULT_METHOD
+from finegold.results.data import Learned, ResultData, accuracies
+from finegold.results.tables import annotators_table, labels_for_users
+from finegold.system.files import abandoned, attached_folder, move, reserved, temporary_name
+from finegold.votes.annotations import Repeated
 
-__all__ = ["Tally", "Totals", "class_totals", "part_name", "write_block", "write_unlabelled"]
+__all__ = ["FolderOutcome", "aggregate_files", "check_folder", "replacing_folder"]
+
+PARTS = "part-*.parquet"
+MANIFEST = "_finegold_manifest.parquet"
+KEY = "finegold.parts"  # of the list in the file's metadata
 
 
-class Totals(NamedTuple):
+@dataclass(frozen=True)
+class FolderOutcome:
+    """Everything except the labels, which are the rows of the Parquet files in `folder`."""
+
+    folder: Path
+    result: ResultData  # of the annotators; it has no tasks
+    n_votes: int
+    n_tasks: int
+    n_gold: int
+    tied: int
+    outvoted: int  # labels with fewer votes than another class
+
+    def annotators(self) -> Any:
+        return annotators_table(self.result)
+
+
+def aggregate_files(
+    votes: Any,
+    folder: str | Path,
+    method: str | Method = DEFAULT_METHOD,
+    *,
+    engine: DaskEngine,
+    gold: Any = None,
+    task: str | None = None,
+    annotator: str | None = None,
+    label: str | None = None,
+    classes: Sequence[Any] | None = None,
+    repeated: Repeated = "first",
+    missing: Sequence[Any] | None = None,
+    keep_missing: bool = False,
+    normalise: bool = False,
+    alias: Any = None,
+    probabilities: bool = False,
+    on_step: OnStep | None = None,
+    rows_per_range: int = ROWS_PER_RANGE,
+) -> FolderOutcome:
+    """Aggregate votes in files into a folder of Parquet files with labels, sorted by task name.
+
+    Labels and probabilities are the same as those of `finegold.aggregate`, to the bit. The accuracies of annotators may
+    differ in the last digits. The folder is created when everything is written, and replaces that of an earlier run.
+    """
+    chosen, began, target = make_method(method, {}), time.perf_counter(), Path(folder).expanduser().resolve()
+    engine.accept(chosen)
+    check_gold(chosen, gold is not None)
+    if chosen.n_restarts > 1 or chosen.accelerated:
+        raise InputError(
+            f"{chosen.name} with these settings needs all posteriors on one machine, which a folder of labels does not "
+            "allow; write the labels to one file, or choose another method (for ebcc: n_restarts=1)"
+        )
+    check_folder(target, votes, gold)
+    options = ReadOptions(
+        gold=gold,
+        classes=classes,
+        repeated=repeated,
+        missing=missing,
+        keep_missing=keep_missing,
+        normalise=normalise,
+        alias=read_alias(alias),
+    )
+    with replacing_folder(target) as staging:
+        engine.cluster.check_shared(staging)
+        sizes = {"fewest_votes": engine.fewest_votes, "rows_per_range": rows_per_range}
+        remote = read_votes(engine.cluster, votes, (task, annotator, label), options, staging / "votes", **sizes)
+        check_memory(chosen, remote, remote.label, 0)  # posteriors stay with the workers
+        engine.adopt(lambda index: remote.blocks[index], [block.n_tasks for block in remote.blocks])
+        with one_blas_thread():
+            descent = descend(chosen, engine, on_step=on_step)
+            learned = chosen.learned(descent.parameters)
+        none, nobody = _as_names(remote.annotators)[:0], cast(Any, np.empty(0))
+        template = ResultData(  # without tasks, annotators, and what grows with them: it travels to every worker
+            method=chosen.name,
+            settings=chosen.settings,
+            task_names=none,
+            annotator_names=none,
+            class_names=remote.classes,
+            unlabelled=none,
+            posterior=np.empty((0, remote.n_classes)),
+            label_codes=np.empty(0, np.int32),
+            tied=np.empty(0, np.bool_),
+            votes_per_task=np.empty(0, np.int64),
+            gold=np.empty(0, np.int32),
+            **dict.fromkeys(("votes_per_annotator", "agreement", "accuracy", "accuracy_low", "accuracy_high"), nobody),
+            learned=Learned(class_prior=np.empty(0)),
+            steps=[],
+            counts=remote.counts,
+            converged=descent.converged,
+            stopped=descent.stopped,
+        )
+        preference = preference_of(engine.sum(_sum_classes).classes)
+        labels = staging / "labels"
+        tally = engine.sum(_write_block, remote.blocks, preference, template, probabilities, labels)
+        unlabelled = _as_names(remote.unlabelled)
+        if len(unlabelled):
+            _write_part(replace(template, unlabelled=unlabelled), probabilities, len(remote.blocks), labels)
+    accuracy, low, high = accuracies(tally.votes, tally.expected)
+    result = replace(
+        template,
+        learned=learned,
+        steps=descent.steps,
+        annotator_names=_as_names(remote.annotators),
+        unlabelled=unlabelled,
+        votes_per_annotator=tally.votes,
+        agreement=tally.agreed / tally.votes,
+        accuracy=accuracy,
+        accuracy_low=low,
+        accuracy_high=high,
+        seconds=time.perf_counter() - began,
+        notes=[*chosen.notes, *chosen.cautions(remote.n_tasks), *engine.notes()],
+    )
+    return FolderOutcome(target, result, remote.n_votes, remote.n_tasks, remote.n_gold, tally.tied, tally.outvoted)
+
+
+def _as_names(series: pl.Series) -> Any:
+    return nw.from_native(series, series_only=True)
+
+
+# ---- What workers do with their blocks
+
+
+class ClassSums(NamedTuple):
     classes: NDArray[np.float64]  # [K] sums of the posteriors
 
 
@@ -35,54 +177,123 @@ class Tally(NamedTuple):
     expected: NDArray[np.float64]  # [W]
 
 
-def class_totals(block: Block) -> Totals:
-    return Totals(block.class_sums())
+def _sum_classes(block: Block) -> ClassSums:
+    return ClassSums(block.class_sums())
 
 
-def write_block(
+def _write_block(
     block: Block,
-    stored: list[Stored],
+    stored: list[StoredBlock],
     preference: NDArray[np.int64],
     template: ResultData,
     probabilities: bool,
     folder: Path,
 ) -> Tally:
+    """Write the labels of a block, and return its sums over annotators."""
     label, tied = np.empty(block.n_tasks, np.int32), np.empty(block.n_tasks, np.bool_)
     decide(block.posterior, preference, label, tied)
     piece = replace(
         template,
-        task_names=nw.from_native(stored[block.index].task_names(), series_only=True),
+        task_names=_as_names(stored[block.index].task_names()),
         posterior=block.posterior,
         gold=block.gold,
         label_codes=label,
         tied=tied,
         votes_per_task=np.diff(block.cell_ptr[block.task_ptr]).astype(np.int64),
     )
-    _write(piece, probabilities, folder / part_name(block.index))
-    return _tally(block, label, tied)
+    _write_part(piece, probabilities, block.index, folder)
+    n = block.n_annotators
+    votes, agreed, expected = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n)
+    agreement(*block.votes, block.posterior, label, votes, agreed, expected)
+    against = np.empty(block.n_tasks, np.bool_)
+    outvoted(*block.votes[:3], block.gold, label, against)
+    return Tally(int(tied.sum()), int(against.sum()), votes, agreed, expected)
 
 
-def write_unlabelled(template: ResultData, unlabelled: Names, names: Names, probabilities: bool, path: Path) -> None:
-    """Write the tasks without votes, without labels, as a part of their own."""
-    _write(replace(template, task_names=names[:0], unlabelled=unlabelled), probabilities, path)
-
-
-def part_name(index: int) -> str:
-    return f"part-{index:05}.parquet"
-
-
-def _write(piece: ResultData, probabilities: bool, path: Path) -> None:
+def _write_part(piece: ResultData, probabilities: bool, index: int, folder: Path) -> None:
     """Write a part whole: a worker that was taken for lost may still write it, and writes the same again."""
+    path = folder / f"part-{index:05}.parquet"
     temporary = temporary_name(path)
     labels_for_users(piece, probabilities).write_parquet(temporary)
     move(temporary, path)
 
 
-def _tally(block: Block, label: NDArray[np.int32], tied: NDArray[np.bool_]) -> Tally:
-    n = block.n_annotators
-    votes, agreed, expected = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n)
-    task_ptr, cell_ptr, cell_class, annotator = block.votes
-    agreement(task_ptr, cell_ptr, cell_class, annotator, block.posterior, label, votes, agreed, expected)
-    against = np.empty(block.n_tasks, np.bool_)
-    outvoted(task_ptr, cell_ptr, cell_class, block.gold, label, against)
-    return Tally(int(tied.sum()), int(against.sum()), votes, agreed, expected)
+# ---- The folder
+
+
+def check_folder(target: Path, *inputs: Any) -> None:
+    """Refuse, before the long work, a folder that cannot be written, holds other files, or holds the inputs."""
+    if not target.parent.is_dir():
+        raise OutputError(f"{target} cannot be written: there is no folder {target.parent}; create it first")
+    if target.exists() and not target.is_dir():
+        raise OutputError(f"{target} is a file; name a folder, or remove it first")
+    for source in _paths_among(inputs):
+        if target == source or target in source.parents or (source.is_dir() and source in target.parents):
+            raise InputError(
+                f"the votes are read from {source}, and the labels cannot go to {target}; name another folder"
+            )
+    if not target.is_dir() or not any(target.iterdir()):
+        return
+    sizes = _listed_sizes(target / MANIFEST)
+    if sizes is None:
+        raise OutputError(
+            f"{target} is not empty, and has no list of files that Finegold wrote ({MANIFEST}), so it is not replaced; "
+            "remove it, or name another folder"
+        )
+    for file in sorted(target.iterdir()):
+        if file.name != MANIFEST and (not file.is_file() or file.stat().st_size != sizes.get(file.name)):
+            raise OutputError(f"{file} is not as Finegold wrote it, so {target} is not replaced; name another folder")
+
+
+def _paths_among(inputs: Iterable[Any]) -> Iterator[Path]:
+    """Yield the paths among the inputs, which may also be data frames or lists."""
+    for given in inputs:
+        for source in given if isinstance(given, list | tuple) else [given]:
+            if isinstance(source, str | Path):
+                yield Path(source).expanduser().resolve()
+
+
+def _listed_sizes(manifest: Path) -> dict[str, int] | None:
+    """Return the sizes of the parts by name, or None if there is no such list."""
+    try:
+        sizes = json.loads(pl.read_parquet_metadata(manifest)[KEY])
+    except (OSError, KeyError, ValueError, pl.exceptions.PolarsError):
+        return None
+    return sizes if isinstance(sizes, dict) else None
+
+
+@contextmanager
+def replacing_folder(target: Path) -> Iterator[Path]:
+    """Yield a staging folder beside the target, with "labels", which replace it at the end, and "votes"."""
+    check_folder(target)
+    try:
+        for temporary in abandoned(target):  # of a run that was killed between the two moves below
+            old = attached_folder(temporary) / "old"
+            if old.is_dir() and not target.exists():
+                move(old, target)
+        with reserved(target) as temporary:
+            staging = attached_folder(temporary)
+            try:
+                (staging / "labels").mkdir(parents=True)
+                (staging / "votes").mkdir()
+                yield staging
+                _list_parts(staging / "labels")
+                check_folder(target)  # again, because the work may have taken days
+                if target.exists():
+                    move(target, staging / "old")
+                move(staging / "labels", target)
+            finally:
+                shutil.rmtree(staging, ignore_errors=True)
+    except OSError as error:
+        if isinstance(error, OutputError):
+            raise
+        raise OutputError(f"{target} cannot be written: {error.strerror or error}") from error
+
+
+def _list_parts(labels: Path) -> None:
+    parts = sorted(labels.glob(PARTS))
+    for stray in set(labels.iterdir()) - set(parts):  # of workers that were lost
+        stray.unlink()
+    sizes = {part.name: part.stat().st_size for part in parts}
+    empty = pl.read_parquet(parts[0], n_rows=0)
+    empty.write_parquet(labels / MANIFEST, metadata={KEY: json.dumps(sizes)})

@@ -220,9 +220,9 @@ def _of_belief(errors: float, measured: Expected | None) -> str:
     if measured is not None:
         return (
             f"{in_words(measured)} The range leaves out the lowest and the highest tenth of {N_FAMILIES} families of "
-            "data sets; yours may lie anywhere in it. To measure it, check a hundred tasks (--truth FILE)."
+            "data sets; yours may lie anywhere in it. To measure it, check a hundred tasks and give their truths."
         )
     return (
         f"By the method's own probabilities, {errors:,.0f} labels are expected to be wrong. No truths were "
-        "given to test this, and methods tend to be overconfident. To measure it, check a hundred tasks (--truth FILE)."
+        "given to test this, and methods tend to be overconfident. To measure it, check a hundred tasks and give their truths."
     )

@@ -3,19 +3,10 @@
 import { get, put } from "./api.js";
 import { fill, h, toast } from "./dom.js";
 import { count, number } from "./format.js";
+import { choiceWords } from "./layout.js";
 import { isActive } from "./watch.js";
 
 const MOST_CLASSES = 12;
-const ADVICE = {
-  "no vote": "If they are classes, tick “Words such as NA and None are classes” under More, then read again.",
-  "minus one": "Name -1 under More as a label that means “no vote”, then read again.",
-  "many classes": "Choose another column for the labels, then read again.",
-  "several labels": "If annotators may choose several labels, use finegold aggregate --multi on the command line.",
-  "one annotator": "If another column names the annotators, choose it, then read again.",
-  swapped: "Choose the columns of tasks and annotators, then read again.",
-  disagreeing: "Under More you can say which of them counts.",
-  "gold classes": "If they mean the same, say so in the table of spellings.",
-};
 
 // The votes that a project was read from, with what looks wrong; null before they are read.
 export function factsOf(project) {
@@ -35,14 +26,20 @@ export function readCard(project) {
     { class: "card", id: "what-was-read" },
     h("h2", {}, "What was read"),
     h("p", {}, `${count(facts.n_votes, "vote")} by ${count(facts.n_annotators, "annotator")} on ${count(facts.n_tasks, "task")}, ${count(facts.n_classes, "class", "classes")}.`),
-    warningsOf(project).map(notice),
+    warningsOf(project).map((finding) => notice(project, finding)),
     h("div", { class: "grid" }, classBars(facts), leftOut(facts)),
   );
 }
 
-function notice(finding) {
-  const advice = ADVICE[finding.kind];
-  return h("div", { class: "note" }, `${finding.text[0].toUpperCase()}${finding.text.slice(1)}.`, advice ? [" ", h("small", {}, advice)] : null);
+// A finding, and what can be done about it: a button for choices that are known, otherwise words.
+function notice(project, finding) {
+  const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+  const action = ({ words, choices }) => [
+    " ",
+    words ? h("small", {}, choices ? `${sentence(words).slice(0, -1)}: ` : sentence(words)) : null,
+    choices ? h("button", { class: "small", disabled: isActive(project.job), onclick: () => readWith(project, choices) }, choiceWords(choices)) : null,
+  ];
+  return h("div", { class: "note" }, sentence(finding.text), finding.advice.map(action));
 }
 
 function classBars(facts) {

@@ -3,24 +3,35 @@
 import { h } from "./dom.js";
 import { field, select } from "./parts.js";
 
-export function problemNote(words, proposal, repair) {
+export function problemNote(words, choices, repair) {
   if (!words) return null;
-  return h("div", { class: "note bad", role: "alert", id: "problem" }, `${words}${/[.!?]$/.test(words) ? "" : "."} `, proposal ? h("button", { class: "small", id: "repair", onclick: () => repair(proposal) }, proposalWords(proposal)) : h("small", {}, "Choose below how the file is written, or which columns hold what."));
+  const action = choices ? h("button", { class: "small", id: "repair", onclick: () => repair(choices) }, choiceWords(choices)) : h("small", {}, "Choose below how the file is written, or which columns hold what.");
+  return h("div", { class: "note bad", role: "alert", id: "problem" }, `${words}${/[.!?]$/.test(words) ? "" : "."} `, action);
 }
 
-function proposalWords(values) {
-  const words = {
-    encoding: (value) => `read it as ${value}`,
-    separator: (value) => (value ? `separate columns by ${value}` : "find the separator"),
-    header: (value) => (value ? `take line ${value} as the header` : "read it without a header"),
-    format: (value) => (value === "nested-json" ? "look for votes inside the records" : null),
-    shape: (value) => ({ wide: "a column per annotator", transposed: "a row per annotator", long: "a row per vote" })[value],
-    task: (value) => `tasks in ${value}`,
-    annotator: (value) => `annotators in ${value}`,
-    label: (value) => `labels in ${value}`,
-  };
-  const said = Object.entries(values).filter(([name, value]) => words[name] && (value !== null || name === "separator")).map(([name, value]) => words[name](value)).filter(Boolean);
-  const text = said.join(", ") || "try this";
+const WORDS = {
+  encoding: (value) => `read it as ${value}`,
+  separator: (value) => (value ? `separate columns by ${value}` : "find the separator"),
+  header: (value) => (value ? `take line ${value} as the header` : "read it without a header"),
+  format: (value) => (value === "nested-json" ? "look for votes inside the records" : null),
+  shape: (value) => ({ wide: "a column per annotator", transposed: "a row per annotator", long: "a row per vote" })[value],
+  task: (value) => `tasks in ${value}`,
+  annotator: (value) => `annotators in ${value}`,
+  label: (value) => `labels in ${value}`,
+  columns: () => null,
+  normalise: (value) => (value ? "merge them" : "keep them apart"),
+  keep_missing: (value) => (value ? "keep them as classes" : "take them as “no vote”"),
+  missing: (value) => `take ${value} as “no vote”`,
+};
+
+// What a button says that makes these choices of a reading.
+export function choiceWords(choices) {
+  const plain = (name, value) => `${name.replaceAll("_", " ")}${value === true ? "" : `: ${value}`}`;
+  const words = Object.entries(choices)
+    .filter(([name, value]) => value !== null || name === "separator")
+    .map(([name, value]) => (WORDS[name] ? WORDS[name](value) : plain(name, value)))
+    .filter(Boolean);
+  const text = words.join(", ") || "try this";
   return text[0].toUpperCase() + text.slice(1);
 }
 

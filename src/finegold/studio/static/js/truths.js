@@ -41,7 +41,7 @@ function columnFields(columns, use) {
 function imported(found) {
   const left = [
     found.without_votes ? `${count(found.without_votes, "task has", "tasks have")} no votes` : "",
-    found.unknown_classes.length ? `these are no classes of the votes: ${found.unknown_classes.join(", ")}` : "",
+    found.unknown_classes.length ? `these are not classes of the votes: ${found.unknown_classes.join(", ")}` : "",
   ].filter(Boolean);
   return h("div", { class: left.length ? "note" : "note good" }, `${count(found.used, "truth")} of ${found.file} will be used${left.length ? `; ${left.join("; ")}` : ""}.`);
 }

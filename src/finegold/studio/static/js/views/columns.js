@@ -19,17 +19,14 @@ const SHAPES = [
   ["judges", "a call of an LLM judge"],
 ];
 const MOST_BOXES = 60;
-const REPEATED = [
-  ["first", "the first counts"],
-  ["last", "the last counts"],
-  ["majority", "the most frequent counts"],
-  ["all", "all count"],
-  ["error", "refuse the file"],
-];
+// Options of the reader that have a place of their own on this page; all others are listed under More.
+const PLACED = new Set(["task", "annotator", "label", "question", "include", "alias", "normalise", "encoding", "separator", "header", "format"]);
+const CHOICES = { first: "the first counts", last: "the last counts", majority: "the most frequent counts", all: "all count", error: "refuse the file" };
 
 export async function render(root, { project, params, go }) {
   if (project.crashed && !params.get("again")) return crashed(root, project);
   const state = { preview: null, reading: null, changed: false };
+  const options = (await get("/reading")).filter((option) => !PLACED.has(option.name));
   const [head, written, status, found, columns, rows] = Array.from({ length: 6 }, () => h("div", { class: "stack" }));
   let [version, now, predictions] = [project.version, project, null];
 
@@ -73,7 +70,7 @@ export async function render(root, { project, params, go }) {
     fill(head, h("div", { class: "head" }, h("div", { class: "words" }, h("h1", {}, preview.file), h("p", { class: "muted" }, words)), preview.problem ? null : button));
     fill(written, problemNote(preview.problem, preview.repair, repair), layoutCard(preview, reading, relook));
     const fields = h("div", { class: "fields" }, preview.is_export ? exportFields(preview, reading, change) : tableFields(preview, reading, change, draw));
-    fill(columns, preview.problem ? null : card("Columns", fields, reading.shape === "judges" ? null : moreFields(preview, reading, change)));
+    fill(columns, preview.problem ? null : card("Columns", fields, reading.shape === "judges" ? null : moreFields(preview, reading, options)));
     fill(rows, preview.problem ? null : h("section", { class: "card flush" }, h("div", { class: "inner" }, h("h2", {}, "The first rows")), h("div", { class: "scroll preview", tabindex: "0" }, previewTable(preview, reading))));
     showStatus(status, now, state.changed, repair);
   }
@@ -177,32 +174,34 @@ function exportFields(preview, reading, change) {
   return [field("Question", idSelect("question", questions, reading, change))];
 }
 
-function moreFields(preview, reading, change) {
-  const missing = h("input", {
-    type: "text",
-    value: (reading.missing ?? []).join(", "),
-    placeholder: "NA, null, NaN, None, -, ?",
-    onchange: (event) => {
-      const given = event.target.value.split(",").map((part) => part.trim()).filter(Boolean);
-      reading.missing = given.length ? given : null;
-      if (given.length) reading.keep_missing = false;
-    },
-  });
-  const again = select(REPEATED, reading.repeated, change("repeated"));
+function moreFields(preview, reading, options) {
   return h(
     "details",
-    {},
+    { id: "more" },
     h("summary", {}, "More"),
     h(
       "div",
       { class: "fields" },
-      field("Labels that mean “no vote”", missing, "In addition to blank ones."),
-      checkBox("Words such as NA and None are classes", reading.keep_missing, (on) => Object.assign(reading, { keep_missing: on }, on ? { missing: null } : {})),
-      field("If an annotator votes twice on a task", again),
+      options.map((option) => optionField(option, reading)),
       preview.has_gold ? checkBox("Use the export's gold marks", reading.gold_marks, (on) => (reading.gold_marks = on)) : null,
       preview.includes.map((word) => checkBox(`Include ${word}`, reading.include?.includes(word), (on) => include(reading, word, on))),
     ),
   );
+}
+
+// A field for an option of the reader, made from its declaration.
+function optionField(option, reading) {
+  const { name, kind, title, help } = option;
+  const set = (value) => (reading[name] = value);
+  if (kind === "flag") return checkBox(help.replace(/\.$/, ""), reading[name], set);
+  const id = `option-${name}`;
+  const shown = (Array.isArray(reading[name]) ? reading[name].join(", ") : reading[name]) ?? "";
+  if (kind === "switch") return field(title, Object.assign(select([["", "(find it)"], ["true", "yes"], ["false", "no"]], String(shown), (value) => set(value === "" ? null : value === "true")), { id }), help);
+  if (kind === "choice") return field(title, Object.assign(select(option.choices.map((value) => [value, CHOICES[value] ?? value]), shown, set), { id }), help);
+  const list = (text) => text.split(",").map((part) => part.trim()).filter(Boolean);
+  const read = { number: (text) => (text === "" ? null : Number(text)), list: (text) => (list(text).length ? list(text) : null) }[kind] ?? ((text) => text || null);
+  const input = h("input", { id, type: kind === "number" ? "number" : "text", min: option.low, max: option.high, value: shown, onchange: () => set(read(input.value)) });
+  return field(title, input, help);
 }
 
 function checkBox(words, checked, change) {

@@ -42,7 +42,7 @@ function headline(judges) {
 
 function summary(judges) {
   const gold = judges.by_gold ? " Accuracies are corrected by known truths." : "";
-  return `${number(judges.n_failed)} of ${count(judges.n_verdicts, "call")} failed; failed calls are no votes. Intervals have 95 % confidence.${gold}`;
+  return `${number(judges.n_failed)} of ${count(judges.n_verdicts, "call")} failed; failed calls do not count as votes. Intervals have 95 % confidence.${gold}`;
 }
 
 const share = (value) => (value === null ? "–" : percent(value));

@@ -1,0 +1,214 @@
+"""M-MSR and KOS: how reliable workers are follows from their agreement with each other.
+
+M-MSR: skills by robust completion of the rank-one matrix of agreements, then a weighted vote. Qianqian Ma, Alex
+Olshevsky: Adversarial Crowdsourcing Through Robust Rank-One Matrix Completion. NeurIPS 2020.
+
+    C_ij = K / (K - 1) * (share of common tasks on which workers i and j agree) - 1 / (K - 1)  ~  s_i s_j
+
+KOS: message passing between tasks and workers, for two classes. David R. Karger, Sewoong Oh, Devavrat Shah:
+Budget-Optimal Task Allocation for Reliable Crowdsourcing Systems. Operations Research 62 (1), 2014. With A_ij = 1 or
+-1, the vote of worker j on task i,
+
+    x_ij = sum over the other workers j' of task i of A_ij' y_j'i
+    y_ji = sum over the other tasks i' of worker j of A_i'j x_i'j
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from finegold.crowdkit.aggregation.base import (
+    BaseClassificationAggregator,
+    BaseSkillAggregator,
+    CodedVotes,
+    Codes,
+    Floats,
+    encode,
+)
+from finegold.crowdkit.aggregation.weighted import shares, weighted_scores
+from finegold.errors import InputError
+
+__all__ = ["KOS", "MMSR"]
+
+TINY = 1e-300  # instead of a division by 0
+
+
+@dataclass(eq=False)
+class MMSR(BaseSkillAggregator):
+    """M-MSR: skills by robust completion of the rank-one matrix of agreements, then a weighted vote.
+
+    It needs at least two classes.
+
+    Parameters
+    ----------
+    n_iter : int, default 10000
+        The largest number of iterations.
+    tol : float, default 1e-10
+        Stop when the completed matrix changes by less than this (Frobenius norm).
+    random_state : int, default 0
+        The seed of the first skills.
+
+    Attributes
+    ----------
+    labels_ : pandas.Series
+        The label of every task, after `predict`.
+    scores_ : pandas.DataFrame
+        The sum of the weights of every label, divided by the sum of its row, after `predict_score`.
+    skills_ : pandas.Series
+        The weight of each worker's vote, the logarithm of (K - 1) p / (1 - p) for the accuracy p.
+    loss_history_ : list of float
+        The change of the completed matrix in each iteration.
+    """
+
+    n_iter: int = 10000
+    tol: float = 1e-10
+    random_state: int | None = 0
+
+    def fit(self, data: Any) -> Self:
+        votes = encode(data)
+        n_classes = len(votes.labels)
+        if n_classes < 2:
+            raise InputError(f"MMSR needs at least two classes, but there are {n_classes}; choose another method")
+        agreement, common = _agreements(votes)
+        size = self._complete(np.abs(agreement), common > 0)
+        margin = 1 / np.sqrt(len(votes.tasks))
+        skill = np.clip(size * _signs(agreement, common > 0, size), margin - 1 / (n_classes - 1), 1 - margin)
+        accuracy = skill * (n_classes - 1) / n_classes + 1 / n_classes
+        self.skills_ = votes.of_workers(np.log(accuracy * (n_classes - 1) / (1 - accuracy)), "skill")
+        return self
+
+    def predict_score(self, data: Any) -> Any:
+        """Return the scores of the labels of every task, with the skills that `fit` found.
+
+        Parameters
+        ----------
+        data : pandas.DataFrame
+            The votes, with the columns task, worker and label.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The attribute `scores_`.
+        """
+        return self._apply(data).scores_
+
+    def fit_predict_score(self, data: Any) -> Any:
+        """Fit to votes and return the scores of the labels of every task.
+
+        Parameters
+        ----------
+        data : pandas.DataFrame
+            The votes, with the columns task, worker and label.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The attribute `scores_`.
+        """
+        return self.fit(data).predict_score(data)
+
+    def _vote(self, data: Any) -> None:
+        votes = encode(data, sort=True)
+        scores = shares(weighted_scores(votes, data["worker"].map(self.skills_).to_numpy(dtype=np.float64)))
+        self.labels_, self.scores_ = votes.decide(scores), votes.frame(scores)
+
+    def _complete(self, size: Floats, seen: NDArray[np.bool_]) -> Floats:
+        """[W] Return vectors u = v with size ~ u v', robust against `trimmed` bad entries on each side of a row."""
+        trimmed = int(np.floor(seen.sum(axis=0).min() / 2)) - 1
+        u = np.random.RandomState(self.random_state).uniform(size=len(size))
+        v = u.copy()
+        self.loss_history_: list[float] = []
+        for _ in range(self.n_iter):
+            before = np.outer(u, v)
+            v = _trimmed_means(size.T, seen.T, u, v, trimmed)
+            u = _trimmed_means(size, seen, v, u, trimmed)
+            self.loss_history_.append(float(np.linalg.norm(np.outer(u, v) - before)))
+            if self.loss_history_[-1] < self.tol:
+                break
+        scale = float(np.linalg.norm(u)) / max(float(np.linalg.norm(v)), TINY)
+        return np.asarray(u / np.sqrt(max(scale, TINY)))
+
+
+def _agreements(votes: CodedVotes) -> tuple[Floats, Floats]:
+    """[W, W] Return the scaled agreement of each two workers, and the number of their common tasks."""
+    n_classes = len(votes.labels)
+    table = np.full((len(votes.workers), len(votes.tasks)), -1, dtype=np.int64)
+    table[votes.worker, votes.task] = votes.label  # the last vote counts
+    voted = (table >= 0).astype(np.float64)
+    same = np.zeros((len(table), len(table)))
+    for label in range(n_classes):
+        chosen = (table == label).astype(np.float64)
+        same += chosen @ chosen.T
+    common = voted @ voted.T
+    np.fill_diagonal(common, 0.0)
+    np.fill_diagonal(same, 0.0)
+    share = np.divide(same, common, out=np.zeros_like(same), where=common > 0)
+    return n_classes / (n_classes - 1) * share - 1 / (n_classes - 1), common
+
+
+def _trimmed_means(size: Floats, seen: NDArray[np.bool_], other: Floats, own: Floats, trimmed: int) -> Floats:
+    """Return for each row the mean of size / other without the largest above and the smallest below the row's own."""
+    found = own.copy()
+    for row in range(len(own)):
+        usable = seen[row] & (other > 0)
+        ratio = np.sort(size[row, usable] / other[usable])
+        low = min(trimmed, int((ratio < own[row]).sum()))
+        high = min(trimmed, int((ratio > own[row]).sum()))
+        kept = ratio[max(low, 0) : len(ratio) - max(high, 0)]
+        found[row] = kept.mean() if len(kept) else own[row]
+    return found
+
+
+def _signs(agreement: Floats, seen: NDArray[np.bool_], size: Floats) -> Floats:
+    """[W] Return signs that fit those of the agreements; most of the skill is positive."""
+    signs = np.where(seen, np.sign(agreement), 0.0)
+    degree = np.sqrt(np.maximum(np.abs(signs).sum(axis=1), 1.0))
+    _, vectors = np.linalg.eigh(signs / np.outer(degree, degree))
+    found = np.where(vectors[:, -1] >= 0, 1.0, -1.0)
+    return found if found @ size >= 0 else -found
+
+
+@dataclass(eq=False)
+class KOS(BaseClassificationAggregator):
+    """Message passing between tasks and workers, for two classes (Karger, Oh and Shah).
+
+    Parameters
+    ----------
+    n_iter : int, default 100
+        The number of iterations.
+    random_state : int, default 0
+        The seed of the first messages.
+
+    Attributes
+    ----------
+    labels_ : pandas.Series
+        The label of every task.
+    """
+
+    n_iter: int = 100
+    random_state: int = 0
+
+    def fit(self, data: Any) -> Self:
+        votes = encode(data)
+        if not len(votes.tasks):
+            self.labels_ = pd.Series([], dtype="O", name="agg_label")
+            return self
+        if len(votes.labels) != 2:
+            raise InputError(f"KOS is for two classes, but there are {len(votes.labels):,}; choose another method")
+        sign = 1.0 - 2.0 * votes.label
+        y = np.random.RandomState(self.random_state).normal(1, 1, len(sign))
+        for _ in range(self.n_iter):
+            y = _of_others(sign * _of_others(sign * y, votes.task), votes.worker)
+        total = np.bincount(votes.task, sign * y)  # the log-likelihood of the first class, up to a factor
+        self.labels_ = votes.decide(np.column_stack([total, -total])).sort_index()
+        return self
+
+
+def _of_others(message: Floats, group: Codes) -> Floats:
+    """Return the sum over the other messages of the same group."""
+    return np.asarray(np.bincount(group, message)[group] - message, float)

@@ -1,0 +1,403 @@
+"""What runs on the workers of a Dask cluster: an actor on each of them holds blocks and runs steps on them.
+
+`BlockActor` is the actor; `WorkerPool`, on the client, knows which worker has which block, calls the actors, and
+notices which of them are lost. `Packed` is how the votes of a block travel.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+from itertools import groupby
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from cloudpickle import dumps, loads
+from numpy.typing import NDArray
+
+from finegold.engines.base import one_blas_thread
+from finegold.engines.blocks import Block, Tree
+from finegold.engines.dask.cluster import Cluster
+from finegold.errors import FinegoldError, InputError
+from finegold.votes.encoding import MISSING
+
+__all__ = ["BlockActor", "Lost", "Origin", "Packed", "WorkerPool"]
+
+# Seconds:
+PATIENCE = 0.5  # between two checks whether to go on waiting for another worker
+LOOK = 1.0  # between two checks that all workers are connected
+PING = 5.0  # that a worker may take to answer
+NOTICE = 3.0  # within which a lost worker is noticed
+ATTACH = 60.0  # that a worker may take to load Finegold
+POLL = 0.02  # between two checks
+
+IN_FLIGHT = 2  # blocks on their way to each worker
+UNEVEN = 0.1  # how much more than its share a worker may get, so that it has whole branches of the tree of sums
+
+Kept = tuple[NDArray[Any], dict[str, NDArray[Any]]]  # the posterior and the state of a block
+
+
+class Origin(Protocol):
+    """Where a worker loads the votes of a block from, as often as needed."""
+
+    def load(self, index: int, dtype: Any) -> Block:
+        """Return the block with posteriors of this dtype, all zero."""
+        ...
+
+
+class Packed(NamedTuple):
+    """Numbers of cells and votes instead of pointers, each in as few bytes as the largest one needs."""
+
+    cells_per_task: NDArray[Any]
+    votes_per_cell: NDArray[Any]
+    cell_class: NDArray[Any]
+    annotator: NDArray[Any]
+    gold: NDArray[np.int32] | None  # None: no truth is known
+    n_annotators: int
+    n_classes: int
+
+    def load(self, index: int, dtype: Any) -> Block:
+        n_tasks = len(self.cells_per_task)
+        return Block(
+            index=index,
+            task_ptr=_pointers(self.cells_per_task),
+            cell_ptr=_pointers(self.votes_per_cell),
+            cell_class=self.cell_class,
+            annotator=self.annotator.astype(np.uint32),
+            gold=np.full(n_tasks, MISSING, np.int32) if self.gold is None else self.gold.copy(),
+            n_annotators=self.n_annotators,
+            posterior=np.zeros((n_tasks, self.n_classes), dtype),
+        )
+
+    @classmethod
+    def of(cls, block: Block) -> Packed:
+        first_cell, end_cell = int(block.task_ptr[0]), int(block.task_ptr[-1])
+        cell_ptr = block.cell_ptr[first_cell : end_cell + 1]
+        annotator = block.annotator[int(cell_ptr[0]) : int(cell_ptr[-1])]
+        return cls(
+            cells_per_task=_narrow(np.diff(block.task_ptr)),
+            votes_per_cell=_narrow(np.diff(cell_ptr)),
+            cell_class=block.cell_class[first_cell:end_cell].copy(),
+            annotator=annotator.astype(np.min_scalar_type(block.n_annotators)),
+            gold=block.gold.copy() if (block.gold != MISSING).any() else None,
+            n_annotators=block.n_annotators,
+            n_classes=block.n_classes,
+        )
+
+
+def _narrow(counts: NDArray[Any]) -> NDArray[Any]:
+    return counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
+
+
+def _pointers(counts: NDArray[Any]) -> NDArray[np.uint64]:
+    pointers = np.zeros(len(counts) + 1, np.uint64)
+    np.cumsum(counts, out=pointers[1:])
+    return pointers
+
+
+class Lost(Exception):
+    """A worker does not answer, or it was restarted and has lost its blocks."""
+
+
+class Order(NamedTuple):
+    """A pass over all blocks."""
+
+    number: int
+    attempt: int  # grows with every repetition after a loss
+    payload: bytes  # (step, arguments)
+    n_blocks: int  # of all workers
+
+
+class Branch(NamedTuple):
+    """An actor and the branches that it passes orders on to."""
+
+    actor: Any
+    branches: Sequence[Branch]
+
+
+class Answer(NamedTuple):
+    """The answer of a branch: nodes of the tree of sums, or the reason why there are none."""
+
+    nodes: bytes = b""
+    moved: int = 0  # bytes that went between workers
+    error: bytes = b""  # of the step
+    is_lost: bool = False  # a worker further down does not answer
+
+
+class BlockActor:
+    """A Dask actor that holds blocks.
+
+    A step runs once on every block, however often it is ordered: each block knows its last pass.
+    """
+
+    def __init__(self, threads: int, dtype: Any) -> None:
+        self.dtype, self.pool = dtype, ThreadPoolExecutor(threads)
+        self.blocks: dict[int, Block] = {}
+        self.done: dict[int, int] = {}  # the last pass of each block
+        self.tree, self.number = Tree(), 0  # the sums of that pass
+        self.newest = 0  # attempt
+
+    def version(self) -> str:
+        return version("finegold")
+
+    def ping(self, attempt: int) -> bool:
+        """Answer, while a step runs. Actors that wait for an answer to an earlier attempt give up."""
+        self.newest = max(self.newest, attempt)
+        return True
+
+    def take(self, attempt: int, index: int, origin: Origin | None, number: int, kept: Kept | None) -> bytes:
+        """Hold this block as it was after that pass, and return the error as bytes if there is one.
+
+        origin is None for a block that is held already. Blocks that arrive late, after a loss, are out of date and are
+        ignored: they would reset a block that has caught up.
+        """
+        if attempt < self.newest:
+            return b""
+        try:
+            if origin is not None:
+                self.blocks[index] = origin.load(index, self.dtype)
+            if kept is not None:
+                block = self.blocks[index]
+                block.posterior[:], block.state = kept[0], {name: values.copy() for name, values in kept[1].items()}
+            self.done[index] = number
+        except Exception as error:
+            return dumps(error)  # type: ignore[no-any-return]
+        return b""
+
+    def catch_up(self, number: int, payload: bytes) -> bytes:
+        """Repeat an earlier pass on the blocks that have missed it, and return the error as bytes if there is one."""
+        try:
+            self._run(number, payload)
+        except Exception as error:
+            return dumps(error)  # type: ignore[no-any-return]
+        return b""
+
+    def run(self, order: Order, branches: Sequence[Branch]) -> Answer:
+        """Run a pass on the blocks of this actor and of its branches."""
+        asked = [branch.actor.run(order, branch.branches) for branch in branches]
+        try:
+            self._add_own(order)
+        except Exception as error:
+            return Answer(error=dumps(error))
+        try:
+            answers = [self._wait(future, order.attempt) for future in asked]
+        except Lost:
+            return Answer(is_lost=True)
+        return self._join(answers, order)
+
+    def collect(self, name: str | None = None) -> dict[int, Any]:
+        """Return the posterior and the state of each block, or only the array of this name."""
+        if name is None:
+            return {index: (block.posterior, block.state) for index, block in self.blocks.items()}
+        return {i: b.posterior if name == "posterior" else b.state[name] for i, b in self.blocks.items()}
+
+    def _add_own(self, order: Order) -> None:
+        if self.number != order.number:
+            self.tree, self.number = Tree(order.n_blocks), order.number
+        for index, part in self._run(order.number, order.payload):
+            self.tree.add((0, index), part)
+
+    def _run(self, number: int, payload: bytes) -> list[tuple[int, Any]]:
+        step, arguments = loads(payload)
+        due = [block for index, block in sorted(self.blocks.items()) if self.done[index] == number - 1]
+        with one_blas_thread():
+            parts = list(self.pool.map(lambda block: step(block, *arguments), due))
+        self.done.update((block.index, number) for block in due)
+        return [(block.index, part) for block, part in zip(due, parts, strict=True)]
+
+    def _wait(self, future: Any, attempt: int) -> Answer:
+        while self.newest <= attempt:
+            try:
+                answer: Answer = future.result(timeout=PATIENCE)
+                return answer
+            except TimeoutError:
+                continue
+            except Exception as error:  # Dask raises many errors for a lost worker
+                raise Lost from error
+        raise Lost
+
+    def _join(self, answers: Sequence[Answer], order: Order) -> Answer:
+        """Join the sums of this actor and of its branches."""
+        for answer in answers:
+            if answer.error or answer.is_lost:
+                return answer
+        tree, moved = Tree(order.n_blocks), 0
+        tree.nodes = dict(self.tree.nodes)
+        for answer in answers:
+            moved += len(order.payload) + len(answer.nodes) + answer.moved
+            for node, part in loads(answer.nodes).items():
+                tree.add(node, part)
+        return Answer(dumps(tree.nodes), moved)
+
+
+class WorkerPool:
+    """One actor per worker."""
+
+    def __init__(self, cluster: Cluster, dtype: Any) -> None:
+        self.cluster, self.dtype = cluster, dtype
+        self.actors: dict[str, Any] = {}  # by the worker's address
+        self.threads: dict[str, int] = {}
+        self.worker_of: dict[int, str] = {}  # the address of the worker of each block
+        self.loaded: set[int] = set()  # blocks whose votes the worker has loaded
+        self.on_the_way: list[tuple[int, Any]] = []  # blocks, and the answers of their workers
+        self.attempt = 0
+
+    def attach(self, workers: dict[str, int]) -> None:
+        """Start an actor on each worker that has none. Workers that leave meanwhile are skipped."""
+        futures = {
+            address: self.cluster.client.submit(
+                BlockActor, threads, self.dtype, actor=True, workers=[address], pure=False
+            )
+            for address, threads in workers.items()
+            if address not in self.actors
+        }
+        with self.cluster.client.as_current():  # actors use the current client from their first call on
+            for address, future in futures.items():
+                try:
+                    actor = self._wait_for_actor(address, future)
+                    there, here = self._result(actor.version()), version("finegold")
+                except Lost:
+                    continue
+                if there != here:
+                    raise InputError(
+                        f"the Dask worker {address} has Finegold {there}, but this is {here}; "
+                        "install the same version on all machines"
+                    )
+                self.actors[address], self.threads[address] = actor, workers[address]
+
+    def _wait_for_actor(self, address: str, future: Any) -> Any:
+        end = time.monotonic() + ATTACH
+        while not future.done():
+            if address not in self.cluster.threads() or time.monotonic() > end:
+                raise Lost(address)
+            time.sleep(POLL)
+        try:
+            return future.result()
+        except ImportError as error:
+            raise InputError(
+                f"the Dask worker {address} cannot load Finegold ({error}); install it there, too"
+            ) from error
+        except Exception as error:  # Dask raises many errors for a lost worker
+            raise Lost(str(error)) from error
+
+    def assign(self, blocks: Sequence[int]) -> None:
+        """Assign blocks to workers: neighbours together, and each worker at most the share of its threads."""
+        if not self.actors:
+            raise Lost("no worker is left")
+        n_blocks, n_threads = len(self.worker_of) + len(blocks), sum(self.threads.values())
+        # Blocks are assigned in units: whole branches of the tree of sums, as large as an even share allows.
+        most = (1 + UNEVEN) * math.ceil(n_blocks / n_threads)
+        units = [1 << level for level in range(n_blocks.bit_length())]
+        unit = max(unit for unit in units if math.ceil(math.ceil(n_blocks / unit) / n_threads) * unit <= most)
+        n_units, taken = math.ceil(n_blocks / unit), Counter(self.worker_of.values())
+        capacity = {a: unit * math.ceil(n_units * self.threads[a] / n_threads) - taken[a] for a in self.actors}
+        for _, group in groupby(blocks, key=lambda block: block // unit):
+            together = list(group)
+            largest = max(sorted(capacity), key=capacity.__getitem__)
+            address = next((a for a in sorted(capacity) if capacity[a] >= len(together)), largest)
+            self.worker_of.update(dict.fromkeys(together, address))
+            capacity[address] -= len(together)
+
+    def send(self, block: int, origin: Origin | None, number: int, kept: Kept | None) -> None:
+        """Send a block to its worker. Wait only if too many blocks are on the way."""
+        future = self._call(self.worker_of[block], "take", self.attempt, block, origin, number, kept)
+        self.on_the_way.append((block, future))
+        if len(self.on_the_way) > IN_FLIGHT * len(self.actors):
+            self._wait_for_arrival()
+
+    def wait_for_arrivals(self) -> None:
+        while self.on_the_way:
+            self._wait_for_arrival()
+
+    def _wait_for_arrival(self) -> None:
+        block, future = self.on_the_way.pop(0)
+        _raise_error(self._result(future))
+        self.loaded.add(block)
+
+    def catch_up(self, blocks: Iterable[int], number: int, payload: bytes) -> None:
+        """Repeat a pass on these blocks."""
+        addresses = sorted({self.worker_of[block] for block in blocks})
+        for future in [self._call(address, "catch_up", number, payload) for address in addresses]:
+            _raise_error(self._result(future))
+
+    def run(self, number: int, payload: bytes) -> tuple[Any, int]:
+        """Run a pass over all blocks along a tree of workers. Return the sum and the number of bytes moved."""
+        order = Order(number, self.attempt, payload, len(self.worker_of))
+        (root,) = self._branches([address for address in sorted(self.actors) if address in self.worker_of.values()], 1)
+        answer: Answer = self._result(root.actor.run(order, root.branches))
+        if answer.is_lost:
+            raise Lost("a worker does not hear from another one")
+        _raise_error(answer.error)
+        nodes = loads(answer.nodes)
+        if len(nodes) > 1:  # a whole tree is one node
+            raise Lost("not all blocks have been counted")
+        return next(iter(nodes.values())), len(payload) + len(answer.nodes) + answer.moved
+
+    def collect(self, name: str | None) -> dict[int, Any]:
+        """Return what the blocks hold, by the number of the block."""
+        futures = [self._call(address, "collect", name) for address in sorted(self.actors)]
+        return {block: values for future in futures for block, values in self._result(future).items()}
+
+    def remove_lost(self) -> set[int]:
+        """Remove lost workers, and make actors that wait for them give up. Return the lost blocks."""
+        self.attempt += 1
+        self.on_the_way = []
+        end = time.monotonic() + NOTICE
+        while not (lost := self._lost()) and time.monotonic() < end:
+            time.sleep(0.1)
+        for address in lost:
+            del self.actors[address], self.threads[address]
+        gone = {block for block, address in self.worker_of.items() if address in lost}
+        self.worker_of = {block: address for block, address in self.worker_of.items() if block not in gone}
+        self.loaded -= gone
+        return gone
+
+    def release(self) -> None:
+        """Forget all actors: Dask frees what has no references."""
+        self.actors, self.threads, self.worker_of, self.loaded, self.on_the_way = {}, {}, {}, set(), []
+
+    def _branches(self, addresses: Sequence[str], n: int) -> list[Branch]:
+        """Split these workers into n branches of neighbours, so that many sums can be joined on the way."""
+        parts = [part.tolist() for part in np.array_split(np.array(addresses, dtype=object), n)]
+        return [Branch(self.actors[part[0]], self._branches(part[1:], 2)) for part in parts if part]
+
+    def _lost(self) -> list[str]:
+        there = self.cluster.threads()
+        return [address for address in self.actors if address not in there or not self._answers(address)]
+
+    def _answers(self, address: str) -> bool:
+        try:
+            self.actors[address].ping(self.attempt, separate_thread=False).result(timeout=PING)
+        except Exception:  # Dask raises many errors for a lost worker
+            return False
+        return True
+
+    def _call(self, address: str, what: str, *arguments: Any) -> Any:
+        try:
+            return getattr(self.actors[address], what)(*arguments)
+        except RuntimeError as error:  # Dask knows already that the worker is lost
+            raise Lost(address) from error
+
+    def _result(self, future: Any) -> Any:
+        while True:
+            try:
+                return future.result(timeout=LOOK)
+            except TimeoutError:
+                if not self.actors.keys() <= self.cluster.threads().keys():
+                    raise Lost("a worker has left the cluster") from None
+            except Exception as error:  # Dask raises many errors for a lost worker
+                raise Lost(str(error)) from error
+
+
+def _raise_error(packed: bytes) -> None:
+    """Raise here the error that a step raised on a worker, if there is one."""
+    if not packed:
+        return
+    error = loads(packed)
+    if isinstance(error, MemoryError):
+        raise FinegoldError("a Dask worker ran out of memory; give them more, or take more workers") from error
+    raise error

@@ -1,0 +1,490 @@
+"""Votes in many files -> blocks on a disk that all machines share. Workers read, encode, sort and group the votes.
+
+Only names and counts come back to this machine:
+
+1. `read_part`: workers read every file, or a slice of a large one, and store its votes in codes of its own.
+2. `make_vocabulary`: this machine makes one vocabulary of all names, and splits the tasks into ranges.
+3. `spread_part`: workers store the votes of every part in the codes of all parts, sorted by range.
+4. `gather_range`: workers join the parts of every range, sorted and grouped as in `Annotations`.
+5. `_cut_blocks`: ranges are cut into the blocks that one machine would make, which any worker can load.
+
+docs/distributed.md compares this with the data frames of Dask.
+"""
+
+from __future__ import annotations
+
+import shutil
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from finegold.engines.blocks import Block, cuts
+from finegold.engines.dask.cluster import Cluster
+from finegold.engines.dask.workers import Packed
+from finegold.errors import InputError, use
+from finegold.io.columns import ANNOTATOR, LABEL, TASK, columns_of, find_columns
+from finegold.io.diagnosis import reading
+from finegold.io.layouts import refuse_lost_ids
+from finegold.io.options import ReadOptions
+from finegold.io.source import Source
+from finegold.io.tables import Opened, Table, open_sources, open_table
+from finegold.io.truth import Truth, find_unused_gold, find_unvoted_gold, gold_column, read_gold
+from finegold.system.files import move, temporary_name
+from finegold.votes.annotations import Annotations, Counts, Repeated, count_disagreeing
+from finegold.votes.encoding import MISSING, Codes, Names, rank_of
+from finegold.votes.frames import to_list
+from finegold.votes.hygiene import NAMES_EXAMINED, Finding, Totals, examine_votes, find_doubtful_words, warn_of
+from finegold.votes.labels import Spellings, count_no_votes, drop_missing, encode_classes, unify
+from finegold.votes.names import encode_series, match, renumber
+
+__all__ = ["FirstPass", "RemoteVotes", "StoredBlock", "make_vocabulary", "read_votes"]
+
+ROWS_PER_RANGE = 2**22
+MOST_ROWS_PER_PART = 2**22  # of Parquet and Arrow files; text has to be read from its beginning
+ROWS_SAMPLED = 200  # of a part, to estimate how its tasks are spread
+
+
+@dataclass(frozen=True)
+class RemoteVotes:
+    """Votes on a shared disk, and what this machine knows about them."""
+
+    blocks: list[StoredBlock]
+    n_votes: int
+    n_gold: int
+    annotators: pl.Series
+    classes: Names
+    unlabelled: pl.Series
+    counts: Counts
+    label: str  # the column of the labels
+
+    @property
+    def n_tasks(self) -> int:
+        return sum(block.n_tasks for block in self.blocks)
+
+    @property
+    def n_annotators(self) -> int:
+        return len(self.annotators)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+
+def read_votes(
+    cluster: Cluster,
+    votes: Any,
+    chosen: tuple[str | None, str | None, str | None],
+    options: ReadOptions,
+    scratch: Path,
+    *,
+    fewest_votes: int,
+    rows_per_range: int = ROWS_PER_RANGE,
+) -> RemoteVotes:
+    """Read the votes. chosen: the columns of task, annotator and label, where they cannot be told from their names."""
+    opened = open_table(votes)
+    with columns_of(opened.name):
+        if gold_column(options.gold, opened.columns) is not None:
+            raise InputError("gold truths in a column of the votes cannot be read by a cluster; give a file of truths")
+        columns = find_columns(opened.columns, dict(zip((TASK, ANNOTATOR, LABEL), chosen, strict=True)))
+    truth = None if options.gold in (None, False) else read_gold(options.gold, options.no_vote)
+    missing = None if options.no_vote is None else list(options.no_vote)
+
+    jobs = [(part, tuple(columns), missing, scratch / f"part-{n}") for n, part in enumerate(_parts_of(opened))]
+    if not jobs:
+        raise InputError("the files hold no rows; expected at least one vote")
+    passes = cluster.map(read_part, jobs)
+    rows = sum(part.rows for part in passes)
+    known = make_vocabulary(passes, truth, options, opened.is_text, max(rows // rows_per_range, 1))
+
+    vocabulary = cluster.broadcast(known)
+    spread = [scratch / f"spread-{number}" for number in range(len(jobs))]
+    cluster.map(spread_part, [(job[-1], vocabulary, to) for job, to in zip(jobs, spread, strict=True)])
+    folders = [scratch / f"range-{number}" for number in range(len(known.splitters) + 1)]
+    ranges = cluster.map(
+        gather_range, [(n, spread, vocabulary, truth, options.repeated, to) for n, to in enumerate(folders)]
+    )
+
+    n_votes, repeated, n_gold = (sum(getattr(r, name) for r in ranges) for name in ("n_votes", "repeated", "gold"))
+    disagreeing = sum(part.disagreeing for part in ranges)
+    unused = 0 if truth is None else len(truth.task) - n_gold
+    remote = RemoteVotes(
+        blocks=_cut_blocks(cluster, ranges, folders, known, fewest_votes),
+        n_votes=n_votes,
+        n_gold=n_gold,
+        annotators=known.annotators,
+        classes=known.classes,
+        unlabelled=pl.concat([part.unlabelled for part in ranges]),
+        counts=Counts(rows, rows - n_votes - repeated, repeated, unused, disagreeing=disagreeing),
+        label=columns[2],
+    )
+    findings = [*known.findings, *_examine(remote, passes, known, options)]
+    if truth is not None and unused:
+        findings += find_unused_gold(unused, len(truth.task), to_list(truth.task[:1])[0], passes[0].tasks[0])
+    warn_of(findings)
+    return remote
+
+
+def _examine(
+    remote: RemoteVotes, passes: Sequence[FirstPass], known: Vocabulary, options: ReadOptions
+) -> list[Finding]:
+    """Return what looks wrong, as on one machine."""
+    words: Counter[str] = sum((Counter(part.no_vote) for part in passes), Counter())
+    totals = Totals(
+        remote.n_votes,
+        remote.n_tasks,
+        remote.n_annotators,
+        to_list(known.classes),
+        lambda: np.bincount(known.class_of, known.n_labels, minlength=remote.n_classes),
+        passes[0].tasks.to_list(),
+        remote.annotators.head(NAMES_EXAMINED).to_list(),
+        remote.counts.disagreeing,
+    )
+    doubtful = find_doubtful_words(words) if options.no_vote is None else []
+    return [*doubtful, *examine_votes(totals, options.repeated)]
+
+
+# ---- Parts: files, and slices of large Parquet and Arrow files
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some or all rows of a file."""
+
+    source: Source
+    first: int = 0
+    rows: int | None = None  # None: to the end
+
+    def encode(self, columns: tuple[Any, Any, Any]) -> Table:
+        opened, (task, annotator, label) = open_sources([self.source]), columns
+        if self.rows is not None:
+            scan = opened.scans[0].slice(self.first, self.rows)
+            opened = Opened(opened.columns, sources=opened.sources, scans=[scan])
+        return opened.encode([task, annotator], [label])
+
+    def where(self, row: int) -> str:
+        """Describe a row of this part."""
+        rows, whole = self.first + row + 1, open_sources([self.source])
+        return Table(whole.is_text, whole.sources, [rows]).where(rows - 1)
+
+
+def _parts_of(opened: Opened) -> Iterator[Part]:
+    """Yield all parts, in the order of the rows."""
+    first = opened.sources[0]
+    for source, scan in zip(opened.sources, opened.scans, strict=True):
+        if not isinstance(source.data, Path):
+            raise InputError(f"{source.name} cannot be read by other machines; name files on a disk that all see")
+        if source.is_delimited != first.is_delimited:
+            raise InputError(f"{first.name} and {source.name} are of different formats; convert one of them")
+        source = replace(source, seen={})  # the first bytes of many files are not sent to the workers
+        if source.format not in ("parquet", "arrow"):
+            yield Part(source)
+            continue
+        with reading(source):
+            rows = int(scan.select(pl.len()).collect().item())
+        for start in range(0, rows, MOST_ROWS_PER_PART):
+            yield Part(source, start, min(MOST_ROWS_PER_PART, rows - start))
+
+
+@dataclass(frozen=True)
+class FirstPass:
+    """What a worker returns of a part, whose votes it has stored."""
+
+    name: str  # of the file
+    rows: int
+    annotators: pl.Series  # all names of the part
+    voted: Codes  # codes of those who cast a vote
+    labels: pl.Series
+    n_labels: NDArray[np.int64]  # how often each occurs
+    tasks: pl.Series  # of a sample of the rows
+    no_vote: dict[str, int] = field(default_factory=dict)  # words that mean "no vote" and how often each occurs
+
+
+def read_part(part: Part, columns: tuple[Any, Any, Any], missing: list[Any] | None, folder: Path) -> FirstPass:
+    """Read a part, and store its votes. Rows without a task or an annotator have no label either and are left out."""
+    table = part.encode(columns)
+    tasks, annotators, cells = table.ids(columns[0]), table.ids(columns[1]), table.values(columns[2])
+    labels = drop_missing(cells, missing)
+    refuse_lost_ids("task", tasks.codes, labels.codes, part.where)
+    refuse_lost_ids("annotator", annotators.codes, labels.codes, part.where)
+    complete = np.flatnonzero((tasks.codes != MISSING) & (annotators.codes != MISSING))
+    task, annotator, label = (coded.codes[complete] for coded in (tasks, annotators, labels))
+    task_names, people = (_as_ids(coded.names.to_native(), part.source.name) for coded in (tasks, annotators))
+    classes = labels.names.to_native()
+    _store(folder, tasks=task_names, annotators=people, labels=classes, task=task, annotator=annotator, label=label)
+    return FirstPass(
+        name=part.source.name,
+        rows=len(tasks.codes),
+        annotators=people,
+        voted=np.unique(annotator[label != MISSING]),
+        labels=classes,
+        n_labels=np.bincount(label[label != MISSING], minlength=len(classes)),
+        tasks=task_names.gather(np.sort(task[:: max(len(task) // ROWS_SAMPLED, 1)])),
+        no_vote=count_no_votes(cells, labels),
+    )
+
+
+def _as_ids(names: pl.Series, file: str) -> pl.Series:
+    if names.dtype.is_integer() or names.dtype == pl.String:
+        return names
+    if names.dtype in (pl.Categorical, pl.Enum):
+        return names.cast(pl.String)
+    raise InputError(
+        f"tasks and annotators must be text or whole numbers to be read by a cluster, but are {names.dtype}",
+        where=file,
+        remedies=[use(text="so that this machine reads the votes", output="labels.parquet")],
+    )
+
+
+# ---- The vocabulary that all parts share
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Annotators, classes, and the names that split the tasks into ranges."""
+
+    annotators: pl.Series  # sorted, those who cast votes
+    labels: pl.Series  # that occur
+    n_labels: NDArray[np.int64]  # how often each occurs
+    class_of: Codes  # of each label
+    classes: Names
+    truths: Codes  # classes of the gold truths
+    task_kind: pl.DataType
+    splitters: list[Any]  # range r holds the names from splitter r - 1 on and before splitter r
+    findings: list[Finding]
+
+
+def make_vocabulary(
+    passes: Sequence[FirstPass], truth: Truth | None, options: ReadOptions, is_text: bool, n_ranges: int
+) -> Vocabulary:
+    """Return one vocabulary for all parts. Names are sorted as on one machine: integers by value, text by its bytes."""
+    kind = _in_one_kind([part.annotators for part in passes]).dtype  # it does not depend on who voted
+    annotators = pl.concat([part.annotators.gather(part.voted).cast(kind) for part in passes]).unique().sort()
+
+    distinct = _in_one_kind([part.labels for part in passes]).unique().sort()
+    labels = encode_series(nw.from_native(distinct, series_only=True))
+    names = labels.names.to_native()
+    if not len(names):
+        raise InputError("there are no votes: every label is missing")
+    n_labels = np.zeros(len(names), np.int64)
+    for part in passes:
+        np.add.at(n_labels, _codes_in(names, part.labels), part.n_labels)
+    spellings = Spellings(labels, to_list(truth.truth) if truth else [], n_labels)
+    merged, findings = unify(spellings, options.classes, options.normalise, options.alias)
+    if spellings.truths and options.classes is None:
+        findings += find_unvoted_gold(merged.truths, merged.labels.names)
+
+    def where(row: int) -> str:
+        return next(part.name for part in passes if (part.labels == names[row]).any())
+
+    encoded = encode_classes(merged.labels, merged.truths, options.classes, is_text, where)
+
+    tasks = _in_one_kind([part.tasks for part in passes])
+    weights = np.concatenate([np.full(len(part.tasks), part.rows / max(len(part.tasks), 1)) for part in passes])
+    order = tasks.arg_sort().to_numpy()
+    rows_before = np.cumsum(weights[order])
+    splits = np.searchsorted(rows_before, rows_before[-1] * np.arange(1, n_ranges) / n_ranges)
+    splitters = tasks.gather(order[splits]).unique().sort().to_list()
+    classes = encoded.labels, encoded.names, encoded.truths
+    return Vocabulary(annotators, names, n_labels, *classes, tasks.dtype, splitters, findings)
+
+
+def _codes_in(known: pl.Series, names: pl.Series) -> Codes:
+    """Return the code of each name among the known ones, and 0 for annotators without votes."""
+    wanted = names.cast(known.dtype).alias("name").to_frame()  # a part may hold whole numbers, where others hold text
+    table = pl.DataFrame({"name": known, "code": np.arange(len(known), dtype=np.int32)})
+    joined = wanted.join(table, on="name", how="left", maintain_order="left")
+    codes: Codes = joined.get_column("code").fill_null(0).to_numpy()
+    return codes
+
+
+def _in_one_kind(parts: list[pl.Series]) -> pl.Series:
+    filled = [part for part in parts if len(part)] or parts[:1]
+    if len({part.dtype for part in filled}) > 1 and any(part.dtype == pl.String for part in filled):
+        filled = [part.cast(pl.String) for part in filled]
+    frames = [part.alias("name").to_frame() for part in filled]
+    return pl.concat(frames, how="vertical_relaxed").get_column("name")
+
+
+# ---- All votes of a task come together
+
+
+def spread_part(folder: Path, known: Vocabulary, to: Path) -> None:
+    """Store the votes of a part in the codes of all parts, sorted by range."""
+    task, annotator, label = (_array(folder, name) for name in ("task", "annotator", "label"))
+    names = _names(folder, "tasks")
+    if names.dtype != known.task_kind:
+        names = names.cast(known.task_kind)
+        by_name = names.arg_sort().to_numpy()  # as text, 10 comes before 9
+        names, task = names.gather(by_name), rank_of(by_name)[task]
+    first_name = [0, *(bisect_left(names, splitter) for splitter in known.splitters), len(names)]
+    in_range = np.repeat(np.arange(len(first_name) - 1, dtype=np.uint16), np.diff(first_name))[task]
+    order = np.argsort(in_range, kind="stable")  # "first" and "last" vote mean the order of the rows
+    annotator_of = _codes_in(known.annotators, _names(folder, "annotators"))
+    class_of = known.class_of[_codes_in(known.labels, _names(folder, "labels"))]
+    _store(
+        to,
+        tasks=names,
+        task=task[order],
+        annotator=annotator_of[annotator[order]],
+        label=renumber(label[order], class_of),
+        first_name=np.array(first_name),
+        first_row=np.searchsorted(in_range[order], np.arange(len(first_name))),
+    )
+
+
+@dataclass(frozen=True)
+class Range:
+    """What this machine knows about the tasks between two splitters."""
+
+    n_tasks: int
+    n_votes: int
+    repeated: int  # votes left out
+    gold: int  # tasks whose truth is known
+    unlabelled: pl.Series
+    disagreeing: int = 0  # pairs of task and annotator whose repeated votes disagree
+
+
+def gather_range(
+    number: int, parts: Sequence[Path], known: Vocabulary, truth: Truth | None, repeated: Repeated, to: Path
+) -> Range:
+    """Store all votes of a range, sorted and grouped as in `Annotations`."""
+    pieces, columns, before = [], [], 0
+    for part in parts:
+        first, end = _array(part, "first_name")[number : number + 2].tolist()
+        rows = slice(*_array(part, "first_row")[number : number + 2].tolist())
+        pieces.append(_names(part, "tasks", first, end))
+        task, annotator, label = (_array(part, name)[rows] for name in ("task", "annotator", "label"))
+        columns.append((task - np.int32(first - before), annotator, label))
+        before += end - first
+    task, annotator, label = (np.concatenate(column) for column in zip(*columns, strict=True))
+    names = encode_series(nw.from_native(pl.concat(pieces), series_only=True))
+    if not (label != MISSING).any():
+        return Range(0, 0, 0, 0, names.names.to_native())
+    task, everybody = names.codes[task], np.arange(len(known.annotators), dtype=np.int32)
+    votes = Annotations.from_codes(task, annotator, label, names.names, everybody, known.classes, repeated=repeated)
+    gold: Codes = np.full(votes.n_tasks, MISSING, np.int32)
+    if truth is not None:
+        of_truth = match(to_list(truth.task), votes.task_names)
+        gold[of_truth[of_truth != MISSING]] = known.truths[of_truth != MISSING]
+    _store(
+        to,
+        tasks=votes.task_names.to_native(),  # type: ignore[attr-defined]  # a series, as the names that went in
+        task_ptr=votes.task_ptr,
+        cell_ptr=votes.cell_ptr,
+        cell_class=votes.cell_class,
+        annotator=np.asarray(votes.annotator_names)[votes.annotator],
+        gold=gold,
+    )
+    unlabelled: Any = votes.unlabelled
+    left_out, n_gold = votes.counts.repeated, int((gold != MISSING).sum())
+    disagreeing = count_disagreeing(task, annotator, label, votes.votes_per_task) if left_out else 0
+    return Range(votes.n_tasks, votes.n_votes, left_out, n_gold, unlabelled.to_native(), disagreeing)
+
+
+# ---- Blocks
+
+
+class Slice(NamedTuple):
+    """Consecutive tasks of a range."""
+
+    folder: Path
+    first: int
+    end: int
+
+    def votes(self) -> tuple[Any, Any, Any, Any, Any]:
+        """Return cells per task, votes per cell, classes of the cells, annotators and gold truths."""
+        tasks = _array(self.folder, "task_ptr")[self.first : self.end + 1]
+        cells = _array(self.folder, "cell_ptr")[tasks[0] : tasks[-1] + 1]
+        cell_class = _array(self.folder, "cell_class")[tasks[0] : tasks[-1]]
+        annotator = _array(self.folder, "annotator")[cells[0] : cells[-1]]
+        return np.diff(tasks), np.diff(cells), cell_class, annotator, _array(self.folder, "gold")[self.first : self.end]
+
+
+class StoredBlock(NamedTuple):
+    """A block on the shared disk, which any worker can load, and load again after a loss."""
+
+    slices: tuple[Slice, ...]
+    n_annotators: int
+    n_classes: int
+
+    @property
+    def n_tasks(self) -> int:
+        return sum(part.end - part.first for part in self.slices)
+
+    def load(self, index: int, dtype: Any) -> Block:
+        cells, votes, classes, annotator, gold = (
+            np.concatenate(columns) for columns in zip(*(part.votes() for part in self.slices), strict=True)
+        )
+        return Packed(cells, votes, classes, annotator, gold, self.n_annotators, self.n_classes).load(index, dtype)
+
+    def task_names(self) -> pl.Series:
+        return pl.concat([_names(part.folder, "tasks", part.first, part.end) for part in self.slices])
+
+
+def _cut_blocks(
+    cluster: Cluster, ranges: Sequence[Range], folders: Sequence[Path], known: Vocabulary, fewest_votes: int
+) -> list[StoredBlock]:
+    """Cut the ranges into the blocks that one machine would make."""
+    filled = [(part, folder) for part, folder in zip(ranges, folders, strict=True) if part.n_tasks]
+    first_vote = list(accumulate((part.n_votes for part, _ in filled), initial=0))
+    first_task = list(accumulate((part.n_tasks for part, _ in filled), initial=0))
+    wanted = cuts(first_vote[-1], first_task[-1], len(known.annotators), fewest_votes)
+    inside = [wanted[(wanted > first) & (wanted <= end)] for first, end in pairwise(first_vote)]
+    jobs = [(folder, first, inner) for (_, folder), first, inner in zip(filled, first_vote, inside, strict=False)]
+    starts = cluster.map(_find_starts, jobs)
+    bounds = {before + task for before, tasks in zip(first_task, starts, strict=False) for task in tasks}
+    blocks = []
+    for first, end in pairwise(sorted({0, *bounds, first_task[-1]})):
+        slices = [
+            Slice(folder, max(first, start) - start, min(end, stop) - start)
+            for (_, folder), (start, stop) in zip(filled, pairwise(first_task), strict=True)
+            if max(first, start) < min(end, stop)
+        ]
+        blocks.append(StoredBlock(tuple(slices), len(known.annotators), len(known.classes)))
+    return blocks
+
+
+def _find_starts(folder: Path, votes_before: int, wanted: NDArray[np.float64]) -> list[int]:
+    """Return the tasks of a range at which blocks begin: the first with so many votes before it in the data set."""
+    first_vote = _array(folder, "cell_ptr")[_array(folder, "task_ptr")] + votes_before
+    return [int(task) for task in np.searchsorted(first_vote, wanted)]
+
+
+# ---- Arrays and names in folders that all machines see; each folder appears whole or not at all
+
+
+def _store(folder: Path, **columns: pl.Series | NDArray[Any]) -> None:
+    """Store names and arrays. The first writer wins: Dask repeats a job after a loss, with the same outcome."""
+    temporary = temporary_name(folder)
+    temporary.mkdir()
+    for name, values in columns.items():
+        if isinstance(values, pl.Series):
+            values.alias("name").to_frame().write_ipc(temporary / f"{name}.arrow")
+        else:
+            np.save(temporary / f"{name}.npy", values)
+    try:
+        move(temporary, folder)
+    except OSError:
+        shutil.rmtree(temporary)
+        if not folder.is_dir():
+            raise
+
+
+def _array(folder: Path, name: str) -> NDArray[Any]:
+    """Map an array from disk: only the parts that are used are read."""
+    values: NDArray[Any] = np.load(folder / f"{name}.npy", mmap_mode="r")
+    return values
+
+
+def _names(folder: Path, name: str, first: int = 0, end: int | None = None) -> pl.Series:
+    rows = None if end is None else end - first
+    return pl.scan_ipc(folder / f"{name}.arrow").slice(first, rows).collect().get_column("name")

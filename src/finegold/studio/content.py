@@ -1,0 +1,246 @@
+"""The content of tasks, for people who judge them: texts, links, images and sounds.
+
+It is collected when the votes are read and kept in the project, so that the file is not needed any more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal, NamedTuple
+from urllib.parse import quote, urlsplit
+
+import polars as pl
+from fastapi import APIRouter, Query
+from fastapi.responses import FileResponse
+from polars import selectors
+from pydantic import BaseModel, Field
+
+from finegold.errors import InputError
+from finegold.io.columns import ANNOTATOR, LABEL, TASK, TRUTH, candidates
+from finegold.io.diagnosis import reading
+from finegold.io.exports import look
+from finegold.io.exports.base import DamagedExport, Peek, read_records
+from finegold.io.tables import Opened, open_sources
+from finegold.studio.problems import Problem
+from finegold.studio.reading import Reading, find_sources, find_tool
+from finegold.studio.requests import At, ProjectId, ServicesDep, Shown
+from finegold.studio.tables import check_index
+from finegold.votes.names import text_of
+
+__all__ = ["KEY", "MEDIA", "Contents", "Item", "collect", "items_of", "media_file", "router"]
+
+router = APIRouter(tags=["tables"], prefix="/projects/{project}")
+
+KEY = "\ntask"  # the column with the names of the tasks; no column of a file is called so
+ID_KEYS = ("id", "_input_hash", "_task_hash", "_server_id")  # what tools call the number of a record
+CONTENT_KEYS = ("data", "fields")  # where they put what was shown to annotators
+MAX_BYTES = 256 * 2**20  # of JSON whose records are collected
+MAX_LENGTH = 4000
+MAX_FIELDS = 20
+
+Fields = dict[str, str]
+
+
+class Contents:
+    """The content of all tasks, in a Parquet file that `collect` made. Only what is asked for is read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._rows = pl.scan_parquet(path)
+        self.names = [name for name in self._rows.collect_schema().names() if name != KEY]
+
+    def of(self, task: Any) -> Fields:
+        """Return the fields of a task that are not blank."""
+        rows = self._rows.filter(pl.col(KEY) == text_of(task)).head(1).collect().to_dicts()
+        return _filled(rows[0]) if rows else {}
+
+    def lines(self, tasks: list[Any], length: int) -> list[str]:
+        """Return the beginning of the longest field of each task, in one line."""
+        keys = [text_of(task) for task in tasks]
+        rows = {row[KEY]: row for row in self._rows.filter(pl.col(KEY).is_in(keys)).collect().to_dicts()}
+        longest = [max(_filled(rows[key]).values(), key=len, default="") if key in rows else "" for key in keys]
+        return [" ".join(text.split())[:length] for text in longest]
+
+    def containing(self, part: str) -> list[str]:
+        """Return the names of the tasks with a field that contains this text, whatever its case."""
+        if not self.names:
+            return []
+        wanted = part.lower()
+        texts = [selectors.by_name(name).as_expr().str.to_lowercase() for name in self.names]
+        inside = pl.any_horizontal([text.str.contains(wanted, literal=True) for text in texts])
+        return self._rows.filter(inside).select(KEY).collect(engine="streaming").get_column(KEY).to_list()
+
+
+def collect(path: Path, options: Reading) -> pl.DataFrame:
+    """Return the content of all tasks of a file; it has no fields if the file has nothing but votes."""
+    content = None
+    with suppress(InputError):  # reading the votes reports what is wrong
+        sources = find_sources(path, options)
+        seen = look(sources)[0]
+        if find_tool([seen], options) is None:
+            content = _of_table(open_sources(sources), options)
+        elif seen.source.format in ("json", "jsonl") and path.stat().st_size <= MAX_BYTES:
+            content = _of_records(seen)
+    return pl.DataFrame(schema={KEY: pl.String}) if content is None else content
+
+
+def _of_table(opened: Opened, options: Reading) -> pl.DataFrame | None:
+    columns = [str(column) for column in opened.columns]
+    by_task = options.task or next(iter(candidates(columns, TASK)), None)
+    shown = _content_columns(columns, options, by_task)
+    if by_task is None or not shown:
+        return None
+    key = selectors.by_name(by_task).as_expr().cast(pl.String).alias(KEY)  # pl.col reads patterns
+    fields = [selectors.by_name(name).as_expr().cast(pl.String).str.slice(0, MAX_LENGTH + 1) for name in shown]
+    with reading(opened.sources[0]):
+        rows = opened.scans[0].select(key, *fields).unique(KEY, keep="first", maintain_order=True)
+        return rows.collect(engine="streaming")
+
+
+def _content_columns(columns: list[str], options: Reading, by_task: str | None) -> list[str]:
+    """Return the columns with neither votes nor truths, because these would influence the person who judges."""
+    votes = options.columns
+    if options.shape == "transposed" or (options.shape == "wide" and not votes):
+        return []
+    roles = {options.annotator, options.label, options.gold} | {by_task, *(votes or [])}
+    usual = {column for role in (ANNOTATOR, LABEL, TRUTH) for column in candidates(columns, role)}
+    return [column for column in columns if column not in roles | usual][:MAX_FIELDS]
+
+
+def _of_records(seen: Peek) -> pl.DataFrame | None:
+    rows: list[dict[str, str]] = []
+    with suppress(DamagedExport):  # a damaged end of the file was already reported when the votes were read
+        for record in read_records(seen):
+            if not isinstance(record, dict):
+                continue
+            inside = next((record[key] for key in CONTENT_KEYS if isinstance(record.get(key), dict)), record)
+            ids = [text_of(record[key]) for key in ID_KEYS if isinstance(record.get(key), str | int)]
+            rows.extend({KEY: task} | _texts(inside) for task in ids)
+    names = list(dict.fromkeys(name for row in rows for name in row if name != KEY))[:MAX_FIELDS]
+    if not names:
+        return None
+    schema = {KEY: pl.String} | dict.fromkeys(names, pl.String)
+    return pl.DataFrame(rows, schema=schema).unique(KEY, keep="first", maintain_order=True)
+
+
+def _texts(fields: Mapping[str, Any]) -> Fields:
+    plain = {str(name): value for name, value in fields.items() if isinstance(value, str | int | float | bool)}
+    return {name: text_of(value)[: MAX_LENGTH + 1] for name, value in plain.items()}
+
+
+def _filled(row: Mapping[str, str | None]) -> Fields:
+    filled = {name: text for name, text in row.items() if name != KEY and text is not None and text.strip()}
+    return {name: text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]} ..." for name, text in filled.items()}
+
+
+Kind = Literal["text", "link", "image", "audio", "video"]
+MAX_ADDRESS = 2000
+
+# Suffixes of files that are shown, and their media types. SVG is left out because it may contain scripts.
+MEDIA: dict[str, str] = {
+    **{f".{name}": f"image/{name}" for name in ("png", "jpeg", "gif", "webp", "avif", "bmp")},
+    ".jpg": "image/jpeg",
+    **{".mp3": "audio/mpeg", ".wav": "audio/wav", ".ogg": "audio/ogg", ".flac": "audio/flac", ".m4a": "audio/mp4"},
+    **{".mp4": "video/mp4", ".webm": "video/webm"},
+}
+
+
+class Item(NamedTuple):
+    """A part of the content. `href` is None for texts."""
+
+    name: str | None
+    text: str
+    kind: Kind
+    href: str | None
+    is_remote: bool
+
+
+def items_of(fields: Mapping[str, str], template: str | None, folder: Path, address: str) -> list[Item]:
+    """Return what is shown of a task: each field, or each line of the template with the fields filled in.
+
+    `address` is the address of the route for files in the folder.
+    """
+    if not template:
+        return [_item(name, text, folder, address) for name, text in fields.items()]
+    lines = [re.sub(r"\{([^{}\n]+)\}", lambda match: fields.get(match[1], ""), line) for line in template.splitlines()]
+    return [_item(None, line.strip(), folder, address) for line in lines if line.strip()]
+
+
+def media_file(folder: Path, name: str) -> Path | None:
+    """Return the path of an image or a sound in the folder; None if there is none, or if it lies elsewhere."""
+    try:
+        path = (folder / name).resolve()
+        relative = path.relative_to(folder)
+        is_fine = path.suffix.lower() in MEDIA and path.is_file()
+    except (OSError, ValueError):
+        return None
+    return path if is_fine and not any(part.startswith(".") for part in relative.parts) else None
+
+
+def _item(name: str | None, text: str, folder: Path, address: str) -> Item:
+    value = text.strip()
+    if re.fullmatch(r"https?://\S+", value) and len(value) <= MAX_ADDRESS:
+        kind = _kind(_path_of(value))
+        return Item(name, text, kind or "link", value, True)
+    if len(value) <= MAX_ADDRESS and _kind(value) and media_file(folder, value) is not None:
+        return Item(name, text, _kind(value) or "link", f"{address}?path={quote(value)}", False)
+    return Item(name, text, "text", None, False)
+
+
+def _path_of(address: str) -> str:
+    try:
+        return urlsplit(address).path
+    except ValueError:  # such as http://[
+        return ""
+
+
+def _kind(path: str) -> Kind | None:
+    suffix = PurePosixPath(path).suffix.lower() if "\n" not in path and "\0" not in path else ""
+    kind = MEDIA.get(suffix, "").partition("/")[0]
+    return kind or None  # type: ignore[return-value]  # the first part of each media type is a Kind
+
+
+class ContentItem(BaseModel):
+    name: str | None = Field(description="The column; null for a line of the template.")
+    text: str
+    kind: Literal["text", "link", "image", "audio", "video"]
+    href: str | None
+    is_remote: bool = Field(description="Whether it lies on another server; it is loaded only with consent.")
+
+
+@router.get("/tasks/{at}/content")
+def content(project: ProjectId, at: At, shown: Shown, services: ServicesDep) -> list[ContentItem]:
+    """Return the content of the task, as the template of the project says; empty for posted votes."""
+    check_index(at, len(shown.result.label_codes), "task")
+    contents = services.workspace.contents(project)
+    fields = {} if contents is None else contents.of(shown.task_name(at))
+    template = services.projects.get(project)["template"]
+    if template:
+        fields = {"task": str(shown.task_name(at)), **fields}
+    items = items_of(fields, template, services.files.folder, f"/api/projects/{project}/media")
+    return [ContentItem(**item._asdict()) for item in items]
+
+
+@router.get("/fields")
+def fields(project: ProjectId, services: ServicesDep) -> list[str]:
+    """Return the names that a template may contain."""
+    contents = services.workspace.contents(project)
+    return [] if contents is None else contents.names
+
+
+@router.get("/media", response_class=FileResponse)
+def media(
+    project: ProjectId,
+    path: Annotated[str, Query(max_length=2000, description="The path of an image, sound or video in the folder.")],
+    services: ServicesDep,
+) -> FileResponse:
+    """An image, sound or video in the folder of the studio."""
+    services.projects.get(project)
+    file = media_file(services.files.folder, path)
+    if file is None:
+        raise Problem(404, "There is no such image or sound", f"Only files in {services.files.folder} are shown.")
+    headers = {"content-security-policy": "sandbox; default-src 'none'"}
+    return FileResponse(file, media_type=MEDIA[file.suffix.lower()], headers=headers)

@@ -1,0 +1,112 @@
+"""LLM judges: the figures and charts of the report's section on judges."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, Field
+
+from finegold.api.judges import assess, view_of
+from finegold.insight.judges.answers import Torn
+from finegold.io.judge_logs import JudgeLog
+from finegold.report.views.judges import Judges
+from finegold.studio.files import Files
+from finegold.studio.gold import Gold
+from finegold.studio.problems import Problem
+from finegold.studio.projects import Projects
+from finegold.studio.reading import Reading, read_log
+from finegold.studio.requests import ProjectId, ServicesDep
+from finegold.studio.store import Row
+from finegold.votes.names import text_of
+
+__all__ = ["JudgeViews", "router"]
+
+router = APIRouter(tags=["judges"])
+
+MAX_KEPT = 4  # views in memory
+
+
+class JudgeViews:
+    """What the view of judges shows of each project. The newest views are kept in memory."""
+
+    def __init__(self, projects: Projects, files: Files, gold: Gold) -> None:
+        self.projects, self.files, self.gold = projects, files, gold
+        self._lock = threading.Lock()
+        self._kept: dict[tuple[int, int, str], Judges] = {}
+
+    def of(self, project: int, torn: Torn) -> Judges:
+        """Return the figures of all judges; the truths that people gave correct the accuracies."""
+        row = self.projects.get(project)
+        key = (project, row["version"], torn)
+        with self._lock:  # two tabs that open the view at the same time compute it once
+            if key not in self._kept:
+                self._kept[key] = self._compute(row, torn)
+                while len(self._kept) > MAX_KEPT:
+                    del self._kept[next(iter(self._kept))]
+            return self._kept[key]
+
+    def _compute(self, row: Row, torn: Torn) -> Judges:
+        options = Reading.model_validate_json(row["reading"] or "{}")
+        if options.shape != "judges":
+            raise Problem(
+                409,
+                "This project is not a log of LLM judges",
+                "If its rows are calls of LLM judges, say so under Votes, then read the file again.",
+            )
+        with self.files.of(row) as path:
+            log = read_log(path, options)
+        return view_of(assess(_with_truths(log, self.gold.all(row["id"])), torn=torn))
+
+
+def _with_truths(log: JudgeLog, given: Mapping[Any, Any]) -> JudgeLog:
+    """Return the log with the truths that people gave in the studio; they override those of the log."""
+    item = {text_of(name): code for code, name in enumerate(log.item_names)}
+    label = {text_of(name): code for code, name in enumerate(log.class_names)}
+    gold = log.gold.copy()
+    for task, truth in given.items():
+        if text_of(task) in item and text_of(truth) in label:
+            gold[item[text_of(task)]] = label[text_of(truth)]
+    return replace(log, gold=gold)
+
+
+TornQuery = Annotated[
+    Literal["tie", "half"], Query(description="What counts where a judge contradicts itself: a tie, or half of each.")
+]
+
+
+class Chart(BaseModel):
+    title: str
+    alt: str = Field(description="What the chart shows, in words.")
+    note: str = Field(description="How to read the chart.")
+    spec: dict[str, Any] = Field(description="Vega-Lite.")
+
+
+@router.get("/projects/{project}/judges")
+def judges_view(project: ProjectId, services: ServicesDep, torn: TornQuery = "tie") -> Judges:
+    """Return what each LLM judge of a log is worth, the best panels for the money, and the ranking of systems."""
+    return services.judges.of(project, torn)
+
+
+@router.get("/projects/{project}/judges/charts")
+def judges_charts(project: ProjectId, services: ServicesDep, torn: TornQuery = "tie") -> dict[str, Chart]:
+    """Return the charts of the report's section on judges."""
+    from finegold.report.charts.judges import judge_charts  # Altair takes a second to load
+
+    drawn = judge_charts(services.judges.of(project, torn))
+    return {
+        name: Chart(title=chart.title, alt=chart.alt, note=chart.note, spec=chart.spec)
+        for name, chart in drawn.items()
+        if chart.spec is not None
+    }
+
+
+@router.get("/charts.js", response_class=Response, responses={200: {"content": {"text/javascript": {}}}})
+def charts_script() -> Response:
+    """Return Vega, Vega-Lite and Vega-Embed as one script, which draws the charts."""
+    from finegold.report.charts.style import bundle
+
+    return Response(bundle(), media_type="text/javascript")

@@ -1,0 +1,96 @@
+"""The registry of export readers: which modules are loaded, and readers of other packages."""
+
+import subprocess
+import sys
+
+import pytest
+
+import finegold
+from finegold.errors import FinegoldWarning, InputError
+from finegold.io import exports
+from tests.support.readers_votes import CSV, votes_of, write
+
+READER = """
+import polars as pl
+from finegold.io.exports.base import Export, Peek
+
+def fits(seen):
+    return "tool_item" in seen.columns
+
+def read(seen, options):
+    table = pl.read_csv(seen.source.data)
+    yield table.select(task="tool_item", annotator="who", label="said")
+
+EXPORT = Export(name="our-tool", title="Our tool", remedy="export it again", fits=fits, read=read)
+BROKEN = "not an Export"
+"""
+FILE = "tool_item,who,said\n1,ann,x\n1,bob,y\n"
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """Install a distribution with readers, without pip."""
+
+    def install(*lines):
+        folder = tmp_path / "site"
+        write(folder / "our_tool.py", READER)
+        write(folder / "our_tool-1.0.dist-info" / "METADATA", "Metadata-Version: 2.1\nName: our-tool\nVersion: 1.0\n")
+        write(folder / "our_tool-1.0.dist-info" / "entry_points.txt", "\n".join([f"[{exports.GROUP}]", *lines]))
+        monkeypatch.syspath_prepend(folder)
+        exports._outside.cache_clear()
+
+    (tmp_path / "site" / "our_tool-1.0.dist-info").mkdir(parents=True)
+    yield install
+    exports._outside.cache_clear()
+    sys.modules.pop("our_tool", None)
+
+
+def test_a_reader_of_another_package_is_found_by_its_entry_point(tmp_path, package):
+    package("our-tool = our_tool:EXPORT")
+    path = write(tmp_path / "export.csv", FILE)
+    assert votes_of(finegold.read(path)) == {(1, "ann", "x"), (1, "bob", "y")}
+    assert votes_of(finegold.read(path, format="our-tool")) == {(1, "ann", "x"), (1, "bob", "y")}
+    assert "our-tool" in exports.format_names()
+    with pytest.raises(InputError, match=r"Our tool.*have ids of their own; leave out task"):
+        finegold.read(path, task="who", format="our-tool")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("our-tool = our_tool:BROKEN", "it must be a finegold.io.exports.base.Export"),
+        ("our-tool = our_tool:NOTHING", "AttributeError"),
+        ("other-tool = our_tool:EXPORT", 'the Export must have the name "other-tool"'),
+        ("prodigy = our_tool:EXPORT", "prodigy is a format of Finegold; choose another name"),
+        ("Our_Tool = our_tool:EXPORT", "small letters, digits and hyphens"),
+    ],
+)
+def test_a_broken_reader_is_reported_and_others_work(tmp_path, package, line, words):
+    package(line)
+    path = write(tmp_path / "export.csv", FILE.replace("tool_item", "thing"))
+    with pytest.warns(FinegoldWarning, match=f"of our-tool .* cannot be used: .*{words}"), pytest.raises(InputError):
+        finegold.read(path)
+    assert finegold.read(write(tmp_path / "votes.csv", CSV)).n_votes > 0
+
+
+def test_a_plain_table_loads_no_reader_and_looks_for_no_packages(tmp_path):
+    program = (
+        "import sys, finegold.io.exports as e; from finegold.io.source import sources_of\n"
+        f"assert e.find_export(e.look(sources_of({str(write(tmp_path / 'votes.csv', CSV))!r}))) is None\n"
+        "loaded = [m for m in sys.modules if m.startswith('finegold.io.exports.') and not m.endswith('.base')]\n"
+        "assert not loaded and not e._outside.cache_info().currsize, loaded"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_reader_without_marks_is_asked_for_every_file(tmp_path, monkeypatch):
+    marks = {name: marks for name, marks in exports.MARKS.items() if name != "prodigy"}
+    monkeypatch.setattr(exports, "MARKS", marks)
+    exports._more.cache_clear()
+    try:
+        assert list(exports._more()) == ["prodigy"]
+        record = '{"_input_hash": 1, "answer": "accept", "_session_id": "d-ann"}\n'
+        assert finegold.read(write(tmp_path / "a.jsonl", record)).n_votes == 1
+    finally:
+        monkeypatch.undo()
+        exports._more.cache_clear()

@@ -1,0 +1,444 @@
+"""Who may come in, from where, with how much: tokens, codes, cookies, hosts, reviewers, and the names of files."""
+
+import http.client
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from functools import cache
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from finegold.cli.app import app
+from finegold.studio import security
+from finegold.studio.app import inner_app
+from finegold.studio.security import session_of
+from tests.support.studio_helpers import TOKEN, WAIT, copy_sample, get, running, studio_in_thread, wait_until
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("studio")
+    with studio_in_thread(folder, most_bytes=2**20, reviewers=("ann", "Jürgen")) as client:
+        client.project = client.read_sample(folder)
+        yield client
+
+
+# Tokens, codes and cookies
+
+
+def cookie_of(answer):
+    return dict([answer.headers["set-cookie"].split(";")[0].split("=", 1)])
+
+
+def test_the_token_of_the_address_becomes_a_cookie_that_scripts_and_other_sites_cannot_use(studio):
+    assert get(f"{studio.address}/?token=wrong").status_code == 401
+    answer = get(f"{studio.address}/?token={TOKEN}")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=Strict" in cookie
+    name, value = cookie.split(";")[0].split("=", 1)
+    assert get(studio.address, cookies={name: value}).status_code == 200
+
+
+def test_a_token_in_another_address_does_not_count(studio):
+    assert get(f"{studio.address}/api/projects?token={TOKEN}").status_code == 401
+
+
+def test_the_cookie_is_not_the_token_and_each_is_good_for_its_own_place_only(studio):
+    cookie = cookie_of(get(studio.link))
+    name, session = next(iter(cookie.items()))
+    assert TOKEN not in session
+    assert session not in TOKEN
+    folder = f"{studio.address}/api/folder"
+    assert get(folder, cookies=cookie).status_code == 200
+    assert get(folder, cookies={name: TOKEN}).status_code == 401
+    assert get(folder, headers={"authorization": f"Bearer {session}"}).status_code == 401
+    assert get(f"{studio.address}/?token={session}").status_code == 401
+
+
+def test_a_code_lets_in_once(studio):
+    code = studio.rules.codes.new()
+    link = f"{studio.address}/?code={code}"
+    answer = get(link)
+    assert answer.status_code == 303
+    assert get(f"{studio.address}/api/folder", cookies=cookie_of(answer)).status_code == 200
+    again = get(link)
+    assert (again.status_code, again.headers.get("set-cookie")) == (401, None)
+    assert get(link, cookies=cookie_of(answer)).status_code == 200  # who is in may reload the page
+
+
+def test_a_code_is_good_for_nothing_else(studio):
+    code = studio.rules.codes.new()
+    assert get(f"{studio.address}/api/folder?code={code}").status_code == 401
+    assert get(f"{studio.address}/api/folder", headers={"authorization": f"Bearer {code}"}).status_code == 401
+    assert get(f"{studio.address}/?token={code}").status_code == 401
+    assert get(f"{studio.address}/?code={code}", headers={"host": "evil.example"}).status_code == 403
+    assert get(f"{studio.address}/?code={TOKEN}").status_code == 401
+    assert get(f"{studio.address}/?code=").status_code == 401
+    assert get(f"{studio.address}/?code={code}").status_code == 303
+
+
+def test_a_code_that_nobody_used_expires(studio, monkeypatch):
+    code = studio.rules.codes.new()
+    later = security.time.monotonic() + security.CODE_SECONDS + 1
+    monkeypatch.setattr(security.time, "monotonic", lambda: later)
+    assert studio.rules.codes.use(code) is False
+
+
+def test_the_browser_is_started_without_the_token_in_its_arguments(tmp_path):
+    script, seen = tmp_path / "browser.py", tmp_path / "seen"
+    script.write_text(f"import sys; open({str(seen)!r}, 'w').write(sys.argv[1] + chr(10))")
+    command = [sys.executable, "-m", "finegold", "studio", "--token", TOKEN]
+    environment = {"BROWSER": f"{sys.executable} {script} %s"}
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=os.environ | environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        wait_until(lambda: seen.exists() and seen.read_text().endswith("\n"))
+        link = seen.read_text().strip()
+        assert TOKEN not in link
+        answer = get(link)
+        assert (answer.status_code, TOKEN in answer.headers["set-cookie"]) == (303, False)
+        assert get(link).status_code == 401
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+@cache
+def routes():
+    """Every route of the schema and every other one of the application."""
+    app = inner_app(None)
+    described = [(method.upper(), path) for path, found in app.openapi()["paths"].items() for method in found]
+    assert len(described) > 30
+    paths = [route for route in app.routes if hasattr(route, "path")]
+    others = [(method, route.path) for route in paths for method in getattr(route, "methods", None) or ["GET"]]
+    return sorted({*described, *others})
+
+
+WRONG = {
+    "nothing": {},
+    "a wrong token": {"authorization": "Bearer wrong"},
+    "no token": {"authorization": "Bearer"},
+    "another kind": {"authorization": f"Basic {TOKEN}"},
+    "a wrong cookie": {"cookie": "finegold_studio_{port}=wrong"},
+    "the token as cookie": {"cookie": f"finegold_studio_{{port}}={TOKEN}"},
+}
+
+
+def ask(studio, method, path, headers):
+    """Only the head of the answer: events never end."""
+    port = studio.address.rpartition(":")[2]
+    filled = path.replace("{project}", "999").replace("{name}", "labels.csv").replace("{path:path}", "js/main.js")
+    address = studio.address + filled.replace("{", "").replace("}", "").replace("fits/fit", "fits/1")
+    given = {name: value.replace("{port}", port) for name, value in headers.items()}
+    with httpx.stream(method, address, headers=given, timeout=WAIT, verify=False) as answer:
+        return answer.status_code
+
+
+@pytest.mark.parametrize(("method", "path"), routes())
+def test_every_route_asks_for_the_token(studio, method, path):
+    for name, headers in WRONG.items():
+        assert ask(studio, method, path, headers) == 401, name
+    right = ask(studio, method, path, {"authorization": f"Bearer {TOKEN}"})
+    assert right not in (401, 403)
+    assert right < 500
+
+
+# Hosts, sites and sizes
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:80", "127.0.0.1", "localhost:1", "", "127.0.0.1.evil.example:80"]
+)
+def test_a_page_whose_name_was_bent_to_this_machine_is_sent_away(studio, host):
+    assert studio.get("/api/projects", headers={"host": host}).status_code == 403
+
+
+def test_this_machine_may_be_called_localhost(studio):
+    port = studio.address.rpartition(":")[2]
+    assert studio.get("/api/projects", headers={"host": f"localhost:{port}"}).status_code == 200
+
+
+def test_a_proxy_may_serve_it_under_a_name_that_was_given(tmp_path):
+    with studio_in_thread(tmp_path, public_name="studio.example.org") as studio:
+        ours = {"host": "studio.example.org", "origin": "https://studio.example.org", "sec-fetch-site": "same-origin"}
+        assert studio.post("/api/projects", json={}, headers=ours).status_code == 201
+        other = {"host": "evil.example.org", "origin": "https://evil.example.org"}
+        assert studio.post("/api/projects", json={}, headers=other).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://evil.example"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+        {"origin": "null"},
+    ],
+)
+def test_another_site_may_change_nothing(studio, headers):
+    answer = studio.post("/api/projects", json={"name": "x"}, headers=headers)
+    assert answer.status_code == 403
+    assert "x" not in [project["name"] for project in studio.good("GET", "/api/projects")]
+
+
+def test_every_answer_forbids_scripts_of_others(studio):
+    for path in ("/", "/api/projects", "/static/js/main.js"):
+        headers = studio.get(path).headers
+        policy = headers["content-security-policy"]
+        assert "script-src 'self'" in policy
+        assert "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+
+
+def test_two_gigabytes_are_refused_before_they_are_sent(studio):
+    connection = http.client.HTTPConnection(studio.address.removeprefix("http://"), timeout=20)
+    connection.putrequest("POST", "/api/uploads?name=big.csv")
+    connection.putheader("Authorization", f"Bearer {TOKEN}")
+    connection.putheader("Content-Length", str(2 * 10**9))
+    connection.endheaders()
+    answer = connection.getresponse()  # not a byte of the body has been sent
+    assert answer.status == 413
+    assert b"start it with a higher limit" in answer.read()
+    connection.close()
+
+
+def test_a_body_that_does_not_say_its_length_is_counted(studio):
+    def endless():
+        for _ in range(100):
+            yield b"x" * 2**16
+
+    before = {*studio.services.files.scratch.iterdir()}
+    answer = studio.post("/api/uploads?name=big.csv", content=endless())
+    assert answer.status_code == 413
+    assert {*studio.services.files.scratch.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../secret.csv",
+        "/etc/passwd",
+        "link.csv",
+        "folder/../../secret.csv",
+        "inside/votes.csv",
+        "inside/../link.csv",
+        ".hidden.csv",
+        "test.studio",
+        "\0.csv",
+        ".",
+    ],
+)
+def test_no_file_outside_the_folder_can_be_named(studio, name):
+    secret = studio.folder.parent / "secret.csv"
+    secret.write_text("task,worker,label\n1,x,cat\n")
+    (studio.folder / ".hidden.csv").write_text("task,worker,label\n1,x,cat\n")
+    (studio.folder / "inside").mkdir(exist_ok=True)
+    (studio.folder / "inside" / "votes.csv").write_text("task,worker,label\n1,x,cat\n")
+    link = studio.folder / "link.csv"
+    if not link.exists():
+        link.symlink_to(secret)
+    assert studio.post("/api/projects", json={"file": name}).status_code == 404
+    assert "link.csv" not in {file["name"] for file in studio.good("GET", "/api/folder")["files"]}
+
+
+@pytest.mark.parametrize("shape", ["long", "judges"])
+def test_gold_names_a_column_and_never_a_path(studio, shape):
+    """`finegold.read` would take it for a path."""
+    truth = studio.folder.parent / "truth.csv"
+    truth.write_text("task,truth\n0,cat\n")
+    project = studio.good("POST", "/api/projects", json={"file": "votes.csv"})["id"]
+    studio.good("PUT", f"/api/projects/{project}/votes", json={"gold": str(truth), "shape": shape})
+    job = studio.settled(project)["job"]
+    assert job["state"] == "failed"
+    assert "there is no column" in job["message"]
+    studio.good("DELETE", f"/api/projects/{project}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--host", "0.0.0.0"], "anybody with the token can read and change"),
+        (["--public-name", "studio.example.org"], "anybody with the token can read and change"),
+        (["--host", "0.0.0.0", "--token", "short"], "at least 16"),
+        (["--token", "with blanks in the token"], "must not contain"),
+        (["nothing.csv"], "there is no file nothing.csv"),
+        (["--project", "nowhere/p.studio"], "there is no folder"),
+        (["--host", "203.0.113.7", "--token", TOKEN], "cannot listen"),
+        (["--reviewer", " "], "the reviewer ' ' has no valid name; use --reviewer NAME"),
+        (["--reviewer", "a\nb"], "has no valid name; use --reviewer NAME"),
+        (["--reviewer", "a", "--reviewer", "a"], "two reviewers have the same name; use --reviewer NAME"),
+    ],
+)
+def test_what_would_be_unsafe_or_cannot_be_is_refused_with_what_it_means(arguments, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["studio", "--no-browser", *arguments])
+    assert done.exit_code == 2
+    assert words in " ".join(done.output.split())
+
+
+def test_a_kill_during_a_fit_and_adjudication_loses_nothing_that_was_confirmed(tmp_path):
+    copy_sample(tmp_path)
+    confirmed = {}
+    with running(tmp_path, "votes.csv") as studio, studio.client() as client:
+        assert get(studio.link).headers["location"] == "/#/p/1"  # the file that was named is what one sees first
+        client.good("PUT", "/api/projects/1/votes", json={})
+        client.settled(1)
+        endless = {"method": "ptbcc", "settings": {"tolerance": 0.0, "max_iterations": 10_000_000}}
+        client.good("POST", "/api/projects/1/fits", json=endless)
+        wait_until(lambda: client.good("GET", "/api/projects/1")["job"]["steps"])
+        judging = threading.Thread(target=judge_all, args=(client, confirmed))
+        judging.start()
+        wait_until(lambda: len(confirmed) > 20)
+        studio.kill()
+        judging.join()
+    assert len(confirmed) < 300, "the kill came too late to show anything"
+    with running(tmp_path, "votes.csv") as studio, studio.client() as client:
+        project = client.good("GET", "/api/projects/1")
+        assert [fit["state"] for fit in project["fits"]] == ["done", "interrupted"]
+        kept = client.gold(1)
+        assert confirmed.items() <= kept.items()
+        assert len(kept) <= len(confirmed) + 1  # one may have been kept and not yet confirmed
+        shown = client.fit(1)["fits"][-1]
+        assert (shown["state"], shown["facts"]["gold"]) == ("done", len(kept))
+
+
+def judge_all(client, confirmed):
+    """Until nobody answers any more."""
+    for task in range(300):
+        try:
+            if client.judge(1, task, "cat").status_code == 200:
+                confirmed[task] = "cat"
+        except httpx.TransportError:
+            return
+
+
+def test_help_loads_no_web_framework():
+    heavy = "{'fastapi', 'uvicorn', 'numba', 'polars'}"
+    code = (
+        f"import sys; from finegold.cli.app import app; app(['studio', '--help'], standalone_mode=False); "
+        f"assert not {heavy} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+# Reviewers
+
+
+def as_reviewer(studio, name):
+    token = studio.rules.token_of(name)
+    return httpx.Client(
+        base_url=studio.address, headers={"authorization": f"Bearer {token}"}, timeout=WAIT, verify=False
+    )
+
+
+def test_a_reviewer_judges_under_the_name_of_the_token_whatever_the_request_says(studio):
+    for task, name in ((1, "ann"), (2, "Jürgen")):
+        with as_reviewer(studio, name) as reviewer:
+            assert reviewer.get("/api/me").json() == {"reviewer": name, "is_owner": False}
+            answer = reviewer.post(
+                f"/api/projects/{studio.project}/gold",
+                json={"task": task, "label": "cat"},
+                headers={"x-finegold-reviewer": "somebody else"},
+            )
+            assert answer.status_code == 200
+    found = studio.good("GET", f"/api/projects/{studio.project}/gold")
+    assert {judged["task"]: judged["reviewer"] for judged in found} == {1: "ann", 2: "Jürgen"}
+    assert studio.good("GET", "/api/me") == {"reviewer": "", "is_owner": True}
+
+
+def test_a_reviewer_changes_nothing_but_judgements(studio):
+    inside = f"/api/projects/{studio.project}"
+    refused = [
+        ("POST", "/api/projects", {"name": "x"}),
+        ("POST", "/api/uploads?name=x.csv", {}),
+        ("DELETE", inside, None),
+        ("PATCH", inside, {"blind": False}),
+        ("PUT", f"{inside}/votes", {}),
+        ("POST", f"{inside}/votes", {"votes": [{"task": 1, "annotator": "x", "label": "cat"}]}),
+        ("POST", f"{inside}/fits", {}),
+        ("DELETE", f"{inside}/job", None),
+        ("POST", f"{inside}/gold/../fits", {}),
+        ("POST", f"{inside}/fits/gold", {}),
+    ]
+    with as_reviewer(studio, "ann") as reviewer:
+        for method, path, body in refused:
+            answer = reviewer.request(method, path, json=body)
+            assert answer.status_code == 403, path
+            assert answer.json()["title"] == "Reviewers judge tasks"
+        assert reviewer.get(f"{inside}/next").status_code == 200
+        assert reviewer.post(f"{inside}/skip", json={"task": 3}).status_code == 200
+        assert reviewer.post(f"{inside}/undo", json={}).json()["action"]["task"] == 3
+
+
+def test_a_reviewer_who_judges_blindly_sees_the_votes_after_the_decision(studio):
+    place = f"/api/projects/{studio.project}"
+    with as_reviewer(studio, "ann") as ann, as_reviewer(studio, "Jürgen") as other:
+        task = ann.get(f"{place}/next").json()["tasks"][0]
+        see = f"{place}/tasks/{task['at']}"
+        assert (ann.get(see).json()["row"]["votes"], ann.get(see).json()["row"]["label"]) == ([], "")
+        assert len(studio.good("GET", see)["row"]["votes"]) == 5  # the owner looks where they like
+        ann.post(f"{place}/gold", json={"task": task["name"], "label": "cat"}).raise_for_status()
+        assert len(ann.get(see).json()["row"]["votes"]) == 5
+        assert other.get(see).json()["probabilities"] == []
+        studio.good("PATCH", place, json={"blind": False})
+        assert len(other.get(see).json()["row"]["votes"]) == 5
+        studio.good("PATCH", place, json={"blind": True})
+
+
+BLIND = ("", "/events", "/next", "/reviewers", "/fields", "/media", "/tasks/{at}", "/tasks/{at}/content")
+
+
+@pytest.mark.parametrize("path", sorted({path for method, path in routes() if method == "GET" and "{project}" in path}))
+def test_who_judges_blindly_reads_nothing_that_shows_votes_or_labels(studio, path):
+    inside, as_ann = f"/api/projects/{studio.project}", {"authorization": f"Bearer {studio.rules.token_of('ann')}"}
+    known = path.replace("{project}", str(studio.project)).replace("{at}", "0")
+    is_open = path.removeprefix("/api/projects/{project}") in BLIND
+    assert (ask(studio, "GET", known, as_ann) != 403) == is_open
+    assert ask(studio, "GET", known, {"authorization": f"Bearer {TOKEN}"}) != 403
+    studio.good("PATCH", inside, json={"blind": False})
+    assert ask(studio, "GET", known, as_ann) != 403
+    studio.good("PATCH", inside, json={"blind": True})
+
+
+@pytest.mark.parametrize(("method", "path"), [one for one in routes() if one[0] not in ("GET", "HEAD")])
+def test_every_route_that_changes_something_is_closed_to_reviewers_unless_it_judges(studio, method, path):
+    headers = {"authorization": f"Bearer {studio.rules.token_of('ann')}"}
+    judges = path.removeprefix("/api/projects/{project}/") in ("gold", "skip", "send_back", "undo", "note")
+    assert (ask(studio, method, path, headers) == 403) != judges
+
+
+def test_the_token_of_a_reviewer_becomes_a_cookie_of_that_reviewer(studio):
+    token = studio.rules.token_of("ann")
+    answer = get(f"{studio.address}/?token={token}")
+    assert answer.status_code == 303
+    name, value = answer.headers["set-cookie"].split(";")[0].split("=", 1)
+    assert value == session_of(token) != session_of(TOKEN)
+    assert get(f"{studio.address}/api/me", cookies={name: value}).json()["reviewer"] == "ann"
+
+
+def test_the_tokens_of_reviewers_change_with_the_owners(studio):
+    other = replace(studio.rules, token="another")
+    assert other.token_of("ann") != studio.rules.token_of("ann") != studio.rules.token_of("Jürgen")
+
+
+def test_nobody_else_comes_in(studio):
+    stranger = studio.rules.token_of("eve")  # a reviewer's token cannot be made without the owner's, but if it were
+    for token in (stranger, "ann", session_of(studio.rules.token_of("ann"))):
+        assert get(f"{studio.address}/api/me", headers={"authorization": f"Bearer {token}"}).status_code == 401
+        assert get(f"{studio.address}/?token={token}").status_code == 401
+
+
+def test_without_reviewers_no_token_but_the_owners_counts(tmp_path):
+    with studio_in_thread(tmp_path) as client:
+        token = client.rules.token_of("")
+        assert get(f"{client.address}/api/me", headers={"authorization": f"Bearer {token}"}).status_code == 401
+        assert client.rules.tokens == {TOKEN: ""}

@@ -1,0 +1,139 @@
+"""What a reader noticed is kept with the votes, used for truths, and said on a cluster too."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pytest
+
+import finegold
+from finegold.engines.dask import DaskEngine
+from finegold.errors import FinegoldWarning, InputError
+from finegold.io.folders.labels import aggregate_files
+from finegold.io.truth import match_truth
+from tests.support.cli_helpers import run, write
+from tests.support.dask_cluster import two_workers
+
+HEADER = "task,worker,label\n"
+
+
+def table(path: Path, tasks: int, annotators: int, label: str = "ab", names: tuple[str, str] = ("t", "w")) -> Path:
+    rows = [
+        f"{names[0]}{i},{names[1]}{j},{label[(i + j) % len(label)]}" for i in range(tasks) for j in range(annotators)
+    ]
+    return write(path, "\n".join(["task,worker,label", *rows, ""]))
+
+
+def test_columns_that_look_swapped_are_said(tmp_path: Path) -> None:
+    swapped = table(tmp_path / "v.csv", 4, 30, names=("worker", "img"))
+    with pytest.warns(
+        FinegoldWarning, match="30 annotators, such as img0, for 4 tasks, such as worker0; .*swapped; use task=NAME"
+    ):
+        finegold.read(swapped)
+
+
+def test_many_annotators_with_names_of_annotators_are_fine(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        finegold.read(table(tmp_path / "v.csv", 4, 30))
+        finegold.read(table(tmp_path / "v.csv", 30, 4, names=("worker", "img")))
+
+
+def test_truths_are_spelled_like_normalised_votes(tmp_path: Path) -> None:
+    votes = write(tmp_path / "v.csv", "task,worker,label\nt0,a,cat\nt0,b,Cat\nt1,a,dog\nt1,b,dog\n")
+    truth = write(tmp_path / "truth.csv", "task,truth\nt0,CAT\nt1,dog.\n")
+    read = finegold.read(votes, normalise=True)
+    assert match_truth(read, truth).codes.tolist() == [0, 1]
+    said = run("evaluate", votes, "--truth", truth, "--method", "mv", "--normalise")
+    assert said.exit_code == 0, said.stderr
+    assert "1.0000" in said.stdout
+
+
+def test_truths_follow_the_alias_of_the_votes(tmp_path: Path) -> None:
+    votes = write(tmp_path / "v.csv", "task,worker,label\nt0,a,cat\nt0,b,feline\nt1,a,dog\nt1,b,dog\n")
+    read = finegold.read(votes, alias={"feline": "cat"})
+    assert match_truth(read, {"t0": "feline", "t1": "dog"}).codes.tolist() == [0, 1]
+    result = finegold.aggregate(read, "mv")
+    result.save(tmp_path / "m.finegold")
+    assert match_truth(finegold.load(tmp_path / "m.finegold"), {"t0": "feline"}).codes.tolist() == [0, -1]
+
+
+def test_truths_that_differ_in_case_are_proposed_like_spellings(tmp_path: Path) -> None:
+    votes = finegold.read(write(tmp_path / "v.csv", "task,worker,label\nt0,a,cat\nt0,b,cat\nt1,a,dog\nt1,b,dog\n"))
+    with pytest.raises(
+        InputError, match=r"none of the 2 truths is a class .*: CAT looks like cat, Dog .*normalise=True"
+    ):
+        match_truth(votes, {"t0": "CAT", "t1": "Dog"})
+    with pytest.warns(
+        FinegoldWarning, match="1 of 2 truths are classes that nobody voted for: CAT looks like cat; when"
+    ):
+        match_truth(votes, {"t0": "CAT", "t1": "dog"})
+
+
+def test_a_fit_that_needs_too_much_memory_names_the_label_column(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [f"t{i},w{i % 9},some text {i // 3}" for i in range(900)]
+    path = write(tmp_path / "v.csv", "\n".join(["task,worker,answer", *rows, ""]))
+    monkeypatch.setenv("FINEGOLD_MAX_MEMORY", "1e6")
+    with pytest.raises(InputError, match=r'300 classes.*the column "answer", which was taken for the labels, holds cl'):
+        finegold.aggregate(path, "ds", label="answer")
+
+
+def test_what_was_noticed_stays_with_the_votes_and_is_saved(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.csv", f"{HEADER}t0,a,cat\nt0,b,Cat\nt1,a,NA\nt1,b,?\nt1,c,?\nt1,d,\nt1,e,cat\n")
+    with pytest.warns(FinegoldWarning):
+        result = finegold.aggregate(path, "mv")
+    result.save(tmp_path / "m.finegold")
+    for one in (result, finegold.load(tmp_path / "m.finegold")):
+        assert one.annotations is not None
+        found = one.annotations.hygiene
+        assert (found.no_vote, found.label) == ({"?": 2, "NA": 1}, "label")
+        assert [finding.kind for finding in found.findings] == ["no vote", "spellings"]
+        assert found.findings[1].groups == [[("cat", 2), ("Cat", 1)]]
+        assert "--" not in "".join(finding.text for finding in found.findings)
+        assert one.counts.missing == 4
+
+
+def test_merged_spellings_are_kept_without_a_warning(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.csv", "task,worker,label\nt0,a,cat\nt0,b,Cat\nt1,a,cat\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = finegold.read(path, normalise=True).hygiene
+    assert [(finding.kind, finding.groups) for finding in found.findings] == [("merged", [[("cat", 2), ("Cat", 1)]])]
+
+
+def test_a_cluster_raises_the_same_alarms(tmp_path: Path) -> None:
+    swapped = table(tmp_path / "v.csv", 4, 30, label="a?b", names=("worker", "img"))
+    gold = write(tmp_path / "gold.csv", "task,truth\n0,A\n1,A\n2,A\n3,A\n4,A\n")
+    expected = warned(lambda: finegold.read(swapped, gold=gold))
+    with two_workers() as client, DaskEngine(client) as engine:
+        found = warned(lambda: aggregate_files(swapped, tmp_path / "labels", "ds", engine=engine, gold=gold))
+    assert len(expected) == 5
+    assert sorted(found) == sorted(expected)
+
+
+def test_a_cluster_refuses_classes_that_need_too_much_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [f"t{i},w{i % 9},some text {i // 3}" for i in range(900)]
+    path = write(tmp_path / "v.csv", "\n".join(["task,worker,answer", *rows, ""]))
+    with two_workers() as client, DaskEngine(client) as engine:
+        monkeypatch.setenv("FINEGOLD_MAX_MEMORY", "1e6")
+        with pytest.raises(InputError, match=r'300 classes.*the column "answer", which was taken for the labels'):
+            aggregate_files(path, tmp_path / "labels", "ds", engine=engine, label="answer")
+    assert not (tmp_path / "labels").exists()
+
+
+def warned(act: object) -> list[str]:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        act()  # type: ignore[operator]
+    return [str(one.message) for one in said if issubclass(one.category, FinegoldWarning)]
+
+
+def test_the_summary_counts_each_word_for_no_vote(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.csv", f"{HEADER}t0,a,cat\nt0,b,dog\nt1,a,NA\nt1,b,n/a\nt1,c,NA\nt1,d,\nt1,e,cat\n")
+    said = run("aggregate", path, "--method", "mv", "--json")
+    assert 'left out: 4 rows without a label (2 "NA", 1 "n/a")' in said.stderr
+    said = run("evaluate", path, "--method", "mv", "--truth", write(tmp_path / "t.csv", "task,truth\nt0,cat\n"))
+    assert 'left out: 4 rows without a label (2 "NA", 1 "n/a")' in said.stderr

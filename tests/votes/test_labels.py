@@ -1,0 +1,394 @@
+"""Labels as people write them: what counts as no vote, spellings of one class, and what looks wrong."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import finegold
+from finegold.errors import FinegoldWarning, InputError
+from finegold.io.folders.votes import FirstPass, make_vocabulary
+from finegold.io.options import ReadOptions
+from finegold.io.truth import match_truth
+from finegold.votes.frames import to_list
+from tests.support.cli_helpers import run, write
+from tests.support.readers_votes import votes_of
+
+WORDS = ["NA", "N/A", "#N/A", "n/a", "nan", "NaN", "null", "Null", "{}"]
+DOUBTFUL = ["None", "none", "-", "?"]
+
+
+def long_table(place: Path, *labels: object) -> Path:
+    """Two annotators in turn, a task for every two labels."""
+    rows = [f't{number // 2},w{number % 2},"{label}"' for number, label in enumerate(labels)]
+    return write(place / "v.csv", "\n".join(["task,worker,label", *rows, ""]))
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_usual_words_for_nothing_are_no_votes(tmp_path: Path, word: str) -> None:
+    found = finegold.read(long_table(tmp_path, "a", word, "b", "a"))
+    assert (to_list(found.class_names), found.n_votes, found.counts.missing) == (["a", "b"], 3, 1)
+
+
+@pytest.mark.parametrize("word", DOUBTFUL)
+def test_words_that_may_be_a_class_are_no_votes_and_that_is_said(tmp_path: Path, word: str) -> None:
+    with pytest.warns(FinegoldWarning) as said:
+        found = finegold.read(long_table(tmp_path, "a", word, "b", word))
+    assert (to_list(found.class_names), found.counts.missing) == (["a", "b"], 2)
+    assert [str(one.message) for one in said] == [
+        f'the labels "{word}" (2) are taken as "no vote"; use keep_missing=True to keep them as classes'
+    ]
+
+
+@pytest.mark.parametrize("word", [*WORDS, *DOUBTFUL])
+def test_keep_missing_makes_classes_of_these_words(tmp_path: Path, word: str) -> None:
+    found = finegold.read(long_table(tmp_path, "a", word, "", "a"), keep_missing=True)
+    assert (to_list(found.class_names), found.counts.missing) == (sorted(["a", word]), 1)
+
+
+def test_missing_replaces_the_list_and_is_case_blind(tmp_path: Path) -> None:
+    found = finegold.read(long_table(tmp_path, "a", "SKIP", "NA", "a"), missing=["skip"])
+    assert (to_list(found.class_names), found.counts.missing) == (["NA", "a"], 1)
+
+
+def test_a_word_among_the_classes_is_a_class(tmp_path: Path) -> None:
+    found = finegold.read(long_table(tmp_path, "for", "none", "NA", "for"), classes=["none", "for"])
+    assert (to_list(found.class_names), found.n_votes, found.counts.missing) == (["none", "for"], 3, 1)
+
+
+def test_missing_and_keep_missing_contradict_each_other(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="missing and keep_missing contradict"):
+        finegold.read(long_table(tmp_path, "a", "b"), missing=["x"], keep_missing=True)
+
+
+@pytest.mark.parametrize(
+    ("table", "how"),
+    [
+        ("task,a,b\n1,0,-1\n2,1,1\n", {"wide": True}),
+        ("worker,1,2\na,0,1\nb,-1,1\n", {"format": "transposed"}),
+    ],
+)
+def test_minus_one_is_a_class_of_wide_tables_and_that_is_said(tmp_path: Path, table: str, how: dict[str, str]) -> None:
+    path = write(tmp_path / "v.csv", table)
+    with pytest.warns(FinegoldWarning) as said:
+        found = finegold.read(path, **how)
+    assert votes_of(found) == {(1, "a", 0), (1, "b", -1), (2, "a", 1), (2, "b", 1)}
+    assert [str(one.message) for one in said] == [
+        'the label -1 (1) is read as a class; if it means "no vote", as in label matrices of Snorkel, use missing=[-1]'
+    ]
+    assert to_list(finegold.read(path, missing=[-1], **how).class_names) == [0, 1]
+    assert to_list(finegold.read(path, keep_missing=True, **how).class_names) == [-1, 0, 1]
+
+
+def said_by(path: object, **how: object) -> tuple[finegold.Annotations, list[str]]:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        votes = finegold.read(path, **how)
+    return votes, [str(one.message) for one in said]
+
+
+def counts_of(votes: finegold.Annotations) -> dict[object, int]:
+    return dict(Counter(label for _, _, label in votes_of(votes)))
+
+
+def test_spellings_of_one_class_are_shown_with_their_counts(tmp_path: Path) -> None:
+    path = long_table(tmp_path, "cat", "Cat", "cat", "CAT", "dog", "dog.", "cow", "cow")
+    votes, said = said_by(path)
+    assert to_list(votes.class_names) == ["CAT", "Cat", "cat", "cow", "dog", "dog."]
+    assert said == [
+        "6 classes look like 3: cat (2) = CAT (1) = Cat (1), dog (1) = dog. (1); use normalise=True to merge them"
+    ]
+
+
+def test_normalise_merges_them_into_the_most_frequent_spelling(tmp_path: Path) -> None:
+    path = long_table(tmp_path, "cat", "Cat", "cat", "CAT", "dog.", "dog", "cow", "cow")
+    votes, said = said_by(path, normalise=True)
+    assert (counts_of(votes), said) == ({"cat": 4, "dog": 2, "cow": 2}, [])
+
+
+@pytest.mark.parametrize(
+    ("often", "once"),
+    [
+        ("Cat", "cat"),
+        ("cat", " cat"),
+        ("cat", "cat  "),
+        ("a b", "a  b"),
+        ("a b", "a\tb"),
+        ("caf\u00e9", "cafe\u0301"),
+        ("A", "\uff21"),
+        ("yes", "yes."),
+        ("1", "01"),
+        ("1.50", "1.5"),
+        ("STRASSE", "stra\u00dfe"),
+    ],
+)
+def test_what_is_one_spelling_of_another(tmp_path: Path, often: str, once: str) -> None:
+    path = long_table(tmp_path, often, once, often, "other")
+    assert said_by(path)[1][0].startswith("3 classes look like 2: ")
+    assert counts_of(finegold.read(path, normalise=True)) == {often: 3, "other": 1}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("a", "b"), ("1", "2"), ("1", "10"), ("-1", "1"), ("+", "++"), ("...", "a")]
+)
+def test_what_is_no_spelling_of_another(tmp_path: Path, one: str, other: str) -> None:
+    votes, said = said_by(long_table(tmp_path, one, other, one, "x"), normalise=True)
+    assert (votes.n_classes, said) == (3, [])
+
+
+def test_numbers_that_are_written_differently_are_merged_and_reported(tmp_path: Path) -> None:
+    votes, said = said_by(long_table(tmp_path, "1", "1.0", "01", " 1", "2.0", "2.0", "3.5", "3.50"))
+    assert counts_of(votes) == {"1": 4, "2": 2, "3.5": 2}
+    assert said == [
+        'labels that differ only in number format were merged: 1 = " 1" (1) = 01 (1) = 1 (1) = 1.0 (1), '
+        "2 = 2.0 (2), 3.5 = 3.5 (1) = 3.50 (1)"
+    ]
+    votes, said = said_by(long_table(tmp_path, "0.0", "1", "1.0", "1.0"))
+    assert (to_list(votes.class_names), len(said)) == ([0, 1], 1)
+
+
+def test_numbers_of_one_format_stay_as_they_are(tmp_path: Path) -> None:
+    votes, said = said_by(long_table(tmp_path, "01", "02", "10", "01"))
+    assert (to_list(votes.class_names), said) == (["01", "02", "10"], [])
+
+
+def test_numbers_beside_words_are_shown_but_not_merged(tmp_path: Path) -> None:
+    votes, said = said_by(long_table(tmp_path, "1", "1.0", "x", "1"))
+    assert to_list(votes.class_names) == ["1", "1.0", "x"]
+    assert said[0].startswith("3 classes look like 2: 1 (2) = 1.0 (1); ")
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("labels", [["1", "1.0", "2", "2"], ["cat", "Cat ", "dog", "dog"]])
+def test_frames_are_merged_in_their_own_kind(frame: Any, labels: list[str]) -> None:
+    table = frame({"task": [1, 1, 2, 2], "worker": ["a", "b", "a", "b"], "label": labels})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FinegoldWarning)
+        votes = finegold.read(table, normalise=True)
+    assert votes.n_classes == 2
+    assert type(votes.class_names.to_native()).__module__.startswith(frame.__module__.split(".")[0])
+
+
+def test_an_integer_and_its_text_are_one_class() -> None:
+    table = pd.DataFrame({"task": [1, 1, 2], "worker": ["a", "b", "a"], "label": [1, "1", "2"]})
+    assert to_list(finegold.read(table).class_names) == ["1", "2"]
+
+
+def test_wide_tables_and_gold_are_normalised_too(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.csv", "task,a,b\n1,cat,Cat\n2,cat,dog\n3,dog,dog\n")
+    votes, said = said_by(path, wide=True, gold={1: "CAT"})
+    assert said[0].startswith("4 classes look like 2: cat (2) = Cat (1) = CAT (gold); ")
+    votes = finegold.read(path, wide=True, gold={1: "CAT"}, normalise=True)
+    assert (counts_of(votes), votes.gold.tolist()) == ({"cat": 3, "dog": 3}, [0, -1, -1])
+
+
+def test_gold_in_another_number_format_is_the_same_class(tmp_path: Path) -> None:
+    gold = write(tmp_path / "gold.csv", "task,truth\nt0,1.0\nt1,2.0\n")
+    votes, _ = said_by(long_table(tmp_path, "1", "1", "2", "1"), gold=gold)
+    assert (to_list(votes.class_names), votes.gold.tolist()) == ([1, 2], [0, 1])
+
+
+def test_given_classes_are_the_spellings_to_merge_into(tmp_path: Path) -> None:
+    path = long_table(tmp_path, "cat", "cat", "Dog", "dog")
+    votes = finegold.read(path, classes=["Cat", "Dog"], normalise=True)
+    assert (to_list(votes.class_names), counts_of(votes)) == (["Cat", "Dog"], {"Cat": 2, "Dog": 2})
+    with pytest.raises(InputError, match="'cat' is not among the classes Cat, Dog"):
+        finegold.read(path, classes=["Cat", "Dog"])
+    assert to_list(finegold.read(path, classes=np.array(["cat", "dog", "Dog"])).class_names) == ["cat", "dog", "Dog"]
+
+
+def test_workers_of_a_cluster_merge_the_same_spellings() -> None:
+    def part(*labels: str) -> FirstPass:
+        names = pl.Series(sorted(set(labels)))
+        counts = np.array([labels.count(name) for name in names])
+        people = pl.Series(["w"])
+        return FirstPass("v.csv", len(labels), people, np.zeros(1, np.int32), names, counts, pl.Series(["t"]))
+
+    parts = [part("cat", "cat", "dog"), part("Cat", "Cat", "Cat", "dog")]
+    found = make_vocabulary(parts, None, ReadOptions(normalise=True), True, 1)
+    assert found.labels.to_list() == ["Cat", "cat", "dog"]
+    assert (to_list(found.classes), found.class_of.tolist()) == (["Cat", "dog"], [0, 0, 1])
+    found = make_vocabulary(parts, None, ReadOptions(), True, 1)
+    assert to_list(found.classes) == ["Cat", "cat", "dog"]
+    assert [finding.text for finding in found.findings] == ["3 classes look like 2: Cat (3) = cat (2)"]
+
+
+ALIAS = {"kat": "cat", "Cat": "cat", "none": "dog"}
+
+
+@pytest.mark.parametrize("kind", ["mapping", "csv", "frame", "without a header"])
+def test_an_alias_says_which_class_a_spelling_means(tmp_path: Path, kind: str) -> None:
+    path = long_table(tmp_path, "cat", "kat", "Cat", "none", "dog", "dog")
+    lines = "".join(f"{one},{other}\n" for one, other in ALIAS.items())
+    alias = {
+        "mapping": ALIAS,
+        "csv": write(tmp_path / "alias.csv", "spelling,class\n" + lines),
+        "frame": pd.DataFrame({"a": list(ALIAS), "b": list(ALIAS.values())}),
+        "without a header": write(tmp_path / "bare.csv", lines),
+    }
+    votes, said = said_by(path, alias=alias[kind], gold={"t0": "kat"})
+    assert (counts_of(votes), votes.gold.tolist(), said) == ({"cat": 3, "dog": 3}, [0, -1, -1], [])
+
+
+def test_an_alias_of_numbers_gives_numbers(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.csv", "task,a,b\n1,0,9\n2,1,8\n")
+    assert to_list(finegold.read(path, wide=True, alias={9: 1, "8": "0"}).class_names) == [0, 1]
+    table = pd.DataFrame({"task": [1, 1], "worker": [1, 2], "label": [3, 4]})
+    assert to_list(finegold.read(table, alias={3: "yes", 4: "no"}).class_names) == ["no", "yes"]
+    assert to_list(finegold.read(table, alias={"3": "4"}).class_names) == [4]
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ("spelling,class,more\na,b,c\n", 'must have two columns, spellings and classes, but has "spelling", "class"'),
+        ("spelling,class\na,b\na,c\n", "'a' means both 'b' and 'c'"),
+        ("spelling,class\na,\n", "the spelling 'a' has no class"),
+    ],
+)
+def test_an_alias_that_cannot_be_used_is_refused(tmp_path: Path, table: str, words: str) -> None:
+    with pytest.raises(InputError, match=words) as refused:
+        finegold.read(long_table(tmp_path, "a", "b"), alias=write(tmp_path / "alias.csv", table))
+    assert "alias.csv" in str(refused.value)
+
+
+def test_an_alias_of_which_nothing_occurs_is_said(tmp_path: Path) -> None:
+    _, said = said_by(long_table(tmp_path, "a", "b"), alias={"A ": "a", "x": "b"})
+    assert said == [
+        "none of the 2 spellings of the alias occurs among the labels: the alias has A , the labels have a; check that "
+        "they are written alike"
+    ]
+
+
+def test_alias_on_the_command_line(tmp_path: Path) -> None:
+    path, out = long_table(tmp_path, "cat", "kat", "dog", "dog"), tmp_path / "labels.csv"
+    alias = write(tmp_path / "alias.csv", "spelling,class\nkat,cat\n")
+    found = run("aggregate", path, "--method", "mv", "--alias", alias, "-o", out)
+    assert (found.exit_code, "2 classes" in found.stderr) == (0, True), found.stderr
+    assert finegold.aggregate(path, "mv", alias={"kat": "cat"}).label.to_list() == ["cat", "dog"]
+    assert run("aggregate", path, "--method", "mv", "--alias", alias, "-o", alias).exit_code == 2
+
+
+def test_nearly_as_many_classes_as_votes_is_said(tmp_path: Path) -> None:
+    _, said = said_by(long_table(tmp_path, *[f"a text {number}" for number in range(30)]))
+    assert said == [
+        "there are 30 classes in 30 votes; the labels look like free text or measurements, or another column holds the "
+        "labels; use label=NAME to name it"
+    ]
+    _, said = said_by(long_table(tmp_path, *[f"class {number % 15}" for number in range(30)]))
+    assert said == []
+
+
+@pytest.mark.parametrize("several", ["cat;dog", "dog | cat", "dog,cat"])
+def test_cells_with_several_labels_are_said(tmp_path: Path, several: str) -> None:
+    votes, said = said_by(long_table(tmp_path, "cat", "dog", several, several))
+    assert votes.n_classes == 3
+    assert said == [
+        f"2 votes hold several labels, such as {several}, which is read as a class of its own; if annotators may "
+        "choose several labels, use multi=True"
+    ]
+
+
+def test_a_comma_alone_makes_no_several_labels(tmp_path: Path) -> None:
+    assert said_by(long_table(tmp_path, "Paris, France", "Lyon, France", "a;", "a;"))[1] == []
+
+
+def test_a_single_annotator_is_said(tmp_path: Path) -> None:
+    rows = "".join(f"t{number},ann,{number % 2}\n" for number in range(20))
+    _, said = said_by(write(tmp_path / "v.csv", f"task,worker,label\n{rows}"))
+    assert said == [
+        "all 20 votes are those of one annotator, ann, so nothing can be compared; if another column names the "
+        "annotators, use annotator=NAME"
+    ]
+
+
+def test_repeated_votes_that_disagree_are_counted(tmp_path: Path) -> None:
+    rows = ["t0,a,x", "t0,a,y", "t0,a,y", "t1,a,x", "t1,a,x", "t1,b,x"]
+    path = write(tmp_path / "v.csv", "\n".join(["task,worker,label", *rows, ""]))
+    votes, said = said_by(path)
+    assert (votes.counts.repeated, votes.counts.disagreeing, said) == (3, 1, [])
+    found = run("aggregate", path, "--method", "mv", "-o", tmp_path / "labels.csv").stderr
+    assert "left out: 3 repeated votes (1 pair of task and annotator has votes that disagree)" in found
+    assert finegold.read(path, repeated="all").counts.disagreeing == 0
+
+
+def test_many_repeated_votes_that_disagree_are_said(tmp_path: Path) -> None:
+    rows = [f"t{number},a,{label}" for number in range(10) for label in "xy"]
+    path = write(tmp_path / "v.csv", "\n".join(["task,worker,label", *rows, "t1,b,x", ""]))
+    votes, said = said_by(path)
+    assert votes.counts.disagreeing == 10
+    assert said == [
+        "10 pairs of task and annotator have votes that disagree; perhaps ids of tasks or annotators are not unique, "
+        "or several questions are in one table; use repeated=RULE to say which votes count"
+    ]
+
+
+def test_gold_of_which_few_match_a_task_shows_an_id_of_each_side(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.csv", "task,worker,label\n0,a,x\n0,b,x\n1,a,y\n")
+    votes, said = said_by(path, gold={"t0": "x", "t1": "y", 1: "y"})
+    assert (votes.counts.gold_unused, votes.gold.tolist()) == (2, [-1, 1])
+    assert said == [
+        "2 gold truths belong to tasks without votes and are not used: the gold has 't0', the votes have 0; check that "
+        "ids are written alike"
+    ]
+
+
+def test_gold_whose_classes_nobody_voted_for_is_said(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.csv", "task,worker,label\n" + "".join(f"{n},a,pos\n{n},b,neg\n" for n in range(5)))
+    _, said = said_by(path, gold=dict.fromkeys(range(5), "positive"))
+    assert said == [
+        "5 of 5 gold truths are classes that nobody voted for: the gold has 'positive', the votes have 'neg'; if they "
+        "mean the same, use alias=FILE"
+    ]
+
+
+def test_truths_that_match_no_task_show_an_id_of_each_side(tmp_path: Path) -> None:
+    votes = finegold.read(long_table(tmp_path, "x", "y", "x", "x"))
+    with pytest.raises(InputError, match=r"none of the 1 truths .* \(the truths have 0, the votes have 't0'\)$"):
+        match_truth(votes, {0: "x"})
+
+
+def test_truths_that_match_no_class_are_refused_and_few_are_said(tmp_path: Path) -> None:
+    path = long_table(tmp_path, "x", "y", "x", "x", "y", "y")
+    votes = finegold.read(path)
+    with pytest.raises(InputError, match=r"none of the 2 truths is a class of the votes: the truths have 'a', .*alias"):
+        match_truth(votes, {"t0": "a", "t1": "b"})
+    with pytest.warns(FinegoldWarning, match="2 of 3 truths are classes that nobody voted for: the truths have 'a', "):
+        match_truth(votes, {"t0": "a", "t1": "x", "t2": "b"})
+    truth = write(tmp_path / "truth.csv", "task,truth\nt0,X\n")
+    said = run("evaluate", path, "--truth", truth, "--method", "mv")
+    assert said.exit_code == 2
+    assert f"none of the 1 truths in {truth} is a class of the votes" in said.stderr
+
+
+def test_truths_in_another_number_format_are_the_same_classes(tmp_path: Path) -> None:
+    votes = finegold.read(long_table(tmp_path, "1", "1", "2", "2"))
+    truth = write(tmp_path / "truth.csv", "task,truth\nt0,1.0\nt1,02\n")
+    assert match_truth(votes, truth).codes.tolist() == [0, 1]
+
+
+def test_gold_beside_no_vote_at_all_is_refused_with_words(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there are no votes"):
+        finegold.read(write(tmp_path / "v.csv", "task,worker,label\n,,\n"), gold={"t0": "x"})
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.sampled_from(["x", "y", ""])), min_size=1))
+@pytest.mark.parametrize("repeated", ["first", "last", "majority"])
+def test_disagreeing_votes_are_counted_like_by_hand(repeated: Any, rows: list[tuple[int, int, str]]) -> None:
+    said: dict[tuple[int, int], set[str]] = {}
+    for task, worker, label in rows:
+        if label:
+            said.setdefault((task, worker), set()).add(label)
+    assume(any(len(labels) == 1 for labels in said.values()))
+    table = pl.DataFrame(rows, schema=["task", "worker", "label"], orient="row")
+    votes = said_by(table, repeated=repeated)[0]
+    assert votes.counts.disagreeing == sum(len(labels) > 1 for labels in said.values())
