@@ -11,10 +11,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-__all__ = ["Option", "Surface", "option", "options_of"]
+__all__ = ["Option", "Shortcut", "Surface", "given", "option", "options_of"]
 
 Surface = Literal["python", "cli", "studio"]
 EVERYWHERE: frozenset[Surface] = frozenset({"python", "cli", "studio"})
+
+
+@dataclass(frozen=True)
+class Shortcut:
+    """A further flag of the command line that stands for one value, such as --no-header for `header=0`."""
+
+    value: Any
+    help: str
+    group: str = ""
 
 
 @dataclass(frozen=True)
@@ -38,8 +47,12 @@ class Option:
         The range of a number.
     flag : str
         How the command line spells it, if not `--` and its name with hyphens.
-    constants : mapping of str to Any
-        Further flags that stand for one value, such as {"--no-header": 0}.
+    shortcuts : mapping of str to Shortcut
+        Further flags that stand for one value, such as --no-header.
+    repeats : bool
+        Whether the command line takes it several times.
+    example : str
+        A value that is right, for messages about values that are not.
     doc : str
         What Python's documentation says, if more than `help`.
     surfaces : frozenset of str
@@ -54,7 +67,9 @@ class Option:
     low: float | None = None
     high: float | None = None
     flag: str = ""
-    constants: Mapping[str, Any] = field(default_factory=dict)
+    shortcuts: Mapping[str, Shortcut] = field(default_factory=dict)
+    repeats: bool = False
+    example: str = ""
     doc: str = ""
     surfaces: frozenset[Surface] = EVERYWHERE
 
@@ -66,5 +81,11 @@ def option(default: Any, help: str, **about: Any) -> Any:
 
 def options_of(declared: Any, surface: Surface | None = None) -> dict[str, Option]:
     """Return the options of a dataclass by name, or those that a surface has."""
-    found = {each.name: each.metadata["option"] for each in fields(declared) if "option" in each.metadata}
-    return {name: about for name, about in found.items() if surface is None or surface in about.surfaces}
+    options = {each.name: each.metadata["option"] for each in fields(declared) if "option" in each.metadata}
+    return {name: about for name, about in options.items() if surface is None or surface in about.surfaces}
+
+
+def given(options: Any, *but: str) -> dict[str, Any]:
+    """Return the values of a dataclass of options that differ from the defaults, without those of the names in `but`."""
+    values = {each.name: (getattr(options, each.name), each.default) for each in fields(options)}
+    return {name: value for name, (value, default) in values.items() if name not in but and value != default}

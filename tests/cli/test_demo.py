@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import finegold
-from finegold.cli.picture import heat_map
+from finegold.cli.outputs import heat_map
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.votes.sample import TRUTH, VOTES
 from tests.support.cli_helpers import run, write

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,13 +12,17 @@ import typer
 from finegold.cli import database as d
 from finegold.cli import exports as e
 from finegold.cli import options as o
+from finegold.errors import InputError
 
 if TYPE_CHECKING:
+    import polars as pl
+
+    from finegold.api.job import Outcome, Run
     from finegold.api.result import Result
     from finegold.cli.outputs import Write
     from finegold.results.multi import MultiResult
 
-__all__ = ["aggregate"]
+__all__ = ["aggregate", "aggregate_into", "refuse_single_question_options", "write_questions", "write_sets"]
 
 
 @o.with_groups
@@ -60,8 +65,6 @@ def aggregate(
     With --question all, every question of an export is aggregated, and the tables have a column with the question.
     """
     from finegold.api.job import run_any, run_questions
-    from finegold.cli.folder import aggregate_into
-    from finegold.cli.questions import refuse_single_question_options
     from finegold.cli.source import inputs_of
 
     output = None if output == "-" else output
@@ -113,7 +116,6 @@ class Outputs:
         self.export.check()
 
     def write_any(self, result: Result | MultiResult, into: d.Destination | None) -> None:
-        from finegold.cli.multi import write_sets
         from finegold.results.multi import MultiResult
 
         if isinstance(result, MultiResult):
@@ -124,8 +126,7 @@ class Outputs:
             self.write(result, into)
 
     def write(self, result: Result, into: d.Destination | None) -> None:
-        from finegold.cli.outputs import write_all
-        from finegold.cli.summary import print_summary, summary_of
+        from finegold.cli.outputs import print_summary, summary_of, write_all
 
         found = summary_of(result)
         names = {"labels": self.labels, "annotators": self.annotators, "model": self.model}
@@ -138,7 +139,6 @@ class Outputs:
             _propose_order(result)
 
     def write_questions(self, results: dict[str, Result]) -> None:
-        from finegold.cli.questions import write_questions
 
         back = self.export.files(results)
         write_questions(results, self.labels, self.annotators, self.probabilities, self.json, back)
@@ -156,7 +156,7 @@ class Outputs:
 
     def _print(self, result: Result, found: dict[str, Any], has_place: bool) -> None:
         """Print the labels if they are not written to a file or a table."""
-        from finegold.cli.summary import print_json
+        from finegold.cli.outputs import print_json
         from finegold.io.writers import write_labels
 
         if self.json:
@@ -201,3 +201,192 @@ def _local_only_options(reading: o.Reading) -> dict[str, Any]:
 
 def _not_none(*paths: str | None) -> list[str]:
     return [path for path in paths if path is not None]
+
+
+Results = dict[str, "Result"]
+
+
+def refuse_single_question_options(**options: Any) -> None:
+    """Raise an error if an option is given that works with one question only."""
+    given = [name for name, value in options.items() if value]
+    if given:
+        option = given[0].replace("_", "-")
+        raise InputError(f"--{option} works with one question only; choose it with --question NAME")
+
+
+def write_questions(
+    results: Results, output: str | None, annotators: str | None, probabilities: bool,
+    as_json: bool, more: dict[str, Write],
+) -> None:  # fmt: skip
+    """Write all files or none, then print the summary."""
+    import polars as pl
+
+    from finegold.cli.outputs import print_json, write_all
+    from finegold.io.writers import write_frame
+    from finegold.results.tables import annotators_for_users, labels_pieces
+
+    labels = _together(
+        results, lambda result: pl.concat(labels_pieces(result, probabilities=probabilities, for_users=True))
+    )
+    files = dict(more)
+    if output:
+        files[output] = lambda path: write_frame(labels, path)
+    if annotators:
+        files[annotators] = lambda path: write_frame(_together(results, annotators_for_users), path)
+    write_all(files)
+    found = _summary(results)
+    if as_json:
+        printed = {} if output else {"labels": labels.to_dicts()}
+        print_json({"questions": found, "files": {"labels": output, "annotators": annotators}, **printed})
+    elif not output:
+        write_frame(labels, "-")
+    _print_summary(found, results)
+
+
+def _summary(results: Results) -> dict[str, dict[str, Any]]:
+    from finegold.cli.outputs import summary_of
+
+    return {question: summary_of(result) for question, result in results.items()}
+
+
+def _print_summary(found: dict[str, dict[str, Any]], results: Results) -> None:
+    from finegold.cli.messages import say
+    from finegold.cli.outputs import print_summary
+
+    for question, result in results.items():
+        say(f'question "{question}"')
+        print_summary(found[question], result)
+
+
+def _together(results: Results, table_of: Callable[[Result], pl.DataFrame]) -> pl.DataFrame:
+    """Concatenate the tables. Columns that are numbers for one question and text for another become text."""
+    import polars as pl
+
+    tables = [
+        table_of(result).select(pl.lit(question).alias("question"), pl.all()) for question, result in results.items()
+    ]
+    mixed = {
+        name for table in tables for name in table.columns if len({part.schema.get(name, None) for part in tables}) > 1
+    }
+    names = sorted(mixed & {"task", "annotator", "label"})
+    return pl.concat([table.cast(dict.fromkeys(names, pl.String)) for table in tables], how="diagonal")
+
+
+def aggregate_into(
+    wanted: Run,
+    folder: str,
+    *,
+    annotators: str | None,
+    probabilities: bool,
+    json: bool,
+    refused: dict[str, Any],
+) -> None:
+    """Aggregate votes into a folder of labels. `refused` are options that need all votes on one machine."""
+    from finegold.api.job import run_into_folder
+    from finegold.cli.outputs import check_outputs, print_json, print_summary, write_all
+    from finegold.cli.source import inputs_of
+    from finegold.io.writers import write_frame
+
+    _check(wanted, refused)
+    tables = [] if annotators is None else [annotators]
+    check_outputs(tables, [], inputs_of(wanted.votes, wanted.gold, wanted.reading.get("alias")))
+    outcome = run_into_folder(wanted, folder, probabilities=probabilities)
+    if annotators is not None:
+        write_all({annotators: lambda path: write_frame(outcome.annotators(), path)})
+    found = _summary_folder(outcome, folder, annotators)
+    if json:
+        print_json(found)
+    print_summary(found, outcome.result)
+
+
+def _check(wanted: Run, refused: dict[str, Any]) -> None:
+    if wanted.engine != "dask":
+        raise InputError("writing a folder of labels (-o FOLDER/) needs a cluster; add --engine dask, or name a file")
+    given = [f"--{name.replace('_', '-')}" for name, value in refused.items() if value]
+    if given:
+        raise InputError(
+            f"{', '.join(given)} cannot be combined with a folder of labels; name a file (-o labels.parquet)"
+        )
+
+
+def _summary_folder(outcome: Outcome, folder: str, annotators: str | None) -> dict[str, Any]:
+    """Return the same summary as for any other result."""
+    from finegold.cli.outputs import summary_fields
+
+    counted = {"tied": outcome.tied, "outvoted": outcome.outvoted, "gold": outcome.n_gold}
+    found = summary_fields(outcome.result, outcome.n_votes, outcome.n_tasks, **counted)
+    return {**found, "files": {"labels": folder, "annotators": annotators, "model": None}}
+
+
+def write_sets(
+    result: MultiResult, output: str | None, annotators: str | None, probabilities: bool,
+    as_json: bool, more: dict[str, Write], refused: dict[str, Any],
+) -> None:  # fmt: skip
+    """Write all files or none, then print the summary."""
+    from finegold.cli.outputs import frame_writer, print_json, write_all
+    from finegold.io.writers import write_frame
+    from finegold.results.multi import annotators_for_users, labels_for_users
+
+    if given := [option for option, value in refused.items() if value is not None]:
+        raise InputError(f"{given[0]} cannot be combined with sets of labels; leave it out, or say --no-multi")
+    labels = labels_for_users(result, probabilities=probabilities)
+    files = dict(more)
+    if output:
+        files[output] = frame_writer(lambda: labels)
+    if annotators:
+        files[annotators] = frame_writer(lambda: annotators_for_users(result))
+    write_all(files)
+    found = summary_of(result)
+    if as_json:
+        print_json({**found, "files": {"labels": output, "annotators": annotators}} | _rows_multi(labels, output))
+    elif not output:
+        write_frame(labels, "-")
+    print_summary(found, result)
+
+
+def _rows_multi(labels: Any, output: str | None) -> dict[str, Any]:
+    return {} if output else {"labels": labels.to_dicts()}
+
+
+def summary_of(result: MultiResult) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from finegold.fitting.multi_label import vote_on_sets
+    from finegold.votes.frames import to_list
+
+    sets, majority = result.sets(), vote_on_sets(result.votes).sets()
+    return {
+        "method": result.method,
+        "n_votes": int(result.votes_per_task.sum()),
+        "n_tasks": len(sets),
+        "n_annotators": len(result.annotator_names),
+        "options": result.option_names,
+        "iterations": result.iterations,
+        "converged": result.converged,
+        "stopped": result.stopped,
+        "seconds": result.seconds,
+        "labels_per_task": sum(map(len, sets)) / len(sets),
+        "without_labels": sum(not labels for labels in sets),
+        "differs_from_majority": sum(one != other for one, other in zip(sets, majority, strict=True)),
+        "unlabelled": len(result.unlabelled),
+        "never_voted": to_list(result.votes.never_voted),
+        "rows": asdict(result.counts),
+        "no_vote": result.votes.hygiene.no_vote,
+    }
+
+
+def print_summary(found: dict[str, Any], result: MultiResult) -> None:
+    from finegold.cli.messages import count, say, warn
+    from finegold.cli.outputs import left_out
+
+    say(
+        f"{found['method']}: {count(found['n_votes'], 'set')} of labels by {count(found['n_annotators'], 'annotator')} "
+        f"on {count(found['n_tasks'], 'task')}, {count(len(found['options']), 'option')}"
+    )
+    (say if found["converged"] else warn)(f"{found['stopped']}, {found['seconds']:.2f} s")
+    say(
+        f"{found['labels_per_task']:.2f} labels per task, {count(found['without_labels'], 'task')} with none, "
+        f"{found['differs_from_majority']:,} other than a vote on each option"
+    )
+    if words := left_out(found):
+        say(f"left out: {words}")

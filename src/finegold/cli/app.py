@@ -9,27 +9,17 @@ import typer
 
 import finegold
 from finegold.cli.aggregate import aggregate
-from finegold.cli.agreement import agreement
-from finegold.cli.audit import audit
-from finegold.cli.compare import compare
-from finegold.cli.convert import convert
-from finegold.cli.coverage import coverage
-from finegold.cli.datasets import datasets
-from finegold.cli.demo import demo
-from finegold.cli.evaluate import evaluate
-from finegold.cli.export import export
+from finegold.cli.convert import convert, export
+from finegold.cli.datasets import datasets, demo, reproduce
+from finegold.cli.evaluate import agreement, compare, evaluate
 from finegold.cli.guard import Guarded
 from finegold.cli.help import Command
-from finegold.cli.judges import judges
-from finegold.cli.methods import methods
-from finegold.cli.next import next_votes
-from finegold.cli.plot import plot
-from finegold.cli.rank import rank
-from finegold.cli.report import report
-from finegold.cli.reproduce import reproduce
+from finegold.cli.judges import judges, rank
+from finegold.cli.next import coverage, next_votes
+from finegold.cli.report import methods, plot, report
 from finegold.cli.simulate import simulate
 from finegold.cli.studio import studio
-from finegold.cli.trust import trust
+from finegold.cli.trust import audit, trust
 from finegold.cli.update import update
 
 __all__ = ["app"]

@@ -5,18 +5,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from finegold.cli.help import Command, Group
-from finegold.errors import InputError
+from finegold.errors import InputError, OutputError
 
 if TYPE_CHECKING:
+    from finegold.api.result import Result
     from finegold.paper.datasets import DataSet
     from finegold.paper.datasets.downloads import Bar
+    from finegold.paper.reproduce import Watch
+    from finegold.votes.annotations import Annotations
 
-__all__ = ["datasets"]
+__all__ = ["datasets", "demo", "reproduce"]
+
 
 EXPECTED = "val5/ with label.csv and truth.csv"
 
@@ -146,3 +151,182 @@ class _Bar:
 
     def close(self) -> None:
         self._progress.stop_task(self._task)
+
+
+def demo(
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="The folder for the files.")] = "finegold-demo",
+) -> None:
+    """Run every step on a small sample: read votes, aggregate them, evaluate the labels."""
+    from finegold.api.job import Run, run
+    from finegold.cli.messages import on_terminal
+    from finegold.io.read import read
+    from finegold.votes.sample import VOTES
+
+    _check_folder(Path(out))
+    votes = read(VOTES)
+    result = run(Run(votes, progress=on_terminal()))
+    majority = run(Run(votes, method="mv"))
+    files = _write(result, Path(out))
+    _show_job(votes, result)
+    _show_accuracy(votes, result, majority)
+    _show_annotators(result)
+    _show_prototypes(result)
+    _show_files(files, Path(out))
+
+
+def _check_folder(folder: Path) -> None:
+    """Raise an error if the folder holds votes that are not those of the demo."""
+    from finegold.votes.sample import VOTES
+
+    votes = folder / "votes.csv"
+    if votes.exists() and votes.read_bytes() != VOTES.read_bytes():
+        raise OutputError(f"{votes} exists and is not the sample of the demo; choose another folder with --out")
+
+
+def _write(result: Result, folder: Path) -> dict[str, str]:
+    """Write the sample and the outputs, all files or none, and return a description of each file."""
+    from finegold.cli.outputs import Write, write_all
+    from finegold.io.writers import write_bytes, write_frame
+    from finegold.system.files import prepared
+    from finegold.votes.sample import TRUTH, VOTES
+
+    files: dict[str, tuple[str, Write]] = {
+        "votes.csv": ("the votes", lambda path: write_bytes(path, VOTES.read_bytes())),
+        "truth.csv": ("the truth", lambda path: write_bytes(path, TRUTH.read_bytes())),
+        "labels.csv": ("a label for every task", lambda path: write_frame(result.labels(), path)),
+        "annotators.csv": ("how good each annotator is", lambda path: write_frame(result.annotators(), path)),
+        "model.finegold": ("the whole result, for finegold.load", result.save),
+    }
+    with prepared(folder):
+        write_all({str(folder / name): write for name, (_, write) in files.items()})
+    return {name: words for name, (words, _) in files.items()}
+
+
+def _show_job(votes: Annotations, result: Result) -> None:
+    from finegold.votes.frames import to_list
+
+    typer.echo(
+        f"Read {votes.n_votes:,} votes by {votes.n_annotators} annotators on {votes.n_tasks} pictures: "
+        f"is it a {', '.join(to_list(votes.class_names)[:-1])} or {to_list(votes.class_names)[-1]}?"
+    )
+    typer.echo(f"{result.method}: {result.stopped}, {result.seconds:.2f} s.")
+    for note in result.notes:
+        typer.echo(note)
+
+
+def _show_accuracy(votes: Annotations, result: Result, majority: Result) -> None:
+    from finegold.io.read import match_truth
+    from finegold.results.metrics import accuracy
+    from finegold.votes.sample import TRUTH
+
+    truth = match_truth(votes, TRUTH).codes
+    heading("How many labels are right")
+    for name, found in (("majority vote", majority), (result.method, result)):
+        share = accuracy(found.posterior, truth)
+        typer.echo(f"  {name:<14}{share:6.1%}  {'█' * round(40 * share)}")
+
+
+def _show_annotators(result: Result) -> None:
+    from finegold.cli.outputs import extremes
+    from finegold.votes.frames import to_list
+
+    names = to_list(result.annotator_names)
+    for title, codes in zip(("The best annotators", "The worst"), extremes(result), strict=True):
+        heading(f"{title} (expected accuracy, 95 % interval, votes)")
+        for code in codes:
+            typer.echo(
+                f"  {names[code]!s:>4}  {result.accuracy[code]:.2f}  "
+                f"[{result.accuracy_low[code]:.2f}, {result.accuracy_high[code]:.2f}]"
+                f"  {result.votes_per_annotator[code]:4d}"
+            )
+
+
+def _show_prototypes(result: Result) -> None:
+    from finegold.cli.outputs import heat_map
+    from finegold.votes.frames import to_list
+
+    known = result.learned
+    if known.prototypes is None or known.weights is None:
+        return
+    shares = result.votes_per_annotator @ known.weights / result.votes_per_annotator.sum()
+    for s, (matrix, share) in enumerate(zip(known.prototypes, shares, strict=True), start=1):
+        heading(f"Prototype {s}, behind {share:.0%} of the votes (in %)")
+        for line in heat_map(matrix, to_list(result.class_names)):
+            typer.echo(f"  {line}")
+
+
+def _show_files(files: dict[str, str], folder: Path) -> None:
+    heading("Written")
+    for name, words in files.items():
+        typer.echo(f"  {folder / name!s:<28}{words}")
+    typer.echo("\nNow with your own votes: finegold aggregate votes.csv -o labels.csv")
+
+
+def heading(text: str) -> None:
+    typer.echo()
+    typer.secho(text, bold=True)
+
+
+def reproduce(
+    parts: Annotated[
+        list[str] | None, typer.Argument(metavar="PART", help="A part to reproduce, as in --only.", show_default=False)
+    ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option("--data", metavar="DIR", help="A folder with one subfolder per data set; by default the cache."),
+    ] = None,
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="The folder for the files.")] = "finegold-paper",
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="PART", help="table2 ... table5, figure2 ... figure5. Can be repeated."),
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option("--method", metavar="M", help="A method to run, besides majority vote. Can be repeated."),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs",
+            metavar="N",
+            min=1,
+            help="The number of fits at a time, each with one thread; by default one per core.",
+        ),
+    ] = None,
+    allow_unverified: Annotated[
+        bool,
+        typer.Option("--allow-unverified", help="Accept data files with other checksums; the output says so."),
+    ] = False,
+) -> None:
+    """Compute the tables and figures of the PTBCC paper and compare them with the published numbers."""
+    from finegold.cli.messages import say
+    from finegold.paper.reproduce import reproduce as make
+
+    with _progress() as watch:
+        results, files = make(
+            data,
+            out,
+            only=[*(parts or []), *(only or [])],
+            methods=methods,
+            workers=jobs,
+            verified=not allow_unverified,
+            watch=watch,
+        )
+    for line in results.remarks:
+        say(line)
+    say(f"wrote {len(files)} files to {out}; start with {files[0]}")
+
+
+@contextmanager
+def _progress() -> Iterator[Watch | None]:
+    """Show one progress bar over all fits, if stderr is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task("reading", total=None)
+        yield lambda done, total, words: progress.update(bar, completed=done, total=total, description=words)

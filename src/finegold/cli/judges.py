@@ -1,20 +1,69 @@
-"""`finegold judges`: find out what LLM judges are worth."""
+"""Options for reading a judge log, which `finegold judges` and `finegold rank` share."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from finegold.cli import options as o
-from finegold.cli.judge_options import JUDGE_LOG, JudgeLogOptions, Logs
 from finegold.errors import InputError
 
 if TYPE_CHECKING:
     from finegold.insight.judges.panels import JudgeComparison, Panel
-    from finegold.judges import JudgeReport
+    from finegold.insight.judges.ranking import Ranking
+    from finegold.judges import JudgeLog, JudgeReport
 
-__all__ = ["judges"]
+__all__ = ["JUDGE_LOG", "JudgeLogOptions", "Logs", "judges", "rank"]
+
+
+PANEL = "Columns of the log"
+
+Logs = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="LOG",
+        help="Raw logs of LLM judges: CSV, JSONL, JSON or Parquet files, a glob pattern, or a folder.",
+        show_default=False,
+    ),
+]
+
+
+def column(name: str, what: str, metavar: str = "NAME") -> Any:
+    return typer.Option(f"--{name}", metavar=metavar, help=what, rich_help_panel=PANEL)
+
+
+@dataclass(frozen=True)
+class JudgeLogOptions:
+    """How to read a judge log."""
+
+    item: Annotated[str | None, column("item", "The column with the items.")] = None
+    judge: Annotated[str | None, column("judge", "The column with the judges.")] = None
+    verdict: Annotated[str | None, column("verdict", "The column with the verdicts.")] = None
+    order: Annotated[str | None, column("order", "The column with the order of the answers: AB or BA.")] = None
+    system_a: Annotated[str | None, column("system-a", "The column with the first system.")] = None
+    system_b: Annotated[str | None, column("system-b", "The column with the second system.")] = None
+    repeat: Annotated[str | None, column("repeat", "The column with the number of the repeat.")] = None
+    cost: Annotated[str | None, column("cost", "The column with the price of the call.")] = None
+    error: Annotated[str | None, column("error", "The column with the error or the status of the call.")] = None
+    kind: Annotated[
+        str | None,
+        column("kind", "Whether verdicts compare two answers or judge one.", "pairwise|pointwise"),
+    ] = None
+    verdicts: Annotated[
+        str,
+        column("verdicts", "What A and B mean in a log with orders: positions, or the answers.", "position|answer"),
+    ] = "position"
+
+    def read(self, files: list[str], gold: str | None = None) -> JudgeLog:
+        from finegold.judges import read
+
+        return read(files, gold=gold, **{option.name: getattr(self, option.name) for option in fields(self)})
+
+
+JUDGE_LOG = JudgeLogOptions()
+
 
 JUDGES_SHOWN = 50
 PANELS_SHOWN = 20
@@ -75,7 +124,7 @@ def judges(
     best = found.panels(_prices(price)) if panels or price else []
     _write(found, output, labels, report)
     if json:
-        from finegold.cli.summary import print_json
+        from finegold.cli.outputs import print_json
 
         print_json(found.to_dict() | {"comparisons": list(map(_plain, compared)), "panels": list(map(_plain, best))})
         return
@@ -113,7 +162,7 @@ def _show(found: JudgeReport, compared: list[JudgeComparison], best: list[Panel]
     import polars as pl
 
     from finegold.cli.messages import count, warn
-    from finegold.cli.show import console, frame_table
+    from finegold.cli.outputs import console, frame_table
 
     log, screen = found.log, console()
     title = (
@@ -167,3 +216,60 @@ def _panel_rows(best: list[Panel]) -> list[dict[str, Any]]:
 
 def _plain(one: JudgeComparison | Panel) -> dict[str, Any]:
     return {name: value._asdict() if hasattr(value, "_asdict") else value for name, value in vars(one).items()}
+
+
+SYSTEMS_SHOWN, COLUMNS_SHOWN = 50, 12
+
+
+@o.with_groups
+def rank(
+    logs: Logs,
+    weights: Annotated[
+        str,
+        typer.Option(
+            "--weights", metavar="learned|equal", help="How much judges count: by what was learned, or alike."
+        ),
+    ] = "learned",
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The seed of the bootstrap.")] = 0,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="OUT", help="Write the ranking to a file.")
+    ] = None,
+    matrix: Annotated[
+        str | None, typer.Option("--matrix", metavar="OUT", help="Write the win rates of all pairs to a file.")
+    ] = None,
+    reading: JudgeLogOptions = JUDGE_LOG,
+    json: o.Json = False,
+    raw: o.Raw = False,
+) -> None:
+    """Rank the systems that LLM judges compared: Bradley-Terry with ties, intervals and ranges of ranks.
+
+    LOG is a raw log of pairwise verdicts that names the two systems. Every judge has a position effect, a tie rate and
+    a weight; judges that err alike count less. Intervals are from a bootstrap over items.
+    """
+    from finegold.cli.outputs import check_outputs, frame_writer, write_all
+    from finegold.judges import rank as rank_log
+
+    check_outputs([path for path in (output, matrix) if path], [], logs)
+    found = rank_log(reading.read(logs), weights=weights, seed=seed)  # type: ignore[arg-type]  # checked there
+    tables = ((output, found.table), (matrix, found.matrix))
+    write_all({path: frame_writer(make) for path, make in tables if path is not None})
+    if json:
+        from finegold.cli.outputs import print_json
+
+        print_json(found.to_dict())
+        return
+    _show_rank(found)
+
+
+def _show_rank(found: Ranking) -> None:
+    from finegold.cli.messages import warn
+    from finegold.cli.outputs import console, frame_table
+    from finegold.votes.frames import to_polars
+
+    screen, n = console(), len(found.standings)
+    screen.print(frame_table(f"Ranking of {n:,} systems", found.table(), SYSTEMS_SHOWN))
+    rates = to_polars(found.matrix())
+    if n <= COLUMNS_SHOWN:
+        screen.print(frame_table("Share of verdicts that the row wins against the column", rates, SYSTEMS_SHOWN))
+    for note in found.notes:
+        warn(note)

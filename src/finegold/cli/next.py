@@ -13,9 +13,12 @@ from finegold.cli import source as s
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import polars as pl
+
     from finegold.insight.next_votes import Plan
 
-__all__ = ["next_votes"]
+__all__ = ["coverage", "next_votes"]
+
 
 ROWS_SHOWN = 20  # rows of a table on the terminal
 
@@ -57,8 +60,7 @@ def next_votes(
 ) -> None:
     """Rank tasks by the expected gain of one more vote, and list annotators to retrain or drop."""
     from finegold.api.next_votes import next_votes as plan_next
-    from finegold.cli.outputs import check_outputs, write_all
-    from finegold.cli.summary import print_json
+    from finegold.cli.outputs import check_outputs, print_json, write_all
 
     outputs = {"tasks": output, "safe_tasks": safe_tasks, "annotators": annotators}
     tables = [path for path in outputs.values() if path is not None]
@@ -120,9 +122,92 @@ def _print_summary(plan: Plan, budget: int | None) -> None:
 
 
 def _show(plan: Plan) -> None:
-    from finegold.cli.show import console, frame_table
+    from finegold.cli.outputs import console, frame_table
 
     screen = console()
     for title, frame in (("Ask about", plan.tasks()), ("Look after", plan.annotators())):
         if len(frame):
             screen.print(frame_table(f"{title} ({len(frame):,})", frame, ROWS_SHOWN))
+
+
+SHARES = {
+    "coverage": "tasks with votes",
+    "overlaps": "tasks with votes by two or more annotators",
+    "conflicts": "tasks on which votes differ",
+}
+ROWS_SHOWN_COVERAGE = 30  # rows of the table
+CLASSES_SHOWN = 5  # classes shown per annotator in the terminal
+
+
+@o.with_groups
+def coverage(
+    files: o.Source,
+    truth: Annotated[
+        str | None, typer.Option("--truth", metavar="FILE", help="Known truths: adds the share of right votes.")
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="OUT", help="Write the table: CSV, TSV, JSONL or Parquet.")
+    ] = None,
+    reading: o.Reading = o.READING,
+    truth_task: o.TruthTask = None,
+    truth_label: o.TruthLabel = None,
+    json: o.Json = False,
+) -> None:
+    """Measure what each annotator or labelling function covers: coverage, polarity, overlaps, conflicts.
+
+    Shares refer to all tasks, including those without votes. For a saved model (finegold aggregate --save), the table
+    also has the expected accuracies; with --truth, it has the share of right votes.
+    """
+    from finegold.cli.outputs import check_outputs, write_all
+    from finegold.insight import coverage as measure
+    from finegold.insight.coverage_table import coverage_figures
+    from finegold.insight.votes import votes_of
+    from finegold.io.read import match_truth
+    from finegold.votes.frames import to_polars
+
+    check_outputs([output] if output else [], [], [*files, *([truth] if truth else [])])
+    given = s.votes_or_saved(files, reading)
+    votes = votes_of(given)
+    key = None if truth is None else match_truth(votes, truth, task=truth_task, label=truth_label)
+    found = to_polars(measure(given, key))
+    if output is not None:
+        write_all({output: lambda path: _write_coverage(found, path)})
+    _show_coverage(coverage_figures(votes), found, json)
+
+
+def _write_coverage(found: pl.DataFrame, path: Path) -> None:
+    """Write the table. CSV and TSV have no lists, so the classes of an annotator are joined with commas."""
+    from finegold.io.writers import check_table_path, write_frame
+
+    kind, _ = check_table_path(path)
+    write_frame(_with_text(found) if kind in ("csv", "tsv") else found, path)
+
+
+def _with_text(found: pl.DataFrame, most: int | None = None) -> pl.DataFrame:
+    import polars as pl
+
+    texts = []
+    for classes in found["polarity"].to_list():
+        more = f" and {len(classes) - most:,} more" if most is not None and len(classes) > most else ""
+        texts.append(", ".join(map(str, classes[:most])) + more)
+    return found.with_columns(pl.Series("polarity", texts, dtype=pl.String))
+
+
+def _show_coverage(figures: dict[str, Any], found: pl.DataFrame, as_json: bool) -> None:
+    if as_json:
+        from finegold.cli.outputs import print_json
+
+        print_json({**figures, "annotators": found.to_dicts()})
+        return
+    from finegold.cli.messages import count
+    from finegold.cli.outputs import console, figures_table, frame_table
+
+    sizes = ((figures["n_annotators"], "annotator", "s"), (len(figures["classes"]), "class", "es"))
+    title = ", ".join([count(figures["n_tasks"], "task"), *(count(*size) for size in sizes)])
+    screen = console()
+    rows = [(words, f"{figures[name]:.1%}") for name, words in SHARES.items()]
+    rows.append(("annotators who vote for one class only", f"{figures['n_one_class']:,}"))
+    rows.append(("annotators without any vote", f"{len(figures['never_voted']):,}"))
+    screen.print(figures_table(title, rows))
+    widest = found.sort("coverage", descending=True, maintain_order=True)
+    screen.print(frame_table("By coverage", _with_text(widest, CLASSES_SHOWN), ROWS_SHOWN_COVERAGE))

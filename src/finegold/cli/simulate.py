@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
+import polars as pl
 import typer
+from polars.io.plugins import register_io_source
 
 from finegold.cli.options import split_commas
 from finegold.errors import InputError
+from finegold.io.writers import check_table_path
+from finegold.system.files import replacing_all
+from finegold.votes.simulation import Process, draw_truth, pieces
 
-__all__ = ["simulate"]
+if TYPE_CHECKING:
+    from finegold.votes.encoding import Codes
+    from finegold.votes.simulation import JudgeSimulation
+
+__all__ = ["output_paths", "simulate", "write_judge_log", "write_simulation"]
 
 
 class Format(StrEnum):
@@ -93,8 +105,6 @@ def simulate(
 ) -> None:
     """Draw votes and truths from the generative model of the PTBCC paper, or a log of LLM judges (--judges)."""
     if judges is not None:
-        from finegold.cli.simulate_judges import write_judge_log
-
         write_judge_log(judges, tasks, out, format.value if format else "csv", seed)
         return
     from finegold.votes.simulation import draw_process
@@ -153,7 +163,6 @@ def _write(
 ) -> None:
     from finegold.cli.messages import count, say
     from finegold.cli.outputs import check_outputs
-    from finegold.cli.stream import output_paths, write_simulation
     from finegold.system.files import prepared
 
     votes, truth, kind = output_paths(out, format.value if format else None)
@@ -161,3 +170,116 @@ def _write(
         check_outputs([], [str(votes), str(truth)], [prototypes])
         n_votes = write_simulation(process, n_tasks, names, votes, truth, kind)
     say(f"wrote {votes} ({count(n_votes, 'vote')}) and {truth} ({count(n_tasks, 'truth')})")
+
+
+GOLD_EVERY = 4  # gold.csv has the truth of every fourth item
+
+
+def write_judge_log(n_judges: int, n_items: int, out: str, kind: str, seed: int) -> None:
+    """Write the log, the truths, and what judges and systems are like, into a folder."""
+    from finegold.cli.messages import count, say
+    from finegold.cli.outputs import check_outputs, frame_writer, write_all
+    from finegold.system.files import prepared
+    from finegold.votes.simulation import draw_judges, simulate_log
+
+    folder = Path(out)
+    if folder.suffix and not folder.is_dir():
+        raise InputError(f"--judges writes several files, so {out} must be a folder; leave out the extension")
+    drawn = simulate_log(draw_judges(n_judges, seed=seed), n_items, seed)
+    paths = {name: str(folder / f"{name}.{kind}") for name in ("log", "truth", "gold", "judges", "systems")}
+    frames = _frames(drawn)
+    with prepared(folder):
+        check_outputs(paths.values(), [], [])
+        write_all({path: frame_writer(partial(frames.__getitem__, name)) for name, path in paths.items()})
+    n_verdicts = len(drawn.columns["item"])
+    say(f"wrote {paths['log']} ({count(n_verdicts, 'verdict')}), with truth, gold, judges and systems beside it")
+
+
+def _frames(drawn: JudgeSimulation) -> dict[str, Any]:
+    import polars as pl
+
+    process = drawn.process
+    judges = {
+        "judge": process.judge_names,
+        "accuracy": process.accuracy.round(4),
+        "position_bias": process.position_bias.round(4),
+        "failure_rate": process.failure_rate.round(4),
+        "cost": process.cost,
+    }
+    systems = {"system": process.system_names, "strength": process.strength}
+    tables = {"log": drawn.columns, "truth": drawn.truth, "judges": judges, "systems": systems}
+    frames = {name: pl.DataFrame(columns) for name, columns in tables.items()}
+    return frames | {"gold": frames["truth"].gather_every(GOLD_EVERY)}
+
+
+SINKS = {"csv": "sink_csv", "jsonl": "sink_ndjson", "parquet": "sink_parquet"}
+
+
+def output_paths(out: str, kind: str | None) -> tuple[Path, Path, str]:
+    """Return the paths of votes and truths and the format. A name without a known extension is a folder."""
+    path = Path(out)
+    if path.is_dir() or path.suffix == "":
+        kind = kind or "csv"
+        return path / f"votes.{kind}", path / f"truth.{kind}", kind
+    found, is_packed = check_table_path(path)
+    if found not in SINKS or is_packed:
+        raise InputError(f"{out} must end in .csv, .jsonl or .parquet, or be a folder")
+    if kind not in (None, found):
+        raise InputError(f"--format is {kind} but the extension of {out} is {found}")
+    return path, path.with_name(f"{path.stem}-truth{path.suffix}"), found
+
+
+def write_simulation(
+    process: Process, n_tasks: int, names: list[str] | None, votes: Path, truth: Path, kind: str
+) -> int:
+    """Write both tables or none, and return the number of votes."""
+    written = RowCounter()
+    with replacing_all([votes, truth]) as (first, second):
+        _sink(written.counted(_vote_tables(process, n_tasks, names)), first, kind)
+        _sink(_truth_tables(process, n_tasks, names), second, kind)
+    return written.rows
+
+
+class RowCounter:
+    """Counts the rows of tables while they are iterated over."""
+
+    rows = 0
+
+    def counted(self, tables: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        for table in tables:
+            self.rows += table.height
+            yield table
+
+
+def _vote_tables(process: Process, n_tasks: int, names: list[str] | None) -> Iterator[pl.DataFrame]:
+    for piece in pieces(process, n_tasks):
+        columns = {"task": piece.task, "annotator": piece.annotator, "label": _named(piece.label, names)}
+        yield pl.DataFrame(columns)
+
+
+def _truth_tables(process: Process, n_tasks: int, names: list[str] | None) -> Iterator[pl.DataFrame]:
+    for first, truth in draw_truth(process, n_tasks):
+        task = np.arange(first, first + len(truth), dtype=np.int32)
+        yield pl.DataFrame({"task": task, "truth": _named(truth, names)})
+
+
+def _named(codes: Codes, names: list[str] | None) -> pl.Series:
+    known = pl.Series(codes).replace(-1, None)  # a missing label is null
+    return known if names is None else pl.Series(names).gather(known)
+
+
+def _sink(tables: Iterator[pl.DataFrame], path: Path, kind: str) -> None:
+    """Write the tables one by one with a streaming sink of Polars."""
+    first = next(tables)
+
+    def source(*_: Any) -> Iterator[pl.DataFrame]:
+        yield first
+        yield from tables
+
+    frame = register_io_source(source, schema=first.schema)
+    try:
+        getattr(frame, SINKS[kind])(path)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        if "KeyboardInterrupt" in str(error):
+            raise KeyboardInterrupt from error
+        raise OSError(str(error)) from error  # `replacing` turns it into a message for the user

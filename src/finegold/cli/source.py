@@ -55,7 +55,7 @@ def _checked(
 ) -> Run:
     """Return the run. Options that need votes are refused with a saved result."""
     from finegold.api.job import refuse_for_model
-    from finegold.cli.summary import print_left_out
+    from finegold.cli.outputs import print_left_out
 
     if result is not None:
         gold = {"--gold": known.gold, "--gold-from-export": known.gold_from_export}
@@ -68,7 +68,7 @@ def _checked(
 def votes_or_saved(files: list[str], reading: o.Reading) -> Annotations | Result:
     """Load the saved result, or read the votes and print what was left out."""
     from finegold.api.job import refuse_for_model, saved
-    from finegold.cli.summary import print_left_out
+    from finegold.cli.outputs import print_left_out
 
     if (result := saved(files)) is not None:
         refuse_for_model(reading.options())

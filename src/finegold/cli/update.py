@@ -47,9 +47,8 @@ def update(
     from finegold.api.aggregate import check_no_fit
     from finegold.api.result import Result
     from finegold.cli.messages import say
-    from finegold.cli.outputs import check_outputs, write_all
+    from finegold.cli.outputs import check_outputs, print_json, print_summary, summary_of, write_all
     from finegold.cli.source import inputs_of, outputs_of
-    from finegold.cli.summary import print_json, print_summary, summary_of
     from finegold.results.archive import load
     from finegold.system.files import locked
 

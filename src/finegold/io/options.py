@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from finegold.options import option
+from finegold.options import Shortcut, option
 
 if TYPE_CHECKING:
     from finegold.votes.annotations import Repeated
@@ -133,7 +133,11 @@ class ReadOptions:
         low=0,
         high=1000,
         flag="--header-line",
-        constants={"--no-header": 0},
+        shortcuts={
+            "--no-header": Shortcut(
+                0, "The columns have no names: name them by number, e.g. --task 1 --annotator 2 --label 3.", TEXT
+            )
+        },
         doc="The line with the names of the columns, from 1. False or 0 if there is none: columns are then "
         '"1", "2", ...',
     )
@@ -179,5 +183,7 @@ class ReadOptions:
         kind="pairs",
         metavar="NAME=VALUE",
         flag="--param",
+        repeats=True,
+        example="since=2026-11-15",
         surfaces=frozenset({"python", "cli"}),
     )
