@@ -38,7 +38,8 @@ class Option:
         The heading under which it is listed.
     kind : str
         What the command line accepts: a text, a number, a flag without a value, a switch (on, off or not given), one of
-        `choices`, a list with commas, pairs NAME=VALUE that can be repeated, or a path.
+        `choices`, a list with commas, pairs NAME=VALUE that can be repeated, a path, or paths (an option that can be
+        repeated).
     metavar : str
         What `--help` shows in place of the value, such as NAME.
     choices : tuple of str
@@ -61,7 +62,7 @@ class Option:
 
     help: str
     group: str = ""
-    kind: Literal["text", "number", "flag", "switch", "choice", "list", "pairs", "path"] = "text"
+    kind: Literal["text", "number", "flag", "switch", "choice", "list", "pairs", "path", "paths"] = "text"
     metavar: str = ""
     choices: tuple[str, ...] = ()
     low: float | None = None

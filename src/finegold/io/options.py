@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from finegold.options import Shortcut, option
 
 if TYPE_CHECKING:
     from finegold.votes.annotations import Repeated
 
-__all__ = ["ReadOptions"]
+__all__ = ["ReadOptions", "Reading"]
 
 COLUMNS, TEXT, EXPORTS, DATABASES = "Columns and labels", "Text files", "Exports of annotation tools", "Databases"
 
@@ -187,3 +187,29 @@ class ReadOptions:
         example="since=2026-11-15",
         surfaces=frozenset({"python", "cli"}),
     )
+
+
+class Reading(TypedDict, total=False):
+    """The fields of `ReadOptions` as typed keywords of functions that read votes; a test compares the two."""
+
+    task: str | Sequence[str] | None
+    annotator: str | Sequence[str] | None
+    label: str | None
+    wide: bool
+    classes: Sequence[Any] | None
+    ordered: Sequence[Any] | None
+    missing: Sequence[Any] | None
+    keep_missing: bool
+    normalise: bool
+    alias: Any
+    repeated: Repeated
+    multi: bool | None
+    encoding: str | None
+    separator: str | None
+    header: bool | int
+    format: str | None
+    question: str | None
+    include: str | Sequence[str]
+    query: str | None
+    table: str | None
+    params: Mapping[str, Any] | None
