@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-__all__ = ["Option", "Shortcut", "Surface", "given", "option", "options_of"]
+__all__ = ["Constant", "Option", "Surface", "given", "option", "options_of"]
 
 Surface = Literal["python", "cli", "studio"]
 EVERYWHERE: frozenset[Surface] = frozenset({"python", "cli", "studio"})
 
 
 @dataclass(frozen=True)
-class Shortcut:
+class Constant:
     """A further flag of the command line that stands for one value, such as --no-header for `header=0`."""
 
     value: Any
@@ -48,10 +48,8 @@ class Option:
         The range of a number.
     flag : str
         How the command line spells it, if not `--` and its name with hyphens.
-    shortcuts : mapping of str to Shortcut
+    constants : mapping of str to Constant
         Further flags that stand for one value, such as --no-header.
-    repeats : bool
-        Whether the command line takes it several times.
     example : str
         A value that is right, for messages about values that are not.
     doc : str
@@ -68,8 +66,7 @@ class Option:
     low: float | None = None
     high: float | None = None
     flag: str = ""
-    shortcuts: Mapping[str, Shortcut] = field(default_factory=dict)
-    repeats: bool = False
+    constants: Mapping[str, Constant] = field(default_factory=dict)
     example: str = ""
     doc: str = ""
     surfaces: frozenset[Surface] = EVERYWHERE
@@ -87,6 +84,6 @@ def options_of(declared: Any, surface: Surface | None = None) -> dict[str, Optio
 
 
 def given(options: Any, *but: str) -> dict[str, Any]:
-    """Return the values of a dataclass of options that differ from the defaults, without those of the names in `but`."""
+    """Return the options that differ from their defaults, without those that `but` names."""
     values = {each.name: (getattr(options, each.name), each.default) for each in fields(options)}
     return {name: value for name, (value, default) in values.items() if name not in but and value != default}

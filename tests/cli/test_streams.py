@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import finegold.system.files
-from finegold.cli.standard import Stream
+from finegold.cli import Stream
 from finegold.io import writers as tables
 from finegold.io.writers import write_frame
 from tests.support.cli_helpers import CSV, write

@@ -7,9 +7,10 @@ from typing import get_args
 import pytest
 
 import finegold
-from finegold.cli import options
+from finegold.io.options import ReadOptions
 from finegold.io.source import COMPRESSIONS, READABLE, TABLES, TEXT, WORKBOOKS, WRITABLE
 from finegold.io.writers import write_votes
+from finegold.options import options_of
 from finegold.studio.files import Files
 from finegold.studio.reading import Reading
 from finegold.votes.annotations import Repeated
@@ -47,4 +48,4 @@ def test_the_page_and_the_commands_offer_every_choice_of_repeated_votes():
     page = files("finegold.studio").joinpath("static/js/views/columns.js").read_text()
     listed = re.search(r"const REPEATED = \[\n(.*?)\n\];", page, re.DOTALL)[1]
     assert re.findall(r'\["(\w+)"', listed) == list(CHOICES)
-    assert options.Repeated.__metadata__[0].metavar == "|".join(CHOICES)
+    assert options_of(ReadOptions)["repeated"].choices == CHOICES

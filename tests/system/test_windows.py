@@ -19,7 +19,7 @@ import pytest
 
 import finegold
 from finegold.cli import aggregate
-from finegold.cli.standard import Stream
+from finegold.cli import Stream
 from finegold.errors import OutputError
 from finegold.report.html import written_date
 from finegold.studio import scratch, serve

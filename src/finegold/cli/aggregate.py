@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from finegold.cli import database as d
-from finegold.cli import exports as e
 from finegold.cli import options as o
+from finegold.cli import outputs as out
+from finegold.cli.messages import count, say, warn
+from finegold.cli.source import ALL, job_of
 from finegold.errors import InputError
+from finegold.io.databases import is_database, parse, table_parts
+from finegold.io.options import DATABASES, EXPORTS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import polars as pl
 
-    from finegold.api.job import Outcome, Run
+    from finegold.api.job import Run
     from finegold.api.result import Result
-    from finegold.cli.outputs import Write
+    from finegold.io.source import Source
     from finegold.results.multi import MultiResult
 
-__all__ = ["aggregate", "aggregate_into", "refuse_single_question_options", "write_questions", "write_sets"]
+__all__ = ["aggregate"]
 
 
 @o.with_groups
@@ -30,31 +36,50 @@ def aggregate(
     files: o.Files,
     output: Annotated[
         str | None,
-        typer.Option(
+        o.value(
             "--output",
             "-o",
-            metavar="OUT",
             help="The file for the labels: .csv, .tsv, .jsonl, .parquet or .xlsx, or FOLDER/ with --engine dask. "
             "By default, CSV is printed.",
         ),
     ] = None,
-    method: o.Method = None,
-    fitting: o.Fitting = o.FITTING,
-    known: o.Gold = o.GOLD,
-    reading: o.Reading = o.READING,
-    annotators: Annotated[
-        str | None, typer.Option("--annotators", metavar="OUT", help="Write a table of the annotators.")
-    ] = None,
+    fit: o.Fit = o.FIT_ONE,
+    reading: o.ReadOptions = o.READING,
+    annotators: Annotated[str | None, o.value("--annotators", help="Write a table of the annotators.")] = None,
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Add one column per class with its probability.")
     ] = False,
     save: Annotated[
-        str | None, typer.Option("--save", metavar="MODEL", help="Save the whole result; finegold.load reads it.")
+        str | None, o.value("--save", metavar="MODEL", help="Save the whole result; finegold.load reads it.")
     ] = None,
     json: o.Json = False,
-    to_table: d.ToTable = None,
-    to_database: d.ToDatabase = None,
-    write_back: e.WriteBack = None,
+    to_table: Annotated[
+        str | None,
+        o.value(
+            "--to-table",
+            metavar="NAME",
+            help="Write the labels to this table. Its rows are replaced in one transaction.",
+            panel=DATABASES,
+        ),
+    ] = None,
+    to_database: Annotated[
+        str | None,
+        o.value(
+            "--to-database",
+            metavar="ADDRESS",
+            help="The database of --to-table, by default the one with the votes.",
+            panel=DATABASES,
+        ),
+    ] = None,
+    write_back: Annotated[
+        str | None,
+        o.value(
+            "--write-back",
+            help="Write FILE with the labels as predictions (Label Studio) or suggestions (Argilla), "
+            "as JSON to import into the tool.",
+            panel=EXPORTS,
+        ),
+    ] = None,
     raw: o.Raw = False,
 ) -> None:
     """Compute the most probable label of every task and its probability.
@@ -65,33 +90,102 @@ def aggregate(
     With --question all, every question of an export is aggregated, and the tables have a column with the question.
     """
     from finegold.api.job import run_any, run_questions
-    from finegold.cli.source import inputs_of
 
-    output = None if output == "-" else output
-    single = {"save": save, "checkpoint": fitting.checkpoint, "prior": fitting.prior, "to_table": to_table}
-    single |= {"predictions": next(iter(fitting.predictions_files), None)}
+    job = job_of(files, reading, fit)
+    single = {"--save": save, "--checkpoint": fit.checkpoint, "--prior": fit.prior, "--to-table": to_table}
+    single |= {"--predictions": fit.predictions}
     if output is not None and is_folder(output):
-        wanted = fitting.run(files, reading, method, known.gold)
-        refused = {**single, **_local_only_options(reading), "write_back": write_back}
-        refused |= {"gold_from_export": known.gold_from_export, "resume": fitting.resume}
-        refused |= {"overwrite": fitting.overwrite}
-        aggregate_into(wanted, output, annotators=annotators, probabilities=probabilities, json=json, refused=refused)
+        refused = single | _local_only_options(reading, fit) | {"--write-back": write_back}
+        _aggregate_into_folder(job, output, annotators, probabilities, json, refused)
         return
-    if reading.reads_all_questions:
-        refuse_single_question_options(**single, query=reading.query, table=reading.table)
-    wanted = fitting.run(files, reading, method, known.given())
-    export = e.WriteBackOptions(write_back, files, reading.format, reading.question, reading.task)
-    ordered = reading.ordered is not None
-    outputs = Outputs(output, annotators, save, fitting.checkpoint, export, probabilities, json, ordered)
-    outputs.check(inputs_of(files, known.gold, reading=reading, fitting=fitting))
-    into = d.destination(files, reading.table, to_table, to_database)
-    if into is not None:
-        into.check()
-    wanted = replace(wanted, votes=export.votes)  # the sources that were already opened for --write-back
-    if reading.reads_all_questions:
-        outputs.write_questions(run_questions(wanted))
+    output = None if output == "-" else output
+    export = WriteBack(write_back, files, reading)
+    if reading.question == ALL:
+        refuse_for_all_questions(single | {"--query": reading.query, "--table": reading.table})
+    out.check_outputs([output, annotators], [save, write_back], files, reading, fit)
+    export.check()
+    table = _destination(files, reading.table, to_table, to_database)
+    outputs = Outputs(output, annotators, save, table, export, probabilities, json, reading.ordered is not None)
+    if export.output is not None:
+        job = replace(job, votes=export.sources)  # each file is opened once
+    if reading.question == ALL:
+        outputs.write_questions(run_questions(job))
     else:
-        outputs.write_any(run_any(wanted), into)
+        outputs.write(run_any(job))
+
+
+def is_folder(output: str) -> bool:
+    return output.endswith(("/", os.sep))
+
+
+def refuse_for_all_questions(options: Mapping[str, Any]) -> None:
+    """Raise an error if an option is given that works with one question only."""
+    if given := [flag for flag, value in options.items() if value]:
+        raise InputError(f"{given[0]} works with one question only; choose it with --question NAME")
+
+
+@dataclass(frozen=True)
+class Table:
+    """The database table to write the labels to."""
+
+    address: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.name} in {parse(self.address).name}"
+
+
+def _destination(files: list[str], source: str | None, name: str | None, address: str | None) -> Table | None:
+    """Return the table for the labels, or None. It must not be the table with the votes."""
+    from finegold.io.database_tables import check_database_table
+
+    if name is None:
+        if address is not None:
+            raise InputError("--to-database needs --to-table NAME, the table to write the labels to")
+        return None
+    if address is None and not is_database(files):
+        raise InputError("--to-table needs a database: add --to-database ADDRESS, e.g. sqlite:///labels.db")
+    if source is not None and table_parts(source) == table_parts(name) and address in (None, files[0]):
+        raise InputError(f"{name} is read here and would be overwritten; name another table")
+    table = Table(address or files[0], name)
+    check_database_table(table.address, table.name)
+    return table
+
+
+@dataclass(frozen=True)
+class WriteBack:
+    """The option --write-back, which writes labels into a copy of the export that the votes come from."""
+
+    output: str | None
+    files: list[str]
+    reading: o.ReadOptions
+
+    def check(self) -> None:
+        """Check before the fit that the format of the export can hold labels."""
+        if self.output is None:
+            return
+        from finegold.io.exports import look
+        from finegold.io.writeback import writable
+
+        if "-" in self.files:
+            raise InputError("--write-back reads FILE twice, which standard input cannot do; give its path")
+        writable(look(self.sources), self.reading.format)
+
+    @cached_property
+    def sources(self) -> list[Source]:
+        from finegold.io.source import sources_of
+
+        return sources_of(self.files)
+
+    def writers(self, result: Any) -> dict[str | None, out.Write]:
+        def write(path: Path) -> None:
+            from finegold.io.writeback import write_back
+
+            reading: Any = self.reading
+            question = None if reading.question == ALL else reading.question
+            write_back(result, self.sources, path, format=reading.format, question=question, task=reading.task)
+
+        return {self.output: write}
 
 
 @dataclass(frozen=True)
@@ -101,165 +195,93 @@ class Outputs:
     labels: str | None
     annotators: str | None
     model: str | None
-    checkpoint: str | None
-    export: e.WriteBackOptions
+    table: Table | None
+    export: WriteBack
     probabilities: bool
     json: bool
-    ordered: bool = False
+    ordered: bool
 
-    def check(self, inputs: list[str]) -> None:
-        """Check before the fit that everything can be written."""
-        from finegold.cli.outputs import check_outputs
+    @property
+    def files(self) -> dict[str, str | None]:
+        return {"labels": self.labels, "annotators": self.annotators, "model": self.model} | {
+            "write_back": self.export.output
+        }
 
-        others = _not_none(self.model, self.checkpoint, self.export.output)
-        check_outputs(_not_none(self.labels, self.annotators), others, inputs)
-        self.export.check()
-
-    def write_any(self, result: Result | MultiResult, into: d.Destination | None) -> None:
+    def write(self, result: Result | MultiResult) -> None:
+        from finegold.io.writers import write_labels
         from finegold.results.multi import MultiResult
+        from finegold.results.tables import labels_pieces
 
         if isinstance(result, MultiResult):
-            refused = {"--to-table": into}
-            back = self.export.files(result) | ({self.model: result.save} if self.model else {})
-            write_sets(result, self.labels, self.annotators, self.probabilities, self.json, back, refused)
-        else:
-            self.write(result, into)
-
-    def write(self, result: Result, into: d.Destination | None) -> None:
-        from finegold.cli.outputs import print_summary, summary_of, write_all
-
-        found = summary_of(result)
-        names = {"labels": self.labels, "annotators": self.annotators, "model": self.model}
-        found["files"] = {**names, "write_back": self.export.output}
-        found["table"] = into.name if into else None
-        write_all(self._files(result), then=None if into is None else lambda: into.write(result, self.probabilities))
-        self._print(result, found, has_place=bool(self.labels or into))
-        print_summary(found, result)
+            self._write_sets(result)
+            return
+        summary, columns = out.summary_of(result), {"probabilities": self.probabilities, "scores": self.ordered}
+        summary |= {"files": self.files, "table": str(self.table) if self.table else None}
+        out.write_all(
+            self.export.writers(result)
+            | out.result_writers(result, self.labels, self.annotators, self.model, **columns),
+            then=lambda: self._write_table(result),
+        )
+        is_printed = not (self.labels or self.table)
+        if self.json:
+            pieces = labels_pieces(result, for_users=True, **columns) if is_printed else ()
+            rows = {"labels": [row for piece in pieces for row in piece.to_dicts()]} if is_printed else {}
+            out.print_json(summary | rows)
+        elif is_printed:
+            write_labels(result, "-", **columns)
+        out.print_summary(summary, result)
         if not self.ordered:
             _propose_order(result)
 
+    def _write_table(self, result: Result) -> None:
+        if self.table is not None:
+            result.to_table(self.table.address, self.table.name, probabilities=self.probabilities)
+
     def write_questions(self, results: dict[str, Result]) -> None:
+        """Write the results of every question into tables with a column of the question."""
+        import polars as pl
 
-        back = self.export.files(results)
-        write_questions(results, self.labels, self.annotators, self.probabilities, self.json, back)
+        from finegold.results.tables import annotators_for_users, labels_pieces
 
-    def _files(self, result: Result) -> dict[str, Write]:
-        from finegold.io.writers import write_frame, write_labels
-        from finegold.results.tables import annotators_for_users
+        def labels_of(result: Result) -> pl.DataFrame:
+            return pl.concat(labels_pieces(result, probabilities=self.probabilities, for_users=True))
 
-        makers: dict[str | None, Write] = {
-            self.labels: lambda path: write_labels(result, path, **self._columns),
-            self.annotators: lambda path: write_frame(annotators_for_users(result), path),
-            self.model: result.save,
-        }
-        return {**self.export.files(result), **{path: make for path, make in makers.items() if path is not None}}
+        summaries = {question: out.summary_of(result) for question, result in results.items()}
+        labels = _concatenate(results, labels_of)
+        self._write_tables(
+            results, labels, lambda: _concatenate(results, annotators_for_users), {"questions": summaries}
+        )
+        for question, result in results.items():
+            say(f'question "{question}"')
+            out.print_summary(summaries[question], result)
 
-    def _print(self, result: Result, found: dict[str, Any], has_place: bool) -> None:
-        """Print the labels if they are not written to a file or a table."""
-        from finegold.cli.outputs import print_json
-        from finegold.io.writers import write_labels
+    def _write_sets(self, result: MultiResult) -> None:
+        from finegold.results.multi import annotators_for_users, labels_for_users
 
+        if self.table is not None:
+            raise InputError("--to-table cannot be combined with sets of labels; leave it out, or say --no-multi")
+        summary, labels = _sets_summary(result), labels_for_users(result, probabilities=self.probabilities)
+        self._write_tables(result, labels, lambda: annotators_for_users(result), summary)
+        _print_sets_summary(summary)
+
+    def _write_tables(self, result: Any, labels: pl.DataFrame, annotators: Callable[[], Any], summary: Any) -> None:
+        """Write all files or none, then print the labels, or the summary as JSON."""
+        from finegold.io.writers import write_frame
+
+        files = self.export.writers(result)
+        files |= {self.labels: out.frame_writer(lambda: labels), self.annotators: out.frame_writer(annotators)}
+        if self.model is not None:
+            files[self.model] = result.save
+        out.write_all(files)
         if self.json:
-            labels = {} if has_place else {"labels": _rows(result, **self._columns)}
-            print_json({**found, **labels})
-        elif not has_place:
-            write_labels(result, "-", **self._columns)
-
-    @property
-    def _columns(self) -> dict[str, bool]:
-        """The columns that are wanted beside the usual ones."""
-        return {"probabilities": self.probabilities, "scores": self.ordered}
+            rows = {} if self.labels else {"labels": labels.to_dicts()}
+            out.print_json({**summary, "files": {"labels": self.labels, "annotators": self.annotators}, **rows})
+        elif not self.labels:
+            write_frame(labels, "-")
 
 
-def _rows(result: Result, **columns: bool) -> list[dict[str, Any]]:
-    from finegold.results.tables import labels_pieces
-
-    pieces = labels_pieces(result, for_users=True, **columns)
-    return [row for piece in pieces for row in piece.to_dicts()]
-
-
-def _propose_order(result: Result) -> None:
-    """Say that classes look like a scale."""
-    from finegold.cli.messages import say
-    from finegold.results.tables import consecutive_integers
-
-    if classes := consecutive_integers(result.class_names):
-        listed = ",".join(map(str, classes))
-        say(f"classes are {classes[0]} to {classes[-1]}; if they are a scale, --ordered {listed} adds expected scores")
-
-
-def is_folder(output: str) -> bool:
-    return output.endswith(("/", os.sep))
-
-
-def _local_only_options(reading: o.Reading) -> dict[str, Any]:
-    """Return the reading options that do not work on a cluster."""
-    names = ("query", "table", "param", "format", "question", "include", "wide", "encoding", "separator", "no_header")
-    more = {"header_line": reading.header_line != 1, "multi": reading.multi}
-    return {name: getattr(reading, name) for name in names} | more
-
-
-def _not_none(*paths: str | None) -> list[str]:
-    return [path for path in paths if path is not None]
-
-
-Results = dict[str, "Result"]
-
-
-def refuse_single_question_options(**options: Any) -> None:
-    """Raise an error if an option is given that works with one question only."""
-    given = [name for name, value in options.items() if value]
-    if given:
-        option = given[0].replace("_", "-")
-        raise InputError(f"--{option} works with one question only; choose it with --question NAME")
-
-
-def write_questions(
-    results: Results, output: str | None, annotators: str | None, probabilities: bool,
-    as_json: bool, more: dict[str, Write],
-) -> None:  # fmt: skip
-    """Write all files or none, then print the summary."""
-    import polars as pl
-
-    from finegold.cli.outputs import print_json, write_all
-    from finegold.io.writers import write_frame
-    from finegold.results.tables import annotators_for_users, labels_pieces
-
-    labels = _together(
-        results, lambda result: pl.concat(labels_pieces(result, probabilities=probabilities, for_users=True))
-    )
-    files = dict(more)
-    if output:
-        files[output] = lambda path: write_frame(labels, path)
-    if annotators:
-        files[annotators] = lambda path: write_frame(_together(results, annotators_for_users), path)
-    write_all(files)
-    found = _summary(results)
-    if as_json:
-        printed = {} if output else {"labels": labels.to_dicts()}
-        print_json({"questions": found, "files": {"labels": output, "annotators": annotators}, **printed})
-    elif not output:
-        write_frame(labels, "-")
-    _print_summary(found, results)
-
-
-def _summary(results: Results) -> dict[str, dict[str, Any]]:
-    from finegold.cli.outputs import summary_of
-
-    return {question: summary_of(result) for question, result in results.items()}
-
-
-def _print_summary(found: dict[str, dict[str, Any]], results: Results) -> None:
-    from finegold.cli.messages import say
-    from finegold.cli.outputs import print_summary
-
-    for question, result in results.items():
-        say(f'question "{question}"')
-        print_summary(found[question], result)
-
-
-def _together(results: Results, table_of: Callable[[Result], pl.DataFrame]) -> pl.DataFrame:
-    """Concatenate the tables. Columns that are numbers for one question and text for another become text."""
+def _concatenate(results: dict[str, Result], table_of: Callable[[Result], pl.DataFrame]) -> pl.DataFrame:
+    """Concatenate tables. Columns that are numbers for one question and text for another become text."""
     import polars as pl
 
     tables = [
@@ -272,85 +294,16 @@ def _together(results: Results, table_of: Callable[[Result], pl.DataFrame]) -> p
     return pl.concat([table.cast(dict.fromkeys(names, pl.String)) for table in tables], how="diagonal")
 
 
-def aggregate_into(
-    wanted: Run,
-    folder: str,
-    *,
-    annotators: str | None,
-    probabilities: bool,
-    json: bool,
-    refused: dict[str, Any],
-) -> None:
-    """Aggregate votes into a folder of labels. `refused` are options that need all votes on one machine."""
-    from finegold.api.job import run_into_folder
-    from finegold.cli.outputs import check_outputs, print_json, print_summary, write_all
-    from finegold.cli.source import inputs_of
-    from finegold.io.writers import write_frame
+def _propose_order(result: Result) -> None:
+    """Say that classes look like a scale."""
+    from finegold.results.tables import consecutive_integers
 
-    _check(wanted, refused)
-    tables = [] if annotators is None else [annotators]
-    check_outputs(tables, [], inputs_of(wanted.votes, wanted.gold, wanted.reading.get("alias")))
-    outcome = run_into_folder(wanted, folder, probabilities=probabilities)
-    if annotators is not None:
-        write_all({annotators: lambda path: write_frame(outcome.annotators(), path)})
-    found = _summary_folder(outcome, folder, annotators)
-    if json:
-        print_json(found)
-    print_summary(found, outcome.result)
+    if classes := consecutive_integers(result.class_names):
+        listed = ",".join(map(str, classes))
+        say(f"classes are {classes[0]} to {classes[-1]}; if they are a scale, --ordered {listed} adds expected scores")
 
 
-def _check(wanted: Run, refused: dict[str, Any]) -> None:
-    if wanted.engine != "dask":
-        raise InputError("writing a folder of labels (-o FOLDER/) needs a cluster; add --engine dask, or name a file")
-    given = [f"--{name.replace('_', '-')}" for name, value in refused.items() if value]
-    if given:
-        raise InputError(
-            f"{', '.join(given)} cannot be combined with a folder of labels; name a file (-o labels.parquet)"
-        )
-
-
-def _summary_folder(outcome: Outcome, folder: str, annotators: str | None) -> dict[str, Any]:
-    """Return the same summary as for any other result."""
-    from finegold.cli.outputs import summary_fields
-
-    counted = {"tied": outcome.tied, "outvoted": outcome.outvoted, "gold": outcome.n_gold}
-    found = summary_fields(outcome.result, outcome.n_votes, outcome.n_tasks, **counted)
-    return {**found, "files": {"labels": folder, "annotators": annotators, "model": None}}
-
-
-def write_sets(
-    result: MultiResult, output: str | None, annotators: str | None, probabilities: bool,
-    as_json: bool, more: dict[str, Write], refused: dict[str, Any],
-) -> None:  # fmt: skip
-    """Write all files or none, then print the summary."""
-    from finegold.cli.outputs import frame_writer, print_json, write_all
-    from finegold.io.writers import write_frame
-    from finegold.results.multi import annotators_for_users, labels_for_users
-
-    if given := [option for option, value in refused.items() if value is not None]:
-        raise InputError(f"{given[0]} cannot be combined with sets of labels; leave it out, or say --no-multi")
-    labels = labels_for_users(result, probabilities=probabilities)
-    files = dict(more)
-    if output:
-        files[output] = frame_writer(lambda: labels)
-    if annotators:
-        files[annotators] = frame_writer(lambda: annotators_for_users(result))
-    write_all(files)
-    found = summary_of(result)
-    if as_json:
-        print_json({**found, "files": {"labels": output, "annotators": annotators}} | _rows_multi(labels, output))
-    elif not output:
-        write_frame(labels, "-")
-    print_summary(found, result)
-
-
-def _rows_multi(labels: Any, output: str | None) -> dict[str, Any]:
-    return {} if output else {"labels": labels.to_dicts()}
-
-
-def summary_of(result: MultiResult) -> dict[str, Any]:
-    from dataclasses import asdict
-
+def _sets_summary(result: MultiResult) -> dict[str, Any]:
     from finegold.fitting.multi_label import vote_on_sets
     from finegold.votes.frames import to_list
 
@@ -367,7 +320,7 @@ def summary_of(result: MultiResult) -> dict[str, Any]:
         "seconds": result.seconds,
         "labels_per_task": sum(map(len, sets)) / len(sets),
         "without_labels": sum(not labels for labels in sets),
-        "differs_from_majority": sum(one != other for one, other in zip(sets, majority, strict=True)),
+        "differs_from_majority": sum(labels != others for labels, others in zip(sets, majority, strict=True)),
         "unlabelled": len(result.unlabelled),
         "never_voted": to_list(result.votes.never_voted),
         "rows": asdict(result.counts),
@@ -375,18 +328,52 @@ def summary_of(result: MultiResult) -> dict[str, Any]:
     }
 
 
-def print_summary(found: dict[str, Any], result: MultiResult) -> None:
-    from finegold.cli.messages import count, say, warn
-    from finegold.cli.outputs import left_out
-
+def _print_sets_summary(summary: dict[str, Any]) -> None:
     say(
-        f"{found['method']}: {count(found['n_votes'], 'set')} of labels by {count(found['n_annotators'], 'annotator')} "
-        f"on {count(found['n_tasks'], 'task')}, {count(len(found['options']), 'option')}"
+        f"{summary['method']}: {count(summary['n_votes'], 'set')} of labels by "
+        f"{count(summary['n_annotators'], 'annotator')} on {count(summary['n_tasks'], 'task')}, "
+        f"{count(len(summary['options']), 'option')}"
     )
-    (say if found["converged"] else warn)(f"{found['stopped']}, {found['seconds']:.2f} s")
+    (say if summary["converged"] else warn)(f"{summary['stopped']}, {summary['seconds']:.2f} s")
     say(
-        f"{found['labels_per_task']:.2f} labels per task, {count(found['without_labels'], 'task')} with none, "
-        f"{found['differs_from_majority']:,} other than a vote on each option"
+        f"{summary['labels_per_task']:.2f} labels per task, {count(summary['without_labels'], 'task')} with none, "
+        f"{summary['differs_from_majority']:,} other than a vote on each option"
     )
-    if words := left_out(found):
+    if words := out.left_out(summary):
         say(f"left out: {words}")
+
+
+# ---- A folder of labels, which the workers of a cluster write
+
+
+def _local_only_options(reading: o.ReadOptions, fit: o.Fit) -> dict[str, Any]:
+    """Return the options that do not work on a cluster."""
+    from finegold.cli.messages import as_flag
+    from finegold.options import given
+
+    columns = ("task", "annotator", "label", "classes", "ordered", "missing", "keep_missing", "normalise", "alias")
+    local = {as_flag(name, value)[0]: True for name, value in given(reading, *columns, "repeated").items()}
+    return local | {"--gold-from-export": fit.gold is True, "--resume": fit.resume, "--overwrite": fit.overwrite}
+
+
+def _aggregate_into_folder(
+    job: Run, folder: str, annotators: str | None, probabilities: bool, json: bool, refused: Mapping[str, Any]
+) -> None:
+    """Aggregate votes into a folder of labels. `refused` are options that need all votes on one machine."""
+    from finegold.api.job import run_into_folder
+
+    if job.engine != "dask":
+        raise InputError("writing a folder of labels (-o FOLDER/) needs a cluster; add --engine dask, or name a file")
+    if given := [flag for flag, value in refused.items() if value]:
+        raise InputError(
+            f"{', '.join(given)} cannot be combined with a folder of labels; name a file (-o labels.parquet)"
+        )
+    out.check_outputs([annotators], [], [*job.votes, job.gold, job.reading.get("alias")])
+    outcome = run_into_folder(job, folder, probabilities=probabilities)
+    out.write_all({annotators: out.frame_writer(outcome.annotators)})
+    counted = {"tied": outcome.tied, "outvoted": outcome.outvoted, "gold": outcome.n_gold}
+    summary = out.summary_fields(outcome.result, outcome.n_votes, outcome.n_tasks, **counted)
+    summary["files"] = {"labels": folder, "annotators": annotators, "model": None}
+    if json:
+        out.print_json(summary)
+    out.print_summary(summary, outcome.result)

@@ -1,4 +1,4 @@
-"""`finegold evaluate`: compare labels with known truths."""
+"""`finegold evaluate`, `compare` and `agreement`: labels against truths, methods and annotators side by side."""
 
 from __future__ import annotations
 
@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from finegold.cli import options as o
-from finegold.cli import source as s
+from finegold.cli.messages import count, warn
+from finegold.cli.outputs import (
+    check_outputs,
+    console,
+    figures_table,
+    frame_table,
+    frame_writer,
+    print_json,
+    print_left_out,
+    write_all,
+)
+from finegold.cli.source import job_of, truths_of, votes_or_saved
 from finegold.methods.registry import DEFAULT_METHOD
 
 if TYPE_CHECKING:
@@ -15,7 +26,6 @@ if TYPE_CHECKING:
     from finegold.insight.comparison import Comparison
 
 __all__ = ["agreement", "compare", "evaluate"]
-
 
 METRICS = (
     *("exact_match", "micro_f1"),  # of sets of labels
@@ -28,11 +38,11 @@ METRICS = (
 def evaluate(
     files: o.Files,
     truth: Annotated[
-        str, typer.Option("--truth", metavar="FILE", help="Known truths: a table with a task and a truth column.")
+        str, o.value("--truth", metavar="FILE", help="Known truths: a table with a task and a truth column.")
     ],
     methods: o.Methods = None,
-    fitting: o.Fitting = o.FITTING,
-    reading: o.Reading = o.READING,
+    fit: o.Fit = o.FIT_SEVERAL,
+    reading: o.ReadOptions = o.READING,
     truth_task: o.TruthTask = None,
     truth_label: o.TruthLabel = None,
     json: o.Json = False,
@@ -47,45 +57,28 @@ def evaluate(
     over the options (macro). With --ordered, the mean absolute error of the labels and quadratic kappa are added.
     """
     from finegold.api.evaluate import evaluate_run
-    from finegold.cli.outputs import check_outputs, print_left_out
-    from finegold.cli.settings import methods_from_options, split_values
-    from finegold.cli.source import inputs_of, outputs_of
 
-    check_outputs([], outputs_of(fitting), inputs_of(files, truth, reading=reading, fitting=fitting))
-    chosen = methods_from_options(
-        split_values(methods) or [DEFAULT_METHOD], fitting.settings, fitting.seed, fitting.paper
-    )
-    wanted = reading.run(files, on_read=print_left_out, **fitting.run_fields())
+    check_outputs([], [], [*files, truth], reading, fit)
+    chosen = o.chosen_methods(methods, fit, [DEFAULT_METHOD])
+    job = job_of(files, reading, fit, method=chosen[0], on_read=print_left_out)
     columns = {"truth_task": truth_task, "truth_label": truth_label}
-    scores = evaluate_run(wanted, truth, chosen, ordered=reading.ordered is not None, **columns)
-    _show(scores, json, many=len(chosen) > 1)
-
-
-def _show(scores: list[dict[str, Any]], as_json: bool, many: bool) -> None:
-    from finegold.cli.outputs import print_json
-
-    if as_json:
-        print_json(scores if many else scores[0])
+    scores = evaluate_run(job, truth, chosen, ordered=reading.ordered is not None, **columns)
+    if json:
+        print_json(scores if len(chosen) > 1 else scores[0])
         return
-    from rich.box import SIMPLE
-    from rich.table import Table
-
-    from finegold.cli.outputs import console
-
-    table = Table(box=SIMPLE, caption=f"{scores[0]['n_truths']:,} truths, {scores[0]['n_tasks']:,} tasks")
-    table.add_column("method")
     metrics = [name for name in METRICS if name in scores[0]]
-    for name in (*metrics, "iterations", "seconds"):
-        table.add_column(name.replace("_f1", "-F1").replace("_", " "), justify="right")
-    for score in scores:
-        table.add_row(*_row(score, metrics))
-    console().print(table)
-
-
-def _row(score: dict[str, Any], metrics: list[str]) -> list[str]:
-    figures = [f"{score[name]:.4f}" for name in metrics]
-    stopped = "" if score["converged"] else " (not converged)"
-    return [score["method"], *figures, f"{score['iterations']}{stopped}", f"{score['seconds']:.3f}"]
+    headings = [name.replace("_f1", "-F1").replace("_", " ") for name in (*metrics, "iterations", "seconds")]
+    rows = [
+        [
+            score["method"],
+            *(f"{score[name]:.4f}" for name in metrics),
+            f"{score['iterations']}{'' if score['converged'] else ' (not converged)'}",
+            f"{score['seconds']:.3f}",
+        ]
+        for score in scores
+    ]
+    caption = f"{scores[0]['n_truths']:,} truths, {scores[0]['n_tasks']:,} tasks"
+    console().print(figures_table(None, rows, ["method", *headings], caption=caption))
 
 
 FIGURES = {
@@ -107,20 +100,17 @@ def compare(
     files: o.Files,
     truth: Annotated[
         str | None,
-        typer.Option("--truth", metavar="FILE", help="Known truths: a table with a task and a truth column."),
+        o.value("--truth", metavar="FILE", help="Known truths: a table with a task and a truth column."),
     ] = None,
     truth_task: o.TruthTask = None,
     truth_label: o.TruthLabel = None,
     methods: o.Methods = None,
-    output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="OUT", help="Write the table to a file as well.")
-    ] = None,
+    output: Annotated[str | None, o.value("-o", "--output", help="Write the table to a file as well.")] = None,
     labels: Annotated[
-        str | None,
-        typer.Option("--labels", metavar="OUT", help="Write one row per task, with the label of each method."),
+        str | None, o.value("--labels", help="Write one row per task, with the label of each method.")
     ] = None,
-    fitting: o.Fitting = o.FITTING,
-    reading: o.Reading = o.READING,
+    fit: o.Fit = o.FIT_SEVERAL,
+    reading: o.ReadOptions = o.READING,
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
@@ -131,80 +121,33 @@ def compare(
     those where the label of the majority vote is right.
     """
     from finegold.api.evaluate import compare_run
-    from finegold.cli.outputs import check_outputs, print_left_out
-    from finegold.cli.settings import methods_from_options, split_values
-    from finegold.cli.source import inputs_of, outputs_of, truths_of
     from finegold.methods.lookup import method_names
 
-    tables = [path for path in (output, labels) if path is not None]
-    check_outputs(tables, outputs_of(fitting), inputs_of(files, truth, reading=reading, fitting=fitting))
-    chosen = methods_from_options(
-        split_values(methods) or method_names(), fitting.settings, fitting.seed, fitting.paper
-    )
-    wanted = reading.run(files, on_read=print_left_out, **fitting.run_fields())
+    check_outputs([output, labels], [], [*files, truth], reading, fit)
+    chosen = o.chosen_methods(methods, fit, method_names())
+    job = job_of(files, reading, fit, method=chosen[0], on_read=print_left_out)
     truths = truths_of(truth, truth_task, truth_label) if truth_task or truth_label else truth
-    found = compare_run(wanted, chosen, truths)
-    _write(found, output, labels)
-    _show_compare(found, json)
+    comparison = compare_run(job, chosen, truths)
+    write_all({output: frame_writer(lambda: _rows_frame(comparison)), labels: frame_writer(comparison.labels)})
+    names, agreeing = comparison.methods, comparison.agreement.tolist()
+    if json:
+        agreement = {name: dict(zip(names, row, strict=True)) for name, row in zip(names, agreeing, strict=True)}
+        print_json({"methods": comparison.rows(), "agreement": agreement})
+        return
+    rows = comparison.rows()
+    shown = {name: title for name, title in FIGURES.items() if name in rows[0]}
+    figures = [[row["method"], *(_figure(row[name]) for name in shown)] for row in rows]
+    shares = [[name, *(f"{100 * share:.1f}" for share in row)] for name, row in zip(names, agreeing, strict=True)]
+    title = f"{len(comparison.majority.label_codes):,} tasks"
+    screen = console()
+    screen.print(figures_table(title, figures, ["method", *shown.values()]))
+    screen.print(figures_table("Tasks that two methods give the same label, in %", shares, ["", *names]))
 
 
-def _write(found: Comparison, output: str | None, labels: str | None) -> None:
+def _rows_frame(comparison: Comparison) -> Any:
     import polars as pl
 
-    from finegold.cli.outputs import write_all
-    from finegold.io.writers import write_frame
-
-    files = {}
-    if output is not None:
-        files[output] = lambda path: write_frame(pl.DataFrame(found.rows()), path)
-    if labels is not None:
-        files[labels] = lambda path: write_frame(found.labels(), path)
-    write_all(files)
-
-
-def _show_compare(found: Comparison, as_json: bool) -> None:
-    if as_json:
-        from finegold.cli.outputs import print_json
-
-        agreement = {
-            one: dict(zip(found.methods, row, strict=True))
-            for one, row in zip(found.methods, found.agreement.tolist(), strict=True)
-        }
-        print_json({"methods": found.rows(), "agreement": agreement})
-        return
-    from finegold.cli.outputs import console
-
-    screen = console()
-    screen.print(_figures_table(found))
-    screen.print(_agreement_table(found))
-
-
-def _figures_table(found: Comparison) -> Any:
-    from rich.box import SIMPLE
-    from rich.table import Table
-
-    rows = found.rows()
-    table = Table(box=SIMPLE, title=f"{len(found.majority.label_codes):,} tasks", title_justify="left")
-    table.add_column("method")
-    shown = {name: title for name, title in FIGURES.items() if name in rows[0]}
-    for title in shown.values():
-        table.add_column(title, justify="right")
-    for row in rows:
-        table.add_row(row["method"], *(_figure(row[name]) for name in shown))
-    return table
-
-
-def _agreement_table(found: Comparison) -> Any:
-    from rich.box import SIMPLE
-    from rich.table import Table
-
-    table = Table(box=SIMPLE, title="Tasks that two methods give the same label, in %", title_justify="left")
-    table.add_column("")
-    for name in found.methods:
-        table.add_column(name, justify="right")
-    for name, row in zip(found.methods, found.agreement, strict=True):
-        table.add_row(name, *(f"{100 * share:.1f}" for share in row))
-    return table
+    return pl.DataFrame(comparison.rows())
 
 
 def _figure(value: Any) -> str:
@@ -222,7 +165,6 @@ MEASURES = {
     "self_agreement": "repeated votes that agree",
 }
 ROWS_SHOWN = 10  # rows of a table
-EVERY_VOTE = o.Reading(repeated="all")
 
 
 @o.with_groups
@@ -236,13 +178,9 @@ def agreement(
             help="How alpha treats classes: as names, as ordered categories, or as numbers.",
         ),
     ] = "nominal",
-    annotators: Annotated[
-        str | None, typer.Option("--annotators", metavar="OUT", help="Write the agreement of each annotator.")
-    ] = None,
-    pairs: Annotated[
-        str | None, typer.Option("--pairs", metavar="OUT", help="Write the agreement of each pair of annotators.")
-    ] = None,
-    reading: o.Reading = EVERY_VOTE,
+    annotators: Annotated[str | None, o.value("--annotators", help="Write the agreement of each annotator.")] = None,
+    pairs: Annotated[str | None, o.value("--pairs", help="Write the agreement of each pair of annotators.")] = None,
+    reading: o.ReadOptions = o.EVERY_VOTE,
     json: o.Json = False,
     raw: o.Raw = False,
 ) -> None:
@@ -252,59 +190,42 @@ def agreement(
     agree is shown as well.
     """
     from finegold.api.evaluate import agreement as measure
-    from finegold.cli.outputs import check_outputs, frame_writer, write_all
     from finegold.results.tables import level_of_order
-
-    outputs = [path for path in (annotators, pairs) if path is not None]
-    check_outputs(outputs, [], files)
-    votes = s.votes_or_saved(files, reading)
-    if reading.ordered and level == "nominal":
-        level = level_of_order(votes.class_names)
-    found = measure(votes, level=level)  # type: ignore[arg-type]  # checked there
-    tables = ((annotators, found.annotators), (pairs, found.pairs))
-    write_all({path: frame_writer(frame) for path, frame in tables if path is not None})
-    _show_agreement(found, json)
-
-
-def _show_agreement(found: Agreement, as_json: bool) -> None:
     from finegold.votes.frames import to_polars
 
-    by_class, by_annotator = to_polars(found.classes()), to_polars(found.annotators())
-    if as_json:
-        from finegold.cli.outputs import print_json
-
-        intervals = {name: found.interval(name) for name in found.errors}
-        tables = {"classes": by_class.to_dicts(), "annotators": by_annotator.to_dicts()}
-        print_json({"level": found.level, **found.figures(), "intervals": intervals, "notes": found.notes, **tables})
+    check_outputs([annotators, pairs], [], files)
+    votes = votes_or_saved(files, reading)
+    if reading.ordered and level == "nominal":
+        level = level_of_order(votes.class_names)
+    measured = measure(votes, level=level)  # type: ignore[arg-type]  # checked there
+    write_all({annotators: frame_writer(measured.annotators), pairs: frame_writer(measured.pairs)})
+    by_class, by_annotator = to_polars(measured.classes()), to_polars(measured.annotators())
+    if json:
+        figures: dict[str, Any] = {"level": measured.level, **measured.figures()}
+        figures |= {"intervals": {name: measured.interval(name) for name in measured.errors}, "notes": measured.notes}
+        print_json(figures | {"classes": by_class.to_dicts(), "annotators": by_annotator.to_dicts()})
         return
-    from finegold.cli.messages import count, warn
-    from finegold.cli.outputs import console, figures_table, frame_table
-
-    title = f"{count(found.n_annotators, 'annotator')}, {count(found.n_tasks, 'task')} with two or more votes"
+    title = f"{count(measured.n_annotators, 'annotator')}, {count(measured.n_tasks, 'task')} with two or more votes"
     screen = console()
-    screen.print(
-        figures_table(title, [(_title(found, name), _figure_agreement(found, name)) for name in _measures_shown(found)])
-    )
+    screen.print(figures_table(title, _measures(measured)))
     screen.print(frame_table("By class, against all others", by_class, ROWS_SHOWN))
     screen.print(frame_table("Annotators who agree least", by_annotator.sort("kappa", nulls_last=True), ROWS_SHOWN))
-    for note in found.notes:
+    for note in measured.notes:
         warn(note)
 
 
-def _measures_shown(found: Agreement) -> list[str]:
-    repeats = found.self_agreement == found.self_agreement  # not NaN
-    return [name for name in MEASURES if name != "self_agreement" or repeats]
-
-
-def _title(found: Agreement, name: str) -> str:
-    return MEASURES[name] + (f", {found.level}" if name == "alpha" and found.level != "nominal" else "")
-
-
-def _figure_agreement(found: Agreement, name: str) -> str:
-    value: Any = getattr(found, name)
-    if value != value:
-        return "undefined"
-    if name not in found.errors:
-        return f"{value:.3f}"
-    low, high = found.interval(name)
-    return f"{value:.3f}  ({low:.3f} to {high:.3f})"
+def _measures(measured: Agreement) -> list[tuple[str, str]]:
+    """Return the title and the figure of each measure, with its interval."""
+    rows = []
+    for name, title in MEASURES.items():
+        value: float = getattr(measured, name)
+        is_defined = value == value  # NaN differs from itself
+        text = f"{value:.3f}" if is_defined else "undefined"
+        if is_defined and name in measured.errors:
+            low, high = measured.interval(name)
+            text = f"{text}  ({low:.3f} to {high:.3f})"
+        if name == "alpha" and measured.level != "nominal":
+            title = f"{title}, {measured.level}"
+        if is_defined or name != "self_agreement":  # undefined without repeated votes
+            rows.append((title, text))
+    return rows

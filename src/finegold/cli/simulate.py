@@ -8,22 +8,21 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-import polars as pl
-import typer
-from polars.io.plugins import register_io_source
-
-from finegold.cli.options import split_commas
+from finegold.cli import options as o
+from finegold.cli.messages import count, say
+from finegold.cli.outputs import check_outputs, frame_writer, write_all
 from finegold.errors import InputError
-from finegold.io.writers import check_table_path
-from finegold.system.files import replacing_all
-from finegold.votes.simulation import Process, draw_truth, pieces
 
 if TYPE_CHECKING:
-    from finegold.votes.encoding import Codes
-    from finegold.votes.simulation import JudgeSimulation
+    import polars as pl
 
-__all__ = ["output_paths", "simulate", "write_judge_log", "write_simulation"]
+    from finegold.votes.encoding import Codes
+    from finegold.votes.simulation import JudgeSimulation, Process
+
+__all__ = ["simulate"]
+
+GOLD_EVERY = 4  # gold.csv has the truth of every fourth item
+SINKS = {"csv": "sink_csv", "jsonl": "sink_ndjson", "parquet": "sink_parquet"}
 
 
 class Format(StrEnum):
@@ -34,22 +33,24 @@ class Format(StrEnum):
 
 def simulate(
     out: Annotated[
-        str, typer.Option("--out", metavar="DIR|FILE", help="A folder for votes and truths, or the file for the votes.")
+        str,
+        o.value("--out", metavar="DIR|FILE", help="A folder for votes and truths, or the file for the votes."),
     ],
-    tasks: Annotated[int, typer.Option("--tasks", metavar="N", help="The number of tasks.")] = 1000,
-    annotators: Annotated[int, typer.Option("--annotators", metavar="N", help="The number of annotators.")] = 50,
+    tasks: Annotated[int, o.value("--tasks", metavar="N", help="The number of tasks.")] = 1000,
+    annotators: Annotated[int, o.value("--annotators", metavar="N", help="The number of annotators.")] = 50,
     classes: Annotated[
-        int | None, typer.Option("--classes", metavar="N", help="The number of classes; by default 4.")
+        int | None, o.value("--classes", metavar="N", help="The number of classes; by default 4.")
     ] = None,
     class_names: Annotated[
-        str | None, typer.Option("--class-names", metavar="A,B,C", help="The names of the classes; by default numbers.")
+        str | None,
+        o.value("--class-names", metavar="A,B,C", help="The names of the classes; by default numbers."),
     ] = None,
     votes_per_task: Annotated[
-        float, typer.Option("--votes-per-task", metavar="X", help="The mean number of votes per task.")
+        float, o.value("--votes-per-task", metavar="X", help="The mean number of votes per task.")
     ] = 5.0,
     activity_spread: Annotated[
         float,
-        typer.Option(
+        o.value(
             "--activity-spread",
             metavar="X",
             help="How much the activity of annotators varies; with 0, all are equally active.",
@@ -57,7 +58,7 @@ def simulate(
     ] = 1.0,
     prototypes: Annotated[
         str,
-        typer.Option(
+        o.value(
             "--prototypes",
             metavar="N|FILE",
             help="The number of prototypes, or a JSON file of matrices (truths in rows, votes in columns).",
@@ -65,13 +66,11 @@ def simulate(
     ] = "2",
     prototype_weights: Annotated[
         str | None,
-        typer.Option(
-            "--prototype-weights", metavar="X,Y", help="How common the prototypes are; by default equally common."
-        ),
+        o.value("--prototype-weights", metavar="X,Y", help="How common the prototypes are; by default equally common."),
     ] = None,
     annotator_concentration: Annotated[
         float,
-        typer.Option(
+        o.value(
             "--annotator-concentration",
             metavar="X",
             help="If small, each annotator follows one prototype; if large, each is a mixture of all.",
@@ -79,24 +78,24 @@ def simulate(
     ] = 2.0,
     imbalance: Annotated[
         float,
-        typer.Option(
+        o.value(
             "--imbalance", metavar="X", help="The frequency of the most frequent class divided by that of the rarest."
         ),
     ] = 1.0,
-    missing: Annotated[float, typer.Option("--missing", metavar="X", help="The share of votes without a label.")] = 0.0,
+    missing: Annotated[float, o.value("--missing", metavar="X", help="The share of votes without a label.")] = 0.0,
     judges: Annotated[
         int | None,
-        typer.Option(
+        o.value(
             "--judges",
             metavar="N",
             help="Draw a raw log of N LLM judges instead, with families, position bias, failures, ties and costs. "
             "Only --tasks, --seed, --format and --out apply.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The seed. The same seed gives the same files.")] = 0,
+    seed: Annotated[int, o.value("--seed", metavar="N", help="The seed. The same seed gives the same files.")] = 0,
     format: Annotated[
         Format | None,
-        typer.Option(
+        o.value(
             "--format",
             metavar="csv|parquet|jsonl",
             help="The format of the tables.  [default: by the extension, otherwise csv]",
@@ -104,12 +103,14 @@ def simulate(
     ] = None,
 ) -> None:
     """Draw votes and truths from the generative model of the PTBCC paper, or a log of LLM judges (--judges)."""
-    if judges is not None:
-        write_judge_log(judges, tasks, out, format.value if format else "csv", seed)
-        return
+    from finegold.system.files import prepared
     from finegold.votes.simulation import draw_process
 
-    names = split_commas(class_names)
+    kind = format.value if format else None
+    if judges is not None:
+        _write_judge_log(judges, tasks, out, kind or "csv", seed)
+        return
+    names = o.split_commas(class_names)
     process = draw_process(
         annotators,
         _n_classes(classes, names),
@@ -122,7 +123,11 @@ def simulate(
         missing=missing,
         seed=seed,
     )
-    _write(process, tasks, names, out, format, prototypes)
+    votes, truth, kind = _paths(out, kind)
+    with prepared(votes.parent):
+        check_outputs([], [str(votes), str(truth)], [prototypes])
+        n_votes = _write_simulation(process, tasks, names, votes, truth, kind)
+    say(f"wrote {votes} ({count(n_votes, 'vote')}) and {truth} ({count(tasks, 'truth')})")
 
 
 def _n_classes(number: int | None, names: list[str] | None) -> int:
@@ -153,32 +158,82 @@ def _prototypes(text: str) -> dict[str, Any]:
 
 def _numbers(text: str | None) -> list[float] | None:
     try:
-        return [float(part) for part in split_commas(text) or []] or None
+        return [float(part) for part in o.split_commas(text) or []] or None
     except ValueError:
         raise InputError(f"--prototype-weights must be numbers separated by commas, not {text!r}") from None
 
 
-def _write(
-    process: Any, n_tasks: int, names: list[str] | None, out: str, format: Format | None, prototypes: str
-) -> None:
-    from finegold.cli.messages import count, say
-    from finegold.cli.outputs import check_outputs
-    from finegold.system.files import prepared
+def _paths(out: str, kind: str | None) -> tuple[Path, Path, str]:
+    """Return the paths of votes and truths and the format. A name without a known extension is a folder."""
+    from finegold.io.writers import check_table_path
 
-    votes, truth, kind = output_paths(out, format.value if format else None)
-    with prepared(votes.parent):
-        check_outputs([], [str(votes), str(truth)], [prototypes])
-        n_votes = write_simulation(process, n_tasks, names, votes, truth, kind)
-    say(f"wrote {votes} ({count(n_votes, 'vote')}) and {truth} ({count(n_tasks, 'truth')})")
+    path = Path(out)
+    if path.is_dir() or path.suffix == "":
+        kind = kind or "csv"
+        return path / f"votes.{kind}", path / f"truth.{kind}", kind
+    extension, is_packed = check_table_path(path)
+    if extension not in SINKS or is_packed:
+        raise InputError(f"{out} must end in .csv, .jsonl or .parquet, or be a folder")
+    if kind not in (None, extension):
+        raise InputError(f"--format is {kind} but the extension of {out} is {extension}")
+    return path, path.with_name(f"{path.stem}-truth{path.suffix}"), extension
 
 
-GOLD_EVERY = 4  # gold.csv has the truth of every fourth item
+def _write_simulation(
+    process: Process, n_tasks: int, names: list[str] | None, votes: Path, truth: Path, kind: str
+) -> int:
+    """Write both tables piece by piece, so that memory stays bounded: both or none. Return the number of votes."""
+    import numpy as np
+    import polars as pl
+
+    from finegold.system.files import replacing_all
+    from finegold.votes.simulation import draw_truth, pieces
+
+    n_votes = 0
+
+    def named(codes: Codes) -> pl.Series:
+        known = pl.Series(codes).replace(-1, None)  # a missing label is null
+        return known if names is None else pl.Series(names).gather(known)
+
+    def vote_tables() -> Iterator[pl.DataFrame]:
+        nonlocal n_votes
+        for piece in pieces(process, n_tasks):
+            table = pl.DataFrame({"task": piece.task, "annotator": piece.annotator, "label": named(piece.label)})
+            n_votes += table.height
+            yield table
+
+    def truth_tables() -> Iterator[pl.DataFrame]:
+        for first, codes in draw_truth(process, n_tasks):
+            yield pl.DataFrame({"task": np.arange(first, first + len(codes), dtype=np.int32), "truth": named(codes)})
+
+    with replacing_all([votes, truth]) as (votes_file, truth_file):
+        _sink(vote_tables(), votes_file, kind)
+        _sink(truth_tables(), truth_file, kind)
+    return n_votes
 
 
-def write_judge_log(n_judges: int, n_items: int, out: str, kind: str, seed: int) -> None:
+def _sink(tables: Iterator[pl.DataFrame], path: Path, kind: str) -> None:
+    """Write the tables one by one with a streaming sink of Polars."""
+    import polars as pl
+    from polars.io.plugins import register_io_source
+
+    first = next(tables)
+
+    def source(*_: Any) -> Iterator[pl.DataFrame]:
+        yield first
+        yield from tables
+
+    frame = register_io_source(source, schema=first.schema)
+    try:
+        getattr(frame, SINKS[kind])(path)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        if "KeyboardInterrupt" in str(error):
+            raise KeyboardInterrupt from error
+        raise OSError(str(error)) from error  # `replacing` turns it into a message for the user
+
+
+def _write_judge_log(n_judges: int, n_items: int, out: str, kind: str, seed: int) -> None:
     """Write the log, the truths, and what judges and systems are like, into a folder."""
-    from finegold.cli.messages import count, say
-    from finegold.cli.outputs import check_outputs, frame_writer, write_all
     from finegold.system.files import prepared
     from finegold.votes.simulation import draw_judges, simulate_log
 
@@ -187,7 +242,7 @@ def write_judge_log(n_judges: int, n_items: int, out: str, kind: str, seed: int)
         raise InputError(f"--judges writes several files, so {out} must be a folder; leave out the extension")
     drawn = simulate_log(draw_judges(n_judges, seed=seed), n_items, seed)
     paths = {name: str(folder / f"{name}.{kind}") for name in ("log", "truth", "gold", "judges", "systems")}
-    frames = _frames(drawn)
+    frames = _judge_frames(drawn)
     with prepared(folder):
         check_outputs(paths.values(), [], [])
         write_all({path: frame_writer(partial(frames.__getitem__, name)) for name, path in paths.items()})
@@ -195,7 +250,7 @@ def write_judge_log(n_judges: int, n_items: int, out: str, kind: str, seed: int)
     say(f"wrote {paths['log']} ({count(n_verdicts, 'verdict')}), with truth, gold, judges and systems beside it")
 
 
-def _frames(drawn: JudgeSimulation) -> dict[str, Any]:
+def _judge_frames(drawn: JudgeSimulation) -> dict[str, Any]:
     import polars as pl
 
     process = drawn.process
@@ -210,76 +265,3 @@ def _frames(drawn: JudgeSimulation) -> dict[str, Any]:
     tables = {"log": drawn.columns, "truth": drawn.truth, "judges": judges, "systems": systems}
     frames = {name: pl.DataFrame(columns) for name, columns in tables.items()}
     return frames | {"gold": frames["truth"].gather_every(GOLD_EVERY)}
-
-
-SINKS = {"csv": "sink_csv", "jsonl": "sink_ndjson", "parquet": "sink_parquet"}
-
-
-def output_paths(out: str, kind: str | None) -> tuple[Path, Path, str]:
-    """Return the paths of votes and truths and the format. A name without a known extension is a folder."""
-    path = Path(out)
-    if path.is_dir() or path.suffix == "":
-        kind = kind or "csv"
-        return path / f"votes.{kind}", path / f"truth.{kind}", kind
-    found, is_packed = check_table_path(path)
-    if found not in SINKS or is_packed:
-        raise InputError(f"{out} must end in .csv, .jsonl or .parquet, or be a folder")
-    if kind not in (None, found):
-        raise InputError(f"--format is {kind} but the extension of {out} is {found}")
-    return path, path.with_name(f"{path.stem}-truth{path.suffix}"), found
-
-
-def write_simulation(
-    process: Process, n_tasks: int, names: list[str] | None, votes: Path, truth: Path, kind: str
-) -> int:
-    """Write both tables or none, and return the number of votes."""
-    written = RowCounter()
-    with replacing_all([votes, truth]) as (first, second):
-        _sink(written.counted(_vote_tables(process, n_tasks, names)), first, kind)
-        _sink(_truth_tables(process, n_tasks, names), second, kind)
-    return written.rows
-
-
-class RowCounter:
-    """Counts the rows of tables while they are iterated over."""
-
-    rows = 0
-
-    def counted(self, tables: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-        for table in tables:
-            self.rows += table.height
-            yield table
-
-
-def _vote_tables(process: Process, n_tasks: int, names: list[str] | None) -> Iterator[pl.DataFrame]:
-    for piece in pieces(process, n_tasks):
-        columns = {"task": piece.task, "annotator": piece.annotator, "label": _named(piece.label, names)}
-        yield pl.DataFrame(columns)
-
-
-def _truth_tables(process: Process, n_tasks: int, names: list[str] | None) -> Iterator[pl.DataFrame]:
-    for first, truth in draw_truth(process, n_tasks):
-        task = np.arange(first, first + len(truth), dtype=np.int32)
-        yield pl.DataFrame({"task": task, "truth": _named(truth, names)})
-
-
-def _named(codes: Codes, names: list[str] | None) -> pl.Series:
-    known = pl.Series(codes).replace(-1, None)  # a missing label is null
-    return known if names is None else pl.Series(names).gather(known)
-
-
-def _sink(tables: Iterator[pl.DataFrame], path: Path, kind: str) -> None:
-    """Write the tables one by one with a streaming sink of Polars."""
-    first = next(tables)
-
-    def source(*_: Any) -> Iterator[pl.DataFrame]:
-        yield first
-        yield from tables
-
-    frame = register_io_source(source, schema=first.schema)
-    try:
-        getattr(frame, SINKS[kind])(path)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        if "KeyboardInterrupt" in str(error):
-            raise KeyboardInterrupt from error
-        raise OSError(str(error)) from error  # `replacing` turns it into a message for the user

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from finegold.options import Shortcut, option
+from finegold.options import Constant, option
 
 if TYPE_CHECKING:
     from finegold.votes.annotations import Repeated
@@ -133,8 +133,8 @@ class ReadOptions:
         low=0,
         high=1000,
         flag="--header-line",
-        shortcuts={
-            "--no-header": Shortcut(
+        constants={
+            "--no-header": Constant(
                 0, "The columns have no names: name them by number, e.g. --task 1 --annotator 2 --label 3.", TEXT
             )
         },
@@ -183,7 +183,6 @@ class ReadOptions:
         kind="pairs",
         metavar="NAME=VALUE",
         flag="--param",
-        repeats=True,
         example="since=2026-11-15",
         surfaces=frozenset({"python", "cli"}),
     )
