@@ -196,7 +196,8 @@ def _by_name(options: Mapping[str, Any]) -> dict[str, Any]:
     names: dict[str, tuple[str, Any]] = {as_flag(name, None)[0]: (name, True) for name in DECLARED}
     for name, about in DECLARED.items():
         names |= {flag: (name, constant.value) for flag, constant in about.constants.items()}
-    return {names[flag][0]: names[flag][1] if value == "" else value for flag, value in options.items()}
+    named = {flag: names.get(flag, (flag[2:].replace("-", "_"), True)) for flag in options}
+    return {named[flag][0]: named[flag][1] if value == "" else value for flag, value in options.items()}
 
 
 def _what_is_kept(error: KeyboardInterrupt, line: CommandLine) -> str:
