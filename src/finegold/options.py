@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-__all__ = ["Constant", "Option", "Surface", "given", "option", "options_of"]
+__all__ = ["Constant", "Option", "Surface", "option", "options_of"]
 
 Surface = Literal["python", "cli", "studio"]
 EVERYWHERE: frozenset[Surface] = frozenset({"python", "cli", "studio"})
@@ -81,9 +81,3 @@ def options_of(declared: Any, surface: Surface | None = None) -> dict[str, Optio
     """Return the options of a dataclass by name, or those that a surface has."""
     options = {each.name: each.metadata["option"] for each in fields(declared) if "option" in each.metadata}
     return {name: about for name, about in options.items() if surface is None or surface in about.surfaces}
-
-
-def given(options: Any, *but: str) -> dict[str, Any]:
-    """Return the options that differ from their defaults, without those that `but` names."""
-    values = {each.name: (getattr(options, each.name), each.default) for each in fields(options)}
-    return {name: value for name, (value, default) in values.items() if name not in but and value != default}

@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 from finegold.cli.messages import CommandLine, as_flag
 from finegold.cli.options import Group, value, with_groups
 from finegold.errors import InputError, Placeholder, leave_out, use
-from finegold.io.options import ReadOptions
-from finegold.options import Constant, given, option
+from finegold.options import Constant, option
 from tests.support.cli_helpers import CSV, run, write
 
 FLAGS = {"--wide": False, "--label": True, "--header-line": True, "--no-header": False, "--classes": True, "-o": True}
@@ -79,10 +78,6 @@ def test_a_flag_that_stands_for_a_value_excludes_the_option() -> None:
     assert bake("--flat").flags == ("--flat",)
     with pytest.raises(InputError, match="--rise and --flat cannot be combined"):
         bake("--rise", "3", "--flat")
-
-
-def test_only_options_that_differ_from_the_default_are_given() -> None:
-    assert given(ReadOptions(wide=True, classes=["a"], repeated="first"), "classes") == {"wide": True}
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from finegold.checks import sample_votes
 from finegold.engines.local import LocalEngine
 from finegold.errors import FinegoldWarning, InputError, OutputError
 from finegold.insight import n_flips
-from finegold.io.layouts import ReadOptions
+from finegold.io.options import ReadOptions
 from finegold.methods.lookup import method_class
 from finegold.methods.registry import DEFAULT_METHOD
 from finegold.results.tables import labels_for_users

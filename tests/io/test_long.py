@@ -62,7 +62,7 @@ def test_a_named_column_is_no_candidate_for_another_role(tmp_path: Path) -> None
     ],
 )
 def test_two_candidates_for_a_role_are_an_error_that_lists_both(tmp_path: Path, header: str, role: str) -> None:
-    with pytest.raises(InputError, match=f"could each be the {role}; say which with --{role} NAME") as caught:
+    with pytest.raises(InputError, match=f"could each be the {role}; use {role}=.* to say which") as caught:
         read(write(tmp_path / "v.csv", header + "\n1,2,3,4\n"))
     assert str(caught.value).count('"') == 4
 
@@ -70,13 +70,13 @@ def test_two_candidates_for_a_role_are_an_error_that_lists_both(tmp_path: Path, 
 def test_a_missing_column_is_an_error_that_lists_what_there_is(tmp_path: Path) -> None:
     with pytest.raises(
         InputError,
-        match=r'v\.csv: there is no label column among "task", "worker", "x"; name it with --label NAME',
+        match=r'v\.csv: there is no label column among "task", "worker", "x"; .*; use label=.x. if these are the columns',
     ):
         read(write(tmp_path / "v.csv", "task,worker,x\n1,2,3\n"))
 
 
 def test_a_table_that_looks_wide_brings_a_hint(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="use --wide"):
+    with pytest.raises(InputError, match="use wide=True"):
         read(write(tmp_path / "v.csv", "task,gpt,claude\n1,a,b\n"))
 
 

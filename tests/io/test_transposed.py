@@ -51,7 +51,7 @@ def test_columns_of_forms_that_are_no_tasks_are_left_alone(tmp_path: Path) -> No
     microsoft = "ID,Start time,Completion time,Email,Name,art\n1,8:00,8:01,anonymous,,yes\n2,8:00,8:02,anonymous,,no\n"
     path = write(tmp_path / "m.csv", microsoft)
     with pytest.raises(
-        InputError, match=r'm\.csv: the columns "ID", "Email", "Name" could each be the annotator; say which'
+        InputError, match=r'm\.csv: the columns "ID", "Email", "Name" could each be the annotator; use annotator='
     ):
         read(path, format="transposed")
     assert votes_of(read(path, format="transposed", annotator="ID")) == {("art", 1, "yes"), ("art", 2, "no")}
@@ -87,7 +87,7 @@ def test_a_row_of_truths_is_no_annotator(tmp_path: Path) -> None:
     ("content", "options", "words"),
     [
         (TABLE, {"label": "t1"}, "a transposed table has one column of annotators"),
-        (TABLE, {"question": "t1"}, "--question is for exports"),
+        (TABLE, {"question": "t1"}, "question is for exports"),
         (TABLE + ",cat,,\n", {}, r'v\.csv, row 3 \(line 4\), column "t1": there is a label but no annotator'),
         ("worker\nann\n", {}, "there is no column of a task among worker"),
         ("worker,t1\nann,\n", {}, "there are no votes"),

@@ -28,7 +28,7 @@ def table(path: Path, tasks: int, annotators: int, label: str = "ab", names: tup
 def test_columns_that_look_swapped_are_said(tmp_path: Path) -> None:
     swapped = table(tmp_path / "v.csv", 4, 30, names=("worker", "img"))
     with pytest.warns(
-        FinegoldWarning, match="30 annotators, such as img0, for 4 tasks, such as worker0; .*swapped: name"
+        FinegoldWarning, match="30 annotators, such as img0, for 4 tasks, such as worker0; .*swapped; use task=NAME"
     ):
         finegold.read(swapped)
 
@@ -61,10 +61,12 @@ def test_truths_follow_the_alias_of_the_votes(tmp_path: Path) -> None:
 
 def test_truths_that_differ_in_case_are_proposed_like_spellings(tmp_path: Path) -> None:
     votes = finegold.read(write(tmp_path / "v.csv", "task,worker,label\nt0,a,cat\nt0,b,cat\nt1,a,dog\nt1,b,dog\n"))
-    with pytest.raises(InputError, match=r"none of the 2 truths is a class .*: CAT looks like cat, Dog .*--normalise"):
+    with pytest.raises(
+        InputError, match=r"none of the 2 truths is a class .*: CAT looks like cat, Dog .*normalise=True"
+    ):
         match_truth(votes, {"t0": "CAT", "t1": "Dog"})
     with pytest.warns(
-        FinegoldWarning, match="1 of 2 truths are classes that nobody voted for: CAT looks like cat; read"
+        FinegoldWarning, match="1 of 2 truths are classes that nobody voted for: CAT looks like cat; when"
     ):
         match_truth(votes, {"t0": "CAT", "t1": "dog"})
 
@@ -104,7 +106,7 @@ def test_merged_spellings_are_kept_without_a_warning(tmp_path: Path) -> None:
 
 def test_a_later_file_does_not_inherit_what_an_earlier_one_had(tmp_path: Path) -> None:
     bad = write(tmp_path / "bad.csv", "task,worker,label\nt0,a,?\nt1,,?\n,b,x\n")
-    with pytest.raises(InputError), pytest.warns(FinegoldWarning):
+    with pytest.raises(InputError):
         finegold.read(bad)
     assert not finegold.read(table(tmp_path / "v.csv", 3, 3)).hygiene.findings
 

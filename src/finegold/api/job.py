@@ -30,7 +30,7 @@ from finegold.io.folders.folder import StagingFolder, check_folder, replacing_fo
 from finegold.io.folders.ingest import ROWS_PER_RANGE, Remote, ingest
 from finegold.io.folders.labels import Tally, class_totals, part_name, write_block, write_unlabelled
 from finegold.io.folders.outcome import Outcome, outcome, template, without_learned
-from finegold.io.layouts import ReadOptions
+from finegold.io.options import ReadOptions
 from finegold.io.read import read_alias
 from finegold.kernels.labels import preference_of
 from finegold.methods.lookup import Method, make_method
@@ -390,7 +390,15 @@ def aggregate_files(
     _check_folders(chosen, engine, gold)
     began, target = time.perf_counter(), Path(folder).expanduser().resolve()
     check_folder(target, _places(votes, gold))
-    options = ReadOptions(gold, classes, repeated, missing, keep_missing, normalise, read_alias(alias))
+    options = ReadOptions(
+        gold=gold,
+        classes=classes,
+        repeated=repeated,
+        missing=missing,
+        keep_missing=keep_missing,
+        normalise=normalise,
+        alias=read_alias(alias),
+    )
     with replacing_folder(target) as staging:
         engine.cluster.check_shared(staging.place)
         columns = (task, annotator, label)

@@ -12,7 +12,7 @@ import typer
 
 from finegold.cli import options as o
 from finegold.cli import outputs as out
-from finegold.cli.messages import count, say, warn
+from finegold.cli.messages import as_flag, count, say, warn
 from finegold.cli.source import ALL, job_of
 from finegold.errors import InputError
 from finegold.io.databases import is_database, parse, table_parts
@@ -348,11 +348,19 @@ def _print_sets_summary(summary: dict[str, Any]) -> None:
 
 def _local_only_options(reading: o.ReadOptions, fit: o.Fit) -> dict[str, Any]:
     """Return the options that do not work on a cluster."""
-    from finegold.cli.messages import as_flag
-    from finegold.options import given
-
-    columns = ("task", "annotator", "label", "classes", "ordered", "missing", "keep_missing", "normalise", "alias")
-    local = {as_flag(name, value)[0]: True for name, value in given(reading, *columns, "repeated").items()}
+    both = {
+        "task",
+        "annotator",
+        "label",
+        "classes",
+        "ordered",
+        "missing",
+        "keep_missing",
+        "normalise",
+        "alias",
+        "repeated",
+    }
+    local = {as_flag(name, getattr(reading, name))[0]: True for name in reading.given() if name not in both}
     return local | {"--gold-from-export": fit.gold is True, "--resume": fit.resume, "--overwrite": fit.overwrite}
 
 

@@ -15,7 +15,6 @@ from finegold.cli.options import Fit, ReadOptions, chosen_method, is_given
 from finegold.cli.outputs import print_left_out
 from finegold.errors import InputError
 from finegold.io.databases import is_database, parse
-from finegold.options import given
 
 if TYPE_CHECKING:
     from finegold.api.job import Run
@@ -42,7 +41,8 @@ def keywords_of(reading: ReadOptions) -> dict[str, Any]:
     """Return the options that were given as keywords of `finegold.read`."""
     from finegold.api.job import classes_of
 
-    keywords = {name: value for name, value in given(reading, "ordered").items() if value != ""}
+    keywords = {name: getattr(reading, name) for name in reading.given() if getattr(reading, name) != ""}
+    keywords.pop("ordered", None)
     classes = classes_of(reading.classes, reading.ordered)
     return keywords if classes is None else keywords | {"classes": classes}
 
@@ -86,7 +86,7 @@ def _checked(result: Any, files: list[str], reading: ReadOptions, fit: Fit) -> R
 def _refuse(flags: list[str], reading: ReadOptions) -> None:
     from finegold.api.job import refuse_for_model
 
-    flags += [as_flag(name, value)[0] for name, value in given(reading, "repeated").items()]
+    flags += [as_flag(name, getattr(reading, name))[0] for name in reading.given() if name != "repeated"]
     refuse_for_model(dict.fromkeys(flags, True))
 
 

@@ -50,7 +50,7 @@ def explain(source: Source, error: BaseException) -> NoReturn:
     from finegold.io.columns import wrong_header
 
     if (header := wrong_header(source)) is not None and not _bad_unicode(source, str(error)):
-        raise InputError(f"{source.name}: {header.what}; {header.remedy}", header.options) from error
+        raise InputError(header.what, source.name, header.remedies) from error
     for diagnose in (_binary, _bad_unicode, _bad_shape, _bad_json):
         try:
             found = diagnose(source, str(error))

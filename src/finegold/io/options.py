@@ -1,14 +1,19 @@
-"""The options for reading votes. This is the only place that declares them; see `finegold.options`."""
+"""The options for reading votes. This is the only place that declares them; see `finegold.options`.
+
+`Reading` has the same names as typed keywords, for the signatures of Python; a test compares the two.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from finegold.options import Constant, option
+from finegold.errors import InputError
+from finegold.options import Constant, option, options_of
 
 if TYPE_CHECKING:
+    from finegold.io.tables import WatchReading
     from finegold.votes.annotations import Repeated
 
 __all__ = ["ReadOptions", "Reading"]
@@ -18,7 +23,10 @@ COLUMNS, TEXT, EXPORTS, DATABASES = "Columns and labels", "Text files", "Exports
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read votes. What is not given is found out from the file."""
+    """How to read votes. What is not given is found out from the file.
+
+    `gold` and `watch` are no options of reading: every function that reads votes has them as keywords of its own.
+    """
 
     task: str | Sequence[str] | None = option(
         None,
@@ -186,6 +194,41 @@ class ReadOptions:
         example="since=2026-11-15",
         surfaces=frozenset({"python", "cli"}),
     )
+    gold: Any = None  # known truths; see `finegold.read`
+    watch: WatchReading | None = None  # is called with the progress of a long read
+
+    def __post_init__(self) -> None:
+        for name, about in options_of(self).items():
+            value = getattr(self, name)
+            if about.kind == "flag" and value not in (True, False):
+                raise InputError(f"{name} must be True or False, not {value!r}")
+            if about.kind == "choice" and value not in about.choices:
+                choices = ", ".join(f'"{choice}"' for choice in about.choices[:-1])
+                raise InputError(f'{name} must be {choices} or "{about.choices[-1]}", not {value!r}')
+
+    @property
+    def no_vote(self) -> Sequence[Any] | None:
+        """The words that mean "no vote", or None for the usual ones."""
+        from finegold.votes.labels import listed_classes, missing_words
+
+        missing = [self.missing] if isinstance(self.missing, str) else self.missing
+        spellings = self.alias.class_of if self.alias else {}
+        named = [*listed_classes(self.classes), *spellings]
+        return missing_words(missing if missing is None else list(missing), self.keep_missing, named)
+
+    @property
+    def names_columns(self) -> bool:
+        """Whether columns are named that only a plain table has."""
+        return self.wide or self.annotator is not None or self.label is not None
+
+    def given(self) -> list[str]:
+        """Return the names of the options that differ from their defaults."""
+        values = [(each, getattr(self, each.name)) for each in fields(self) if "option" in each.metadata]
+        return [
+            each.name
+            for each, value in values
+            if not (value is None or value is each.default or value == each.default or value == [])
+        ]
 
 
 class Reading(TypedDict, total=False):

@@ -1,86 +1,39 @@
-"""Readers: files, data frames and databases -> Annotations. All checks of the input happen here, once."""
+"""`read`: files, data frames and databases -> Annotations. All checks of the input happen on this way, once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Unpack
 
-from finegold.errors import InputError
-from finegold.io.columns import Columns, Guess, by_file, explained, guess_shape, refuse_other_files, say_aside
+from finegold.errors import InputError, Placeholder, leave_out, use
+from finegold.io.columns import (
+    explain_lost_columns,
+    guess_shape,
+    name_annotators_by_file,
+    refuse_parts_of_one_table,
+    report_columns_aside,
+)
 from finegold.io.database_tables import open_database
 from finegold.io.databases import is_database
 from finegold.io.exports import TABLE, TRANSPOSED, find_export, look, nested_hint
 from finegold.io.exports.base import ALL, ExportOptions
 from finegold.io.exports.read import read_export
-from finegold.io.layouts import ReadOptions, read_long, read_transposed, read_wide
+from finegold.io.layouts import read_long, read_transposed, read_wide
+from finegold.io.options import Reading, ReadOptions
 from finegold.io.source import Dialect, is_files, sources_of
 from finegold.io.tables import Opened, Progress, WatchReading, open_sources, open_table
-from finegold.io.truth import Truth, as_texts, match_truth, read_truth, with_gold, with_gold_sets
-from finegold.votes.annotations import Annotations, Repeated
-from finegold.votes.findings import collecting
+from finegold.io.truth import Truth, as_texts, match_truth, read_truth, with_gold
+from finegold.votes.annotations import Annotations
 from finegold.votes.frames import to_list
+from finegold.votes.hygiene import Finding, Hygiene, warn_of
 from finegold.votes.labels import Alias, is_missing
 from finegold.votes.names import text_of
 
 __all__ = ["Progress", "Truth", "match_truth", "read", "read_alias", "read_each", "read_truth"]
 
 
-def read_alias(alias: Any) -> Alias | None:
-    """Return the class of each spelling, of a mapping or of a table with two columns.
-
-    A table may have no header: its first row is then an alias, which counts if such a label occurs.
-    """
-    if alias is None or isinstance(alias, Alias):
-        return alias
-    if isinstance(alias, Mapping):
-        return Alias(_class_of(list(alias.items()), "the alias"))
-    opened = open_table(alias)
-    columns = opened.columns
-    if len(columns) != 2:
-        names = ", ".join(f'"{name}"' for name in columns)
-        raise InputError(f"{opened.name} must have two columns, spellings and classes, but has {names}")
-    table = opened.load(columns)
-    rows = zip(*(to_list(table.column(name)) for name in columns), strict=True)
-    return Alias(_class_of(list(rows), opened.name), (text_of(columns[0]), columns[1]))
-
-
-def _class_of(pairs: list[tuple[Any, Any]], where: str) -> dict[str, Any]:
-    class_of: dict[str, Any] = {}
-    for spelling, name in pairs:
-        if is_missing(name, ()):
-            raise InputError(f"{where}: the spelling {spelling!r} has no class; fill it in or remove the row")
-        if text_of(class_of.setdefault(text_of(spelling), name)) != text_of(name):
-            known = class_of[text_of(spelling)]
-            raise InputError(f"{where}: the spelling {spelling!r} means both {known!r} and {name!r}; keep one of them")
-    return class_of
-
-
-def read(
-    votes: Any,
-    *,
-    task: str | None = None,
-    annotator: str | Sequence[str] | None = None,
-    label: str | None = None,
-    wide: bool = False,
-    format: str | None = None,
-    question: str | None = None,
-    include: str | Sequence[str] = (),
-    query: str | None = None,
-    table: str | None = None,
-    params: Mapping[str, Any] | None = None,
-    gold: Any = None,
-    classes: Sequence[Any] | None = None,
-    repeated: Repeated = "first",
-    missing: Sequence[Any] | None = None,
-    keep_missing: bool = False,
-    normalise: bool = False,
-    alias: Any = None,
-    encoding: str | None = None,
-    separator: str | None = None,
-    header: bool | int = True,
-    multi: bool | None = False,
-    watch: WatchReading | None = None,
-) -> Annotations:
+def read(votes: Any, *, gold: Any = None, watch: WatchReading | None = None, **reading: Unpack[Reading]) -> Annotations:
     """Read votes from any source.
 
     Parameters
@@ -91,59 +44,66 @@ def read(
         annotator, label), a dict of columns, a NumPy structured array; postgresql://..., sqlite:///FILE or
         duckdb:///FILE; or Annotations, which come back as they are. Exports of annotation tools are recognised by
         their content.
-    task : str, optional
-        The column of the tasks, if its name is not recognised; in an export, the field that identifies tasks; in a
-        transposed table, the columns of the tasks ("Q1,Q2_*").
-    annotator : str or sequence of str, optional
-        The column of the annotators. With `wide=True`, the columns of the annotators.
-    label : str, optional
-        The column of the votes. If an annotator or a label column is named, the file is read as a plain table.
-    wide : bool, default False
-        The table has a row per task and a column per annotator. Many such tables are recognised without it.
-    format : str, optional
-        The tool that wrote an export, such as "label-studio", if it is not recognised; "table" for none; "transposed"
-        for a table with a row per annotator and a column per task.
-    question : str, optional
-        The question to read, if an export has several. `finegold.read_each` reads all of them.
-    include : str or sequence of str, optional
-        What the reader of an export leaves out by default, such as "predictions" or "rejected".
-    query, table : str, optional
-        What to read from a database: the result of a query, or a table.
-    params : mapping, optional
-        Values that are bound to :name in the query.
     gold : path, data frame, mapping, str or bool, optional
         Known truths: task -> class; or the name of a column of the votes' own table; or True for the column called gold
         or truth, or for the gold marks of an export.
-    classes : sequence, optional
-        All classes, in the order wanted. Any other label is then an error.
-    repeated : {"first", "last", "majority", "all", "error"}, default "first"
-        Which votes count if an annotator voted on a task more than once.
-    missing : sequence, optional
-        Labels that mean "no vote", besides null, NaN and blank; upper and lower case are the same. The default is NA,
-        N/A, #N/A, NaN, None, null, -, ? and {}, except those among `classes`. -1 is a class unless it is listed here.
-    keep_missing : bool, default False
-        Keep words such as NA and None as classes. Only null, NaN and blank are then no votes.
-    normalise : bool, default False
-        Merge labels that differ only in case, spaces, Unicode form, a dot at the end or number format into the most
-        frequent spelling. Without it, a warning shows them. If every label is a number, formats are always merged.
-    alias : mapping, path or data frame, optional
-        The class that each spelling of a label means: spelling -> class, or a table with these two columns.
-    encoding : str, optional
-        The encoding of text files that are not UTF-8, such as "latin-1" or "cp1252".
-    separator : str, optional
-        The character between the columns of a text file: one character, or "tab". By default, it is found.
-    header : bool or int, default True
-        The line with the names of the columns, from 1. False or 0 if there is none: columns are then "1", "2", ...
-    multi : bool or None, default False
-        Whether a vote is a set of labels: a list, or options such as "a;b". The classes are then the options. None
-        finds it out: the votes are sets if the cells hold lists, or if most of them hold several options.
     watch : callable, optional
         Is called from time to time with the `Progress` of reading a long file.
+    **reading
+        How to read the votes. What is not given is found out from the file.
+
+        task : str
+            The column of the tasks, if its name is not recognised; in an export, the field that identifies tasks; in a
+            transposed table, the columns of the tasks ("Q1,Q2_*").
+        annotator : str or sequence of str
+            The column of the annotators. With `wide=True`, the columns of the annotators.
+        label : str
+            The column of the votes. If an annotator or a label column is named, the file is read as a plain table.
+        wide : bool, default False
+            The table has a row per task and a column per annotator. Many such tables are recognised without it.
+        classes : sequence
+            All classes, in this order; any other label is an error.
+        ordered : sequence
+            All classes, from the lowest to the highest, instead of `classes`: `Result.scores` follows this order.
+        missing : sequence
+            Labels that mean "no vote", besides null, NaN and blank, in upper or lower case. The default is NA, N/A,
+            #N/A, NaN, None, null, -, ? and {}, except those among `classes`. -1 is a class unless listed here.
+        keep_missing : bool, default False
+            Keep words such as NA and None as classes. Only null, NaN and blank then mean that there is no vote.
+        normalise : bool, default False
+            Merge labels that differ only in case, spaces, Unicode form, a final dot or number format into the most
+            frequent spelling. Without it, a warning shows them. If every label is a number, formats are always merged.
+        alias : mapping, path or data frame
+            The class that each spelling of a label means: spelling -> class, or a table with these two columns.
+        repeated : {"first", "last", "majority", "all", "error"}, default "first"
+            Which votes count if an annotator votes on a task more than once.
+        multi : bool or None, default False
+            Whether a vote is a set of labels: a list, or options such as "a;b". The classes are then the options. If
+            None, the votes are sets if the cells hold lists, or if most of them hold several options.
+        encoding : str
+            The encoding of a text file that is not UTF-8, e.g. latin-1 or cp1252.
+        separator : str
+            The character between the columns of a text file: one character, or "tab". By default, it is found.
+        header : bool or int, default True
+            The line with the names of the columns, from 1. False or 0 if there is none: columns are then "1", "2", ...
+        format : str
+            The tool that wrote the file, e.g. label-studio, if it is not recognised; table for a plain table,
+            transposed for a table with one row per annotator.
+        question : str
+            The question to read, if an export has several. `finegold.read_each` reads all of them.
+        include : str or sequence of str
+            Also read votes that are left out by default, e.g. predictions, rejected.
+        query : str
+            The query that returns the votes, e.g. 'SELECT task, annotator, label FROM votes'.
+        table : str
+            The table of the database that holds the votes.
+        params : mapping
+            The value of :NAME in the query.
 
     Returns
     -------
     Annotations
-        The votes. `counts` says what was left out.
+        The votes. `counts` says what was left out, and `hygiene` what looks wrong.
 
     Raises
     ------
@@ -159,50 +119,23 @@ def read(
     >>> finegold.read(pl.DataFrame({"task": [1, 2], "ann": ["x", "y"], "bob": ["x", None]}), wide=True)
     Annotations(3 votes, 2 tasks, 2 annotators, 2 classes)
     """
-    dialect = Dialect(encoding, separator, int(header))
+    options = _checked(gold, watch, reading)
     if isinstance(votes, Annotations):
-        _refuse_options(
-            task=task, annotator=annotator, label=label, wide=wide, format=format, question=question, include=include,
-            classes=classes, missing=missing, keep_missing=keep_missing, normalise=normalise,
-            alias=alias is not None, encoding=encoding, separator=separator, header=header != 1,
-            multi=multi and not votes.multi,
-        )  # fmt: skip
-        if gold is None:
-            return votes
-        return with_gold_sets(votes, gold) if votes.multi else with_gold(votes, gold)
-    if is_database(votes) or query is not None or table is not None or params:
-        votes = open_database(votes, query, table, params)
-    if question == ALL:
-        raise InputError(
-            "several questions give several sets of votes; choose one (--question) or use finegold.read_each"
-        )
-    known = gold if multi is False else as_texts(gold)
-    given = (known, classes, repeated, _as_list(missing), keep_missing, normalise)
-    options = ReadOptions(*given, read_alias(alias), watch, multi)
-    export_options = ExportOptions(task, question, gold is True, frozenset(_as_list(include) or ()), multi=multi)
-    columns = Columns(task, annotator, label, wide)
-    with collecting():
-        return next(iter(_read(dialect.apply(votes), columns, format, export_options, options).values()))
+        accepted = {"repeated", "multi"} if votes.multi or not options.multi else {"repeated"}
+        given = [name for name in options.given() if name not in accepted]
+        if given:
+            raise InputError(f"{', '.join(given)} cannot be applied to Annotations, which are read already")
+        return votes if gold is None else with_gold(votes, gold)
+    if options.question == ALL:
+        remedy = use(question=Placeholder("NAME"), text="to choose one, or call finegold.read_each")
+        raise InputError("several questions give several sets of votes", remedies=[remedy])
+    annotations = next(iter(_read(votes, options).values()))
+    warn_of(annotations.hygiene.findings)
+    return annotations
 
 
 def read_each(
-    votes: Any,
-    *,
-    task: str | None = None,
-    format: str | None = None,
-    question: str = ALL,
-    include: str | Sequence[str] = (),
-    gold: Any = None,
-    classes: Sequence[Any] | None = None,
-    repeated: Repeated = "first",
-    missing: Sequence[Any] | None = None,
-    keep_missing: bool = False,
-    normalise: bool = False,
-    alias: Any = None,
-    encoding: str | None = None,
-    separator: str | None = None,
-    header: bool | int = True,
-    watch: WatchReading | None = None,
+    votes: Any, *, gold: Any = None, watch: WatchReading | None = None, **reading: Unpack[Reading]
 ) -> dict[str, Annotations]:
     """Read the votes of an export for each of its questions.
 
@@ -210,36 +143,12 @@ def read_each(
     ----------
     votes : path, data frame or Annotations
         The votes, as in `finegold.read`.
-    task : str, optional
-        The field that identifies tasks.
-    format : str, optional
-        The tool that wrote the export, if it is not recognised.
-    question : str, default "all"
-        The question to read.
-    include : str or sequence of str, optional
-        What the reader of an export leaves out by default, such as "predictions" or "rejected".
     gold : path, data frame, mapping, str or bool, optional
         Known truths, as in `finegold.read`.
-    classes : sequence, optional
-        All classes, in the order wanted. Any other label is then an error.
-    repeated : {"first", "last", "majority", "all", "error"}, default "first"
-        Which votes count if an annotator voted on a task more than once.
-    missing : sequence, optional
-        Labels that mean "no vote", as in `finegold.read`.
-    keep_missing : bool, default False
-        Keep words such as NA and None as classes.
-    normalise : bool, default False
-        Merge spellings of one class, as in `finegold.read`.
-    alias : mapping, path or data frame, optional
-        The class that each spelling of a label means.
-    encoding : str, optional
-        The encoding of text files that are not UTF-8, as in `finegold.read`.
-    separator : str, optional
-        The character between the columns of a text file, as in `finegold.read`.
-    header : bool or int, default True
-        The line with the names of the columns, as in `finegold.read`.
     watch : callable, optional
         Is called from time to time with the `Progress` of reading a long file.
+    **reading
+        How to read the votes, as in `finegold.read`. By default, `question` is "all".
 
     Returns
     -------
@@ -258,90 +167,109 @@ def read_each(
     >>> finegold.read_each(pl.DataFrame({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]}))
     {'': Annotations(2 votes, 1 tasks, 2 annotators, 2 classes)}
     """
-    given = (gold, classes, repeated, _as_list(missing), keep_missing, normalise)
-    options = ReadOptions(*given, read_alias(alias), watch)
-    export_options = ExportOptions(task, question, gold is True, frozenset(_as_list(include) or ()))
-    votes = Dialect(encoding, separator, int(header)).apply(votes)
-    with collecting():
-        return _read(votes, Columns(task), format, export_options, options)
+    questions = _read(votes, _checked(gold, watch, {"question": ALL, **reading}))
+    warn_of(finding for annotations in questions.values() for finding in annotations.hygiene.findings)
+    return questions
 
 
-def _read(
-    votes: Any, columns: Columns, format: str | None, export_options: ExportOptions, options: ReadOptions
-) -> dict[str, Annotations]:
-    if format == TRANSPOSED:
-        opened = votes if isinstance(votes, Opened) else open_table(votes, columns.names)
-        return {"": _read_transposed(opened, columns, export_options, options)}
-    if not is_files(votes):
-        if format not in (None, TABLE):
-            raise InputError(f"the format {format} is one of files; give a path, or leave the format out")
-        opened = votes if isinstance(votes, Opened) else open_table(votes, columns.names)
-        return {"": _read_table(opened, columns, export_options, options)}
+def _checked(gold: Any, watch: WatchReading | None, reading: Mapping[str, Any]) -> ReadOptions:
+    """Return the options, with one list of classes and with the alias read."""
+    options = ReadOptions(gold=gold, watch=watch, **{"multi": False, **reading})
+    if options.classes is not None and options.ordered is not None:
+        remedies = [leave_out("classes"), leave_out("ordered")]
+        raise InputError("classes and ordered both list the classes", remedies=remedies)
+    classes = options.ordered if options.classes is None else options.classes
+    known = gold if options.multi is False else as_texts(gold)
+    return replace(options, gold=known, classes=classes, ordered=None, alias=read_alias(options.alias))
+
+
+def _read(votes: Any, options: ReadOptions) -> dict[str, Annotations]:
+    """Return the votes by question. A table has one, without a name."""
+    if is_database(votes) or options.query is not None or options.table is not None or options.params:
+        votes = open_database(votes, options.query, options.table, options.params)
+    votes = Dialect(options.encoding, options.separator, int(options.header)).apply(votes)
+    if options.format == TRANSPOSED or not is_files(votes):
+        if options.format not in (None, TABLE, TRANSPOSED):
+            problem = f"the format {options.format} is one of files; give a path"
+            raise InputError(problem, remedies=[leave_out("format")])
+        named = [name for name in (options.task, options.annotator, options.label) if isinstance(name, str)]
+        return {"": _read_table(votes if isinstance(votes, Opened) else open_table(votes, named), options)}
     sources = sources_of(votes)
     peeks = look(sources)
-    is_plain = columns.say_table or any(not source.header for source in sources)
-    export = find_export(peeks, format, may_be_table=is_plain)
+    is_plain = options.names_columns or any(not source.header for source in sources)
+    export = find_export(peeks, options.format, may_be_table=is_plain)
     if export is None:
         with nested_hint(peeks):
-            return {"": _read_table(open_sources(sources), columns, export_options, options)}
-    if columns.say_table:
-        raise InputError(
-            f"an export of {export.title} has no columns to name: choose with --question instead of "
-            f"--label, --annotator or --wide, or say --format {TABLE}"
-        )
-    return read_export(export, peeks, export_options, options)
+            return {"": _read_table(open_sources(sources), options)}
+    if options.names_columns:
+        problem = f"an export of {export.title} has no columns to name"
+        columns: dict[str, Any] = {name: None for name in ("label", "annotator", "wide") if name in options.given()}
+        remedies = [use(question=Placeholder("NAME"), **columns), use(format=TABLE)]
+        raise InputError(problem, remedies=remedies)
+    task = options.task if isinstance(options.task, str | None) else ",".join(options.task)
+    include = [options.include] if isinstance(options.include, str) else options.include
+    wanted = ExportOptions(task, options.question, options.gold is True, frozenset(include), multi=options.multi)
+    return read_export(export, peeks, wanted, options)
 
 
-def _read_transposed(
-    opened: Opened, columns: Columns, export_options: ExportOptions, options: ReadOptions
-) -> Annotations:
-    _refuse_of_exports(opened, export_options)
-    if columns.label is not None or not isinstance(columns.annotator, str | None):
-        raise InputError("a transposed table has one column of annotators and none of labels; see --annotator, --task")
-    return read_transposed(opened, columns.task, columns.annotator, options)
-
-
-def _refuse_of_exports(opened: Opened, export_options: ExportOptions) -> None:
-    if export_options.include or export_options.question not in (None, ALL):
-        option = "--include" if export_options.include else "--question"
-        raise InputError(
-            f"{option} is for exports of annotation tools, but {opened.name} is a plain table; leave it out"
-        )
-
-
-def _read_table(opened: Opened, columns: Columns, export_options: ExportOptions, options: ReadOptions) -> Annotations:
-    _refuse_of_exports(opened, export_options)
-    task, annotator, label, wide = columns
-    guess = Guess() if columns.say_table else guess_shape(opened, task)
-    if guess.shape is not None and not guess.doubt:
-        shape = guess.shape
-        say_aside(opened.name, shape.is_transposed, shape.votes, guess.aside)
+def _read_table(opened: Opened, options: ReadOptions) -> Annotations:
+    for name, is_given in (("include", options.include), ("question", options.question not in (None, ALL))):
+        if is_given:
+            problem = f"{name} is for exports of annotation tools, but {opened.name} is a plain table"
+            raise InputError(problem, remedies=[leave_out(name)])
+    if options.format == TRANSPOSED:
+        if options.label is not None or not isinstance(options.annotator, str | None):
+            problem = "a transposed table has one column of annotators and none of labels"
+            raise InputError(problem, remedies=[use(annotator=Placeholder("NAME"), label=None)])
+        return read_transposed(opened, options)
+    if options.wide:
+        if options.label is not None:
+            remedies = [leave_out("label"), leave_out("wide", when="if there is one")]
+            raise InputError("a wide table has no label column", remedies=remedies)
+        return read_wide(opened, options)
+    if options.annotator is not None and not isinstance(options.annotator, str):
+        raise InputError("several annotator columns make a wide table", remedies=[use(wide=True)])
+    shape = None if options.names_columns else guess_shape(opened, options.task)
+    findings: list[Finding] = []
+    if shape is not None and not shape.doubt:
+        findings = report_columns_aside(opened.name, shape.is_transposed, shape.votes, shape.aside)
         if shape.is_transposed:
-            return read_transposed(opened, shape.votes, shape.ids, options)
-        return read_wide(opened, shape.ids, shape.votes, options)
-    if wide:
-        if label is not None:
-            raise InputError("a wide table has no label column: leave out --label, or --wide if there is one")
-        return read_wide(opened, task, annotator, options)
-    if annotator is not None and not isinstance(annotator, str):
-        raise InputError("several annotator columns make a wide table: add --wide (wide=True in Python)")
-    if annotator is not None:
-        with explained(opened):
-            return read_long(opened, task, annotator, label, options)
-    opened = by_file(opened, task, label)
-    with explained(opened, guess):
-        annotations = read_long(opened, task, None, label, options)
-    refuse_other_files(opened, annotations)
-    return annotations
+            annotations = read_transposed(opened, replace(options, task=shape.votes, annotator=shape.ids))
+        else:
+            annotations = read_wide(opened, replace(options, task=shape.ids, annotator=shape.votes))
+    else:
+        if options.annotator is None:
+            opened, findings = name_annotators_by_file(opened, options.task, options.label)
+        with explain_lost_columns(opened, shape):
+            annotations = read_long(opened, options)
+        refuse_parts_of_one_table(opened, annotations)
+    return replace(annotations, hygiene=Hygiene(findings).joined(annotations.hygiene))
 
 
-def _as_list(values: Sequence[Any] | None) -> list[Any] | None:
-    if values is None:
-        return None
-    return [values] if isinstance(values, str) else list(values)
+def read_alias(alias: Any) -> Alias | None:
+    """Return the class of each spelling, of a mapping or of a table with two columns.
 
-
-def _refuse_options(**options: Any) -> None:
-    given = [name for name, value in options.items() if value]
-    if given:
-        raise InputError(f"{', '.join(given)} cannot be applied to Annotations, which are read already")
+    A table may have no header: its first row is then an alias, which counts if such a label occurs.
+    """
+    if alias is None or isinstance(alias, Alias):
+        return alias
+    header, name, pairs = None, "the alias", list(alias.items()) if isinstance(alias, Mapping) else []
+    if not isinstance(alias, Mapping):
+        opened = open_table(alias)
+        name, columns = opened.name, opened.columns
+        if len(columns) != 2:
+            names = ", ".join(f'"{column}"' for column in columns)
+            raise InputError(f"{name} must have two columns, spellings and classes, but has {names}")
+        table = opened.load(columns)
+        header = (text_of(columns[0]), columns[1])
+        pairs = list(zip(*(to_list(table.column(column)) for column in columns), strict=True))
+    class_of: dict[str, Any] = {}
+    for spelling, meant in pairs:
+        if is_missing(meant, ()):
+            remedies = [use(text="fill it in"), use(text="remove the row")]
+            raise InputError(f"the spelling {spelling!r} has no class", name, remedies)
+        known = class_of.setdefault(text_of(spelling), meant)
+        if text_of(known) != text_of(meant):
+            problem = f"the spelling {spelling!r} means both {known!r} and {meant!r}"
+            raise InputError(problem, name, [use(text="keep one of them")])
+    return Alias(class_of, header)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -11,60 +11,57 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from finegold.errors import InputError
+from finegold.errors import InputError, leave_out, use
+from finegold.io.options import ReadOptions
 from finegold.io.tables import Opened
 from finegold.votes.annotations import Annotations, Counts
 from finegold.votes.encoding import MISSING, Codes
-from finegold.votes.findings import Finding, taken, warn
 from finegold.votes.frames import to_list
-from finegold.votes.labels import Alias, Spellings, encode_classes, unify
+from finegold.votes.hygiene import Finding
+from finegold.votes.labels import Spellings, encode_classes, unify
 from finegold.votes.names import Coded, text_of
 from finegold.votes.sets import as_cell, hold_sets, options_of, separator_of
 
-__all__ = ["assemble_sets", "find_sets", "lists_as_text", "refuse_with_sets"]
-
-Where = Callable[[int], str]
+__all__ = ["assemble_sets", "find_sets", "lists_as_text"]
 
 
-def find_sets(labels: Coded, of_export: bool = False) -> bool:
-    """Return whether the labels are sets, and say so."""
+def find_sets(labels: Coded, of_export: bool = False) -> Finding | None:
+    """Report that the labels are sets, if they are."""
     cells = [text_of(name) for name in to_list(labels.names)]
     counts = np.bincount(labels.codes[labels.codes != MISSING], minlength=len(cells)).astype(np.int64)
     if not hold_sets(cells, counts, of_export=of_export):
-        return False
+        return None
     separator = separator_of(cells)
     several = [cell for cell in cells if len(options_of(cell, separator)) > 1] or cells
     shown = min(several, key=len)
     text = f"the votes are sets of labels, such as {shown}, so each option is taken as a question of yes or no"
-    warn(Finding("sets", text, "; --no-multi (multi=False in Python) takes each set as a class"))
-    return True
+    return Finding("sets", text, (use(multi=False, text="to take each set as a class"),))
 
 
 def assemble_sets(
     tasks: Coded,
     annotators: Coded,
     labels: Coded,
-    classes: Sequence[Any] | None,
-    normalise: bool,
-    alias: Alias | None,
-    where: Where,
-) -> Annotations:
+    options: ReadOptions,
+    where: Callable[[int], str],
+) -> tuple[Annotations, list[Finding]]:
     """Build Annotations whose classes are options, the last of them "": nothing was chosen.
 
     Rows of one annotator on one task are one answer, so a table may also have a row per chosen option.
     """
-    row, option = _exploded(labels)
-    options, _, _ = unify(Spellings(option, []), classes, normalise, alias)
-    encoded = encode_classes(options, [], classes, False, lambda vote: where(int(row[vote])))
+    if options.repeated not in ("first", "all"):
+        problem = "with sets of labels, all rows of an annotator on a task are one answer"
+        raise InputError(problem, remedies=[leave_out("repeated"), leave_out("multi")])
+    row, option = _one_row_per_option(labels)
+    written, findings = unify(Spellings(option, []), options.classes, options.normalise, options.alias)
+    encoded = encode_classes(written.labels, [], options.classes, False, lambda vote: where(int(row[vote])))
     names = [text_of(name) for name in to_list(encoded.names)]
     is_nothing = (encoded.labels == MISSING) & (labels.codes[row] != MISSING)
     code = np.where(is_nothing, np.int32(len(names)), encoded.labels).astype(np.int32)
     votes = _distinct(tasks.codes[row], annotators.codes[row], code)
-    found = Annotations.from_codes(*votes, tasks.names, annotators.names, _series([*names, ""]), repeated="all")
+    annotations = Annotations.from_codes(*votes, tasks.names, annotators.names, _series([*names, ""]), repeated="all")
     counts = Counts(len(labels.codes), int((labels.codes == MISSING).sum()))
-    given = alias.class_of if alias else {}
-    hygiene = taken(label=str(labels.names.name), normalise=normalise, alias=given)
-    return replace(found, counts=counts, hygiene=hygiene, multi=True)
+    return replace(annotations, counts=counts, multi=True), findings
 
 
 def lists_as_text(opened: Opened, column: Any) -> Opened:
@@ -72,12 +69,11 @@ def lists_as_text(opened: Opened, column: Any) -> Opened:
     if opened.frame is not None:
         return _frame_as_text(opened, column)
     text = pl.col(column).map_elements(as_cell, return_dtype=pl.String)
-    scans = [scan.with_columns(text) if _is_list(scan, column) else scan for scan in opened.scans]
+    scans = [
+        scan.with_columns(text) if scan.collect_schema()[column].base_type() in (pl.List, pl.Array) else scan
+        for scan in opened.scans
+    ]
     return replace(opened, scans=scans)
-
-
-def _is_list(scan: pl.LazyFrame, column: Any) -> bool:
-    return scan.collect_schema()[column].base_type() in (pl.List, pl.Array)
 
 
 def _frame_as_text(opened: Opened, column: Any) -> Opened:
@@ -98,7 +94,7 @@ def _holds_several(value: Any) -> bool:
     return isinstance(value, list | tuple | set | frozenset | np.ndarray)
 
 
-def _exploded(labels: Coded) -> tuple[NDArray[np.int64], Coded]:
+def _one_row_per_option(labels: Coded) -> tuple[NDArray[np.int64], Coded]:
     """Return a row per option of each vote, and one row for an empty set or a missing vote."""
     cells = [text_of(name) for name in to_list(labels.names)]
     separator = separator_of(cells)
@@ -130,10 +126,3 @@ def _distinct(task: Codes, annotator: Codes, label: Codes) -> tuple[Codes, Codes
 
 def _series(names: list[str]) -> Any:
     return nw.from_native(pl.Series(names, dtype=pl.String), series_only=True)
-
-
-def refuse_with_sets(repeated: str) -> None:
-    """Refuse an option that has no meaning for sets."""
-    if repeated not in ("first", "all"):
-        rule = "all rows of an annotator on a task are one answer"
-        raise InputError(f"with sets of labels (--multi), {rule}; leave out --repeated {repeated}")

@@ -147,7 +147,7 @@ def _refuse_repeated_names(source: Source, separator: str) -> None:
     from finegold.io.columns import wrong_header
 
     if (found := wrong_header(source)) is not None:
-        raise InputError(f"{source.name}: {found.what}; {found.remedy}", found.options)
+        raise InputError(found.what, source.name, found.remedies)
     names = ", ".join(f'"{name}"' for name in twice)
     raise InputError(f"{source.name} has more than one column named {names}; give every column its own name")
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from finegold.errors import FinegoldWarning, InputError
+from finegold.errors import FinegoldWarning, InputError, Placeholder, use
 from finegold.io.columns import (
     LABEL,
     TASK,
@@ -19,18 +18,18 @@ from finegold.io.columns import (
     Role,
     candidates,
     columns_of,
-    explained,
+    explain_lost_columns,
     find_columns,
+    list_names,
     the_only,
-    truth_columns,
 )
 from finegold.io.sets import lists_as_text
 from finegold.io.tables import Opened, Table, open_table
 from finegold.results.data import ResultData
 from finegold.votes.annotations import Annotations, warn_of_unused_gold
 from finegold.votes.encoding import MISSING, Codes, Names
-from finegold.votes.findings import Finding, Hygiene, warn
 from finegold.votes.frames import to_list
+from finegold.votes.hygiene import Finding, Hygiene, warn_of
 from finegold.votes.key import Key, key_of_codes, make_key
 from finegold.votes.labels import as_classes, drop_missing, is_missing, look_alikes
 from finegold.votes.names import Coded, integer_names, match, text_of
@@ -40,23 +39,22 @@ __all__ = [
     "GoldColumn",
     "Truth",
     "TruthSets",
+    "add_gold_sets",
     "as_texts",
+    "find_unused_gold",
+    "find_unvoted_gold",
     "gold_column",
     "gold_truth",
     "match_sets",
     "match_truth",
     "read_gold",
     "read_truth",
-    "warn_of_gold_classes",
-    "warn_of_gold_tasks",
     "with_gold",
-    "with_gold_sets",
 ]
 
 
 NAMED = 3  # tasks without votes that a warning names
-ALIAS = "if they mean the same, read the votes with --alias FILE (alias= in Python)"
-NORMALISE = "read the votes with --normalise (normalise=True in Python), or write classes alike"
+ALIAS = use("if they mean the same", alias=Placeholder("FILE"), text="when the votes are read")
 FEW_GOLD = 5  # fewer gold truths may well be of classes without votes
 
 
@@ -114,31 +112,20 @@ def _read(truth: Any, columns: dict[Role, str | None], missing: Sequence[Any] | 
         raise InputError(f'a column cannot hold the gold of such a file, but "{truth}" was named; leave it out')
     if isinstance(truth, Mapping) or (hasattr(truth, "items") and not hasattr(truth, "columns")):
         return _of_pairs(list(truth.items()), missing)
-    with _own_options():
-        return _of_table(open_table(truth), columns, missing, prefix)
-
-
-def _is_own_output(columns: Sequence[Any]) -> bool:
-    """Return whether Finegold wrote this table: its first column is that of the tasks, whatever it is called."""
-    return list(columns[1:5]) == ["label", "confidence", "n_votes", "tied"]
-
-
-@contextmanager
-def _own_options() -> Iterator[None]:
-    """Take from an error the options that concern the votes and not the truths."""
     try:
-        yield
-    except InputError as error:
-        error.options = {name: value for name, value in error.options.items() if name.startswith("--truth")}
+        return _of_table(open_table(truth), columns, missing, prefix)
+    except InputError as error:  # options of reading concern the votes and not the truths
+        error.remedies = tuple(each for each in error.remedies if all(name[:5] == "truth" for name in each.options))
         raise
 
 
 def _of_table(opened: Opened, columns: dict[Role, str | None], missing: Sequence[Any] | None, prefix: str) -> Truth:
-    role = TRUTH if columns[LABEL] is None and truth_columns(opened.columns) else LABEL
+    role = TRUTH if columns[LABEL] is None and candidates(opened.columns, TRUTH) else LABEL
     wanted = {_with_option(TASK, prefix): columns[TASK], _with_option(role, prefix): columns[LABEL]}
-    if _is_own_output(opened.columns) and columns[TASK] is None and not candidates(opened.columns, TASK):
-        wanted[_with_option(TASK, prefix)] = opened.columns[0]
-    with explained(opened), columns_of(opened.name):
+    is_own_output = list(opened.columns[1:5]) == ["label", "confidence", "n_votes", "tied"]
+    if is_own_output and columns[TASK] is None and not candidates(opened.columns, TASK):
+        wanted[_with_option(TASK, prefix)] = opened.columns[0]  # tasks come first, whatever they are called
+    with explain_lost_columns(opened), columns_of(opened.name):
         by_task, by_truth = find_columns(opened.columns, wanted)
     table = lists_as_text(opened, by_truth).encode([by_task], [by_truth])
     return one_per_task(table, table.ids(by_task), by_truth, missing)
@@ -158,15 +145,19 @@ def one_per_task(table: Table, tasks: Coded, column: Any, missing: Sequence[Any]
     rows = np.flatnonzero(truths.codes != MISSING)
     lost = rows[tasks.codes[rows] == MISSING]
     if lost.size:
-        place = table.where(int(lost[0]))
-        raise InputError(f"{place}: there is a truth but no task; fill in the task or remove the row")
+        remedy = use(text="fill in the task or remove the row")
+        raise InputError("there is a truth but no task", table.where(int(lost[0])), [remedy])
     truth_of = np.full(len(tasks.names), MISSING, dtype=np.int32)
     truth_of[tasks.codes[rows]] = truths.codes[rows]
     wrong = rows[truth_of[tasks.codes[rows]] != truths.codes[rows]]
     if wrong.size:
-        _refuse_contradiction(table, tasks, truths, int(wrong[0]), truth_of)
-    told = np.flatnonzero(truth_of != MISSING)
-    return Truth(tasks.names[told], truths.names[truth_of[told]])
+        row, names = int(wrong[0]), to_list(truths.names)
+        task = tasks.codes[row]
+        here, elsewhere = names[truths.codes[row]], names[truth_of[task]]
+        problem = f"task {to_list(tasks.names)[task]!r} has the truth {here!r} here and {elsewhere!r} in another row"
+        raise InputError(problem, table.where(row), [use(text="keep one of them")])
+    known = np.flatnonzero(truth_of != MISSING)
+    return Truth(tasks.names[known], truths.names[truth_of[known]])
 
 
 def gold_column(gold: Any, columns: Sequence[Any]) -> Any:
@@ -182,8 +173,8 @@ def gold_column(gold: Any, columns: Sequence[Any]) -> Any:
         return None
     found = candidates(columns, TRUTH)
     if not found:
-        names = ", ".join(f'"{column}"' for column in columns)
-        raise InputError(f"there is no gold column among {names}; name it (gold=) or give a file of truths")
+        remedies = [use(gold=Placeholder("NAME"), text="to name it"), use(text="give a file of truths")]
+        raise InputError(f"there is no gold column among {list_names(columns)}", remedies=remedies)
     return the_only(found, replace(TRUTH, option="gold"))
 
 
@@ -206,27 +197,20 @@ def gold_codes(
     return (place[used], truths[used]), unused
 
 
-def warn_of_gold(unused: list[Any], truths: list[Any], tasks: Names, labels: Names) -> None:
-    """Warn of truths whose tasks have no votes, and of truths that are classes that nobody voted for."""
-    if unused:
-        warn_of_gold_tasks(len(unused), len(truths), unused[0], to_list(tasks[:1])[0])
-    warn_of_gold_classes(truths, labels)
-
-
-def warn_of_gold_tasks(n_unused: int, n_truths: int, gold: Any, task: Any) -> None:
-    """Warn of truths whose tasks have no votes. If these are most of them, show how each side writes ids."""
+def find_unused_gold(n_unused: int, n_truths: int, gold: Any, task: Any) -> list[Finding]:
+    """Report truths whose tasks have no votes. If these are most of them, show how each side writes ids."""
     sides = f": {_sides('gold', gold, task)}; check that ids are written alike" if n_unused * 2 > n_truths else ""
-    warn(Finding("gold tasks", f"{n_unused:,} gold truths belong to tasks without votes and are not used{sides}"))
+    return [Finding("gold tasks", f"{n_unused:,} gold truths belong to tasks without votes and are not used{sides}")]
 
 
-def warn_of_gold_classes(truths: list[Any], labels: Names) -> None:
-    """Warn if most of several truths are classes that nobody voted for."""
+def find_unvoted_gold(truths: list[Any], labels: Names) -> list[Finding]:
+    """Report that most of several truths are classes that nobody voted for."""
     new = [truth for truth, code in zip(truths, match(truths, labels).tolist(), strict=True) if code == MISSING]
-    if len(new) >= FEW_GOLD and len(new) * 2 > len(truths) and len(labels):
-        text = f"{len(new):,} of {len(truths):,} gold truths are classes that nobody voted for"
-        sides = _sides("gold", new[0], to_list(labels[:1])[0])
-        remedy = "; if they mean the same, use --alias FILE (alias= in Python)"
-        warn(Finding("gold classes", f"{text}: {sides}", remedy))
+    if len(new) < FEW_GOLD or len(new) * 2 <= len(truths) or not len(labels):
+        return []
+    text = f"{len(new):,} of {len(truths):,} gold truths are classes that nobody voted for"
+    sides = _sides("gold", new[0], to_list(labels[:1])[0])
+    return [Finding("gold classes", f"{text}: {sides}", (use("if they mean the same", alias=Placeholder("FILE")),))]
 
 
 def _sides(what: str, one: Any, other: Any) -> str:
@@ -266,7 +250,8 @@ def match_truth(
     if isinstance(truth, np.ndarray) and truth.dtype.kind in "iu" and truth.shape == (len(votes.task_names),):
         return key_of_codes(truth, votes.class_names)
     tasks, truths = map(to_list, read_truth(truth, task=task, label=label))
-    rules = _hygiene(votes)
+    annotations = votes.annotations if isinstance(votes, ResultData) else votes
+    rules = Hygiene() if annotations is None else annotations.hygiene
     truths = as_classes(truths, votes.class_names, rules.normalise, rules.alias)
     key = make_key(tasks, truths, votes.task_names, votes.class_names)
     of_file = f" in {truth}" if isinstance(truth, str | Path) else ""
@@ -282,28 +267,21 @@ def match_truth(
     return key
 
 
-def _hygiene(votes: Annotations | ResultData) -> Hygiene:
-    annotations = votes.annotations if isinstance(votes, ResultData) else votes
-    return Hygiene() if annotations is None else annotations.hygiene
-
-
 def _check_classes(key: Key, of_file: str) -> None:
     """Refuse truths of which none is a class of the votes, and warn if that is so for most of them."""
     known = len(key.class_names) - key.n_new_classes
     alike = look_alikes(key.class_names[known:], key.class_names[:known])
     if not known or not (alike or key.n_unvoted * 2 > key.n_known):
         return
-    sides = _alike(alike) if alike else f"{_sides('truths', key.class_names[known], key.class_names[0])}; {ALIAS}"
+    sides, remedies = _sides("truths", key.class_names[known], key.class_names[0]), [ALIAS]
+    if alike:
+        sides = ", ".join(f"{text} looks like {name}" for text, name in list(alike.items())[:NAMED])
+        sides = f"{sides}{', ...' if len(alike) > NAMED else ''}"
+        remedies = [use("when the votes are read", normalise=True), use(text="write classes alike")]
     if key.n_unvoted == key.n_known:
-        raise InputError(f"none of the {key.n_known:,} truths{of_file} is a class of the votes: {sides}")
+        raise InputError(f"none of the {key.n_known:,} truths{of_file} is a class of the votes: {sides}", "", remedies)
     text = f"{key.n_unvoted:,} of {key.n_known:,} truths{of_file} are classes that nobody voted for: {sides}"
-    warnings.warn(text, FinegoldWarning, stacklevel=4)
-
-
-def _alike(alike: dict[str, str]) -> str:
-    """Write Cat looks like cat, Dog looks like dog; and what to do."""
-    shown = ", ".join(f"{text} looks like {name}" for text, name in list(alike.items())[:NAMED])
-    return f"{shown}{', ...' if len(alike) > NAMED else ''}; {NORMALISE}"
+    warnings.warn(FinegoldWarning(text, remedies), stacklevel=4)
 
 
 def _warn_of_unknown(tasks: list[Any], of_file: str) -> None:
@@ -316,35 +294,25 @@ def _warn_of_unknown(tasks: list[Any], of_file: str) -> None:
 
 def with_gold(annotations: Annotations, gold: Any) -> Annotations:
     """Return the annotations with these gold truths instead of their own."""
+    if annotations.multi:
+        annotations, findings = add_gold_sets(annotations, gold)
+        warn_of(findings)
+        return annotations
     tasks, truths = map(to_list, read_gold(gold))
     key = make_key(tasks, truths, annotations.task_names, annotations.class_names)
     if key.n_unvoted:
-        raise InputError(
-            f"{key.n_unvoted:,} gold truths are not among the classes {to_list(annotations.class_names)}; "
-            "give the classes when the annotations are read (classes=)"
-        )
+        problem = f"{key.n_unvoted:,} gold truths are not among the classes {to_list(annotations.class_names)}"
+        remedy = use(classes=Placeholder("CLASSES"), text="when the annotations are read")
+        raise InputError(problem, remedies=[remedy])
     warn_of_unused_gold(key.n_unmatched)
     return replace(annotations, gold=key.codes, counts=replace(annotations.counts, gold_unused=key.n_unmatched))
 
 
 def _of_pairs(pairs: list[tuple[Any, Any]], missing: Sequence[Any] | None) -> Truth:
     known = [(task, truth) for task, truth in pairs if not is_missing(truth, missing)]
-    return Truth(_objects([task for task, _ in known]), _objects([truth for _, truth in known]))
-
-
-def _objects(values: list[Any]) -> Names:
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
-    return column
-
-
-def _refuse_contradiction(table: Table, tasks: Coded, truths: Coded, row: int, truth_of: Codes) -> None:
-    names, task = to_list(truths.names), tasks.codes[row]
-    here, elsewhere = names[truths.codes[row]], names[truth_of[task]]
-    raise InputError(
-        f"{table.where(row)}: task {to_list(tasks.names)[task]!r} has the truth {here!r} here "
-        f"and {elsewhere!r} in another row; keep one of them"
-    )
+    tasks, truths = np.empty(len(known), dtype=object), np.empty(len(known), dtype=object)
+    tasks[:], truths[:] = [task for task, _ in known], [truth for _, truth in known]
+    return Truth(tasks, truths)
 
 
 class TruthSets(NamedTuple):
@@ -381,20 +349,23 @@ def match_sets(votes: Annotations, truth: Any, *, task: str | None = None, label
     return TruthSets(place[place != MISSING].tolist(), found, int((place == MISSING).sum()))
 
 
-def with_gold_sets(votes: Annotations, gold: Any) -> Annotations:
+def add_gold_sets(votes: Annotations, gold: Any) -> tuple[Annotations, list[Finding]]:
     """Return the votes with these known sets. Options that nobody chose cannot be known, unless they are listed."""
-    truths = match_sets(votes, gold)
+    truths, findings = match_sets(votes, gold), []
     code_of = {name: code for code, name in enumerate(to_list(votes.class_names)[:-1])}
     if new := sorted(set().union(*truths.sets) - code_of.keys()):
         text = f"gold truths have {len(new):,} options that nobody chose, such as {new[0]!r}, which are not used"
-        warn(Finding("gold options", text, "; list all options with --classes (classes= in Python)"))
+        remedy = use(classes=Placeholder("A,B,C"), text="to list all options")
+        findings.append(Finding("gold options", text, (remedy,)))
     sets = [tuple(sorted(code_of[name] for name in one if name in code_of)) for one in truths.sets]
     distinct = {one: number for number, one in enumerate(sorted(set(sets)))}
     gold_codes = np.full(votes.n_tasks, MISSING, np.int32)
     gold_codes[truths.task] = [distinct[one] for one in sets]
-    warn_of_unused_gold(truths.n_unused)
+    if truths.n_unused:
+        text = f"{truths.n_unused:,} gold truths belong to tasks without votes and are not used"
+        findings.append(Finding("gold tasks", text))
     counts = replace(votes.counts, gold_unused=truths.n_unused)
-    return replace(votes, gold=gold_codes, gold_sets=tuple(distinct), counts=counts)
+    return replace(votes, gold=gold_codes, gold_sets=tuple(distinct), counts=counts), findings
 
 
 def as_texts(truth: Any) -> Any:

@@ -35,7 +35,7 @@ from finegold.system.unpacking import (
 )
 from finegold.votes.annotations import MAX_CLASSES, Annotations, Counts
 from finegold.votes.encoding import Names, as_column
-from finegold.votes.findings import Hygiene, hygiene_of
+from finegold.votes.hygiene import Hygiene, hygiene_of
 
 __all__ = [
     "ADVICE",

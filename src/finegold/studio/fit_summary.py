@@ -11,8 +11,8 @@ import numpy as np
 from finegold.api.result import Result
 from finegold.studio.browse import Browser
 from finegold.votes.encoding import MISSING
-from finegold.votes.findings import Hygiene
 from finegold.votes.frames import take, to_list
+from finegold.votes.hygiene import Hygiene
 
 __all__ = ["summarise_fit"]
 

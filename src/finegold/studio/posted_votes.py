@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from finegold.io.layouts import count_more
 from finegold.studio.reading import Reading
-from finegold.votes.alarms import alarm, totals_of
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import Names
-from finegold.votes.findings import collecting, taken
 from finegold.votes.frames import to_list
-from finegold.votes.labels import is_missing, missing_words, spelled_alike, warn_of_look_alikes
+from finegold.votes.hygiene import examine_votes, totals_of, warn_of
+from finegold.votes.labels import find_look_alikes, is_missing, missing_words, spelled_alike
 from finegold.votes.merging import merge
 from finegold.votes.names import is_integer_text, text_of
 
@@ -59,14 +58,12 @@ def _spelled(labels: Sequence[Any], classes: list[Any], options: Reading) -> lis
 
 def _noticed(votes: Annotations, options: Reading) -> Annotations:
     """Look at all votes again, and keep what was noticed of those of the file only."""
-    with collecting():
-        if not options.normalise:
-            warn_of_look_alikes(votes.class_names, votes.votes_per_class)
-        alarm(totals_of(votes), options.repeated)
-        found = taken()
+    findings = [] if options.normalise else find_look_alikes(votes.class_names, votes.votes_per_class)
+    findings += examine_votes(totals_of(votes), options.repeated)
+    warn_of(findings)
     before = [finding for finding in votes.hygiene.findings if finding.kind in OF_A_FILE]
     alias = {**votes.hygiene.alias, **(options.alias or {})}
-    hygiene = replace(votes.hygiene, findings=[*before, *found.findings], normalise=options.normalise, alias=alias)
+    hygiene = replace(votes.hygiene, findings=[*before, *findings], normalise=options.normalise, alias=alias)
     return replace(votes, hygiene=hygiene)
 
 

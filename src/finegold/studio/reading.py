@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
@@ -11,8 +10,8 @@ from typing import Any, Literal
 import polars as pl
 from pydantic import BaseModel, Field
 
-from finegold.errors import FinegoldWarning, InputError
-from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates, shape_of
+from finegold.errors import InputError
+from finegold.io.columns import ANNOTATOR, LABEL, TASK, candidates, guess_shape
 from finegold.io.diagnosis import reading
 from finegold.io.exports import TRANSPOSED, find_export, look
 from finegold.io.exports.base import Export, ExportOptions, Peek
@@ -217,10 +216,8 @@ def _questions(votes: pl.DataFrame) -> list[Question]:
 
 def _guess(opened: Opened, columns: list[str]) -> tuple[Reading, list[str]]:
     """Guess the column of each role by its name, unless the values show that a row holds several votes."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FinegoldWarning)  # the preview shows the columns that are not used
-        shape = shape_of(opened, None)
-    if shape is not None:
+    shape = guess_shape(opened, None)
+    if shape is not None and not shape.doubt:
         kind, role = ("transposed", "annotator") if shape.is_transposed else ("wide", "task")
         return Reading.model_validate({"shape": kind, role: shape.ids, "columns": shape.votes}), []
     found: dict[str, Any] = {}

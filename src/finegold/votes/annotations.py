@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from finegold.errors import FinegoldWarning, InputError
 from finegold.kernels import sort_votes
 from finegold.votes.encoding import MISSING, Codes, Names, as_column, encode, encode_labels, look_up
-from finegold.votes.findings import Hygiene
+from finegold.votes.hygiene import Hygiene
 from finegold.votes.matrices import matrix_names, matrix_votes
 
 __all__ = [

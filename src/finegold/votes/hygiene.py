@@ -1,55 +1,208 @@
-"""Which labels are votes, and what is said of those that are none."""
+"""What a reader noticed in votes: labels that look wrong, and how spellings became classes.
+
+Readers return findings with the votes (`Annotations.hygiene`), for reports and the studio, and warn of them at the end.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import re
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
+from numpy.typing import NDArray
 
-from finegold.votes.findings import Finding, count_no_votes, warn
+from finegold.errors import FinegoldWarning, Placeholder, Remedy, use
+from finegold.votes.encoding import text_of
 from finegold.votes.frames import to_list
-from finegold.votes.labels import drop_missing, is_missing
-from finegold.votes.names import Coded, is_blank, text_of
 
-__all__ = ["no_votes", "votes_in", "warn_of_doubtful"]
+if TYPE_CHECKING:
+    from finegold.votes.annotations import Annotations, Repeated
+
+__all__ = [
+    "NAMES_EXAMINED",
+    "Finding",
+    "Groups",
+    "Hygiene",
+    "Totals",
+    "examine_votes",
+    "find_doubtful_words",
+    "hygiene_of",
+    "totals_of",
+    "warn_of",
+]
+
+Groups = list[list[tuple[str, int | None]]]  # spellings of one class and how often each occurs; None for a truth
+NAME = Placeholder("NAME")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something about the votes that the user should know."""
+
+    kind: str  # such as "spellings"; the studio gives advice by kind
+    text: str  # what was found, and the likely cause
+    remedies: tuple[Remedy, ...] = field(default=(), compare=False)  # they are not saved
+    groups: Groups = field(default_factory=list)  # spellings that look like one class, or were merged into one
+    is_silent: bool = field(default=False, compare=False)  # needs no warning
+
+
+@dataclass(frozen=True)
+class Hygiene:
+    """How labels became classes, and what looked wrong."""
+
+    findings: list[Finding] = field(default_factory=list)
+    no_vote: dict[str, int] = field(default_factory=dict)  # words that mean "no vote" and how often each occurs
+    label: str = ""  # the column of the labels, if there is one
+    normalise: bool = False
+    alias: dict[str, Any] = field(default_factory=dict)  # spelling -> class
+
+    def joined(self, other: Hygiene) -> Hygiene:
+        """Return what is known of the votes of both."""
+        new = [finding for finding in other.findings if finding not in self.findings]
+        words = dict(Counter(self.no_vote) + Counter(other.no_vote))
+        alias, normalise = {**self.alias, **other.alias}, self.normalise or other.normalise
+        return Hygiene([*self.findings, *new], words, self.label or other.label, normalise, alias)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain dicts and lists; classes of the alias that JSON does not have become text."""
+        findings = [{"kind": each.kind, "text": each.text, "groups": each.groups} for each in self.findings]
+        plain = {text: name if isinstance(name, str | int | float) else str(name) for text, name in self.alias.items()}
+        return {**asdict(self), "findings": findings, "alias": plain}
+
+
+def hygiene_of(values: Mapping[str, Any]) -> Hygiene:
+    """Return what `as_json` has made, and check it, because it may come from a file of somebody else."""
+
+    def text(value: Any) -> str:
+        if not isinstance(value, str):
+            raise TypeError(f"{value!r} is not text")
+        return value
+
+    findings = [
+        Finding(
+            text(saved["kind"]),
+            text(saved["text"]),
+            groups=[
+                [(text(spelling), None if count is None else int(count)) for spelling, count in group]
+                for group in saved["groups"]
+            ],
+        )
+        for saved in values["findings"]
+    ]
+    words = {text(word): int(count) for word, count in values["no_vote"].items()}
+    alias = {text(spelling): name for spelling, name in values["alias"].items() if isinstance(name, str | int | float)}
+    return Hygiene(findings, words, text(values["label"]), bool(values["normalise"]), alias)
+
+
+def warn_of(findings: Iterable[Finding]) -> None:
+    """Warn of the findings, but for those that are silent."""
+    for finding in findings:
+        if not finding.is_silent:
+            warnings.warn(FinegoldWarning(finding.text, finding.remedies), stacklevel=3)
+
 
 DOUBTFUL = frozenset(["none", "-", "?"])  # mean "no vote" by default, but may be a class
 
 
-def votes_in(cells: Coded, missing: Sequence[Any] | None, is_wide: bool = False) -> Coded:
-    """Return the labels that are votes. Warn of words that may be classes, and of -1 if `is_wide`."""
-    found = drop_missing(cells, missing)
-    words = no_votes(cells, found, missing)
-    count_no_votes(words)
-    if missing is None:
-        warn_of_doubtful(words)
-    if missing is None and is_wide:
-        _warn_of_minus_one(cells)
-    return found
+def find_doubtful_words(counts: Mapping[str, int]) -> list[Finding]:
+    """Report words that are taken as "no vote" by default but may be classes."""
+    words = ", ".join(f'"{name}" ({count:,})' for name, count in counts.items() if name.casefold() in DOUBTFUL)
+    remedy = use(keep_missing=True, text="to keep them as classes")
+    return [Finding("no vote", f'the labels {words} are taken as "no vote"', (remedy,))] if words else []
 
 
-def no_votes(cells: Coded, votes: Coded, missing: Sequence[Any] | None) -> dict[str, int]:
-    """Return how often each word that means "no vote" occurs."""
-    if len(cells.names) == len(votes.names):
-        return {}
-    names = to_list(cells.names)
-    words = [(code, name) for code, name in enumerate(names) if not is_blank(name) and is_missing(name, missing)]
-    return {text_of(name): int(np.count_nonzero(cells.codes == code)) for code, name in words}
+SEPARATOR = re.compile(r"[;|,]")
+MANY_CLASSES = 20  # fewer are usual, even in few votes
+FEW_VOTES = 20  # that one annotator may cast to try things out
+MANY_DISAGREEING, SHARE_DISAGREEING = 10, 0.01
+TIMES_MORE_ANNOTATORS = 3  # than tasks
+NAMES_EXAMINED = 200  # of tasks and annotators
+PERSON = re.compile(
+    r"(annotator|worker|rater|judge|user|coder|expert|ann|[arwu])[-_ ]?[0-9]+|\S+@\S+|A[0-9A-Z]{10,}", re.I
+)
+ITEM = re.compile(
+    r"(task|item|image|img|document|doc|question|text|sentence|sample|example|row|[tiq])[-_ ]?[0-9]+"
+    r"|.+\.(jpe?g|png|gif|wav|mp3|mp4|txt|pdf)|https?://.+|\S+( \S+){4,}",
+    re.I,
+)
 
 
-def warn_of_doubtful(counts: Mapping[str, int]) -> None:
-    found = {name: count for name, count in counts.items() if name.casefold() in DOUBTFUL}
-    if found:
-        words = ", ".join(f'"{name}" ({count:,})' for name, count in found.items())
-        remedy = "; --keep-missing (keep_missing=True in Python) keeps them as classes"
-        warn(Finding("no vote", f'the labels {words} are taken as "no vote"', remedy))
+class Totals(NamedTuple):
+    """The figures and names of votes that `examine_votes` needs."""
+
+    n_votes: int
+    n_tasks: int
+    n_annotators: int
+    class_names: list[Any]
+    votes_per_class: Callable[[], NDArray[Any]]
+    tasks: Sequence[Any]  # at most NAMES_EXAMINED names
+    annotators: Sequence[Any]
+    disagreeing: int = 0  # pairs of task and annotator whose repeated votes disagree
 
 
-def _warn_of_minus_one(cells: Coded) -> None:
-    codes = [code for code, name in enumerate(to_list(cells.names)) if text_of(name) == "-1"]
-    if codes:
-        count = int(np.count_nonzero(cells.codes == codes[0]))
-        remedy = ", say --missing -1 (missing=[-1] in Python)"
-        text = f'the label -1 ({count:,}) is read as a class; if it means "no vote", as in label matrices of Snorkel'
-        warn(Finding("minus one", text, remedy))
+def totals_of(votes: Annotations) -> Totals:
+    return Totals(
+        votes.n_votes,
+        votes.n_tasks,
+        votes.n_annotators,
+        to_list(votes.class_names),
+        lambda: votes.votes_per_class,
+        to_list(votes.task_names[:NAMES_EXAMINED]),
+        to_list(votes.annotator_names[:NAMES_EXAMINED]),
+        votes.counts.disagreeing,
+    )
+
+
+def examine_votes(votes: Totals, repeated: Repeated = "first") -> list[Finding]:
+    """Report what looks wrong in votes that could be read, with the likely cause."""
+    findings = []
+    n_classes, n_votes, n_annotators = len(votes.class_names), votes.n_votes, votes.n_annotators
+    if n_classes > MANY_CLASSES and n_classes * 2 > n_votes:
+        text = f"there are {n_classes:,} classes in {n_votes:,} votes; the labels look like free text or measurements"
+        text = f"{text}, or another column holds the labels"
+        findings.append(Finding("many classes", text, (use(label=NAME, text="to name it"),)))
+    if several := _find_several_labels(votes):
+        findings.append(several)
+    if n_annotators == 1 and n_votes >= FEW_VOTES:
+        text = f"all {n_votes:,} votes are those of one annotator, {votes.annotators[0]}, so nothing can be compared"
+        remedy = use("if another column names the annotators", annotator=NAME)
+        findings.append(Finding("one annotator", text, (remedy,)))
+    if n_annotators >= TIMES_MORE_ANNOTATORS * votes.n_tasks and (
+        _mostly(votes.tasks, PERSON) or _mostly(votes.annotators, ITEM)
+    ):
+        text = f"there are {n_annotators:,} annotators, such as {votes.annotators[0]}, for {votes.n_tasks:,} tasks"
+        text = f"{text}, such as {votes.tasks[0]}; perhaps the columns of tasks and annotators are swapped"
+        findings.append(Finding("swapped", text, (use(task=NAME, annotator=NAME, text="to name them"),)))
+    # whoever chooses a rule for repeated votes knows of them
+    if repeated == "first" and votes.disagreeing >= max(MANY_DISAGREEING, SHARE_DISAGREEING * n_votes):
+        text = f"{votes.disagreeing:,} pairs of task and annotator have votes that disagree; perhaps ids of tasks or "
+        text = f"{text}annotators are not unique, or several questions are in one table"
+        remedy = use(repeated=Placeholder("RULE"), text="to say which votes count")
+        findings.append(Finding("disagreeing", text, (remedy,)))
+    return findings
+
+
+def _find_several_labels(votes: Totals) -> Finding | None:
+    """Report cat;dog if both cat and dog occur elsewhere, alone or in other cells of this kind."""
+    names = list(map(text_of, votes.class_names))
+    parts = [[part.strip() for part in SEPARATOR.split(name)] for name in names]
+    if not any(len(labels) > 1 for labels in parts):
+        return None
+    occurs = Counter(part for labels in parts for part in set(labels))
+    several = [
+        code
+        for code, labels in enumerate(parts)
+        if len(labels) > 1 and all(label and occurs[label] > 1 for label in labels)
+    ]
+    count = int(votes.votes_per_class()[several].sum())
+    if not count:
+        return None
+    text = f"{count:,} votes hold several labels, such as {names[several[0]]}, which is read as a class of its own"
+    return Finding("several labels", text, (use("if annotators may choose several labels", multi=True),))
+
+
+def _mostly(names: Sequence[Any], pattern: re.Pattern[str]) -> bool:
+    return bool(names) and 2 * sum(pattern.fullmatch(text_of(name)) is not None for name in names) > len(names)

@@ -1,4 +1,4 @@
-"""Encode labels and gold truths as classes, and decide which labels mean "no vote"."""
+"""What is a vote, which spellings are one class, and which classes there are."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.errors import InputError
+from finegold.errors import InputError, Placeholder, leave_out, use
 from finegold.votes.encoding import MISSING, Codes, Names, as_column
-from finegold.votes.findings import Finding, note, warn
-from finegold.votes.findings import Groups as Counted
 from finegold.votes.frames import series_like, to_list
+from finegold.votes.hygiene import Finding, Groups
 from finegold.votes.names import (
     Coded,
     encode_series,
@@ -35,8 +34,10 @@ __all__ = [
     "ClassCodes",
     "Spellings",
     "as_classes",
+    "count_no_votes",
     "drop_missing",
     "encode_classes",
+    "find_look_alikes",
     "is_missing",
     "listed",
     "listed_classes",
@@ -45,25 +46,18 @@ __all__ = [
     "spelled_alike",
     "unify",
     "visible",
-    "warn_of_look_alikes",
 ]
 
+# Which labels are votes?
 
 MISSING_LABELS = ("NA", "N/A", "#N/A", "NaN", "null", "{}", "None", "-", "?")  # beside null and blank; case-blind
-
-
-class ClassCodes(NamedTuple):
-    """Labels and gold truths as codes of the same classes."""
-
-    labels: Codes
-    truths: Codes
-    names: Names
 
 
 def missing_words(missing: Sequence[Any] | None, keep_missing: bool, labels: Iterable[Any]) -> Sequence[Any] | None:
     """Return the words that mean "no vote", or None for the usual ones. A label that the user names is none of them."""
     if keep_missing and missing is not None:
-        raise InputError("--missing and --keep-missing contradict each other; leave one of them out")
+        remedies = [leave_out("missing"), leave_out("keep_missing")]
+        raise InputError("missing and keep_missing contradict each other", remedies=remedies)
     if keep_missing:
         return []
     named = set(map(_folded, labels))
@@ -93,100 +87,24 @@ def _folded(label: Any) -> str:
     return text_of(label).strip().casefold()
 
 
-def encode_classes(
-    labels: Coded,
-    truths: list[Any],
-    classes: Sequence[Any] | None,
-    is_text: bool,
-    where: Callable[[int], str],
-) -> ClassCodes:
-    """Encode labels and truths. The classes are those given, otherwise all labels and truths, sorted."""
-    if classes is not None:
-        return _encode_given_classes(labels, truths, _checked(classes), is_text, where)
-    unseen = match(truths, labels.names) == MISSING
-    new = {text_of(truth): truth for truth, is_new in zip(truths, unseen, strict=True) if is_new}
-    if new:
-        labels = _extend(labels, list(new.values()))
-    if is_text:
-        labels = integer_names(labels)
-    return ClassCodes(labels.codes, match(truths, labels.names), labels.names)
+def count_no_votes(cells: Coded, votes: Coded) -> dict[str, int]:
+    """Return how often each word occurs among the cells that is not among the votes; blank is not a word."""
+    if len(cells.names) == len(votes.names):
+        return {}
+    kept = set(map(text_of, to_list(votes.names)))
+    words = [
+        (code, text_of(name))
+        for code, name in enumerate(to_list(cells.names))
+        if not is_blank(name) and text_of(name) not in kept
+    ]
+    return {word: int(np.count_nonzero(cells.codes == code)) for code, word in words}
 
 
-def _extend(labels: Coded, new: list[Any]) -> Coded:
-    known = to_list(labels.names)
-    both = known + [_same_type(value, known) for value in new]
-    try:
-        coded = encode_series(series_like(both, labels.names))  # type: ignore[arg-type]  # the names may be an array
-    except Exception:  # each library raises its own exceptions
-        coded = None
-    if coded is None or len({isinstance(value, str) for value in both}) > 1:
-        raise InputError(
-            f"the gold truth {new[0]!r} and the labels (such as {known[0]!r}) have different types; "
-            "write both in the same way"
-        ) from None
-    return Coded(renumber(labels.codes, coded.codes[: len(known)]), coded.names)
-
-
-def _same_type(value: Any, known: list[Any]) -> Any:
-    """Convert the value to the type of the known names if possible: "7" becomes 7 if these are 5 and 6."""
-    if all(isinstance(name, str) for name in known):
-        return text_of(value)
-    are_integers = all(isinstance(name, int) and not isinstance(name, bool) for name in known)
-    return int(text_of(value)) if are_integers and is_integer_text(value) else value
-
-
-def _encode_given_classes(
-    labels: Coded, truths: list[Any], classes: list[Any], is_text: bool, where: Callable[[int], str]
-) -> ClassCodes:
-    given, known = as_column(classes), to_list(labels.names)
-    class_of = match(known, given)
-    outside = np.flatnonzero(class_of == MISSING)
-    if outside.size:
-        row = int(np.flatnonzero(np.isin(labels.codes, outside))[0])
-        _refuse(f"{where(row)}: label", known[labels.codes[row]], classes)
-    truth_codes = match(truths, given)
-    if (truth_codes == MISSING).any():
-        _refuse("gold truth", truths[int(np.argmax(truth_codes == MISSING))], classes)
-    return ClassCodes(renumber(labels.codes, class_of), truth_codes, _name(classes, labels, class_of, is_text))
-
-
-def _name(classes: list[Any], labels: Coded, class_of: Codes, is_text: bool) -> Names:
-    """Return the classes in the order given, with the type of the labels."""
-    known = to_list(labels.names)
-    seen = {int(code): name for code, name in zip(class_of, known, strict=True)}
-    values = [seen.get(code, _same_type(value, known)) for code, value in enumerate(classes)]
-    if is_text and all(map(is_integer_text, values)):
-        return series_like([int(value) for value in values], nw.new_series("", [0], backend="polars"))
-    return series_like(values, labels.names)
-
-
-def listed_classes(classes: Sequence[Any] | None) -> list[Any]:
-    """Return the classes that the user names, which may be a single text, an array or none."""
-    if classes is None:
-        return []
-    return [classes] if isinstance(classes, str) else list(classes)
-
-
-def _checked(classes: Sequence[Any]) -> list[Any]:
-    given = listed_classes(classes)
-    if not given or len({text_of(name) for name in given}) < len(given):
-        raise InputError(f"classes must be one or more different labels, but are {listed(given)}")
-    return given
-
-
-def _refuse(what: str, found: Any, classes: list[Any]) -> None:
-    raise InputError(f"{what} {found!r} is not among the classes {listed(classes)}; correct it, or add it to --classes")
-
-
-def listed(classes: list[Any]) -> str:
-    return ", ".join(map(str, classes[:20])) + (", ..." if len(classes) > 20 else "")
-
+# Which spellings are one class?
 
 NUMBER = re.compile(r"(?=.*[0-9])([+-]?)0*([0-9]*)(?:\.([0-9]*?)0*)?")
 SHOWN_GROUPS, SHOWN_SPELLINGS = 5, 6
 KEPT_GROUPS, KEPT_SPELLINGS = 100, 50  # with the votes, for reports and the studio
-
-Groups = list[list[str]]
 
 
 class Alias(NamedTuple):
@@ -221,28 +139,36 @@ class Spellings(NamedTuple):
 
 
 def unify(
-    found: Spellings, classes: Sequence[Any] | None, normalise: bool = False, alias: Alias | None = None
-) -> Spellings:
+    spellings: Spellings, classes: Sequence[Any] | None, normalise: bool = False, alias: Alias | None = None
+) -> tuple[Spellings, list[Finding]]:
     """Replace labels by the alias, and merge numbers that differ in format only.
 
-    Other spellings of one class are merged if `normalise` is true; otherwise a warning shows them.
+    Other spellings of one class are merged if `normalise` is true; otherwise a finding shows them.
     """
+    findings: list[Finding] = []
     if alias is not None:
-        found = _with_alias(found, alias)
-    if found.labels.names.dtype.is_integer() and not found.truths and classes is None:
-        return found
-    found = found._replace(truths=_as_labels(found.truths, found.labels.names))
+        spellings, findings = _apply_alias(spellings, alias)
+    if spellings.labels.names.dtype.is_integer() and not spellings.truths and classes is None:
+        return spellings, findings
+    values = to_list(spellings.labels.names)  # a truth that matches a label becomes that label: False for "False"
+    matches = match(spellings.truths, spellings.labels.names).tolist()
+    pairs = zip(spellings.truths, matches, strict=True)
+    spellings = spellings._replace(truths=[truth if code == MISSING else values[code] for truth, code in pairs])
     given = list(map(text_of, listed_classes(classes)))
-    found = _merge_numbers(found, given)
-    groups = _groups([*found.known(), *given], _key)
+    spellings, merged = _merge_numbers(spellings, given)
+    findings += merged
+    known = spellings.known()
+    groups = _group_by([*known, *given], _key)
     if not groups or (given and not normalise):
-        return found
+        return spellings, findings
+    counts = spellings.frequency()
     if not normalise:
-        _warn_of_groups(groups, found.frequency(), len(found.known()))
-        return found
-    new = _most_frequent(groups, found, given)
-    _note_merged(new, found.frequency())
-    return found.renamed(new)
+        return spellings, [*findings, _look_alike_finding(groups, counts, len(known))]
+    new: dict[str, Any] = {}  # spellings become a class that the user names, or the most frequent one
+    for group in groups:
+        best = max(group, key=lambda text: (text in given, counts.get(text, 0)))
+        new |= {text: known.get(best, best) for text in group}
+    return spellings.renamed(new), [*findings, *_merged_findings(new, counts)]
 
 
 def as_classes(truths: list[Any], classes: Any, normalise: bool, alias: Mapping[str, Any]) -> list[Any]:
@@ -273,58 +199,45 @@ def look_alikes(truths: Iterable[Any], classes: Any) -> dict[str, str]:
     return {text: by_key[_key(text)] for text in sorted(texts) if _key(text) in by_key}
 
 
-def warn_of_look_alikes(class_names: Any, votes: Any) -> None:
-    """Warn of classes that look like one; `votes` has the number of votes of each class."""
+def find_look_alikes(class_names: Any, votes: Any) -> list[Finding]:
+    """Report classes that look like one; `votes` has the number of votes of each class."""
     counts = {text_of(name): int(n) for name, n in zip(to_list(class_names), votes, strict=True)}
-    if groups := _groups(list(counts), _key):
-        _warn_of_groups(groups, counts, len(counts))
+    groups = _group_by(list(counts), _key)
+    return [_look_alike_finding(groups, counts, len(counts))] if groups else []
 
 
-def _as_labels(truths: list[Any], names: Any) -> list[Any]:
-    """Return truths that match a label as that label: False for "False"."""
-    values = to_list(names)
-    matches = match(truths, names).tolist()
-    return [truth if code == MISSING else values[code] for truth, code in zip(truths, matches, strict=True)]
-
-
-def _with_alias(found: Spellings, alias: Alias) -> Spellings:
-    known, class_of = found.known(), dict(alias.class_of)
+def _apply_alias(spellings: Spellings, alias: Alias) -> tuple[Spellings, list[Finding]]:
+    known, class_of, findings = spellings.known(), dict(alias.class_of), []
     if alias.header is not None:
         class_of.setdefault(*alias.header)
     if known and class_of and not known.keys() & class_of.keys():
         text = f"none of the {len(alias.class_of):,} spellings of the alias occurs among the labels"
         sides = f"the alias has {next(iter(class_of))}, the labels have {min(known)}"
-        warn(Finding("alias", f"{text}: {sides}; check that they are written alike"))
+        findings.append(Finding("alias", f"{text}: {sides}; check that they are written alike"))
     new = {text: known.get(text_of(name), name) for text, name in class_of.items() if text in known}
-    _note_merged(new, found.frequency())
-    return found.renamed(new)
+    return spellings.renamed(new), [*findings, *_merged_findings(new, spellings.frequency())]
 
 
-def _merge_numbers(found: Spellings, given: list[str]) -> Spellings:
-    known = found.known()
-    texts = list(dict.fromkeys([*given, *known]))
-    if any(_number(text.strip()) is None for text in texts):
-        return found
-    groups = _groups(texts, lambda text: str(_number(text.strip())))
+def _merge_numbers(spellings: Spellings, given: list[str]) -> tuple[Spellings, list[Finding]]:
+    """Merge 1, 01 and 1.0 if every label and class is a number."""
+    known = spellings.known()
+    numbers = {text: _number(text.strip()) for text in dict.fromkeys([*given, *known])}
+    if None in numbers.values():
+        return spellings, []
+    groups = _group_by(numbers, lambda text: str(numbers[text]))
     if not groups or len(set(map(_key, given))) < len(given):
-        return found
+        return spellings, []
     written = {_key(text): text for text in given}
-    new = {text: written.get(_key(text), str(_number(text.strip()))) for text in known}
-    _warn_of_numbers(new, found.frequency())
-    return found.renamed({text: known.get(number, number) for text, number in new.items()})
+    new = {text: written.get(_key(text), str(numbers[text])) for text in known}
+    changed, counts = _changed(new), spellings.frequency()
+    shown = [f"{number} = {_list_groups([group], counts)}" for number, group in list(changed.items())[:SHOWN_GROUPS]]
+    more = ", ..." if len(changed) > SHOWN_GROUPS else ""
+    text = f"labels that differ only in number format were merged: {', '.join(shown)}{more}"
+    merged = spellings.renamed({text: known.get(number, number) for text, number in new.items()})
+    return merged, [Finding("merged", text, groups=_count_into(changed, counts))]
 
 
-def _most_frequent(groups: Groups, found: Spellings, given: list[str]) -> dict[str, Any]:
-    """Return the spelling that each one is merged into: a class that the user names, or the most frequent one."""
-    known, counts = found.known(), found.frequency()
-    new: dict[str, Any] = {}
-    for group in groups:
-        best = max(group, key=lambda text: (text in given, counts.get(text, 0)))
-        new |= {text: known.get(best, best) for text in group}
-    return new
-
-
-def _groups(texts: Sequence[str], key: Callable[[str], str]) -> Groups:
+def _group_by(texts: Iterable[str], key: Callable[[str], str]) -> list[list[str]]:
     """Return the texts that share a key with others, sorted."""
     alike: dict[str, list[str]] = defaultdict(list)
     for text in sorted(set(texts)):
@@ -347,27 +260,18 @@ def _number(text: str) -> str | None:
     return f"-{shortest}" if parts[1] == "-" and shortest != "0" else shortest
 
 
-def _warn_of_groups(groups: Groups, counts: dict[str, int], n_classes: int) -> None:
+def _look_alike_finding(groups: list[list[str]], counts: dict[str, int], n_classes: int) -> Finding:
     n_alike = n_classes - sum(len(group) - 1 for group in groups)
     ordered = [sorted(group, key=lambda text: -counts.get(text, 0)) for group in groups]
-    text = f"{n_classes:,} classes look like {n_alike:,}: {_listed(ordered, counts)}"
-    remedy = "; --normalise (normalise=True in Python) merges them"
-    warn(Finding("spellings", text, remedy, _counted(ordered, counts)))
+    text = f"{n_classes:,} classes look like {n_alike:,}: {_list_groups(ordered, counts)}"
+    return Finding("spellings", text, (use(normalise=True, text="to merge them"),), _count(ordered, counts))
 
 
-def _warn_of_numbers(new: dict[str, str], counts: dict[str, int]) -> None:
-    changed = _changed(new)
-    shown = [f"{number} = {_listed([group], counts)}" for number, group in list(changed.items())[:SHOWN_GROUPS]]
-    more = ", ..." if len(changed) > SHOWN_GROUPS else ""
-    text = f"labels that differ only in number format were merged: {', '.join(shown)}{more}"
-    warn(Finding("merged", text, groups=_into(changed, counts)))
-
-
-def _note_merged(new: dict[str, Any], counts: dict[str, int]) -> None:
+def _merged_findings(new: dict[str, Any], counts: dict[str, int]) -> list[Finding]:
+    """Report, without a warning, what the user asked for: the spellings that became each class."""
     changed = _changed({text: text_of(name) for text, name in new.items()})
-    if changed:
-        text = f"{sum(map(len, changed.values())):,} spellings were read as {len(changed):,} classes"
-        note(Finding("merged", text, groups=_into(changed, counts)))
+    text = f"{sum(map(len, changed.values())):,} spellings were read as {len(changed):,} classes"
+    return [Finding("merged", text, groups=_count_into(changed, counts), is_silent=True)] if changed else []
 
 
 def _changed(new: dict[str, str]) -> dict[str, list[str]]:
@@ -378,29 +282,120 @@ def _changed(new: dict[str, str]) -> dict[str, list[str]]:
     return {name: group for name, group in groups.items() if group != [name]}
 
 
-def _into(changed: dict[str, list[str]], counts: dict[str, int]) -> Counted:
+def _count_into(changed: dict[str, list[str]], counts: dict[str, int]) -> Groups:
     """Return groups that begin with the class that the spellings were merged into."""
-    return _counted([[name, *(text for text in group if text != name)] for name, group in changed.items()], counts)
+    return _count([[name, *(text for text in group if text != name)] for name, group in changed.items()], counts)
 
 
-def _counted(groups: Groups, counts: dict[str, int]) -> Counted:
+def _count(groups: list[list[str]], counts: dict[str, int]) -> Groups:
     return [[(text, counts.get(text)) for text in group[:KEPT_SPELLINGS]] for group in groups[:KEPT_GROUPS]]
 
 
-def _listed(groups: Groups, counts: dict[str, int]) -> str:
+def _list_groups(groups: list[list[str]], counts: dict[str, int]) -> str:
     """Write cat (2) = Cat (1), dog (3) = Dog (gold)."""
     shown = [
-        " = ".join(f"{visible(text)} ({_times(counts.get(text))})" for text in group[:SHOWN_SPELLINGS])
+        " = ".join(
+            f"{visible(text)} ({f'{counts[text]:,}' if text in counts else 'gold'})" for text in group[:SHOWN_SPELLINGS]
+        )
         + (" = ..." if len(group) > SHOWN_SPELLINGS else "")
         for group in groups[:SHOWN_GROUPS]
     ]
     return ", ".join(shown) + (", ..." if len(groups) > SHOWN_GROUPS else "")
 
 
-def _times(count: int | None) -> str:
-    return "gold" if count is None else f"{count:,}"
-
-
 def visible(text: str) -> str:
     """Put quotation marks around a text whose spaces would not be seen."""
     return text if text == " ".join(text.split()) else f'"{text}"'
+
+
+# Which classes are there?
+
+
+class ClassCodes(NamedTuple):
+    """Labels and gold truths as codes of the same classes."""
+
+    labels: Codes
+    truths: Codes
+    names: Names
+
+
+def encode_classes(
+    labels: Coded,
+    truths: list[Any],
+    classes: Sequence[Any] | None,
+    is_text: bool,
+    where: Callable[[int], str],
+) -> ClassCodes:
+    """Encode labels and truths. The classes are those given, otherwise all labels and truths, sorted."""
+    if classes is not None:
+        return _encode_given_classes(labels, truths, classes, is_text, where)
+    unseen = match(truths, labels.names) == MISSING
+    new = {text_of(truth): truth for truth, is_new in zip(truths, unseen, strict=True) if is_new}
+    if new:
+        labels = _extend(labels, list(new.values()))
+    if is_text:
+        labels = integer_names(labels)
+    return ClassCodes(labels.codes, match(truths, labels.names), labels.names)
+
+
+def _extend(labels: Coded, new: list[Any]) -> Coded:
+    known = to_list(labels.names)
+    both = known + [_same_type(value, known) for value in new]
+    try:
+        coded = encode_series(series_like(both, labels.names))  # type: ignore[arg-type]  # the names may be an array
+    except Exception:  # each library raises its own exceptions
+        coded = None
+    if coded is None or len({isinstance(value, str) for value in both}) > 1:
+        raise InputError(
+            f"the gold truth {new[0]!r} and the labels (such as {known[0]!r}) have different types; "
+            "write both in the same way"
+        ) from None
+    return Coded(renumber(labels.codes, coded.codes[: len(known)]), coded.names)
+
+
+def _same_type(value: Any, known: list[Any]) -> Any:
+    """Convert the value to the type of the known names if possible: "7" becomes 7 if these are 5 and 6."""
+    if all(isinstance(name, str) for name in known):
+        return text_of(value)
+    are_integers = all(isinstance(name, int) and not isinstance(name, bool) for name in known)
+    return int(text_of(value)) if are_integers and is_integer_text(value) else value
+
+
+def _encode_given_classes(
+    labels: Coded, truths: list[Any], classes: Sequence[Any], is_text: bool, where: Callable[[int], str]
+) -> ClassCodes:
+    listing = listed_classes(classes)
+    if not listing or len({text_of(name) for name in listing}) < len(listing):
+        raise InputError(f"classes must be one or more different labels, but are {listed(listing)}")
+
+    def refuse(what: str, label: Any, place: str = "") -> None:
+        remedies = [use(text="correct it"), use(classes=Placeholder("A,B,C"), text="with this label, too")]
+        raise InputError(f"{what} {label!r} is not among the classes {listed(listing)}", place, remedies)
+
+    given, known = as_column(listing), to_list(labels.names)
+    class_of = match(known, given)
+    outside = np.flatnonzero(class_of == MISSING)
+    if outside.size:
+        row = int(np.flatnonzero(np.isin(labels.codes, outside))[0])
+        refuse("label", known[labels.codes[row]], where(row))
+    truth_codes = match(truths, given)
+    if (truth_codes == MISSING).any():
+        refuse("gold truth", truths[int(np.argmax(truth_codes == MISSING))])
+    seen = {int(code): name for code, name in zip(class_of, known, strict=True)}
+    values = [seen.get(code, _same_type(value, known)) for code, value in enumerate(listing)]
+    if is_text and all(map(is_integer_text, values)):
+        names = series_like([int(value) for value in values], nw.new_series("", [0], backend="polars"))
+    else:
+        names = series_like(values, labels.names)
+    return ClassCodes(renumber(labels.codes, class_of), truth_codes, names)
+
+
+def listed_classes(classes: Sequence[Any] | None) -> list[Any]:
+    """Return the classes that the user names, which may be a single text, an array or none."""
+    if classes is None:
+        return []
+    return [classes] if isinstance(classes, str) else list(classes)
+
+
+def listed(classes: list[Any]) -> str:
+    return ", ".join(map(str, classes[:20])) + (", ..." if len(classes) > 20 else "")

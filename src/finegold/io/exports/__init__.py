@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 
-from finegold.errors import InputError
+from finegold.errors import InputError, use
 from finegold.io.exports.base import Export, Peek, peek
 from finegold.io.source import Source
 from finegold.system.memory import did_you_mean
@@ -78,8 +78,7 @@ def nested_hint(peeks: Sequence[Peek]) -> Iterator[None]:
     except InputError as error:
         if not any(isinstance(value, dict | list) for seen in peeks for value in seen.record.values()):
             raise
-        error.problem = f"{error.problem}. If every task holds its votes, use --format nested-json"
-        error.options = {"--format": "nested-json"}
+        error.remedies = (use(format="nested-json", text="if every task holds its votes"), *error.remedies)
         raise
 
 

@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 
 import polars as pl
 
-from finegold.io.columns import alike
+from finegold.io.columns import group_by_labels
 from finegold.io.exports.base import ROW, Export, ExportOptions, Peek, Wrong, leave_out, sheets_of
 
 __all__ = ["EXPORT"]
@@ -144,7 +144,7 @@ def _questions(seen: Peek, table: pl.DataFrame, items: list[str], options: Expor
             found.setdefault(name.partition("_")[2], {})[name] = loop[1]
         else:
             alone.append(name)
-    for columns in alike({name: set(table[name].drop_nulls()) for name in alone}):
+    for columns in group_by_labels({name: set(table[name].drop_nulls()) for name in alone}):
         title = options.question if options.question in columns else columns[0]
         found[str(title)] = {name: name for name in columns}
     return found

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from finegold.errors import InputError
 from finegold.io.diagnosis import reading
 from finegold.io.exports.base import ALL, WRONG_KINDS, Export, ExportOptions, Peek, Wrong
-from finegold.io.layouts import ReadOptions, assemble, count_more, refuse_lost_ids
+from finegold.io.layouts import Labels, assemble, count_more, read_labels, refuse_lost_ids
+from finegold.io.options import ReadOptions
 from finegold.io.tables import Progress, Streamed, WatchReading, growing
 from finegold.io.truth import gold_truth
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING
 from finegold.votes.frames import series_like, to_list
-from finegold.votes.hygiene import votes_in
 from finegold.votes.names import Coded, without
 from finegold.votes.sets import NOTHING
 
@@ -199,33 +199,31 @@ class Exported(Streamed):
 
 def _assembled(table: Exported, export: Export, export_options: ExportOptions, options: ReadOptions) -> Annotations:
     tasks, annotators = table.ids("task"), _shortened(table.ids("annotator"), export)
-    labels = votes_in(table.values("label"), options.no_vote)
-    options = options.decided(labels, of_export=True)
-    if not options.multi:
+    labels = read_labels(table.values("label"), options, of_export=True)
+    if not labels.are_sets:
         annotators, labels = _without_empty(annotators, labels)
         export_options.left_out.update(export_options.empty)
-    refuse_lost_ids("task", tasks.codes, labels.codes, table.where)
-    refuse_lost_ids("annotator", annotators.codes, labels.codes, table.where)
+    refuse_lost_ids("task", tasks.codes, labels.coded.codes, table.where)
+    refuse_lost_ids("annotator", annotators.codes, labels.coded.codes, table.where)
     gold = "gold" if export_options.gold else None
     truth = gold_truth(table, tasks, gold, options.gold, options.no_vote)
     if gold is not None and truth is not None and not len(truth.task):
         raise InputError(f"{table.place} marks no gold; leave out --gold-from-export, or give a file (--gold FILE)")
-    only_asked = (annotators.codes == MISSING) & (labels.codes == MISSING) & (tasks.codes != MISSING)
+    only_asked = (annotators.codes == MISSING) & (labels.coded.codes == MISSING) & (tasks.codes != MISSING)
     annotators = _anybody(annotators, only_asked)
     annotations = assemble(tasks, annotators, labels, truth, options, True, table.where)
     annotations = count_more(annotations, rows=-int(only_asked.sum()), missing=-int(only_asked.sum()))
     return replace(annotations, counts=replace(annotations.counts, left_out=dict(export_options.left_out)))
 
 
-def _without_empty(annotators: Coded, labels: Coded) -> tuple[Coded, Coded]:
+def _without_empty(annotators: Coded, labels: Labels) -> tuple[Coded, Labels]:
     """Take answers in which nothing was chosen as tasks that were only asked, unless votes are sets."""
-    places = [code for code, name in enumerate(to_list(labels.names)) if name == NOTHING]
-    if not places:
+    empty = [code for code, name in enumerate(to_list(labels.coded.names)) if name == NOTHING]
+    if not empty:
         return annotators, labels
-    is_empty = labels.codes == places[0]
-    return Coded(np.where(is_empty, np.int32(MISSING), annotators.codes), annotators.names), without(
-        labels, lambda name: name == NOTHING
-    )
+    people = np.where(labels.coded.codes == empty[0], np.int32(MISSING), annotators.codes)
+    kept = without(labels.coded, lambda name: name == NOTHING)
+    return Coded(people, annotators.names), labels._replace(coded=kept)
 
 
 def _shortened(annotators: Coded, export: Export) -> Coded:

@@ -15,8 +15,7 @@ from finegold.io.folders import shared_store
 from finegold.io.folders.parts import Columns, Part
 from finegold.io.layouts import refuse_lost_ids
 from finegold.votes.encoding import MISSING, Codes
-from finegold.votes.hygiene import no_votes
-from finegold.votes.labels import drop_missing
+from finegold.votes.labels import count_no_votes, drop_missing
 
 __all__ = ["FirstPass", "read_part"]
 
@@ -59,7 +58,7 @@ def read_part(part: Part, columns: Columns, missing: list[Any] | None, folder: P
         labels=classes,
         n_labels=np.bincount(label[label != MISSING], minlength=len(classes)),
         tasks=names.gather(np.sort(task[:: max(len(task) // SAMPLE, 1)])),
-        no_vote=no_votes(cells, labels, missing),
+        no_vote=count_no_votes(cells, labels),
     )
 
 

@@ -26,14 +26,13 @@ from finegold.io.folders.parts import Columns, Part, parts_of
 from finegold.io.folders.shuffle import Range, gathered, locate, spread
 from finegold.io.folders.stored import Slice, Stored
 from finegold.io.folders.vocabulary import Vocabulary, vocabulary
-from finegold.io.layouts import ReadOptions
+from finegold.io.options import ReadOptions
 from finegold.io.tables import open_table
-from finegold.io.truth import Truth, gold_column, read_gold, warn_of_gold_tasks
-from finegold.votes.alarms import LOOKED_AT, Totals, alarm
+from finegold.io.truth import Truth, find_unused_gold, gold_column, read_gold
 from finegold.votes.annotations import Counts
 from finegold.votes.encoding import Names
 from finegold.votes.frames import to_list
-from finegold.votes.hygiene import warn_of_doubtful
+from finegold.votes.hygiene import NAMES_EXAMINED, Finding, Totals, examine_votes, find_doubtful_words, warn_of
 
 __all__ = ["Remote", "ingest"]
 
@@ -90,14 +89,17 @@ def ingest(
     ranges, folders = _shuffle(cluster, folders_read, known, truth, options, scratch)
     blocks = _blocks(cluster, ranges, folders, known, fewest_votes)
     remote = _remote(blocks, ranges, passes, known, truth, columns.label)
-    _alarm(remote, passes, known, options)
+    findings = [*known.findings, *_examine(remote, passes, known, options)]
+    if truth is not None and remote.counts.gold_unused:
+        gold, task = to_list(truth.task[:1])[0], passes[0].tasks[0]
+        findings += find_unused_gold(remote.counts.gold_unused, len(truth.task), gold, task)
+    warn_of(findings)
     return remote
 
 
-def _alarm(remote: Remote, passes: Sequence[FirstPass], known: Vocabulary, options: ReadOptions) -> None:
-    """Warn of what looks wrong, as on one machine."""
-    if options.no_vote is None:
-        warn_of_doubtful(sum((Counter(one.no_vote) for one in passes), Counter()))
+def _examine(remote: Remote, passes: Sequence[FirstPass], known: Vocabulary, options: ReadOptions) -> list[Finding]:
+    """Report what looks wrong, as on one machine."""
+    words: Counter[str] = sum((Counter(one.no_vote) for one in passes), Counter())
     totals = Totals(
         remote.n_votes,
         remote.n_tasks,
@@ -105,10 +107,11 @@ def _alarm(remote: Remote, passes: Sequence[FirstPass], known: Vocabulary, optio
         to_list(known.classes),
         lambda: np.bincount(known.class_of, known.n_labels, minlength=remote.n_classes),
         passes[0].tasks.to_list(),
-        remote.annotators.head(LOOKED_AT).to_list(),
+        remote.annotators.head(NAMES_EXAMINED).to_list(),
         remote.counts.disagreeing,
     )
-    alarm(totals, options.repeated)
+    doubtful = find_doubtful_words(words) if options.no_vote is None else []
+    return [*doubtful, *examine_votes(totals, options.repeated)]
 
 
 def _read_parts(
@@ -171,8 +174,6 @@ def _remote(
     rows, n_votes = sum(one.rows for one in passes), sum(part.n_votes for part in ranges)
     repeated, n_gold = sum(part.repeated for part in ranges), sum(part.gold for part in ranges)
     unused = 0 if truth is None else len(truth.task) - n_gold
-    if truth is not None and unused:
-        warn_of_gold_tasks(unused, len(truth.task), to_list(truth.task[:1])[0], passes[0].tasks[0])
     return Remote(
         blocks=blocks,
         n_votes=n_votes,

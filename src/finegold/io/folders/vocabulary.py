@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from finegold.errors import InputError
 from finegold.io.folders.first_pass import FirstPass
-from finegold.io.layouts import ReadOptions
-from finegold.io.truth import Truth, warn_of_gold_classes
+from finegold.io.options import ReadOptions
+from finegold.io.truth import Truth, find_unvoted_gold
 from finegold.votes.encoding import Codes, Names
 from finegold.votes.frames import to_list
+from finegold.votes.hygiene import Finding
 from finegold.votes.labels import ClassCodes, Spellings, encode_classes, unify
 from finegold.votes.names import encode_series
 
@@ -33,6 +34,7 @@ class Vocabulary:
     truths: Codes  # classes of the gold truths
     task_kind: pl.DataType
     splitters: list[Any]  # range r holds the names from splitter r - 1 on and before splitter r
+    findings: list[Finding]
 
 
 def vocabulary(
@@ -41,7 +43,7 @@ def vocabulary(
     annotators = _union([one.annotators for one in passes], [one.voted for one in passes])
     labels = encode_series(nw.from_native(_union([one.labels for one in passes]), series_only=True))
     n_labels = _n_labels(passes, labels.names.to_native())
-    encoded = _encode_classes(
+    encoded, findings = _encode_classes(
         Spellings(labels, to_list(truth.truth) if truth else [], n_labels), options, is_text, passes
     )
     tasks = _in_one_kind([one.tasks for one in passes])
@@ -55,6 +57,7 @@ def vocabulary(
         truths=encoded.truths,
         task_kind=tasks.dtype,
         splitters=_splitters(tasks, weights, n_ranges),
+        findings=findings,
     )
 
 
@@ -88,7 +91,9 @@ def _in_one_kind(parts: list[pl.Series]) -> pl.Series:
     return pl.concat(frames, how="vertical_relaxed").get_column("name")
 
 
-def _encode_classes(found: Spellings, options: ReadOptions, is_text: bool, passes: Sequence[FirstPass]) -> ClassCodes:
+def _encode_classes(
+    found: Spellings, options: ReadOptions, is_text: bool, passes: Sequence[FirstPass]
+) -> tuple[ClassCodes, list[Finding]]:
     labels = found.labels
     if not len(labels.names):
         raise InputError("there are no votes: every label is missing")
@@ -97,10 +102,10 @@ def _encode_classes(found: Spellings, options: ReadOptions, is_text: bool, passe
         name = labels.names.to_native()[row]
         return next(one.name for one in passes if (one.labels == name).any())
 
-    merged = unify(found, options.classes, options.normalise, options.alias)
+    merged, findings = unify(found, options.classes, options.normalise, options.alias)
     if found.truths and options.classes is None:
-        warn_of_gold_classes(merged.truths, merged.labels.names)
-    return encode_classes(merged.labels, merged.truths, options.classes, is_text, where)
+        findings += find_unvoted_gold(merged.truths, merged.labels.names)
+    return encode_classes(merged.labels, merged.truths, options.classes, is_text, where), findings
 
 
 def _n_labels(passes: Sequence[FirstPass], labels: pl.Series) -> NDArray[np.int64]:

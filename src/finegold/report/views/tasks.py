@@ -13,7 +13,7 @@ from finegold.results.data import ResultData
 from finegold.results.predictions import evidence
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Codes, as_column
-from finegold.votes.findings import Finding, Hygiene
+from finegold.votes.hygiene import Finding, Hygiene
 from finegold.votes.key import Key
 from finegold.votes.labels import visible
 

@@ -20,7 +20,7 @@ SPELLINGS = (
         long("cat", "Cat", "CAT", *CLEAN),
         (),
         9,
-        ("4 classes look like 2: cat (4) = CAT (1) = Cat (1); --normalise",),
+        ("4 classes look like 2: cat (4) = CAT (1) = Cat (1); use --normalise",),
     ),
     Case("case-merged", "dirty", "the same, with --normalise", long("cat", "Cat", "CAT", *CLEAN), ("--normalise",), 9),
     Case(
