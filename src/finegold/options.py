@@ -7,14 +7,23 @@ are made from these fields, so an option that is added to a dataclass is added e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import Field, dataclass, field, fields
+from typing import Any, Literal, TypeVar
 
-__all__ = ["Constant", "Option", "Surface", "option", "options_of"]
+__all__ = ["Constant", "Option", "Surface", "documented", "option", "options_of"]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 Surface = Literal["python", "cli", "studio"]
 EVERYWHERE: frozenset[Surface] = frozenset({"python", "cli", "studio"})
+
+
+TYPES = {
+    " | None": "", "Sequence[str]": "sequence of str", "Sequence[Any]": "sequence", "Mapping[str, Any]": "mapping",
+    "Any": "object", " | ": " or ",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -81,3 +90,27 @@ def options_of(declared: Any, surface: Surface | None = None) -> dict[str, Optio
     """Return the options of a dataclass by name, or those that a surface has."""
     options = {each.name: each.metadata["option"] for each in fields(declared) if "option" in each.metadata}
     return {name: about for name, about in options.items() if surface is None or surface in about.surfaces}
+
+
+def documented(declared: Any) -> Callable[[F], F]:
+    """Return a decorator that lists the options of a dataclass at the end of the parameters in a docstring."""
+
+    def document(function: F) -> F:
+        before, section, after = (function.__doc__ or "").partition("\n\n    Returns\n")
+        entries = "\n".join(_entry(each) for each in fields(declared) if "option" in each.metadata)
+        if section:  # Python may run without docstrings
+            function.__doc__ = f"{before}\n\n{textwrap.indent(entries, ' ' * 8)}{section}{after}"
+        return function
+
+    return document
+
+
+def _entry(each: Field[Any]) -> str:
+    """Return the type of an option and its explanation as numpydoc writes them."""
+    about: Option = each.metadata["option"]
+    kind = f"{{{', '.join(map(repr, about.choices))}}}" if about.kind == "choice" else str(each.type)
+    for annotation, words in TYPES.items():
+        kind = kind.replace(annotation, words)
+    default = "" if each.default in (None, ()) else f", default {each.default!r}"
+    words = textwrap.fill(about.doc or about.help, 104, initial_indent="    ", subsequent_indent="    ")
+    return f"{each.name} : {kind}{default}\n{words}"

@@ -116,8 +116,8 @@ class ReadOptions:
         "Whether votes are sets of labels, such as a;b; by default, the votes decide.",
         group=COLUMNS,
         kind="switch",
-        doc='Whether a vote is a set of labels: a list, or options such as "a;b". The classes are then the options. By '
-        "default the votes are sets if the cells hold lists, or if most of them hold several options.",
+        doc='Whether a vote is a set of labels: a list, or options such as "a;b". The classes are then the options. If '
+        "None, the votes are sets if the cells hold lists, or if most hold several options; `read` takes False.",
     )
     encoding: str | None = option(
         None,
@@ -205,6 +205,8 @@ class ReadOptions:
             if about.kind == "choice" and value not in about.choices:
                 choices = ", ".join(f'"{choice}"' for choice in about.choices[:-1])
                 raise InputError(f'{name} must be {choices} or "{about.choices[-1]}", not {value!r}')
+            if about.kind == "number" and value is not None and value < (about.low or 0):
+                raise InputError(f"{name} must be {about.low or 0:g} or more, not {value!r}")
 
     @property
     def no_vote(self) -> Sequence[Any] | None:
