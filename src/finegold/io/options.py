@@ -119,6 +119,7 @@ class ReadOptions:
         doc='Whether a vote is a set of labels: a list, or options such as "a;b". The classes are then the options. If '
         "None, the votes are sets if the cells hold lists, or if most hold several options; `read` takes False.",
     )
+    limit: int | None = option(None, "Read the first N tasks only.", group=COLUMNS, kind="number", metavar="N", low=1)
     encoding: str | None = option(
         None,
         "The encoding of a text file that is not UTF-8, e.g. latin-1 or cp1252.",
@@ -248,6 +249,7 @@ class Reading(TypedDict, total=False):
     alias: Any
     repeated: Repeated
     multi: bool | None
+    limit: int | None
     encoding: str | None
     separator: str | None
     header: bool | int
