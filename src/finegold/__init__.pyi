@@ -4,6 +4,7 @@ from finegold import checks as checks
 from finegold import judges as judges
 from finegold import paper as paper
 from finegold.api.aggregate import aggregate as aggregate
+from finegold.api.aggregate import next_votes as next_votes
 from finegold.api.dawid_skene import DawidSkene as DawidSkene
 from finegold.api.estimators import BWA as BWA
 from finegold.api.estimators import CATD as CATD
@@ -22,7 +23,6 @@ from finegold.api.evaluate import agreement as agreement
 from finegold.api.evaluate import audit as audit
 from finegold.api.evaluate import compare as compare
 from finegold.api.evaluate import evaluate as evaluate
-from finegold.api.next_votes import next_votes as next_votes
 from finegold.api.result import Result as Result
 from finegold.api.result import load as load
 from finegold.api.weighted_votes import MajorityVote as MajorityVote
@@ -40,7 +40,6 @@ from finegold.io.writers import write_votes as write_votes
 from finegold.methods.base import Method as Method
 from finegold.methods.lookup import register as register
 from finegold.paper.datasets import load_dataset as load_dataset
-from finegold.results.multi import MultiResult as MultiResult
 from finegold.votes.annotations import Annotations as Annotations
 from finegold.votes.simulation import simulate as simulate
 
@@ -66,7 +65,6 @@ __all__ = [
     "InputError",
     "MajorityVote",
     "Method",
-    "MultiResult",
     "NotFittedError",
     "OutputError",
     "Result",

@@ -75,9 +75,9 @@ def test_every_command_that_fits_takes_a_prior_threads_and_a_checkpoint(name, fi
     ("options", "words"),
     [
         (["--engine", "nowhere"], "there is no engine 'nowhere'; there are local"),
-        (["--resume"], "--resume needs --checkpoint FILE"),
-        (["--overwrite"], "--overwrite needs --checkpoint FILE"),
-        (["--scheduler", "tcp://host:1"], "--scheduler is the address of a Dask cluster; add --engine dask"),
+        (["--resume"], "to resume a fit, name the file to continue from; use --checkpoint FILE"),
+        (["--overwrite"], "to overwrite unfinished work, name its file; use --checkpoint FILE"),
+        (["--scheduler", "tcp://host:1"], "the scheduler is the address of a Dask cluster; use --engine dask"),
         (["--prior", "nowhere.finegold"], "nowhere.finegold"),
     ],
 )
@@ -90,7 +90,7 @@ def test_every_command_that_fits_checks_where_it_runs(name, options, words, mode
 def test_an_engine_is_for_fitting_again(model, tmp_path):
     done = run("update", model, VOTES, "-o", tmp_path / "new.finegold", "--engine", "dask")
     assert done.exit_code == 2
-    assert "--engine works only with a full fit; add --refit" in done.stderr
+    assert "use --refit for a full fit, or leave out --engine" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["next", "report", "trust"])
@@ -98,7 +98,7 @@ def test_an_engine_is_for_fitting_again(model, tmp_path):
 def test_a_saved_model_is_not_fitted_again(name, option, model):
     done = run(name, model, *option)
     assert done.exit_code == 2
-    assert f"{option[0]} needs votes, but this is a saved model" in done.stderr
+    assert f"this is a saved model, which is fitted already; leave out {option[0]}" in done.stderr
 
 
 def test_reading_options_are_those_of_every_command_that_reads():
@@ -125,7 +125,7 @@ def test_next_votes_takes_votes_a_model_and_a_result(model):
     of_votes = finegold.next_votes(VOTES, 5, method="ds").tasks()
     assert of_votes.equals(finegold.next_votes(model, 5).tasks())
     assert of_votes.equals(finegold.next_votes(finegold.load(model), 5).tasks())
-    with pytest.raises(InputError, match="threads needs votes"):
+    with pytest.raises(InputError, match="leave out threads because it needs votes"):
         finegold.next_votes(model, threads=2)
 
 
@@ -188,7 +188,7 @@ def test_agreement_takes_votes_a_model_and_a_result(model):
     found = [finegold.agreement(source).alpha for source in (VOTES, model, finegold.load(model))]
     assert found[0] == found[1] == found[2]
     assert finegold.agreement(VOTES, classes=["fox", "cat", "dog", "owl"], level="ordinal").alpha != found[0]
-    with pytest.raises(InputError, match="task needs votes"):
+    with pytest.raises(InputError, match="leave out task because it needs votes"):
         finegold.agreement(model, task="task")
 
 
@@ -196,7 +196,7 @@ def test_a_refit_takes_what_a_fit_takes(fits, model, tmp_path):
     result = finegold.load(model).update(refit=True, prior=model, checkpoint=tmp_path / "half", threads=2)
     assert result.known_annotators == len(result.annotator_names)
     assert fits[0]["engine"].threads == 2
-    with pytest.raises(InputError, match="--checkpoint works only with a full fit"):
+    with pytest.raises(InputError, match="use refit=True for a full fit, or leave out checkpoint"):
         finegold.load(model).update(VOTES, checkpoint=tmp_path / "half")
 
 

@@ -227,7 +227,9 @@ def test_an_interrupt_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert list(tmp_path.iterdir()) == [votes]
 
 
-@pytest.mark.parametrize(("how", "words"), [("", "add --resume"), ("--overwrite", "replace --overwrite by --resume")])
+@pytest.mark.parametrize(
+    ("how", "words"), [("", "resume from it"), ("--overwrite", "resume from it instead of overwriting it")]
+)
 def test_an_interrupt_with_a_checkpoint_says_how_to_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, words: str
 ) -> None:

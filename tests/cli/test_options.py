@@ -31,7 +31,7 @@ class Bake:
     tins: list[str] | None = option(None, "Tins.", kind="paths", metavar="FILE")
     rise: int = option(2, "Hours.", kind="number", metavar="N", constants={"--flat": Constant(0, "It does not rise.")})
     secret: str = option("no", "Not for the command line.", surfaces=frozenset({"python"}))
-    flags: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
 
 
 def bake(*words: str, group: Any = None) -> Any:
@@ -56,7 +56,7 @@ def test_every_kind_of_option_becomes_a_typed_value() -> None:
     assert got == Bake(
         flour="rye", minutes=40, hot=True, salted=False, shape="long", seeds=["poppy", "flax"],
         extras={"a_b": "1", "c": "d=e"}, tins=["a", "b"],
-        flags=("--flour", "--time", "--hot", "--salted", "--shape", "--seeds", "--extras", "--tins"),
+        given=("flour", "minutes", "hot", "salted", "shape", "seeds", "extras", "tins"),
     )  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def test_values_out_of_range_and_pairs_without_a_value_are_refused() -> None:
 
 def test_a_flag_that_stands_for_a_value_excludes_the_option() -> None:
     assert bake("--flat").rise == 0
-    assert bake("--flat").flags == ("--flat",)
+    assert bake("--flat").given == ("rise",)
     with pytest.raises(InputError, match="--rise and --flat cannot be combined"):
         bake("--rise", "3", "--flat")
 
@@ -141,7 +141,7 @@ def test_an_error_ends_with_what_its_command_can_do(
         raise InputError("that is not it", "v.csv", [use(wide=True)])
 
     votes = write(tmp_path / "v.csv", CSV)
-    monkeypatch.setattr("finegold.api.job.read_votes", refuse)
+    monkeypatch.setattr("finegold.io.read.read", refuse)
     monkeypatch.setattr("finegold.judges.read", refuse)
     result = run(*command.format(v=votes).split())
     assert result.exit_code == 2

@@ -79,7 +79,7 @@ def test_files_named_like_parts_stay(votes: Annotations, tmp_path: Path) -> None
 
 
 def test_overwrite_without_a_checkpoint_says_what_it_needs(tmp_path: Path) -> None:
-    assert "--overwrite needs --checkpoint" in run("aggregate", "votes.csv", "--overwrite").stderr
+    assert "to overwrite unfinished work, name its file" in run("aggregate", "votes.csv", "--overwrite").stderr
 
 
 def test_a_checkpoint_that_another_process_uses_is_refused(votes: Annotations, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import finegold
 from finegold.errors import FinegoldWarning, InputError
 from finegold.fitting import multi_label
 from finegold.report.views.sets import view_sets
-from finegold.results.multi_metrics import micro_f1
+from finegold.results.sets import micro_f1
 from finegold.votes.sets import known_options
 from tests.fuzz.archives import pack, unpack
 from tests.support.cli_helpers import run, write
@@ -36,7 +36,7 @@ def test_known_sets_stay_and_teach(method: str) -> None:
     result = finegold.aggregate(drawn.table(), method, gold=gold, multi=True)
     sets = dict(zip(result.task_names, result.sets(), strict=True))
     assert all(sets[task] == sorted(labels) for task, labels in gold.items())
-    assert set(np.unique(result.probabilities()[np.flatnonzero(result.votes.gold >= 0)])) == {0.0, 1.0}
+    assert set(np.unique(result.posterior[np.flatnonzero(result.gold >= 0)])) == {0.0, 1.0}
     assert result.labels()["confidence"].to_list()[0] == 1
     without = finegold.aggregate(drawn.table(), method, multi=True)
     others = [task for task in drawn.truth if task not in gold]
@@ -48,7 +48,7 @@ def test_known_sets_stay_and_teach(method: str) -> None:
     assert changed.any()
 
 
-def sets_of(result: finegold.MultiResult) -> dict[Any, list[str]]:
+def sets_of(result: finegold.Result) -> dict[Any, list[str]]:
     return dict(zip(result.task_names, result.sets(), strict=True))
 
 
@@ -87,12 +87,12 @@ def test_gold_that_cannot_be_used_is_said() -> None:
 def test_a_method_is_fitted_to_each_option(method: str) -> None:
     drawn = simulated_sets(2, n_tasks=60, n_options=4, n_annotators=6)
     result = finegold.aggregate(drawn.table(), method, multi=True)
-    assert (result.method, result.model) == (method, None)
+    assert result.method == method
     option = [(task, who, int("o2" in label)) for task, who, label in zip(*drawn[:3], strict=True)]
     alone = finegold.aggregate(finegold.Annotations.from_arrays(*zip(*option, strict=True), classes=[0, 1]), method)
-    place = result.option_names.index("o2")
+    place = list(result.class_names).index("o2")
     assert result.task_names.to_list() == list(alone.task_names)
-    assert result.probabilities()[:, place] == pytest.approx(alone.posterior[:, 1], abs=1e-12)
+    assert result.posterior[:, place] == pytest.approx(alone.posterior[:, 1], abs=1e-12)
     assert result.iterations >= alone.iterations
     assert result.converged <= alone.converged
 
@@ -125,13 +125,14 @@ def test_saved_sets_come_back_to_the_bit(method: str, tmp_path: Path) -> None:
     result = finegold.aggregate(drawn.table(), method, gold=gold, multi=True)
     result.save(tmp_path / "m.finegold")
     loaded = finegold.load(tmp_path / "m.finegold")
-    assert isinstance(loaded, finegold.MultiResult)
-    assert np.array_equal(loaded.probabilities(), result.probabilities())
+    assert isinstance(loaded, finegold.Result)
+    assert loaded.label_sets == result.label_sets
+    assert np.array_equal(loaded.posterior, result.posterior)
     assert loaded.sets() == result.sets()
     assert repr(loaded) == repr(result)
     assert loaded.labels().equals(result.labels())
     assert loaded.annotators(by_option=True).equals(result.annotators(by_option=True))
-    assert (loaded.votes.gold_sets, loaded.seconds) == (result.votes.gold_sets, result.seconds)
+    assert (loaded.annotations.gold_sets, loaded.seconds) == (result.annotations.gold_sets, result.seconds)
     assert loaded.counts == result.counts
 
 
@@ -139,8 +140,8 @@ def test_saved_sets_come_back_to_the_bit(method: str, tmp_path: Path) -> None:
     ("name", "change"),
     [
         ("gold.npy", lambda gold: gold + 9),
-        ("by_option.npy", lambda found: found[:, :2]),
-        ("by_option.npy", lambda found: found + 1),
+        ("posterior.npy", lambda found: found[:, :2]),
+        ("posterior.npy", lambda found: found + 1),
         ("votes.annotator.npy", lambda who: who + 99),
     ],
 )
@@ -167,20 +168,20 @@ def test_the_report_shows_options_tasks_in_doubt_and_annotators(tmp_path: Path) 
     shown = page.read_text()
     result = finegold.aggregate(drawn.table(), multi=True)
     view = view_sets(result, drawn.truth, title="votes")
-    p = result.probabilities()
+    p = result.posterior
     doubtful = (p > 0.2) & (p < 0.8)
     assert view.tasks_shown.total == doubtful.any(axis=1).sum() > 0
     assert [row.confidence for row in view.tasks] == sorted(result.confidence[doubtful.any(axis=1)])
     first = list(result.task_names).index(view.tasks[0].task)
-    assert [option for option, _ in view.tasks[0].doubtful] == result.names_of(doubtful[first])
+    assert [option for option, _ in view.tasks[0].doubtful] == list(result.class_names[np.flatnonzero(doubtful[first])])
     by_name = {row.option: row for row in view.options}
-    assert [by_name[name].n_tasks for name in result.option_names] == (p > 0.5).sum(axis=0).tolist()
-    assert [by_name[name].n_doubtful for name in result.option_names] == doubtful.sum(axis=0).tolist()
+    assert [by_name[name].n_tasks for name in list(result.class_names)] == (p > 0.5).sum(axis=0).tolist()
+    assert [by_name[name].n_doubtful for name in list(result.class_names)] == doubtful.sum(axis=0).tolist()
     assert all(row["asked"] >= 5 for row in view.pairs)
     assert view.judged is not None
     assert f"{100 * view.judged['exact_match']:.0f}\u202f% are right as a whole" in shown
     for word in (
-        *result.option_names,
+        *list(result.class_names),
         *map(str, result.annotator_names),
         "in doubt",
         "sensitivity",
@@ -198,7 +199,7 @@ def test_the_command_saves_sets(tmp_path: Path) -> None:
     votes, model = write(tmp_path / "votes.csv", CSV), tmp_path / "m.finegold"
     done = run("aggregate", votes, "--multi", "--save", model, "-o", tmp_path / "labels.csv")
     assert done.exit_code == 0, done.stderr
-    assert finegold.load(model).sets() == finegold.aggregate(VOTES, multi=True).sets()  # type: ignore[attr-defined]
+    assert finegold.load(model).sets() == finegold.aggregate(VOTES, multi=True).sets()
 
 
 def test_an_option_that_an_annotator_chose_twice_counts_once() -> None:

@@ -261,7 +261,7 @@ def test_a_model_has_no_columns(files, command, option):
     assert run("aggregate", files / "votes.csv", "--save", files / "model.finegold").exit_code == 0
     done = run(command, files / "model.finegold", *option)
     assert done.exit_code == 2
-    assert f"{option[0]} needs votes, but this is a saved model" in done.stderr
+    assert f"this is a saved model, which is fitted already; leave out {option[0]}" in done.stderr
 
 
 def test_one_vote_is_little_to_go_by(tmp_path):

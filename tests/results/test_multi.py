@@ -14,8 +14,8 @@ import pytest
 import finegold
 from finegold import FinegoldWarning, InputError
 from finegold.fitting import multi_label
-from finegold.results import multi
-from finegold.results.multi_metrics import exact_match, macro_f1, micro_f1
+from finegold.results import sets as result_sets
+from finegold.results.sets import exact_match, macro_f1, micro_f1
 from finegold.votes.sets import hold_sets, known_options, options_of, separator_of
 from tests.support.sets import simulated_sets
 
@@ -112,7 +112,7 @@ def test_lists_of_any_table_are_sets(made: Any) -> None:
     assert chosen_in(finegold.read(made(), multi=True)) == SEEN
     with pytest.warns(FinegoldWarning, match=r"the votes are sets of labels, such as \[.*--no-multi \(multi=False"):
         found = finegold.aggregate(made())
-    assert isinstance(found, finegold.MultiResult)
+    assert found.label_sets is not None
 
 
 def test_files_hold_sets(tmp_path: Path) -> None:
@@ -171,9 +171,12 @@ def test_without_multi_a_list_is_an_error_and_a_set_is_a_class() -> None:
     ("more", "message"),
     [
         ({"gold": {"t9": "a"}}, "none of the 1 truths belongs to a task with votes"),
-        ({"engine": "dask"}, "with sets of labels .*, the method anchored runs locally; leave --engine out"),
-        ({"predictions": (["t1"], [[1.0, 0.0, 0.0]])}, "--predictions cannot be combined with sets"),
-        ({"checkpoint": "x.part"}, "--checkpoint cannot be combined with sets"),
+        ({"engine": "dask"}, "for sets of labels, the method anchored runs on this machine; leave out engine"),
+        (
+            {"predictions": (["t1"], [[1.0, 0.0, 0.0]])},
+            "predictions cannot be combined with sets of labels; leave out predictions",
+        ),
+        ({"checkpoint": "x.part"}, "checkpoint cannot be combined with sets of labels; leave out checkpoint"),
     ],
 )
 def test_options_that_have_no_meaning_for_sets_are_refused(more: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -183,17 +186,98 @@ def test_options_that_have_no_meaning_for_sets_are_refused(more: dict[str, Any],
         finegold.aggregate(columns(), multi=True, **more)
 
 
-def test_other_functions_refuse_sets() -> None:
-    votes = finegold.read(columns(), multi=True)
-    with pytest.raises(InputError, match="are for aggregate, evaluate and report"):
-        finegold.compare(votes, ["mv", "ds"])
-    assert isinstance(finegold.aggregate(votes), finegold.MultiResult)
+def test_methods_are_compared_on_each_task_and_option() -> None:
+    made = simulated_sets(1, n_tasks=40, n_options=4)
+    found = finegold.compare(made.table(), ["mv", "anchored", "ds"], truth=made.truth, multi=True)
+    assert [row["method"] for row in found.rows()] == ["mv", "multi", "ds"]
+    results = [finegold.aggregate(made.table(), method, multi=True) for method in ("mv", "anchored", "ds")]
+    for row, result in zip(found.rows(), results, strict=True):
+        yes = result.posterior > 0.5
+        true = [[name in made.truth[task] for name in result.class_names] for task in result.task_names]
+        assert row["accuracy"] == pytest.approx((yes == true).mean(), abs=0.02)  # ties count a half
+    assert len(found.labels()) == 160
+    assert found.labels()["task"].to_list()[0] == f"{results[0].task_names[0]}: {results[0].class_names[0]}"
+
+
+def test_sets_are_trusted_and_explained_as_questions_of_yes_or_no() -> None:
+    made = simulated_sets(3, n_tasks=60, n_options=4, n_annotators=6)
+    result = finegold.aggregate(made.table(), multi=True)
+    found = result.trust(made.truth)
+    assert (found.n_tasks, found.calibration is not None) == (240, True)
+    assert found.agreement.n_annotators == 6
+    assert len(result.spammers()) == 6
+    flips = result.flips()
+    assert set(flips.columns) >= {"task", "label", "majority"}
+    assert found.n_flips == len(flips)
+    for task in flips["task"].to_list()[:1]:
+        assert set(result.why(task)["vote"].drop_nulls()) <= {"no", "yes"}
+    p = result.posterior
+    assert len(result.contested(0.2)) == int((abs(2 * p - 1) < 0.2).sum())
+
+
+def test_the_gain_of_a_task_is_that_of_all_its_options() -> None:
+    made = simulated_sets(3, n_tasks=60, n_options=4, n_annotators=6, votes_per_task=3)
+    result = finegold.aggregate(made.table(), multi=True)
+    plan = finegold.next_votes(result, 5)
+    assert plan.gain.shape == (60,)
+    assert (np.diff(plan.gain[plan.ask]) <= 0).all()
+    assert plan.tasks().columns == ["task", "label", "confidence", "n_votes", "gain"]
+    assert plan.tasks()["label"].to_list() == [";".join(result.sets()[task]) for task in plan.ask]
+    assert (result.confidence[plan.safe] >= 0.95).all()
+
+
+def test_an_update_equals_a_fit_of_all_votes() -> None:
+    made = simulated_sets(5, n_tasks=50, n_options=4, n_annotators=6)
+    table = pl.DataFrame(made.table())
+    gold = {task: made.truth[task] for task in list(made.truth)[:3]}
+    for method in ("anchored", "mv", "ds"):
+        whole = finegold.aggregate(table, method, multi=True, gold=gold)
+        first = finegold.aggregate(table[:120], method, multi=True)
+        updated = first.update(table[120:], gold=gold)
+        assert updated.sets() == whole.sets()
+        assert updated.posterior == pytest.approx(whole.posterior, abs=1e-9)
+        assert list(updated.class_names) == list(whole.class_names)
+        assert updated.method == whole.method
+
+
+def test_an_update_replaces_or_joins_the_answers_of_who_answered_before() -> None:
+    first = finegold.aggregate({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "x;y"]}, "mv", multi=True)
+    new = {"task": [1, 2], "worker": ["a", "c"], "label": ["z", "y"]}
+    shares = {}
+    for repeated in ("first", "last", "all"):
+        result = first.update(new, repeated=repeated)
+        assert list(result.class_names) == ["x", "y", "z"]
+        assert result.sets()[1] == ["y"]
+        shares[repeated] = result.posterior[0].tolist()
+    assert shares == {"first": [1, 0.5, 0], "last": [0.5, 0.5, 0.5], "all": [1, 0.5, 0.5]}
+    with pytest.raises(InputError, match="sets of labels have no majority of two answers"):
+        first.update(new, repeated="majority")
+
+
+def test_what_has_no_meaning_for_sets_is_refused(tmp_path: Path) -> None:
+    result = finegold.aggregate(columns(), multi=True)
+    refused = {
+        "confusion matrix": lambda: result.confusion("ann"),
+        "single vote to predict": lambda: result.predict("t1", "ann"),
+        "expected score": result.scores,
+        "single label to train on": lambda: result.export(tmp_path / "x.parquet", "torch"),
+        "single label to audit": lambda: finegold.audit(result, {"t1": "a"}),
+    }
+    for what, ask in refused.items():
+        with pytest.raises(
+            InputError, match=f"sets of labels have no {what}.*use multi=False to take each set as a class"
+        ):
+            ask()
+    assert result.soft_labels().columns == ["task", "a", "b", "c"]
+    assert result.sample_weights().shape == (2,)
+    assert "<b>multi</b>: 2 tasks, 3 annotators, 3 options" in result._repr_html_()
+    assert result.label.tolist() == [";".join(labels) for labels in result.sets()]
 
 
 def test_a_vote_per_option_needs_more_than_half() -> None:
     result = finegold.aggregate(columns(), "mv", multi=True)
     assert result.sets() == [["a", "b"], ["c"]]
-    assert result.probabilities() == pytest.approx(np.array([[3, 2, 0], [0, 1, 2]]) / 3)
+    assert result.posterior == pytest.approx(np.array([[3, 2, 0], [0, 1, 2]]) / 3)
     assert result.votes_per_task.tolist() == [3, 3]
 
 
@@ -244,11 +328,11 @@ def test_tables_have_a_row_per_task_and_per_annotator_and_option() -> None:
 
 def test_the_order_of_rows_does_not_matter_and_neither_do_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     table = pl.DataFrame(simulated_sets(1, n_tasks=60).table())
-    first = finegold.aggregate(table, multi=True).probabilities()
-    shuffled = finegold.aggregate(table.sample(fraction=1.0, shuffle=True, seed=3), multi=True).probabilities()
+    first = finegold.aggregate(table, multi=True).posterior
+    shuffled = finegold.aggregate(table.sample(fraction=1.0, shuffle=True, seed=3), multi=True).posterior
     assert (first == shuffled).all()
-    monkeypatch.setattr(multi, "MOST_CELLS", 200)
-    assert finegold.aggregate(table, multi=True).probabilities() == pytest.approx(first, abs=1e-9)
+    monkeypatch.setattr(result_sets, "MOST_CELLS", 200)
+    assert finegold.aggregate(table, multi=True).posterior == pytest.approx(first, abs=1e-9)
 
 
 def test_an_option_that_nobody_chose_is_no_only_as_far_as_annotators_saw_the_task() -> None:
@@ -256,7 +340,7 @@ def test_an_option_that_nobody_chose_is_no_only_as_far_as_annotators_saw_the_tas
     rows += [("seen by all", who, "y") for who in "abc"] + [("seen by one", "a", "y")]
     table = pl.DataFrame(rows, schema=["task", "worker", "label"], orient="row")
     result = finegold.aggregate(table, multi=True)
-    p = dict(zip(result.task_names.to_list(), result.probabilities()[:, 0], strict=True))
+    p = dict(zip(result.task_names.to_list(), result.posterior[:, 0], strict=True))
     assert p["t0"] > 0.9 > 0.5 > p["seen by one"] > p["seen by all"]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.api.job import Run, run
+from finegold.api.job import Job
 from finegold.api.result import Result
 from finegold.errors import InputError
 from finegold.insight.correlation import CorrelatedAnnotators, correlated_annotators
@@ -405,7 +405,7 @@ def assess(
     if isinstance(log, JudgeLog) and gold is not None:
         verdicts = with_gold(verdicts, gold)
     answers = merge(verdicts, torn)
-    result = run(Run(answers.votes, method=method))
+    result = Job(answers.votes, method=method).run()
     has_gold = (answers.votes.gold != MISSING).any()
     blind = _without_gold(answers, method) if has_gold else result
     correlated = correlated_annotators(blind)
@@ -459,7 +459,7 @@ def rank(log: Any, *, weights: Weights = "learned", seed: int = 0, **reading: An
 def _without_gold(answers: Answers, method: str) -> Result:
     """Fit a posterior that has not seen the gold, which is to correct it."""
     votes = replace(answers.votes, gold=np.full_like(answers.votes.gold, MISSING))
-    return run(Run(votes, method=method))
+    return Job(votes, method=method).run()
 
 
 def _partners(correlated: CorrelatedAnnotators) -> dict[str, list[str]]:

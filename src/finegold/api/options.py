@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from finegold.engines.registry import ENGINES
-from finegold.io.options import EXPORTS
+from finegold.io.options import EXPORTS, Reading
 from finegold.methods.registry import DEFAULT_METHOD, REGISTRY
 from finegold.options import Constant, option
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from finegold.engines.base import Engine
     from finegold.methods.base import Method
-    from finegold.results.data import ResultData
+    from finegold.results.data import ResultData, Step
 
-__all__ = ["FIT", "FitOptions"]
+__all__ = ["FIT", "FitOptions", "Fitting"]
 
 FIT = "Fit"
 
@@ -119,3 +119,18 @@ class FitOptions:
         kind="flag",
         surfaces=frozenset({"python", "cli"}),
     )
+
+
+class Fitting(Reading, total=False):
+    """What every fit takes, as typed keywords of functions that fit to votes; a test compares it with `FitOptions`."""
+
+    gold: Any
+    predictions: Any
+    prior: ResultData | str | Path | None
+    engine: str | Engine
+    scheduler: str | None
+    threads: int | None
+    checkpoint: str | Path | None
+    resume: bool
+    overwrite: bool
+    on_step: Callable[[Step], None] | None

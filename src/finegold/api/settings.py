@@ -6,7 +6,9 @@ from typing import Literal, TypedDict
 
 from numpy.typing import ArrayLike
 
-__all__ = ["Settings"]
+from finegold.io.options import Reading
+
+__all__ = ["Keywords", "Settings"]
 
 
 class Settings(TypedDict, total=False):
@@ -70,3 +72,7 @@ class Settings(TypedDict, total=False):
     skill_power: float
     prior_votes: float
     coin_share: float
+
+
+class Keywords(Reading, Settings, total=False):
+    """What `finegold.aggregate` takes besides what it documents itself: how votes are read, and settings."""

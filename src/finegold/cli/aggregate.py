@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +12,7 @@ import typer
 
 from finegold.cli import options as o
 from finegold.cli import outputs as out
-from finegold.cli.messages import as_flag, count, say, warn
+from finegold.cli.messages import as_flag, say
 from finegold.cli.source import ALL, job_of
 from finegold.errors import InputError
 from finegold.io.databases import is_database, parse, table_parts
@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from finegold.api.job import Run
+    from finegold.api.job import Job
     from finegold.api.result import Result
     from finegold.io.source import Source
-    from finegold.results.multi import MultiResult
 
 __all__ = ["aggregate"]
 
@@ -89,8 +88,6 @@ def aggregate(
 
     With --question all, every question of an export is aggregated, and the tables have a column with the question.
     """
-    from finegold.api.job import run_any, run_questions
-
     job = job_of(files, reading, fit)
     single = {"--save": save, "--checkpoint": fit.checkpoint, "--prior": fit.prior, "--to-table": to_table}
     single |= {"--predictions": fit.predictions}
@@ -109,9 +106,9 @@ def aggregate(
     if export.output is not None:
         job = replace(job, votes=export.sources)  # each file is opened once
     if reading.question == ALL:
-        outputs.write_questions(run_questions(job))
+        outputs.write_questions(job.run_questions())
     else:
-        outputs.write(run_any(job))
+        outputs.write(job.run())
 
 
 def is_folder(output: str) -> bool:
@@ -207,14 +204,10 @@ class Outputs:
             "write_back": self.export.output
         }
 
-    def write(self, result: Result | MultiResult) -> None:
+    def write(self, result: Result) -> None:
         from finegold.io.writers import write_labels
-        from finegold.results.multi import MultiResult
         from finegold.results.tables import labels_pieces
 
-        if isinstance(result, MultiResult):
-            self._write_sets(result)
-            return
         summary, columns = out.summary_of(result), {"probabilities": self.probabilities, "scores": self.ordered}
         summary |= {"files": self.files, "table": str(self.table) if self.table else None}
         out.write_all(
@@ -230,7 +223,7 @@ class Outputs:
         elif is_printed:
             write_labels(result, "-", **columns)
         out.print_summary(summary, result)
-        if not self.ordered:
+        if not self.ordered and result.label_sets is None:
             _propose_order(result)
 
     def _write_table(self, result: Result) -> None:
@@ -241,43 +234,26 @@ class Outputs:
         """Write the results of every question into tables with a column of the question."""
         import polars as pl
 
+        from finegold.io.writers import write_frame
         from finegold.results.tables import annotators_for_users, labels_pieces
 
         def labels_of(result: Result) -> pl.DataFrame:
             return pl.concat(labels_pieces(result, probabilities=self.probabilities, for_users=True))
 
-        summaries = {question: out.summary_of(result) for question, result in results.items()}
         labels = _concatenate(results, labels_of)
-        self._write_tables(
-            results, labels, lambda: _concatenate(results, annotators_for_users), {"questions": summaries}
-        )
+        files = self.export.writers(results) | {self.labels: out.frame_writer(lambda: labels)}
+        files[self.annotators] = out.frame_writer(lambda: _concatenate(results, annotators_for_users))
+        out.write_all(files)
+        summaries = {question: out.summary_of(result) for question, result in results.items()}
+        if self.json:
+            written = {"labels": self.labels, "annotators": self.annotators}
+            rows = {} if self.labels else {"labels": labels.to_dicts()}
+            out.print_json({"questions": summaries, "files": written, **rows})
+        elif not self.labels:
+            write_frame(labels, "-")
         for question, result in results.items():
             say(f'question "{question}"')
             out.print_summary(summaries[question], result)
-
-    def _write_sets(self, result: MultiResult) -> None:
-        from finegold.results.multi import annotators_for_users, labels_for_users
-
-        if self.table is not None:
-            raise InputError("--to-table cannot be combined with sets of labels; leave it out, or say --no-multi")
-        summary, labels = _sets_summary(result), labels_for_users(result, probabilities=self.probabilities)
-        self._write_tables(result, labels, lambda: annotators_for_users(result), summary)
-        _print_sets_summary(summary)
-
-    def _write_tables(self, result: Any, labels: pl.DataFrame, annotators: Callable[[], Any], summary: Any) -> None:
-        """Write all files or none, then print the labels, or the summary as JSON."""
-        from finegold.io.writers import write_frame
-
-        files = self.export.writers(result)
-        files |= {self.labels: out.frame_writer(lambda: labels), self.annotators: out.frame_writer(annotators)}
-        if self.model is not None:
-            files[self.model] = result.save
-        out.write_all(files)
-        if self.json:
-            rows = {} if self.labels else {"labels": labels.to_dicts()}
-            out.print_json({**summary, "files": {"labels": self.labels, "annotators": self.annotators}, **rows})
-        elif not self.labels:
-            write_frame(labels, "-")
 
 
 def _concatenate(results: dict[str, Result], table_of: Callable[[Result], pl.DataFrame]) -> pl.DataFrame:
@@ -303,46 +279,6 @@ def _propose_order(result: Result) -> None:
         say(f"classes are {classes[0]} to {classes[-1]}; if they are a scale, --ordered {listed} adds expected scores")
 
 
-def _sets_summary(result: MultiResult) -> dict[str, Any]:
-    from finegold.fitting.multi_label import vote_on_sets
-    from finegold.votes.frames import to_list
-
-    sets, majority = result.sets(), vote_on_sets(result.votes).sets()
-    return {
-        "method": result.method,
-        "n_votes": int(result.votes_per_task.sum()),
-        "n_tasks": len(sets),
-        "n_annotators": len(result.annotator_names),
-        "options": result.option_names,
-        "iterations": result.iterations,
-        "converged": result.converged,
-        "stopped": result.stopped,
-        "seconds": result.seconds,
-        "labels_per_task": sum(map(len, sets)) / len(sets),
-        "without_labels": sum(not labels for labels in sets),
-        "differs_from_majority": sum(labels != others for labels, others in zip(sets, majority, strict=True)),
-        "unlabelled": len(result.unlabelled),
-        "never_voted": to_list(result.votes.never_voted),
-        "rows": asdict(result.counts),
-        "no_vote": result.votes.hygiene.no_vote,
-    }
-
-
-def _print_sets_summary(summary: dict[str, Any]) -> None:
-    say(
-        f"{summary['method']}: {count(summary['n_votes'], 'set')} of labels by "
-        f"{count(summary['n_annotators'], 'annotator')} on {count(summary['n_tasks'], 'task')}, "
-        f"{count(len(summary['options']), 'option')}"
-    )
-    (say if summary["converged"] else warn)(f"{summary['stopped']}, {summary['seconds']:.2f} s")
-    say(
-        f"{summary['labels_per_task']:.2f} labels per task, {count(summary['without_labels'], 'task')} with none, "
-        f"{summary['differs_from_majority']:,} other than a vote on each option"
-    )
-    if words := out.left_out(summary):
-        say(f"left out: {words}")
-
-
 # ---- A folder of labels, which the workers of a cluster write
 
 
@@ -365,7 +301,7 @@ def _local_only_options(reading: o.ReadOptions, fit: o.Fit) -> dict[str, Any]:
 
 
 def _aggregate_into_folder(
-    job: Run, folder: str, annotators: str | None, probabilities: bool, json: bool, refused: Mapping[str, Any]
+    job: Job, folder: str, annotators: str | None, probabilities: bool, json: bool, refused: Mapping[str, Any]
 ) -> None:
     """Aggregate votes into a folder of labels. `refused` are options that need all votes on one machine."""
     from finegold.api.job import run_into_folder
@@ -376,7 +312,7 @@ def _aggregate_into_folder(
         raise InputError(
             f"{', '.join(given)} cannot be combined with a folder of labels; name a file (-o labels.parquet)"
         )
-    out.check_outputs([annotators], [], [*job.votes, job.gold, job.reading.get("alias")])
+    out.check_outputs([annotators], [], [*job.votes, job.gold, job.reading_keywords.get("alias")])
     outcome = run_into_folder(job, folder, probabilities=probabilities)
     out.write_all({annotators: out.frame_writer(outcome.annotators)})
     counted = {"tied": outcome.tied, "outvoted": outcome.outvoted, "gold": outcome.n_gold}

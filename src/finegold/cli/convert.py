@@ -45,7 +45,6 @@ def convert(
     With --question all, the table has a column with the question; with gold truths, a column with the truth. By
     default a long table holds all repeated votes and a wide table only the first; --repeated changes this.
     """
-    from finegold.api.job import read_questions
     from finegold.io.writers import write_votes
 
     check_outputs([output], [], files, reading, known)
@@ -53,7 +52,7 @@ def convert(
         reading = replace(reading, repeated="first")
     if reading.question == ALL:
         refuse_for_all_questions({"--query": reading.query, "--table": reading.table})
-        votes = read_questions(job_of(files, reading, gold=known.gold))
+        votes = job_of(files, reading, gold=known.gold).read_questions()
     else:
         votes = {"": read(files, reading, known.gold)}
     shape = {"wide": to is Shape.wide, "gold": known.gold is not None}

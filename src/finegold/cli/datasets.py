@@ -31,7 +31,7 @@ def demo(
     out: Annotated[str, o.value("--out", metavar="DIR", help="The folder for the files.")] = "finegold-demo",
 ) -> None:
     """Run every step on a small sample: read votes, aggregate them, evaluate the labels."""
-    from finegold.api.job import Run, run
+    from finegold.api.job import Job
     from finegold.io.read import read
     from finegold.io.writers import write_bytes, write_frame
     from finegold.system.files import prepared
@@ -42,8 +42,8 @@ def demo(
     if earlier.exists() and earlier.read_bytes() != VOTES.read_bytes():
         raise OutputError(f"{earlier} exists and is not the sample of the demo; choose another folder with --out")
     votes = read(VOTES)
-    result = run(Run(votes, progress=on_terminal()))
-    majority = run(Run(votes, method="mv"))
+    result = Job(votes, progress=on_terminal()).run()
+    majority = Job(votes, method="mv").run()
     files: dict[str, tuple[str, Write]] = {
         "votes.csv": ("the votes", lambda path: write_bytes(path, VOTES.read_bytes())),
         "truth.csv": ("the truth", lambda path: write_bytes(path, TRUTH.read_bytes())),

@@ -56,13 +56,12 @@ def evaluate(
     With --multi, the metrics are the share of tasks whose set is right as a whole, and F1 over all labels (micro) and
     over the options (macro). With --ordered, the mean absolute error of the labels and quadratic kappa are added.
     """
-    from finegold.api.evaluate import evaluate_run
+    from finegold.api.evaluate import evaluate_job
 
     check_outputs([], [], [*files, truth], reading, fit)
     chosen = o.chosen_methods(methods, fit, [DEFAULT_METHOD])
     job = job_of(files, reading, fit, method=chosen[0], on_read=print_left_out)
-    columns = {"truth_task": truth_task, "truth_label": truth_label}
-    scores = evaluate_run(job, truth, chosen, ordered=reading.ordered is not None, **columns)
+    scores = evaluate_job(job, truth, chosen, truth_task=truth_task, truth_label=truth_label)
     if json:
         print_json(scores if len(chosen) > 1 else scores[0])
         return
@@ -120,14 +119,14 @@ def compare(
     finegold aggregate and finegold trust do. With truths, "right" counts the flips whose label is right, and "wrong"
     those where the label of the majority vote is right.
     """
-    from finegold.api.evaluate import compare_run
+    from finegold.api.evaluate import compare_job
     from finegold.methods.lookup import method_names
 
     check_outputs([output, labels], [], [*files, truth], reading, fit)
     chosen = o.chosen_methods(methods, fit, method_names())
     job = job_of(files, reading, fit, method=chosen[0], on_read=print_left_out)
     truths = truths_of(truth, truth_task, truth_label) if truth_task or truth_label else truth
-    comparison = compare_run(job, chosen, truths)
+    comparison = compare_job(job, chosen, truths)
     write_all({output: frame_writer(lambda: _rows_frame(comparison)), labels: frame_writer(comparison.labels)})
     names, agreeing = comparison.methods, comparison.agreement.tolist()
     if json:

@@ -64,7 +64,7 @@ def next_votes(
     raw: o.Raw = False,
 ) -> None:
     """Rank tasks by the expected gain of one more vote, and list annotators to retrain or drop."""
-    from finegold.api.next_votes import next_votes as plan_next
+    from finegold.api.aggregate import next_votes as plan_next
     from finegold.votes.frames import to_list, to_polars
 
     check_outputs([output, safe_tasks, annotators], [], files, reading, fit)

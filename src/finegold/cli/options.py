@@ -43,7 +43,7 @@ class Fit(FitOptions):
         group=FIT,
         kind="flag",
     )
-    flags: tuple[str, ...] = ()  # those that were given
+    given: tuple[str, ...] = ()  # the names of the options that stand on the command line
 
 
 class Group:
@@ -83,10 +83,12 @@ class Group:
                     if text is not None:
                         raise InputError(f"{flag} and {other} cannot be combined; leave one of them out")
                     values[name] = constant.value
-        if "flags" in values:
-            names = {name: flag_of(name, about) for name, about in self.options.items()}
-            names |= {_name_of(flag): flag for about in self.options.values() for flag in about.constants}
-            values["flags"] = tuple(flag for name, flag in names.items() if is_given(context, name))
+        if "given" in values:
+            values["given"] = tuple(
+                name
+                for name, about in self.options.items()
+                if any(is_given(context, spelling) for spelling in (name, *map(_name_of, about.constants)))
+            )
         if values.get("wide") and isinstance(values["annotator"], str):
             values["annotator"] = split_commas(values["annotator"])
         return self.declared(**values)

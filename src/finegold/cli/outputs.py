@@ -133,7 +133,12 @@ def summary_of(result: ResultData) -> dict[str, Any]:
 
     votes = votes_of(result)
     gold, tied = int((votes.gold != MISSING).sum()), int(result.tied.sum())
-    summary = summary_fields(result, votes.n_votes, votes.n_tasks, tied=tied, outvoted=n_flips(result), gold=gold)
+    n_votes = int(result.votes_per_task.sum())
+    summary = summary_fields(result, n_votes, votes.n_tasks, tied=tied, outvoted=n_flips(result), gold=gold)
+    if result.label_sets is not None:
+        sizes = [len(result.label_sets[code]) for code in result.label_codes.tolist()]
+        summary["options"] = summary.pop("classes")
+        summary |= {"labels_per_task": sum(sizes) / len(sizes), "without_labels": sizes.count(0)}
     expected = expected_of(result)
     return {**summary, "expected_accuracy": None if expected is None else expected._asdict()}
 
@@ -175,9 +180,12 @@ def print_summary(summary: dict[str, Any], result: ResultData) -> None:
     from finegold.insight.expected import Expected, in_words
     from finegold.votes.frames import to_list
 
+    of_sets = result.label_sets is not None
+    votes = f"{count(summary['n_votes'], 'set')} of labels" if of_sets else count(summary["n_votes"], "vote")
+    classes = count(len(summary["options"]), "option") if of_sets else count(len(summary["classes"]), "class", "es")
     say(
-        f"{summary['method']}: {count(summary['n_votes'], 'vote')} by {count(summary['n_annotators'], 'annotator')} "
-        f"on {count(summary['n_tasks'], 'task')}, {count(len(summary['classes']), 'class', 'es')}"
+        f"{summary['method']}: {votes} by {count(summary['n_annotators'], 'annotator')} "
+        f"on {count(summary['n_tasks'], 'task')}, {classes}"
     )
     (say if summary["converged"] else warn)(f"{summary['stopped']}, {summary['seconds']:.2f} s")
     say(
@@ -185,6 +193,8 @@ def print_summary(summary: dict[str, Any], result: ResultData) -> None:
         + (" (finegold trust shows why)" if summary["differs_from_majority"] else "")
         + (f", {summary['gold']:,} given by gold truths" if summary["gold"] else "")
     )
+    if of_sets:
+        say(f"{summary['labels_per_task']:.2f} labels per task, {count(summary['without_labels'], 'task')} with none")
     if summary["expected_accuracy"]:
         say(in_words(Expected(**summary["expected_accuracy"])))
     for note in result.notes:

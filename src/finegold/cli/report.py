@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from finegold.cli import options as o
 from finegold.cli.messages import say
 from finegold.cli.outputs import check_outputs
-from finegold.cli.source import any_result_of, command_line, result_of, title_of, truths_of
+from finegold.cli.source import command_line, result_of, title_of, truths_of
 from finegold.errors import InputError
 from finegold.report.kinds import FORMATS, KINDS
 from finegold.system.memory import did_you_mean
@@ -35,15 +35,13 @@ def report(
     the classes, agreement, calibration, and how the labels were computed. For sets of labels it shows the options, the
     tasks in doubt, and how good annotators are at each option.
     """
-    from finegold.report import require_libraries, write_report, write_sets_report
-    from finegold.results.multi import MultiResult
+    from finegold.report import require_libraries, write_report
 
     require_libraries()
     check_outputs([], [output], [*files, truth], reading, fit)
     truths = truths_of(truth, truth_task, truth_label)
-    result = any_result_of(files, reading, fit)
-    write: Any = write_sets_report if isinstance(result, MultiResult) else write_report
-    write(result, output, truths, title=title_of(files), command=command_line(context))
+    result = result_of(files, reading, fit)
+    write_report(result, output, truths, title=title_of(files), command=command_line(context))
     say(f"wrote {output}; open it in a browser")
 
 

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from finegold.api.options import FitOptions
-from finegold.cli.messages import as_flag, on_terminal
+from finegold.cli.messages import on_terminal
 from finegold.cli.options import Fit, ReadOptions, chosen_method, is_given
 from finegold.cli.outputs import print_left_out
 from finegold.errors import InputError
 from finegold.io.databases import is_database, parse
 
 if TYPE_CHECKING:
-    from finegold.api.job import Run
+    from finegold.api.job import Job
     from finegold.api.result import Result
-    from finegold.results.multi import MultiResult
     from finegold.votes.annotations import Annotations
 
 __all__ = ["ALL", "command_line", "job_of", "read", "result_of", "title_of", "truths_of", "votes_or_saved"]
@@ -27,67 +26,34 @@ __all__ = ["ALL", "command_line", "job_of", "read", "result_of", "title_of", "tr
 ALL = "all"  # the value of --question that selects all questions
 
 
-def job_of(files: Any, reading: ReadOptions, fit: Fit | None = None, **more: Any) -> Run:
+def job_of(files: Any, reading: ReadOptions, fit: Fit | None = None, **more: Any) -> Job:
     """Return what is to be read, and what is to be fitted to it."""
-    from finegold.api.job import Run
+    from finegold.api.job import Job
 
     if fit is not None:
-        options = {each.name: getattr(fit, each.name) for each in fields(FitOptions)} | {"settings": {}}
+        options = {each.name: getattr(fit, each.name) for each in fields(FitOptions)} | {"settings": None}
         more = options | ({} if "method" in more else {"method": chosen_method(fit)}) | more
-    return Run(files, keywords_of(reading), progress=on_terminal(), **more)
+    return Job(files, reading, progress=on_terminal(), **more)
 
 
-def keywords_of(reading: ReadOptions) -> dict[str, Any]:
-    """Return the options that were given as keywords of `finegold.read`."""
-    from finegold.api.job import classes_of
-
-    keywords = {name: getattr(reading, name) for name in reading.given() if getattr(reading, name) != ""}
-    keywords.pop("ordered", None)
-    classes = classes_of(reading.classes, reading.ordered)
-    return keywords if classes is None else keywords | {"classes": classes}
-
-
-def read(files: list[str], reading: ReadOptions, gold: Any = None) -> Annotations:
-    """Read the votes for a command that fits nothing."""
-    from finegold.api.job import read_votes
-
-    if reading.multi:
-        raise InputError("sets of labels (--multi) are for aggregate, evaluate and report; leave it out here")
-    return read_votes(job_of(files, reading, gold=gold))
+def read(files: list[str], reading: ReadOptions, gold: Any = None, *, sets: bool = False) -> Annotations:
+    """Read the votes for a command that fits nothing and may take sets of labels."""
+    if reading.multi and not sets:
+        raise InputError("sets of labels have no meaning here; leave out --multi")
+    return job_of(files, reading, gold=gold).read(may_be_sets=False)
 
 
 def result_of(files: list[str], reading: ReadOptions, fit: Fit) -> Result:
-    """Load the saved result, or read the votes and fit the method."""
-    from finegold.api.job import run, saved
+    """Load the saved result, or read the votes and fit the method. Options that need votes are refused for a model."""
+    from finegold.api.job import saved
 
     result = saved(files)
-    job = _checked(result, files, reading, fit)
-    return run(job) if result is None else result
-
-
-def any_result_of(files: list[str], reading: ReadOptions, fit: Fit) -> Result | MultiResult:
-    """Do the same for a command that also takes sets of labels."""
-    from finegold.api.job import run_any, saved_any
-
-    result = saved_any(files)
-    job = _checked(result, files, reading, fit)
-    return run_any(job) if result is None else result
-
-
-def _checked(result: Any, files: list[str], reading: ReadOptions, fit: Fit) -> Run:
-    """Return the job. Options that need votes are refused with a saved result."""
     if result is not None:
-        _refuse([flag for flag in fit.flags if flag != "--threads"], reading)
-    elif reading.question == ALL:
+        _refuse_for_model([name for name in fit.given if name != "threads"], reading)
+        return result
+    if reading.question == ALL:
         raise InputError("this command works with one question only; choose it with --question NAME")
-    return job_of(files, reading, fit, on_read=print_left_out)
-
-
-def _refuse(flags: list[str], reading: ReadOptions) -> None:
-    from finegold.api.job import refuse_for_model
-
-    flags += [as_flag(name, getattr(reading, name))[0] for name in reading.given() if name != "repeated"]
-    refuse_for_model(dict.fromkeys(flags, True))
+    return job_of(files, reading, fit, on_read=print_left_out).run()
 
 
 def votes_or_saved(files: list[str], reading: ReadOptions) -> Annotations | Result:
@@ -95,11 +61,18 @@ def votes_or_saved(files: list[str], reading: ReadOptions) -> Annotations | Resu
     from finegold.api.job import saved
 
     if (result := saved(files)) is not None:
-        _refuse([], reading)
+        _refuse_for_model([], reading)
         return result
-    votes = read(files, reading)
+    votes = read(files, reading, sets=True)
     print_left_out(votes)
     return votes
+
+
+def _refuse_for_model(names: list[str], reading: ReadOptions) -> None:
+    from finegold.api.job import refuse_for_model
+
+    names += [name for name in reading.given() if name != "repeated"]
+    refuse_for_model(dict.fromkeys(names, True))
 
 
 def truths_of(path: str | None, task: str | None = None, label: str | None = None) -> Any:

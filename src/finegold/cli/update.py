@@ -12,7 +12,7 @@ from finegold.api.options import FitOptions
 from finegold.cli import options as o
 from finegold.cli.messages import on_terminal, say
 from finegold.cli.outputs import check_outputs, print_json, print_summary, result_writers, summary_of, write_all
-from finegold.cli.source import keywords_of
+from finegold.cli.source import job_of
 from finegold.errors import InputError
 
 __all__ = ["update"]
@@ -50,6 +50,7 @@ def update(
 
     execution = {each.name: getattr(fit, each.name) for each in fields(FitOptions)}
     gold, _, _ = execution.pop("gold"), execution.pop("method"), execution.pop("settings")
+    keywords = job_of(files, reading).reading_keywords
     if not refit:
         check_no_fit({**execution, "threads": None, "predictions": None})
     if gold is True and not files:
@@ -59,7 +60,7 @@ def update(
     with locked(Path(output).expanduser(), wait=say):  # of two updates without a lock, one would be lost
         before = Result.of(load(model))
         with on_terminal().fitting(f"{before.method} (update)") as on_step:
-            result = before.update(files, on_step=on_step, gold=gold, refit=refit, **keywords_of(reading), **execution)
+            result = before.update(files, on_step=on_step, gold=gold, refit=refit, **keywords, **execution)
         summary = summary_of(result)
         summary["files"] = {"labels": labels, "annotators": annotators, "model": output}
         write_all(result_writers(result, labels, annotators, output))

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from finegold.errors import InputError
+from finegold.insight.votes import single_labels
 from finegold.kernels.expected_gain import expected_gain
 from finegold.kernels.parallel import in_threads, ranges
 from finegold.results.data import ResultData, votes_of
@@ -129,7 +130,7 @@ class Plan:
         result = self.result
         columns = {
             "task": result.task_names[tasks],
-            "label": take(result.class_names, result.label_codes[tasks]),
+            "label": result.label[tasks],
             "confidence": result.confidence[tasks],
             "n_votes": result.votes_per_task[tasks],
             "gain": self.gain[tasks],
@@ -146,10 +147,14 @@ def plan(
     if not 0 < safe <= 1:
         raise InputError(f"safe must be a probability, not {safe}")
     result = with_predicted_tasks(result)
-    gain, nobody = expected_gains(result, annotators)
+    asked = single_labels(result)
+    gain, nobody = expected_gains(asked, annotators)
+    if asked is not result:  # one more annotator answers all options of a task
+        shape = result.posterior.shape
+        gain, nobody = gain.reshape(shape).sum(axis=1), np.asarray(nobody.reshape(shape).any(axis=1))
     is_safe = (result.confidence >= safe) | (result.gold != MISSING)
     ask = _best(gain, np.flatnonzero(~(is_safe | nobody)), result.votes_per_task, budget)
-    return Plan(result, gain, ask, is_safe, nobody & ~is_safe, _advice(result))
+    return Plan(result, gain, ask, is_safe, nobody & ~is_safe, _advice(asked))
 
 
 def _best(gain: Floats, tasks: Codes, votes: NDArray[np.int64], budget: int | None) -> Codes:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from finegold.errors import InputError
 from finegold.results.combined import Combined, arrays_of, combined_of
-from finegold.results.data import BESIDE_SETTINGS, Learned, ResultData, Step
+from finegold.results.data import BESIDE_SETTINGS, Learned, ResultData, Step, votes_of
 from finegold.system.files import replacing
 from finegold.system.unpacking import (
     Field,
@@ -34,7 +34,7 @@ from finegold.system.unpacking import (
     read_manifest,
 )
 from finegold.votes.annotations import MAX_CLASSES, Annotations, Counts
-from finegold.votes.encoding import Names, as_column
+from finegold.votes.encoding import MISSING, Names, as_column
 from finegold.votes.hygiene import Hygiene, hygiene_of
 
 __all__ = [
@@ -43,7 +43,6 @@ __all__ = [
     "MAX_PROBABILITY",
     "NAMES",
     "NEVER_VOTED",
-    "SETS_FORMAT",
     "VERSION",
     "VOTES",
     "Narrow",
@@ -148,8 +147,18 @@ def names_of(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]], name: st
 
 
 def votes_of_file(
-    arrays: dict[str, NDArray[Any]], values: dict[str, Any], counts: Counts, manifest: dict[str, Any]
+    arrays: dict[str, NDArray[Any]],
+    values: dict[str, Any],
+    counts: Counts,
+    manifest: dict[str, Any],
+    sets: Mapping[str, Any],
 ) -> Annotations:
+    if sets:  # votes also have a class for "nothing was chosen", and their truths are positions in the sets
+        no_gold = np.full(len(values["gold"]), MISSING, np.int32)
+        names = np.append(values["class_names"].astype(object), "")
+        inner = {**values, "gold": no_gold, "class_names": names, "votes_per_task": None}
+        votes = votes_of_file(arrays, inner, counts, manifest, {})
+        return replace(votes, gold=values["gold"], gold_sets=sets["gold_sets"], multi=True)
     cells_per_task, votes_per_cell, cell_class, annotator = (arrays[name] for name in VOTES)
     sizes = {size: len(values[name]) for size, name in zip("TWK", NAMES[:3], strict=True)}
     lengths = Field("T", "u", 1, sizes["K"]), Field("C", "u", 1, len(annotator))
@@ -192,8 +201,7 @@ def _pointers(lengths: NDArray[Any]) -> NDArray[np.int64]:
 
 
 FORMAT, VERSION = "finegold-result", 1
-SETS_FORMAT = "finegold-sets"  # of results/multi_archive.py
-ADVICE = "make one with finegold aggregate VOTES --save MODEL (ResultData.save in Python)"
+ADVICE = "make one with finegold aggregate, which can save its model, or with Result.save"
 PREDICTED_NAMES = "predicted_names"  # of tasks that have predictions but no votes
 ARRAYS = (
     "posterior",
@@ -223,14 +231,16 @@ TYPES: dict[str, Any] = {
     "hygiene": dict,
     "seconds": int | float,
     "models": list,
+    "label_sets": list,
+    "gold_sets": list,
 }
 MAX_PROBABILITY = 1 + 1e-6  # leaves a margin for rounding
 FIELDS = {
     "posterior": Field("TK", "f", 0, MAX_PROBABILITY),
-    "label_codes": Field("T", "i", 0, "K"),
+    "label_codes": Field("T", "i", 0, "labels"),
     "tied": Field("T", "b"),
     "votes_per_task": Field("T", "i", 1),
-    "gold": Field("T", "i", -1, "K"),
+    "gold": Field("T", "i", -1, "truths"),
     "votes_per_annotator": Field("W", "i", 0),
     "agreement": Field("W", "f", may_be_nan=True),  # for annotators without votes
     "accuracy": Field("W", "f", 0, MAX_PROBABILITY),
@@ -256,6 +266,8 @@ def save(result: ResultData, path: Path) -> None:
         **votes_manifest(result.counts, result.annotations),
         "more": [name.removeprefix("more.") for name in arrays if name.startswith("more.")],
     }
+    if result.label_sets is not None:
+        manifest |= {"label_sets": result.label_sets, "gold_sets": votes_of(result).gold_sets}
     if result.combined:
         manifest["models"] = [record._asdict() for record in result.combined.records]
     of_text, of_numbers = name_arrays(_all_names(result))
@@ -285,11 +297,7 @@ def load(path: str | Path) -> ResultData:
     """Load a saved result. Raise an InputError if the file is not a saved result."""
     with opened(path, f"{path} is not a result saved by Finegold, or it is damaged; {ADVICE}") as archive:
         manifest = read_manifest(archive)
-        if manifest.get("format") == SETS_FORMAT:
-            raise InputError(
-                f"{path} holds sets of labels, which are for finegold report and finegold.load; fit the votes here"
-            )
-        check_manifest(manifest, path, FORMAT)
+        check_manifest(manifest, path)
         return assemble(manifest, read_arrays(archive))
 
 
@@ -320,9 +328,9 @@ def _known_arrays(known: Learned) -> dict[str, NDArray[Any]]:
     return values | {f"more.{name}": array for name, array in known.statistics.items()}
 
 
-def check_manifest(manifest: dict[str, Any], path: str | Path, expected: str) -> None:
+def check_manifest(manifest: dict[str, Any], path: str | Path) -> None:
     """Refuse a file of another format or version."""
-    if manifest.get("format") != expected:
+    if manifest.get("format") != FORMAT:
         raise InputError(f"{path} is not a result saved by Finegold; {ADVICE}")
     if manifest["version"] != VERSION:
         raise InputError(
@@ -337,7 +345,10 @@ def assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resul
     values |= _settings(manifest)
     values |= {name: names_of(manifest, arrays, name) for name in NAMES}
     sizes = {size: len(values[name]) for size, name in zip("TWK", NAMES[:3], strict=True)}
-    _check_arrays(arrays, sizes)
+    sets: dict[str, Any] = {
+        name: _sets(manifest[name], sizes["K"]) for name in ("label_sets", "gold_sets") if name in manifest
+    }
+    _check_arrays(arrays, sizes, sets)
     values |= {name: arrays[name] for name in ARRAYS}
     learned = _learned(arrays, manifest["more"])
     added = learned.statistics.pop("added", np.zeros(1))
@@ -349,9 +360,17 @@ def assemble(manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Resul
         steps=steps_of(arrays["steps"]),
         notes=manifest["notes"],
         counts=counts,
-        annotations=votes_of_file(arrays, values, counts, manifest) if VOTES[0] in arrays else None,
+        annotations=votes_of_file(arrays, values, counts, manifest, sets) if VOTES[0] in arrays else None,
         combined=_combined(arrays, manifest, sizes),
+        label_sets=sets.get("label_sets"),
     )
+
+
+def _sets(listed: list[Any], n_classes: int) -> tuple[tuple[int, ...], ...]:
+    """Return distinct sets of classes."""
+    if not all(isinstance(code, int) and 0 <= code < n_classes for codes in listed for code in codes):
+        raise ValueError("sets of labels hold classes that do not exist")
+    return tuple(tuple(codes) for codes in listed)
 
 
 def _combined(arrays: dict[str, NDArray[Any]], manifest: dict[str, Any], sizes: dict[str, int]) -> Combined | None:
@@ -397,14 +416,16 @@ def check_plain(manifest: dict[str, Any]) -> None:
         raise TypeError("notes are not text")
 
 
-def _check_arrays(arrays: dict[str, NDArray[Any]], sizes: dict[str, int]) -> None:
-    if min(sizes.values()) < 1 or sizes["K"] > MAX_CLASSES:
+def _check_arrays(arrays: dict[str, NDArray[Any]], sizes: dict[str, int], sets: dict[str, Any]) -> None:
+    if min(sizes["T"], sizes["W"], sizes["K"] or bool(sets)) < 1 or sizes["K"] > MAX_CLASSES:
         raise ValueError("there are no tasks, annotators or classes, or too many classes")
     if "known.class_prior" not in arrays:
         raise ValueError("the shares of the classes are missing")
     more = {name: STATISTICS_FIELD for name in arrays if name.startswith("more.")}
-    check(arrays, {**FIELDS, **more}, sizes)
-    check_rows("posterior", arrays["posterior"])
+    codes = {"labels": len(sets.get("label_sets", ())), "truths": len(sets.get("gold_sets", ()))}
+    check(arrays, {**FIELDS, **more}, sizes | (codes if sets else dict.fromkeys(codes, sizes["K"])))
+    if not sets:  # otherwise each number is the probability that an option is right
+        check_rows("posterior", arrays["posterior"])
     check_steps(arrays["steps"])
 
 

@@ -19,6 +19,7 @@ from finegold.votes.encoding import Codes, Names
 
 __all__ = [
     "BESIDE_SETTINGS",
+    "SEPARATOR",
     "Intervals",
     "Learned",
     "ResultData",
@@ -107,6 +108,7 @@ def spread(mean: Floats, votes: NDArray[np.int64]) -> Floats:
     return deviation
 
 
+SEPARATOR = ";"  # between the labels of a set in tables
 TASKS_PER_RUN = 2**18  # that a thread processes at a time
 MAX_RUNS = 8  # for counts by annotator, which each run needs memory for
 
@@ -124,8 +126,8 @@ class ResultData:
     annotator_names: Names
     class_names: Names
     unlabelled: Names  # tasks without votes: they are listed, but have no label
-    posterior: Floats  # [T, K]
-    label_codes: Codes  # [T]
+    posterior: Floats  # [T, K]; if labels are sets, the probability that each class is right
+    label_codes: Codes  # [T] positions in `class_names`, or in `label_sets`
     tied: NDArray[np.bool_]  # [T]
     votes_per_task: NDArray[np.int64]  # [T]
     gold: Codes  # [T]
@@ -146,15 +148,37 @@ class ResultData:
     temperature: float = 1.0  # applied to the posterior by a calibration
     votes_folded_in: int = 0  # number of votes that updates added since the last fit
     combined: Combined | None = None  # with predictions of models
+    label_sets: tuple[tuple[int, ...], ...] | None = None  # distinct sets of classes, if labels are sets
 
     @property
     def label(self) -> Any:
-        """The name of each task's label, in the order of `task_names`."""
-        return self.class_names[self.label_codes]
+        """The name of each task's label, in the order of `task_names`; the names of a set have ; between them."""
+        if self.label_sets is None:
+            return self.class_names[self.label_codes]
+        options: Any = self.class_names
+        names = [str(name) for name in options]
+        texts = [SEPARATOR.join(names[code] for code in codes) for codes in self.label_sets]
+        return np.array(texts, dtype=object)[self.label_codes]
+
+    def sets(self) -> list[list[Any]]:
+        """Return the labels of each task: the classes of its set, or a list of one label.
+
+        Returns
+        -------
+        list of list
+            In the order of `task_names`.
+        """
+        classes: Any = self.class_names
+        names = list(classes)
+        sets = self.label_sets or [(code,) for code in range(len(names))]
+        return [[names[code] for code in sets[label]] for label in self.label_codes.tolist()]
 
     @property
     def confidence(self) -> Floats:
-        """The probability of each task's label."""
+        """The probability of each task's label. That of a set holds if its classes do not depend on each other."""
+        if self.label_sets is not None:
+            decided: Floats = np.maximum(self.posterior, 1 - self.posterior).prod(axis=1)
+            return decided
         best: Floats = np.take_along_axis(self.posterior, self.label_codes[:, None].astype(np.int64), axis=1)[:, 0]
         return best
 
@@ -183,7 +207,7 @@ class ResultData:
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}({self.method}: {len(self.label_codes):,} tasks, {len(self.accuracy):,} annotators, "
-            f"{len(self.class_names):,} classes; {self.stopped})"
+            f"{len(self.class_names):,} {'classes' if self.label_sets is None else 'options'}; {self.stopped})"
         )
 
 

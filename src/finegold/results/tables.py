@@ -11,9 +11,10 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from finegold.errors import InputError
+from finegold.errors import InputError, Placeholder, use
 from finegold.results.combined import ModelRecord
 from finegold.results.data import ResultData, votes_of
+from finegold.results.sets import annotators_of_sets, refuse_sets
 from finegold.votes.annotations import Annotations
 from finegold.votes.encoding import MISSING, Names, text_of
 from finegold.votes.frames import (
@@ -112,7 +113,10 @@ def quadratic_kappa(labels: Codes, truth: Codes, scale: Floats) -> float:
 def _known(labels: Codes, truth: Codes, scale: Floats) -> tuple[Floats, Floats]:
     known = truth >= 0
     if (truth >= len(scale)).any():
-        raise InputError("a truth is not among the ordered classes; add it to --ordered (ordered= in Python)")
+        raise InputError(
+            "a truth is not among the ordered classes",
+            remedies=[use(ordered=Placeholder("CLASSES"), text="with all classes")],
+        )
     return scale[labels[known]], scale[truth[known]]
 
 
@@ -127,13 +131,15 @@ def labels_table(result: ResultData, *, probabilities: bool = False, scores: boo
     """
     result = with_predicted_tasks(result)
     empty = len(result.unlabelled)
-    columns: dict[str, Any] = {
-        "task": _joined(result),
-        "label": take(result.class_names, np.append(result.label_codes, np.full(empty, MISSING, np.int32))),
-        "confidence": _extended(result.confidence, empty),
-        "n_votes": np.append(result.votes_per_task, np.zeros(empty, np.int64)),
-        "tied": np.append(result.tied, np.zeros(empty, np.bool_)),
-    }
+    columns: dict[str, Any] = {"task": _joined(result)}
+    if result.label_sets is None:
+        columns["label"] = take(result.class_names, np.append(result.label_codes, np.full(empty, MISSING, np.int32)))
+    else:
+        columns["labels"] = [*result.label.tolist(), *[None] * empty]
+    columns["confidence"] = _extended(result.confidence, empty)
+    columns["n_votes"] = np.append(result.votes_per_task, np.zeros(empty, np.int64))
+    if result.label_sets is None:
+        columns["tied"] = np.append(result.tied, np.zeros(empty, np.bool_))
     if result.combined:
         columns["predictions_only"] = np.append(result.votes_per_task == 0, np.zeros(empty, np.bool_))
     if scores:
@@ -151,6 +157,7 @@ def scores_table(result: ResultData) -> Any:
 
 
 def _scores(result: ResultData) -> dict[str, NDArray[np.float64]]:
+    refuse_sets(result, "expected score")
     found = expected_scores(result.posterior, scale_of(result.class_names))
     return dict(zip(("score", "score_low", "score_high"), found, strict=True))
 
@@ -179,8 +186,8 @@ def labels_for_users(piece: ResultData, probabilities: bool = False, scores: boo
 
     table = _labels(piece, probabilities, scores)
     is_gold = np.append(piece.gold != MISSING, np.zeros(len(piece.unlabelled), np.bool_))
-    place = table.columns.index("tied") + 1
-    return own_name(table.insert_column(place, pl.Series("is_gold", is_gold)), piece.annotations, 0)
+    before = table.columns.index("tied" if piece.label_sets is None else "n_votes")
+    return own_name(table.insert_column(before + 1, pl.Series("is_gold", is_gold)), piece.annotations, 0)
 
 
 def _labels(piece: ResultData, probabilities: bool, scores: bool) -> pl.DataFrame:
@@ -188,8 +195,17 @@ def _labels(piece: ResultData, probabilities: bool, scores: bool) -> pl.DataFram
 
 
 def annotators_for_users(result: ResultData) -> pl.DataFrame:
-    """Return the table of annotators in their natural order, with the user's name of the column of annotators."""
+    """Return the table of annotators in their natural order, with the user's name of the column of annotators.
+
+    If labels are sets, rows for each annotator and option follow; `option` is null in those of annotators.
+    """
     table = to_polars(annotators_table(result))
+    if result.label_sets is not None:
+        import polars as pl
+
+        overall = table.insert_column(1, pl.lit(None, pl.String).alias("option"))
+        table = pl.concat([overall, to_polars(annotators_of_sets(result, by_option=True))])
+        return own_name(table, result.annotations, 1)
     order = natural_order(result.annotator_names)
     return own_name(table if order is None else table[order], result.annotations, 1)
 
@@ -221,6 +237,9 @@ def natural_order(names: Names) -> NDArray[np.int64] | None:
 
 
 def annotators_table(result: ResultData) -> Any:
+    """Return one row per annotator."""
+    if result.label_sets is not None:
+        return annotators_of_sets(result)
     columns: dict[str, Any] = {
         "annotator": result.annotator_names,
         "n_votes": result.votes_per_annotator,
@@ -312,11 +331,15 @@ def soft_labels(result: ResultData) -> Any:
 def sample_weights(result: ResultData) -> Floats:
     """[T] Return 1 minus the entropy of each task's probabilities, in units of the largest possible entropy."""
     n_classes = result.posterior.shape[1]
-    if n_classes < 2:
+    if n_classes < (2 if result.label_sets is None else 1):
         return np.ones(len(result.posterior))
     p = np.asarray(result.posterior, dtype=np.float64)
     entropy = -(p * np.log(np.maximum(p, 1e-300))).sum(axis=1)
-    weights: Floats = np.clip(1 - entropy / np.log(n_classes), 0.0, 1.0)
+    most = np.log(n_classes)
+    if result.label_sets is not None:  # each class is a question of its own
+        entropy -= ((1 - p) * np.log(np.maximum(1 - p, 1e-300))).sum(axis=1)
+        most = n_classes * np.log(2)
+    weights: Floats = np.clip(1 - entropy / most, 0.0, 1.0)
     return weights
 
 
@@ -332,6 +355,7 @@ def training_table(result: ResultData, purpose: str) -> pl.DataFrame:
     """Return the table that `finegold export --for PURPOSE` writes: one row per task with votes."""
     import polars as pl
 
+    refuse_sets(result, "single label to train on; `Result.soft_labels` has the probability of each option")
     names, share = result.task_names, share_for_label(result)
     tasks = polars_column(names) if isinstance(names, nw.Series) else polars_series(to_list(names))
     split = np.where(share == 1, SPLITS[0], np.where(share > 0.5, SPLITS[1], SPLITS[2]))

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from finegold.api.job import Run, run
+from finegold.api.job import Job as FitJob
 from finegold.api.result import Result
 from finegold.errors import FinegoldError, FinegoldWarning
 from finegold.kernels.compiling import compiling
@@ -107,7 +107,7 @@ class Jobs:
     def fit(
         self, project: int, method: str, settings: dict[str, Any], *, prior: int | None = None, **place: Any
     ) -> Job:
-        """Queue a fit. `prior` is another project; `place` has the engine, threads and predictions of a `Run`."""
+        """Queue a fit. `prior` is another project; `place` has the engine, threads and predictions of a fit."""
         check_settings(method, settings)
         chosen = make_method(method, settings)  # complains at once of what it does not know
         self._check_prior(project, prior)
@@ -115,7 +115,7 @@ class Jobs:
             raise Problem(409, "There are no votes yet", "Read the votes first: choose the columns, or post votes.")
         made = self.projects.add_fit(project, chosen.name, settings)
         job = Job(project, "fit", fit=made, tolerance=chosen.tolerance)
-        return self._add(job, lambda job: self._fit(job, Run(None, method=chosen, **place), prior))
+        return self._add(job, lambda job: self._fit(job, FitJob(None, method=chosen, **place), prior))
 
     def _check_prior(self, project: int, prior: int | None) -> None:
         if prior == project:
@@ -227,7 +227,7 @@ class Jobs:
 
     def _new_base(self, job: Job, votes: Annotations, **changes: Any) -> None:
         """Store new votes with their majority vote. `changes` are passed on to `Projects.replace_votes`."""
-        majority = run(Run(votes, method="mv"))
+        majority = FitJob(votes, method="mv").run()
         model = self._saved(majority, f"base-{job.project}")
         earlier = [fit["id"] for fit in self.projects.fits(job.project)]
         browser = Browser(compact(majority))
@@ -236,7 +236,7 @@ class Jobs:
         self.workspace.forget(earlier)
         self.workspace.remember(base, browser)
 
-    def _fit(self, job: Job, wanted: Run, prior: int | None) -> None:
+    def _fit(self, job: Job, wanted: FitJob, prior: int | None) -> None:
         def on_step(step: Step) -> None:
             job.add_step(step)
             job.message = ""
@@ -252,7 +252,7 @@ class Jobs:
         votes = replace(votes, gold=add_truths(votes.gold, given))
         with compiling(say), self.predictions.opened(job.project) as kept:
             more: dict[str, Any] = {"prior": earlier, "on_step": on_step, "predictions": wanted.predictions or kept}
-            result = run(replace(wanted, votes=votes, **more))
+            result = replace(wanted, votes=votes, **more).run()
         job.message = ""
         _check(job)
         self._keep(job, result, len(given))

@@ -16,7 +16,6 @@ from finegold.io.exports.read import complain
 from finegold.io.source import sources_of
 from finegold.io.writeback.labels import Labels
 from finegold.results.data import ResultData
-from finegold.results.multi import MultiResult
 from finegold.system.files import replacing
 
 __all__ = ["TOOLS", "writable", "write_back"]
@@ -26,7 +25,7 @@ TOOLS = {"label-studio": "finegold.io.writeback.label_studio", "argilla": "fineg
 
 
 def write_back(
-    result: ResultData | MultiResult | Mapping[str, ResultData],
+    result: ResultData | Mapping[str, ResultData],
     export: Any,
     path: str | os.PathLike[str],
     *,
@@ -40,7 +39,7 @@ def write_back(
 
     Parameters
     ----------
-    result : Result, MultiResult or mapping of str to Result
+    result : Result or mapping of str to Result
         The labels of one question, or of several by the names that `finegold.read_each` gives them.
     export : path or sequence of paths
         The files that the votes were read from.
@@ -66,7 +65,7 @@ def write_back(
     """
     peeks = look(sources_of(export))
     tool = writable(peeks, format)
-    results: Mapping[Any, ResultData | MultiResult] = result if isinstance(result, Mapping) else {question: result}
+    results: Mapping[Any, ResultData] = result if isinstance(result, Mapping) else {question: result}
     labels = {name: Labels.of(one) for name, one in results.items()}
     suggested = import_module(TOOLS[tool.name]).suggested
     with replacing(path) as temporary:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from finegold.io.exports.base import SEVERAL
 from finegold.results.data import ResultData
-from finegold.results.multi import MultiResult
 from finegold.votes.frames import to_list
 from finegold.votes.names import text_of
 
@@ -34,9 +33,9 @@ class Labels:
     used: bool = False  # whether any task was found
 
     @classmethod
-    def of(cls, result: ResultData | MultiResult) -> Labels:
+    def of(cls, result: ResultData) -> Labels:
         rows = {text_of(task): row for row, task in enumerate(to_list(result.task_names))}
-        labels = result.sets() if isinstance(result, MultiResult) else to_list(result.label)
+        labels = to_list(result.label) if result.label_sets is None else result.sets()
         return cls(f"finegold {result.method}", labels, result.confidence, rows)
 
     def get(self, task: Any) -> Label | None:
